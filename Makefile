@@ -1,0 +1,80 @@
+# Every command a person needs. `make` alone lists them.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV   := .venv
+RUN    := $(VENV)/bin/python
+PIP    := $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt --build-constraint constraints.txt
+
+# One thread, so that sums come out bit for bit the same.
+export OPENBLAS_NUM_THREADS = 1
+export OMP_NUM_THREADS = 1
+export QUARTO_PYTHON = $(abspath $(RUN))
+
+.DEFAULT_GOAL := help
+.PHONY: help report test lint types contracts drift unit bare claims codebook database lock benchmark clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+report: $(VENV)/.report ## install what the report needs (no torch), render reports/paper/paper.html
+	$(RUN) -m analysis report
+	$(RUN) -m analysis claims --write
+
+test: lint types contracts drift unit bare ## install everything, run every check
+
+lint: $(VENV)/.everything
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+types: $(VENV)/.everything
+	$(VENV)/bin/mypy
+
+contracts: $(VENV)/.everything
+	$(VENV)/bin/lint-imports
+
+drift: $(VENV)/.everything ## compare the generated files with their sources
+	$(RUN) -m collect codebook --check
+	$(RUN) -m analysis claims --check
+
+unit: $(VENV)/.everything
+	$(RUN) -m pytest --cov --cov-report=term
+
+bare: $(VENV)/.everything ## install without extras elsewhere, torch blocked, and judge the claims
+	bash tests/bare_install.sh
+
+claims: $(VENV)/.report ## judge the claims and write reports/claims.csv
+	$(RUN) -m analysis claims --write
+
+codebook: $(VENV)/.report ## write data/README.md from collect/schema.sql
+	$(RUN) -m collect codebook
+
+database: $(VENV)/.report ## build data/measurements.duckdb for SQL clients
+	$(RUN) -m collect database
+
+benchmark: $(VENV)/.everything ## time what we claim to be quick (never part of the tests)
+	$(RUN) -m pytest tests/benchmarks --no-header -q -s
+
+lock: ## renew constraints.txt from the newest versions pyproject.toml admits
+	rm -rf .cache/lock && $(PYTHON) -m venv .cache/lock
+	.cache/lock/bin/python -m pip install --quiet --upgrade pip
+	.cache/lock/bin/python -m pip install --quiet hatchling -e '.[collect,report]' --group dev
+	.cache/lock/bin/python -m pip freeze --all --exclude-editable | sed -E 's/\+cpu$$//' > constraints.txt
+	rm -rf .cache/lock
+
+clean: ## remove the environment and everything built
+	rm -rf $(VENV) .cache build dist reports/paper *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: Python 3.11 or later must be installed; found: $$($(PYTHON) --version). Hint: make PYTHON=/path/to/python3.11"; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt --upgrade pip
+
+$(VENV)/.report: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
+	$(PIP) -e '.[report]'
+	@touch $@
+
+$(VENV)/.everything: $(VENV)/.report
+	$(PIP) -e '.[collect,report]' --group dev
+	@touch $@

@@ -1,0 +1,222 @@
+"""Claims about depth: the correlation, the law G_max = 10^(1/L), the figures that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis import correlation, fisher, regression
+from analysis.claims import evidence
+from analysis.claims.claim import Check, Claim
+from analysis.store import Store
+
+SWEEP = [evidence.PYTHIA]
+
+
+def quoted_correlation(store: Store) -> Sequence[Check]:
+    """Check claims 4 and 29: r = -0.81, p = 0.014 between depth and gain, Pythia family."""
+    penultimate = evidence.published_gains(store, "gain_penultimate_block", SWEEP)
+    largest = evidence.published_gains(store, "gain_maximum", SWEEP)
+    return [
+        _quoted("depth and gain of the penultimate block, as plotted", penultimate),
+        _quoted("depth and largest block gain, as the law says", largest),
+    ]
+
+
+def bound(store: Store) -> Sequence[Check]:
+    """Check claim 5: the maximum gain scales as 10^(1/L)."""
+    readings = {
+        "gain of the penultimate block, base models": evidence.base_models(
+            evidence.published_gains(store, "gain_penultimate_block")
+        ),
+        "largest block gain after block 0, base models": evidence.base_models(
+            evidence.published_gains(store, "gain_maximum")
+        ),
+        "gain of the last block, base models": evidence.base_models(
+            evidence.published_gains(store, "gain_last_block")
+        ),
+    }
+    usable = {name: evidence.without_post_norm(rows) for name, rows in readings.items()}
+    return [
+        *(_violations(name, rows) for name, rows in usable.items()),
+        *(_exponent(name, rows) for name, rows in usable.items()),
+    ]
+
+
+def total_gain(store: Store) -> Sequence[Check]:
+    """Check claim 6: total network gain stays within 10."""
+    part, condition = "total gain at most 10", "published total amplification, base models"
+    totals = evidence.figures(store, "total_amplification")
+    if totals.empty:
+        return [evidence.missing(part, condition, "no total amplification is in the store")]
+    base = totals[totals["base_model_id"].isna()].drop_duplicates("model_id")
+    within = base["mean"] <= 10
+    share = fisher.proportion(int(within.sum()), len(base)).iloc[0]
+    worst = base.sort_values("mean").iloc[-1]
+    return [
+        evidence.check(
+            part,
+            condition,
+            bool(within.all()),
+            base,
+            estimate=share["estimate"],
+            conf_low=share["conf_low"],
+            conf_high=share["conf_high"],
+            method="share of models within the bound, Clopper-Pearson interval",
+            note=f"The largest is {worst['model_id']} with a factor of {worst['mean']:.0f}. "
+            "That (10^(1/L))^L is 10 is arithmetic.",
+        )
+    ]
+
+
+def plotted_values(store: Store) -> Sequence[Check]:
+    """Check claim 26: Fig. 1 plots the mean residual gain, dampeners below 1, expanders above."""
+    part = "the plotted value is the model's mean residual gain"
+    plotted = evidence.published_gains(store, "gain_penultimate_block", SWEEP)
+    profiles = store.query(
+        """
+        SELECT model_id, exp(avg(ln(value))) AS mean_over_blocks
+          FROM published_profile
+         WHERE metric = 'gain_block' AND layer > 0 AND file = $file
+         GROUP BY model_id
+        """,
+        file=evidence.PYTHIA,
+    )
+    both = plotted.merge(profiles, on="model_id")
+    if both.empty:
+        return [
+            evidence.missing(part, "mean over prompts", "the sweep's figures are not in the store")
+        ]
+    same_side = (both["gain_mean"] < 1) == (both["mean_over_blocks"] < 1)
+    share = fisher.proportion(int(same_side.sum()), len(both)).iloc[0]
+    return [
+        evidence.check(
+            part,
+            "mean over 25 prompts of one block's gain, the penultimate",
+            True,
+            both,
+            estimate=float((both["gain_mean"] < 1).sum()),
+            method="count of models with a plotted value below 1",
+        ),
+        evidence.check(
+            part,
+            "mean over the blocks: same side of 1 as the plotted value",
+            bool(same_side.all()),
+            both,
+            estimate=share["estimate"],
+            conf_low=share["conf_low"],
+            conf_high=share["conf_high"],
+            method="share of models on the same side of 1, Clopper-Pearson interval",
+            note="No Pythia model shrinks its stream on average over blocks."
+            if (both["mean_over_blocks"] >= 1).all()
+            else "",
+        ),
+    ]
+
+
+def _quoted(condition: str, rows: pd.DataFrame) -> Check:
+    part = "r = -0.81 and p = 0.014 between depth and gain"
+    if len(rows) < 3:
+        return evidence.missing(part, condition, "fewer than three Pythia models are in the store")
+    depth = correlation.correlate(rows, x="n_layers", y="gain_mean").iloc[0]
+    density = correlation.correlate(rows, x="rho", y="gain_mean").iloc[0]
+    note = (
+        "The quoted r and p are those of head density rho with the same gain, not of depth."
+        if _is_quoted(density)
+        else ""
+    )
+    return evidence.check(
+        part, condition, _is_quoted(depth), rows, **(_estimate(depth) | {"note": note})
+    )
+
+
+def _is_quoted(row: pd.Series[Any]) -> bool:
+    return evidence.rounds_to(row["estimate"], "-0.81") and evidence.rounds_to(
+        row["p_value"], "0.014"
+    )
+
+
+def _violations(condition: str, rows: pd.DataFrame) -> Check:
+    part = "no model exceeds 10^(1/L)"
+    if rows.empty:
+        return evidence.missing(part, condition, "no such gain is in the store")
+    above = rows["gain_mean"] > rows["bound"]
+    share = fisher.proportion(int(above.sum()), len(rows)).iloc[0]
+    named = ", ".join(rows.loc[above, "model_id"])
+    return evidence.check(
+        part,
+        condition,
+        not above.any(),
+        rows,
+        estimate=share["estimate"],
+        conf_low=share["conf_low"],
+        conf_high=share["conf_high"],
+        method="share of models above the bound, Clopper-Pearson interval",
+        note=f"Above the bound: {named}." if named else "",
+    )
+
+
+def _exponent(condition: str, rows: pd.DataFrame) -> Check:
+    """Fit log10 G = b / L through the origin: the law says b = 1, no law says b = 0."""
+    part = "gain follows the law: b = 1 in log10 G = b / L"
+    if len(rows) < 3:
+        return evidence.missing(part, condition, "fewer than three models are in the store")
+    inverse = rows.assign(
+        log10_gain=np.log10(rows["gain_mean"]), inverse_depth=1 / rows["n_layers"]
+    )
+    fitted = regression.fit(inverse, "log10_gain ~ 0 + inverse_depth", cluster="suite")
+    row = fitted.tidy().iloc[0]
+    has_one, has_zero = (row["conf_low"] <= value <= row["conf_high"] for value in (1, 0))
+    undecided = has_one and has_zero
+    note = "The interval contains 1 and 0: these data cannot tell." if undecided else ""
+    return evidence.check(
+        part,
+        condition,
+        None if undecided else bool(has_one),
+        rows,
+        **(_estimate(row) | {"note": f"{note} {row['note']}".strip()}),
+    )
+
+
+def _estimate(row: pd.Series[Any]) -> dict[str, object]:
+    names = ("estimate", "conf_low", "conf_high", "p_value", "method", "note")
+    return {name: row[name] for name in names if name in row}
+
+
+CLAIMS = (
+    Claim(
+        4,
+        "Pearson correlation of depth with gain over the eight Pythia models",
+        "r and p print as -0.81 and 0.014.",
+        quoted_correlation,
+    ),
+    Claim(
+        5,
+        "Share of models whose gain exceeds 10^(1/L); slope b of log10 G on 1/L through the origin",
+        "No model exceeds the bound; the 95 % interval of b contains 1 and not 0; undecided when "
+        "it contains both.",
+        bound,
+    ),
+    Claim(
+        6,
+        "Share of base models whose total amplification is at most 10",
+        "The share is 1.",
+        total_gain,
+    ),
+    Claim(
+        26,
+        "What Fig. 1 plots against depth",
+        "The plotted value is the mean gain of the model: on the same side of 1 as the mean over "
+        "its blocks.",
+        plotted_values,
+    ),
+    Claim(
+        29,
+        "Correlation printed in the box of Fig. 6 as depth against gain",
+        "r prints as -0.81 (p as 0.014).",
+        quoted_correlation,
+    ),
+)

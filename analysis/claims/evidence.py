@@ -1,0 +1,115 @@
+"""The published evidence that claims are judged on, as frames named for their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from analysis.claims.claim import Check
+from analysis.store import Store
+
+UNIFIED = "thermodynamic_benchmark_20260105_141034.json"
+GPT2 = "gpt2_layernorm_validation_20260105_150306.json"
+GPTJ = "gptj_parallel_test_20260105_152333.json"
+TWINS = "twin_test_results_20260105_160237.json"
+CLEAN = "clean_residual_NO_FINAL_LN_20260105_173546.json"
+PYTHIA = "pythia_family_NO_FINAL_LN_20260105_174820.json"
+HUNT = "high_rho_hunt_NO_FINAL_LN_20260105_184728.json"
+TRACES = "H4_v2_validation_20260106_015547.json"
+
+
+def published_gains(
+    store: Store, metric: str | None = None, files: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Return one row per published gain: model, definition and file, with the model's design.
+
+    Columns are those of the view `gain_by_model`. ``metric`` and ``files`` narrow it.
+    """
+    return store.query(
+        """
+          FROM gain_by_model
+         WHERE source = 'published'
+           AND ($metric IS NULL OR metric = $metric)
+           AND ($files IS NULL OR list_contains($files, file))
+         ORDER BY model_id, metric, file, prompt_set
+        """,
+        metric=metric,
+        files=list(files) if files is not None else None,
+    )
+
+
+def base_models(gains: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per base model: the figure over the most prompts; no fine-tuned models."""
+    base = gains[gains["base_model_id"].isna()]
+    ranked = base.sort_values(["model_id", "n_prompts", "file"], ascending=[True, False, True])
+    return ranked.drop_duplicates("model_id").reset_index(drop=True)
+
+
+def without_post_norm(gains: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of models whose gain is not 1 by construction (caveat in definitions)."""
+    return gains[gains["norm_position"] != "post"].reset_index(drop=True)
+
+
+def figures(store: Store, metric: str, files: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return one row per published model-level figure of a metric, with lab and suite."""
+    return store.query(
+        """
+        SELECT f.*, m.lab, m.suite, m.base_model_id, m.n_layers
+          FROM published_figure AS f
+          JOIN model AS m USING (model_id)
+         WHERE f.metric = $metric
+           AND ($files IS NULL OR list_contains($files, f.file))
+         ORDER BY f.model_id, f.file, f.prompt_set
+        """,
+        metric=metric,
+        files=list(files) if files is not None else None,
+    )
+
+
+def only(rows: pd.DataFrame, model_id: str) -> pd.Series[Any]:
+    """Return the single row of one model.
+
+    Raises
+    ------
+    LookupError
+        If the model has no row: the evidence is not in the store.
+    """
+    matching = rows[rows["model_id"] == model_id]
+    if matching.empty:
+        raise LookupError(f"no published figure of {model_id}")
+    return matching.iloc[0]
+
+
+def check(
+    part: str, condition: str, holds: bool | None, rows: pd.DataFrame, **result: object
+) -> Check:
+    """Return a check whose counts, files and caveats are read off the rows it used.
+
+    ``rows`` has one row per figure, with `model_id`, `suite`, `file` and `caveats`.
+    """
+    caveats = {name for joined in rows["caveats"] for name in str(joined).split(",") if name}
+    counted: dict[str, object] = {
+        "n_obs": len(rows),
+        "n_models": rows["model_id"].nunique(),
+        "n_suites": rows["suite"].nunique(),
+        "evidence": tuple(sorted(set(rows["file"]))),
+        "caveats": tuple(sorted(caveats, key=lambda name: int(name[1:]))),
+    }
+    return Check(part, condition, holds, **(counted | result))  # type: ignore[arg-type]
+
+
+def missing(part: str, condition: str, reason: object) -> Check:
+    """Return a check that could not be made, and why."""
+    return Check(part, condition, None, note=f"Not computable: {reason}.")
+
+
+def rounds_to(value: float, quoted: str) -> bool:
+    """Tell whether a value prints as quoted when rounded to as many decimals.
+
+    >>> rounds_to(-0.8116, "-0.81"), rounds_to(26.48, "26"), rounds_to(26.6, "26")
+    (True, True, False)
+    """
+    decimals = len(quoted.partition(".")[2])
+    return f"{value:.{decimals}f}" == quoted

@@ -1,0 +1,237 @@
+"""Claims about who trained the model: dampening by lab, Fisher's test, the hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis import fisher, partition
+from analysis.claims import evidence
+from analysis.claims.claim import Check, Claim
+from analysis.store import Store
+
+BLOCKS = {
+    "lab": ["lab"],
+    "geometry": ["rho", "d_head", "n_layers"],
+    "scale": ["log_parameters"],
+}
+SEED = 20260106
+RESAMPLES = 2000
+
+
+def readings(store: Store) -> Mapping[str, pd.DataFrame]:
+    """Return the defensible sets of models, one row per base model, the paper's own first."""
+    penultimate = evidence.published_gains(store, "gain_penultimate_block")
+    last = evidence.published_gains(store, "gain_last_block")
+    hunt = evidence.base_models(penultimate[penultimate["file"] == evidence.HUNT])
+    every = evidence.base_models(penultimate)
+    joined = evidence.base_models(pd.concat([penultimate, last], ignore_index=True))
+    return {
+        "the 16 models of the hunt, penultimate block": hunt,
+        "the hunt without the post-norm model": evidence.without_post_norm(hunt),
+        "all base models, penultimate block": every,
+        "all base models, penultimate or else last block": joined,
+    }
+
+
+def fisher_test(store: Store) -> Sequence[Check]:
+    """Check claim 7: Fisher's exact test of lab against sign gives p < 0.001."""
+    return [_fisher(condition, rows) for condition, rows in readings(store).items()]
+
+
+def eleuther_dampens(store: Store) -> Sequence[Check]:
+    """Check claim 8: 80 % of EleutherAI's models dampen."""
+    part = "80 % of EleutherAI's models dampen"
+    return [
+        _share(part, condition, rows[rows["lab"] == "EleutherAI"], dampening=True, quoted=80)
+        for condition, rows in readings(store).items()
+    ]
+
+
+def others_expand(store: Store) -> Sequence[Check]:
+    """Check claim 9: all models of Meta and OpenAI expand."""
+    sets = readings(store)
+    named = ("Meta", "OpenAI")
+    checks = [
+        _share(
+            f"100 % of {lab}'s models expand",
+            condition,
+            rows[rows["lab"] == lab],
+            dampening=False,
+            quoted=100,
+        )
+        for lab in named
+        for condition, rows in sets.items()
+    ]
+    whole = evidence.base_models(evidence.published_gains(store, "gain_whole_matrix"))
+    meta = whole[whole["lab"] == "Meta"]
+    condition = "whole-matrix gain of the last block (Llama 3.1)"
+    return [
+        *checks,
+        _share("100 % of Meta's models expand", condition, meta, dampening=False, quoted=100),
+    ]
+
+
+def section_4_2(store: Store) -> Sequence[Check]:
+    """Check claim 22: 80 % against 100 %, Fisher p < 0.001."""
+    others = [
+        _share(
+            "100 % of the other labs' models expand",
+            condition,
+            rows[rows["lab"] != "EleutherAI"],
+            dampening=False,
+            quoted=100,
+        )
+        for condition, rows in readings(store).items()
+    ]
+    return [*fisher_test(store), *eleuther_dampens(store), *others]
+
+
+def hierarchy(store: Store) -> Sequence[Check]:
+    """Check claim 20: heritage explains more than geometry, geometry more than scale."""
+    sets = readings(store)
+    chosen = ("all base models, penultimate block", "the 16 models of the hunt, penultimate block")
+    return [
+        check
+        for condition in chosen
+        for check in _hierarchy(condition, evidence.without_post_norm(sets[condition]))
+    ]
+
+
+def hierarchy_models(store: Store) -> pd.DataFrame:
+    """Return the frame behind claim 20: one row per base model that is not post-norm."""
+    return evidence.without_post_norm(readings(store)["all base models, penultimate block"])
+
+
+def _fisher(condition: str, rows: pd.DataFrame) -> Check:
+    part = "Fisher's exact test of lab against sign gives p < 0.001"
+    labelled = rows.assign(
+        heritage=np.where(rows["lab"] == "EleutherAI", "EleutherAI", "other"),
+        sign=rows["sign_strict"],
+    )
+    if labelled["heritage"].nunique() < 2 or labelled["sign"].nunique() < 2:
+        return evidence.missing(part, condition, "the table has an empty margin")
+    row = fisher.fisher_exact(labelled, row="heritage", column="sign").iloc[0]
+    counts = labelled.groupby(["heritage", "sign"]).size().reset_index(name="n")
+    cells = ", ".join(
+        f"{cell['heritage']} {cell['sign']} {cell['n']}" for cell in counts.to_dict("records")
+    )
+    return evidence.check(
+        part,
+        condition,
+        bool(row["p_value"] < 0.001),
+        rows,
+        estimate=row["estimate"],
+        conf_low=row["conf_low"],
+        conf_high=row["conf_high"],
+        p_value=row["p_value"],
+        method=row["method"],
+        note=f"{cells}. Smallest p these margins admit: {row['smallest_p']:.2g}.",
+    )
+
+
+def _share(part: str, condition: str, rows: pd.DataFrame, *, dampening: bool, quoted: int) -> Check:
+    if rows.empty:
+        return evidence.missing(part, condition, "no such model is in the store")
+    wanted = rows["sign_strict"] == ("dampen" if dampening else "expand")
+    share = fisher.proportion(int(wanted.sum()), len(rows)).iloc[0]
+    return evidence.check(
+        part,
+        condition,
+        round(100 * share["estimate"]) == quoted,
+        rows,
+        estimate=share["estimate"],
+        conf_low=share["conf_low"],
+        conf_high=share["conf_high"],
+        method="share of models, Clopper-Pearson interval",
+        note=f"{int(wanted.sum())} of {len(rows)} models.",
+    )
+
+
+def _hierarchy(condition: str, rows: pd.DataFrame) -> list[Check]:
+    """Two ordered differences between Shapley shares, each with a suite-bootstrap interval."""
+    pairs = (("lab", "geometry"), ("geometry", "scale"))
+    part = "heritage explains more than geometry, geometry more than scale"
+    if rows["suite"].nunique() < 3:
+        return [evidence.missing(part, condition, "fewer than three suites are in the store")]
+    differences = partition.differences(
+        rows,
+        response="log_gain",
+        blocks=BLOCKS,
+        cluster="suite",
+        n_resamples=RESAMPLES,
+        rng=np.random.default_rng(SEED),
+    )
+    found = {str(row["contrast"]): row for row in differences.to_dict("records")}
+    return [
+        _difference(condition, rows, first, second, found[f"{first} - {second}"])
+        for first, second in pairs
+    ]
+
+
+def _difference(
+    condition: str, rows: pd.DataFrame, first: str, second: str, row: Mapping[Any, Any]
+) -> Check:
+    """Decide one ordered difference, which must clear 0 and the lead that chance gives.
+
+    A block with more columns explains more of pure noise; `partition` states that lead.
+    """
+    chance = float(row["null_value"])
+    is_above = bool(row["conf_low"] > max(0.0, chance))
+    is_below = bool(row["conf_high"] < min(0.0, chance))
+    undecided = not is_above and not is_below
+    reason = (
+        f"The interval contains 0 or the lead by chance, {chance:.2f}: no ranking."
+        if undecided
+        else ""
+    )
+    return evidence.check(
+        f"{first} explains more than {second}",
+        condition,
+        None if undecided else is_above,
+        rows,
+        estimate=row["estimate"],
+        conf_low=row["conf_low"],
+        conf_high=row["conf_high"],
+        method=row["method"],
+        note=f"{reason} {row['note']}".strip(),
+    )
+
+
+CLAIMS = (
+    Claim(
+        7,
+        "p of Fisher's exact test on lab (EleutherAI or other) by sign of the gain",
+        "p < 0.001. The unit is the model; models of one suite are not independent, so the true "
+        "p is larger.",
+        fisher_test,
+    ),
+    Claim(
+        8,
+        "Share of EleutherAI's base models whose mean gain is below 1",
+        "The share prints as 80 %.",
+        eleuther_dampens,
+    ),
+    Claim(
+        9,
+        "Share of Meta's and of OpenAI's base models whose mean gain is above 1",
+        "Both shares are 100 %.",
+        others_expand,
+    ),
+    Claim(
+        20,
+        "Differences between the Shapley shares of R2 of lab, geometry and scale in log gain",
+        "Both ordered differences have a 95 % interval above 0 and above the lead that chance "
+        "gives the block with more columns (bootstrap over suites); otherwise undecided.",
+        hierarchy,
+    ),
+    Claim(
+        22,
+        "The three statements of section 4.2 together",
+        "80 % of EleutherAI dampen, 100 % of all others expand, and Fisher's p is below 0.001.",
+        section_4_2,
+    ),
+)

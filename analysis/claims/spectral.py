@@ -1,0 +1,109 @@
+"""Claims about the spectral norms of W_V and W_O."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis import fisher
+from analysis.claims import evidence
+from analysis.claims.claim import Check, Claim
+from analysis.store import Store
+
+SUMMARY = "restriction_map_summary_20260105_202448.csv"
+
+
+def weights(store: Store) -> pd.DataFrame:
+    """Return one row per model: mean spectral norms of W_V and W_O and their ratio."""
+    value = evidence.figures(store, "weight_spectral_v", [SUMMARY])
+    output = evidence.figures(store, "weight_spectral_o", [SUMMARY])
+    joined = value.merge(output[["model_id", "mean"]], on="model_id", suffixes=("", "_output"))
+    named = joined.rename(columns={"mean": "value_norm", "mean_output": "output_norm"})
+    return named.assign(
+        ratio=named["value_norm"] / named["output_norm"],
+        is_misread=(named["caveats"] + ",").str.contains("B2,", regex=False).astype(bool),
+    )
+
+
+def magnitude(store: Store) -> Sequence[Check]:
+    """Check claims 11 and 31: W_V differs tenfold between EleutherAI and Meta."""
+    models = weights(store)
+    return [
+        _tenfold("mean over models of each lab", models),
+        _tenfold("models whose W_V was read from the right rows", models[~models["is_misread"]]),
+    ]
+
+
+def prediction(store: Store) -> Sequence[Check]:
+    """Check claim 10: the ratio |W_V| / |W_O| predicts dampening or expansion."""
+    gains = evidence.base_models(evidence.published_gains(store, "gain_penultimate_block"))
+    columns = ["model_id", "gain_mean", "norm_position"]
+    models = weights(store).merge(gains[columns], on="model_id")
+    return [
+        _separates("measured sign of the gain", models),
+        _separates("without the post-norm model", evidence.without_post_norm(models)),
+    ]
+
+
+def _tenfold(condition: str, models: pd.DataFrame) -> Check:
+    part = "EleutherAI's |W_V| is 10 times Meta's"
+    means = models.groupby("lab")["value_norm"].mean()
+    if not {"EleutherAI", "Meta"} <= set(means.index):
+        return evidence.missing(part, condition, "one of the two labs has no such model")
+    found = means["EleutherAI"] / means["Meta"]
+    return evidence.check(
+        part,
+        condition,
+        evidence.rounds_to(found, "10"),
+        models[models["lab"].isin(["EleutherAI", "Meta"])],
+        estimate=found,
+        method="ratio of mean spectral norms of the whole matrix",
+        note="The norm of W_V alone is no property of a network: scaling W_V up and W_O down "
+        "leaves every output unchanged.",
+    )
+
+
+def _separates(condition: str, models: pd.DataFrame) -> Check:
+    part = "some threshold on |W_V| / |W_O| separates the signs"
+    if len(models) < 2:
+        return evidence.missing(part, condition, "fewer than two models have both norms and a gain")
+    dampens = models["gain_mean"] < 1
+    cuts = np.append(models["ratio"].to_numpy(), np.inf)
+    hits = max(int(((models["ratio"] >= cut) == dampens).sum()) for cut in cuts)
+    share = fisher.proportion(hits, len(models)).iloc[0]
+    return evidence.check(
+        part,
+        condition,
+        hits == len(models),
+        models,
+        estimate=share["estimate"],
+        conf_low=share["conf_low"],
+        conf_high=share["conf_high"],
+        method="accuracy of the best threshold, Clopper-Pearson interval",
+        note=f"{hits} of {len(models)} models on the right side; always guessing the commoner "
+        f"sign gets {max(int(dampens.sum()), int((~dampens).sum()))}.",
+    )
+
+
+CLAIMS = (
+    Claim(
+        10,
+        "Accuracy of the best threshold on |W_V| / |W_O| for the sign of the gain",
+        "The accuracy is 100 %.",
+        prediction,
+    ),
+    Claim(
+        11,
+        "Ratio of the mean spectral norms of W_V between EleutherAI and Meta",
+        "The ratio prints as 10, also where W_V was read from the right rows.",
+        magnitude,
+    ),
+    Claim(
+        31,
+        "Ratio of the mean spectral norms of W_V between EleutherAI and Meta",
+        "The ratio prints as 10, also where W_V was read from the right rows.",
+        magnitude,
+    ),
+)

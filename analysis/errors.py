@@ -1,0 +1,53 @@
+"""The few ways an analysis can refuse, each with its exit code.
+
+The first sentence says what must hold and what was found; the hint says what to do.
+"""
+
+from __future__ import annotations
+
+
+class AnalysisError(ValueError):
+    """Refusal that a person can act on.
+
+    Parameters
+    ----------
+    problem
+        What must hold, and what was found, in one sentence.
+    hint
+        What to do about it, in one sentence.
+    """
+
+    exit_code = 2
+
+    def __init__(self, problem: str, hint: str = "") -> None:
+        self.problem = problem
+        self.hint = hint
+        super().__init__(f"{problem}\nHint: {hint}" if hint else problem)
+
+
+class StoreError(AnalysisError):
+    """The measurements cannot be opened: a file, column or key is wrong (exit code 2)."""
+
+
+class ColumnError(AnalysisError):
+    """A frame lacks a column, or a column holds what it must not (exit code 2)."""
+
+
+class DesignError(AnalysisError):
+    """The data cannot answer the question: too few units, no variation (exit code 2)."""
+
+
+class QueryError(AnalysisError):
+    """DuckDB refuses a query (exit code 2)."""
+
+
+class MissingExtraError(AnalysisError):
+    """A package of the [report] extra is not installed (exit code 3)."""
+
+    exit_code = 3
+
+
+class ReportError(AnalysisError):
+    """The report cannot be rendered (exit code 5)."""
+
+    exit_code = 5

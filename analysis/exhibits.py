@@ -1,0 +1,252 @@
+"""The frames behind the report's figures and tables, each named for its row.
+
+A figure draws one of these frames; the numbers in them come from the store and from the
+same functions the verdicts use.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis import claims, partition, prose
+from analysis.claims import benchmark, evidence, finetuning, heritage, spectral
+from analysis.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The numbers of one check, as text for a sentence.
+
+    Attributes
+    ----------
+    row
+        One row of `analysis.claims.checks` or `analysis.claims.evaluate`.
+    """
+
+    row: Mapping[Any, Any]
+
+    def value(self, digits: int = 2) -> str:
+        """Return the estimate with a fixed count of decimals."""
+        return prose.number(self.row["estimate"], digits)
+
+    def percent(self, digits: int = 0) -> str:
+        """Return the estimate, a share, as a percentage."""
+        return prose.percent(self.row["estimate"], digits)
+
+    def interval(self, digits: int = 2) -> str:
+        """Return the 95 % interval."""
+        return prose.interval(self.row["conf_low"], self.row["conf_high"], digits)
+
+    @property
+    def p(self) -> str:
+        """The p-value, as an equation."""
+        return prose.p_value(self.row["p_value"])
+
+    @property
+    def models(self) -> str:
+        """Number of models, with the noun."""
+        return prose.plural(int(self.row["n_models"]), "model")
+
+    @property
+    def suites(self) -> str:
+        """Number of suites, with the noun."""
+        return prose.plural(int(self.row["n_suites"]), "suite")
+
+    @property
+    def counted(self) -> str:
+        """Return the note without its full stop, for use inside a sentence."""
+        return self.note.removesuffix(".")
+
+    @property
+    def note(self) -> str:
+        """What a reader must know."""
+        return str(self.row["note"])
+
+
+def words(store: Store, claim_id: int) -> list[Words]:
+    """Return the checks of one claim, in their order, ready for sentences."""
+    return [Words(row) for row in claims.checks(store, claim_id).to_dict("records")]
+
+
+def verdict_rows(judged: pd.DataFrame, claim_ids: Sequence[int] | None = None) -> pd.DataFrame:
+    """Return one row per claim, formatted for print: what was claimed, found and concluded."""
+    chosen = judged if claim_ids is None else judged[judged["claim_id"].isin(claim_ids)]
+    rows = chosen.to_dict("records")
+    return pd.DataFrame(
+        {
+            "claim": [str(row["claim_id"]) for row in rows],
+            "statement": [row["statement"] for row in rows],
+            "verdict": [prose.verdict_mark(row["verdict"]) for row in rows],
+            "estimate": [_rounded(row["estimate"]) for row in rows],
+            "interval": [_interval(row) for row in rows],
+            "p": [_bare_p(row["p_value"]) for row in rows],
+            "models": [prose.count(row["n_models"]) for row in rows],
+            "suites": [prose.count(row["n_suites"]) for row in rows],
+        }
+    )
+
+
+def verdict_counts(judged: pd.DataFrame) -> dict[str, int]:
+    """Return how many claims have each verdict."""
+    counted = judged["verdict"].value_counts()
+    return {name: int(counted.get(name, 0)) for name in claims.VERDICTS}
+
+
+def verdict_labels(judged: pd.DataFrame, *, width: int = 24) -> pd.DataFrame:
+    """Return one row per claim with a short label for the axis of a chart."""
+    short = [
+        text if len(text) <= width else text[: width - 1].rstrip() + "…"
+        for text in judged["statement"]
+    ]
+    labels = [f"{number}  {text}" for number, text in zip(judged["claim_id"], short, strict=True)]
+    return judged.assign(label=labels)
+
+
+def penultimate_gains(store: Store) -> pd.DataFrame:
+    """Return one row per base model: gain of the penultimate block with a 95 % t interval."""
+    gains = heritage.readings(store)["all base models, penultimate block"]
+    half = (
+        stats.t.ppf(0.975, gains["n_prompts"] - 1) * gains["gain_sd"] / np.sqrt(gains["n_prompts"])
+    )
+    return gains.assign(conf_low=gains["gain_mean"] - half, conf_high=gains["gain_mean"] + half)
+
+
+def signed_gains(store: Store) -> pd.DataFrame:
+    """Return one row per base model: gain of the penultimate or else of the last block."""
+    return heritage.readings(store)["all base models, penultimate or else last block"]
+
+
+def bound_curve(store: Store) -> pd.DataFrame:
+    """Return one row per depth, 6 to 48: the claimed bound 10^(1/L)."""
+    return store.query(
+        "SELECT CAST(range AS INTEGER) AS n_layers, gain_bound(range) AS bound FROM range(6, 49)"
+    )
+
+
+def shares(store: Store) -> pd.DataFrame:
+    """Return one row per block: Shapley share of R2 in log gain with a suite-bootstrap interval."""
+    return partition.shapley(
+        heritage.hierarchy_models(store),
+        response="log_gain",
+        blocks=heritage.BLOCKS,
+        cluster="suite",
+        n_resamples=heritage.RESAMPLES,
+        rng=np.random.default_rng(heritage.SEED),
+    )
+
+
+def definitions(store: Store) -> pd.DataFrame:
+    """Return one row per model of the benchmark and definition of gain."""
+    spoken = {
+        "gain_last_block": "last block, last token",
+        "gain_penultimate_block": "last block but one",
+        "gain_whole_matrix": "last block, all tokens",
+        "gain_body": "mean over blocks",
+    }
+    rows = benchmark.definitions(store)
+    return rows.assign(definition=rows["metric"].map(spoken), model=short_name(rows["model_id"]))
+
+
+def benchmark_order() -> list[str]:
+    """Return the short names of the benchmark's models in the claimed order."""
+    return [name.partition("/")[2] for name in benchmark.ORDER]
+
+
+def spectral_norms(store: Store) -> pd.DataFrame:
+    """Return one row per model: mean spectral norms of W_V and W_O."""
+    models = spectral.weights(store)
+    return models.assign(model=short_name(models["model_id"]))
+
+
+def published_traces(store: Store) -> pd.DataFrame:
+    """Return one row per model and layer: the published multi-head trace."""
+    layers = store.query(
+        """
+        SELECT p.model_id, p.layer, p.value AS trace, (p.layer + 1) / m.n_layers AS relative_depth
+          FROM published_profile AS p
+          JOIN model AS m USING (model_id)
+         WHERE p.metric = 'trace_multi_head' AND p.file = $file
+         ORDER BY p.model_id, p.layer
+        """,
+        file=evidence.TRACES,
+    )
+    return layers.assign(model=short_name(layers["model_id"]))
+
+
+def twins(store: Store) -> pd.DataFrame:
+    """Return one row per pair of base and instruct model."""
+    pairs = finetuning.twins(store)
+    return pairs.assign(family=pairs["suite"])
+
+
+def measured_models(store: Store) -> pd.DataFrame:
+    """Return one row per model measured here: design and gains under three definitions."""
+    return store.query(
+        """
+        WITH gains AS (
+            PIVOT (SELECT model_id, metric, gain_mean FROM gain_by_model WHERE source = 'measured')
+               ON metric IN ('gain_body', 'gain_last_block', 'gain_penultimate_block')
+            USING avg(gain_mean)
+            GROUP BY model_id
+        )
+        SELECT m.model_id, m.family, m.suite, m.n_layers, m.n_parameters,
+               g.gain_body, g.gain_penultimate_block, g.gain_last_block
+          FROM gains AS g
+          JOIN model AS m USING (model_id)
+         ORDER BY m.family, m.suite, m.n_layers
+        """
+    )
+
+
+def measured_shares(store: Store) -> pd.DataFrame:
+    """Return one row per factor crossed in training: Shapley share of R2 in the log body gain."""
+    models = measured_models(store)
+    return partition.shapley(
+        models.assign(log_gain=np.log(models["gain_body"])),
+        response="log_gain",
+        blocks={"recipe": ["suite"], "family": ["family"], "depth": ["n_layers"]},
+        n_resamples=heritage.RESAMPLES,
+        rng=np.random.default_rng(heritage.SEED),
+    )
+
+
+def measured_profile(store: Store) -> pd.DataFrame:
+    """Return one row per model measured here and block: mean log gain over prompts, last token."""
+    return store.query(
+        """
+        SELECT m.family, m.suite, g.model_id, g.layer, avg(g.log_gain) AS log_gain
+          FROM last_token_gain AS g
+          JOIN model AS m USING (model_id)
+         GROUP BY m.family, m.suite, g.model_id, g.layer
+         ORDER BY m.family, m.suite, g.model_id, g.layer
+        """
+    )
+
+
+def short_name(model_ids: pd.Series[str]) -> pd.Series[str]:
+    """Return model names without the organisation."""
+    return model_ids.str.replace(r"^.*/", "", regex=True)
+
+
+def _interval(row: Mapping[Any, Any]) -> str:
+    if pd.isna(row["conf_low"]):
+        return prose.MISSING
+    return prose.interval(row["conf_low"], row["conf_high"])
+
+
+def _bare_p(p: float) -> str:
+    """Return p without its letter, for a column that is headed p."""
+    return prose.p_value(p).removeprefix("p").lstrip(f"={prose.NO_BREAK}")
+
+
+def _rounded(value: float) -> str:
+    if math.isnan(value):
+        return prose.MISSING
+    return prose.number(value, 0 if value.is_integer() or abs(value) >= 1000 else 2)

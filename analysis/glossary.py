@@ -1,0 +1,76 @@
+"""Every column a result frame may have, defined once.
+
+A test fails when any function of this package returns a column that is not here.
+Names follow broom: lower case, spelt out, usable as attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from analysis.errors import ColumnError
+
+GLOSSARY: dict[str, str] = {
+    "term": "What the row estimates: a coefficient, a statistic, a difference",
+    "group": "Level the row belongs to when there are several",
+    "contrast": "The two levels compared, first minus second or first over second",
+    "estimate": "Point estimate of the term",
+    "std_error": "Standard error of the estimate",
+    "df": "Degrees of freedom of the reference distribution",
+    "statistic": "Test statistic",
+    "p_value": "Two-sided p unless `alternative` says otherwise",
+    "conf_low": "Lower end of the confidence interval",
+    "conf_high": "Upper end of the confidence interval",
+    "conf_level": "Nominal coverage of the interval",
+    "alternative": "Direction of the alternative hypothesis: two-sided, less, greater",
+    "method": "Method, named so that it can be looked up",
+    "n_obs": "Rows that entered",
+    "n_groups": "Independent groups that entered",
+    "n_models": "Distinct models that entered",
+    "n_suites": "Distinct training suites that entered",
+    "n_labs": "Distinct labs that entered",
+    "n_resamples": "Resamples drawn",
+    "n_permutations": "Label assignments evaluated to obtain the p value",
+    "n_failed": "Resamples whose statistic could not be computed",
+    "null_value": "Value of the estimate under the null hypothesis",
+    "smallest_p": "Smallest p this test can return for these data",
+    "r_squared": "Share of variance explained",
+    "adj_r_squared": "Share of variance explained, adjusted for the number of terms",
+    "sigma": "Residual standard deviation",
+    "log_likelihood": "Log-likelihood at the estimate",
+    "aic": "Akaike's information criterion",
+    "bic": "Bayesian information criterion",
+    "df_residual": "Residual degrees of freedom",
+    "fitted": "Fitted value of the row",
+    "residual": "Observed minus fitted",
+    "leverage": "Diagonal of the hat matrix",
+    "cooks_distance": "Influence of the row on all coefficients",
+    "block": "Set of predictors taken together: lab, geometry, scale",
+    "share": "Part of the explained variance attributed to the block, summing to r_squared",
+    "chance_share": "Share the block would get on average were the response shuffled",
+    "claim_id": "Number of the claim",
+    "statement": "The claim as quoted",
+    "place": "Where the claim stands",
+    "estimand": "The quantity that would make the claim true or false",
+    "rule": "The rule that turns the estimate into the verdict, fixed before looking",
+    "verdict": "reproduced, reproduced under a condition, contradicted, or not computable",
+    "evidence": "Tables and files the numbers come from",
+    "caveats": "Known defects that touch the evidence, B1 to B16",
+    "condition": "How the words of the claim were read: definition, models, files",
+    "holds": "Whether the part holds under the condition; missing when it cannot be told",
+    "converged": "False when the fit did not reach its optimum",
+    "note": "What a reader must know before using the row",
+}
+
+
+def checked(columns: Iterable[str], *, also: Iterable[str] = ()) -> None:
+    """Raise ColumnError unless every column is in the glossary or named in ``also``.
+
+    ``also`` names columns that belong to the caller's data (augment adds to them).
+    """
+    unknown = [name for name in columns if name not in GLOSSARY and name not in set(also)]
+    if unknown:
+        raise ColumnError(
+            f"Result columns must be defined in analysis/glossary.py; {unknown} are not.",
+            "Use the glossary's name for the quantity, or define a new one there.",
+        )

@@ -1,0 +1,151 @@
+"""Computed values to words, for the sentences and tables of the report.
+
+Everything returns text: a bare numpy number would be printed by its representation.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+NO_BREAK = "\u00a0"  # a space that does not break: a number stays with its unit
+MINUS = "−"  # the minus sign; a hyphen would break lines and reads as a dash
+MISSING = "–"
+NUMBER = re.compile(r"[<\d\[\]−–∞.,\s%]+")
+
+
+def number(value: float, digits: int = 2) -> str:
+    """Return a number with a fixed count of decimals and thousands separated.
+
+    >>> number(-0.8116), number(62695.87, 0), number(float("nan"))
+    ('−0.81', '62,696', '–')
+    """
+    if value is None or math.isnan(value):
+        return MISSING
+    if math.isinf(value):
+        return "∞" if value > 0 else f"{MINUS}∞"
+    text = f"{value:,.{digits}f}"
+    is_zero = not any(figure in text for figure in "123456789")
+    return text.removeprefix("-") if is_zero else text.replace("-", MINUS)
+
+
+def count(value: float) -> str:
+    """Return a whole number, or a dash when it is missing.
+
+    >>> count(23), count(float("nan"))
+    ('23', '–')
+    """
+    return MISSING if value is None or pd.isna(value) else f"{int(value):,}"
+
+
+def percent(share: float, digits: int = 0) -> str:
+    r"""Return a share as a percentage.
+
+    >>> percent(0.4375, 2)
+    '43.75\xa0%'
+    """
+    return MISSING if math.isnan(share) else f"{number(100 * share, digits)}{NO_BREAK}%"
+
+
+def p_value(p: float) -> str:
+    r"""Return a p-value as an equation; never zero.
+
+    >>> p_value(0.03571), p_value(0.0002), p_value(float("nan"))
+    ('p\xa0=\xa00.036', 'p\xa0<\xa00.001', 'p\xa0–')
+    """
+    if p is None or math.isnan(p):
+        return f"p{NO_BREAK}{MISSING}"
+    if p < 0.001:
+        return f"p{NO_BREAK}<{NO_BREAK}0.001"
+    return f"p{NO_BREAK}={NO_BREAK}{p:.2f}" if p >= 0.0995 else f"p{NO_BREAK}={NO_BREAK}{p:.3f}"
+
+
+def interval(low: float, high: float, digits: int = 2) -> str:
+    r"""Return a confidence interval in brackets.
+
+    >>> interval(-0.97, -0.25)
+    '[−0.97,\xa0−0.25]'
+    """
+    if math.isnan(low) and math.isnan(high):
+        return MISSING
+    return f"[{number(low, digits)},{NO_BREAK}{number(high, digits)}]"
+
+
+def share_of(part: int, whole: int) -> str:
+    """Return a count out of a total.
+
+    >>> share_of(4, 5)
+    '4 of 5'
+    """
+    return f"{part} of {whole}"
+
+
+def plural(n: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    >>> plural(1, "suite"), plural(7, "suite")
+    ('1 suite', '7 suites')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def listing(items: Sequence[str]) -> str:
+    """Return items as an English list.
+
+    >>> listing(["a", "b", "c"])
+    'a, b and c'
+    """
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def pipe_table(rows: pd.DataFrame, headers: Mapping[str, str]) -> str:
+    """Return rows as a Markdown pipe table; columns of numbers are set right.
+
+    Dashes under the headers give each column a width in proportion to its text, which pandoc
+    uses when a row is longer than a line.
+
+    Parameters
+    ----------
+    rows
+        Any frame; values are printed as they are, so format them first.
+    headers
+        Column name to printed header, in the order to print.
+
+    >>> print(pipe_table(pd.DataFrame({"a": ["x"], "n": ["12"]}), {"a": "A", "n": "N"}))
+    | A | N |
+    |:-----|-----:|
+    | x | 12 |
+    """
+    columns = [[_cell(value) for value in rows[name]] for name in headers]
+    rules = [_rule(header, cells) for header, cells in zip(headers.values(), columns, strict=True)]
+    lines = [list(headers.values()), *map(list, zip(*columns, strict=True))]
+    written = [f"| {' | '.join(cells)} |" for cells in lines]
+    return "\n".join([written[0], f"|{'|'.join(rules)}|", *written[1:]])
+
+
+def _rule(header: str, cells: Sequence[str]) -> str:
+    """Return the rule of one column: its width in dashes, and a colon where the text is set."""
+    longest = max([len(header), *(len(cell) for cell in cells)])
+    dashes = "-" * min(max(longest, 5), 60)
+    is_number = bool(cells) and all(NUMBER.fullmatch(cell) for cell in cells)
+    return f"{dashes}:" if is_number else f":{dashes}"
+
+
+def verdict_mark(verdict: str) -> str:
+    """Return a verdict as a Markdown span that the style sheet can mark.
+
+    >>> verdict_mark("not computable")
+    '[not computable]{.verdict .verdict-not-computable}'
+    """
+    return f"[{verdict}]{{.verdict .verdict-{verdict.replace(' ', '-')}}}"
+
+
+def _cell(value: Any) -> str:
+    text = MISSING if pd.isna(value) else str(value)
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,189 @@
+"""One Python kernel that runs the chunks and evaluates the inline code of a report.
+
+The kernel is this interpreter, whatever other kernels the machine knows, works in the
+directory of the source as Quarto's does, and listens on sockets in a private directory only.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from analysis.errors import ReportError
+from analysis.report.extra import extra
+
+TIME_LIMIT_S = 1800.0
+START_LIMIT_S = 60.0
+POLL_S = 0.5
+OUTPUT_TYPES = ("stream", "display_data", "execute_result")
+PROJECT_ROOT = Path(__file__).resolve().parents[2]
+
+
+class Kernel:
+    """A running kernel; a context manager, so that it never outlives the rendering.
+
+    Parameters
+    ----------
+    directory
+        Working directory of the code.
+    time_limit
+        Longest time one chunk may take [s].
+    """
+
+    def __init__(self, directory: Path, time_limit: float = TIME_LIMIT_S) -> None:
+        self.directory = directory
+        self.time_limit = time_limit
+
+    def __enter__(self) -> Self:
+        """Start the kernel.
+
+        Raises
+        ------
+        MissingExtraError
+            If ipykernel is not installed.
+        ReportError
+            If the kernel does not answer within a minute.
+        """
+        extra("ipykernel")
+        manager = extra("jupyter_client.manager")
+        # With no directory to search, the native kernel is left: this very interpreter.
+        specifications = extra("jupyter_client.kernelspec").KernelSpecManager(kernel_dirs=[])
+        self._sockets = tempfile.TemporaryDirectory(prefix="report-")
+        self._manager = manager.KernelManager(
+            kernel_spec_manager=specifications,
+            transport="ipc" if os.name == "posix" else "tcp",
+            connection_file=str(Path(self._sockets.name) / "kernel.json"),
+        )
+        self._manager.start_kernel(
+            cwd=str(self.directory),
+            env=environment(),
+            extra_arguments=["--HistoryManager.hist_file=:memory:"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self._client = self._manager.client()
+        self._client.start_channels()
+        try:
+            self._client.wait_for_ready(timeout=START_LIMIT_S)
+        except BaseException as error:
+            self.__exit__(None, None, None)
+            if not isinstance(error, RuntimeError):
+                raise
+            raise ReportError(
+                f"The Python kernel must start; {sys.executable} did not answer: {error}.",
+                f"Try: {sys.executable} -m ipykernel_launcher --version",
+            ) from error
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """End the kernel and remove its sockets."""
+        self._client.stop_channels()
+        self._manager.shutdown_kernel(now=True)
+        self._sockets.cleanup()
+
+    def run(self, code: str, *, name: str) -> list[dict[str, Any]]:
+        """Return the outputs of a chunk, in order.
+
+        Parameters
+        ----------
+        code
+            Python code.
+        name
+            The chunk in messages.
+
+        Returns
+        -------
+        The content of each message, with its kind under ``type``: ``stream`` (``name``,
+        ``text``), ``display_data`` or ``execute_result`` (``data`` by MIME type).
+
+        Raises
+        ------
+        ReportError
+            If the code raises, takes too long or ends the kernel.
+        """
+        outputs, reply = self._execute(code, {}, name=f"The chunk {name}")
+        if reply["status"] != "ok":
+            raise ReportError(f"The chunk {name} must run; it ended with {_last_line(reply)}")
+        return _joined_streams(outputs)
+
+    def evaluate(self, expression: str, *, place: str) -> dict[str, Any]:
+        """Return the representations of an expression's value by MIME type.
+
+        Raises
+        ------
+        ReportError
+            If the expression raises, takes too long or ends the kernel.
+        """
+        name = f"The inline code '{expression}' at {place}"
+        _, reply = self._execute("", {"value": expression}, name=name)
+        answer = reply["user_expressions"]["value"]
+        if answer["status"] != "ok":
+            raise ReportError(f"{name} must have a value; it ended with {_last_line(answer)}")
+        return dict(answer["data"])
+
+    def _execute(
+        self, code: str, expressions: Mapping[str, str], *, name: str
+    ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        request = self._client.execute(
+            code, user_expressions=dict(expressions), store_history=False, allow_stdin=False
+        )
+        outputs = []
+        deadline = time.monotonic() + self.time_limit
+        while True:
+            message = self._next_message(deadline, name)
+            if message is None or message["parent_header"].get("msg_id") != request:
+                continue
+            content = message["content"]
+            if message["msg_type"] in OUTPUT_TYPES:
+                outputs.append({"type": message["msg_type"], **content})
+            elif message["msg_type"] == "status" and content["execution_state"] == "idle":
+                return outputs, self._client.get_shell_msg(timeout=START_LIMIT_S)["content"]
+
+    def _next_message(self, deadline: float, name: str) -> dict[str, Any] | None:
+        if time.monotonic() > deadline:
+            raise ReportError(f"{name} must finish within {self.time_limit:g} s; it did not.")
+        try:
+            return dict(self._client.get_iopub_msg(timeout=POLL_S))
+        except queue.Empty:
+            if self._manager.is_alive():
+                return None
+            raise ReportError(
+                f"{name} must leave the kernel alive; the Python process ended.",
+                "It may have run out of memory.",
+            ) from None
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of the report's code: this project's packages are importable."""
+    inherited = os.environ.get("PYTHONPATH")
+    paths = [str(PROJECT_ROOT), *([inherited] if inherited else [])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "QUARTO_PYTHON": sys.executable}
+
+
+def _joined_streams(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    joined: list[dict[str, Any]] = []
+    for output in outputs:
+        before = joined[-1] if joined else {"type": ""}
+        same = output["type"] == before["type"] == "stream" and output["name"] == before["name"]
+        if same:
+            joined[-1] = {**before, "text": before["text"] + output["text"]}
+        else:
+            joined.append(output)
+    return joined
+
+
+def _last_line(reply: Mapping[str, Any]) -> str:
+    return f"{reply['ename']}: {reply['evalue']}" if reply.get("evalue") else f"{reply['ename']}."

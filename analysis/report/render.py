@@ -1,0 +1,193 @@
+"""Render the report: choose the renderer, run it, replace the page only if it succeeded."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from analysis.errors import ReportError
+from analysis.report.callout import with_callouts
+from analysis.report.chunk import Chunk, assignments
+from analysis.report.crossref import Heading, numbered, resolved
+from analysis.report.execution import Kernel, environment
+from analysis.report.front_matter import written
+from analysis.report.images import embedded
+from analysis.report.markup import Gallery, chunk_markdown, prose_markdown
+from analysis.report.page import page
+from analysis.report.pandoc import pandoc
+from analysis.report.settings import Settings, project_options, settings_of
+from analysis.report.source import Prose, Source, read_source
+from analysis.report.tree import Node, div, text_nodes
+
+Engine = Literal["auto", "quarto", "embedded"]
+REFERENCES = "References"
+
+
+def render(
+    source: Path,
+    destination: Path,
+    *,
+    parameters: Mapping[str, str] | None = None,
+    engine: Engine = "auto",
+) -> Path:
+    """Render a Quarto source to one self-contained HTML page.
+
+    Parameters
+    ----------
+    source
+        The main ``.qmd`` file; ``_quarto.yml`` lies beside it.
+    destination
+        The page to write or replace. If rendering fails, what was there stays.
+    parameters
+        Values for names that the chunk tagged ``parameters`` assigns.
+    engine
+        ``quarto`` runs the Quarto command, ``embedded`` the renderer of this package,
+        ``auto`` the Quarto command if there is one.
+
+    Returns
+    -------
+    The destination.
+
+    Raises
+    ------
+    ReportError
+        If the source cannot be rendered or the page cannot be written.
+    MissingExtraError
+        If a package of the [report] extra is missing.
+    """
+    command = shutil.which("quarto")
+    if engine == "quarto" and command is None:
+        raise ReportError(
+            "The engine 'quarto' needs the quarto command on the PATH; it is not there.",
+            "Install Quarto, or use the engine 'embedded'.",
+        )
+    if engine != "embedded" and command is not None:
+        return _quarto(command, source, destination, parameters or {})
+    return _replaced(destination, embedded_page(source, parameters=parameters))
+
+
+def embedded_page(source: Path, *, parameters: Mapping[str, str] | None = None) -> str:
+    """Return the page of a Quarto source, made without the Quarto command.
+
+    Raises
+    ------
+    ReportError
+        If the source cannot be rendered.
+    MissingExtraError
+        If a package of the [report] extra is missing.
+    """
+    directory = source.resolve().parent
+    content = read_source(source)
+    settings = settings_of(content.front_matter, directory)
+    gallery = Gallery()
+    markdown = executed(content, settings, gallery, parameters or {})
+    document, headings = _document(markdown, content, settings, gallery, directory)
+    return page(document, settings, headings, directory=directory)
+
+
+def executed(
+    source: Source, settings: Settings, gallery: Gallery, parameters: Mapping[str, str]
+) -> str:
+    """Return the Markdown of a source after its chunks and inline code have run.
+
+    Parameters
+    ----------
+    source
+        Blocks of the document; they run in order, in one kernel.
+    settings
+        Title block and defaults of the chunks.
+    gallery
+        Receives the images that chunks show.
+    parameters
+        Values that replace those of the chunk tagged ``parameters``.
+
+    Raises
+    ------
+    ReportError
+        If code fails, or an image has no alternative text.
+    """
+    overriding = assignments(source.chunks, parameters) if parameters else ""
+    parts = [written(settings.title_block)]
+    with Kernel(source.path.resolve().parent) as kernel:
+        for block in source.blocks:
+            if isinstance(block, Prose):
+                parts.append(
+                    prose_markdown(
+                        block.lines, lambda code, place: kernel.evaluate(code, place=place)
+                    )
+                )
+                continue
+            outputs = _run(kernel, block, settings.chunk_defaults)
+            if "parameters" in block.tags and overriding:
+                kernel.run(overriding, name=block.name)
+            parts.append(chunk_markdown(block, outputs, settings.chunk_defaults, gallery))
+    return "\n".join(parts)
+
+
+def _run(kernel: Kernel, chunk: Chunk, defaults: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return kernel.run(chunk.code, name=chunk.name) if chunk.settled(defaults)["eval"] else []
+
+
+def _document(
+    markdown: str, source: Source, settings: Settings, gallery: Gallery, directory: Path
+) -> tuple[Node, list[Heading]]:
+    """Return pandoc's tree with callouts, numbers, references and images, and the headings."""
+    tree = json.loads(pandoc(markdown, ["--from=markdown", "--to=json"], directory=directory))
+    tree, numbering = numbered(with_callouts(tree), number_sections=settings.number_sections)
+    tree, citations = resolved(tree, numbering.labels, source.place_of)
+    if citations and not settings.bibliography:
+        raise ReportError(
+            f"Citations need a bibliography; @{citations[0]} at "
+            f"{source.place_of(f'@{citations[0]}')} has none.",
+            "Name the file under 'bibliography' in the front matter.",
+        )
+    tree = embedded(tree, gallery, directory, source.place_of)
+    headings = numbering.headings
+    if citations:
+        title: Node = {"t": "Header", "c": [2, ["references", [], []], text_nodes(REFERENCES)]}
+        tree = {**tree, "blocks": [*tree["blocks"], title, div([], "refs")]}
+        headings = [*headings, Heading(numbering.top_level, "references", text_nodes(REFERENCES))]
+    return tree, headings
+
+
+def _quarto(command: str, source: Path, destination: Path, parameters: Mapping[str, str]) -> Path:
+    project = source.resolve().parent
+    options = [part for name, value in parameters.items() for part in ("-P", f"{name}:{value}")]
+    process = subprocess.run(
+        [command, "render", str(project), *options], env=environment(), check=False
+    )
+    if process.returncode:
+        raise ReportError(
+            f"'quarto render' must succeed; it ended with code {process.returncode}.",
+            "Its own messages are above; the engine 'embedded' may say more.",
+        )
+    output = project_options(project).get("project", {}).get("output-dir", ".")
+    rendered = (project / output / f"{source.stem}.html").resolve()
+    if not rendered.is_file():
+        raise ReportError(f"'quarto render' must write {rendered}; it did not.")
+    if rendered == destination.resolve():
+        return destination
+    return _replaced(destination, rendered.read_text(encoding="utf-8"))
+
+
+def _replaced(destination: Path, markup: str) -> Path:
+    """Write the page beside its destination, then rename it into place."""
+    temporary = destination.with_name(f".{destination.name}.{os.getpid()}.tmp")
+    try:
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(markup, encoding="utf-8")
+        temporary.replace(destination)
+    except OSError as error:
+        raise ReportError(
+            f"The page {destination} must be writable; {error.strerror}.",
+            "Choose another --out, or free the space.",
+        ) from error
+    finally:
+        if temporary.parent.is_dir():
+            temporary.unlink(missing_ok=True)
+    return destination

@@ -1,0 +1,1 @@
+"""Run decoders and write raw measurements to Parquet."""

@@ -1,0 +1,371 @@
+-- The contract between collect (which writes) and everyone who reads.
+--
+-- Every table and column is commented; a column's comment ends in its unit in
+-- brackets ([1] is a pure number, [-] is not a quantity). Keys are natural.
+-- Arrow schemas, Parquet field metadata and data/README.md are read off this file.
+--
+-- NULL means "not measured". NaN means "measured, and the number overflowed".
+-- Layers count from 0, heads from 0, token positions from 0.
+
+CREATE TABLE model (
+    model_id            VARCHAR NOT NULL,
+    revision            VARCHAR,
+    lab                 VARCHAR,
+    suite               VARCHAR,
+    family              VARCHAR NOT NULL,
+    base_model_id       VARCHAR,
+    year                INTEGER CHECK (year BETWEEN 2017 AND 2100),
+    n_layers            INTEGER NOT NULL CHECK (n_layers > 0),
+    d_model             INTEGER NOT NULL CHECK (d_model > 0),
+    n_heads             INTEGER NOT NULL CHECK (n_heads > 0),
+    n_kv_heads          INTEGER NOT NULL CHECK (n_kv_heads BETWEEN 1 AND n_heads),
+    d_head              INTEGER NOT NULL CHECK (d_head > 0),
+    d_ffn               INTEGER CHECK (d_ffn > 0),
+    n_vocabulary        INTEGER CHECK (n_vocabulary > 0),
+    n_context           INTEGER CHECK (n_context > 0),
+    norm_kind           VARCHAR CHECK (norm_kind IN ('LayerNorm', 'RMSNorm')),
+    norm_position       VARCHAR CHECK (norm_position IN ('pre', 'post', 'sandwich')),
+    positional_scheme   VARCHAR CHECK (positional_scheme IN ('learned', 'rotary', 'alibi', 'none')),
+    is_parallel         BOOLEAN,
+    is_tied             BOOLEAN,
+    n_parameters        BIGINT CHECK (n_parameters > 0),
+    n_parameters_source VARCHAR,
+    PRIMARY KEY (model_id)
+);
+COMMENT ON TABLE model IS 'One row per checkpoint: who made it and how it is shaped.';
+COMMENT ON COLUMN model.model_id IS 'Hub identifier, or the name of a local checkpoint [-]';
+COMMENT ON COLUMN model.revision IS 'Commit of the hub repository; NULL for a local checkpoint and for published figures that name none [-]';
+COMMENT ON COLUMN model.lab IS 'Organisation that trained the model; NULL when the checkpoint does not say [-]';
+COMMENT ON COLUMN model.suite IS 'Training suite: models trained together with one recipe, for example Pythia [-]';
+COMMENT ON COLUMN model.family IS 'model_type of the transformers configuration [-]';
+COMMENT ON COLUMN model.base_model_id IS 'model_id of the checkpoint this one was fine-tuned from; NULL for a base model [-]';
+COMMENT ON COLUMN model.year IS 'Year of first public release [year]';
+COMMENT ON COLUMN model.n_layers IS 'Number of transformer blocks, L [1]';
+COMMENT ON COLUMN model.d_model IS 'Width of the residual stream [1]';
+COMMENT ON COLUMN model.n_heads IS 'Query heads per block, H [1]';
+COMMENT ON COLUMN model.n_kv_heads IS 'Key and value heads per block [1]';
+COMMENT ON COLUMN model.d_head IS 'Width of one head, read from the module or configuration, never assumed to be d_model / n_heads [1]';
+COMMENT ON COLUMN model.d_ffn IS 'Inner width of the feed-forward layer [1]';
+COMMENT ON COLUMN model.n_vocabulary IS 'Rows of the token embedding [1]';
+COMMENT ON COLUMN model.n_context IS 'Longest input the configuration admits [tokens]';
+COMMENT ON COLUMN model.norm_kind IS 'Normalisation layer of the blocks [-]';
+COMMENT ON COLUMN model.norm_position IS 'Where the norm sits: pre (before each sub-layer), post (after the residual sum), sandwich (both sides of the sub-layer) [-]';
+COMMENT ON COLUMN model.positional_scheme IS 'How positions enter [-]';
+COMMENT ON COLUMN model.is_parallel IS 'True when attention and feed-forward read the same residual stream [-]';
+COMMENT ON COLUMN model.is_tied IS 'True when input and output embeddings are one matrix [-]';
+COMMENT ON COLUMN model.n_parameters IS 'Exact number of parameters, tied matrices counted once; NULL when unknown [1]';
+COMMENT ON COLUMN model.n_parameters_source IS 'Where n_parameters comes from: counted on the loaded model, computed from the configuration, or a published file [-]';
+
+CREATE TABLE prompt (
+    prompt_set    VARCHAR NOT NULL,
+    prompt_id     VARCHAR NOT NULL,
+    category      VARCHAR,
+    complexity    INTEGER,
+    text          VARCHAR NOT NULL CHECK (length(text) > 0),
+    PRIMARY KEY (prompt_id)
+);
+COMMENT ON TABLE prompt IS 'One row per prompt of a prompt set.';
+COMMENT ON COLUMN prompt.prompt_set IS 'Name of the set, which is its file name under data/prompts without the suffix [-]';
+COMMENT ON COLUMN prompt.prompt_id IS 'Set and place in the set, for example A_grand_unified:07 [-]';
+COMMENT ON COLUMN prompt.category IS 'Kind of prompt as its authors named it; NULL when they named none [-]';
+COMMENT ON COLUMN prompt.complexity IS 'Code the authors gave the category: Factual 1, Cliche 2, Nonsense 3, Novel 4, Syntactic 5; a label, not a scale [-]';
+COMMENT ON COLUMN prompt.text IS 'The prompt, verbatim [-]';
+
+CREATE TABLE run (
+    run_id                   VARCHAR NOT NULL,
+    model_id                 VARCHAR NOT NULL,
+    kind                     VARCHAR NOT NULL CHECK (kind IN ('weights', 'prompts')),
+    prompt_set               VARCHAR,
+    prompt_set_sha256        VARCHAR,
+    weights_sha256           VARCHAR NOT NULL,
+    adapter                  VARCHAR NOT NULL,
+    dtype_weights            VARCHAR NOT NULL,
+    dtype_compute            VARCHAR NOT NULL,
+    device                   VARCHAR NOT NULL,
+    attention_implementation VARCHAR NOT NULL,
+    adds_special_tokens      BOOLEAN,
+    batch_size               INTEGER CHECK (batch_size > 0),
+    seed                     INTEGER,
+    schema_version           INTEGER NOT NULL,
+    code_version             VARCHAR NOT NULL,
+    python_version           VARCHAR NOT NULL,
+    torch_version            VARCHAR NOT NULL,
+    transformers_version     VARCHAR NOT NULL,
+    started_at               TIMESTAMP NOT NULL,
+    duration_s               DOUBLE NOT NULL CHECK (duration_s >= 0),
+    PRIMARY KEY (run_id)
+);
+COMMENT ON TABLE run IS 'One row per unit of measurement: the weights of a checkpoint, or a checkpoint on a prompt set. Written last, so its presence means the unit is complete.';
+COMMENT ON COLUMN run.run_id IS 'Hash of everything that determines the numbers (model, weights, prompts, dtypes, settings), never of time [-]';
+COMMENT ON COLUMN run.model_id IS 'Checkpoint measured; see model [-]';
+COMMENT ON COLUMN run.kind IS 'weights (no prompt involved) or prompts [-]';
+COMMENT ON COLUMN run.prompt_set IS 'Prompt set measured; NULL for kind = weights [-]';
+COMMENT ON COLUMN run.prompt_set_sha256 IS 'Hash of the prompts as measured; NULL for kind = weights [-]';
+COMMENT ON COLUMN run.weights_sha256 IS 'Hash of the names and contents of the checkpoint''s safetensors files [-]';
+COMMENT ON COLUMN run.adapter IS 'Adapter that located blocks, attention and weights [-]';
+COMMENT ON COLUMN run.dtype_weights IS 'Number format the weights are stored in [-]';
+COMMENT ON COLUMN run.dtype_compute IS 'Number format of the forward pass; norms are accumulated in float64 whatever it is [-]';
+COMMENT ON COLUMN run.device IS 'Device of the forward pass [-]';
+COMMENT ON COLUMN run.attention_implementation IS 'Attention code that ran, as the model reports it [-]';
+COMMENT ON COLUMN run.adds_special_tokens IS 'True when the tokenizer put a special token into a prompt; NULL for kind = weights [-]';
+COMMENT ON COLUMN run.batch_size IS 'Prompts per forward pass at most; NULL for kind = weights [1]';
+COMMENT ON COLUMN run.seed IS 'Seed of the random generator; NULL when nothing random happened [-]';
+COMMENT ON COLUMN run.schema_version IS 'Version of this file when the row was written [1]';
+COMMENT ON COLUMN run.code_version IS 'Version of thermoscope, with the git commit where there is one [-]';
+COMMENT ON COLUMN run.python_version IS 'Python that ran [-]';
+COMMENT ON COLUMN run.torch_version IS 'torch that ran [-]';
+COMMENT ON COLUMN run.transformers_version IS 'transformers that ran [-]';
+COMMENT ON COLUMN run.started_at IS 'When the unit began [UTC]';
+COMMENT ON COLUMN run.duration_s IS 'How long the unit took [s]';
+
+CREATE TABLE residual_norm (
+    run_id        VARCHAR NOT NULL,
+    model_id      VARCHAR NOT NULL,
+    prompt_id     VARCHAR NOT NULL,
+    layer         INTEGER NOT NULL CHECK (layer >= 0),
+    site          VARCHAR NOT NULL CHECK (site IN ('block_input', 'block_output', 'final_norm')),
+    position      INTEGER NOT NULL CHECK (position >= 0),
+    is_special    BOOLEAN NOT NULL,
+    norm          DOUBLE NOT NULL CHECK (norm >= 0),
+    norm_centred  DOUBLE NOT NULL CHECK (norm_centred >= 0),
+    PRIMARY KEY (run_id, prompt_id, layer, site, position)
+);
+COMMENT ON TABLE residual_norm IS 'One row per model, prompt, layer, site and token: the length of the residual stream there.';
+COMMENT ON COLUMN residual_norm.run_id IS 'Unit of measurement; see run [-]';
+COMMENT ON COLUMN residual_norm.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN residual_norm.prompt_id IS 'Prompt; see prompt [-]';
+COMMENT ON COLUMN residual_norm.layer IS 'Block the site belongs to, 0 to n_layers - 1 [1]';
+COMMENT ON COLUMN residual_norm.site IS 'block_input (of block 0 only; of a later block it is the output before), block_output (before any final norm, the last block included), final_norm (output of the norm after the last block) [-]';
+COMMENT ON COLUMN residual_norm.position IS 'Token position in the unpadded prompt; the last is n_tokens - 1 of next_token [1]';
+COMMENT ON COLUMN residual_norm.is_special IS 'True when the token was added by the tokenizer [-]';
+COMMENT ON COLUMN residual_norm.norm IS 'Euclidean norm of the token''s vector, accumulated in float64 [activation units]';
+COMMENT ON COLUMN residual_norm.norm_centred IS 'Euclidean norm after removing the mean over the features, which LayerNorm never sees [activation units]';
+
+CREATE TABLE attention (
+    run_id          VARCHAR NOT NULL,
+    model_id        VARCHAR NOT NULL,
+    prompt_id       VARCHAR NOT NULL,
+    layer           INTEGER NOT NULL CHECK (layer >= 0),
+    head            INTEGER NOT NULL CHECK (head >= 0),
+    n_tokens        INTEGER NOT NULL CHECK (n_tokens > 0),
+    mass            DOUBLE NOT NULL,
+    diagonal        DOUBLE NOT NULL,
+    first_column    DOUBLE NOT NULL,
+    above_diagonal  DOUBLE NOT NULL,
+    entropy         DOUBLE NOT NULL,
+    sum_squares     DOUBLE NOT NULL,
+    PRIMARY KEY (run_id, prompt_id, layer, head)
+);
+COMMENT ON TABLE attention IS 'One row per model, prompt, layer and head: sufficient statistics of the attention map A over the unpadded tokens.';
+COMMENT ON COLUMN attention.run_id IS 'Unit of measurement; see run [-]';
+COMMENT ON COLUMN attention.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN attention.prompt_id IS 'Prompt; see prompt [-]';
+COMMENT ON COLUMN attention.layer IS 'Block, 0 to n_layers - 1 [1]';
+COMMENT ON COLUMN attention.head IS 'Query head, 0 to n_heads - 1 [1]';
+COMMENT ON COLUMN attention.n_tokens IS 'Rows of the map, n [tokens]';
+COMMENT ON COLUMN attention.mass IS 'Sum of all entries of A; n for a softmax without sink [1]';
+COMMENT ON COLUMN attention.diagonal IS 'Trace of A: attention of tokens to themselves [1]';
+COMMENT ON COLUMN attention.first_column IS 'Sum of the first column: attention to the first token, the sink [1]';
+COMMENT ON COLUMN attention.above_diagonal IS 'Sum of the entries a causal map must not have; anything but 0 is a defect [1]';
+COMMENT ON COLUMN attention.entropy IS 'Sum over rows of -sum(A ln A); divide by n for the mean row entropy [nat]';
+COMMENT ON COLUMN attention.sum_squares IS 'Squared Frobenius norm of A [1]';
+
+CREATE TABLE weight_norm (
+    run_id        VARCHAR NOT NULL,
+    model_id      VARCHAR NOT NULL,
+    layer         INTEGER NOT NULL CHECK (layer >= 0),
+    head          INTEGER NOT NULL CHECK (head >= 0),
+    matrix        VARCHAR NOT NULL CHECK (matrix IN ('V', 'O')),
+    kv_head       INTEGER NOT NULL CHECK (kv_head >= 0),
+    sigma_max     DOUBLE NOT NULL,
+    frobenius     DOUBLE NOT NULL,
+    PRIMARY KEY (run_id, layer, head, matrix)
+);
+COMMENT ON TABLE weight_norm IS 'One row per model, layer, head and matrix: norms of the head''s own rows of W_V and columns of W_O.';
+COMMENT ON COLUMN weight_norm.run_id IS 'Unit of measurement; see run [-]';
+COMMENT ON COLUMN weight_norm.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN weight_norm.layer IS 'Block, 0 to n_layers - 1 [1]';
+COMMENT ON COLUMN weight_norm.head IS 'Query head; heads that share a value matrix repeat it, see kv_head [1]';
+COMMENT ON COLUMN weight_norm.matrix IS 'V (value projection of the head) or O (output projection of the head) [-]';
+COMMENT ON COLUMN weight_norm.kv_head IS 'Key and value head the query head reads; group by it to count a shared matrix once [1]';
+COMMENT ON COLUMN weight_norm.sigma_max IS 'Largest singular value, the spectral norm [weight units]';
+COMMENT ON COLUMN weight_norm.frobenius IS 'Frobenius norm [weight units]';
+
+CREATE TABLE matrix_norm (
+    run_id        VARCHAR NOT NULL,
+    model_id      VARCHAR NOT NULL,
+    layer         INTEGER NOT NULL CHECK (layer >= 0),
+    matrix        VARCHAR NOT NULL CHECK (matrix IN ('V', 'O')),
+    sigma_max     DOUBLE NOT NULL,
+    frobenius     DOUBLE NOT NULL,
+    PRIMARY KEY (run_id, layer, matrix)
+);
+COMMENT ON TABLE matrix_norm IS 'One row per model, layer and matrix: norms of the whole matrix over all heads, as the paper measured it (it wrote: per head).';
+COMMENT ON COLUMN matrix_norm.run_id IS 'Unit of measurement; see run [-]';
+COMMENT ON COLUMN matrix_norm.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN matrix_norm.layer IS 'Block, 0 to n_layers - 1 [1]';
+COMMENT ON COLUMN matrix_norm.matrix IS 'V or O [-]';
+COMMENT ON COLUMN matrix_norm.sigma_max IS 'Largest singular value of the whole matrix [weight units]';
+COMMENT ON COLUMN matrix_norm.frobenius IS 'Frobenius norm of the whole matrix; shared value matrices counted once [weight units]';
+
+CREATE TABLE next_token (
+    run_id           VARCHAR NOT NULL,
+    model_id         VARCHAR NOT NULL,
+    prompt_id        VARCHAR NOT NULL,
+    n_tokens         INTEGER NOT NULL CHECK (n_tokens > 0),
+    n_special        INTEGER NOT NULL CHECK (n_special >= 0),
+    entropy          DOUBLE NOT NULL,
+    top_token_id     INTEGER NOT NULL CHECK (top_token_id >= 0),
+    top_token        VARCHAR NOT NULL,
+    top_probability  DOUBLE NOT NULL,
+    PRIMARY KEY (run_id, prompt_id)
+);
+COMMENT ON TABLE next_token IS 'One row per model and prompt: the distribution of the token that would come next.';
+COMMENT ON COLUMN next_token.run_id IS 'Unit of measurement; see run [-]';
+COMMENT ON COLUMN next_token.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN next_token.prompt_id IS 'Prompt; see prompt [-]';
+COMMENT ON COLUMN next_token.n_tokens IS 'Length of the prompt in tokens, special ones included [tokens]';
+COMMENT ON COLUMN next_token.n_special IS 'Tokens the tokenizer added [tokens]';
+COMMENT ON COLUMN next_token.entropy IS 'Entropy of the next-token distribution, softmax in float64, no clipping [nat]';
+COMMENT ON COLUMN next_token.top_token_id IS 'Most probable token [-]';
+COMMENT ON COLUMN next_token.top_token IS 'Its text, as the tokenizer decodes it [-]';
+COMMENT ON COLUMN next_token.top_probability IS 'Its probability [1]';
+
+CREATE TABLE caveat (
+    caveat_id    VARCHAR NOT NULL,
+    title        VARCHAR NOT NULL,
+    explanation  VARCHAR NOT NULL,
+    PRIMARY KEY (caveat_id)
+);
+COMMENT ON TABLE caveat IS 'One row per known defect of the published notebooks, B1 to B16.';
+COMMENT ON COLUMN caveat.caveat_id IS 'B1 to B16 [-]';
+COMMENT ON COLUMN caveat.title IS 'The defect in a few words [-]';
+COMMENT ON COLUMN caveat.explanation IS 'What goes wrong and what it does to the numbers [-]';
+
+CREATE TABLE metric (
+    metric      VARCHAR NOT NULL,
+    symbol      VARCHAR,
+    unit        VARCHAR NOT NULL,
+    definition  VARCHAR NOT NULL,
+    PRIMARY KEY (metric)
+);
+COMMENT ON TABLE metric IS 'One row per quantity: what a metric name means, in measured views and published values alike.';
+COMMENT ON COLUMN metric.metric IS 'Name used in every table and view [-]';
+COMMENT ON COLUMN metric.symbol IS 'Short symbol, as in the definitions [-]';
+COMMENT ON COLUMN metric.unit IS 'Unit [-]';
+COMMENT ON COLUMN metric.definition IS 'Formula in words; x_l is the residual stream after block l, e the input of block 0 [-]';
+
+CREATE TABLE claim (
+    claim_id   INTEGER NOT NULL,
+    statement  VARCHAR NOT NULL,
+    place      VARCHAR NOT NULL,
+    PRIMARY KEY (claim_id)
+);
+COMMENT ON TABLE claim IS 'One row per statement of the paper, its readme, forum post or summary that can be tested.';
+COMMENT ON COLUMN claim.claim_id IS 'Number of the claim, 1 to 61 [-]';
+COMMENT ON COLUMN claim.statement IS 'The statement, as quoted [-]';
+COMMENT ON COLUMN claim.place IS 'Where it stands [-]';
+
+CREATE TABLE published_file (
+    file          VARCHAR NOT NULL,
+    sha256        VARCHAR NOT NULL,
+    n_bytes       BIGINT NOT NULL,
+    notebook      VARCHAR,
+    experiment    VARCHAR NOT NULL,
+    prompt_set    VARCHAR,
+    dtype         VARCHAR,
+    duplicates    VARCHAR,
+    caveats       VARCHAR NOT NULL,
+    PRIMARY KEY (file)
+);
+COMMENT ON TABLE published_file IS 'One row per raw result file of the paper''s repository.';
+COMMENT ON COLUMN published_file.file IS 'File name [-]';
+COMMENT ON COLUMN published_file.sha256 IS 'Hash of the file as imported [-]';
+COMMENT ON COLUMN published_file.n_bytes IS 'Size [bytes]';
+COMMENT ON COLUMN published_file.notebook IS 'Notebook or script that wrote it; NULL when none in the repository does [-]';
+COMMENT ON COLUMN published_file.experiment IS 'What the file is about [-]';
+COMMENT ON COLUMN published_file.prompt_set IS 'Prompt set used; see prompt; NULL when no prompt was involved [-]';
+COMMENT ON COLUMN published_file.dtype IS 'Number format of the forward pass: fp16, bf16, fp32, nf4; NULL when none ran [-]';
+COMMENT ON COLUMN published_file.duplicates IS 'File that holds the same measurements in another format; count only one of the two [-]';
+COMMENT ON COLUMN published_file.caveats IS 'Defects that touch the file, comma-separated; see caveat; empty when none is known [-]';
+
+CREATE TABLE published_value (
+    file        VARCHAR NOT NULL,
+    path        VARCHAR NOT NULL,
+    metric      VARCHAR NOT NULL,
+    statistic   VARCHAR NOT NULL CHECK (statistic IN ('value', 'mean', 'sd', 'n', 'min', 'max', 'p_value', 'correlation', 'other')),
+    model_id    VARCHAR,
+    prompt_set  VARCHAR,
+    prompt_id   VARCHAR,
+    layer       INTEGER CHECK (layer >= 0),
+    dtype       VARCHAR,
+    value       DOUBLE,
+    text        VARCHAR,
+    unit        VARCHAR NOT NULL,
+    caveats     VARCHAR NOT NULL,
+    PRIMARY KEY (file, path)
+);
+COMMENT ON TABLE published_value IS 'One row per number (or label) in the paper''s raw result files, none left out.';
+COMMENT ON COLUMN published_value.file IS 'File the value stands in; see published_file [-]';
+COMMENT ON COLUMN published_value.path IS 'Where in the file: a JSON path such as $.models[0].rho, or row and column of a CSV such as $[3].Last_Gain [-]';
+COMMENT ON COLUMN published_value.metric IS 'What was measured, for example gain_last_block; see metric; unclassified when the importer has no rule for it [-]';
+COMMENT ON COLUMN published_value.statistic IS 'Whether the value is a single measurement or a summary, and which [-]';
+COMMENT ON COLUMN published_value.model_id IS 'Checkpoint it is about; see model; NULL when about none or several [-]';
+COMMENT ON COLUMN published_value.prompt_set IS 'Prompt set; see prompt [-]';
+COMMENT ON COLUMN published_value.prompt_id IS 'Prompt it was measured on; NULL for a summary over prompts [-]';
+COMMENT ON COLUMN published_value.layer IS 'Block it belongs to; NULL when about the whole model [1]';
+COMMENT ON COLUMN published_value.dtype IS 'Number format of the forward pass [-]';
+COMMENT ON COLUMN published_value.value IS 'The number; NaN where the file says NaN; NULL for a label [see unit]';
+COMMENT ON COLUMN published_value.text IS 'The value as written when it is a label, or a number stored as text [-]';
+COMMENT ON COLUMN published_value.unit IS 'Unit of value [-]';
+COMMENT ON COLUMN published_value.caveats IS 'Defects that touch this value, comma-separated; see caveat; empty when none is known [-]';
+
+CREATE TABLE published_figure (
+    model_id    VARCHAR NOT NULL,
+    metric      VARCHAR NOT NULL,
+    prompt_set  VARCHAR NOT NULL,
+    dtype       VARCHAR NOT NULL,
+    file        VARCHAR NOT NULL,
+    path        VARCHAR NOT NULL,
+    mean        DOUBLE NOT NULL,
+    sd          DOUBLE,
+    n           INTEGER NOT NULL CHECK (n > 0),
+    unit        VARCHAR NOT NULL,
+    caveats     VARCHAR NOT NULL,
+    PRIMARY KEY (model_id, metric, prompt_set, dtype, file)
+);
+COMMENT ON TABLE published_figure IS 'One row per model, metric and file: the published figure at the level of a model, a fact with its source.';
+COMMENT ON COLUMN published_figure.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN published_figure.metric IS 'What was measured; see metric [-]';
+COMMENT ON COLUMN published_figure.prompt_set IS 'Prompt set; none when no prompt was involved [-]';
+COMMENT ON COLUMN published_figure.dtype IS 'Number format of the forward pass [-]';
+COMMENT ON COLUMN published_figure.file IS 'Raw file it comes from [-]';
+COMMENT ON COLUMN published_figure.path IS 'JSON path of the value, or of the rows it summarises, in that file [-]';
+COMMENT ON COLUMN published_figure.mean IS 'Mean over the n measurements, or the single value [see unit]';
+COMMENT ON COLUMN published_figure.sd IS 'Standard deviation over the n measurements, divisor n - 1; NULL when n = 1 or the file does not hold it [see unit]';
+COMMENT ON COLUMN published_figure.n IS 'Measurements summarised: prompts, or layers for a weight norm [1]';
+COMMENT ON COLUMN published_figure.unit IS 'Unit of mean and sd [-]';
+COMMENT ON COLUMN published_figure.caveats IS 'Defects that touch the figure, comma-separated; see caveat [-]';
+
+CREATE TABLE published_profile (
+    model_id    VARCHAR NOT NULL,
+    metric      VARCHAR NOT NULL,
+    prompt_set  VARCHAR NOT NULL,
+    dtype       VARCHAR NOT NULL,
+    file        VARCHAR NOT NULL,
+    layer       INTEGER NOT NULL CHECK (layer >= 0),
+    value       DOUBLE NOT NULL,
+    unit        VARCHAR NOT NULL,
+    caveats     VARCHAR NOT NULL,
+    PRIMARY KEY (model_id, metric, prompt_set, dtype, file, layer)
+);
+COMMENT ON TABLE published_profile IS 'One row per model, metric, file and layer: a published profile over depth.';
+COMMENT ON COLUMN published_profile.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN published_profile.metric IS 'What was measured; see metric [-]';
+COMMENT ON COLUMN published_profile.prompt_set IS 'Prompt set [-]';
+COMMENT ON COLUMN published_profile.dtype IS 'Number format of the forward pass [-]';
+COMMENT ON COLUMN published_profile.file IS 'Raw file it comes from [-]';
+COMMENT ON COLUMN published_profile.layer IS 'Block, from 0 [1]';
+COMMENT ON COLUMN published_profile.value IS 'The value at the layer [see unit]';
+COMMENT ON COLUMN published_profile.unit IS 'Unit of value [-]';
+COMMENT ON COLUMN published_profile.caveats IS 'Defects that touch the profile, comma-separated; see caveat [-]';

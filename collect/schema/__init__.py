@@ -1,0 +1,39 @@
+"""The contract between what is collected and everyone who reads it. No torch here.
+
+``collect/schema.sql`` is the only definition of tables, columns, types, units, keys and
+checks. `contract` asks DuckDB what that file says and hands it on as Arrow schemas and as a
+codebook; `files` knows where the rows of a table lie and when they are complete; `assembly`
+puts the rows of several directories into one database.
+"""
+
+from collect.schema.assembly import assemble
+from collect.schema.contract import (
+    LARGE,
+    MEASURED,
+    SCHEMA_VERSION,
+    Column,
+    ContractError,
+    Table,
+    arrow_schema,
+    connect,
+    schema_sql,
+    tables,
+)
+from collect.schema.files import incomplete_units, read_rows, table_files
+
+__all__ = [
+    "LARGE",
+    "MEASURED",
+    "SCHEMA_VERSION",
+    "Column",
+    "ContractError",
+    "Table",
+    "arrow_schema",
+    "assemble",
+    "connect",
+    "incomplete_units",
+    "read_rows",
+    "schema_sql",
+    "table_files",
+    "tables",
+]

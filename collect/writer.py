@@ -1,0 +1,139 @@
+"""Rows to Parquet: validated against the contract, written atomically.
+
+A file is complete or absent: rows go to a temporary file in the same directory, which is
+flushed to disk and then renamed. Killing the process leaves at most a ``.tmp`` file that
+no reader looks at and the next write of the same file replaces.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from collect import schema
+from collect.errors import InputError, OutputError
+
+ROW_GROUP_ROWS = 122_880
+
+
+def file_stem(model_id: str, prompt_set: str | None = None) -> str:
+    """Return the file name, without suffix, of one unit of measurement.
+
+    >>> file_stem("EleutherAI/pythia-70m", "B_pythia_sweep")
+    'EleutherAI--pythia-70m@B_pythia_sweep'
+    """
+    stem = model_id.replace("/", "--")
+    return stem if prompt_set is None else f"{stem}@{prompt_set}"
+
+
+def write_table(
+    table: str, rows: pd.DataFrame, path: Path, *, metadata: Mapping[str, str] | None = None
+) -> int:
+    """Write rows of one table to a Parquet file, sorted by the table's key, atomically.
+
+    Parameters
+    ----------
+    table
+        Name of a table of ``schema.sql``.
+    rows
+        One row per row of the table. Columns the table lacks are an error; columns that
+        are missing become NULL where the table allows it.
+    path
+        File to create or replace. Its directory is created.
+    metadata
+        Provenance to keep in the file's key-value metadata.
+
+    Returns
+    -------
+    Number of rows written.
+
+    Raises
+    ------
+    InputError
+        If the rows break the contract: unknown column, NULL, key or check.
+    OutputError
+        If the file cannot be written.
+    """
+    arrow = conforming(table, rows)
+    arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), **(metadata or {})})
+    write_atomically(path, lambda temporary: _write_parquet(table, arrow, temporary))
+    return int(arrow.num_rows)
+
+
+def conforming(table: str, rows: pd.DataFrame) -> pa.Table:
+    """Return the rows as an Arrow table that satisfies the contract, sorted by key.
+
+    Raises
+    ------
+    InputError
+        If a column is unknown, or a type, NULL, key or check is violated.
+    """
+    expected = schema.arrow_schema(table)
+    unknown = sorted(set(rows.columns) - set(expected.names))
+    if unknown:
+        raise InputError(
+            f"Table {table} must have only the columns of schema.sql; found {unknown} besides.",
+            f"Its columns are {expected.names}.",
+        )
+    connection = schema.connect()
+    connection.register("rows", pa.Table.from_pandas(rows, preserve_index=False))
+    names = ", ".join(f'"{name}"' for name in rows.columns)
+    key = ", ".join(schema.tables()[table].key)
+    try:
+        connection.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM rows')  # noqa: S608
+    except duckdb.Error as error:
+        raise InputError(
+            f"Rows of table {table} must satisfy schema.sql; found: {_first_line(error)}"
+        ) from error
+    return connection.sql(f'FROM "{table}" ORDER BY {key}').to_arrow_table().cast(expected)
+
+
+def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+    """Call ``write(temporary_path)``, flush the file to disk and rename it to ``path``.
+
+    Raises
+    ------
+    OutputError
+        If the directory or file cannot be written; nothing is left behind.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(temporary)
+        with temporary.open("rb+") as handle:
+            os.fsync(handle.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise OutputError(
+            f"The output file {path} must be writable; {error.strerror or error}.",
+            "Choose another --out, or free the space.",
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True) if temporary.parent.is_dir() else None
+
+
+def _write_parquet(table: str, arrow: pa.Table, path: Path) -> None:
+    key = schema.tables()[table].key
+    names = list(arrow.schema.names)
+    floats = [field.name for field in arrow.schema if pa.types.is_floating(field.type)]
+    pq.write_table(
+        arrow,
+        path,
+        compression="zstd",
+        compression_level=9,
+        row_group_size=ROW_GROUP_ROWS,
+        sorting_columns=[pq.SortingColumn(names.index(name)) for name in key],
+        use_dictionary=[name for name in names if name not in floats],
+        column_encoding=dict.fromkeys(floats, "BYTE_STREAM_SPLIT"),
+        write_page_index=True,
+    )
+
+
+def _first_line(error: duckdb.Error) -> str:
+    return str(error).strip().splitlines()[0]

@@ -1,0 +1,143 @@
+"""The verdict rule, each claim's checks on hand-made stores, and the committed verdicts."""
+
+import pandas as pd
+import pytest
+
+from analysis import claims
+from analysis.claims import evidence
+from analysis.claims.claim import Check, verdict
+from analysis.claims.evidence import rounds_to
+from analysis.errors import AnalysisError
+from analysis.store import open_store
+from collect import schema
+
+YES, NO, UNDECIDED = (
+    Check("part", "reading", True),
+    Check("part", "other reading", False),
+    Check("part", "third reading", None),
+)
+OTHER_YES, OTHER_NO = Check("other", "reading", True), Check("other", "reading", False)
+
+
+@pytest.mark.parametrize(
+    ("checks", "expected"),
+    [
+        ([YES], "reproduced"),
+        ([NO], "contradicted"),
+        ([UNDECIDED], "not computable"),
+        ([], "not computable"),
+        ([YES, NO], "reproduced under a condition"),
+        ([YES, UNDECIDED], "reproduced"),
+        ([NO, UNDECIDED], "contradicted"),
+        ([YES, OTHER_YES], "reproduced"),
+        ([YES, NO, OTHER_YES], "reproduced under a condition"),
+        ([YES, OTHER_NO], "contradicted"),
+        ([UNDECIDED, OTHER_NO], "contradicted"),
+        ([UNDECIDED, OTHER_YES], "not computable"),
+    ],
+)
+def test_the_verdict_follows_from_parts_and_conditions(checks, expected):
+    assert verdict(checks) == expected
+    assert verdict(checks[::-1]) == expected
+
+
+def test_every_claim_that_the_project_promises_is_judged():
+    promised = [*range(1, 10), 12, 17, 18, 20, 22, 26, 29, 36, *range(45, 49), 50]
+    assert set(promised) <= set(claims.CLAIMS)
+
+
+def test_every_claim_has_an_estimand_and_a_rule_in_words():
+    for claim in claims.CLAIMS.values():
+        assert len(claim.estimand.split()) > 4
+        assert claim.rule.endswith(".")
+
+
+def test_each_claim_has_one_row_with_its_quoted_statement(shipped_store):
+    judged = claims.evaluate(shipped_store)
+    quoted = shipped_store.query("FROM claim").set_index("claim_id")["statement"]
+    assert judged["claim_id"].tolist() == list(claims.CLAIMS)
+    assert judged["statement"].tolist() == quoted[judged["claim_id"]].tolist()
+    assert set(judged["verdict"]) <= set(claims.VERDICTS)
+
+
+def test_a_second_evaluation_is_bit_identical(shipped_store):
+    pd.testing.assert_frame_equal(
+        claims.evaluate(shipped_store), claims.evaluate(shipped_store), check_exact=True
+    )
+
+
+def test_without_evidence_no_claim_is_contradicted(tmp_path):
+    columns = [column.name for column in schema.tables()["claim"].columns]
+    statements = pd.DataFrame([[n, "x", "y"] for n in claims.CLAIMS], columns=columns)
+    statements.to_csv(tmp_path / "claim.csv", index=False)
+    judged = claims.evaluate(open_store(tmp_path))
+    assert set(judged["verdict"]) == {"not computable"}
+
+
+def test_an_unknown_claim_is_refused_with_the_known_ones():
+    with pytest.raises(AnalysisError, match="999 is not") as refusal:
+        claims.claim(999)
+    assert "1, 2, 3" in refusal.value.hint
+
+
+def test_a_quoted_number_is_compared_at_the_digits_it_was_quoted_with():
+    assert rounds_to(0.014438, "0.014")
+    assert not rounds_to(0.0146, "0.014")
+    assert rounds_to(62695.87, "62696")
+
+
+# The numbers below are counted by hand from the raw result files.
+
+
+def check_values(store, claim_id):
+    return claims.checks(store, claim_id).set_index("condition")
+
+
+def test_the_quoted_correlation_is_that_of_density(shipped_store):
+    first = claims.checks(shipped_store, 4).iloc[0]
+    assert not first["holds"]
+    assert first["estimate"] == pytest.approx(-0.8784, abs=5e-5)
+    assert "head density" in first["note"]
+
+
+def test_fisher_on_the_hunt_counts_four_of_five_against_two_of_eleven(shipped_store):
+    first = claims.checks(shipped_store, 7).iloc[0]
+    # P(X >= 4) for a hypergeometric with 5 EleutherAI, 11 others, 6 dampening:
+    # (C(5,4) C(11,2) + C(5,5) C(11,1)) / C(16,6) = (5*55 + 11) / 8008, doubled by no table
+    # as improbable on the other side.
+    assert first["p_value"] == pytest.approx((5 * 55 + 11) / 8008)
+    assert first["note"].startswith(
+        "EleutherAI dampen 4, EleutherAI expand 1, other dampen 2, other expand 9"
+    )
+
+
+def test_the_traces_are_as_printed_but_their_ratio_depends_on_the_aggregate(shipped_store):
+    ratios = claims.checks(shipped_store, 12)["estimate"]
+    assert ratios[0] == pytest.approx(62695.87 / 2367.53, rel=1e-5)
+    assert ratios[1] == pytest.approx(4603.44 / 183.82, rel=1e-4)
+    assert ratios[2] < 1e-6
+
+
+def test_seven_of_sixteen_is_the_accuracy_of_the_threshold_rule_without_the_norm(shipped_store):
+    rows = claims.checks(shipped_store, 50)
+    assert rows["estimate"].tolist() == [7 / 16, 1, 1]
+    assert rows["holds"].tolist() == [False, False, True]
+
+
+def test_gemma_is_as_quoted(shipped_store):
+    assert claims.checks(shipped_store, 48)["note"].item() == "2.3159 before, 1.1531 after."
+
+
+def test_every_check_names_files_that_exist_in_the_store(shipped_store):
+    known = set(shipped_store.query("FROM published_file")["file"])
+    for claim_id in claims.CLAIMS:
+        named = " ".join(claims.checks(shipped_store, claim_id)["evidence"]).split(" ")
+        files = {name for name in named if name.endswith((".json", ".csv"))}
+        assert files <= known
+
+
+def test_base_models_keep_the_figure_over_most_prompts(shipped_store):
+    gains = evidence.published_gains(shipped_store, "gain_penultimate_block")
+    chosen = evidence.base_models(gains).set_index("model_id")
+    assert chosen.loc["EleutherAI/pythia-6.9b", "n_prompts"] == 25
+    assert chosen.index.is_unique

@@ -1,0 +1,103 @@
+"""Every view against numbers counted by hand from the norms in conftest.py."""
+
+import math
+
+import pytest
+
+
+def gain(store, prompt_id, metric):
+    rows = store.query(
+        "SELECT gain FROM prompt_gain WHERE prompt_id = $prompt AND metric = $metric",
+        prompt=prompt_id,
+        metric=metric,
+    )
+    return rows["gain"].item()
+
+
+@pytest.mark.parametrize(
+    ("metric", "two_tokens", "one_token"),
+    [
+        # The last token of S:00 has norms 2 (input), 4, 6, 3 and 9 after the final norm.
+        # The only token of S:01 has norms 1 (input), 2, 1, 4 and 7 after the final norm.
+        ("gain_last_block", 3 / 6, 4 / 1),
+        ("gain_penultimate_block", 6 / 4, 1 / 2),
+        ("gain_embedding", 4 / 2, 2 / 1),
+        ("gain_with_final_norm", 9 / 6, 7 / 1),
+        ("gain_geometric_mean", (3 / 2) ** (1 / 3), 4 ** (1 / 3)),
+        ("gain_body", (3 / 4) ** (1 / 2), (4 / 2) ** (1 / 2)),
+        ("gain_maximum", 6 / 4, 4 / 1),
+        ("total_amplification", 3 / 4, 4 / 2),
+        # Over both tokens: sqrt(8^2 + 3^2) after the last block, sqrt(8^2 + 6^2) = 10 before.
+        ("gain_whole_matrix", math.sqrt(73) / 10, 4 / 1),
+    ],
+)
+def test_every_definition_of_gain_follows_from_the_norms(tiny_store, metric, two_tokens, one_token):
+    assert gain(tiny_store, "S:00", metric) == pytest.approx(two_tokens, rel=1e-14)
+    assert gain(tiny_store, "S:01", metric) == pytest.approx(one_token, rel=1e-14)
+
+
+def test_log_gains_add_up_to_the_total_for_every_token(tiny_store):
+    rows = tiny_store.query(
+        "SELECT prompt_id, position, sum(log_gain) AS total FROM block_gain "
+        "GROUP BY ALL ORDER BY ALL"
+    )
+    expected = [math.log(8 / 1), math.log(3 / 2), math.log(4 / 1)]
+    assert rows["total"].tolist() == pytest.approx(expected, rel=1e-14)
+
+
+def test_model_gain_is_the_mean_of_ratios_over_prompts(tiny_store):
+    row = tiny_store.query("FROM model_gain WHERE metric = 'gain_last_block'").iloc[0]
+    assert row["gain_mean"] == pytest.approx((0.5 + 4) / 2)
+    assert row["gain_sd"] == pytest.approx(3.5 / math.sqrt(2))
+    assert row["log_gain_mean"] == pytest.approx((math.log(0.5) + math.log(4)) / 2)
+    assert row["n_prompts"] == 2
+
+
+def test_a_model_of_one_definition_can_dampen_where_another_expands(tiny_store):
+    signs = tiny_store.query(
+        "SELECT DISTINCT sign_strict FROM gain_by_model WHERE metric IN "
+        "('gain_last_block', 'gain_body', 'gain_penultimate_block')"
+    )
+    assert set(signs["sign_strict"]) == {"expand", "neutral"}
+
+
+def test_the_neutral_band_is_inclusive_and_symmetric(tiny_store):
+    rows = tiny_store.query(
+        "SELECT gain_sign(x, 0.01) AS sign FROM (VALUES (-0.02), (-0.01), (0), (0.01), (0.02)) t(x)"
+    )
+    assert rows["sign"].tolist() == ["dampen", "neutral", "neutral", "neutral", "expand"]
+
+
+def test_the_bound_and_the_density_are_the_papers(tiny_store):
+    row = tiny_store.query("SELECT gain_bound(10) AS g, head_density(32, 128) AS rho").iloc[0]
+    assert row["g"] == pytest.approx(1.2589254117941673)
+    assert row["rho"] == 0.25
+
+
+def test_the_trace_uses_mass_minus_diagonal_and_the_norm_of_w_v(tiny_store):
+    rows = tiny_store.query("FROM layer_trace WHERE prompt_id = 'S:00' ORDER BY layer")
+    # (2 - 1.75) times 10^2, 20^2, 30^2.
+    assert rows["trace_multi_head"].tolist() == [25.0, 100.0, 225.0]
+
+
+def test_equation_4_as_printed_is_zero_for_a_softmax(tiny_store):
+    assert tiny_store.query("FROM layer_trace")["trace_equation_4"].tolist() == [0.0] * 6
+
+
+def test_every_view_column_that_is_derived_has_a_comment_and_every_view_too(tiny_store):
+    views = tiny_store.query(
+        "SELECT view_name FROM duckdb_views() WHERE NOT internal AND comment IS NULL"
+    )
+    macros = tiny_store.query(
+        "SELECT function_name FROM duckdb_functions() WHERE NOT internal AND comment IS NULL"
+    )
+    assert views["view_name"].tolist() == []
+    assert macros["function_name"].tolist() == []
+
+
+def test_published_and_measured_gains_share_one_vocabulary(shipped_store):
+    rows = shipped_store.query(
+        "SELECT metric, count(DISTINCT source) AS sources FROM gain_by_model GROUP BY metric"
+    ).set_index("metric")["sources"]
+    shared = ["gain_last_block", "gain_penultimate_block", "gain_with_final_norm", "gain_body"]
+    assert rows[shared].tolist() == [2, 2, 2, 2]

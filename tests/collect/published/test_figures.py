@@ -1,0 +1,166 @@
+"""Figures come from the raw files alone, and are the known ones."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pytest
+
+from collect import published, schema
+from collect.errors import InputError
+from collect.published import catalogue, figures
+from collect.published.flatten import json_path
+
+Facts = Callable[[str], pd.DataFrame]
+
+
+SWEEP = "pythia_family_NO_FINAL_LN_20260105_174820.json"
+SUMMARY = "restriction_map_summary_20260105_202448.csv"
+FACTS = Path(__file__).resolve().parents[3] / "data" / "published"
+
+#: Model, metric, start of the file name, and the figure to the decimals it is stated with.
+KNOWN = """\
+EleutherAI/pythia-70m gain_penultimate_block pythia_family 1.2011
+EleutherAI/pythia-160m gain_penultimate_block pythia_family 1.1572
+EleutherAI/pythia-410m gain_penultimate_block pythia_family 0.9781
+EleutherAI/pythia-1b gain_penultimate_block pythia_family 1.2163
+EleutherAI/pythia-1.4b gain_penultimate_block pythia_family 1.0047
+EleutherAI/pythia-2.8b gain_penultimate_block pythia_family 0.9274
+EleutherAI/pythia-6.9b gain_penultimate_block pythia_family 0.9941
+EleutherAI/pythia-12b gain_penultimate_block pythia_family 0.9860
+openai-community/gpt2-xl gain_last_block gpt2_layernorm 1.0191
+openai-community/gpt2-large gain_last_block gpt2_layernorm 1.0144
+openai-community/gpt2-medium gain_last_block gpt2_layernorm 1.1627
+EleutherAI/pythia-6.9b gain_last_block thermodynamic 0.8047
+google/gemma-7b gain_last_block thermodynamic 2.3144
+mistralai/Mistral-7B-v0.1 gain_last_block thermodynamic 1.1053
+meta-llama/Llama-3.1-8B gain_last_block thermodynamic 1.4845
+EleutherAI/gpt-j-6b gain_last_block gptj_parallel 1.0652
+meta-llama/Llama-3.1-8B gain_whole_matrix 4model 0.480
+EleutherAI/pythia-6.9b gain_whole_matrix 4model 0.217
+google/gemma-7b gain_whole_matrix 4model 2.853
+mistralai/Mistral-7B-v0.1 gain_whole_matrix mistral 1.368
+swiss-ai/Apertus-8B-2509 gain_whole_matrix 4model 2.645
+EleutherAI/pythia-160m weight_spectral_v restriction_map_summary 22.147
+EleutherAI/pythia-410m weight_spectral_v restriction_map_summary 16.925
+bigscience/bloom-560m weight_spectral_v restriction_map_summary 3.779
+EleutherAI/pythia-1.4b weight_spectral_v restriction_maps 10.89
+facebook/opt-125m weight_spectral_v OPT_anomaly 1.6076
+facebook/opt-350m weight_spectral_v restriction_map_summary 2.7515
+openai-community/gpt2 weight_spectral_v OPT_anomaly 8.9541
+EleutherAI/gpt-neo-125m weight_spectral_v restriction_map_summary 25.804
+EleutherAI/pythia-160m weight_spectral_o restriction_map_summary 2.389
+EleutherAI/pythia-410m weight_spectral_o restriction_map_summary 2.458
+EleutherAI/gpt-neo-125m weight_spectral_o restriction_map_summary 70.081
+facebook/opt-125m weight_spectral_o restriction_map_summary 2.017
+facebook/opt-350m weight_spectral_o restriction_map_summary 3.426
+bigscience/bloom-560m weight_spectral_o restriction_map_summary 2.559
+openai-community/gpt2 weight_spectral_o restriction_map_summary 22.506
+openai-community/gpt2 weight_frobenius_v OPT_anomaly 88.15
+facebook/opt-125m weight_frobenius_v OPT_anomaly 15.95
+openai-community/gpt2 trace_multi_head H4_v2_validation 62695.87
+facebook/opt-125m trace_multi_head H4_v2_validation 2367.53
+EleutherAI/pythia-160m trace_multi_head H4_v2_validation 18887.43
+EleutherAI/pythia-410m trace_multi_head H4_v2_validation 11325.83
+openai-community/gpt2 l_star_empirical H4_v2_validation 9
+openai-community/gpt2 l_star_empirical l_star_sign_change 1.4"""
+
+
+def test_the_committed_figures_come_from_the_raw_files_byte_for_byte(
+    results: Path, tmp_path: Path
+) -> None:
+    counts = published.write_figures(results, tmp_path)
+    assert set(counts) == {"published_figure", "published_profile"}
+    for table, n_rows in counts.items():
+        content = (tmp_path / f"{table}.csv").read_bytes()
+        assert content == (FACTS / f"{table}.csv").read_bytes()
+        assert content.count(b"\n") == n_rows + 1
+        assert b"\r" not in content
+
+
+@pytest.mark.parametrize("table", ["published_figure", "published_profile", "model", "caveat"])
+def test_the_committed_facts_satisfy_the_contract(table: str) -> None:
+    from collect.writer import conforming
+
+    path = FACTS / f"{table}.csv"
+    rows = duckdb.sql(f"FROM read_csv('{path}', nullstr='', all_varchar=true)").df()
+    if "caveats" in rows:
+        rows = rows.fillna({"caveats": ""})
+    assert list(rows.columns) == schema.arrow_schema(table).names
+    assert conforming(table, rows).num_rows == len(rows) > 0
+
+
+def test_figures_need_every_file(tmp_path: Path) -> None:
+    (tmp_path / SUMMARY).write_text("Model,W_V Mean\npythia-160m,1.5\n")
+    with pytest.raises(InputError, match=r"Figures need all 26 published files; .* lacks 25"):
+        published.write_figures(tmp_path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("line", KNOWN.split("\n"))
+def test_a_figure_is_the_number_the_paper_s_files_are_known_for(line: str, facts: Facts) -> None:
+    model, metric, file, stated = line.split()
+    rows = facts("published_figure")
+    chosen = rows[rows.model_id.eq(model) & rows.metric.eq(metric) & rows.file.str.startswith(file)]
+    decimals = len(stated.partition(".")[2])
+    assert [f"{mean:.{decimals}f}" for mean in chosen["mean"]] == [stated]
+
+
+def test_standard_deviations_have_the_divisor_n_minus_one(results: Path, facts: Facts) -> None:
+    sweep = json.loads((results / SWEEP).read_text())["models"]
+    rows = facts("published_figure").set_index(["model_id", "metric", "prompt_set"])
+    for model in sweep:
+        key = (f"EleutherAI/{model['model']}", "gain_penultimate_block", "B_pythia_sweep")
+        gains = model["residual_gain_all"]
+        assert float(rows.loc[key, "sd"]) == pytest.approx(statistics.stdev(gains), rel=1e-12)
+        assert model["residual_gain_std"] == pytest.approx(statistics.pstdev(gains), rel=1e-9)
+        with_norm = (key[0], "gain_with_final_norm", "B_pythia_sweep")
+        converted = model["gain_with_ln_std"] * math.sqrt(25 / 24)
+        assert float(rows.loc[with_norm, "sd"]) == pytest.approx(converted, rel=1e-12)
+        assert rows.loc[with_norm, "n"] == 25
+
+
+def test_a_figure_of_prompts_is_their_mean(values: pd.DataFrame, facts: Facts) -> None:
+    rows = facts("published_figure")
+    gains = rows[rows.metric.eq("gain_last_block") & rows.file.str.startswith("twin")]
+    per_prompt = values[
+        values["file"].eq("twin_test_results_20260105_160237.json")
+        & values["metric"].eq("gain_last_block")
+        & values["statistic"].eq("value")
+    ]
+    expected = per_prompt.groupby("model_id")["value"].mean()
+    assert gains.set_index("model_id")["mean"].to_dict() == pytest.approx(expected.to_dict())
+    assert set(gains["n"]) == {25}
+
+
+def test_a_profile_has_every_layer_and_not_the_final_norm(facts: Facts) -> None:
+    profiles = facts("published_profile")
+    n_layers = facts("model").set_index("model_id").n_layers
+    for (model, metric), rows in profiles.groupby(["model_id", "metric"]):
+        first = 1 if metric == "gain_block_whole_matrix" else 0
+        last = n_layers[model] - (1 if metric == "gain_block" else 0)
+        for _, profile in rows.groupby("file"):
+            assert profile.layer.tolist() == list(range(first, last)), (model, metric)
+
+
+def test_figures_and_profiles_name_known_models_metrics_and_caveats(facts: Facts) -> None:
+    for table in ("published_figure", "published_profile"):
+        rows = facts(table)
+        assert set(rows.model_id) <= set(facts("model").model_id)
+        assert set(rows.metric) <= set(facts("metric").metric)
+        ids = {c for cell in rows.caveats for c in cell.split(",") if c}
+        assert ids <= set(facts("caveat").caveat_id)
+        assert not set(rows.file) & {f for f, row in catalogue.files().items() if row["duplicates"]}
+
+
+def test_paths_that_differ_in_one_place_share_a_pattern() -> None:
+    paths = ["$.results['1_a'].gain", "$.results['2_b'].gain"]
+    assert figures.common_path(paths) == "$.results[*].gain"
+    assert figures.common_path(["$.a[0].b"]) == "$.a[0].b"
+    assert json_path(("results", "1_a", "gain")) == paths[0]

@@ -1,0 +1,79 @@
+"""The import refuses what is wrong and reports what is odd."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from collect import published
+from collect.errors import InputError, OutputError
+from collect.published import importer
+
+Facts = Callable[[str], pd.DataFrame]
+
+
+SUMMARY = "restriction_map_summary_20260105_202448.csv"
+
+
+def test_the_import_writes_both_tables_and_counts_them(results: Path, tmp_path: Path) -> None:
+    assert published.import_results(results, tmp_path) == {
+        "published_value": 13_297,
+        "published_file": 26,
+    }
+    written = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")}
+    assert written == {"published_file/results.parquet", "published_value/results.parquet"}
+
+
+def test_published_file_is_what_lies_in_the_directory(results: Path, facts: Facts) -> None:
+    described = importer.published_files(results, importer.present(results))
+    for row in described.itertuples():
+        content = (results / str(row.file)).read_bytes()
+        assert row.sha256 == hashlib.sha256(content).hexdigest()
+        assert row.n_bytes == len(content)
+    expected = facts("published_file").astype(str)
+    assert described.fillna("").astype(str).to_dict("list") == expected.to_dict("list")
+
+
+def test_a_missing_or_foreign_directory_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"must lie in a directory; .* is none"):
+        published.import_results(tmp_path / "absent", tmp_path / "out")
+    with pytest.raises(InputError, match="none of the 26 is there, for example 4model_valid"):
+        published.import_results(tmp_path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_broken_file_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / SUMMARY).write_text("Model,Lab\npythia-160m\n")
+    with pytest.raises(InputError, match=f"Every row of {SUMMARY} must have 2 cells"):
+        published.import_results(tmp_path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_changed_missing_and_unknown_files_are_reported_and_the_rest_imported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / SUMMARY).write_text("Model,W_V Mean\npythia-160m,1.5\n")
+    (tmp_path / "own.json").write_text("{}")
+    (tmp_path / "figure.png").write_bytes(b"")
+    assert published.import_results(tmp_path, tmp_path / "out")["published_value"] == 2
+    said = capsys.readouterr().err.splitlines()
+    assert "own.json: not a published file, ignored" in said
+    assert f"{SUMMARY}: checksum differs from the pinned commit; imported as it is" in said
+    assert sum("published but not here" in line for line in said) == 25
+    assert len(said) == 27
+
+
+def test_an_empty_file_gives_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "ffn_expansion_results.json").write_text("{}")
+    assert published.import_results(tmp_path, tmp_path / "out")["published_value"] == 0
+
+
+def test_an_output_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / SUMMARY).write_text("Model,W_V Mean\npythia-160m,1.5\n")
+    (tmp_path / "out").write_text("a file stands here")
+    with pytest.raises(OutputError, match="must be writable"):
+        published.import_results(tmp_path, tmp_path / "out")

@@ -1,0 +1,97 @@
+"""Patterns decide what a leaf is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from collect.published import importer
+from collect.published.flatten import leaves, read_document
+from collect.published.rules import classify, read_rule_book, rule_book
+
+Facts = Callable[[str], pd.DataFrame]
+
+
+BOOK = """
+no_forward_pass = []
+[caveats]
+[touches]
+[models]
+[prompts]
+[[group]]
+files = ["a_*.json"]
+model = "{name}"
+rules = [
+  { path = "$.models.{name}.gains[{last_layer}]", metric = "last" },
+  { path = "$.models.{name}.gains[{layer+1}]", metric = "later" },
+  { path = "$.norms[0]", metric = "first" },
+  { path = "$.norms[{layer-1}]", metric = "earlier" },
+  { path = "$**.*_mean", metric = "anywhere" },
+  { path = "$.*", metric = "top" },
+]
+"""
+
+
+def classified(document: Any) -> dict[str, tuple[str, Any]]:
+    rules = read_rule_book(BOOK).rules_of("a_1.json")
+    found = {}
+    for leaf in leaves(document):
+        rule, captured = classify(leaf, rules)
+        found[leaf.path] = (rule.metric, captured)
+    return found
+
+
+def test_patterns_match_wildcards_places_and_captures() -> None:
+    document = {
+        "models": {"m.1": {"gains": [1.0, 2.0, 3.0]}},
+        "norms": [1.0, 2.0],
+        "deep": [{"x_mean": 1.0, "x": 2.0}],
+        "n": 3,
+    }
+    assert classified(document) == {
+        "$.models['m.1'].gains[0]": ("later", {"name": "m.1", "layer": 1}),
+        "$.models['m.1'].gains[1]": ("later", {"name": "m.1", "layer": 2}),
+        "$.models['m.1'].gains[2]": ("last", {"name": "m.1", "layer": 2}),
+        "$.norms[0]": ("first", {}),
+        "$.norms[1]": ("earlier", {"layer": 0}),
+        "$.deep[0].x_mean": ("anywhere", {}),
+        "$.deep[0].x": ("unclassified", {}),
+        "$.n": ("top", {}),
+    }
+
+
+def test_rules_apply_only_to_the_files_they_name() -> None:
+    assert read_rule_book(BOOK).rules_of("b.json") == []
+
+
+def test_a_pattern_that_is_no_path_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"A pattern must be steps like .*; found 'norms\[0\]'"):
+        read_rule_book(BOOK.replace("$.norms[0]", "$norms[0]"))
+
+
+def test_every_rule_decides_about_a_leaf_of_the_published_files(results: Path) -> None:
+    book = rule_book()
+    used = set()
+    for file in importer.present(results):
+        rules = book.rules_of(file)
+        for leaf in leaves(read_document(results / file)):
+            used.add(id(classify(leaf, rules)[0]))
+    idle = [rule for _, rules in book.groups for rule in rules if id(rule) not in used]
+    assert idle == []
+
+
+def test_rules_name_known_metrics_models_and_caveats(facts: Facts) -> None:
+    book = rule_book()
+    rules = [rule for _, rules in book.groups for rule in rules]
+    metrics = set(facts("metric").metric)
+    caveats = set(facts("caveat").caveat_id)
+    assert {rule.metric for rule in rules} <= metrics
+    assert set(book.metric_caveats) <= {rule.metric for rule in rules}
+    assert set(book.models.values()) <= set(facts("model").model_id)
+    assert {caveat for rule in rules for caveat in rule.caveats} <= caveats
+    assert {caveat for ids in book.metric_caveats.values() for caveat in ids} <= caveats
+    assert set(book.touches) <= caveats

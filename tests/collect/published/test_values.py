@@ -1,0 +1,174 @@
+"""Nothing dropped, nothing changed, everything placed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pytest
+
+from collect import published
+from collect.published import importer
+from collect.published.values import published_values
+
+SUMMARY = "restriction_map_summary_20260105_202448.csv"
+PER_PROMPT = {
+    "thermodynamic_benchmark_20260105_141034": 100,
+    "gpt2_layernorm_validation_20260105_150306": 75,
+    "gptj_parallel_test_20260105_152333": 25,
+    "twin_test_results_20260105_160237": 150,
+}
+
+
+def count_leaves(node: Any) -> int:
+    """Count scalars without the importer's help."""
+    if isinstance(node, dict):
+        return sum(count_leaves(child) for child in node.values())
+    if isinstance(node, list):
+        return sum(count_leaves(child) for child in node)
+    return 1
+
+
+def raw(path: Path) -> Any:
+    if path.suffix == ".csv":
+        with path.open(encoding="utf-8", newline="") as handle:
+            return list(csv.DictReader(handle))
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def at(document: Any, path: str) -> Any:
+    """Follow a path without the importer's help."""
+    for word, quoted, index in re.findall(r"\.(\w+)|\['((?:[^'\\]|\\.)*)'\]|\[(\d+)\]", path):
+        document = document[int(index) if index else word or quoted.replace("\\'", "'")]
+    return document
+
+
+def test_no_leaf_of_any_file_is_dropped(results: Path, values: pd.DataFrame) -> None:
+    counted = {path.name: count_leaves(raw(path)) for path in results.iterdir()}
+    assert len(counted) == 26
+    assert values.groupby("file").size().to_dict() == counted
+    assert sum(counted.values()) == 13_297
+
+
+def test_every_path_leads_back_to_the_value(results: Path, values: pd.DataFrame) -> None:
+    for file, rows in values.groupby("file"):
+        document = raw(results / str(file))
+        for path, value, text in zip(rows["path"], rows["value"], rows["text"], strict=True):
+            assert says_the_same(at(document, path), value, text), (file, path)
+
+
+def says_the_same(original: Any, value: Any, text: Any) -> bool:
+    if original is None:
+        return pd.isna(value) and pd.isna(text)
+    if isinstance(original, bool):
+        return bool(text == str(original).lower())
+    if isinstance(original, str):
+        return bool(text == original) or (pd.isna(text) and value == float(original))
+    return pd.isna(text) and (value == original or (math.isnan(value) and math.isnan(original)))
+
+
+def test_every_leaf_of_the_published_files_is_classified(values: pd.DataFrame) -> None:
+    assert values.loc[values["metric"] == "unclassified", "path"].tolist() == []
+
+
+def test_a_leaf_without_a_rule_is_kept_as_unclassified(tmp_path: Path) -> None:
+    (tmp_path / "ffn_expansion_results.json").write_text('{"new": {"thing": 3, "word": "4"}}')
+    rows = published_values(tmp_path, importer.present(tmp_path)).set_index("path")
+    assert rows.metric.tolist() == ["unclassified", "unclassified"]
+    assert rows.value.tolist() == [3.0, 4.0]
+    assert rows.unit.tolist() == ["unknown", "unknown"]
+
+
+@pytest.mark.parametrize(("stem", "n_rows"), PER_PROMPT.items())
+@pytest.mark.parametrize("suffix", [".json", ".csv"])
+@pytest.mark.parametrize(
+    "metric", ["gain_last_block", "total_amplification", "output_entropy", "top_probability"]
+)
+def test_per_prompt_rows_are_all_there_with_their_prompts(
+    values: pd.DataFrame, stem: str, n_rows: int, suffix: str, metric: str
+) -> None:
+    chosen = values["file"].eq(stem + suffix) & values["metric"].eq(metric)
+    rows = values[chosen & values["statistic"].eq("value")]
+    assert len(rows) == n_rows
+    assert rows["value"].notna().all()
+    assert set(rows.groupby("model_id").size()) == {25}
+    expected = [f"A_grand_unified:{place:02d}" for place in range(25)]
+    assert rows.groupby("model_id")["prompt_id"].apply(list).tolist() == [expected] * (n_rows // 25)
+
+
+def test_pythia_gains_are_placed_prompt_by_prompt(values: pd.DataFrame) -> None:
+    rows = values[values["path"].str.contains("residual_gain_all")]
+    assert rows.groupby("model_id").size().to_dict() == dict.fromkeys(rows["model_id"].unique(), 25)
+    assert len(rows) == 200
+    assert set(rows["metric"]) == {"gain_penultimate_block"}
+    assert rows["prompt_id"].iloc[3] == "B_pythia_sweep:03"
+
+
+def test_the_last_entry_of_a_gain_profile_is_the_one_with_the_final_norm(
+    values: pd.DataFrame,
+) -> None:
+    rows = values[values["path"].str.startswith("$.models[0].all_layer_gains")]
+    assert rows["metric"].tolist() == ["gain_block"] * 5 + ["gain_with_final_norm"]
+    assert rows["layer"].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_mistral_norms_and_gains_agree_on_the_layer(values: pd.DataFrame) -> None:
+    rows = values[values["file"].str.startswith("mistral_paradox") & values["layer"].notna()]
+    by_layer = rows.pivot_table(index="layer", columns="metric", values="value", aggfunc="first")
+    norms = by_layer["residual_norm_whole_matrix"].astype(float)
+    gains = by_layer["gain_block_whole_matrix"].astype(float)
+    assert len(by_layer) == 32
+    assert (norms / norms.shift())[1:].tolist() == pytest.approx(gains[1:].tolist(), rel=1e-6)
+
+
+def test_cross_architecture_norms_and_gains_agree_on_the_layer(values: pd.DataFrame) -> None:
+    rows = values[values["file"].str.startswith("4model") & values["layer"].notna()]
+    for _, model in rows.groupby("model_id"):
+        by_layer = model.pivot_table(
+            index="layer", columns="metric", values="value", aggfunc="first"
+        )
+        norms = by_layer["residual_norm_whole_matrix"].astype(float)
+        gains = by_layer["gain_block_whole_matrix"].astype(float)
+        assert (norms / norms.shift())[1:].tolist() == pytest.approx(gains[1:].tolist(), rel=1e-6)
+
+
+def test_numbers_stored_as_text_have_value_and_text(values: pd.DataFrame) -> None:
+    row = values.set_index(["file", "path"]).loc[
+        ("thermodynamic_benchmark_20260105_141034.json", "$.all_results[0].Entropy")
+    ]
+    assert (row["value"], row["text"], row["unit"]) == (4.9601235, "4.9601235", "nat")
+
+
+def test_nan_is_kept_apart_from_no_number(tmp_path: Path, results: Path) -> None:
+    published.import_results(results, tmp_path)
+    path = tmp_path / "published_value" / "results.parquet"
+    counts = duckdb.sql(
+        """
+        SELECT count(*) FILTER (isnan(value)),
+               count(*) FILTER (value IS NULL AND unit <> '-' AND text IS NOT NULL)
+          FROM read_parquet($path)
+        """,
+        params={"path": str(path)},
+    ).fetchall()
+    spelt = sum(len(re.findall(r"\bNaN\b", file.read_text())) for file in results.glob("*.json"))
+    assert counts == [(spelt, 0)]
+    assert spelt == 54
+
+
+def test_a_csv_repeats_the_values_of_its_json(values: pd.DataFrame) -> None:
+    per_prompt = values[values["statistic"].eq("value") & values["prompt_id"].notna()]
+    for stem in PER_PROMPT:
+        twins = [
+            per_prompt[per_prompt["file"] == stem + suffix]
+            .set_index(["model_id", "metric", "prompt_id"])["value"]
+            .sort_index()
+            for suffix in (".json", ".csv")
+        ]
+        assert twins[0].index.equals(twins[1].index)
+        assert twins[0].tolist() == pytest.approx(twins[1].tolist(), rel=1e-12)

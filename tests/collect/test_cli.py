@@ -1,0 +1,188 @@
+"""The command line: exit codes, one sentence per refusal, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from collect import cli
+from collect.cli import main
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
+
+
+def python_m_collect(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "collect", *arguments],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_run_measures_and_says_what_it_did(save_tiny, prompt_file, out, capsys):
+    directory = str(save_tiny("llama"))
+    code = main(["run", directory, "--prompts", str(prompt_file), "--out", str(out)])
+    assert code == 0
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "local/llama, weights: 31 rows in" in printed.err
+    assert "local/llama, own: " in printed.err
+    assert (out / "run" / "local--llama@own.parquet").is_file()
+
+
+def test_labels_and_overwrite_reach_the_model_table(save_tiny, out):
+    arguments = ["run", str(save_tiny("gpt2")), "--out", str(out), "--quiet"]
+    assert main([*arguments, "--lab", "ours", "--suite", "tiny", "--year", "2026"]) == 0
+    assert main(arguments) == 2
+    assert main([*arguments, "--overwrite"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["run", "/no/such/place", "--out", "OUT"], "'/no/such/place' is neither"),
+        (["run", "GOOD", "--prompts", "nosuch", "--out", "OUT"], "'nosuch' is neither"),
+        (["run", "GOOD", "--dtype", "int3", "--out", "OUT"], "found 'int3'"),
+        (["run", "GOOD", "--revision", "x", "--out", "OUT"], "A revision belongs to"),
+        (["run", "GOOD", "--batch-size", "0", "--out", "OUT"], "found 0"),
+        (["database", "/no/such/place", "--out", "OUT"], "must be a directory of tables"),
+    ],
+)
+def test_wrong_input_exits_2_with_a_sentence_and_no_output(
+    save_tiny, out, capsys, arguments, sentence
+):
+    named = {"GOOD": str(save_tiny("gpt2")), "OUT": str(out)}
+    code = main([named.get(argument, argument) for argument in arguments])
+    assert code == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith("error: ")
+    assert sentence in printed
+    assert not out.exists()
+
+
+def test_a_directory_without_tables_exits_2(tmp_path, out, capsys):
+    assert main(["database", str(tmp_path), "--out", str(out)]) == 2
+    assert "must hold at least one table" in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.slow
+def test_a_hub_that_cannot_be_reached_exits_4_without_a_traceback(tmp_path, out):
+    answer = python_m_collect(
+        *("run", "someone/something", "--prompts", "E1_4model_and_mistral", "--out", str(out)),
+        HF_ENDPOINT="http://127.0.0.1:9",
+        HF_HOME=str(tmp_path / "cache"),
+        HF_HUB_OFFLINE="0",
+    )
+    assert answer.returncode == 4
+    assert answer.stdout == ""
+    lines = answer.stderr.strip().splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("error: The model someone/something must come from the hub")
+    assert lines[1].startswith("hint: Check the name and the connection")
+    assert not out.exists()
+
+
+def test_an_output_that_cannot_be_written_exits_5(save_tiny, tmp_path, capsys):
+    (tmp_path / "file").write_text("in the way")
+    assert main(["run", str(save_tiny("gpt2")), "--out", str(tmp_path / "file" / "out")]) == 5
+    assert "no file can be made in" in capsys.readouterr().err
+
+
+def test_a_database_that_cannot_be_written_exits_5(tmp_path, capsys):
+    (tmp_path / "file").write_text("in the way")
+    published = str(ROOT / "data" / "published")
+    assert main(["database", published, "--out", str(tmp_path / "file" / "x.duckdb")]) == 5
+    assert "must be writable" in capsys.readouterr().err
+
+
+def test_a_model_that_does_not_conform_exits_6(save_tiny, prompt_file, out, capsys, monkeypatch):
+    monkeypatch.setattr("collect.conformance.ROW_SUM_TOLERANCE", {"float32": -1.0})
+    directory = str(save_tiny("gpt2"))
+    assert main(["run", directory, "--prompts", str(prompt_file), "--out", str(out)]) == 6
+    assert "must sum to 1 within" in capsys.readouterr().err
+    assert not (out / "run" / "local--gpt2@own.parquet").exists()
+
+
+@pytest.mark.parametrize("package", ["torch", "transformers"])
+@pytest.mark.slow
+def test_a_missing_extra_exits_3_with_the_command_that_installs_it(tmp_path, package):
+    (tmp_path / "sitecustomize.py").write_text(
+        f"import sys; sys.modules[{package!r}] = None"  # makes the import fail as if missing
+    )
+    answer = python_m_collect("run", "gpt2", "--out", "/tmp/x", PYTHONPATH=str(tmp_path))
+    assert answer.returncode == 3
+    lines = answer.stderr.strip().splitlines()
+    assert lines[0] == f"error: This command needs the package {package}, which is not installed."
+    assert "pip install 'thermoscope[collect]'" in lines[1]
+
+
+def test_what_is_missing_for_another_reason_is_not_hidden(monkeypatch):
+    def fail(_options: object) -> int:
+        raise ModuleNotFoundError("No module named 'collect.nothing'", name="collect.nothing")
+
+    monkeypatch.setattr(cli, "_codebook", fail)
+    with pytest.raises(ModuleNotFoundError):
+        main(["codebook"])
+
+
+def test_an_interrupted_run_exits_130_in_one_line(save_tiny, out, capsys, monkeypatch):
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("collect.run.load_model", interrupt)
+    assert main(["run", str(save_tiny("gpt2")), "--out", str(out)]) == 130
+    assert capsys.readouterr().err == "interrupted; the same command resumes\n"
+
+
+def test_codebook_check_exits_1_when_the_file_is_out_of_date(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "README.md"
+    monkeypatch.setattr("collect.codebook.PATH", path)
+    assert main(["codebook", "--check"]) == 1
+    assert "is out of date; write it with: python -m collect codebook" in capsys.readouterr().err
+    assert main(["codebook"]) == 0
+    assert main(["codebook", "--check"]) == 0
+
+
+def test_the_help_lists_every_verb_example_and_exit_code(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--help"])
+    assert end.value.code == 0
+    text = capsys.readouterr().out
+    for word in ("run", "train", "published", "database", "codebook", "examples:", "exit codes:"):
+        assert word in text
+    assert [f"  {code}  " in text for code in range(7)] == [True] * 7
+
+
+def test_a_verb_that_does_not_exist_is_refused_by_the_parser(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["meditate"])
+    assert end.value.code == 2
+    assert "invalid choice: 'meditate'" in capsys.readouterr().err
+
+
+def test_train_and_published_are_handed_on(tmp_path, monkeypatch, capsys):
+    calls = []
+    monkeypatch.setattr(
+        "collect.train.train",
+        lambda recipe, out, **options: calls.append((recipe, out, options)) or out / "it",
+    )
+    assert main(["train", "a.toml", "--out", str(tmp_path), "--quiet"]) == 0
+    options = {"overwrite": False, "quiet": True}
+    assert calls == [(Path("a.toml"), tmp_path, options)]
+    monkeypatch.setattr("collect.published.import_results", lambda *_: {"published_value": 3})
+    assert main(["published", "Results", "--out", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "published_value: 3 rows\n"

@@ -1,0 +1,120 @@
+"""Loading: the model as stored, its geometry counted, broken ones refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+from collect.checkpoint import Labels, locate
+from collect.errors import InputError
+from collect.load import load_model, load_tokenizer, model_row
+from collect.writer import conforming
+
+
+def row_of(directory, **options):
+    checkpoint = locate(str(directory), **options)
+    return model_row(checkpoint, load_model(checkpoint)).iloc[0]
+
+
+def test_the_loaded_weights_are_the_stored_ones(save_tiny, load_tiny):
+    loaded = load_model(locate(str(save_tiny("llama"))))
+    stored = dict(load_tiny("llama").model.named_parameters())
+    for name, parameter in loaded.model.named_parameters():
+        assert torch.equal(parameter, stored[name])
+    assert loaded.model.config._attn_implementation == "eager"
+    assert not loaded.model.training
+
+
+def test_a_forward_pass_may_run_in_another_format_than_the_stored_one(save_tiny):
+    checkpoint = locate(str(save_tiny("llama")))
+    loaded = load_model(checkpoint, dtype="bfloat16")
+    assert checkpoint.dtype_weights == "float32"
+    assert {parameter.dtype for parameter in loaded.model.parameters()} == {torch.bfloat16}
+
+
+def test_the_row_of_gpt2_counts_the_tied_embedding_once(save_tiny):
+    row = row_of(save_tiny("gpt2"), labels=Labels("lab", "suite", 2020))
+    block = 2 * 2 * 32 + (32 * 96 + 96) + (32 * 32 + 32) + (32 * 48 + 48) + (48 * 32 + 32)
+    assert row["n_parameters"] == 257 * 32 + 64 * 32 + 3 * block + 2 * 32
+    assert row["n_parameters_source"] == "counted"
+    expected = {
+        "model_id": "local/gpt2",
+        "revision": None,
+        "lab": "lab",
+        "suite": "suite",
+        "family": "gpt2",
+        "base_model_id": None,
+        "year": 2020,
+        "n_layers": 3,
+        "d_model": 32,
+        "n_heads": 4,
+        "n_kv_heads": 4,
+        "d_head": 8,
+        "d_ffn": 48,
+        "n_vocabulary": 257,
+        "n_context": 64,
+        "norm_kind": "LayerNorm",
+        "norm_position": "pre",
+        "positional_scheme": "learned",
+        "is_parallel": False,
+        "is_tied": True,
+    }
+    assert row[list(expected)].to_dict() == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("gpt_neox", {"is_parallel": True, "is_tied": False, "norm_kind": "LayerNorm"}),
+        ("gpt_neox_sequential", {"is_parallel": False, "positional_scheme": "rotary"}),
+        ("llama", {"norm_kind": "RMSNorm", "n_kv_heads": 4, "d_head": 8, "is_parallel": False}),
+        ("llama_shared_values", {"n_kv_heads": 2, "d_head": 12, "d_ffn": 48}),
+    ],
+)
+def test_the_row_of_other_families_says_how_they_differ(save_tiny, name, expected):
+    directory = save_tiny(name)
+    row = row_of(directory)
+    assert row[list(expected)].to_dict() == expected
+    assert conforming("model", row.to_frame().T.convert_dtypes()).num_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("entries", "sentence"),
+    [
+        ({"n_layer": 4}, "it lacks 12, for example transformer.h.3"),
+        ({"n_embd": 64}, "of another shape there are"),
+        ({"n_embd": 30}, "must load as the model its config.json describes"),
+    ],
+)
+def test_weights_that_do_not_fit_the_configuration_are_refused(save_tiny, entries, sentence):
+    directory = save_tiny("gpt2")
+    path = directory / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | entries))
+    with pytest.raises(InputError, match=sentence):
+        load_model(locate(str(directory)))
+
+
+def test_a_checkpoint_with_code_of_its_own_runs_as_transformers_own_model(save_tiny):
+    directory = save_tiny("gpt2")
+    path = directory / "config.json"
+    remote = {"auto_map": {"AutoModelForCausalLM": "evil.Model", "AutoConfig": "evil.Config"}}
+    path.write_text(json.dumps(json.loads(path.read_text()) | remote))
+    (directory / "evil.py").write_text("raise SystemExit('ran')")
+    assert type(load_model(locate(str(directory))).model).__name__ == "GPT2LMHeadModel"
+
+
+def test_a_missing_tokenizer_is_refused(save_tiny):
+    directory = save_tiny("gpt2")
+    for path in directory.glob("tokenizer*"):
+        path.unlink()
+    with pytest.raises(InputError, match="must bring its tokenizer"):
+        load_tokenizer(locate(str(directory)))
+
+
+def test_a_broken_tokenizer_is_refused(save_tiny):
+    directory = save_tiny("gpt2")
+    (directory / "tokenizer.json").write_text("{}")
+    with pytest.raises(InputError, match=r"The tokenizer of .* must load"):
+        load_tokenizer(locate(str(directory)))

@@ -1,0 +1,75 @@
+"""Analysis needs no torch, and both packages are the ones in this repository."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import analysis
+import collect
+
+ROOT = Path(__file__).parents[1]
+
+BLOCKED = """
+import sys
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"torch", "transformers", "safetensors", "tokenizers"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Blocker())
+"""
+
+
+def python_without_torch(statements: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", BLOCKED + statements],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+def test_every_module_of_analysis_imports_without_torch():
+    answer = python_without_torch(
+        """
+import importlib, pkgutil
+import analysis
+
+names = [found.name for found in pkgutil.walk_packages(analysis.__path__, "analysis.")]
+names = [name for name in names if not name.endswith("__main__")]
+for name in names:
+    importlib.import_module(name)
+assert len(names) > 5, names
+"""
+    )
+    assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.parametrize("module", ["collect.schema", "collect.cli", "collect.prompts"])
+def test_the_contract_and_the_command_line_import_without_torch(module):
+    answer = python_without_torch(f"import {module}")
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_the_blocker_blocks():
+    answer = python_without_torch("import collect.run")
+    assert answer.returncode == 1
+    assert "No module named 'torch'" in answer.stderr
+
+
+@pytest.mark.parametrize("package", [analysis, collect])
+def test_the_package_is_this_repositorys(package):
+    assert Path(package.__file__).resolve().parents[1] == ROOT
+
+
+@pytest.mark.parametrize("directory", ["tests", "data", "quarto", "reports"])
+def test_no_other_directory_is_a_package(directory):
+    assert list((ROOT / directory).rglob("__init__.py")) == []

@@ -1,0 +1,26 @@
+"""What the README shows works as it stands there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+QUERIES = re.findall(r"```sql\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_there_are_five_worked_queries():
+    assert len(QUERIES) == 5
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.split("\n")[0][:40])
+def test_a_worked_query_returns_rows(shipped_store, query):
+    assert len(shipped_store.query(query)) > 0
+
+
+def test_every_link_into_the_project_leads_somewhere():
+    targets = re.findall(r"\]\(([^)#]+)\)", README)
+    local = [target for target in targets if not target.startswith("http")]
+    assert [target for target in local if not (ROOT / target).exists()] == []
+    assert len(local) > 4
