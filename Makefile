@@ -52,7 +52,7 @@ database: $(VENV)/.report ## build data/measurements.duckdb for SQL clients
 	$(RUN) -m collect database
 
 benchmark: $(VENV)/.everything ## time what we claim to be quick (never part of the tests)
-	$(RUN) -m pytest tests/benchmarks --no-header -q -s
+	$(RUN) tests/benchmarks/collection.py
 
 lock: ## renew constraints.txt from the newest versions pyproject.toml admits
 	rm -rf .cache/lock && $(PYTHON) -m venv .cache/lock

@@ -19,15 +19,16 @@ INK = "#7b828a"  # contrast at least 3.8 on white and on the dark page alike
 GRID = "#7b828a40"
 FONT = "Helvetica, Arial, sans-serif"
 
-#: Colour (Okabe and Ito's, safe for colour-blind readers) and shape of each lab.
+#: Colour (after Okabe and Ito, safe for colour-blind readers; blue and brown a little lighter
+#: for the dark page) and shape of each lab.
 LABS: dict[str, tuple[str, str]] = {
-    "EleutherAI": ("#0072B2", "triangle-down"),
+    "EleutherAI": ("#1F83C9", "triangle-down"),
     "Meta": ("#D55E00", "circle"),
     "BigScience": ("#009E73", "square"),
     "OpenAI": ("#CC79A7", "diamond"),
     "Google": ("#E69F00", "triangle-up"),
     "Mistral": ("#56B4E9", "cross"),
-    "TII": ("#8C6D31", "triangle-right"),
+    "TII": ("#A07B32", "triangle-right"),
     "StabilityAI": ("#8C6BB1", "triangle-left"),
     "Swiss AI": ("#B2182B", "wedge"),
     "thermoscope": (INK, "circle"),

@@ -41,7 +41,7 @@ SELECT after.run_id,
        after.is_special,
        after.norm / before.norm                     AS gain,
        ln(after.norm) - ln(before.norm)             AS log_gain,
-       ln(after.norm_centred) - ln(before.norm_centred) AS log_gain_centred
+       ln(nullif(after.norm_centred, 0)) - ln(nullif(before.norm_centred, 0)) AS log_gain_centred
   FROM stream AS after
   JOIN stream AS before
     ON before.run_id = after.run_id
@@ -53,7 +53,7 @@ SELECT after.run_id,
 COMMENT ON VIEW block_gain IS 'One row per model, prompt, layer and token: eq. (2) of the paper, the norm after a block over the norm before it. Log gains add up over depth.';
 COMMENT ON COLUMN block_gain.gain IS '|x_l| / |x_{l-1}| [ratio]';
 COMMENT ON COLUMN block_gain.log_gain IS 'ln |x_l| - ln |x_{l-1}|; the sum over layers is ln |x_{L-1}| - ln |e| exactly [nat]';
-COMMENT ON COLUMN block_gain.log_gain_centred IS 'The same with the mean over features removed [nat]';
+COMMENT ON COLUMN block_gain.log_gain_centred IS 'The same with the mean over features removed; NULL where nothing is left [nat]';
 
 CREATE VIEW last_token_gain AS
 SELECT g.run_id,

@@ -12,9 +12,7 @@ from collect.tokenizer import N_BYTES
 
 def initialised_network(recipe: Recipe) -> Any:
     """Return the untrained network of a recipe, its weights drawn from torch's generator."""
-    return AutoModelForCausalLM.from_config(  # type: ignore[no-untyped-call]
-        configuration(recipe), attn_implementation="sdpa"
-    )
+    return AutoModelForCausalLM.from_config(configuration(recipe), attn_implementation="sdpa")
 
 
 def configuration(recipe: Recipe) -> Any:

@@ -123,7 +123,7 @@ def _is_a_missing_directory(path: Path) -> bool:
 
 def _download(model: str, revision: str | None) -> Path:
     """Return the directory of the repository's snapshot, named by its commit."""
-    from huggingface_hub import errors, snapshot_download
+    from huggingface_hub import constants, errors, snapshot_download
 
     hint = f"Check the name and the connection, or give a checkpoint directory; {model} is none."
     try:
@@ -148,15 +148,14 @@ def _download(model: str, revision: str | None) -> Path:
         raise InputError(
             f"The hub must know the model {model!r}; it does not, or not for this account.", hint
         ) from error
-    except errors.OfflineModeIsEnabled as error:
-        raise UnreachableError(
-            f"The model {model} must be in the hub's cache when HF_HUB_OFFLINE is set; it is not.",
-            hint,
-        ) from error
     except (OSError, errors.HfHubHTTPError) as error:
+        reason = (
+            "is not asked while HF_HUB_OFFLINE is set"
+            if constants.HF_HUB_OFFLINE
+            else "could not be reached"
+        )
         raise UnreachableError(
-            f"The model {model} must come from the hub, which could not be reached, "
-            "and is not in the cache.",
+            f"The model {model} must come from the hub, which {reason}, and is not in the cache.",
             hint,
         ) from error
     return Path(snapshot)

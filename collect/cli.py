@@ -30,6 +30,7 @@ exit codes:
   4  something on the network could not be reached
   5  the output cannot be written
   6  a model does not conform to its adapter
+130  interrupted from the keyboard
 """
 
 
@@ -83,6 +84,7 @@ def _add_run(verbs: Verbs) -> None:
     parser = verbs.add_parser(
         "run",
         help="measure models, on prompt sets and by their weights",
+        usage="%(prog)s MODEL [MODEL ...] [--prompts SET [SET ...]] --out DIR [options]",
         description="Measure models. What the output already holds is skipped, so a run that "
         "was stopped is resumed by the same command.",
     )

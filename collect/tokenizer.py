@@ -19,12 +19,12 @@ def byte_tokenizer(context: int) -> Any:
     context
         Longest input of the model it goes with [bytes].
     """
-    characters = bytes_to_unicode()  # type: ignore[no-untyped-call]
+    characters = bytes_to_unicode()
     vocabulary = {character: byte for byte, character in characters.items()}
     tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     tokenizer.decoder = decoders.ByteLevel()
-    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+    return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         clean_up_tokenization_spaces=False,
         model_max_length=context,

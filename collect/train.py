@@ -134,9 +134,9 @@ def _replace(checkpoint: Path, temporary: Path) -> None:
 def _save_network(network: Any, directory: Path) -> None:
     """Write weights and configuration, without the progress bar transformers shows for it."""
     shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    logging.disable_progress_bar()
     try:
         network.save_pretrained(directory)
     finally:
         if shown:
-            logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+            logging.enable_progress_bar()

@@ -81,7 +81,8 @@ def conforming(table: str, rows: pd.DataFrame) -> pa.Table:
             f"Table {table} must have only the columns of schema.sql; found {unknown} besides.",
             f"Its columns are {expected.names}.",
         )
-    connection = schema.connect()
+    connection = duckdb.connect()
+    connection.execute(schema.table_sql(table))
     connection.register("rows", pa.Table.from_pandas(rows, preserve_index=False))
     names = ", ".join(f'"{name}"' for name in rows.columns)
     key = ", ".join(schema.tables()[table].key)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from analysis import fisher
 from analysis.claims import evidence
 from analysis.claims.claim import Check, Claim
 from analysis.store import Store
@@ -128,16 +127,13 @@ def _separates(condition: str, rows: pd.DataFrame) -> Check:
     inside = rows.loc[rows["rho"].between(*BAND), "rho"].unique()
     cuts = np.unique([*BAND, *inside])
     hits = max(int(correct_side(rows, cut).sum()) for cut in cuts)
-    share = fisher.proportion(hits, len(rows)).iloc[0]
-    return evidence.check(
+    return evidence.share_check(
         part,
         condition,
-        hits == len(rows),
+        hits,
         rows,
-        estimate=share["estimate"],
-        conf_low=share["conf_low"],
-        conf_high=share["conf_high"],
-        method="accuracy of the best threshold in the band, Clopper-Pearson interval",
+        holds=hits == len(rows),
+        method="accuracy of the best threshold in the band",
         note=f"{hits} of {len(rows)} models on the right side; the threshold is the best there is.",
     )
 
@@ -149,17 +145,13 @@ def _improves(store: Store, condition: str, file_before: str, file_after: str) -
     if before.empty or after.empty:
         return evidence.missing(part, condition, "the file's figures are not in the store")
     first, second = 100 * accuracy_of(before), 100 * accuracy_of(after)
-    share = fisher.proportion(int(correct_side(after, THRESHOLD).sum()), len(after)).iloc[0]
-    return evidence.check(
+    return evidence.share_check(
         part,
         condition,
-        evidence.rounds_to(first, "43.75") and evidence.rounds_to(second, "100"),
-        pd.concat([before, after]),
-        estimate=share["estimate"],
-        conf_low=share["conf_low"],
-        conf_high=share["conf_high"],
-        n_obs=len(after),
-        method="accuracy without the final norm, Clopper-Pearson interval",
+        int(correct_side(after, THRESHOLD).sum()),
+        after,
+        holds=evidence.rounds_to(first, "43.75") and evidence.rounds_to(second, "100"),
+        method="accuracy without the final norm",
         note=f"{first:.2f} % of {len(before)} models before, {second:.2f} % of {len(after)} after.",
     )
 

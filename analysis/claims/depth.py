@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis import correlation, fisher, regression
+from analysis import correlation, regression
 from analysis.claims import evidence
 from analysis.claims.claim import Check, Claim
 from analysis.store import Store
@@ -54,18 +54,15 @@ def total_gain(store: Store) -> Sequence[Check]:
         return [evidence.missing(part, condition, "no total amplification is in the store")]
     base = totals[totals["base_model_id"].isna()].drop_duplicates("model_id")
     within = base["mean"] <= 10
-    share = fisher.proportion(int(within.sum()), len(base)).iloc[0]
     worst = base.sort_values("mean").iloc[-1]
     return [
-        evidence.check(
+        evidence.share_check(
             part,
             condition,
-            bool(within.all()),
+            int(within.sum()),
             base,
-            estimate=share["estimate"],
-            conf_low=share["conf_low"],
-            conf_high=share["conf_high"],
-            method="share of models within the bound, Clopper-Pearson interval",
+            holds=bool(within.all()),
+            method="share of models within the bound",
             note=f"The largest is {worst['model_id']} with a factor of {worst['mean']:.0f}. "
             "That (10^(1/L))^L is 10 is arithmetic.",
         )
@@ -91,25 +88,22 @@ def plotted_values(store: Store) -> Sequence[Check]:
             evidence.missing(part, "mean over prompts", "the sweep's figures are not in the store")
         ]
     same_side = (both["gain_mean"] < 1) == (both["mean_over_blocks"] < 1)
-    share = fisher.proportion(int(same_side.sum()), len(both)).iloc[0]
     return [
         evidence.check(
             part,
             "mean over 25 prompts of one block's gain, the penultimate",
-            True,
+            bool((both["n_prompts"] == 25).all()),
             both,
             estimate=float((both["gain_mean"] < 1).sum()),
             method="count of models with a plotted value below 1",
         ),
-        evidence.check(
+        evidence.share_check(
             part,
             "mean over the blocks: same side of 1 as the plotted value",
-            bool(same_side.all()),
+            int(same_side.sum()),
             both,
-            estimate=share["estimate"],
-            conf_low=share["conf_low"],
-            conf_high=share["conf_high"],
-            method="share of models on the same side of 1, Clopper-Pearson interval",
+            holds=bool(same_side.all()),
+            method="share of models on the same side of 1",
             note="No Pythia model shrinks its stream on average over blocks."
             if (both["mean_over_blocks"] >= 1).all()
             else "",
@@ -144,17 +138,14 @@ def _violations(condition: str, rows: pd.DataFrame) -> Check:
     if rows.empty:
         return evidence.missing(part, condition, "no such gain is in the store")
     above = rows["gain_mean"] > rows["bound"]
-    share = fisher.proportion(int(above.sum()), len(rows)).iloc[0]
     named = ", ".join(rows.loc[above, "model_id"])
-    return evidence.check(
+    return evidence.share_check(
         part,
         condition,
-        not above.any(),
+        int(above.sum()),
         rows,
-        estimate=share["estimate"],
-        conf_low=share["conf_low"],
-        conf_high=share["conf_high"],
-        method="share of models above the bound, Clopper-Pearson interval",
+        holds=not above.any(),
+        method="share of models above the bound",
         note=f"Above the bound: {named}." if named else "",
     )
 

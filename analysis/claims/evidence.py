@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis import fisher
 from analysis.claims.claim import Check
 from analysis.store import Store
 
@@ -83,21 +84,46 @@ def only(rows: pd.DataFrame, model_id: str) -> pd.Series[Any]:
 
 
 def check(
-    part: str, condition: str, holds: bool | None, rows: pd.DataFrame, **result: object
+    part: str, condition: str, holds: bool | None, rows: pd.DataFrame, **result: Any
 ) -> Check:
     """Return a check whose counts, files and caveats are read off the rows it used.
 
     ``rows`` has one row per figure, with `model_id`, `suite`, `file` and `caveats`.
     """
     caveats = {name for joined in rows["caveats"] for name in str(joined).split(",") if name}
-    counted: dict[str, object] = {
+    counted: dict[str, Any] = {
         "n_obs": len(rows),
         "n_models": rows["model_id"].nunique(),
         "n_suites": rows["suite"].nunique(),
         "evidence": tuple(sorted(set(rows["file"]))),
         "caveats": tuple(sorted(caveats, key=lambda name: int(name[1:]))),
     }
-    return Check(part, condition, holds, **(counted | result))  # type: ignore[arg-type]
+    return Check(part, condition, holds, **(counted | result))
+
+
+def share_check(
+    part: str,
+    condition: str,
+    hits: int,
+    rows: pd.DataFrame,
+    *,
+    holds: bool,
+    method: str,
+    note: str = "",
+) -> Check:
+    """Return a check that rests on a share of the rows: ``hits`` of them, with exact interval."""
+    share = fisher.proportion(hits, len(rows)).iloc[0]
+    return check(
+        part,
+        condition,
+        holds,
+        rows,
+        estimate=share["estimate"],
+        conf_low=share["conf_low"],
+        conf_high=share["conf_high"],
+        method=f"{method}, Clopper-Pearson interval",
+        note=note,
+    )
 
 
 def missing(part: str, condition: str, reason: object) -> Check:

@@ -137,16 +137,13 @@ def _share(part: str, condition: str, rows: pd.DataFrame, *, dampening: bool, qu
     if rows.empty:
         return evidence.missing(part, condition, "no such model is in the store")
     wanted = rows["sign_strict"] == ("dampen" if dampening else "expand")
-    share = fisher.proportion(int(wanted.sum()), len(rows)).iloc[0]
-    return evidence.check(
+    return evidence.share_check(
         part,
         condition,
-        round(100 * share["estimate"]) == quoted,
+        int(wanted.sum()),
         rows,
-        estimate=share["estimate"],
-        conf_low=share["conf_low"],
-        conf_high=share["conf_high"],
-        method="share of models, Clopper-Pearson interval",
+        holds=evidence.rounds_to(100 * float(wanted.mean()), str(quoted)),
+        method="share of models",
         note=f"{int(wanted.sum())} of {len(rows)} models.",
     )
 

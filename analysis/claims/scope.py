@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis import fisher
 from analysis.claims import evidence
 from analysis.claims.claim import Check, Claim
 from analysis.store import Store
@@ -87,15 +86,14 @@ def _within(dated: pd.DataFrame, condition: str) -> Check:
     if dated.empty:
         return evidence.missing(part, condition, "no dated model is in the store")
     inside = dated["year"].between(2022, 2024)
-    share = fisher.proportion(int(inside.sum()), len(dated)).iloc[0]
     outside = dated.loc[~inside, ["model_id", "year"]].sort_values("model_id")
     named = ", ".join(f"{row.model_id} ({row.year})" for row in outside.itertuples())
-    return evidence.check(
+    return evidence.share_check(
         part,
         condition,
-        bool(inside.all()),
+        int(inside.sum()),
         dated,
-        estimate=share["estimate"],
+        holds=bool(inside.all()),
         method="share of models inside the years",
         note=f"Outside: {named}." if named else "",
     )

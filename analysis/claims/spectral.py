@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from analysis import fisher
 from analysis.claims import evidence
 from analysis.claims.claim import Check, Claim
 from analysis.store import Store
@@ -72,16 +71,13 @@ def _separates(condition: str, models: pd.DataFrame) -> Check:
     dampens = models["gain_mean"] < 1
     cuts = np.append(models["ratio"].to_numpy(), np.inf)
     hits = max(int(((models["ratio"] >= cut) == dampens).sum()) for cut in cuts)
-    share = fisher.proportion(hits, len(models)).iloc[0]
-    return evidence.check(
+    return evidence.share_check(
         part,
         condition,
-        hits == len(models),
+        hits,
         models,
-        estimate=share["estimate"],
-        conf_low=share["conf_low"],
-        conf_high=share["conf_high"],
-        method="accuracy of the best threshold, Clopper-Pearson interval",
+        holds=hits == len(models),
+        method="accuracy of the best threshold",
         note=f"{hits} of {len(models)} models on the right side; always guessing the commoner "
         f"sign gets {max(int(dampens.sum()), int((~dampens).sum()))}.",
     )

@@ -17,6 +17,7 @@ from collect.schema.contract import (
     arrow_schema,
     connect,
     schema_sql,
+    table_sql,
     tables,
 )
 from collect.schema.files import incomplete_units, read_rows, table_files
@@ -35,5 +36,6 @@ __all__ = [
     "read_rows",
     "schema_sql",
     "table_files",
+    "table_sql",
     "tables",
 ]

@@ -77,6 +77,14 @@ def connect() -> duckdb.DuckDBPyConnection:
 
 
 @cache
+def table_sql(table: str) -> str:
+    """Return the statement that creates one table."""
+    wanted = f"CREATE TABLE {table} "
+    statements = (statement.query.strip() for statement in duckdb.extract_statements(schema_sql()))
+    return next(text[text.index(wanted) :] for text in statements if wanted in text)
+
+
+@cache
 def tables() -> dict[str, Table]:
     """Return every table of the contract by name, in the order of ``schema.sql``."""
     connection = connect()

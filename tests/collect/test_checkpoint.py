@@ -167,7 +167,6 @@ class Answer:
     [
         (errors.LocalEntryNotFoundError("x"), UnreachableError, "could not be reached"),
         (ConnectionError("x"), UnreachableError, "could not be reached"),
-        (errors.OfflineModeIsEnabled("x"), UnreachableError, "when HF_HUB_OFFLINE is set"),
         (errors.GatedRepoError("x", response=Answer()), UnreachableError, "asks for a licence"),
         (
             errors.RepositoryNotFoundError("x", response=Answer()),
@@ -182,5 +181,13 @@ def test_a_failure_of_the_hub_is_told_in_a_sentence(monkeypatch, failure, kind, 
         raise failure
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
     with pytest.raises(kind, match=sentence):
         locate("someone/something", revision="v9")
+
+
+def test_a_model_outside_the_cache_is_refused_when_the_hub_must_not_be_asked(monkeypatch, tmp_path):
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(UnreachableError, match="not asked while HF_HUB_OFFLINE is set"):
+        locate("someone/something")
