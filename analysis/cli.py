@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AnalysisError as error:
         print(f"error: {error.problem}", file=sys.stderr)
         if error.hint:
-            print(f"Hint: {error.hint}", file=sys.stderr)
+            print(f"hint: {error.hint}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
@@ -189,7 +189,7 @@ def _sql(options: argparse.Namespace) -> int:
             "display.max_rows", 200, "display.max_columns", None, "display.width", 160
         ):
             print(rows.to_string(index=False) if len(rows) <= 200 else rows)
-        print(f"{len(rows)} rows", file=sys.stderr)
+        print(prose.plural(len(rows), "row"), file=sys.stderr)
     return 0
 
 

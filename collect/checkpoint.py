@@ -172,13 +172,14 @@ def _inspect(
             f"A model's name may hold letters, digits and '_.-/'; found {name!r}.",
             f"Rename the directory, or put a model_id into {SIDECAR} beside the weights.",
         )
+    adapter = adapter_for(str(config["model_type"]))
     weight_files = _weight_files(directory)
     written = Labels(**{key: sidecar.get(key) for key in Labels.__slots__})
     return Checkpoint(
         model_id=name,
         directory=directory,
         revision=revision,
-        adapter=adapter_for(str(config["model_type"])),
+        adapter=adapter,
         config=config,
         weight_files=weight_files,
         dtype_weights=_dtype(weight_files),

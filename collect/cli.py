@@ -143,7 +143,13 @@ def _add_published(verbs: Verbs) -> None:
         description="Import the raw result files of the paper into tables of the contract.",
     )
     parser.set_defaults(act=_published)
-    parser.add_argument("source", type=Path, metavar="DIR", help="directory of the result files")
+    parser.add_argument(
+        "source",
+        nargs="?",
+        type=Path,
+        metavar="DIR",
+        help="directory of the result files; with --fetch by default raw/ under --out",
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where to write")
     parser.add_argument(
         "--fetch", action="store_true", help="download the result files into DIR first"
@@ -223,12 +229,18 @@ def _train(options: argparse.Namespace) -> int:
 def _published(options: argparse.Namespace) -> int:
     from collect.published import fetch, import_results, write_figures
 
+    source = options.source or (options.out / "raw" if options.fetch else None)
+    if source is None:
+        raise InputError(
+            "The directory of the result files must be named; none was.",
+            "Give the folder paper3/Results of the paper's repository, or --fetch to download it.",
+        )
     if options.fetch:
-        fetch(options.source)
-    for table, n_rows in import_results(options.source, options.out).items():
+        fetch(source)
+    for table, n_rows in import_results(source, options.out).items():
         print(f"{table}: {n_rows} rows")
     if options.figures is not None:
-        write_figures(options.source, options.figures)
+        write_figures(source, options.figures)
     return 0
 
 

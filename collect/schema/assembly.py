@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from collect.schema.contract import LARGE, ContractError, tables
-from collect.schema.files import check_columns, read_rows, table_files
+from collect.schema.files import check_columns, check_units, read_rows, table_files
 
 #: Geometry that two descriptions of one model must agree on.
 GEOMETRY = ("n_layers", "d_model", "n_heads", "n_kv_heads", "d_head")
@@ -56,6 +56,7 @@ def _merged_files(directories: Sequence[Path]) -> dict[str, list[Path]]:
     merged: dict[str, list[Path]] = {}
     runs: dict[str, tuple[str, Path]] = {}
     for directory in directories:
+        check_units(directory)
         found = table_files(directory)
         if not found:
             raise ContractError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -37,6 +38,32 @@ def incomplete_units(directory: Path) -> list[str]:
     committed = _stems(directory, "run")
     begun = set().union(*(_stems(directory, table) for table in MEASURED))
     return sorted(begun - committed)
+
+
+def check_units(directory: Path) -> None:
+    """Check that each unit marked as complete still has every file it wrote.
+
+    A run file lists in its metadata (``rows``) the files of its unit, relative to the
+    directory, as ``collect run`` writes them.
+
+    Raises
+    ------
+    ContractError
+        If a run file is damaged or a file it lists is missing.
+    """
+    for path in sorted((directory / "run").glob("*.parquet")):
+        try:
+            metadata = pq.read_schema(path).metadata or {}
+            listed = json.loads(metadata.get(b"rows", b"{}"))
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise _damaged(path, error) from error
+        missing = [name for name in listed if not (directory / name).is_file()]
+        if missing:
+            raise ContractError(
+                f"A unit marked as complete must have all its files; {path.stem} in {directory} "
+                f"lacks {', '.join(missing)}.",
+                "Measure it again with the same command: the unit is then measured anew.",
+            )
 
 
 def read_rows(path: Path, table: str) -> pa.Table:

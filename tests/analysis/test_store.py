@@ -1,5 +1,8 @@
 """Opening measurements: what is visible, what is refused, and that nothing is written."""
 
+import shutil
+from pathlib import Path
+
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,6 +12,8 @@ from analysis.errors import QueryError, StoreError
 from analysis.store import open_store
 from collect import schema
 from collect.writer import write_table
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_every_table_of_the_contract_is_there_even_when_empty(tiny_store):
@@ -38,6 +43,14 @@ def test_a_half_written_file_is_refused_by_name(tiny_copy):
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(StoreError, match=r"test--tiny@S\.parquet must be a complete file"):
         open_store(tiny_copy)
+
+
+def test_a_lost_file_of_a_complete_unit_is_refused(tmp_path):
+    sample = Path(shutil.copytree(ROOT / "data/sample", tmp_path / "sample"))
+    name = "attention/thermoscope--gpt2-l4-adamw@A_grand_unified.parquet"
+    (sample / name).unlink()
+    with pytest.raises(StoreError, match=f"lacks {name}"):
+        open_store(sample)
 
 
 def test_a_misnamed_column_is_refused_with_a_guess(tiny_copy):

@@ -12,8 +12,10 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
 from collect.adapters import ADAPTERS
-from collect.load import Decoder, decoder
+from collect.checkpoint import locate
+from collect.load import Decoder, decoder, load_model
 from collect.tokens import Encoded
+from collect.train import train
 
 torch.set_num_threads(1)
 transformers.logging.disable_progress_bar()
@@ -41,6 +43,37 @@ def configurations() -> dict[str, Any]:
 
 
 FAMILIES = sorted(configurations())
+
+#: Families of which a model is trained for a moment, so that the checks also see weights that
+#: are not random.
+TRAINED = ("gpt2", "gpt_neox", "llama")
+KV_HEADS = {"llama": "n_kv_heads = 2\n"}
+RECIPE = """\
+name = "{family}"
+lab = "thermoscope"
+suite = "test"
+year = 2026
+family = "{family}"
+text = "{text}"
+seed = 0
+initializer_range = 0.05
+
+[geometry]
+n_layers = 3
+d_model = 32
+n_heads = 4
+{kv_heads}context = 64
+
+[optimiser]
+name = "adamw"
+learning_rate = 1e-2
+weight_decay = 0.1
+
+[schedule]
+steps = 60
+warm_up = 5
+batch_size = 8
+"""
 
 
 def tiny_model(name: str, *, seed: int = 0) -> Any:
@@ -74,9 +107,28 @@ def tiny_tokenizer(*, adds_start: bool = False) -> Any:
     )
 
 
-@pytest.fixture(params=FAMILIES)
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Train one small model of each family on the shipped text; return their directories."""
+    directory = tmp_path_factory.mktemp("trained")
+    text = Path(__file__).parents[2] / "data/text/kjv.txt"
+    checkpoints = {}
+    for family in TRAINED:
+        recipe = directory / f"{family}.toml"
+        recipe.write_text(
+            RECIPE.format(family=family, text=text, kv_heads=KV_HEADS.get(family, "")),
+            encoding="utf-8",
+        )
+        checkpoints[family] = train(recipe, directory / "checkpoints", quiet=True)
+    return checkpoints
+
+
+@pytest.fixture(params=[*FAMILIES, *(f"trained {family}" for family in TRAINED)])
 def loaded(request: pytest.FixtureRequest) -> Decoder:
-    """A tiny model of each family in turn."""
+    """A tiny random model of each family in turn, then a trained one of each."""
+    _, is_trained, family = request.param.partition("trained ")
+    if is_trained:
+        return load_model(locate(str(request.getfixturevalue("trained")[family])))
     model = tiny_model(request.param)
     return decoder(model, ADAPTERS[model.config.model_type])
 

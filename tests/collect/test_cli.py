@@ -186,3 +186,19 @@ def test_train_and_published_are_handed_on(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("collect.published.import_results", lambda *_: {"published_value": 3})
     assert main(["published", "Results", "--out", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "published_value: 3 rows\n"
+
+
+def test_published_needs_a_directory_or_fetch(out, capsys):
+    assert main(["published", "--out", str(out)]) == 2
+    assert "must be named; none was" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_fetched_files_are_kept_beside_what_is_imported(out, monkeypatch):
+    seen = {}
+    monkeypatch.setattr("collect.published.fetch", lambda source: seen.update(fetched=source))
+    monkeypatch.setattr(
+        "collect.published.import_results", lambda source, _out: seen.update(s=source) or {}
+    )
+    assert main(["published", "--fetch", "--out", str(out)]) == 0
+    assert seen == {"fetched": out / "raw", "s": out / "raw"}
