@@ -254,7 +254,10 @@ def chart_twins(pairs: pd.DataFrame) -> alt.LayerChart:
         .mark_point(filled=True, size=130)
         .encode(
             x=alt.X(
-                "gain:Q", title="mean gain of the last block [ratio]", scale=alt.Scale(zero=False)
+                "gain:Q",
+                title="mean gain of the last block [ratio]",
+                axis=alt.Axis(tickCount=6),
+                scale=alt.Scale(zero=False),
             ),
             y=y,
             color=alt.Color("version:N", title=None, scale=_series(versions, COLOURS)),

@@ -109,6 +109,62 @@ def verdict_labels(judged: pd.DataFrame, *, width: int = 24) -> pd.DataFrame:
     return judged.assign(label=labels)
 
 
+def evidence_size(store: Store) -> dict[str, str]:
+    """Return how much evidence there is: figures, files, models published and measured."""
+    row = store.query(
+        """
+        SELECT (SELECT count(*) FROM published_file)                   AS n_raw_files,
+               (SELECT count(*) FROM published_figure)                 AS n_figures,
+               (SELECT count(DISTINCT file) FROM published_figure)     AS n_files,
+               (SELECT count(DISTINCT model_id) FROM published_figure) AS n_models,
+               (SELECT count(DISTINCT model_id) FROM run)              AS n_measured
+        """
+    ).iloc[0]
+    return {str(name): prose.count(value) for name, value in row.items()}
+
+
+def crossed_design(store: Store) -> str:
+    """Return which factors are crossed among the models measured here, in words."""
+    models = measured_models(store)
+    factors = {"suite": "recipe", "family": "architecture", "n_layers": "depth"}
+    return prose.listing([prose.plural(len(set(models[c])), noun) for c, noun in factors.items()])
+
+
+def prompts_asked(store: Store) -> str:
+    """Return the prompt sets measured and their sizes, in words."""
+    sets = store.query("SELECT prompt_set, count(*) AS n FROM prompt GROUP BY ALL ORDER BY ALL")
+    return prose.listing([f"{row['n']} of {row['prompt_set']}" for row in sets.to_dict("records")])
+
+
+def telescoping_error(store: Store) -> float:
+    """Return the largest difference between summed log gains and the log of the total [nat]."""
+    return float(
+        store.query(
+            """
+            WITH summed AS (
+                SELECT run_id, prompt_id, position, sum(log_gain) AS total
+                  FROM block_gain
+                 GROUP BY run_id, prompt_id, position
+            ), ends AS (
+                SELECT run_id, prompt_id, position,
+                       ln(arg_max(norm, layer)) - ln(arg_min(norm, layer)) AS total
+                  FROM stream
+                 GROUP BY run_id, prompt_id, position
+            )
+            SELECT max(abs(summed.total - ends.total)) AS worst
+              FROM summed
+              JOIN ends USING (run_id, prompt_id, position)
+            """
+        )["worst"].item()
+    )
+
+
+def groups_behind(gains: pd.DataFrame) -> tuple[str, str]:
+    """Return the numbers of labs and of suites behind some gains, in words."""
+    labs, suites = len(set(gains["lab"])), len(set(gains["suite"]))
+    return prose.plural(labs, "lab"), prose.plural(suites, "suite")
+
+
 def penultimate_gains(store: Store) -> pd.DataFrame:
     """Return one row per base model: gain of the penultimate block with a 95 % t interval."""
     gains = heritage.readings(store)["all base models, penultimate block"]
@@ -202,6 +258,28 @@ def measured_models(store: Store) -> pd.DataFrame:
           JOIN model AS m USING (model_id)
          ORDER BY m.family, m.suite, m.n_layers
         """
+    )
+
+
+def sign_counts(models: pd.DataFrame) -> dict[str, str]:
+    """Return how many measured models shrink the stream, by two definitions, in words."""
+    body, last = models["gain_body"] < 1, models["gain_last_block"] < 1
+    counted = {"body": body, "last": last, "disagree": body != last}
+    return {name: prose.share_of(int(which.sum()), len(models)) for name, which in counted.items()}
+
+
+def measured_rows(models: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per measured model, formatted for print."""
+    return pd.DataFrame(
+        {
+            "model": short_name(models["model_id"]),
+            "recipe": models["suite"],
+            "depth": models["n_layers"].map(prose.count),
+            "parameters": models["n_parameters"].map(prose.count),
+            "body": models["gain_body"].map(prose.number),
+            "penultimate": models["gain_penultimate_block"].map(prose.number),
+            "last": models["gain_last_block"].map(prose.number),
+        }
     )
 
 
