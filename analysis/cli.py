@@ -15,6 +15,7 @@ import pandas as pd
 import analysis
 from analysis import claims, prose
 from analysis.errors import AnalysisError, ReportError, StoreError
+from analysis.output import replace_text
 from analysis.store import Store, open_store
 
 EPILOG = """\
@@ -134,7 +135,7 @@ def _claims(options: argparse.Namespace) -> int:
     elif options.json:
         print(judged.to_json(orient="records", indent=2, force_ascii=False))
     elif options.write:
-        _write(project_root() / COMMITTED, to_csv(judged))
+        print(replace_text(project_root() / COMMITTED, to_csv(judged)))
     elif options.check:
         return _compare(judged, project_root() / COMMITTED)
     else:
@@ -242,16 +243,3 @@ def _overview(judged: pd.DataFrame) -> str:
     counted = judged["verdict"].value_counts()
     total = ", ".join(f"{counted.get(name, 0)} {name}" for name in claims.VERDICTS)
     return "\n".join([*lines, "", f"{len(judged)} claims: {total}."])
-
-
-def _write(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        if temporary.exists():
-            temporary.unlink()
-        raise ReportError(f"{path} must be writable; {error.strerror}.") from error
-    print(path)

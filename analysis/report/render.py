@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from analysis.errors import ReportError
+from analysis.output import replace_text
 from analysis.report.callout import with_callouts
 from analysis.report.chunk import Chunk, assignments
 from analysis.report.crossref import Heading, numbered, resolved
@@ -68,7 +68,7 @@ def render(
         )
     if engine != "embedded" and command is not None:
         return _quarto(command, source, destination, parameters or {})
-    return _replaced(destination, embedded_page(source, parameters=parameters))
+    return replace_text(destination, embedded_page(source, parameters=parameters))
 
 
 def embedded_page(source: Path, *, parameters: Mapping[str, str] | None = None) -> str:
@@ -172,22 +172,4 @@ def _quarto(command: str, source: Path, destination: Path, parameters: Mapping[s
         raise ReportError(f"'quarto render' must write {rendered}; it did not.")
     if rendered == destination.resolve():
         return destination
-    return _replaced(destination, rendered.read_text(encoding="utf-8"))
-
-
-def _replaced(destination: Path, markup: str) -> Path:
-    """Write the page beside its destination, then rename it into place."""
-    temporary = destination.with_name(f".{destination.name}.{os.getpid()}.tmp")
-    try:
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(markup, encoding="utf-8")
-        temporary.replace(destination)
-    except OSError as error:
-        raise ReportError(
-            f"The page {destination} must be writable; {error.strerror}.",
-            "Choose another --out, or free the space.",
-        ) from error
-    finally:
-        if temporary.parent.is_dir():
-            temporary.unlink(missing_ok=True)
-    return destination
+    return replace_text(destination, rendered.read_text(encoding="utf-8"))
