@@ -11,14 +11,16 @@ export OMP_NUM_THREADS = 1
 export QUARTO_PYTHON = $(abspath $(RUN))
 
 .DEFAULT_GOAL := help
-.PHONY: help report test lint types contracts drift unit bare claims codebook database lock benchmark clean
+.PHONY: help install report test lint types contracts drift unit bare claims codebook database lock benchmark clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-report: $(VENV)/.report ## install what the report needs (no torch), render reports/paper/paper.html
+report: $(VENV)/.report ## install what the report needs (no torch), render reports/paper/paper.html, write reports/claims.csv
 	$(RUN) -m analysis report
 	$(RUN) -m analysis claims --write
+
+install: $(VENV)/.everything ## install everything into .venv, torch included
 
 test: lint types contracts drift unit bare ## install everything, run every check
 
@@ -67,11 +69,11 @@ clean: ## remove the environment and everything built
 
 $(VENV)/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "error: Python 3.11 or later must be installed; found: $$($(PYTHON) --version). Hint: make PYTHON=/path/to/python3.11"; exit 2; }
+	  { echo "error: Python 3.11 or later must be installed; found: $$($(PYTHON) --version). hint: make PYTHON=/path/to/python3.11"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt --upgrade pip
 
 $(VENV)/.report: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
+	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt --upgrade pip
 	$(PIP) -e '.[report]'
 	@touch $@
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import math
 import os
 import sys
@@ -14,7 +15,7 @@ import pandas as pd
 
 import analysis
 from analysis import claims, prose
-from analysis.errors import AnalysisError, ReportError, StoreError
+from analysis.errors import AnalysisError, StoreError
 from analysis.output import replace_text
 from analysis.store import Store, open_store
 
@@ -29,37 +30,80 @@ examples:
 
 exit codes:
   0  success
-  1  the verdicts differ from the committed ones (claims --check)
+  1  a claim differs from the committed one (claims --check)
   2  wrong input: unknown claim, bad query, damaged or missing data
   3  a package of the [report] extra is missing
   5  the output cannot be written, or the report cannot be rendered
+130  interrupted from the keyboard
 """
 
 COMMITTED = "reports/claims.csv"
 
+#: Columns of the committed verdicts that a finding consists of.
+COMPARED = (
+    "statement",
+    "verdict",
+    "estimate",
+    "conf_low",
+    "conf_high",
+    "p_value",
+    "n_obs",
+    "n_models",
+    "n_suites",
+    "rule",
+    "caveats",
+    "note",
+)
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code."""
+    """Run the command line and return its exit code; no traceback reaches the user."""
     options = _parser().parse_args(arguments)
     try:
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()
     except AnalysisError as error:
-        print(f"error: {error.problem}", file=sys.stderr)
-        if error.hint:
-            print(f"hint: {error.hint}", file=sys.stderr)
-        return error.exit_code
+        return _complain(error.problem, error.hint, error.exit_code)
     except KeyboardInterrupt:
-        print("Interrupted.", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
+        return _complain("The command was interrupted.", "", 130)
+    except UnicodeEncodeError as error:
+        character = ascii(error.object[error.start])
+        return _complain(
+            f"The output must take {character}; its encoding does not.",
+            "Set PYTHONIOENCODING=utf-8.",
+            5,
+        )
+    except OSError as error:
+        # What is still buffered must not be written at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        if isinstance(error, BrokenPipeError):
+            return 0
+        return _complain(f"The output must be writable; {error.strerror}.", "", 5)
+    return code
+
+
+def _complain(problem: str, hint: str, exit_code: int) -> int:
+    print(f"error: {problem}", file=sys.stderr)
+    if hint:
+        print(f"hint: {hint}", file=sys.stderr)
+    return exit_code
 
 
 def project_root() -> Path:
     """Return the directory that holds ``data/``: the working directory, else the checkout."""
     here = Path.cwd()
     return here if (here / "data" / "published").is_dir() else Path(analysis.__file__).parents[1]
+
+
+def _checkout() -> Path:
+    """Return the project's root, for writing; an installed copy is never written to."""
+    root = project_root()
+    if not (root / "data" / "published").is_dir():
+        raise StoreError(
+            f"Verdicts must be written into a clone of the project; {root} is none.",
+            "Run this in the clone.",
+        )
+    return root
 
 
 def default_sources() -> list[Path]:
@@ -135,7 +179,7 @@ def _claims(options: argparse.Namespace) -> int:
     elif options.json:
         print(judged.to_json(orient="records", indent=2, force_ascii=False))
     elif options.write:
-        print(replace_text(project_root() / COMMITTED, to_csv(judged)))
+        print(replace_text(_checkout() / COMMITTED, to_csv(judged)))
     elif options.check:
         return _compare(judged, project_root() / COMMITTED)
     else:
@@ -146,7 +190,7 @@ def _claims(options: argparse.Namespace) -> int:
 def _claim(options: argparse.Namespace) -> int:
     one = claims.claim(options.claim_id)
     store = _open(options)
-    judged = claims.evaluate(store).set_index("claim_id").loc[one.claim_id]
+    judged = claims.judge(store, one.claim_id)
     print(f"Claim {one.claim_id}: {judged['statement']} ({judged['place']})")
     print(f"Verdict:  {judged['verdict']}\nEstimand: {one.estimand}.\nRule:     {one.rule}\n")
     for check in claims.checks(store, one.claim_id).to_dict("records"):
@@ -198,19 +242,30 @@ def _report(options: argparse.Namespace) -> int:
     from analysis.report import render
 
     root = project_root()
-    pairs = [text.partition(":") for text in options.parameters]
-    if any(not separator for _, separator, _ in pairs):
-        raise ReportError(
-            "A parameter must be written NAME:VALUE.", "For example -P measurements:runs"
+    if options.data:
+        raise AnalysisError(
+            "The report reads what its parameters name, not --data.",
+            "Name a directory with -P measurements:DIR (or -P published:DIR).",
         )
     page = render(
         root / "quarto" / "paper.qmd",
         options.out or root / "reports" / "paper" / "paper.html",
-        parameters={name: value for name, _, value in pairs},
+        parameters=dict(_parameter(text) for text in options.parameters),
         engine=options.engine,
     )
     print(page)
     return 0
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    """Return name and value; a value that is a place is made absolute, as chunks run elsewhere."""
+    name, separator, value = text.partition(":")
+    if not separator:
+        raise AnalysisError(
+            f"A parameter must be written NAME:VALUE; found {text!r}.",
+            "For example -P measurements:runs",
+        )
+    return name, str(Path(value).resolve()) if Path(value).exists() else value
 
 
 def to_csv(rows: pd.DataFrame) -> str:
@@ -219,19 +274,43 @@ def to_csv(rows: pd.DataFrame) -> str:
 
 
 def _compare(judged: pd.DataFrame, committed: Path) -> int:
-    if not committed.is_file():
+    """Print the verdicts and numbers that differ from the committed ones; 1 if any does."""
+    before, after = _committed(committed), pd.read_csv(io.StringIO(to_csv(judged)))
+    joined = before.merge(after, on="claim_id", how="outer", suffixes=("_before", "_after"))
+    changed = 0
+    for row in joined.to_dict("records"):
+        columns = [
+            name for name in COMPARED if _differs(row[f"{name}_before"], row[f"{name}_after"])
+        ]
+        changed += bool(columns)
+        for name in columns:
+            print(
+                f"claim {row['claim_id']}: {name} {row[f'{name}_before']} -> {row[f'{name}_after']}"
+            )
+    print(f"{changed} of {len(joined)} claims differ from {committed.name}.")
+    return 1 if changed else 0
+
+
+def _committed(path: Path) -> pd.DataFrame:
+    try:
+        rows = pd.read_csv(path)
+        if missing := sorted({"claim_id", *COMPARED} - set(rows.columns)):
+            raise ValueError(f"it lacks {missing}")
+    except (OSError, ValueError) as error:
         raise StoreError(
-            f"The committed verdicts must lie in {committed}; no such file.",
+            f"The committed verdicts must be a whole CSV file {path}; {error}.",
             "Write them with: python -m analysis claims --write",
-        )
-    before = pd.read_csv(committed).set_index("claim_id")["verdict"]
-    after = judged.set_index("claim_id")["verdict"]
-    both = pd.DataFrame({"before": before, "after": after})
-    changed = both[both["before"].fillna("") != both["after"].fillna("")]
-    for claim_id, row in changed.iterrows():
-        print(f"claim {claim_id}: {row['before']} -> {row['after']}")
-    print(f"{len(changed)} of {len(both)} verdicts differ from {committed.name}.")
-    return 1 if len(changed) else 0
+        ) from error
+    return rows
+
+
+def _differs(before: Any, after: Any) -> bool:
+    """Tell whether two values differ; numbers by more than their rounding between machines."""
+    if pd.isna(before) or pd.isna(after):
+        return bool(pd.isna(before) != pd.isna(after))
+    if isinstance(before, str) or isinstance(after, str):
+        return str(before) != str(after)
+    return not math.isclose(before, after, rel_tol=1e-6)
 
 
 def _overview(judged: pd.DataFrame) -> str:

@@ -38,7 +38,11 @@ def commit() -> str:
     head = _git(root, "rev-parse", "--short=12", "HEAD")
     if not head:
         return "not a git checkout"
-    return f"{head} with changes" if _git(root, "status", "--porcelain") else head
+    return (
+        f"{head} with changes"
+        if _git(root, "status", "--porcelain", "--untracked-files=no")
+        else head
+    )
 
 
 def data_hash(directory: Path) -> str:

@@ -41,8 +41,12 @@ class Words:
         return prose.percent(self.row["estimate"], digits)
 
     def interval(self, digits: int = 2) -> str:
-        """Return the 95 % interval."""
+        """Return the 95 % interval, a dash where there is none."""
         return prose.interval(self.row["conf_low"], self.row["conf_high"], digits)
+
+    def percent_interval(self) -> str:
+        """Return the 95 % interval of a share."""
+        return prose.percent_interval(self.row["conf_low"], self.row["conf_high"])
 
     @property
     def p(self) -> str:
@@ -167,7 +171,7 @@ def groups_behind(gains: pd.DataFrame) -> tuple[str, str]:
 
 def penultimate_gains(store: Store) -> pd.DataFrame:
     """Return one row per base model: gain of the penultimate block with a 95 % t interval."""
-    gains = heritage.readings(store)["all base models, penultimate block"]
+    gains = evidence.base_models(evidence.published_gains(store, "gain_penultimate_block"))
     half = (
         stats.t.ppf(0.975, gains["n_prompts"] - 1) * gains["gain_sd"] / np.sqrt(gains["n_prompts"])
     )
@@ -176,7 +180,7 @@ def penultimate_gains(store: Store) -> pd.DataFrame:
 
 def signed_gains(store: Store) -> pd.DataFrame:
     """Return one row per base model: gain of the penultimate or else of the last block."""
-    return heritage.readings(store)["all base models, penultimate or else last block"]
+    return evidence.penultimate_or_last(store)
 
 
 def bound_curve(store: Store) -> pd.DataFrame:
@@ -242,6 +246,12 @@ def twins(store: Store) -> pd.DataFrame:
     return pairs.assign(family=pairs["suite"])
 
 
+def dampening_twins(store: Store) -> str:
+    """Return how many of the base models compared with an instruct version dampen, in words."""
+    pairs = finetuning.twins(store)
+    return prose.share_of(int((pairs["gain_mean_base"] < 1).sum()), len(pairs))
+
+
 def measured_models(store: Store) -> pd.DataFrame:
     """Return one row per model measured here: design and gains under three definitions."""
     return store.query(
@@ -259,6 +269,25 @@ def measured_models(store: Store) -> pd.DataFrame:
          ORDER BY m.family, m.suite, m.n_layers
         """
     )
+
+
+def first_block_shares(store: Store) -> tuple[str, str]:
+    """Return the smallest and largest share of the total log gain that block 0 makes."""
+    row = store.query(
+        """
+        WITH blocks AS (
+            SELECT model_id, layer, avg(log_gain) AS log_gain
+              FROM last_token_gain
+             GROUP BY model_id, layer
+        ), shares AS (
+            SELECT model_id, max(log_gain) FILTER (WHERE layer = 0) / sum(log_gain) AS share
+              FROM blocks
+             GROUP BY model_id
+        )
+        SELECT min(share) AS smallest, max(share) AS largest FROM shares
+        """
+    ).iloc[0]
+    return prose.percent(row["smallest"]), prose.percent(row["largest"])
 
 
 def sign_counts(models: pd.DataFrame) -> dict[str, str]:
@@ -280,18 +309,6 @@ def measured_rows(models: pd.DataFrame) -> pd.DataFrame:
             "penultimate": models["gain_penultimate_block"].map(prose.number),
             "last": models["gain_last_block"].map(prose.number),
         }
-    )
-
-
-def measured_shares(store: Store) -> pd.DataFrame:
-    """Return one row per factor crossed in training: Shapley share of R2 in the log body gain."""
-    models = measured_models(store)
-    return partition.shapley(
-        models.assign(log_gain=np.log(models["gain_body"])),
-        response="log_gain",
-        blocks={"recipe": ["suite"], "family": ["family"], "depth": ["n_layers"]},
-        n_resamples=heritage.RESAMPLES,
-        rng=np.random.default_rng(heritage.SEED),
     )
 
 

@@ -28,7 +28,6 @@ GLOSSARY: dict[str, str] = {
     "n_groups": "Independent groups that entered",
     "n_models": "Distinct models that entered",
     "n_suites": "Distinct training suites that entered",
-    "n_labs": "Distinct labs that entered",
     "n_resamples": "Resamples drawn",
     "n_permutations": "Label assignments evaluated to obtain the p value",
     "n_failed": "Resamples whose statistic could not be computed",
@@ -52,13 +51,12 @@ GLOSSARY: dict[str, str] = {
     "statement": "The claim as quoted",
     "place": "Where the claim stands",
     "estimand": "The quantity that would make the claim true or false",
-    "rule": "The rule that turns the estimate into the verdict, fixed before looking",
+    "rule": "The rule that turns the checks into the verdict",
     "verdict": "reproduced, reproduced under a condition, contradicted, or not computable",
     "evidence": "Tables and files the numbers come from",
     "caveats": "Known defects that touch the evidence, B1 to B16",
     "condition": "How the words of the claim were read: definition, models, files",
     "holds": "Whether the part holds under the condition; missing when it cannot be told",
-    "converged": "False when the fit did not reach its optimum",
     "note": "What a reader must know before using the row",
 }
 

@@ -75,6 +75,15 @@ def interval(low: float, high: float, digits: int = 2) -> str:
     return f"[{number(low, digits)},{NO_BREAK}{number(high, digits)}]"
 
 
+def percent_interval(low: float, high: float) -> str:
+    """Return the interval of a share in percent.
+
+    >>> percent_interval(0.107, 0.502).replace(NO_BREAK, " ")
+    '[11 %, 50 %]'
+    """
+    return MISSING if math.isnan(low) else f"[{percent(low)},{NO_BREAK}{percent(high)}]"
+
+
 def share_of(part: int, whole: int) -> str:
     """Return a count out of a total.
 

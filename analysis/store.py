@@ -6,6 +6,8 @@ in their Parquet files) and every view of ``analysis/views.sql``. It never write
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -51,7 +53,9 @@ class Store:
         try:
             rows: pd.DataFrame = self.connection.sql(sql, params=parameters or None).df()
         except duckdb.Error as error:
-            raise QueryError(_plain(error), "List tables and views with: SHOW TABLES") from error
+            is_about_names = isinstance(error, duckdb.CatalogException | duckdb.BinderException)
+            hint = "List tables and views with: SHOW TABLES" if is_about_names else ""
+            raise QueryError(_plain(error), hint) from error
         return rows
 
     def counts(self) -> pd.DataFrame:
@@ -79,18 +83,35 @@ def open_store(*sources: Path | str) -> Store:
             f"A store must be opened from existing places; not found: {', '.join(missing) or '-'}.",
             "Name a directory that `python -m collect` wrote, such as data/sample.",
         )
-    if len(paths) == 1 and paths[0].is_file():
-        return Store(_open_database(paths[0]), paths, ())
+    databases = [path for path in paths if path.is_file()]
+    if databases and len(paths) > 1:
+        raise StoreError(
+            f"A database file must be opened alone; {databases[0]} comes with other sources.",
+            "Name its directories instead, or build one database of them all.",
+        )
+    if databases:
+        return Store(_open_database(databases[0]), paths, ())
     connection = schema.connect()
     try:
         schema.assemble(connection, paths, copy=False)
     except schema.ContractError as error:
         raise StoreError(error.problem, error.hint) from error
     connection.execute(views_sql())
+    _lock(connection, paths)
     incomplete = tuple(
         f"{path}: {unit}" for path in paths for unit in schema.incomplete_units(path)
     )
     return Store(connection, paths, incomplete)
+
+
+def _lock(connection: duckdb.DuckDBPyConnection, directories: Sequence[Path]) -> None:
+    """Let queries read the store's own directories and nothing else, and install nothing."""
+    allowed = ", ".join("'" + str(path.resolve()).replace("'", "''") + "'" for path in directories)
+    connection.execute("SET autoinstall_known_extensions = false")
+    connection.execute("SET autoload_known_extensions = false")
+    connection.execute(f"SET allowed_directories = [{allowed}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
 
 
 def views_sql() -> str:
@@ -105,7 +126,8 @@ def check_reads(sql: str) -> None:
     except duckdb.Error as error:
         raise QueryError(_plain(error)) from error
     kinds = [statement.type.name for statement in statements]
-    if len(kinds) != 1 or kinds[0] not in READING:
+    explained = re.match(r"\s*EXPLAIN\s+ANALYZE\b", sql, flags=re.IGNORECASE)
+    if len(kinds) != 1 or kinds[0] not in READING or explained:
         raise QueryError(
             f"A query must be one statement that reads; found {', '.join(kinds) or 'nothing'}.",
             "Start it with FROM, SELECT, WITH, DESCRIBE or SUMMARIZE.",
@@ -113,13 +135,20 @@ def check_reads(sql: str) -> None:
 
 
 def _open_database(path: Path) -> duckdb.DuckDBPyConnection:
+    hint = "Build one with: python -m collect database"
     try:
-        return duckdb.connect(str(path), read_only=True)
+        connection = duckdb.connect(str(path), read_only=True)
     except duckdb.Error as error:
+        raise StoreError(f"{path} must be a DuckDB database; {_plain(error)}", hint) from error
+    found = {row[0] for row in connection.sql("SELECT table_name FROM duckdb_tables()").fetchall()}
+    lacking = [table for table in schema.tables() if table not in found]
+    if lacking:
         raise StoreError(
-            f"{path} must be a DuckDB database; {_plain(error)}",
-            "Build one with: python -m collect database",
-        ) from error
+            f"{path} must hold every table of collect/schema.sql; it lacks {', '.join(lacking)}.",
+            hint,
+        )
+    _lock(connection, [])
+    return connection
 
 
 def _plain(error: duckdb.Error) -> str:

@@ -207,12 +207,16 @@ SELECT p.model_id,
        p.file,
        max(p.value),
        NULL,
-       1,
+       f.n,
        p.caveats
   FROM published_profile AS p
+  JOIN published_figure AS f
+    ON f.model_id = p.model_id
+   AND f.file = p.file
+   AND f.metric = 'gain_penultimate_block'
  WHERE p.metric = 'gain_block'
    AND p.layer > 0
- GROUP BY p.model_id, p.prompt_set, p.dtype, p.file, p.caveats
+ GROUP BY p.model_id, p.prompt_set, p.dtype, p.file, p.caveats, f.n
  UNION ALL
 SELECT f.model_id,
        f.prompt_set,
@@ -226,7 +230,7 @@ SELECT f.model_id,
   FROM published_figure AS f
   JOIN model AS m USING (model_id)
  WHERE f.metric = 'total_amplification';
-COMMENT ON VIEW published_gain IS 'One row per model, definition of gain and file: the published figures; the largest block gain of each published profile (last block missing there, caveat B1); and gain_body as the (L-1)-th root of the mean total amplification.';
+COMMENT ON VIEW published_gain IS 'One row per model, definition of gain and file: the published figures; the largest block gain of each published profile, which is a maximum of means over prompts where the measured one is a mean of maxima (last block missing there, caveat B1); and gain_body as the (L-1)-th root of the mean total amplification.';
 
 CREATE VIEW gain_evidence AS
 SELECT 'measured'                                   AS source,

@@ -21,22 +21,44 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _MODEL_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.ASCII)
 _HUB_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "model.safetensors", "model-*.safetensors")
 _HUB_TIMEOUT_S = 5.0
+_YEARS = range(2017, 2101)
 _FLOAT_NAMES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Who trained a checkpoint, in which suite, in which year, and from which base model."""
+    """Who trained a checkpoint, in which suite, in which year, and from which base model.
+
+    Raises
+    ------
+    InputError
+        If the year is no integer of 2017 to 2100, or another label no text or an empty one.
+    """
 
     lab: str | None = None
     suite: str | None = None
     year: int | None = None
     base_model_id: str | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("lab", "suite", "base_model_id"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, str) and value.strip()):
+                raise InputError(
+                    f"The {name} of a model must be text that is not empty; found {value!r}.",
+                    "Correct it, or leave it out.",
+                )
+        if self.year is not None and not (type(self.year) is int and self.year in _YEARS):
+            raise InputError(
+                f"The year of a model must be a whole number from {_YEARS[0]} to {_YEARS[-1]}; "
+                f"found {self.year!r}.",
+                "Correct it, or leave it out.",
+            )
+
     def over(self, others: Labels) -> Labels:
         """Return these labels, with those that are missing taken from ``others``."""
         known = {name: getattr(self, name) for name in self.__slots__}
-        return replace(others, **{name: value for name, value in known.items() if value})
+        return replace(others, **{n: value for n, value in known.items() if value is not None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +188,15 @@ def _inspect(
 ) -> Checkpoint:
     config = _config(directory)
     sidecar = _json_object(directory / SIDECAR) if (directory / SIDECAR).is_file() else {}
-    name = model_id or str(sidecar.get("model_id") or f"local/{directory.resolve().name}")
-    if not _MODEL_ID.fullmatch(name):
+    given = model_id or sidecar.get("model_id")
+    name = f"local/{directory.resolve().name}" if given is None else given
+    if not isinstance(name, str) or not _MODEL_ID.fullmatch(name):
         raise InputError(
-            f"A model's name may hold letters, digits and '_.-/'; found {name!r}.",
+            f"A model's name may hold letters a to z, digits and '_.-/'; found {name!r}.",
             f"Rename the directory, or put a model_id into {SIDECAR} beside the weights.",
         )
     adapter = adapter_for(str(config["model_type"]))
     weight_files = _weight_files(directory)
-    written = Labels(**{key: sidecar.get(key) for key in Labels.__slots__})
     return Checkpoint(
         model_id=name,
         directory=directory,
@@ -183,8 +205,15 @@ def _inspect(
         config=config,
         weight_files=weight_files,
         dtype_weights=_dtype(weight_files),
-        labels=labels.over(written).over(known_labels(name)),
+        labels=labels.over(_written_labels(sidecar, directory)).over(known_labels(name)),
     )
+
+
+def _written_labels(sidecar: dict[str, Any], directory: Path) -> Labels:
+    try:
+        return Labels(**{key: sidecar.get(key) for key in Labels.__slots__})
+    except InputError as error:
+        raise InputError(f"{directory / SIDECAR}: {error.problem}", error.hint) from error
 
 
 def _config(directory: Path) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from collect.errors import CollectError, InputError, MissingExtraError
+from collect.errors import CollectError, InputError, MissingExtraError, OutputError
 from collect.schema import ContractError
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -36,8 +37,8 @@ exit codes:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; no traceback reaches the user."""
-    options = _parser().parse_args(arguments)
     try:
+        options = _options(arguments)
         return int(options.act(options))
     except CollectError as error:
         return _complain(error.problem, error.hint, error.exit_code)
@@ -55,6 +56,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted; the same command resumes", file=sys.stderr)
         return 130
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    try:
+        return _parser().parse_args(arguments)
+    finally:
+        _print("", end="")  # sends off the help, which parse_args leaves in the buffer
+
+
+def _print(text: object, end: str = "\n") -> None:
+    """Print to standard output; when its reader has gone, the work goes on in silence."""
+    try:
+        print(text, end=end, flush=True)
+    except OSError as error:
+        # What is left in the buffer would fail again when the interpreter closes it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise OutputError(
+                f"Standard output must be writable; {error.strerror or error}.",
+                "Free the space, or send the output elsewhere.",
+            ) from error
 
 
 def _complain(problem: str, hint: str, exit_code: int) -> int:
@@ -220,9 +242,15 @@ def _train(options: argparse.Namespace) -> int:
     from collect.train import train
 
     for recipe in options.recipes:
-        checkpoint = train(recipe, options.out, overwrite=options.overwrite, quiet=options.quiet)
+        checkpoint = train(
+            recipe,
+            options.out,
+            overwrite=options.overwrite,
+            quiet=options.quiet,
+            progress=options.progress,
+        )
         if not options.quiet:
-            print(checkpoint)
+            _print(checkpoint)
     return 0
 
 
@@ -238,7 +266,7 @@ def _published(options: argparse.Namespace) -> int:
     if options.fetch:
         fetch(source)
     for table, n_rows in import_results(source, options.out).items():
-        print(f"{table}: {n_rows} rows")
+        _print(f"{table}: {n_rows} rows")
     if options.figures is not None:
         write_figures(source, options.figures)
     return 0
@@ -249,8 +277,8 @@ def _database(options: argparse.Namespace) -> int:
 
     directories = options.directories or default_directories()
     for table, n_rows in write_database(directories, options.out).items():
-        print(f"{table}: {n_rows} rows")
-    print(options.out)
+        _print(f"{table}: {n_rows} rows")
+    _print(options.out)
     return 0
 
 
@@ -260,7 +288,7 @@ def _codebook(options: argparse.Namespace) -> int:
     path = codebook.PATH
     if not options.check:
         codebook.write_codebook(path)
-        print(path)
+        _print(path)
         return 0
     if codebook.is_current(path):
         return 0

@@ -15,12 +15,12 @@ from typing import Any
 import torch
 from torch.nn.functional import cross_entropy
 from torch.nn.utils import clip_grad_norm_
-from tqdm import tqdm
 
 from collect.architecture import initialised_network
 from collect.errors import InputError
 from collect.optimiser import optimisers, schedulers
 from collect.recipe import Recipe
+from collect.settings import progress_bar
 from collect.text import cut_windows, draw_batch
 
 #: Gradients longer than this are shortened to it.
@@ -36,8 +36,10 @@ class Training:
     loss_after: float
 
 
-def fit(recipe: Recipe, text: bytes, *, quiet: bool = True) -> Training:
+def fit(recipe: Recipe, text: bytes, *, quiet: bool = True, progress: bool = False) -> Training:
     """Return the network of a recipe trained on a text, with its loss on held-out windows.
+
+    `quiet` and `progress` say when to show a bar; see `collect.settings.progress_bar`.
 
     Raises
     ------
@@ -45,12 +47,14 @@ def fit(recipe: Recipe, text: bytes, *, quiet: bool = True) -> Training:
         If the text is too short or the loss ceases to be finite.
     """
     windows = cut_windows(text, recipe.geometry.context)
+    n_steps = recipe.schedule.steps
     with _reproducible(recipe.seed):
         network = initialised_network(recipe)
         before = held_out_loss(network, windows.held_out, recipe.schedule.batch_size)
-        _descend(network, recipe, windows.training, quiet=quiet)
+        with progress_bar(n_steps, recipe.name, "step", quiet=quiet, progress=progress) as bar:
+            _descend(network, recipe, windows.training, bar)
         after = held_out_loss(network, windows.held_out, recipe.schedule.batch_size)
-    _require_finite(after, f"after the last of {recipe.schedule.steps} steps", recipe)
+    _require_finite(after, f"after the last of {n_steps} steps", recipe)
     return Training(network, before, after)
 
 
@@ -77,14 +81,13 @@ def held_out_loss(network: Any, windows: torch.Tensor, batch_size: int) -> float
     return total / len(windows)
 
 
-def _descend(network: Any, recipe: Recipe, windows: torch.Tensor, *, quiet: bool) -> None:
-    """Train the network in place."""
+def _descend(network: Any, recipe: Recipe, windows: torch.Tensor, bar: Any) -> None:
+    """Train the network in place, and advance a progress bar step by step."""
     stepping = optimisers(network, recipe)
     scheduling = schedulers(stepping, recipe)
     generator = torch.Generator().manual_seed(recipe.seed)
     network.train()
-    steps = tqdm(range(recipe.schedule.steps), desc=recipe.name, unit="step", disable=quiet)
-    for step in steps:
+    for step in range(recipe.schedule.steps):
         loss = next_byte_loss(network, draw_batch(windows, recipe.schedule.batch_size, generator))
         _require_finite(loss.item(), f"at step {step}", recipe)
         torch.autograd.backward(loss)
@@ -94,7 +97,8 @@ def _descend(network: Any, recipe: Recipe, windows: torch.Tensor, *, quiet: bool
             optimiser.zero_grad()
         for scheduler in scheduling:
             scheduler.step()
-        steps.set_postfix(loss=f"{loss.item():.3f}", refresh=False)
+        bar.set_postfix(loss=f"{loss.item():.3f}", refresh=False)
+        bar.update()
 
 
 def _require_finite(loss: float, when: str, recipe: Recipe) -> None:

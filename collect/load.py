@@ -276,5 +276,7 @@ def _quieten() -> None:
 
 
 def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+    """Return the first line of a message, and those after it as long as a colon announces them."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    n_told = next((n for n, line in enumerate(lines, start=1) if not line.endswith(":")), None)
+    return " ".join(lines[:n_told]) or type(error).__name__

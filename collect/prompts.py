@@ -83,7 +83,7 @@ def _find(name_or_path: str) -> Path:
         )
     if not _NAME.fullmatch(path.stem):
         raise InputError(
-            f"The name of a prompt file may hold letters, digits, '_', '-' and '.'; "
+            f"The name of a prompt file may hold letters a to z, digits, '_', '-' and '.'; "
             f"found {path.name!r}.",
             "Rename the file: its name becomes part of every prompt_id.",
         )

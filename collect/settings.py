@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ from tqdm import tqdm
 
 from collect.errors import InputError
 from collect.load import DTYPES
+
+_DEVICE = re.compile(r"(cpu|cuda|mps|xpu)(?::([0-9]{1,3}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +29,16 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
-            raise InputError(f"The dtype must be one of {', '.join(DTYPES)}; found {self.dtype!r}.")
-        if self.batch_size < 1:
-            raise InputError(f"The batch size must be 1 or more; found {self.batch_size}.")
-        try:
-            torch.device(self.device)
-        except RuntimeError as error:
             raise InputError(
-                f"The device must be one that torch knows; found {self.device!r}.",
-                "Give cpu, cuda or cuda:0.",
-            ) from error
-        if torch.device(self.device).type == "cuda" and not torch.cuda.is_available():
-            raise InputError(
-                f"The device must be on this machine; {self.device!r} is not.", "Use --device cpu."
+                f"The dtype must be one of {', '.join(DTYPES)}; found {self.dtype!r}.",
+                "Use --dtype float32.",
             )
+        if self.batch_size < 1:
+            raise InputError(
+                f"The batch size must be 1 or more; found {self.batch_size}.",
+                "Use --batch-size 1 to measure one prompt at a time.",
+            )
+        _refuse_absent(self.device)
 
     def say(self, sentence: str) -> None:
         """Tell the person at the terminal, unless asked to be quiet."""
@@ -48,5 +47,41 @@ class Settings:
 
     def bar(self, total: int, title: str, unit: str) -> Any:
         """Return a progress bar with rate and time left; silent when nobody watches."""
-        watched = self.progress or sys.stderr.isatty()
-        return tqdm(total=total, desc=title, unit=unit, disable=self.quiet or not watched)
+        return progress_bar(total, title, unit, quiet=self.quiet, progress=self.progress)
+
+
+def progress_bar(total: int, title: str, unit: str, *, quiet: bool, progress: bool) -> Any:
+    """Return a progress bar with rate and time left; silent when nobody watches.
+
+    Somebody watches when standard error is a terminal or `progress` is asked for; `quiet`
+    silences the bar in any case.
+    """
+    watched = progress or sys.stderr.isatty()
+    return tqdm(total=total, desc=title, unit=unit, disable=quiet or not watched)
+
+
+def _refuse_absent(device: str) -> None:
+    """Refuse a device of a kind that cannot be measured on, or that this machine lacks."""
+    match = _DEVICE.fullmatch(device)
+    if match is None:
+        raise InputError(
+            "The device must be cpu, cuda, mps or xpu, or one of them with a number such as "
+            f"cuda:1; found {device!r}.",
+            "Use --device cpu.",
+        )
+    kind, number = match.groups()
+    n_devices = _n_devices(kind)
+    if int(number or 0) >= n_devices:
+        raise InputError(
+            f"The device must be on this machine, which has {n_devices or 'no'} {kind} "
+            f"device{'s' if n_devices > 1 else ''}; found {device!r}.",
+            f"Use --device {kind}:0 or --device cpu." if n_devices else "Use --device cpu.",
+        )
+
+
+def _n_devices(kind: str) -> int:
+    if kind == "cuda":
+        return torch.cuda.device_count()
+    if kind == "xpu":
+        return torch.xpu.device_count()
+    return int(kind == "cpu" or torch.backends.mps.is_available())

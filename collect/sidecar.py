@@ -11,6 +11,9 @@ from collect.checkpoint import SIDECAR
 from collect.provenance import versions
 from collect.recipe import Recipe
 
+#: Files without which a trained checkpoint cannot be measured.
+ESSENTIAL_FILES = ("model.safetensors", "config.json", "tokenizer.json")
+
 
 def fingerprint(recipe: bytes, text: bytes) -> dict[str, str]:
     """Return the hashes that tell one training from another, of the two files as they are."""
@@ -40,6 +43,31 @@ def sidecar(
         "loss_after": loss_after,
         **versions(),
     }
+
+
+def file_hashes(directory: Path) -> dict[str, str]:
+    """Return the hash of every file of a checkpoint by name, the sidecar left out."""
+    paths = sorted(path for path in directory.iterdir() if path.name != SIDECAR)
+    return {path.name: _sha256(path) for path in paths}
+
+
+def is_intact(directory: Path, content: dict[str, Any]) -> bool:
+    """Return whether a directory holds the files its sidecar lists, unchanged.
+
+    A sidecar without a list, as earlier versions wrote it, vouches for names only.
+    """
+    listed = content.get("files")
+    try:
+        if listed is None:
+            return all((directory / name).is_file() for name in ESSENTIAL_FILES)
+        return all(_sha256(directory / name) == digest for name, digest in listed.items())
+    except (OSError, AttributeError):
+        return False
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def write_sidecar(content: dict[str, Any], directory: Path) -> None:

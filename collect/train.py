@@ -19,17 +19,32 @@ from collect.checkpoint import SIDECAR
 from collect.descent import fit
 from collect.errors import InputError, OutputError
 from collect.recipe import read_recipe
-from collect.sidecar import fingerprint, read_sidecar, sidecar, write_sidecar
+from collect.sidecar import (
+    file_hashes,
+    fingerprint,
+    is_intact,
+    read_sidecar,
+    sidecar,
+    write_sidecar,
+)
 from collect.text import read_text
 from collect.tokenizer import byte_tokenizer
 
 
-def train(recipe: Path, out: Path, *, overwrite: bool = False, quiet: bool = False) -> Path:
+def train(
+    recipe: Path,
+    out: Path,
+    *,
+    overwrite: bool = False,
+    quiet: bool = False,
+    progress: bool = False,
+) -> Path:
     """Train the model of a recipe and save it as the checkpoint ``out/<name of the recipe>``.
 
     The checkpoint holds weights, configuration, a byte-level tokenizer, the recipe and
     ``thermoscope.json``. If it is there already, trained from the same recipe and text, it
-    is left as it is, unless `overwrite` asks for it anew.
+    is left as it is, unless `overwrite` asks for it anew or one of its files is missing or
+    changed.
 
     Parameters
     ----------
@@ -39,8 +54,8 @@ def train(recipe: Path, out: Path, *, overwrite: bool = False, quiet: bool = Fal
         Directory of checkpoints, created if need be.
     overwrite
         Replace a checkpoint of that name.
-    quiet
-        Show no progress.
+    quiet, progress
+        Show no progress; show it even when standard error is no terminal.
 
     Returns
     -------
@@ -59,27 +74,24 @@ def train(recipe: Path, out: Path, *, overwrite: bool = False, quiet: bool = Fal
     text = read_text(recipe.parent / plan.text)
     hashes = fingerprint(recipe.read_bytes(), text)
     checkpoint = out / plan.name
-    if not overwrite and _comes_from(checkpoint, hashes):
+    found = read_sidecar(checkpoint) or {}
+    comes_from_these = hashes.items() <= found.items()
+    if comes_from_these and not overwrite and is_intact(checkpoint, found):
         return checkpoint
-    _refuse_occupied(checkpoint, overwrite=overwrite)
+    _refuse_occupied(checkpoint, may_replace=overwrite or comes_from_these)
     with _complete_or_absent(checkpoint) as directory:
-        training = fit(plan, text, quiet=quiet)
+        training = fit(plan, text, quiet=quiet, progress=progress)
         content = sidecar(
             plan, hashes, loss_before=training.loss_before, loss_after=training.loss_after
         )
         _save_network(training.network, directory)
         byte_tokenizer(plan.geometry.context).save_pretrained(directory)
         shutil.copyfile(recipe, directory / "recipe.toml")
-        write_sidecar(content, directory)
+        write_sidecar({**content, "files": file_hashes(directory)}, directory)
     return checkpoint
 
 
-def _comes_from(checkpoint: Path, hashes: dict[str, str]) -> bool:
-    found = read_sidecar(checkpoint)
-    return found is not None and hashes.items() <= found.items()
-
-
-def _refuse_occupied(checkpoint: Path, *, overwrite: bool) -> None:
+def _refuse_occupied(checkpoint: Path, *, may_replace: bool) -> None:
     """Refuse to replace what this program did not write, or was not asked to replace."""
     if not checkpoint.exists():
         return
@@ -88,7 +100,7 @@ def _refuse_occupied(checkpoint: Path, *, overwrite: bool) -> None:
             f"{checkpoint} must be free or a trained checkpoint; found no {SIDECAR} in it.",
             "Choose another --out, or move it away.",
         )
-    if not overwrite:
+    if not may_replace:
         raise InputError(
             f"{checkpoint} must come from this recipe and text; found one from another.",
             "Give --overwrite to replace it, choose another --out, or rename the recipe.",

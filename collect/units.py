@@ -23,6 +23,7 @@ from collect.errors import InputError, OutputError
 from collect.writer import file_stem
 
 _OF_PROMPTS = ("kind", "prompt_set", "prompt_set_sha256", "tokens_sha256")
+_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _TEMPORARY = re.compile(r"\..+\.(\d+)\.tmp")
 
 
@@ -170,7 +171,15 @@ def _contradictions(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     names = [name for name in new if old.get(name) != new[name]]
-    return "; ".join(f"{name} is {old.get(name)} there and {new[name]} here" for name in names)
+    return "; ".join(
+        f"{name} is {_short(old.get(name))} there and {_short(new[name])} here" for name in names
+    )
+
+
+def _short(value: Any) -> str:
+    """Return a value for people, a hash by its first 8 digits."""
+    text = str(value)
+    return text[:8] if _HASH.fullmatch(text) else text
 
 
 def _n_rows(path: Path) -> int | None:

@@ -7,6 +7,7 @@ one), and list a `Claim` there. The statement and its place are data (`claim.csv
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -21,11 +22,21 @@ from analysis.claims import (
     trace,
 )
 from analysis.claims.claim import VERDICTS, Check, Claim, verdict
-from analysis.errors import AnalysisError
+from analysis.errors import AnalysisError, StoreError
 from analysis.glossary import checked
 from analysis.store import Store
 
-__all__ = ["CLAIMS", "VERDICTS", "Check", "Claim", "checks", "claim", "evaluate", "verdict"]
+__all__ = [
+    "CLAIMS",
+    "VERDICTS",
+    "Check",
+    "Claim",
+    "checks",
+    "claim",
+    "evaluate",
+    "judge",
+    "verdict",
+]
 
 CLAIMS: dict[int, Claim] = {
     one.claim_id: one
@@ -95,16 +106,31 @@ def evaluate(store: Store) -> pd.DataFrame:
     counts are those of the first check that could be made, the primary reading. The note
     counts the checks and names those that fail.
     """
-    statements = store.query("SELECT claim_id, statement, place FROM claim ORDER BY claim_id")
-    rows = [_row(one, one.examine(store), statements) for one in CLAIMS.values()]
-    judged = pd.DataFrame(rows)
+    judged = pd.DataFrame([judge(store, claim_id) for claim_id in CLAIMS])
     checked(judged.columns)
     return judged
 
 
-def _row(one: Claim, found: Sequence[Check], statements: pd.DataFrame) -> dict[str, object]:
+def judge(store: Store, claim_id: int) -> dict[str, object]:
+    """Return the row of one claim, as `evaluate` gives it.
+
+    Raises
+    ------
+    AnalysisError
+        If the claim is unknown, or the store does not hold its statement.
+    """
+    one = claim(claim_id)
+    said = store.query("FROM claim WHERE claim_id = $claim_id", claim_id=claim_id)
+    if said.empty:
+        raise StoreError(
+            f"The store must hold the statement of claim {claim_id}; its table claim does not.",
+            "Open data/published as well: --data data/published.",
+        )
+    return _row(one, one.examine(store), said.iloc[0])
+
+
+def _row(one: Claim, found: Sequence[Check], said: pd.Series[Any]) -> dict[str, object]:
     primary = next((check for check in found if check.holds is not None), found[0])
-    said = statements.set_index("claim_id").loc[one.claim_id]
     return {
         "claim_id": one.claim_id,
         "statement": said["statement"],

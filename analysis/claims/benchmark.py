@@ -24,12 +24,12 @@ def hierarchy(store: Store) -> Sequence[Check]:
     last = evidence.published_gains(store, "gain_last_block")
     quoted = _four(last[last["file"] == evidence.UNIFIED])
     alternatives = {
-        "whole-matrix gain of the last block": evidence.published_gains(store, "gain_whole_matrix"),
+        "whole-matrix gain of the last block": _one_prompt(store),
         "mean over blocks 1 to L-1": evidence.published_gains(store, "gain_body"),
     }
     return [
-        _values(quoted),
         _order("gain of the last block at the last token, fp16", quoted),
+        _values(quoted),
         *(_order(condition, _four(rows)) for condition, rows in alternatives.items()),
     ]
 
@@ -38,9 +38,18 @@ def definitions(store: Store) -> pd.DataFrame:
     """Return one row per model of the benchmark and definition of gain, base models only."""
     gains = evidence.published_gains(store)
     metrics = ["gain_last_block", "gain_whole_matrix", "gain_body", "gain_penultimate_block"]
-    chosen = gains[gains["model_id"].isin(ORDER) & gains["metric"].isin(metrics)]
+    mixed = (gains["metric"] == "gain_whole_matrix") & ~gains["file"].isin(
+        _one_prompt(store)["file"]
+    )
+    chosen = gains[gains["model_id"].isin(ORDER) & gains["metric"].isin(metrics) & ~mixed]
     ranked = chosen.sort_values("n_prompts", ascending=False, kind="stable")
     return ranked.drop_duplicates(["model_id", "metric"]).reset_index(drop=True)
+
+
+def _one_prompt(store: Store) -> pd.DataFrame:
+    """Return whole-matrix gains on one prompt, as this gain grows with a prompt's length (B4)."""
+    gains = evidence.published_gains(store, "gain_whole_matrix")
+    return gains[gains["prompt_set"] == "E1_4model_and_mistral"]
 
 
 def _four(rows: pd.DataFrame) -> pd.DataFrame:
@@ -84,7 +93,7 @@ def _order(condition: str, rows: pd.DataFrame) -> Check:
 CLAIMS = (
     Claim(
         18,
-        "Order of the mean gains of four models",
+        "Rank correlation of the found order of four mean gains with the claimed one",
         "The values print as quoted, and the order holds under every published definition of gain.",
         hierarchy,
     ),

@@ -83,7 +83,7 @@ class Claim:
     estimand
         The quantity that would make the statement true or false.
     rule
-        What each part must show to hold, fixed before looking.
+        What each part must show to hold.
     examine
         Function from a store to checks; the first one is the primary reading.
     """

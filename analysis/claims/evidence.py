@@ -48,6 +48,19 @@ def base_models(gains: pd.DataFrame) -> pd.DataFrame:
     return ranked.drop_duplicates("model_id").reset_index(drop=True)
 
 
+def penultimate_or_last(store: Store) -> pd.DataFrame:
+    """Return one row per base model: gain of the penultimate block, of the last if none else."""
+    penultimate = base_models(published_gains(store, "gain_penultimate_block"))
+    last = base_models(published_gains(store, "gain_last_block"))
+    added = last[~last["model_id"].isin(penultimate["model_id"])]
+    return pd.concat([penultimate, added], ignore_index=True)
+
+
+def away_from_one(gains: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows whose gain is farther from 1 than half precision rounds, 1 percent."""
+    return gains[gains["sign_banded"] != "neutral"].reset_index(drop=True)
+
+
 def without_post_norm(gains: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of models whose gain is not 1 by construction (caveat in definitions)."""
     return gains[gains["norm_position"] != "post"].reset_index(drop=True)
@@ -95,7 +108,7 @@ def check(
         "n_obs": len(rows),
         "n_models": rows["model_id"].nunique(),
         "n_suites": rows["suite"].nunique(),
-        "evidence": tuple(sorted(set(rows["file"]))),
+        "evidence": tuple(sorted({name for file in rows["file"] for name in file.split(" ")})),
         "caveats": tuple(sorted(caveats, key=lambda name: int(name[1:]))),
     }
     return Check(part, condition, holds, **(counted | result))
@@ -121,7 +134,7 @@ def share_check(
         estimate=share["estimate"],
         conf_low=share["conf_low"],
         conf_high=share["conf_high"],
-        method=f"{method}, Clopper-Pearson interval",
+        method=f"{method}, Clopper-Pearson interval as if models were independent",
         note=note,
     )
 

@@ -129,7 +129,7 @@ class Kernel:
         """
         name = f"The inline code '{expression}' at {place}"
         _, reply = self._execute("", {"value": expression}, name=name)
-        answer = reply["user_expressions"]["value"]
+        answer = reply["user_expressions"]["value"] if reply["status"] == "ok" else reply
         if answer["status"] != "ok":
             raise ReportError(f"{name} must have a value; it ended with {_last_line(answer)}")
         return dict(answer["data"])
@@ -150,7 +150,14 @@ class Kernel:
             if message["msg_type"] in OUTPUT_TYPES:
                 outputs.append({"type": message["msg_type"], **content})
             elif message["msg_type"] == "status" and content["execution_state"] == "idle":
-                return outputs, self._client.get_shell_msg(timeout=START_LIMIT_S)["content"]
+                return outputs, self._reply(request)
+
+    def _reply(self, request: str) -> dict[str, Any]:
+        """Return the answer to a request, past late answers to the ones before it."""
+        while True:
+            message = self._client.get_shell_msg(timeout=START_LIMIT_S)
+            if message["parent_header"].get("msg_id") == request:
+                return dict(message["content"])
 
     def _next_message(self, deadline: float, name: str) -> dict[str, Any] | None:
         if time.monotonic() > deadline:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 Node = dict[str, Any]
-NO_ATTRIBUTES: list[Any] = ["", [], []]
 
 
 def rewritten(tree: Any, rewrite: Callable[[Node], Node | list[Node]]) -> Any:

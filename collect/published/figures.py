@@ -26,6 +26,7 @@ from collect.published.values import published_values
 FIGURES = (
     "gain_last_block",
     "gain_penultimate_block",
+    "gain_penultimate_block_stated",
     "gain_with_final_norm",
     "gain_whole_matrix",
     "gain_embedding",
@@ -125,7 +126,7 @@ def published_figures(values: pd.DataFrame) -> pd.DataFrame:
     """
     from_embedding = values[(values["metric"] == "gain_block") & (values["layer"] == 0)]
     renamed = from_embedding.assign(metric="gain_embedding").drop(columns="layer")
-    candidates = pd.concat([values, renamed])
+    candidates = pd.concat([values, renamed, _stated(values)])
     wanted = candidates[candidates["metric"].isin(FIGURES)]
     keys = ["model_id", "metric", "prompt_set", "dtype", "file"]
     figures = [
@@ -134,6 +135,14 @@ def published_figures(values: pd.DataFrame) -> pd.DataFrame:
         if (figure := _figure(rows)) is not None
     ]
     return pd.DataFrame(figures)
+
+
+def _stated(values: pd.DataFrame) -> pd.DataFrame:
+    """Return means that a file states beside the measurements they summarise, to compare."""
+    gains = values[values["metric"] == "gain_penultimate_block"]
+    measured = set(gains.loc[gains["prompt_id"].notna(), "file"])
+    stated = gains[(gains["statistic"] == "mean") & gains["file"].isin(measured)]
+    return stated.assign(metric="gain_penultimate_block_stated")
 
 
 def _figure(rows: pd.DataFrame) -> dict[str, object] | None:

@@ -39,7 +39,7 @@ class ContractError(ValueError):
     def __init__(self, problem: str, hint: str = "") -> None:
         self.problem = problem
         self.hint = hint
-        super().__init__(f"{problem}\nHint: {hint}" if hint else problem)
+        super().__init__(f"{problem}\nhint: {hint}" if hint else problem)
 
 
 @dataclass(frozen=True, slots=True)

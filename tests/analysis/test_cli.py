@@ -41,7 +41,7 @@ def test_claims_as_csv_and_as_json_hold_the_same_rows(capsys):
 def test_one_claim_is_printed_check_by_check(capsys):
     code, out, _ = run(capsys, "claim", "7")
     assert code == 0
-    assert out.count("read as:") == 4
+    assert out.count("read as:") == 10
     assert "Verdict:  contradicted" in out
 
 
@@ -79,7 +79,7 @@ def test_a_changed_verdict_is_named_and_exits_1(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(cli, "COMMITTED", str(tmp_path / "claims.csv"))
     code, out, _ = run(capsys, "claims", "--check")
     assert code == 1
-    assert "claim 7: reproduced -> contradicted" in out
+    assert "claim 7: verdict reproduced -> contradicted" in out
 
 
 def test_verdicts_that_were_never_written_are_asked_for(capsys, monkeypatch, tmp_path):
@@ -105,8 +105,34 @@ def test_an_unwritable_place_is_exit_code_5(capsys, monkeypatch, tmp_path):
 
 def test_a_parameter_without_a_value_is_refused(capsys):
     code, _, err = run(capsys, "report", "-P", "measurements")
-    assert code == 5
+    assert code == 2
     assert "NAME:VALUE" in err
+
+
+def test_the_report_takes_no_data_option(capsys):
+    code, _, err = run(capsys, "--data", "data/published", "report")
+    assert code == 2
+    assert "-P measurements:DIR" in err
+
+
+@pytest.mark.parametrize("content", ["", "claim_id\n1\n", "\xff\xfe"])
+def test_damaged_committed_verdicts_are_refused(capsys, monkeypatch, tmp_path, content):
+    path = tmp_path / "claims.csv"
+    path.write_bytes(content.encode("latin-1"))
+    monkeypatch.setattr(cli, "COMMITTED", str(path))
+    code, _, err = run(capsys, "claims", "--check")
+    assert code == 2
+    assert "must be a whole CSV file" in err
+
+
+def test_a_changed_number_is_named_and_exits_1(capsys, monkeypatch, tmp_path):
+    committed = pd.read_csv(ROOT / "reports/claims.csv")
+    committed.loc[committed["claim_id"] == 7, "p_value"] = 0.0009
+    committed.to_csv(tmp_path / "claims.csv", index=False)
+    monkeypatch.setattr(cli, "COMMITTED", str(tmp_path / "claims.csv"))
+    code, out, _ = run(capsys, "claims", "--check")
+    assert code == 1
+    assert out.startswith("claim 7: p_value 0.0009 -> ")
 
 
 def test_a_closed_pipe_ends_quietly():
@@ -119,6 +145,20 @@ def test_a_closed_pipe_ends_quietly():
     )
     assert "Traceback" not in ran.stderr
     assert "BrokenPipe" not in ran.stderr
+
+
+def test_a_full_device_is_exit_code_5():
+    ran = subprocess.run(
+        f"{sys.executable} -m analysis sql 'FROM claim' --csv > /dev/full",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 5
+    assert ran.stderr.startswith("error: The output must be writable; No space left")
+    assert "Traceback" not in ran.stderr
+    assert "Exception ignored" not in ran.stderr
 
 
 def test_outside_a_checkout_the_projects_own_data_are_found(capsys, monkeypatch, tmp_path):

@@ -140,7 +140,7 @@ def test_a_missing_column_is_answered_with_the_nearest_one() -> None:
         correlation.correlate(models, x="densty", y="gain")
     assert str(refusal.value) == (
         "The frame must have a column 'densty'; the nearest is 'density'.\n"
-        "Hint: The frame has: model_id, lab, suite, heritage, layers, density, "
+        "hint: The frame has: model_id, lab, suite, heritage, layers, density, "
         "log_parameters, gain."
     )
 

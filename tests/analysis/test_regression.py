@@ -195,7 +195,7 @@ def test_aliased_terms_are_named() -> None:
         regression.fit(models, "gain ~ lab + heritage + density")
     assert str(refusal.value) == (
         "Every term must add something; ['heritage'] are linear combinations of the terms before "
-        "them.\nHint: Drop them, or the terms they repeat: a lab's own traits cannot be told "
+        "them.\nhint: Drop them, or the terms they repeat: a lab's own traits cannot be told "
         "from the lab."
     )
 

@@ -382,5 +382,5 @@ def test_a_missing_package_is_named_with_the_command(monkeypatch: pytest.MonkeyP
         extra("pypandoc")
     assert str(caught.value) == (
         "Rendering the report needs the package 'pypandoc'; it is not installed.\n"
-        'Hint: Run: pip install "thermoscope[report]"'
+        'hint: Run: pip install "thermoscope[report]"'
     )

@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import duckdb
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -144,6 +145,7 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
         "DELETE FROM model",
         "COPY model TO 'stolen.csv'",
         "SET threads = 1",
+        "EXPLAIN ANALYZE COPY model TO 'stolen.csv'",
         "SELECT 1; SELECT 2",
         "",
     ],
@@ -151,6 +153,27 @@ def test_a_file_that_is_no_database_is_refused(tmp_path):
 def test_only_one_reading_statement_is_run(tiny_store, statement):
     with pytest.raises(QueryError, match="must be one statement that reads"):
         tiny_store.query(statement)
+
+
+@pytest.mark.parametrize("place", ["/etc/hostname", "https://example.invalid/x.parquet"])
+def test_a_query_reads_nothing_outside_the_store(tiny_store, place):
+    with pytest.raises(QueryError):
+        tiny_store.query(f"FROM read_text('{place}')")
+
+
+def test_a_database_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "other.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE x (i INTEGER)")
+    with pytest.raises(StoreError, match="must hold every table"):
+        open_store(path)
+
+
+def test_a_database_is_opened_alone(tmp_path, tiny_directory):
+    path = tmp_path / "some.duckdb"
+    path.touch()
+    with pytest.raises(StoreError, match="must be opened alone"):
+        open_store(path, tiny_directory)
 
 
 def test_a_misspelt_column_is_answered_with_the_nearest(tiny_store):

@@ -38,6 +38,43 @@ def test_the_sidecar_names_and_labels_a_checkpoint_and_options_win(save_tiny):
     assert checkpoint.labels == Labels("ours", "given", 2026)
 
 
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        ({"year": 1900}, "The year of a model .* whole number from 2017 to 2100; found 1900"),
+        ({"year": 2101}, "found 2101"),
+        ({"year": 0}, "found 0"),
+        ({"year": "x"}, "found 'x'"),
+        ({"year": 2020.0}, "found 2020.0"),
+        ({"year": True}, "found True"),
+        ({"lab": ""}, "The lab of a model must be text that is not empty; found ''"),
+        ({"suite": 5}, "The suite of a model must be text that is not empty; found 5"),
+        ({"base_model_id": []}, r"The base_model_id of .* found \[\]"),
+    ],
+)
+def test_labels_that_make_no_sense_are_refused_wherever_they_come_from(save_tiny, labels, sentence):
+    with pytest.raises(InputError, match=sentence) as refusal:
+        Labels(**labels)
+    assert refusal.value.hint
+    directory = save_tiny("gpt2")
+    (directory / "thermoscope.json").write_text(json.dumps(labels))
+    with pytest.raises(InputError, match=rf"thermoscope\.json: .*{sentence}"):
+        locate(str(directory))
+
+
+def test_the_first_and_the_last_year_are_allowed():
+    assert (Labels(year=2017).year, Labels(year=2100).year) == (2017, 2100)
+
+
+@pytest.mark.parametrize("name", [5, "", ["a"], "caf\u00e9"])
+def test_a_name_in_the_sidecar_that_cannot_name_a_model_is_refused(save_tiny, name):
+    directory = save_tiny("gpt2")
+    (directory / "thermoscope.json").write_text(json.dumps({"model_id": name}))
+    with pytest.raises(InputError, match="may hold letters a to z, digits") as refusal:
+        locate(str(directory))
+    assert refusal.value.problem.endswith(f"found {name!r}.")
+
+
 def test_known_labels_agree_with_the_published_table_of_models():
     rows = list(csv.DictReader(PUBLISHED_MODELS.read_text(encoding="utf-8").splitlines()))
     assert rows

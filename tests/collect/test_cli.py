@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -58,6 +59,9 @@ def test_labels_and_overwrite_reach_the_model_table(save_tiny, out):
         (["run", "GOOD", "--dtype", "int3", "--out", "OUT"], "found 'int3'"),
         (["run", "GOOD", "--revision", "x", "--out", "OUT"], "A revision belongs to"),
         (["run", "GOOD", "--batch-size", "0", "--out", "OUT"], "found 0"),
+        (["run", "GOOD", "--device", "meta", "--out", "OUT"], "found 'meta'"),
+        (["run", "GOOD", "--year", "0", "--out", "OUT"], "from 2017 to 2100; found 0"),
+        (["run", "GOOD", "--lab", "", "--out", "OUT"], "text that is not empty; found ''"),
         (["database", "/no/such/place", "--out", "OUT"], "must be a directory of tables"),
     ],
 )
@@ -123,7 +127,9 @@ def test_a_missing_extra_exits_3_with_the_command_that_installs_it(tmp_path, pac
     (tmp_path / "sitecustomize.py").write_text(
         f"import sys; sys.modules[{package!r}] = None"  # makes the import fail as if missing
     )
-    answer = python_m_collect("run", "gpt2", "--out", "/tmp/x", PYTHONPATH=str(tmp_path))
+    answer = python_m_collect(
+        "run", "gpt2", "--out", str(tmp_path / "out"), PYTHONPATH=str(tmp_path)
+    )
     assert answer.returncode == 3
     lines = answer.stderr.strip().splitlines()
     assert lines[0] == f"error: This command needs the package {package}, which is not installed."
@@ -181,11 +187,53 @@ def test_train_and_published_are_handed_on(tmp_path, monkeypatch, capsys):
         lambda recipe, out, **options: calls.append((recipe, out, options)) or out / "it",
     )
     assert main(["train", "a.toml", "--out", str(tmp_path), "--quiet"]) == 0
-    options = {"overwrite": False, "quiet": True}
+    options = {"overwrite": False, "quiet": True, "progress": False}
     assert calls == [(Path("a.toml"), tmp_path, options)]
     monkeypatch.setattr("collect.published.import_results", lambda *_: {"published_value": 3})
     assert main(["published", "Results", "--out", str(tmp_path)]) == 0
     assert capsys.readouterr().out == "published_value: 3 rows\n"
+
+
+def python_m_collect_into(stdout: IO[str] | int, *arguments: str, unbuffered: str):
+    return subprocess.run(
+        [sys.executable, "-m", "collect", *arguments],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_pipe_that_nobody_reads_does_not_stop_the_work(tmp_path, unbuffered):
+    reader, writer = os.pipe()
+    os.close(reader)
+    target = tmp_path / "x.duckdb"
+    arguments = ("database", "data/published", "--out", str(target))
+    try:
+        answer = python_m_collect_into(writer, *arguments, unbuffered=unbuffered)
+        asked = python_m_collect_into(writer, "--help", unbuffered=unbuffered)
+    finally:
+        os.close(writer)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert target.is_file()
+    assert (asked.returncode, asked.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_standard_output_exits_5_in_a_sentence(tmp_path, unbuffered):
+    arguments = ("database", "data/published", "--out", str(tmp_path / "x.duckdb"))
+    with Path("/dev/full").open("w") as full:
+        answer = python_m_collect_into(full, *arguments, unbuffered=unbuffered)
+    assert answer.returncode == 5
+    assert answer.stderr.splitlines() == [
+        "error: Standard output must be writable; No space left on device.",
+        "hint: Free the space, or send the output elsewhere.",
+    ]
 
 
 def test_published_needs_a_directory_or_fetch(out, capsys):

@@ -105,6 +105,25 @@ def test_a_checkpoint_with_code_of_its_own_runs_as_transformers_own_model(save_t
     assert type(load_model(locate(str(directory))).model).__name__ == "GPT2LMHeadModel"
 
 
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("one\ntwo", "one"),
+        ("Errors found:\n\n  - heads do not divide\nmore", "Errors found: - heads do not divide"),
+        ("announced:", "announced:"),
+        ("", "RuntimeError"),
+    ],
+)
+def test_a_refusal_tells_the_cause_that_a_colon_announces(save_tiny, monkeypatch, message, told):
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError(message)
+
+    monkeypatch.setattr("transformers.AutoModelForCausalLM.from_pretrained", fail)
+    with pytest.raises(InputError) as refusal:
+        load_model(locate(str(save_tiny("gpt2"))))
+    assert refusal.value.problem.endswith(f"it does not: {told}")
+
+
 def test_a_missing_tokenizer_is_refused(save_tiny):
     directory = save_tiny("gpt2")
     for path in directory.glob("tokenizer*"):

@@ -107,7 +107,7 @@ def test_more_than_a_hundred_prompts_are_still_in_order(tmp_path):
         ("latin.txt", b"caf\xe9", "must be UTF-8 text; .* is not, at byte 3"),
         ("escape.txt", b"fine\nC:\\dir", r"found \\d .*line 2"),
         ("last.txt", b"ends in a backslash\\", r"must be one of \\n, \\t"),
-        ("a@b.txt", b"text", "name of a prompt file may hold"),
+        ("a@b.txt", b"text", "name of a prompt file may hold letters a to z, digits"),
         ("A_grand_unified.txt", b"other prompts", "must not bear the name of a shipped set"),
     ],
 )

@@ -110,11 +110,11 @@ def test_a_misspelt_key_is_refused_with_the_nearest_known_one(tmp_path: Path) ->
     message = refusal(tmp_path, LLAMA.replace("learning_rate", "lerning_rate"))
     assert "recipe.toml, optimiser must have only the keys" in message
     assert "found 'lerning_rate' besides" in message
-    assert message.endswith("Hint: Did you mean 'learning_rate'?")
+    assert message.endswith("hint: Did you mean 'learning_rate'?")
 
 
 def test_a_key_like_no_other_is_refused(tmp_path: Path) -> None:
-    assert refusal(tmp_path, "zzz = 1\n" + LLAMA).endswith("found 'zzz' besides.\nHint: Remove it.")
+    assert refusal(tmp_path, "zzz = 1\n" + LLAMA).endswith("found 'zzz' besides.\nhint: Remove it.")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from safetensors.torch import load_file, save_file
 from collect.errors import ConformanceError, InputError, OutputError
 from collect.run import run
 from collect.schema import incomplete_units, tables
+from collect.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 OF_WEIGHTS = {"model", "weight_norm", "matrix_norm", "run"}
@@ -166,7 +167,7 @@ def test_other_weights_of_the_same_name_are_refused_or_replaced(save_tiny, promp
     run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
     before = contents(out)
     directory = str(save_tiny("gpt2", seed=1))
-    with pytest.raises(InputError, match="weights_sha256 is"):
+    with pytest.raises(InputError, match=r"weights_sha256 is \w{8} there and \w{8} here"):
         run([directory], [prompt_file], out, quiet=True)
     assert contents(out) == before
     run([directory], [prompt_file], out, quiet=True, overwrite=True)
@@ -279,21 +280,35 @@ def test_leftovers_of_dead_processes_are_removed_and_of_living_ones_kept(save_ti
 
 
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("options", "sentence", "hint"),
     [
-        ({"dtype": "int8"}, "must be one of float32, bfloat16, float16; found 'int8'"),
-        ({"batch_size": 0}, "must be 1 or more; found 0"),
-        ({"device": "abacus"}, "must be one that torch knows; found 'abacus'"),
+        ({"dtype": "int8"}, "one of float32, bfloat16, float16; found 'int8'", "--dtype float32"),
+        ({"batch_size": 0}, "must be 1 or more; found 0", "--batch-size 1"),
+        ({"device": "abacus"}, "must be cpu, cuda, mps or xpu, .* found 'abacus'", "--device cpu"),
+        ({"device": "meta"}, "must be cpu, cuda, mps or xpu, .* found 'meta'", "--device cpu"),
+        ({"device": "cuda:-1"}, "must be cpu, .* found 'cuda:-1'", "--device cpu"),
+        ({"device": "cpu:1"}, "which has 1 cpu device; found 'cpu:1'", "--device cpu:0"),
+        ({"device": "cuda:999"}, "cuda devices?; found 'cuda:999'", "--device cpu"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(out, options, sentence):
-    with pytest.raises(InputError, match=sentence):
+def test_settings_that_make_no_sense_are_refused(out, options, sentence, hint):
+    with pytest.raises(InputError, match=sentence) as refusal:
         run(["anything"], [], out, **options)
+    assert hint in refusal.value.hint
+    assert not out.exists()
+
+
+def test_a_number_is_counted_among_the_devices_there_are(out, monkeypatch):
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    with pytest.raises(InputError, match="which has 2 cuda devices; found 'cuda:2'") as refusal:
+        run(["anything"], [], out, device="cuda:2")
+    assert refusal.value.hint == "Use --device cuda:0 or --device cpu."
+    assert Settings(device="cuda:1").device == "cuda:1"
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is an accelerator here")
 def test_a_device_that_is_not_there_is_refused(out):
-    with pytest.raises(InputError, match="'cuda' is not"):
+    with pytest.raises(InputError, match="which has no cuda device; found 'cuda'"):
         run(["anything"], [], out, device="cuda")
 
 

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,54 @@ def test_a_complete_checkpoint_is_not_trained_again(
     assert contents(train(recipe, out, quiet=True)) == before
 
 
+def lose_weights(checkpoint: Path) -> None:
+    (checkpoint / "model.safetensors").unlink()
+
+
+def change_weights(checkpoint: Path) -> None:
+    path = checkpoint / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+
+
+def lose_weights_of_an_earlier_version(checkpoint: Path) -> None:
+    forget_the_files(checkpoint)
+    lose_weights(checkpoint)
+
+
+def forget_the_files(checkpoint: Path) -> None:
+    path = checkpoint / "thermoscope.json"
+    provenance = json.loads(path.read_text(encoding="utf-8"))
+    del provenance["files"]
+    path.write_text(json.dumps(provenance), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "damage", [lose_weights, change_weights, lose_weights_of_an_earlier_version]
+)
+def test_a_checkpoint_with_a_file_missing_or_changed_is_trained_again(
+    recipe: Path, out: Path, damage: Callable[[Path], None]
+) -> None:
+    whole = contents(train(recipe, out, quiet=True))
+    damage(out / "micro")
+    assert contents(train(recipe, out, quiet=True)) == whole
+
+
+def test_a_whole_checkpoint_of_an_earlier_version_is_not_trained_again(
+    recipe: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forget_the_files(train(recipe, out, quiet=True))
+    forbid_training(monkeypatch)
+    train(recipe, out, quiet=True)
+
+
+def test_the_sidecar_lists_every_other_file_with_its_hash(recipe: Path, out: Path) -> None:
+    checkpoint = train(recipe, out, quiet=True)
+    provenance = read_sidecar(checkpoint)
+    assert provenance is not None
+    others = {path for path in checkpoint.iterdir() if path.name != "thermoscope.json"}
+    assert provenance["files"] == {path.name: sha256sum(path) for path in others}
+
+
 @pytest.mark.parametrize("changed", ["recipe", "text"])
 def test_a_checkpoint_of_another_training_is_refused_unless_overwritten(
     recipe: Path, out: Path, changed: str
@@ -245,12 +294,18 @@ def test_a_text_shorter_than_its_windows_is_refused(recipe: Path, out: Path) -> 
         train(recipe, out, quiet=True)
 
 
-def test_progress_shows_loss_and_time_left_unless_quiet(
+@pytest.mark.parametrize("options", [{}, {"quiet": True}, {"quiet": True, "progress": True}])
+def test_no_progress_is_shown_when_quiet_or_when_nobody_watches(
+    recipe: Path, out: Path, capfd: pytest.CaptureFixture[str], options: dict[str, bool]
+) -> None:
+    train(recipe, out, **options)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_progress_shows_loss_and_time_left_when_asked(
     recipe: Path, out: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    train(recipe, out, quiet=True)
-    assert capfd.readouterr() == ("", "")
-    train(recipe, out, overwrite=True)
+    train(recipe, out, progress=True)
     shown = capfd.readouterr()
     assert shown.out == ""
     assert "micro: 100%" in shown.err
