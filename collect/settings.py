@@ -13,7 +13,8 @@ from tqdm import tqdm
 from collect.errors import InputError
 from collect.load import DTYPES
 
-_DEVICE = re.compile(r"(cpu|cuda|mps|xpu)(?::([0-9]{1,3}))?")
+#: Devices with float64, in which every norm is accumulated; mps has none.
+_DEVICE = re.compile(r"(cpu|cuda)(?::([0-9]{1,3}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +66,14 @@ def _refuse_absent(device: str) -> None:
     match = _DEVICE.fullmatch(device)
     if match is None:
         raise InputError(
-            "The device must be cpu, cuda, mps or xpu, or one of them with a number such as "
-            f"cuda:1; found {device!r}.",
+            f"The device must be cpu, or cuda with or without a number; found {device!r}.",
             "Use --device cpu.",
         )
     kind, number = match.groups()
-    n_devices = _n_devices(kind)
+    n_devices = torch.cuda.device_count() if kind == "cuda" else 1
     if int(number or 0) >= n_devices:
         raise InputError(
             f"The device must be on this machine, which has {n_devices or 'no'} {kind} "
             f"device{'s' if n_devices > 1 else ''}; found {device!r}.",
             f"Use --device {kind}:0 or --device cpu." if n_devices else "Use --device cpu.",
         )
-
-
-def _n_devices(kind: str) -> int:
-    if kind == "cuda":
-        return torch.cuda.device_count()
-    if kind == "xpu":
-        return torch.xpu.device_count()
-    return int(kind == "cpu" or torch.backends.mps.is_available())

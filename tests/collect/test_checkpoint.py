@@ -66,6 +66,13 @@ def test_the_first_and_the_last_year_are_allowed():
     assert (Labels(year=2017).year, Labels(year=2100).year) == (2017, 2100)
 
 
+def test_null_in_the_sidecar_says_nothing(save_tiny):
+    directory = save_tiny("gpt2")
+    (directory / "thermoscope.json").write_text('{"model_id": null, "lab": null, "year": null}')
+    checkpoint = locate(str(directory))
+    assert (checkpoint.model_id, checkpoint.labels) == ("local/gpt2", Labels())
+
+
 @pytest.mark.parametrize("name", [5, "", ["a"], "caf\u00e9"])
 def test_a_name_in_the_sidecar_that_cannot_name_a_model_is_refused(save_tiny, name):
     directory = save_tiny("gpt2")

@@ -207,6 +207,7 @@ def python_m_collect_into(stdout: IO[str] | int, *arguments: str, unbuffered: st
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_pipe_that_nobody_reads_does_not_stop_the_work(tmp_path, unbuffered):
     reader, writer = os.pipe()
