@@ -21,11 +21,15 @@ NUMBER = re.compile(r"[<\d\[\]−–∞.,\s%]+")
 def number(value: float, digits: int = 2) -> str:
     """Return a number with a fixed count of decimals and thousands separated.
 
-    >>> number(-0.8116), number(62695.87, 0), number(float("nan"))
-    ('−0.81', '62,696', '–')
+    A number that would print as zero by far is written in powers of ten.
+
+    >>> number(-0.8116), number(62695.87, 0), number(2.1e-8), number(float("nan"))
+    ('−0.81', '62,696', '2e−08', '–')
     """
     if value is None or math.isnan(value):
         return MISSING
+    if 0 < abs(value) < 10**-digits / 100:
+        return f"{value:.0e}".replace("-", MINUS)
     if math.isinf(value):
         return "∞" if value > 0 else f"{MINUS}∞"
     text = f"{value:,.{digits}f}"

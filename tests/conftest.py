@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from analysis import claims
 from analysis.store import Store, open_store
 from collect.writer import write_table
 
@@ -63,6 +64,12 @@ def shipped_store() -> Iterator[Store]:
     store = open_store(ROOT / "data/published", ROOT / "data/sample")
     yield store
     store.connection.close()
+
+
+@pytest.fixture(scope="session")
+def judged(shipped_store: Store) -> pd.DataFrame:
+    """Return the verdicts on the shipped store, computed once for all tests that read them."""
+    return claims.evaluate(shipped_store)
 
 
 def _model() -> pd.DataFrame:

@@ -9,6 +9,7 @@ from analysis import charts, claims, exhibits
 @pytest.fixture(scope="module")
 def drawn(request):
     store = request.getfixturevalue("shipped_store")
+    judged = request.getfixturevalue("judged")
     return {
         "depth": charts.chart_gain_by_depth(
             exhibits.penultimate_gains(store), exhibits.bound_curve(store)
@@ -26,7 +27,7 @@ def drawn(request):
         "twins": charts.chart_twins(exhibits.twins(store)),
         "profile": charts.chart_block_profile(exhibits.measured_profile(store)),
         "verdicts": charts.chart_verdicts(
-            exhibits.verdict_labels(claims.evaluate(store)), verdicts=claims.VERDICTS
+            exhibits.verdict_labels(judged), verdicts=claims.VERDICTS
         ),
     }
 
@@ -105,7 +106,6 @@ def test_the_bound_curve_is_ten_when_raised_to_the_depth(shipped_store):
     assert (curve["bound"] ** curve["n_layers"]).tolist() == pytest.approx([10.0] * len(curve))
 
 
-def test_verdict_counts_add_up(shipped_store):
-    judged = claims.evaluate(shipped_store)
+def test_verdict_counts_add_up(judged):
     assert sum(exhibits.verdict_counts(judged).values()) == len(judged)
     assert isinstance(exhibits.verdict_rows(judged), pd.DataFrame)
