@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pandas as pd
+
 from analysis.claims import evidence, spectral
 from analysis.claims.claim import Check, Claim
 from analysis.store import Store
@@ -14,11 +16,29 @@ OPT = "facebook/opt-125m"
 
 def ratio(store: Store) -> Sequence[Check]:
     """Check claim 12: GPT-2's trace is 26 times OPT-125m's."""
-    return [
-        _ratio(store, "trace_multi_head", "sum over heads, as the code computes it"),
-        _ratio(store, "trace_first_head", "head-averaged attention with the weights of head 0"),
-        _proxy(store),
+    aggregates = {
+        "trace_multi_head": "sum over heads, as the code computes it",
+        "trace_first_head": "head-averaged attention with the weights of head 0",
+    }
+    method = "ratio of mean traces over layers and four prompts"
+    traces = [
+        _ratio(
+            condition,
+            evidence.figures(store, metric, [evidence.TRACES]),
+            "mean",
+            power=1,
+            method=method,
+        )
+        for metric, condition in aggregates.items()
     ]
+    proxy = _ratio(
+        "squared mean spectral norm of W_V, the trace proxy of Fig. 8",
+        spectral.weights(store),
+        "value_norm",
+        power=2,
+        method="squared ratio of mean spectral norms",
+    )
+    return [*traces, proxy]
 
 
 def equation_4(store: Store) -> Sequence[Check]:
@@ -32,43 +52,16 @@ def values(store: Store) -> Sequence[Check]:
     return [_value(store, model_id, text) for model_id, text in quoted.items()]
 
 
-def _ratio(store: Store, metric: str, condition: str) -> Check:
+def _ratio(condition: str, rows: pd.DataFrame, column: str, *, power: int, method: str) -> Check:
     part = "GPT-2's mean trace is 26 times OPT-125m's"
-    rows = evidence.figures(store, metric, [evidence.TRACES])
     pair = rows[rows["model_id"].isin([GPT2, OPT])]
     try:
-        found = evidence.only(rows, GPT2)["mean"] / evidence.only(rows, OPT)["mean"]
+        gpt2, opt = (float(evidence.only(rows, name)[column]) for name in (GPT2, OPT))
     except LookupError as reason:
         return evidence.missing(part, condition, reason)
-    return evidence.check(
-        part,
-        condition,
-        evidence.rounds_to(found, "26"),
-        pair,
-        estimate=found,
-        method="ratio of mean traces over layers and four prompts",
-    )
-
-
-def _proxy(store: Store) -> Check:
-    """Return the ratio of squared spectral norms, which Fig. 8 plots as the trace proxy."""
-    part = "GPT-2's mean trace is 26 times OPT-125m's"
-    condition = "squared mean spectral norm of W_V, the trace proxy of Fig. 8"
-    models = spectral.weights(store)
-    pair = models[models["model_id"].isin([GPT2, OPT])]
-    try:
-        gpt2, opt = (evidence.only(models, name)["value_norm"] for name in (GPT2, OPT))
-    except LookupError as reason:
-        return evidence.missing(part, condition, reason)
-    found = (gpt2 / opt) ** 2
-    return evidence.check(
-        part,
-        condition,
-        evidence.rounds_to(found, "26"),
-        pair,
-        estimate=found,
-        method="squared ratio of mean spectral norms",
-    )
+    found = (gpt2 / opt) ** power
+    holds = evidence.rounds_to(found, "26")
+    return evidence.check(part, condition, holds, pair, estimate=found, method=method)
 
 
 def _literal(store: Store) -> Check:
