@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from analysis import claims, partition, prose
 from analysis.claims import benchmark, evidence, finetuning, heritage, spectral
@@ -171,11 +170,8 @@ def groups_behind(gains: pd.DataFrame) -> tuple[str, str]:
 
 def penultimate_gains(store: Store) -> pd.DataFrame:
     """Return one row per base model: gain of the penultimate block with a 95 % t interval."""
-    gains = evidence.base_models(evidence.published_gains(store, "gain_penultimate_block"))
-    half = (
-        stats.t.ppf(0.975, gains["n_prompts"] - 1) * gains["gain_sd"] / np.sqrt(gains["n_prompts"])
-    )
-    return gains.assign(conf_low=gains["gain_mean"] - half, conf_high=gains["gain_mean"] + half)
+    gains = evidence.published_gains(store, "gain_penultimate_block")
+    return evidence.with_interval(evidence.base_models(gains))
 
 
 def signed_gains(store: Store) -> pd.DataFrame:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from analysis.claims import evidence
 from analysis.claims.claim import Check, Claim
@@ -107,22 +106,18 @@ def _heritage(store: Store) -> list[Check]:
 def _side(part: str, condition: str, rows: pd.DataFrame, model_id: str, *, below: bool) -> Check:
     """Decide on which side of 1 a gain lies; undecided when its interval contains 1."""
     try:
-        row = evidence.only(rows, model_id)
+        row = evidence.only(evidence.with_interval(rows), model_id)
     except LookupError as reason:
         return evidence.missing(part, condition, reason)
-    half = float(
-        stats.t.ppf(0.975, row["n_prompts"] - 1) * row["gain_sd"] / row["n_prompts"] ** 0.5
-    )
-    low, high = row["gain_mean"] - half, row["gain_mean"] + half
-    undecided = bool(low <= 1 <= high)
+    undecided = bool(row["conf_low"] <= 1 <= row["conf_high"])
     return evidence.check(
         part,
         condition,
         None if undecided else bool(row["gain_mean"] < 1) == below,
         rows[rows["model_id"] == model_id],
         estimate=row["gain_mean"],
-        conf_low=low,
-        conf_high=high,
+        conf_low=row["conf_low"],
+        conf_high=row["conf_high"],
         n_obs=int(row["n_prompts"]),
         method=f"mean gain over prompts, t interval, {row['dtype']}",
         note="The interval contains 1: these prompts cannot tell." if undecided else "",

@@ -124,7 +124,7 @@ def plotted_values(store: Store) -> Sequence[Check]:
             int(again.sum()),
             both,
             holds=bool(again.all()),
-            method="share of models whose stated mean is the mean of their 25 raw gains",
+            method="share of models whose stated mean is the mean of their raw gains",
         ),
         evidence.share_check(
             part,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from scipy import stats
 
 from analysis import fisher
 from analysis.claims.claim import Check
@@ -59,6 +61,16 @@ def penultimate_or_last(store: Store) -> pd.DataFrame:
 def away_from_one(gains: pd.DataFrame) -> pd.DataFrame:
     """Return the rows whose gain is farther from 1 than half precision rounds, 1 percent."""
     return gains[gains["sign_banded"] != "neutral"].reset_index(drop=True)
+
+
+def with_interval(gains: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the 95 % t interval of the mean gain over prompts [ratio].
+
+    Adds `conf_low` and `conf_high`, missing where the standard deviation is.
+    """
+    reach = stats.t.ppf(0.975, gains["n_prompts"] - 1) * gains["gain_sd"]
+    half = reach / np.sqrt(gains["n_prompts"])
+    return gains.assign(conf_low=gains["gain_mean"] - half, conf_high=gains["gain_mean"] + half)
 
 
 def without_post_norm(gains: pd.DataFrame) -> pd.DataFrame:

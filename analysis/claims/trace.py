@@ -20,7 +20,7 @@ def ratio(store: Store) -> Sequence[Check]:
         "trace_multi_head": "sum over heads, as the code computes it",
         "trace_first_head": "head-averaged attention with the weights of head 0",
     }
-    method = "ratio of mean traces over layers and four prompts"
+    method = "ratio of mean traces over layers and prompts"
     traces = [
         _ratio(
             condition,

@@ -25,6 +25,10 @@ def run(capsys, *arguments):
     return code, printed.out, printed.err
 
 
+def in_shell(command):
+    return subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+
+
 def test_claims_lists_each_claim_and_counts_the_verdicts(capsys):
     code, out, err = run(capsys, "claims")
     assert (code, err) == (0, "")
@@ -137,25 +141,13 @@ def test_a_changed_number_is_named_and_exits_1(capsys, monkeypatch, tmp_path):
 
 
 def test_a_closed_pipe_ends_quietly():
-    ran = subprocess.run(
-        f"{sys.executable} -m analysis claims | head -1",
-        shell=True,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ran = in_shell(f"{sys.executable} -m analysis claims | head -1")
     assert "Traceback" not in ran.stderr
     assert "BrokenPipe" not in ran.stderr
 
 
 def test_a_full_device_is_exit_code_5():
-    ran = subprocess.run(
-        f"{sys.executable} -m analysis sql 'FROM claim' --csv > /dev/full",
-        shell=True,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ran = in_shell(f"{sys.executable} -m analysis sql 'FROM claim' --csv > /dev/full")
     assert ran.returncode == 5
     assert ran.stderr.startswith("error: The output must be writable; No space left")
     assert "Traceback" not in ran.stderr
