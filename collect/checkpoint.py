@@ -19,7 +19,8 @@ SIDECAR = "thermoscope.json"
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _MODEL_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.ASCII)
-_HUB_FILES = ("*.json", "*.txt", "*.model", "*.jinja", "model.safetensors", "model-*.safetensors")
+_HUB_FILES = ("*.json", "*.txt", "*.model", "*.jinja")
+_HUB_WEIGHTS = ("model.safetensors", "model-*.safetensors")
 _HUB_TIMEOUT_S = 5.0
 _YEARS = range(2017, 2101)
 _FLOAT_NAMES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
@@ -98,7 +99,13 @@ class Checkpoint:
         return digest.hexdigest()
 
 
-def locate(model: str, *, revision: str | None = None, labels: Labels | None = None) -> Checkpoint:
+def locate(
+    model: str,
+    *,
+    revision: str | None = None,
+    labels: Labels | None = None,
+    needs_weights: bool = True,
+) -> Checkpoint:
     """Find a checkpoint by directory or hub identifier and check that it can be measured.
 
     A hub identifier is downloaded (or found in the cache); a directory is used as it is.
@@ -111,6 +118,9 @@ def locate(model: str, *, revision: str | None = None, labels: Labels | None = N
         Branch, tag or commit of the hub repository.
     labels
         Labels given by hand; they win over the sidecar, which wins over ``models.toml``.
+    needs_weights
+        False to leave the weights of a hub repository where they are; ``weight_files`` is then
+        empty and ``dtype_weights`` what ``config.json`` says.
 
     Raises
     ------
@@ -128,22 +138,22 @@ def locate(model: str, *, revision: str | None = None, labels: Labels | None = N
                 f"A revision belongs to a hub repository; {model} is a directory.",
                 "Leave --revision out.",
             )
-        return _inspect(path, None, None, labels or Labels())
+        return _inspect(path, None, None, labels or Labels(), needs_weights=True)
     if path.exists() or not _HUB_ID.fullmatch(model) or _is_a_missing_directory(path):
         raise InputError(
             f"A model must be a checkpoint directory or a hub identifier; {model!r} is neither.",
             "Give the directory that holds config.json, or an identifier such as "
             "EleutherAI/pythia-70m.",
         )
-    snapshot = _download(model, revision)
-    return _inspect(snapshot, model, snapshot.name, labels or Labels())
+    snapshot = _download(model, revision, needs_weights=needs_weights)
+    return _inspect(snapshot, model, snapshot.name, labels or Labels(), needs_weights=needs_weights)
 
 
 def _is_a_missing_directory(path: Path) -> bool:
     return len(path.parts) > 1 and path.parent.is_dir()
 
 
-def _download(model: str, revision: str | None) -> Path:
+def _download(model: str, revision: str | None, *, needs_weights: bool) -> Path:
     """Return the directory of the repository's snapshot, named by its commit."""
     from huggingface_hub import constants, errors, snapshot_download
 
@@ -152,7 +162,7 @@ def _download(model: str, revision: str | None) -> Path:
         snapshot = snapshot_download(
             model,
             revision=revision,
-            allow_patterns=list(_HUB_FILES),
+            allow_patterns=[*_HUB_FILES, *(_HUB_WEIGHTS if needs_weights else ())],
             ignore_patterns=["*/*"],
             etag_timeout=_HUB_TIMEOUT_S,
         )
@@ -184,7 +194,12 @@ def _download(model: str, revision: str | None) -> Path:
 
 
 def _inspect(
-    directory: Path, model_id: str | None, revision: str | None, labels: Labels
+    directory: Path,
+    model_id: str | None,
+    revision: str | None,
+    labels: Labels,
+    *,
+    needs_weights: bool,
 ) -> Checkpoint:
     config = _config(directory)
     sidecar = _json_object(directory / SIDECAR) if (directory / SIDECAR).is_file() else {}
@@ -196,7 +211,7 @@ def _inspect(
             f"Rename the directory, or put a model_id into {SIDECAR} beside the weights.",
         )
     adapter = adapter_for(str(config["model_type"]))
-    weight_files = _weight_files(directory)
+    weight_files = _weight_files(directory) if needs_weights else ()
     return Checkpoint(
         model_id=name,
         directory=directory,
@@ -204,7 +219,7 @@ def _inspect(
         adapter=adapter,
         config=config,
         weight_files=weight_files,
-        dtype_weights=_dtype(weight_files),
+        dtype_weights=_dtype(weight_files) if needs_weights else _configured_dtype(config),
         labels=labels.over(_written_labels(sidecar, directory)).over(known_labels(name)),
     )
 
@@ -289,6 +304,10 @@ def _dtype(weight_files: tuple[Path, ...]) -> str:
             f"The weights must be floating numbers; found {', '.join(sorted(found)) or 'none'}."
         )
     return "+".join(floats)
+
+
+def _configured_dtype(config: dict[str, Any]) -> str:
+    return str(config.get("dtype") or config.get("torch_dtype") or "float32")
 
 
 def known_labels(model_id: str) -> Labels:

@@ -1,56 +1,54 @@
-"""The command line of collection: run, train, published, database, codebook."""
+"""The command line of collection, verb by verb; no traceback reaches the user."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from collect import options as accepted
 from collect.errors import CollectError, InputError, MissingExtraError, OutputError
 from collect.schema import ContractError
 
-Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-
-_EXTRA = ("torch", "transformers", "safetensors", "huggingface_hub", "tokenizers", "tqdm")
-
-_EPILOG = """\
-examples:
-  python -m collect run EleutherAI/pythia-70m --prompts B_pythia_sweep --out data/measurements
-  python -m collect run checkpoints/mine --prompts A_grand_unified my_prompts.txt --out out
-  python -m collect database data/published data/measurements --out data/measurements.duckdb
-  python -m collect codebook --check
-
-exit codes:
-  0  success
-  1  a check found a difference
-  2  something given is wrong
-  3  a package of the [collect] extra is not installed
-  4  something on the network could not be reached
-  5  the output cannot be written
-  6  a model does not conform to its adapter
-130  interrupted from the keyboard
-"""
+#: Packages that come with an extra, and its name.
+_EXTRAS = {
+    **dict.fromkeys(
+        (
+            "accelerate",
+            "filelock",
+            "huggingface_hub",
+            "safetensors",
+            "tokenizers",
+            "torch",
+            "tqdm",
+            "transformers",
+        ),
+        "collect",
+    ),
+    "ray": "fleet",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; no traceback reaches the user."""
     try:
         options = _options(arguments)
-        return int(options.act(options))
+        return _ACTS[options.verb](options)
     except CollectError as error:
         return _complain(error.problem, error.hint, error.exit_code)
     except ContractError as error:
         return _complain(error.problem, error.hint, InputError.exit_code)
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _EXTRA:
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
             raise
         missing = MissingExtraError(
             f"This command needs the package {error.name}, which is not installed.",
-            "Install the extra: pip install 'thermoscope[collect]', or in a clone: "
-            "pip install -e '.[collect]'.",
+            f"Install the extra: pip install 'thermoscope[{extra}]', or in a clone: "
+            f"pip install -e '.[{extra}]'.",
         )
         return _complain(missing.problem, missing.hint, missing.exit_code)
     except KeyboardInterrupt:
@@ -60,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     try:
-        return _parser().parse_args(arguments)
+        return accepted.parser().parse_args(arguments)
     finally:
         _print("", end="")  # sends off the help, which parse_args leaves in the buffer
 
@@ -79,6 +77,10 @@ def _print(text: object, end: str = "\n") -> None:
             ) from error
 
 
+def _json(content: object) -> str:
+    return json.dumps(content, indent=2)
+
+
 def _complain(problem: str, hint: str, exit_code: int) -> int:
     print(f"error: {problem}", file=sys.stderr)
     if hint:
@@ -86,156 +88,69 @@ def _complain(problem: str, hint: str, exit_code: int) -> int:
     return exit_code
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m collect",
-        description="Run decoders and write raw measurements to Parquet.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB")
-    _add_run(verbs)
-    _add_train(verbs)
-    _add_published(verbs)
-    _add_database(verbs)
-    _add_codebook(verbs)
-    return parser
+def _plan(options: argparse.Namespace) -> int:
+    from collect import plan
 
-
-def _add_run(verbs: Verbs) -> None:
-    parser = verbs.add_parser(
-        "run",
-        help="measure models, on prompt sets and by their weights",
-        usage="%(prog)s MODEL [MODEL ...] [--prompts SET [SET ...]] --out DIR [options]",
-        description="Measure models. What the output already holds is skipped, so a run that "
-        "was stopped is resumed by the same command.",
+    units = plan.plan(
+        options.models, options.prompts, options.out, revision=options.revision, **_how(options)
     )
-    parser.set_defaults(act=_run)
-    what = parser.add_argument_group("what to measure")
-    what.add_argument("models", nargs="+", metavar="MODEL", help="checkpoint directory or hub id")
-    what.add_argument(
-        "--prompts",
-        nargs="+",
-        metavar="SET",
-        default=[],
-        help="names of prompt sets under data/prompts, or text files; none: weights only",
-    )
-    what.add_argument("--revision", help="branch, tag or commit on the hub")
-    how = parser.add_argument_group("how to measure")
-    how.add_argument(
-        "--dtype", default="float32", help="float32 (default), bfloat16 or float16 forward pass"
-    )
-    how.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:1, ...")
-    how.add_argument(
-        "--batch-size", type=int, default=8, metavar="N", help="prompts per forward pass (8)"
-    )
-    labels = parser.add_argument_group("labels, where the checkpoint does not say or is wrong")
-    labels.add_argument("--lab", help="who trained the models")
-    labels.add_argument("--suite", help="the suite they were trained in")
-    labels.add_argument("--year", type=int, help="year of first public release")
-    _add_output(parser)
-
-
-def _add_train(verbs: Verbs) -> None:
-    parser = verbs.add_parser(
-        "train",
-        help="train small models from recipes",
-        description="Train the model of each recipe and save it as a checkpoint. One that is "
-        "there already, from the same recipe and text, is left as it is.",
-    )
-    parser.set_defaults(act=_train)
-    parser.add_argument("recipes", nargs="+", type=Path, metavar="RECIPE", help="TOML file")
-    _add_output(parser)
-
-
-def _add_output(parser: argparse.ArgumentParser) -> None:
-    output = parser.add_argument_group("output")
-    output.add_argument("--out", type=Path, required=True, metavar="DIR", help="where to write")
-    output.add_argument("--overwrite", action="store_true", help="do again what is there already")
-    output.add_argument("--quiet", action="store_true", help="say nothing but errors")
-    output.add_argument(
-        "--progress", action="store_true", help="show progress even when not at a terminal"
-    )
-
-
-def _add_published(verbs: Verbs) -> None:
-    parser = verbs.add_parser(
-        "published",
-        help="import the paper's raw result files",
-        description="Import the raw result files of the paper into tables of the contract.",
-    )
-    parser.set_defaults(act=_published)
-    parser.add_argument(
-        "source",
-        nargs="?",
-        type=Path,
-        metavar="DIR",
-        help="directory of the result files; with --fetch by default raw/ under --out",
-    )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where to write")
-    parser.add_argument(
-        "--fetch", action="store_true", help="download the result files into DIR first"
-    )
-    parser.add_argument(
-        "--figures", type=Path, metavar="DIR", help="write the tables of published figures there"
-    )
-
-
-def _add_database(verbs: Verbs) -> None:
-    parser = verbs.add_parser(
-        "database",
-        help="put measurements into one DuckDB file",
-        description="Put the tables of some directories, with comments, views and macros, into "
-        "one DuckDB file that older DuckDB programs can read.",
-    )
-    parser.set_defaults(act=_database)
-    parser.add_argument(
-        "directories",
-        nargs="*",
-        type=Path,
-        metavar="DIR",
-        help="directories of tables; by default those under data that exist",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path("data/measurements.duckdb"),
-        metavar="FILE",
-        help="file to write (data/measurements.duckdb)",
-    )
-
-
-def _add_codebook(verbs: Verbs) -> None:
-    parser = verbs.add_parser(
-        "codebook",
-        help="write data/README.md",
-        description="Write data/README.md from schema.sql and views.sql.",
-    )
-    parser.set_defaults(act=_codebook)
-    parser.add_argument(
-        "--check", action="store_true", help="change nothing; fail if the file is out of date"
-    )
+    _print(_json(plan.as_json(units)) if options.json else plan.as_text(units))
+    return 0
 
 
 def _run(options: argparse.Namespace) -> int:
-    from collect.run import run
+    if options.engine == "ray":
+        from collect.fleet import run
+    else:
+        from collect.run import run
 
     run(
         options.models,
         options.prompts,
         options.out,
-        dtype=options.dtype,
-        device=options.device,
-        batch_size=options.batch_size,
         revision=options.revision,
         lab=options.lab,
         suite=options.suite,
         year=options.year,
+        allow_nonconforming=options.allow_nonconforming,
         overwrite=options.overwrite,
         quiet=options.quiet,
         progress=options.progress,
+        **_how(options),
     )
     return 0
+
+
+def _how(options: argparse.Namespace) -> dict[str, Any]:
+    """Return how to measure, as attributes of `settings.Settings`."""
+    return {
+        "dtype": options.dtype,
+        "device": options.device,
+        "batch_size": options.batch_size,
+        "quantities": options.quantities or [],
+        "rendering": "chat" if options.chat_template else "plain",
+        "special_tokens": options.special_tokens,
+        "stream": options.stream,
+    }
+
+
+def _status(options: argparse.Namespace) -> int:
+    from collect import status
+
+    units = status.units(options.directory)
+    _print(_json(status.as_json(units)) if options.json else status.as_text(units))
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from collect.integrity import faults
+
+    found = list(faults(options.directory))
+    for fault in found:
+        _print(fault)
+    if not found:
+        _print(f"{options.directory}: every file is as its run file says")
+    return 1 if found else 0
 
 
 def _train(options: argparse.Namespace) -> int:
@@ -294,3 +209,15 @@ def _codebook(options: argparse.Namespace) -> int:
         return 0
     print(f"{path} is out of date; write it with: python -m collect codebook", file=sys.stderr)
     return 1
+
+
+_ACTS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "plan": _plan,
+    "run": _run,
+    "status": _status,
+    "check": _check,
+    "train": _train,
+    "published": _published,
+    "database": _database,
+    "codebook": _codebook,
+}

@@ -1,201 +1,158 @@
-"""Checkpoint to model, tokenizer and the row of table ``model``."""
+"""A checkpoint's model, with its weights or without, and its tokenizer."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
 import torch
 import transformers
-from torch import Tensor, nn
 
-from collect.adapters import Adapter, Heads
-from collect.adapters.layouts import output_columns
 from collect.checkpoint import Checkpoint
-from collect.errors import ConformanceError, InputError
-
-ATTENTION_IMPLEMENTATION = "eager"
+from collect.decoder import Decoder, decoder
+from collect.errors import InputError
+from collect.shards import Shards, refuse_non_finite
 
 #: Number formats a forward pass may run in.
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
+#: Device that stands for all accelerators of the machine together.
+AUTO = "auto"
 
-@dataclass(frozen=True, slots=True)
-class HeadWeights:
-    """W_V and W_O of one layer, cut into heads; views of the model's own parameters.
-
-    Attributes
-    ----------
-    value
-        (n_kv_heads, d_head, d_model).
-    value_bias
-        (n_kv_heads, d_head), or None.
-    output
-        (n_heads, d_model, d_head).
-    output_bias
-        (d_model,), or None.
-    """
-
-    value: Tensor
-    value_bias: Tensor | None
-    output: Tensor
-    output_bias: Tensor | None
-
-
-@dataclass(frozen=True, slots=True)
-class Decoder:
-    """A loaded model with the places its adapter names.
-
-    Attributes
-    ----------
-    model
-        The causal model, in evaluation mode, with attention computed by the eager code.
-    heads
-        Number and width of heads, the width read from the attention module.
-    """
-
-    adapter: Adapter
-    model: Any
-    heads: Heads
-
-    @property
-    def body(self) -> nn.Module:
-        """The model without its head."""
-        return self.at(self.adapter.body)
-
-    @property
-    def blocks(self) -> list[nn.Module]:
-        """The transformer blocks in order."""
-        return list(self.at(self.adapter.blocks).children())
-
-    @property
-    def attentions(self) -> list[nn.Module]:
-        """The attention module of every block."""
-        return [block.get_submodule(self.adapter.attention) for block in self.blocks]
-
-    @property
-    def final_norm(self) -> nn.Module:
-        """The norm after the last block."""
-        return self.at(self.adapter.final_norm)
-
-    @property
-    def head(self) -> Any:
-        """The output embedding."""
-        return self.at(self.adapter.head)
-
-    def at(self, path: str) -> nn.Module:
-        """Return the module at a dotted path.
-
-        Raises
-        ------
-        ConformanceError
-            If the model has no such module, so that the adapter does not describe it.
-        """
-        try:
-            module: nn.Module = self.model.get_submodule(path)
-        except AttributeError as error:
-            raise ConformanceError(
-                f"The adapter {self.adapter.model_type} says there is a module {path!r}; "
-                "the model has none."
-            ) from error
-        return module
-
-    def head_weights(self, layer: int) -> HeadWeights:
-        """Return W_V and W_O of a layer, head by head, and their biases."""
-        attention = self.attentions[layer]
-        value: Any = attention.get_submodule(self.adapter.value)
-        output: Any = attention.get_submodule(self.adapter.output)
-        value_weight, output_weight = value.weight, output.weight
-        if self.adapter.is_conv1d:
-            value_weight, output_weight = value_weight.T, output_weight.T
-        value_bias = getattr(value, "bias", None)
-        return HeadWeights(
-            self.adapter.value_rows(value_weight, self.heads),
-            None if value_bias is None else self.adapter.value_rows(value_bias, self.heads),
-            output_columns(output_weight, self.heads),
-            getattr(output, "bias", None),
-        )
+_TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "spiece.model")
 
 
 def load_model(checkpoint: Checkpoint, *, dtype: str = "float32", device: str = "cpu") -> Decoder:
-    """Load the weights, with eager attention and without running code of the checkpoint.
+    """Load the weights, with the attention code its adapter asks for and no code of its own.
+
+    Parameters
+    ----------
+    checkpoint
+        The files.
+    dtype
+        Number format of the forward pass, one of `DTYPES`.
+    device
+        A device of torch, or ``auto`` to spread the blocks over all accelerators.
 
     Raises
     ------
     InputError
-        If the files do not make up the model that ``config.json`` describes, or the
-        device is not there.
+        If the files do not make up the model that ``config.json`` describes, a weight is not
+        finite, the device is not there, or the model does not fit on the accelerators.
+    UnsupportedModelError
+        If the weights are quantised, or the adapter refuses the configuration.
     ConformanceError
         If the model is not built as its adapter says.
     """
-    _quieten()
+    bare = load_skeleton(checkpoint, dtype=dtype)
+    Shards(checkpoint, bare.model)
     factory: Any = transformers.AutoModelForCausalLM
     try:
         model, report = factory.from_pretrained(
             checkpoint.directory,
+            config=bare.model.config,
             dtype=DTYPES[dtype],
-            attn_implementation=ATTENTION_IMPLEMENTATION,
+            attn_implementation=bare.attention_implementation,
             use_safetensors=True,
             trust_remote_code=False,
             local_files_only=True,
             ignore_mismatched_sizes=True,
             output_loading_info=True,
+            device_map=AUTO if device == AUTO else None,
         )
     except Exception as error:
-        raise InputError(
-            f"The checkpoint {checkpoint.directory} must load as the model its config.json "
-            f"describes; it does not: {_first_line(error)}",
-            "Copy or download it again, or check config.json.",
-        ) from error
+        raise _not_the_model(checkpoint, error) from error
     _refuse_incomplete(report, checkpoint)
-    return decoder(_on_device(model, device).eval(), checkpoint.adapter)
+    _refuse_offloaded(model, checkpoint)
+    for name, parameter in model.named_parameters():
+        refuse_non_finite(name, parameter.detach())
+    placed = model if device == AUTO else _on_device(model, device)
+    return decoder(placed.eval(), checkpoint.adapter)
 
 
-def _refuse_incomplete(report: Any, checkpoint: Checkpoint) -> None:
-    """Refuse weights that transformers would have filled with random numbers."""
-    missing = sorted(report["missing_keys"])
-    mismatched = sorted(key[0] for key in report["mismatched_keys"])
-    for names, fault in ((missing, "it lacks"), (mismatched, "of another shape there are")):
-        if names:
-            raise InputError(
-                f"The checkpoint {checkpoint.directory} must hold every weight that its "
-                f"config.json describes; {fault} {len(names)}, for example {names[0]}.",
-                "Copy or download it again, or check config.json.",
-            )
+def load_skeleton(
+    checkpoint: Checkpoint, *, dtype: str = "float32", device: str = "cpu"
+) -> Decoder:
+    """Return the model without its weights: parameters on the meta device, buffers real.
 
-
-def decoder(model: Any, adapter: Adapter) -> Decoder:
-    """Return a loaded model with the places its adapter names, and check its heads.
+    Parameters
+    ----------
+    checkpoint
+        The files, of which only ``config.json`` is read.
+    dtype
+        Number format the weights would have.
+    device
+        Where the buffers are: what ``config.json`` determines and no file holds, such as
+        rotary frequencies and masks.
 
     Raises
     ------
+    InputError
+        If ``config.json`` describes no model, or the device is not there.
+    UnsupportedModelError
+        If the adapter refuses the configuration.
     ConformanceError
-        If attention is not eager, or the shapes of W_V and W_O contradict the adapter.
+        If the model is not built as its adapter says.
     """
-    config = model.config
-    if config._attn_implementation != ATTENTION_IMPLEMENTATION:
-        raise ConformanceError(
-            f"Attention must be computed by the {ATTENTION_IMPLEMENTATION} code, which returns "
-            f"its weights; the model reports {config._attn_implementation!r}."
-        )
-    placed = Decoder(adapter, model, Heads(1, 1, 1))
-    heads = Heads(
-        n_heads=config.num_attention_heads,
-        n_kv_heads=getattr(config, "num_key_value_heads", None) or config.num_attention_heads,
-        d_head=int(getattr(placed.attentions[0], adapter.d_head)),
-    )
-    placed = Decoder(adapter, model, heads)
-    expected = (heads.n_kv_heads, heads.d_head, config.hidden_size)
+    _quieten()
+    configurations: Any = transformers.AutoConfig
+    factory: Any = transformers.AutoModelForCausalLM
     try:
-        found = tuple(placed.head_weights(0).value.shape)
-    except RuntimeError as error:
-        raise ConformanceError(
-            f"W_V must have the shape {expected}; {_first_line(error)}."
-        ) from error
-    if found != expected:
-        raise ConformanceError(f"W_V must have the shape {expected}; found {found}.")
-    return placed
+        config = configurations.from_pretrained(
+            checkpoint.directory, trust_remote_code=False, local_files_only=True
+        )
+        adapter = checkpoint.adapter.of(config)
+        with torch.device("meta"):
+            model = factory.from_config(
+                config,
+                dtype=DTYPES[dtype],
+                attn_implementation=adapter.attention_implementation(config),
+                trust_remote_code=False,
+            )
+    except Exception as error:
+        raise _not_the_model(checkpoint, error) from error
+    _make_buffers(model, device)
+    return decoder(model.eval(), checkpoint.adapter)
+
+
+def _make_buffers(model: Any, device: str) -> None:
+    """Put the buffers of a model on a device and fill them as the library initialises them."""
+    for parameter in model.parameters():
+        # The library's own mark for a weight that it must leave alone.
+        parameter._is_hf_initialized = True
+    for module in model.modules():
+        for name, buffer in module.named_buffers(recurse=False):
+            module._buffers[name] = _on_device(torch.zeros_like(buffer, device="cpu"), device)
+    model.initialize_weights()
+
+
+def _not_the_model(checkpoint: Checkpoint, error: Exception) -> InputError:
+    return InputError(
+        f"The checkpoint {checkpoint.directory} must load as the model its config.json "
+        f"describes; it does not: {_first_line(error)}",
+        "Copy or download it again, or check config.json.",
+    )
+
+
+def _refuse_incomplete(report: Any, checkpoint: Checkpoint) -> None:
+    """Refuse weights that transformers filled with random numbers."""
+    invented = {*report["missing_keys"], *(key[0] for key in report["mismatched_keys"])}
+    if invented:
+        raise InputError(
+            f"The checkpoint {checkpoint.directory} must hold every weight that its "
+            f"config.json describes; {len(invented)} did not load, for example "
+            f"{min(invented)}.",
+            "Copy or download it again, or check config.json.",
+        )
+
+
+def _refuse_offloaded(model: Any, checkpoint: Checkpoint) -> None:
+    """Refuse a model that the library could only place by leaving weights out of memory."""
+    if any(parameter.is_meta for parameter in model.parameters()):
+        raise InputError(
+            f"The accelerators and the main memory must hold the weights of "
+            f"{checkpoint.directory}; they do not.",
+            "Add --stream, which holds one block at a time.",
+        )
 
 
 def load_tokenizer(checkpoint: Checkpoint) -> Any:
@@ -224,44 +181,10 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
         ) from error
 
 
-_TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "spiece.model")
-
-
-def model_row(checkpoint: Checkpoint, loaded: Decoder) -> pd.DataFrame:
-    """Return the row of table ``model``: labels of the checkpoint, shape of the loaded model."""
-    config, adapter, heads = loaded.model.config, loaded.adapter, loaded.heads
-    embedding = loaded.model.get_input_embeddings().weight
-    labels = checkpoint.labels
-    row = {
-        "model_id": checkpoint.model_id,
-        "revision": checkpoint.revision,
-        "lab": labels.lab,
-        "suite": labels.suite,
-        "family": config.model_type,
-        "base_model_id": labels.base_model_id,
-        "year": labels.year,
-        "n_layers": len(loaded.blocks),
-        "d_model": config.hidden_size,
-        "n_heads": heads.n_heads,
-        "n_kv_heads": heads.n_kv_heads,
-        "d_head": heads.d_head,
-        "d_ffn": adapter.d_ffn(config),
-        "n_vocabulary": embedding.shape[0],
-        "n_context": config.max_position_embeddings,
-        "norm_kind": adapter.norm_kind,
-        "norm_position": adapter.norm_position,
-        "positional_scheme": adapter.positional_scheme,
-        "is_parallel": adapter.is_parallel(config),
-        "is_tied": loaded.head.weight.data_ptr() == embedding.data_ptr(),
-        "n_parameters": sum(parameter.numel() for parameter in loaded.model.parameters()),
-        "n_parameters_source": "counted",
-    }
-    return pd.DataFrame([row])
-
-
-def _on_device(model: Any, device: str) -> Any:
+def _on_device(holder: Any, device: str) -> Any:
+    """Return a model or tensor on a device."""
     try:
-        return model.to(device)
+        return holder.to(device)
     except (RuntimeError, AssertionError) as error:
         raise InputError(
             f"The device {device!r} must be usable by torch; {_first_line(error)}",

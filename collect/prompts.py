@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def load(name_or_path: str | Path) -> PromptSet:
             f"A prompt set must hold at least one prompt; {path} holds none.",
             "Write one prompt per line.",
         )
-    prompt_set = PromptSet(path.stem, _frame(path.stem, entries), _sha256(entries))
+    prompt_set = PromptSet(path.stem, _frame(path.stem, entries), prompts_sha256(entries))
     _refuse_a_taken_name(path, prompt_set.sha256)
     return prompt_set
 
@@ -144,14 +145,15 @@ def _frame(name: str, entries: list[tuple[str | None, str]]) -> pd.DataFrame:
     )
 
 
-def _sha256(entries: list[tuple[str | None, str]]) -> str:
+def prompts_sha256(entries: Sequence[tuple[str | None, str]]) -> str:
+    """Return the hash over (category, text) of each prompt, in order."""
     canonical = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def _refuse_a_taken_name(path: Path, sha256: str) -> None:
     shipped = DIRECTORY / f"{path.stem}.txt"
-    if shipped.is_file() and _sha256(_entries(_text(shipped), shipped)) != sha256:
+    if shipped.is_file() and prompts_sha256(_entries(_text(shipped), shipped)) != sha256:
         raise InputError(
             f"A prompt file of one's own must not bear the name of a shipped set; {path} holds "
             f"other prompts than {path.stem}.",

@@ -56,6 +56,12 @@ def versions() -> dict[str, str]:
 
 
 def device_name(device: str) -> str:
-    """Return the device as table ``run`` names it: cpu, or the accelerator's product name."""
+    """Return the device as table ``run`` names it: cpu, or the accelerator's product name.
+
+    ``auto`` is every accelerator there is, or cpu where there is none.
+    """
+    if device == "auto":
+        names = [torch.cuda.get_device_name(n) for n in range(torch.cuda.device_count())]
+        return f"cuda: {' + '.join(names)}" if names else "cpu"
     kind = torch.device(device).type
     return f"{kind}: {torch.cuda.get_device_name(device)}" if kind == "cuda" else kind

@@ -24,8 +24,8 @@ CREATE TABLE model (
     n_vocabulary        INTEGER CHECK (n_vocabulary > 0),
     n_context           INTEGER CHECK (n_context > 0),
     norm_kind           VARCHAR CHECK (norm_kind IN ('LayerNorm', 'RMSNorm')),
-    norm_position       VARCHAR CHECK (norm_position IN ('pre', 'post', 'sandwich')),
-    positional_scheme   VARCHAR CHECK (positional_scheme IN ('learned', 'rotary', 'alibi', 'none')),
+    norm_position       VARCHAR CHECK (norm_position IN ('pre', 'post', 'sandwich', 'output')),
+    positional_scheme   VARCHAR CHECK (positional_scheme IN ('learned', 'sinusoidal', 'rotary', 'alibi', 'none')),
     is_parallel         BOOLEAN,
     is_tied             BOOLEAN,
     n_parameters        BIGINT CHECK (n_parameters > 0),
@@ -49,7 +49,7 @@ COMMENT ON COLUMN model.d_ffn IS 'Inner width of the feed-forward layer [1]';
 COMMENT ON COLUMN model.n_vocabulary IS 'Rows of the token embedding [1]';
 COMMENT ON COLUMN model.n_context IS 'Longest input the configuration admits [tokens]';
 COMMENT ON COLUMN model.norm_kind IS 'Normalisation layer of the blocks [-]';
-COMMENT ON COLUMN model.norm_position IS 'Where the norm sits: pre (before each sub-layer), post (after the residual sum), sandwich (both sides of the sub-layer) [-]';
+COMMENT ON COLUMN model.norm_position IS 'Where the norm sits: pre (before each sub-layer), post (after the residual sum), sandwich (both sides of the sub-layer), output (on what the sub-layer returns, before the residual sum) [-]';
 COMMENT ON COLUMN model.positional_scheme IS 'How positions enter [-]';
 COMMENT ON COLUMN model.is_parallel IS 'True when attention and feed-forward read the same residual stream [-]';
 COMMENT ON COLUMN model.is_tied IS 'True when input and output embeddings are one matrix [-]';
@@ -77,15 +77,22 @@ CREATE TABLE run (
     kind                     VARCHAR NOT NULL CHECK (kind IN ('weights', 'prompts')),
     prompt_set               VARCHAR,
     prompt_set_sha256        VARCHAR,
+    tokens_sha256            VARCHAR,
     weights_sha256           VARCHAR NOT NULL,
+    config_sha256            VARCHAR NOT NULL,
+    revision                 VARCHAR,
     adapter                  VARCHAR NOT NULL,
     dtype_weights            VARCHAR NOT NULL,
     dtype_compute            VARCHAR NOT NULL,
     device                   VARCHAR NOT NULL,
     attention_implementation VARCHAR NOT NULL,
+    execution                VARCHAR NOT NULL CHECK (execution IN ('loaded', 'streamed', 'shards')),
+    quantities               VARCHAR NOT NULL,
+    rendering                VARCHAR CHECK (rendering IN ('plain', 'chat')),
+    special_tokens           VARCHAR CHECK (special_tokens IN ('default', 'never', 'always')),
     adds_special_tokens      BOOLEAN,
     batch_size               INTEGER CHECK (batch_size > 0),
-    seed                     INTEGER,
+    is_conforming            BOOLEAN NOT NULL,
     schema_version           INTEGER NOT NULL,
     code_version             VARCHAR NOT NULL,
     python_version           VARCHAR NOT NULL,
@@ -101,15 +108,22 @@ COMMENT ON COLUMN run.model_id IS 'Checkpoint measured; see model [-]';
 COMMENT ON COLUMN run.kind IS 'weights (no prompt involved) or prompts [-]';
 COMMENT ON COLUMN run.prompt_set IS 'Prompt set measured; NULL for kind = weights [-]';
 COMMENT ON COLUMN run.prompt_set_sha256 IS 'Hash of the prompts as measured; NULL for kind = weights [-]';
+COMMENT ON COLUMN run.tokens_sha256 IS 'Hash of the token ids as measured, which tells tokenizers and templates apart; NULL for kind = weights [-]';
 COMMENT ON COLUMN run.weights_sha256 IS 'Hash of the names and contents of the checkpoint''s safetensors files [-]';
+COMMENT ON COLUMN run.config_sha256 IS 'Hash of the entries of config.json that matter to the computation [-]';
+COMMENT ON COLUMN run.revision IS 'Commit of the hub repository; NULL for a local checkpoint [-]';
 COMMENT ON COLUMN run.adapter IS 'Adapter that located blocks, attention and weights [-]';
 COMMENT ON COLUMN run.dtype_weights IS 'Number format the weights are stored in [-]';
 COMMENT ON COLUMN run.dtype_compute IS 'Number format of the forward pass; norms are accumulated in float64 whatever it is [-]';
 COMMENT ON COLUMN run.device IS 'Device of the forward pass [-]';
 COMMENT ON COLUMN run.attention_implementation IS 'Attention code that ran, as the model reports it [-]';
+COMMENT ON COLUMN run.execution IS 'loaded (the whole model in memory), streamed (one block in memory at a time) or shards (weights read tensor by tensor, no model); loaded and streamed give the same numbers [-]';
+COMMENT ON COLUMN run.quantities IS 'What was asked for, comma-separated: weights; or some of stream, attention, geometry, predictions, legacy [-]';
+COMMENT ON COLUMN run.rendering IS 'plain (the prompt as it stands) or chat (put into the model''s chat template as a user''s turn); NULL for kind = weights [-]';
+COMMENT ON COLUMN run.special_tokens IS 'Policy asked for: default (as the tokenizer does), never, or always (a start token in front of every prompt); NULL for kind = weights [-]';
 COMMENT ON COLUMN run.adds_special_tokens IS 'True when the tokenizer put a special token into a prompt; NULL for kind = weights [-]';
 COMMENT ON COLUMN run.batch_size IS 'Prompts per forward pass at most; NULL for kind = weights [1]';
-COMMENT ON COLUMN run.seed IS 'Seed of the random generator; NULL when nothing random happened [-]';
+COMMENT ON COLUMN run.is_conforming IS 'False when the model failed a check of conformance and was measured because somebody asked for it by name; see conformance [-]';
 COMMENT ON COLUMN run.schema_version IS 'Version of this file when the row was written [1]';
 COMMENT ON COLUMN run.code_version IS 'Version of thermoscope, with the git commit where there is one [-]';
 COMMENT ON COLUMN run.python_version IS 'Python that ran [-]';
@@ -123,11 +137,13 @@ CREATE TABLE residual_norm (
     model_id      VARCHAR NOT NULL,
     prompt_id     VARCHAR NOT NULL,
     layer         INTEGER NOT NULL CHECK (layer >= 0),
-    site          VARCHAR NOT NULL CHECK (site IN ('block_input', 'block_output', 'final_norm')),
+    site          VARCHAR NOT NULL CHECK (site IN ('embedding', 'block_input', 'block_mid', 'block_output', 'final_norm')),
     position      INTEGER NOT NULL CHECK (position >= 0),
     is_special    BOOLEAN NOT NULL,
     norm          DOUBLE NOT NULL CHECK (norm >= 0),
     norm_centred  DOUBLE NOT NULL CHECK (norm_centred >= 0),
+    top_share     FLOAT NOT NULL,
+    top_feature   INTEGER NOT NULL CHECK (top_feature >= 0),
     PRIMARY KEY (run_id, prompt_id, layer, site, position)
 );
 COMMENT ON TABLE residual_norm IS 'One row per model, prompt, layer, site and token: the length of the residual stream there.';
@@ -135,11 +151,40 @@ COMMENT ON COLUMN residual_norm.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN residual_norm.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN residual_norm.prompt_id IS 'Prompt; see prompt [-]';
 COMMENT ON COLUMN residual_norm.layer IS 'Block the site belongs to, 0 to n_layers - 1 [1]';
-COMMENT ON COLUMN residual_norm.site IS 'block_input (of block 0 only; of a later block it is the output before), block_output (before any final norm, the last block included), final_norm (output of the norm after the last block) [-]';
+COMMENT ON COLUMN residual_norm.site IS 'embedding (what the embedding module returns, layer 0), block_input (of block 0 only; of a later block it is the output before), block_mid (after attention was added, before the feed-forward part; none where the two work in parallel), block_output (before any final norm, the last block included), final_norm (output of the norm after the last block) [-]';
 COMMENT ON COLUMN residual_norm.position IS 'Token position in the unpadded prompt; the last is n_tokens - 1 of next_token [1]';
 COMMENT ON COLUMN residual_norm.is_special IS 'True when the token was added by the tokenizer [-]';
 COMMENT ON COLUMN residual_norm.norm IS 'Euclidean norm of the token''s vector, accumulated in float64 [activation units]';
 COMMENT ON COLUMN residual_norm.norm_centred IS 'Euclidean norm after removing the mean over the features, which LayerNorm never sees [activation units]';
+COMMENT ON COLUMN residual_norm.top_share IS 'Largest squared feature over the squared norm; near 1 for a massive activation [1]';
+COMMENT ON COLUMN residual_norm.top_feature IS 'Feature that is largest in absolute value, 0 to d_model - 1 [-]';
+
+CREATE TABLE residual_update (
+    run_id        VARCHAR NOT NULL,
+    model_id      VARCHAR NOT NULL,
+    prompt_id     VARCHAR NOT NULL,
+    layer         INTEGER NOT NULL CHECK (layer >= 0),
+    part          VARCHAR NOT NULL CHECK (part IN ('attention', 'ffn', 'block')),
+    position      INTEGER NOT NULL CHECK (position >= 0),
+    norm          FLOAT NOT NULL CHECK (norm >= 0),
+    norm_centred  FLOAT NOT NULL CHECK (norm_centred >= 0),
+    ratio         FLOAT,
+    cosine        FLOAT,
+    input_norm    FLOAT CHECK (input_norm >= 0),
+    PRIMARY KEY (run_id, prompt_id, layer, part, position)
+);
+COMMENT ON TABLE residual_update IS 'One row per model, prompt, layer, part and token: the vector that a part of a block adds to the residual stream.';
+COMMENT ON COLUMN residual_update.run_id IS 'Unit of measurement; see run [-]';
+COMMENT ON COLUMN residual_update.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN residual_update.prompt_id IS 'Prompt; see prompt [-]';
+COMMENT ON COLUMN residual_update.layer IS 'Block, 0 to n_layers - 1 [1]';
+COMMENT ON COLUMN residual_update.part IS 'attention or ffn (what the sub-layer adds, after any norm or factor of its own), or block (output less input of the whole block) [-]';
+COMMENT ON COLUMN residual_update.position IS 'Token position in the unpadded prompt [1]';
+COMMENT ON COLUMN residual_update.norm IS 'Euclidean norm of the update, accumulated in float64, kept in single precision [activation units]';
+COMMENT ON COLUMN residual_update.norm_centred IS 'The same after removing the mean over the features [activation units]';
+COMMENT ON COLUMN residual_update.ratio IS 'norm over the norm of the stream the update is added to (the block''s input; for ffn in sequence block_mid); NULL where that is zero [1]';
+COMMENT ON COLUMN residual_update.cosine IS 'Cosine between the update and that stream; with ratio r, ln(gain) = ln(1 + 2 r cosine + r^2) / 2; NULL where either is zero [1]';
+COMMENT ON COLUMN residual_update.input_norm IS 'Euclidean norm of what the sub-layer reads, after its norm; norm over it is the expansion of notebooks 11 and 12; NULL for part = block [activation units]';
 
 CREATE TABLE attention (
     run_id          VARCHAR NOT NULL,
@@ -154,6 +199,7 @@ CREATE TABLE attention (
     above_diagonal  DOUBLE NOT NULL,
     entropy         DOUBLE NOT NULL,
     sum_squares     DOUBLE NOT NULL,
+    distance        DOUBLE NOT NULL,
     PRIMARY KEY (run_id, prompt_id, layer, head)
 );
 COMMENT ON TABLE attention IS 'One row per model, prompt, layer and head: sufficient statistics of the attention map A over the unpadded tokens.';
@@ -169,42 +215,126 @@ COMMENT ON COLUMN attention.first_column IS 'Sum of the first column: attention 
 COMMENT ON COLUMN attention.above_diagonal IS 'Sum of the entries a causal map must not have; anything but 0 is a defect [1]';
 COMMENT ON COLUMN attention.entropy IS 'Sum over rows of -sum(A ln A); divide by n for the mean row entropy [nat]';
 COMMENT ON COLUMN attention.sum_squares IS 'Squared Frobenius norm of A [1]';
+COMMENT ON COLUMN attention.distance IS 'Sum of A_ij |i - j|; over mass it is the mean distance looked back [tokens]';
+
+CREATE TABLE attention_mean (
+    run_id          VARCHAR NOT NULL,
+    model_id        VARCHAR NOT NULL,
+    prompt_id       VARCHAR NOT NULL,
+    layer           INTEGER NOT NULL CHECK (layer >= 0),
+    n_tokens        INTEGER NOT NULL CHECK (n_tokens > 0),
+    mass            DOUBLE NOT NULL,
+    diagonal        DOUBLE NOT NULL,
+    first_column    DOUBLE NOT NULL,
+    entropy         DOUBLE NOT NULL,
+    sum_squares     DOUBLE NOT NULL,
+    distance        DOUBLE NOT NULL,
+    n_small         INTEGER NOT NULL CHECK (n_small >= 0),
+    PRIMARY KEY (run_id, prompt_id, layer)
+);
+COMMENT ON TABLE attention_mean IS 'One row per model, prompt and layer: the statistics of the attention map averaged over heads, which several notebooks use and the maps of single heads cannot give.';
+COMMENT ON COLUMN attention_mean.run_id IS 'Unit of measurement; see run [-]';
+COMMENT ON COLUMN attention_mean.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN attention_mean.prompt_id IS 'Prompt; see prompt [-]';
+COMMENT ON COLUMN attention_mean.layer IS 'Block, 0 to n_layers - 1 [1]';
+COMMENT ON COLUMN attention_mean.n_tokens IS 'Rows of the map, n [tokens]';
+COMMENT ON COLUMN attention_mean.mass IS 'Sum of all entries of the averaged map [1]';
+COMMENT ON COLUMN attention_mean.diagonal IS 'Its trace [1]';
+COMMENT ON COLUMN attention_mean.first_column IS 'Sum of its first column [1]';
+COMMENT ON COLUMN attention_mean.entropy IS 'Sum over rows of -sum(A ln A); (entropy + mass ln n) / n is the entropy of the flattened map [nat]';
+COMMENT ON COLUMN attention_mean.sum_squares IS 'Its squared Frobenius norm [1]';
+COMMENT ON COLUMN attention_mean.distance IS 'Sum of A_ij |i - j| [tokens]';
+COMMENT ON COLUMN attention_mean.n_small IS 'Entries below 0.01 among all n^2, those above the diagonal included, as notebook 14 counts sparsity [1]';
+
+CREATE TABLE token_geometry (
+    run_id                 VARCHAR NOT NULL,
+    model_id               VARCHAR NOT NULL,
+    prompt_id              VARCHAR NOT NULL,
+    layer                  INTEGER NOT NULL CHECK (layer >= 0),
+    site                   VARCHAR NOT NULL CHECK (site IN ('block_input', 'block_output', 'final_norm')),
+    n_tokens               INTEGER NOT NULL CHECK (n_tokens > 0),
+    mean_cosine            DOUBLE,
+    mean_cosine_body       DOUBLE,
+    uniformity             DOUBLE,
+    effective_rank         DOUBLE,
+    embedding_correlation  DOUBLE,
+    PRIMARY KEY (run_id, prompt_id, layer, site)
+);
+COMMENT ON TABLE token_geometry IS 'One row per model, prompt, layer and site: how the vectors of a prompt''s tokens lie to each other.';
+COMMENT ON COLUMN token_geometry.run_id IS 'Unit of measurement; see run [-]';
+COMMENT ON COLUMN token_geometry.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN token_geometry.prompt_id IS 'Prompt; see prompt [-]';
+COMMENT ON COLUMN token_geometry.layer IS 'Block, 0 to n_layers - 1 [1]';
+COMMENT ON COLUMN token_geometry.site IS 'Where, as in residual_norm [-]';
+COMMENT ON COLUMN token_geometry.n_tokens IS 'Tokens of the prompt [tokens]';
+COMMENT ON COLUMN token_geometry.mean_cosine IS 'Anisotropy: mean cosine over pairs of different tokens; NULL for a single token [1]';
+COMMENT ON COLUMN token_geometry.mean_cosine_body IS 'The same without position 0; NULL for fewer than three tokens [1]';
+COMMENT ON COLUMN token_geometry.uniformity IS 'ln of the mean over pairs of exp(-2 |u_i - u_j|^2), u the unit vectors (Wang and Isola 2020); NULL for a single token [nat]';
+COMMENT ON COLUMN token_geometry.effective_rank IS 'exp of the entropy of the normalised singular values of the token matrix (Roy and Vetterli 2007) [1]';
+COMMENT ON COLUMN token_geometry.embedding_correlation IS 'Mean over tokens of the Pearson correlation, over features, between the vector here and the token''s input of block 0 [1]';
+
+CREATE TABLE prompt_geometry (
+    run_id                 VARCHAR NOT NULL,
+    model_id               VARCHAR NOT NULL,
+    layer                  INTEGER NOT NULL CHECK (layer >= 0),
+    site                   VARCHAR NOT NULL CHECK (site IN ('block_input', 'block_output', 'final_norm')),
+    n_prompts              INTEGER NOT NULL CHECK (n_prompts > 0),
+    mean_cosine            DOUBLE,
+    uniformity             DOUBLE,
+    effective_rank         DOUBLE,
+    PRIMARY KEY (run_id, layer, site)
+);
+COMMENT ON TABLE prompt_geometry IS 'One row per model, prompt set, layer and site: how the vectors at the last token lie to each other across prompts.';
+COMMENT ON COLUMN prompt_geometry.run_id IS 'Unit of measurement; see run, which names the prompt set [-]';
+COMMENT ON COLUMN prompt_geometry.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN prompt_geometry.layer IS 'Block, 0 to n_layers - 1 [1]';
+COMMENT ON COLUMN prompt_geometry.site IS 'Where, as in residual_norm [-]';
+COMMENT ON COLUMN prompt_geometry.n_prompts IS 'Prompts of the set [1]';
+COMMENT ON COLUMN prompt_geometry.mean_cosine IS 'Anisotropy: mean cosine over pairs of different prompts; NULL for a single prompt [1]';
+COMMENT ON COLUMN prompt_geometry.uniformity IS 'As in token_geometry, over pairs of prompts [nat]';
+COMMENT ON COLUMN prompt_geometry.effective_rank IS 'As in token_geometry, of the matrix with one row per prompt [1]';
 
 CREATE TABLE weight_norm (
     run_id        VARCHAR NOT NULL,
     model_id      VARCHAR NOT NULL,
     layer         INTEGER NOT NULL CHECK (layer >= 0),
     head          INTEGER NOT NULL CHECK (head >= 0),
-    matrix        VARCHAR NOT NULL CHECK (matrix IN ('V', 'O')),
+    matrix        VARCHAR NOT NULL CHECK (matrix IN ('Q', 'K', 'V', 'O', 'OV')),
+    is_folded     BOOLEAN NOT NULL,
+    slicing       VARCHAR NOT NULL CHECK (slicing IN ('correct', 'contiguous')),
     kv_head       INTEGER NOT NULL CHECK (kv_head >= 0),
-    sigma_max     DOUBLE NOT NULL,
-    frobenius     DOUBLE NOT NULL,
-    PRIMARY KEY (run_id, layer, head, matrix)
+    sigma_max     DOUBLE,
+    frobenius     DOUBLE,
+    PRIMARY KEY (run_id, layer, head, matrix, is_folded, slicing)
 );
-COMMENT ON TABLE weight_norm IS 'One row per model, layer, head and matrix: norms of the head''s own rows of W_V and columns of W_O.';
+COMMENT ON TABLE weight_norm IS 'One row per model, layer, head, matrix and variant: norms of the head''s own part of the attention weights. For V as the paper means it: NOT is_folded AND slicing = ''correct''.';
 COMMENT ON COLUMN weight_norm.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN weight_norm.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN weight_norm.layer IS 'Block, 0 to n_layers - 1 [1]';
 COMMENT ON COLUMN weight_norm.head IS 'Query head; heads that share a value matrix repeat it, see kv_head [1]';
-COMMENT ON COLUMN weight_norm.matrix IS 'V (value projection of the head) or O (output projection of the head) [-]';
+COMMENT ON COLUMN weight_norm.matrix IS 'Q, K, V, O (the head''s query, key, value and output projection) or OV (W_O W_V, what the head writes for what it reads) [-]';
+COMMENT ON COLUMN weight_norm.is_folded IS 'True when the gain of the norm in front of attention is multiplied into Q, K, V or OV; then V times 10 and O over 10, or gain times 3 and V over 3, change nothing in OV [-]';
+COMMENT ON COLUMN weight_norm.slicing IS 'correct, or contiguous: the last third of a fused matrix read as V, as the published notebooks do, which for interleaved layouts is no value matrix (caveat B2) [-]';
 COMMENT ON COLUMN weight_norm.kv_head IS 'Key and value head the query head reads; group by it to count a shared matrix once [1]';
-COMMENT ON COLUMN weight_norm.sigma_max IS 'Largest singular value, the spectral norm [weight units]';
-COMMENT ON COLUMN weight_norm.frobenius IS 'Frobenius norm [weight units]';
+COMMENT ON COLUMN weight_norm.sigma_max IS 'Largest singular value, the spectral norm; NULL when not_measured says why [weight units]';
+COMMENT ON COLUMN weight_norm.frobenius IS 'Frobenius norm; (frobenius / sigma_max)^2 is the stable rank [weight units]';
 
 CREATE TABLE matrix_norm (
     run_id        VARCHAR NOT NULL,
     model_id      VARCHAR NOT NULL,
     layer         INTEGER NOT NULL CHECK (layer >= 0),
-    matrix        VARCHAR NOT NULL CHECK (matrix IN ('V', 'O')),
+    matrix        VARCHAR NOT NULL CHECK (matrix IN ('Q', 'K', 'V', 'O')),
+    slicing       VARCHAR NOT NULL CHECK (slicing IN ('correct', 'contiguous')),
     sigma_max     DOUBLE NOT NULL,
     frobenius     DOUBLE NOT NULL,
-    PRIMARY KEY (run_id, layer, matrix)
+    PRIMARY KEY (run_id, layer, matrix, slicing)
 );
 COMMENT ON TABLE matrix_norm IS 'One row per model, layer and matrix: norms of the whole matrix over all heads, as the paper measured it (it wrote: per head).';
 COMMENT ON COLUMN matrix_norm.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN matrix_norm.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN matrix_norm.layer IS 'Block, 0 to n_layers - 1 [1]';
-COMMENT ON COLUMN matrix_norm.matrix IS 'V or O [-]';
+COMMENT ON COLUMN matrix_norm.matrix IS 'Q, K, V or O [-]';
+COMMENT ON COLUMN matrix_norm.slicing IS 'correct, or contiguous: the last third of a fused matrix read as V (caveat B2), which reproduces the published figures [-]';
 COMMENT ON COLUMN matrix_norm.sigma_max IS 'Largest singular value of the whole matrix [weight units]';
 COMMENT ON COLUMN matrix_norm.frobenius IS 'Frobenius norm of the whole matrix; shared value matrices counted once [weight units]';
 
@@ -230,6 +360,80 @@ COMMENT ON COLUMN next_token.entropy IS 'Entropy of the next-token distribution,
 COMMENT ON COLUMN next_token.top_token_id IS 'Most probable token [-]';
 COMMENT ON COLUMN next_token.top_token IS 'Its text, as the tokenizer decodes it [-]';
 COMMENT ON COLUMN next_token.top_probability IS 'Its probability [1]';
+
+CREATE TABLE token_prediction (
+    run_id           VARCHAR NOT NULL,
+    model_id         VARCHAR NOT NULL,
+    prompt_id        VARCHAR NOT NULL,
+    position         INTEGER NOT NULL CHECK (position >= 0),
+    entropy          FLOAT NOT NULL,
+    top_token_id     INTEGER NOT NULL CHECK (top_token_id >= 0),
+    top_probability  FLOAT NOT NULL,
+    surprisal        FLOAT,
+    PRIMARY KEY (run_id, prompt_id, position)
+);
+COMMENT ON TABLE token_prediction IS 'One row per model, prompt and token: the distribution of the token that comes after it. next_token holds the last position in full precision.';
+COMMENT ON COLUMN token_prediction.run_id IS 'Unit of measurement; see run [-]';
+COMMENT ON COLUMN token_prediction.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN token_prediction.prompt_id IS 'Prompt; see prompt [-]';
+COMMENT ON COLUMN token_prediction.position IS 'Token position in the unpadded prompt [1]';
+COMMENT ON COLUMN token_prediction.entropy IS 'Entropy of the distribution [nat]';
+COMMENT ON COLUMN token_prediction.top_token_id IS 'Most probable token [-]';
+COMMENT ON COLUMN token_prediction.top_probability IS 'Its probability [1]';
+COMMENT ON COLUMN token_prediction.surprisal IS '-ln of the probability of the token that does come; NULL at the last position [nat]';
+
+CREATE TABLE legacy_value (
+    run_id     VARCHAR NOT NULL,
+    model_id   VARCHAR NOT NULL,
+    prompt_id  VARCHAR NOT NULL,
+    layer      INTEGER NOT NULL CHECK (layer >= 0),
+    metric     VARCHAR NOT NULL,
+    value      DOUBLE,
+    PRIMARY KEY (run_id, prompt_id, layer, metric)
+);
+COMMENT ON TABLE legacy_value IS 'One row per model, prompt, layer and published variant that no other table can give, measured on request as the notebooks do, defects included.';
+COMMENT ON COLUMN legacy_value.run_id IS 'Unit of measurement; see run [-]';
+COMMENT ON COLUMN legacy_value.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN legacy_value.prompt_id IS 'Prompt; see prompt [-]';
+COMMENT ON COLUMN legacy_value.layer IS 'Block, 0 to n_layers - 1 [1]';
+COMMENT ON COLUMN legacy_value.metric IS 'What was measured, beginning with legacy_; see metric [-]';
+COMMENT ON COLUMN legacy_value.value IS 'The number; NULL where the notebook''s arithmetic gives NaN [see metric]';
+
+CREATE TABLE conformance (
+    run_id     VARCHAR NOT NULL,
+    model_id   VARCHAR NOT NULL,
+    property   VARCHAR NOT NULL CHECK (property IN ('attention_rows', 'attention_causal', 'heads_rebuild_attention', 'block_adds_up', 'batch_equals_single', 'future_unseen', 'finite')),
+    layer      INTEGER CHECK (layer >= 0),
+    deviation  DOUBLE,
+    tolerance  DOUBLE NOT NULL CHECK (tolerance >= 0),
+    is_met     BOOLEAN,
+    reason     VARCHAR,
+    PRIMARY KEY (run_id, property)
+);
+COMMENT ON TABLE conformance IS 'One row per run and property: what was checked on the model before its first number was kept.';
+COMMENT ON COLUMN conformance.run_id IS 'Unit of measurement; see run [-]';
+COMMENT ON COLUMN conformance.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN conformance.property IS 'attention_rows (rows of the maps sum to 1, or less with sinks), attention_causal (nothing above the diagonal), heads_rebuild_attention (sum over heads of A (x W_V + b_V) W_O + b_O is the module''s output), block_adds_up (input, attention and feed-forward update make the output), batch_equals_single, future_unseen (a changed last token changes nothing before it), finite [-]';
+COMMENT ON COLUMN conformance.layer IS 'Block of the largest deviation; NULL when it belongs to no block [1]';
+COMMENT ON COLUMN conformance.deviation IS 'Largest deviation found, relative to the largest absolute entry of what is compared, token by token where streams are compared (attention_rows and attention_causal: absolute); for finite the number of entries that are not; NULL when not checked [1]';
+COMMENT ON COLUMN conformance.tolerance IS 'Largest deviation that passes in this number format [1]';
+COMMENT ON COLUMN conformance.is_met IS 'Whether the property holds; NULL when it could not be checked [-]';
+COMMENT ON COLUMN conformance.reason IS 'Why it could not be checked, or what was found; NULL when it holds [-]';
+
+CREATE TABLE not_measured (
+    run_id          VARCHAR NOT NULL,
+    model_id        VARCHAR NOT NULL,
+    measured_table  VARCHAR NOT NULL,
+    quantity        VARCHAR NOT NULL,
+    reason          VARCHAR NOT NULL,
+    PRIMARY KEY (run_id, measured_table, quantity)
+);
+COMMENT ON TABLE not_measured IS 'One row per run and quantity that could not be measured, with the reason: why rows are missing or NULL.';
+COMMENT ON COLUMN not_measured.run_id IS 'Unit of measurement; see run [-]';
+COMMENT ON COLUMN not_measured.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN not_measured.measured_table IS 'Table whose rows or values are missing [-]';
+COMMENT ON COLUMN not_measured.quantity IS 'Which of them, for example site block_mid [-]';
+COMMENT ON COLUMN not_measured.reason IS 'Why, in a sentence [-]';
 
 CREATE TABLE caveat (
     caveat_id    VARCHAR NOT NULL,

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 import torch
 from torch import Tensor
 
 from collect.errors import InputError
+from collect.rendering import Turn, turn
+
+#: What may be asked about the tokens that a tokenizer adds of its own accord.
+SPECIAL_TOKENS = ("default", "never", "always")
+
+#: Token ids, and whether each is special.
+_Marked: TypeAlias = "tuple[tuple[int, ...], tuple[bool, ...]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +41,14 @@ class Encoded:
         return len(self.token_ids)
 
 
-def encode(prompts: pd.DataFrame, tokenizer: Any) -> list[Encoded]:
-    """Return the prompts as the tokenizer encodes them by default, special tokens marked.
+def encode(
+    prompts: pd.DataFrame,
+    tokenizer: Any,
+    *,
+    rendering: str = "plain",
+    special_tokens: str = "default",
+) -> list[Encoded]:
+    """Return the prompts as token ids, with the tokens that are not the prompt's own marked.
 
     Parameters
     ----------
@@ -43,18 +56,72 @@ def encode(prompts: pd.DataFrame, tokenizer: Any) -> list[Encoded]:
         Table ``prompt``: one row per ``prompt_id``, with its ``text``.
     tokenizer
         The checkpoint's tokenizer.
+    rendering
+        ``plain``, or ``chat`` for a user's turn in the tokenizer's chat template, the tokens
+        of the template marked as special.
+    special_tokens
+        ``default`` as the tokenizer does, ``never``, or ``always`` for a start token in front
+        of every prompt; in chat the template decides.
+
+    Raises
+    ------
+    InputError
+        If a start token is asked for and the tokenizer has none, or the template fails.
     """
-    tokens = tokenizer(
-        prompts["text"].tolist(), return_special_tokens_mask=True, return_attention_mask=False
-    )
-    columns = (prompts["prompt_id"], tokens["input_ids"], tokens["special_tokens_mask"])
+    if rendering == "chat":
+        encoded = [_encoded_turn(turn(text, tokenizer), tokenizer) for text in prompts["text"]]
+    else:
+        encoded = _encoded_texts(prompts["text"].tolist(), tokenizer, special_tokens)
     return [
-        Encoded(prompt_id, tuple(token_ids), tuple(bool(flag) for flag in mask))
-        for prompt_id, token_ids, mask in zip(*columns, strict=True)
+        Encoded(prompt_id, token_ids, is_special)
+        for prompt_id, (token_ids, is_special) in zip(prompts["prompt_id"], encoded, strict=True)
     ]
 
 
-def check_fits(prompts: Sequence[Encoded], n_context: int, n_vocabulary: int) -> None:
+def _encoded_texts(texts: list[str], tokenizer: Any, special_tokens: str) -> list[_Marked]:
+    tokens = tokenizer(
+        texts,
+        add_special_tokens=special_tokens != "never",
+        return_special_tokens_mask=True,
+        return_attention_mask=False,
+    )
+    encoded = [
+        (tuple(token_ids), tuple(bool(flag) for flag in mask))
+        for token_ids, mask in zip(tokens["input_ids"], tokens["special_tokens_mask"], strict=True)
+    ]
+    if special_tokens != "always":
+        return encoded
+    return [_started(*of_text, tokenizer) for of_text in encoded]
+
+
+def _started(token_ids: tuple[int, ...], is_special: tuple[bool, ...], tokenizer: Any) -> _Marked:
+    """Return the tokens with the start token in front, unless it stands there already."""
+    start = tokenizer.bos_token_id
+    if start is None:
+        raise InputError(
+            "A start token must be one of the tokenizer's; this tokenizer has none.",
+            "Use --special-tokens default.",
+        )
+    if token_ids[:1] == (start,):
+        return token_ids, is_special
+    return (start, *token_ids), (True, *is_special)
+
+
+def _encoded_turn(rendered: Turn, tokenizer: Any) -> _Marked:
+    tokens = tokenizer(
+        rendered.text,
+        add_special_tokens=False,
+        return_offsets_mapping=tokenizer.is_fast,
+        return_attention_mask=False,
+    )
+    token_ids = tuple(tokens["input_ids"])
+    if tokenizer.is_fast:
+        return token_ids, tuple(not rendered.holds(*place) for place in tokens["offset_mapping"])
+    special = set(tokenizer.all_special_ids)
+    return token_ids, tuple(token_id in special for token_id in token_ids)
+
+
+def check_fits(prompts: Sequence[Encoded], n_context: int | None, n_vocabulary: int) -> None:
     """Check that the model can read every prompt.
 
     Parameters
@@ -62,7 +129,7 @@ def check_fits(prompts: Sequence[Encoded], n_context: int, n_vocabulary: int) ->
     prompts
         Prompts as token ids.
     n_context
-        Longest input of the model [tokens].
+        Longest input of the model [tokens]; None where it has no limit.
     n_vocabulary
         Rows of the token embedding.
 
@@ -74,7 +141,7 @@ def check_fits(prompts: Sequence[Encoded], n_context: int, n_vocabulary: int) ->
     for prompt in prompts:
         if not prompt.token_ids:
             raise InputError(f"A prompt must have at least one token; {prompt.prompt_id} has none.")
-        if len(prompt) > n_context:
+        if n_context is not None and len(prompt) > n_context:
             raise InputError(
                 f"A prompt must fit the model's context of {n_context} tokens; "
                 f"{prompt.prompt_id} has {len(prompt)}.",
@@ -88,11 +155,11 @@ def check_fits(prompts: Sequence[Encoded], n_context: int, n_vocabulary: int) ->
             )
 
 
-def buckets(prompts: Sequence[Encoded], batch_size: int) -> Iterator[list[Encoded]]:
+def buckets(prompts: Sequence[Encoded], batch_size: int) -> Iterator[tuple[Encoded, ...]]:
     """Yield the prompts in batches of about equal length, shortest first."""
     ordered = sorted(prompts, key=len)
     for start in range(0, len(ordered), batch_size):
-        yield ordered[start : start + batch_size]
+        yield tuple(ordered[start : start + batch_size])
 
 
 def right_padded(prompts: Sequence[Encoded], device: torch.device) -> dict[str, Tensor]:

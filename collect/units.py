@@ -1,16 +1,14 @@
 """Units of measurement: what identifies one, whether it is complete, what may stand beside it.
 
 A unit is the weights of a checkpoint, or a checkpoint on a prompt set. Its file in table
-``run`` is written last and is the mark that the unit is complete.
+``run`` is written last and is the mark that the unit is complete. No torch here.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +17,25 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from collect.errors import InputError, OutputError
+from collect.errors import InputError
 from collect.writer import file_stem
 
-_OF_PROMPTS = ("kind", "prompt_set", "prompt_set_sha256", "tokens_sha256")
+#: What all units of one model must share within an output.
+_OF_MODEL = (
+    "revision",
+    "weights_sha256",
+    "config_sha256",
+    "adapter",
+    "dtype_weights",
+    "schema_version",
+    "torch_version",
+    "transformers_version",
+)
+
+#: What all units of one model that ran on prompts must share besides.
+_OF_FORWARD_PASS = ("dtype_compute", "device", "attention_implementation")
+
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_TEMPORARY = re.compile(r"\..+\.(\d+)\.tmp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +46,8 @@ class Unit:
     ----------
     determinants
         Everything that determines the numbers, up to rounding: model, weights, prompts,
-        formats, versions. The batch size is not among them, because a batch equals one
-        prompt at a time; nor is time.
+        rendering, formats, versions. The batch size is not among them, because a batch equals
+        one prompt at a time; nor whether the model was loaded or streamed; nor is time.
     labels
         Lab, suite, year and base model, which the numbers do not depend on.
     """
@@ -47,36 +58,56 @@ class Unit:
     @property
     def run_id(self) -> str:
         """First 16 hexadecimal digits of the hash of the determinants."""
-        canonical = json.dumps(dict(self.determinants), sort_keys=True)
-        return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+        return run_id(self.determinants)
 
     @property
     def stem(self) -> str:
         """Name of the unit's files, without suffix."""
-        return file_stem(self.determinants["model_id"], self.determinants["prompt_set"])
+        stem = file_stem(self.determinants["model_id"], self.determinants["prompt_set"])
+        return f"{stem}+chat" if self.is_chat else stem
 
     @property
     def title(self) -> str:
         """Name of the unit for people."""
-        return f"{self.determinants['model_id']}, {self.determinants['prompt_set'] or 'weights'}"
+        what = self.determinants["prompt_set"] or "weights"
+        return f"{self.determinants['model_id']}, {what}{' in chat' if self.is_chat else ''}"
+
+    @property
+    def is_chat(self) -> bool:
+        """Whether the prompts are put into the model's chat template."""
+        return self.determinants.get("rendering") == "chat"
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What the run file of a complete unit says: identity, labels, and rows of each file."""
+    """What the run file of a complete unit says.
+
+    Attributes
+    ----------
+    determinants, labels
+        As in `Unit`.
+    rows
+        Number of rows of each file of the unit, by its path within the output.
+    sha256
+        Hash of the content of each of them but the prompts', which units share and whose
+        content the determinants hold.
+    """
 
     determinants: dict[str, Any]
     labels: dict[str, Any]
     rows: dict[str, int]
+    sha256: dict[str, str]
 
     @property
     def metadata(self) -> dict[str, str]:
         """The mark as key-value metadata of the run file."""
-        return {
-            "determinants": json.dumps(self.determinants, sort_keys=True),
-            "labels": json.dumps(self.labels, sort_keys=True),
-            "rows": json.dumps(self.rows, sort_keys=True),
-        }
+        return {name: json.dumps(getattr(self, name), sort_keys=True) for name in self.__slots__}
+
+
+def run_id(determinants: Mapping[str, Any]) -> str:
+    """Return the first 16 hexadecimal digits of the hash of some determinants."""
+    canonical = json.dumps(dict(determinants), sort_keys=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
 def run_file(out: Path, unit: Unit) -> Path:
@@ -84,30 +115,19 @@ def run_file(out: Path, unit: Unit) -> Path:
     return out / "run" / f"{unit.stem}.parquet"
 
 
-def unmark(out: Path, unit: Unit) -> None:
-    """Remove the mark of a unit, if it has one, before its files are written again.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be removed.
-    """
-    path = run_file(out, unit)
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"The output file {path} must be writable; {error.strerror or error}.",
-            "Choose another --out.",
-        ) from error
-
-
 def read_mark(path: Path) -> Mark | None:
-    """Return what a run file says, or None when there is none that can be read."""
+    """Return what a run file says, or None when there is none that can be read.
+
+    A mark of an earlier version, which kept no hashes, is read with none.
+    """
     try:
         metadata = pq.read_metadata(path).metadata or {}
-        parts = (json.loads(metadata[name]) for name in (b"determinants", b"labels", b"rows"))
-        return Mark(*parts)
+        return Mark(
+            determinants=json.loads(metadata[b"determinants"]),
+            labels=json.loads(metadata[b"labels"]),
+            rows=json.loads(metadata[b"rows"]),
+            sha256=json.loads(metadata.get(b"sha256", b"{}")),
+        )
     except (OSError, pa.ArrowException, KeyError, ValueError):
         return None
 
@@ -132,7 +152,12 @@ def is_complete(unit: Unit, out: Path) -> bool:
             f"otherwise: {differences}.",
             "Add --overwrite to measure it again, or choose another --out.",
         )
-    return all(_n_rows(out / name) == n_rows for name, n_rows in mark.rows.items())
+    return has_its_files(mark, out)
+
+
+def has_its_files(mark: Mark, out: Path) -> bool:
+    """Return whether every file a mark lists is there with as many rows as it says."""
+    return all(n_rows(out / name) == n for name, n in mark.rows.items())
 
 
 def refuse_mixtures(units: Sequence[Unit], out: Path) -> None:
@@ -163,7 +188,9 @@ def _contradictions(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     """Return how two units differ in what they must share, empty when in nothing."""
     shared: list[str] = []
     if old["model_id"] == new["model_id"]:
-        shared += [name for name in new if name not in _OF_PROMPTS]
+        shared += _OF_MODEL
+        if old["kind"] == new["kind"] == "prompts":
+            shared += _OF_FORWARD_PASS
     if new["prompt_set"] is not None and old["prompt_set"] == new["prompt_set"]:
         shared += ["prompt_set_sha256"]
     return _differences({name: old.get(name) for name in shared}, {n: new[n] for n in shared})
@@ -182,48 +209,9 @@ def _short(value: Any) -> str:
     return text[:8] if _HASH.fullmatch(text) else text
 
 
-def _n_rows(path: Path) -> int | None:
+def n_rows(path: Path) -> int | None:
+    """Return the number of rows a Parquet file says it has; None when it cannot be read."""
     try:
         return int(pq.read_metadata(path).num_rows)
     except (OSError, pa.ArrowException):
         return None
-
-
-def check_writable(out: Path) -> None:
-    """Check that files can be made in the output directory, without making it.
-
-    Raises
-    ------
-    OutputError
-        If they cannot.
-    """
-    existing = next(path for path in (out, *out.absolute().parents) if path.exists())
-    try:
-        with tempfile.TemporaryFile(dir=existing):
-            pass
-    except OSError as error:
-        raise OutputError(
-            f"The output directory {out} must be writable; no file can be made in {existing} "
-            f"({error.strerror or error}).",
-            "Choose another --out.",
-        ) from error
-
-
-def remove_leftovers(out: Path) -> None:
-    """Remove temporary files of processes that no longer run."""
-    for path in out.glob("*/.*.tmp"):
-        match = _TEMPORARY.fullmatch(path.name)
-        if match and not _is_another_running(int(match.group(1))):
-            path.unlink(missing_ok=True)
-
-
-def _is_another_running(pid: int) -> bool:
-    if pid == os.getpid():
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

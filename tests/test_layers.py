@@ -53,7 +53,10 @@ assert len(names) > 5, names
     assert answer.returncode == 0, answer.stderr
 
 
-@pytest.mark.parametrize("module", ["collect.schema", "collect.cli", "collect.prompts"])
+@pytest.mark.parametrize(
+    "module",
+    ["collect.schema", "collect.cli", "collect.prompts", "collect.status", "collect.integrity"],
+)
 def test_the_contract_and_the_command_line_import_without_torch(module):
     answer = python_without_torch(f"import {module}")
     assert answer.returncode == 0, answer.stderr

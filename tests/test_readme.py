@@ -10,8 +10,15 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 QUERIES = re.findall(r"```sql\n(.*?)```", README, flags=re.DOTALL)
 
 
-def test_there_are_five_worked_queries():
-    assert len(QUERIES) == 5
+def test_there_are_seven_worked_queries():
+    assert len(QUERIES) == 7
+
+
+def test_a_query_of_measurements_names_the_runs_it_takes():
+    published = [query for query in QUERIES if "gain_by_model" in query]
+    summaries = [query for query in QUERIES if "FROM conformance_summary" in query]
+    others = [query for query in QUERIES if "primary_run" in query]
+    assert len(published) + len(summaries) + len(others) == len(QUERIES)
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=lambda query: query.split("\n")[0][:40])

@@ -1,38 +1,101 @@
-"""One declarative adapter per family of models, found by ``model_type``.
-
-To add a family: write ``collect/adapters/<model_type>.py`` with one ``Adapter``, name it in
-``ADAPTERS`` below, and add a tiny random model of it to ``tests/collect/conftest.py``; the
-acceptance tests then run on it.
-"""
+"""One declarative adapter per layout of models, found by ``model_type``; see README.md here."""
 
 from __future__ import annotations
 
-from collect.adapters.adapter import Adapter
-from collect.adapters.gpt2 import GPT2
-from collect.adapters.gpt_neox import GPT_NEOX
+from collect.adapters.adapter import Adapter, AttentionCall, Form
+from collect.adapters.bloom import BLOOM, MPT
+from collect.adapters.cutting import HeadWeights, cut, weight_names
+from collect.adapters.falcon import FALCON
+from collect.adapters.gemma import GEMMA, GEMMA2, GLM4, OLMO2, VAULTGEMMA
+from collect.adapters.gpt2 import GPT2, GPT_BIGCODE, GPT_NEO
+from collect.adapters.gpt_neox import GPT_NEOX, PERSIMMON
+from collect.adapters.gptj import CODEGEN, GPTJ
 from collect.adapters.layouts import Heads
-from collect.adapters.llama import LLAMA
+from collect.adapters.llama import (
+    APERTUS,
+    COHERE,
+    EXPERTS,
+    GPT_OSS,
+    GRANITE,
+    LAYER_NORM,
+    LLAMA,
+    NEMOTRON,
+    PHI,
+    PHI3,
+    STABLELM,
+)
+from collect.adapters.opt import BIOGPT, OPT, XGLM
+from collect.adapters.refused import REFUSED
 from collect.errors import UnsupportedModelError
 
-__all__ = ["ADAPTERS", "Adapter", "Heads", "adapter_for"]
+__all__ = [
+    "ADAPTERS",
+    "REFUSED",
+    "Adapter",
+    "AttentionCall",
+    "Form",
+    "HeadWeights",
+    "Heads",
+    "adapter_for",
+    "cut",
+    "weight_names",
+]
 
-#: Every known family by its ``model_type``.
-ADAPTERS = {adapter.model_type: adapter for adapter in (GPT2, GPT_NEOX, LLAMA)}
+LAYOUTS = (
+    APERTUS,
+    BIOGPT,
+    BLOOM,
+    CODEGEN,
+    COHERE,
+    EXPERTS,
+    FALCON,
+    GEMMA,
+    GEMMA2,
+    GLM4,
+    GPT2,
+    GPTJ,
+    GPT_BIGCODE,
+    GPT_NEO,
+    GPT_NEOX,
+    GPT_OSS,
+    GRANITE,
+    LAYER_NORM,
+    LLAMA,
+    MPT,
+    NEMOTRON,
+    OLMO2,
+    OPT,
+    PERSIMMON,
+    PHI,
+    PHI3,
+    STABLELM,
+    VAULTGEMMA,
+    XGLM,
+)
+
+#: The adapter of every known ``model_type``.
+ADAPTERS = {model_type: layout for layout in LAYOUTS for model_type in layout.model_types}
 
 
 def adapter_for(model_type: str) -> Adapter:
-    """Return the adapter of a family.
+    """Return the adapter of a ``model_type``.
 
     Raises
     ------
     UnsupportedModelError
-        If no adapter describes the family. Nothing is guessed.
+        If the type is known to be of another kind, or no adapter describes it. Nothing is
+        guessed.
     """
+    if model_type in REFUSED:
+        raise UnsupportedModelError(
+            f"The model must be a decoder of its own text, with causal attention in every block; "
+            f"{model_type!r} is refused: {REFUSED[model_type]}."
+        )
     if model_type not in ADAPTERS:
         raise UnsupportedModelError(
-            f"The model must be of a family with an adapter; {model_type!r} has none. "
+            f"The model must be of a type with an adapter; {model_type!r} has none. "
             f"Supported: {', '.join(sorted(ADAPTERS))}.",
-            "To add one, describe it in one file under collect/adapters and name it in "
-            "collect/adapters/__init__.py.",
+            "If it has the layout of one of these, add its type to that adapter; "
+            "collect/adapters/README.md says how, and how to describe another layout.",
         )
     return ADAPTERS[model_type]

@@ -1,66 +1,169 @@
-"""What an adapter declares about a family of models: where things are and how they lie."""
+"""What an adapter declares about a layout of models: where things are and how they lie."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from collect.adapters.configuration import always, entry, own_or_shared_heads
 from collect.adapters.layouts import Heads
+from collect.adapters.logits import unchanged
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from collect.adapters.cutting import HeadWeights
+
+#: A fused projection's rows to those of Q, K and V.
+Layout = Callable[["Tensor", Heads], tuple["Tensor", "Tensor", "Tensor"]]
+
+_EAGER = always("eager")
+_NEVER = always(None)
+_ONE = always(1.0)
+_CLIP = entry("clip_qkv")
+_EXPERTS = entry("num_experts_per_tok")
+_WIDTH = entry("intermediate_size")
+_CONTEXT = entry("max_position_embeddings")
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionCall:
+    """One call of an attention module: its input, keyword arguments, output and weights."""
+
+    states: Tensor
+    kwargs: Mapping[str, Any]
+    output: Any
+    weights: Callable[[], HeadWeights]
+    heads: Heads
+
+
+def returned_maps(call: AttentionCall) -> Tensor | None:
+    """Return the attention map that the module returned beside its output, if it did."""
+    output = call.output
+    return output[1] if isinstance(output, tuple) and len(output) > 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """An adapter for those configurations of its types that ``applies`` accepts."""
+
+    applies: Callable[[Any], bool]
+    adapter: Adapter
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adapter:
-    """Where a family keeps its blocks, attention, final norm and head. Data, not code.
+    """Where models of one layout keep their parts. Data, not code.
+
+    Paths are dotted names of modules. Functions take the transformers configuration.
 
     Attributes
     ----------
-    model_type
-        ``model_type`` of the transformers configuration.
-    body
-        Path from the causal model to the part without the head.
-    blocks
-        Path from the causal model to the list of blocks.
+    name
+        Name of the layout, recorded with every run.
+    model_types
+        ``model_type`` of every transformers configuration that has this layout.
+    forms
+        Adapters that take this one's place for some configurations; the first that applies.
+    body, blocks, final_norm, head
+        Paths from the causal model: to the part without the head, the list of blocks, the
+        norm after the last block (None when there is none) and the output embedding.
     attention
         Path from a block to its attention module.
-    final_norm
-        Path from the causal model to the norm after the last block.
-    value
-        Path from the attention module to the projection that holds W_V, perhaps fused.
-    value_rows
-        Picks the rows of W_V out of the rows of ``value``; see ``layouts``.
+    ffn_input
+        Path from a block to the module whose first argument is what feed-forward reads.
+    mid
+        Path from a block to a module whose first argument is the stream between attention
+        and feed-forward; None when both read the same stream (parallel).
+    attention_update, ffn_update
+        Paths from a block to the modules that return what is added to the stream.
+    update_scale
+        Factor on both before they are added.
+    norms_after
+        Paths from a block to the norms that the sums after attention and after feed-forward go
+        through before they are the stream (post-norm); empty when the sum is the stream.
+    adds_to_norm
+        True when updates are added to the normed stream instead of the stream.
+    projections
+        Paths from a block to the projections for Q, K and V, or to the one fused.
+    layout
+        How Q, K and V lie in the fused projection; None when there are three.
     output
-        Path from the attention module to the projection that holds W_O.
+        Path from a block to the projection that holds W_O.
     is_conv1d
         True when projections are stored transposed, (in, out), as GPT-2 does.
+    attention_norm
+        Path from a block to the norm in front of attention; None when there is none.
+    gain_offset
+        Number added to that norm's weight before it multiplies: 1 for Gemma.
+    clip
+        Bound on the entries of Q, K and V after projection, or None.
+    has_sinks
+        True when part of a row of attention goes to a learned sink outside the map.
+    experts_per_token
+        Experts that a router chooses for a token; None when there is no router.
+    n_kv_heads
+        Number of key and value heads.
     d_head
         Attribute of the attention module that says how wide a head is.
     d_ffn
-        Inner width of the feed-forward layer, from the configuration.
+        Inner width of the feed-forward layer; of one expert where there are several.
+    n_context
+        Longest input, or None when the configuration names none.
     norm_kind, norm_position, positional_scheme
         As in table ``model``.
-    is_parallel
-        Whether attention and feed-forward read the same stream, from the configuration.
-    head
-        Path from the causal model to the output embedding.
+    attention_implementation
+        Attention code of transformers to run: the one whose maps can be had and are right.
+    maps
+        Returns the attention maps (batch, n_heads, n, n) of a call, or None.
+    logits
+        Turns the head's output into logits.
+    refusal
+        Returns why a configuration cannot be measured, or None.
     """
 
-    model_type: str
+    name: str
+    model_types: tuple[str, ...]
+    forms: tuple[Form, ...] = ()
     body: str
     blocks: str
+    final_norm: str | None
+    head: str = "lm_head"
     attention: str
-    final_norm: str
-    value: str
-    value_rows: Callable[[Tensor, Heads], Tensor]
+    ffn_input: str
+    mid: str | None
+    attention_update: str
+    ffn_update: str
+    update_scale: Callable[[Any], float] = _ONE
+    norms_after: tuple[str, ...] = ()
+    adds_to_norm: bool = False
+    projections: tuple[str, ...]
+    layout: Layout | None = None
     output: str
     is_conv1d: bool = False
+    attention_norm: str | None
+    gain_offset: float = 0.0
+    clip: Callable[[Any], float | None] = _CLIP
+    has_sinks: bool = False
+    experts_per_token: Callable[[Any], int | None] = _EXPERTS
+    n_kv_heads: Callable[[Any], int] = own_or_shared_heads
     d_head: str = "head_dim"
-    d_ffn: Callable[[Any], int]
+    d_ffn: Callable[[Any], int] = _WIDTH
+    n_context: Callable[[Any], int | None] = _CONTEXT
     norm_kind: str
     norm_position: str = "pre"
-    positional_scheme: str
-    is_parallel: Callable[[Any], bool]
-    head: str = "lm_head"
+    positional_scheme: Callable[[Any], str]
+    attention_implementation: Callable[[Any], str] = _EAGER
+    maps: Callable[[AttentionCall], Tensor | None] = returned_maps
+    logits: Callable[[Tensor, Any], Tensor] = unchanged
+    refusal: Callable[[Any], str | None] = _NEVER
+
+    def of(self, config: Any) -> Adapter:
+        """Return the adapter for a configuration: the first form that applies, or this one."""
+        return next((form.adapter for form in self.forms if form.applies(config)), self)
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether attention and feed-forward read the same stream."""
+        return self.mid is None

@@ -1,22 +1,51 @@
-"""GPT-2: learned positions, LayerNorm, attention and feed-forward in sequence."""
+"""GPT-2 and what keeps its names: learned positions, LayerNorm, one fused projection."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from collect.adapters.adapter import Adapter
-from collect.adapters.layouts import thirds
+from collect.adapters.configuration import always, own_or_four_widths
+from collect.adapters.layouts import contiguous, shared_or_interleaved
 
 GPT2 = Adapter(
-    model_type="gpt2",
+    name="gpt2",
+    model_types=("gpt2",),
     body="transformer",
     blocks="transformer.h",
-    attention="attn",
     final_norm="transformer.ln_f",
-    value="c_attn",
-    value_rows=thirds,
-    output="c_proj",
+    attention="attn",
+    ffn_input="mlp",
+    mid="ln_2",
+    attention_update="attn",
+    ffn_update="mlp",
+    projections=("attn.c_attn",),
+    layout=contiguous,
+    output="attn.c_proj",
     is_conv1d=True,
-    d_ffn=lambda config: config.n_inner or 4 * config.hidden_size,
+    attention_norm="ln_1",
+    d_ffn=own_or_four_widths,
     norm_kind="LayerNorm",
-    positional_scheme="learned",
-    is_parallel=lambda config: False,
+    positional_scheme=always("learned"),
+)
+
+#: SantaCoder and StarCoder: one key and value head for all, or the heads of GPT-2 interleaved.
+GPT_BIGCODE = replace(
+    GPT2,
+    name="gpt_bigcode",
+    model_types=("gpt_bigcode",),
+    layout=shared_or_interleaved,
+    is_conv1d=False,
+)
+
+GPT_NEO = replace(
+    GPT2,
+    name="gpt_neo",
+    model_types=("gpt_neo",),
+    attention="attn.attention",
+    attention_update="attn.attention",
+    projections=("attn.attention.q_proj", "attn.attention.k_proj", "attn.attention.v_proj"),
+    layout=None,
+    output="attn.attention.out_proj",
+    is_conv1d=False,
 )

@@ -1,22 +1,48 @@
-"""GPT-NeoX, the family of Pythia: rotary positions, LayerNorm, both sub-layers in parallel."""
+"""GPT-NeoX (Pythia, StableLM alpha) and Persimmon: heads interleaved as q, k, v of each in turn."""
 
 from __future__ import annotations
 
-from collect.adapters.adapter import Adapter
+from dataclasses import replace
+
+from collect.adapters.adapter import Adapter, Form
+from collect.adapters.configuration import always
 from collect.adapters.layouts import interleaved
 
-GPT_NEOX = Adapter(
-    model_type="gpt_neox",
+_SEQUENTIAL = Adapter(
+    name="gpt_neox",
+    model_types=("gpt_neox",),
     body="gpt_neox",
     blocks="gpt_neox.layers",
-    attention="attention",
     final_norm="gpt_neox.final_layer_norm",
-    value="query_key_value",
-    value_rows=interleaved,
-    output="dense",
+    attention="attention",
+    ffn_input="mlp",
+    mid="post_attention_layernorm",
+    attention_update="attention",
+    ffn_update="mlp",
+    projections=("attention.query_key_value",),
+    layout=interleaved,
+    output="attention.dense",
+    attention_norm="input_layernorm",
     d_head="head_size",
-    d_ffn=lambda config: config.intermediate_size,
     norm_kind="LayerNorm",
-    positional_scheme="rotary",
-    is_parallel=lambda config: bool(config.use_parallel_residual),
+    positional_scheme=always("rotary"),
+)
+
+GPT_NEOX = replace(
+    _SEQUENTIAL,
+    forms=(Form(lambda config: config.use_parallel_residual, replace(_SEQUENTIAL, mid=None)),),
+)
+
+PERSIMMON = replace(
+    _SEQUENTIAL,
+    name="persimmon",
+    model_types=("persimmon",),
+    body="model",
+    blocks="model.layers",
+    final_norm="model.final_layernorm",
+    attention="self_attn",
+    attention_update="self_attn",
+    projections=("self_attn.query_key_value",),
+    output="self_attn.dense",
+    d_head="head_dim",
 )

@@ -1,8 +1,9 @@
-"""How the rows of W_V lie in a projection, and the columns of W_O in another.
+"""How the rows of Q, K and V lie in a fused projection.
 
-Every function takes rows in the (out, in) order of ``torch.nn.Linear`` - or a bias, which
-has the same rows and no columns - and returns the part of each key and value head. Nothing is
-copied: writing to the result writes to the model.
+Every layout takes rows in the (out, in) order of ``torch.nn.Linear`` - or a bias, which has
+the same rows and no columns - and returns (n_heads, d_head, ...) for Q and (n_kv_heads, d_head,
+...) for K and for V. K and V are views, so writing to them writes to the model; so is Q, except
+where several query heads share a key head and lie between the shared ones.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+#: Model-parallel parts that CodeGen's fused projection was written in.
+_CODEGEN_PARTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,19 +31,51 @@ class Heads:
         return head // (self.n_heads // self.n_kv_heads)
 
 
-def split(rows: Tensor, heads: Heads) -> Tensor:
-    """Return V from a projection of its own: (n_kv_heads, d_head, ...)."""
-    return rows.view(heads.n_kv_heads, heads.d_head, *rows.shape[1:])
+def by_head(rows: Tensor, heads: Heads) -> Tensor:
+    """Return a projection of its own, cut into heads of d_head rows: (-1, d_head, ...)."""
+    return rows.view(-1, heads.d_head, *rows.shape[1:])
 
 
-def thirds(rows: Tensor, heads: Heads) -> Tensor:
-    """Return V from [Q; K; V], all heads of Q first: (n_heads, d_head, ...)."""
-    return rows.view(3, heads.n_heads, heads.d_head, *rows.shape[1:])[2]
+def contiguous(rows: Tensor, heads: Heads) -> tuple[Tensor, Tensor, Tensor]:
+    """Cut [Q; K; V]: all query heads, then all key heads, then all value heads."""
+    parts = by_head(rows, heads)
+    query, key, value = parts.split([heads.n_heads, heads.n_kv_heads, heads.n_kv_heads])
+    return query, key, value
 
 
-def interleaved(rows: Tensor, heads: Heads) -> Tensor:
-    """Return V from [q; k; v] of head 0, then of head 1, ...: (n_heads, d_head, ...)."""
-    return rows.view(heads.n_heads, 3, heads.d_head, *rows.shape[1:])[:, 2]
+def interleaved(rows: Tensor, heads: Heads) -> tuple[Tensor, Tensor, Tensor]:
+    """Cut [q ... q; k; v] of key head 0, then of key head 1, ...: query heads with their own k, v.
+
+    With as many key heads as query heads this is [q; k; v] of head 0, of head 1, ...; with a
+    single one it is all of Q, then k, then v.
+    """
+    shared = heads.n_heads // heads.n_kv_heads
+    groups = rows.view(heads.n_kv_heads, shared + 2, heads.d_head, *rows.shape[1:])
+    return groups[:, :-2].flatten(0, 1), groups[:, -2], groups[:, -1]
+
+
+def shared_or_interleaved(rows: Tensor, heads: Heads) -> tuple[Tensor, Tensor, Tensor]:
+    """Cut [Q; k; v] when all heads share one key head, else [q; k; v] of each head in turn."""
+    return (contiguous if heads.n_kv_heads == 1 else interleaved)(rows, heads)
+
+
+def codegen(rows: Tensor, heads: Heads) -> tuple[Tensor, Tensor, Tensor]:
+    """Cut four parts, each [Q; V; K] - in this order - of a quarter of the heads.
+
+    The parts lie apart, so all three are copies: (n_heads, d_head, ...).
+    """
+    quarter = heads.n_heads // _CODEGEN_PARTS
+    parts = rows.view(_CODEGEN_PARTS, 3, quarter, heads.d_head, *rows.shape[1:])
+    query, value, key = (parts[:, place].flatten(0, 1) for place in range(3))
+    return query, key, value
+
+
+def last_third(rows: Tensor, heads: Heads) -> Tensor:
+    """Return the last n_heads x d_head rows of a fused matrix, which only [Q; K; V] keeps for V.
+
+    The published notebooks read V so whatever the layout (caveat B2).
+    """
+    return by_head(rows[-heads.n_heads * heads.d_head :], heads)
 
 
 def output_columns(weight: Tensor, heads: Heads) -> Tensor:

@@ -9,18 +9,39 @@ from importlib.resources import files
 import duckdb
 import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 #: Tables that one unit of measurement fills, one file per unit; ``run`` commits them.
-MEASURED = ("model", "residual_norm", "attention", "weight_norm", "matrix_norm", "next_token")
+MEASURED = (
+    "model",
+    "residual_norm",
+    "residual_update",
+    "attention",
+    "attention_mean",
+    "token_geometry",
+    "prompt_geometry",
+    "weight_norm",
+    "matrix_norm",
+    "next_token",
+    "token_prediction",
+    "legacy_value",
+    "conformance",
+    "not_measured",
+)
 
 #: Tables large enough to be left in their Parquet files; the others fit in memory.
 LARGE = (
     "residual_norm",
+    "residual_update",
     "attention",
+    "attention_mean",
+    "token_geometry",
+    "prompt_geometry",
     "weight_norm",
     "matrix_norm",
     "next_token",
+    "token_prediction",
+    "legacy_value",
     "published_value",
 )
 

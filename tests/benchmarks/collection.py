@@ -1,67 +1,135 @@
-"""Cost of collecting beside a bare forward pass, both in one process, interleaved.
+"""Cost of collecting beside a bare forward pass and beside peers: time and memory, one table.
 
-Run with ``make benchmark``. Prints one table: median milliseconds and the median of the paired
-ratios. Nothing is asserted; a time is a property of a machine.
+Run with ``make benchmark``. All approaches take turns in one process, on one thread; the table
+holds the median CPU time of the rounds, the median ratio to the bare pass of the same round, and
+the peak memory beyond the loaded model, each found in a process of its own. Nothing is asserted;
+a time is a property of a machine. A peer that is not installed is named as such.
 """
 
 from __future__ import annotations
 
+import argparse
+import ctypes
+import gc
+import logging
+import os
 import statistics
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+import warnings
+from pathlib import Path
 
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel
+from approaches import APPROACHES, Action, drawn_prompts, models, random_model, sharing_weights
 
-from collect.adapters import Heads, adapter_for
-from collect.hooks import observe
-from collect.load import Decoder
-from collect.tokens import Encoded, right_padded
-
-REPEATS = 15
-N_PROMPTS, N_TOKENS = 8, 64
+MEBIBYTE = 2**20
 
 
 def main() -> None:
-    """Time both passes and print the table."""
+    """Print one table per model, or with --memory the memory of one approach."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5, help="how often each takes its turn (5)")
+    parser.add_argument("--model", choices=[*models()], action="append", help="only this one")
+    parser.add_argument("--memory", choices=[*APPROACHES], help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
-    decoder = _decoder()
-    prompts = [_prompt(index) for index in range(N_PROMPTS)]
-    bare, collecting = _paired(lambda: _bare(decoder, prompts), lambda: observe(decoder, prompts))
-    ratios = [b / a for a, b in zip(bare, collecting, strict=True)]
-    print(f"GPT-2, 12 blocks of width 256; {N_PROMPTS} prompts of {N_TOKENS} tokens, 1 thread")
-    print(f"{'bare eager forward':<22}{1000 * statistics.median(bare):8.1f} ms")
-    print(f"{'collecting':<22}{1000 * statistics.median(collecting):8.1f} ms")
-    print(f"{'median paired ratio':<22}{statistics.median(ratios):8.2f}")
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    chosen = arguments.model or [*models()]
+    if arguments.memory:
+        print(extra_memory(chosen[0], arguments.memory))
+        return
+    for name in chosen:
+        print_table(name, arguments.rounds)
 
 
-def _decoder() -> Decoder:
-    config = GPT2Config(
-        n_embd=256, n_layer=12, n_head=8, vocab_size=5000, bos_token_id=0, eos_token_id=0
-    )
-    config._attn_implementation = "eager"
-    return Decoder(adapter_for("gpt2"), GPT2LMHeadModel(config).eval(), Heads(8, 8, 32))
+def print_table(name: str, n_rounds: int) -> None:
+    """Measure and print the table of one model."""
+    actions, absent = prepared(name)
+    times = rounds(actions, n_rounds)
+    reference = next(iter(times.values()))
+    print(f"\n{name}, random weights; 25 prompts, 1351 tokens; float32; 1 thread")
+    print(f"medians of {n_rounds} rounds on {processor()}, torch {torch.__version__}\n")
+    print(f"| {'approach':<30} | {'CPU s':>7} | {'ratio':>6} | {'extra MiB':>9} |")
+    print(f"|{'-' * 32}|{'-' * 8}:|{'-' * 7}:|{'-' * 10}:|")
+    for approach, of_approach in times.items():
+        ratio = statistics.median(a / b for a, b in zip(of_approach, reference, strict=True))
+        memory = in_own_process(name, approach) / MEBIBYTE
+        median = statistics.median(of_approach)
+        print(f"| {approach:<30} | {median:7.2f} | {ratio:6.3f} | {memory:9.0f} |", flush=True)
+    for approach, reason in absent.items():
+        print(f"| {approach:<30} | not run: {reason} |")
 
 
-def _prompt(index: int) -> Encoded:
-    tokens = torch.Generator().manual_seed(index)
-    ids = torch.randint(0, 5000, (N_TOKENS,), generator=tokens).tolist()
-    return Encoded(f"P:{index:02d}", tuple(ids), (False,) * N_TOKENS)
+def prepared(name: str) -> tuple[dict[str, Action], dict[str, str]]:
+    """Return the approaches that can run, warmed up, and why the others cannot."""
+    model, prompts = random_model(models()[name]), drawn_prompts()
+    actions, absent = {}, {}
+    for approach, prepare in APPROACHES.items():
+        try:
+            actions[approach] = prepare(sharing_weights(model), prompts)
+        except ModuleNotFoundError as error:
+            absent[approach] = f"{error.name} is not installed"
+    for action in actions.values():
+        action()
+    return actions, absent
 
 
-def _bare(decoder: Decoder, prompts: list[Encoded]) -> None:
-    with torch.inference_mode():
-        decoder.body(**right_padded(prompts, torch.device("cpu")), use_cache=False)
-
-
-def _paired(first: Callable[[], object], second: Callable[[], object]) -> list[list[float]]:
-    times: list[list[float]] = [[], []]
-    for _ in range(REPEATS):
-        for timed, act in zip(times, (first, second), strict=True):
+def rounds(actions: dict[str, Action], n_rounds: int) -> dict[str, list[float]]:
+    """Return the CPU times [s] of each approach, one per round, all taking turns."""
+    times: dict[str, list[float]] = {approach: [] for approach in actions}
+    for _ in range(n_rounds):
+        for approach, action in actions.items():
+            gc.collect()
             start = time.process_time()
-            act()
-            timed.append(time.process_time() - start)
+            action()
+            times[approach].append(time.process_time() - start)
     return times
+
+
+def in_own_process(name: str, approach: str) -> int:
+    """Return the extra memory [bytes] of one approach, measured in a new process."""
+    command = [sys.executable, __file__, "--model", name, "--memory", approach]
+    large_blocks_return_at_once = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}
+    ran = subprocess.run(
+        command, check=True, capture_output=True, text=True, env=large_blocks_return_at_once
+    )
+    return int(ran.stdout.split()[-1])
+
+
+def extra_memory(name: str, approach: str) -> int:
+    """Return peak memory during one run less memory before it [bytes], Linux only.
+
+    A run on two short prompts comes first, so that code read on first use does not count.
+    """
+    model, prompts = random_model(models()[name]), drawn_prompts()
+    prepare = APPROACHES[approach]
+    action = prepare(model, prompts)
+    shortest = tuple(sorted(prompts, key=len)[:2])
+    prepare(sharing_weights(model), shortest)()
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    before = status("VmRSS")
+    action()
+    return status("VmHWM") - before
+
+
+def status(entry: str) -> int:
+    """Return an entry of this process's status [bytes]."""
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        if line.startswith(f"{entry}:"):
+            return int(line.split()[1]) * 1024
+    raise LookupError(entry)
+
+
+def processor() -> str:
+    """Return the name of the processor."""
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return "an unknown processor"
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
 from collect.adapters import ADAPTERS
 from collect.checkpoint import locate
-from collect.load import Decoder, decoder, load_model
+from collect.decoder import Decoder, decoder
+from collect.load import load_model
 from collect.tokens import Encoded
 from collect.train import train
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import tomllib
 from pathlib import Path
 
 import huggingface_hub
@@ -13,7 +14,8 @@ from huggingface_hub import errors
 from collect.checkpoint import Labels, known_labels, locate
 from collect.errors import InputError, UnreachableError, UnsupportedModelError
 
-PUBLISHED_MODELS = Path(__file__).parents[2] / "data" / "published" / "model.csv"
+ROOT = Path(__file__).parents[2]
+PUBLISHED_MODELS = ROOT / "data" / "published" / "model.csv"
 
 
 def edit_config(directory: Path, **entries: object) -> None:
@@ -196,6 +198,50 @@ def test_a_hub_checkpoint_is_pinned_to_its_commit(save_tiny, monkeypatch):
     assert checkpoint.model_id == "EleutherAI/pythia-70m"
     assert checkpoint.revision == commit
     assert checkpoint.labels == Labels("EleutherAI", "Pythia", 2023)
+
+
+def test_without_weights_only_the_small_files_are_fetched(save_tiny, monkeypatch):
+    snapshot = save_tiny("gpt2", at="0123456789abcdef0123456789abcdef01234567")
+    (snapshot / "model.safetensors").unlink()
+    asked = []
+
+    def fetch(*_: object, allow_patterns: list[str], **__: object) -> str:
+        asked.append(allow_patterns)
+        return str(snapshot)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
+    checkpoint = locate("a/b", needs_weights=False)
+    assert not any("safetensors" in pattern for pattern in asked[0])
+    assert checkpoint.weight_files == ()
+    assert checkpoint.dtype_weights == "float32"
+    with pytest.raises(InputError, match=r"lacks model\.safetensors"):
+        locate("a/b")
+    assert any("safetensors" in pattern for pattern in asked[1])
+
+
+@pytest.mark.parametrize(
+    ("instruct", "base"),
+    [
+        ("google/gemma-7b-it", "google/gemma-7b"),
+        ("mistralai/Mistral-7B-Instruct-v0.2", "mistralai/Mistral-7B-v0.2"),
+        ("meta-llama/Llama-3.1-8B-Instruct", "meta-llama/Llama-3.1-8B"),
+        ("Qwen/Qwen3-8B", "Qwen/Qwen3-8B-Base"),
+        ("swiss-ai/Apertus-8B-Instruct-2509", "swiss-ai/Apertus-8B-2509"),
+    ],
+)
+def test_an_instruct_model_is_linked_to_its_base_and_the_base_to_none(instruct, base):
+    assert known_labels(instruct).base_model_id == base
+    assert known_labels(base).base_model_id is None
+
+
+def test_twins_are_of_one_lab_and_known_suites_and_never_of_themselves():
+    table = tomllib.loads((ROOT / "collect" / "models.toml").read_text(encoding="utf-8"))
+    for instruct, base in table["base"].items():
+        assert instruct != base
+        assert base not in table["base"], f"{base} is a base and has one"
+        labels = known_labels(instruct), known_labels(base)
+        assert labels[0].suite is not None, instruct
+        assert labels[0].lab == labels[1].lab is not None, instruct
 
 
 class Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,9 @@ import pytest
 
 from collect import cli
 from collect.cli import main
+from collect.conformance import TOLERANCES
+from collect.options import parser
+from collect.prompts import names
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,13 +37,16 @@ def python_m_collect(*arguments: str, **environment: str) -> subprocess.Complete
     )
 
 
-def test_run_measures_and_says_what_it_did(save_tiny, prompt_file, out, capsys):
+def test_run_measures_and_says_what_it_did(save_tiny, load_tiny, prompt_file, out, capsys):
     directory = str(save_tiny("llama"))
     code = main(["run", directory, "--prompts", str(prompt_file), "--out", str(out)])
     assert code == 0
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "local/llama, weights: 31 rows in" in printed.err
+    size = sum(parameter.numel() for parameter in load_tiny("llama").model.parameters()) * 4 / 1000
+    assert f"local/llama: loaded; {size:.3g} kB of weights in float32, " in printed.err
+    # One row of model, 7 of conformance, 9 readings of 4 heads and 4 matrices in 3 layers.
+    assert f"local/llama, weights: {1 + 7 + 3 * (9 * 4 + 4)} rows in" in printed.err
     assert "local/llama, own: " in printed.err
     assert (out / "run" / "local--llama@own.parquet").is_file()
 
@@ -114,11 +121,19 @@ def test_a_database_that_cannot_be_written_exits_5(tmp_path, capsys):
 
 
 def test_a_model_that_does_not_conform_exits_6(save_tiny, prompt_file, out, capsys, monkeypatch):
-    monkeypatch.setattr("collect.conformance.ROW_SUM_TOLERANCE", {"float32": -1.0})
+    tolerances = TOLERANCES | {"attention_rows": {"float32": 0.0}}
+    monkeypatch.setattr("collect.conformance.TOLERANCES", tolerances)
     directory = str(save_tiny("gpt2"))
     assert main(["run", directory, "--prompts", str(prompt_file), "--out", str(out)]) == 6
-    assert "must sum to 1 within" in capsys.readouterr().err
-    assert not (out / "run" / "local--gpt2@own.parquet").exists()
+    printed = capsys.readouterr().err
+    assert "error: local/gpt2: The model must do what its adapter promises" in printed
+    assert f"add --allow-nonconforming {directory}" in printed
+    assert not (out / "run").exists()
+    allowed = ["--allow-nonconforming", directory, "--quantities", "weights,stream"]
+    prompts = ["--prompts", str(prompt_file), "--out", str(out)]
+    assert main(["run", directory, *prompts, *allowed]) == 0
+    assert main(["status", str(out)]) == 0
+    assert capsys.readouterr().out.count("nonconforming") == 2
 
 
 @pytest.mark.parametrize("package", ["torch", "transformers"])
@@ -140,7 +155,7 @@ def test_what_is_missing_for_another_reason_is_not_hidden(monkeypatch):
     def fail(_options: object) -> int:
         raise ModuleNotFoundError("No module named 'collect.nothing'", name="collect.nothing")
 
-    monkeypatch.setattr(cli, "_codebook", fail)
+    monkeypatch.setitem(cli._ACTS, "codebook", fail)
     with pytest.raises(ModuleNotFoundError):
         main(["codebook"])
 
@@ -149,7 +164,7 @@ def test_an_interrupted_run_exits_130_in_one_line(save_tiny, out, capsys, monkey
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("collect.run.load_model", interrupt)
+    monkeypatch.setattr("collect.run.load_skeleton", interrupt)
     assert main(["run", str(save_tiny("gpt2")), "--out", str(out)]) == 130
     assert capsys.readouterr().err == "interrupted; the same command resumes\n"
 
@@ -168,7 +183,8 @@ def test_the_help_lists_every_verb_example_and_exit_code(capsys):
         main(["--help"])
     assert end.value.code == 0
     text = capsys.readouterr().out
-    for word in ("run", "train", "published", "database", "codebook", "examples:", "exit codes:"):
+    verbs = ("plan", "run", "status", "check", "train", "published", "database", "codebook")
+    for word in (*verbs, "examples:", "exit codes:"):
         assert word in text
     assert [f"  {code}  " in text for code in range(7)] == [True] * 7
 
@@ -251,3 +267,23 @@ def test_fetched_files_are_kept_beside_what_is_imported(out, monkeypatch):
     )
     assert main(["published", "--fetch", "--out", str(out)]) == 0
     assert seen == {"fetched": out / "raw", "s": out / "raw"}
+
+
+def readme_commands() -> list[str]:
+    """Return every command of collection that the README shows, comments left out."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line.partition("   #")[0].strip() for line in text.splitlines()]
+    return [line for line in lines if line.startswith("python -m collect ")]
+
+
+def test_the_readme_shows_the_verbs_that_measure():
+    shown = {command.split()[3] for command in readme_commands()}
+    assert shown >= {"plan", "run", "status", "check", "train"}
+
+
+@pytest.mark.parametrize("command", readme_commands())
+def test_a_command_of_the_readme_is_accepted(command):
+    options = parser().parse_args(shlex.split(command)[3:])
+    assert options.verb == command.split()[3]
+    for name in getattr(options, "prompts", []):
+        assert name in names()

@@ -68,7 +68,8 @@ def test_only_units_with_a_run_file_count(measured, database):
     (measured / "run" / "local--gpt2@own.parquet").unlink()
     n_rows = write_database([measured], database)
     assert n_rows["residual_norm"] == n_rows["next_token"] == 0
-    assert n_rows["weight_norm"] == 24
+    # 3 layers x 4 heads x (Q, K, V and OV, plain and folded, and O).
+    assert n_rows["weight_norm"] == 3 * 4 * 9
 
 
 def test_the_same_unit_in_two_directories_counts_once(measured, database, tmp_path):

@@ -1,4 +1,4 @@
-"""Loading: the model as stored, its geometry counted, broken ones refused."""
+"""Loading: the model as stored, or without its weights; broken ones refused."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import json
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from collect.checkpoint import Labels, locate
-from collect.errors import InputError
-from collect.load import load_model, load_tokenizer, model_row
+from collect.decoder import model_row
+from collect.errors import InputError, UnsupportedModelError
+from collect.load import load_model, load_skeleton, load_tokenizer
 from collect.writer import conforming
+from tests.collect.families import FAMILIES, save_family
 
 
 def row_of(directory, **options):
@@ -84,7 +87,7 @@ def test_the_row_of_other_families_says_how_they_differ(save_tiny, name, expecte
     ("entries", "sentence"),
     [
         ({"n_layer": 4}, "it lacks 12, for example transformer.h.3"),
-        ({"n_embd": 64}, "of another shape there are"),
+        ({"n_embd": 64}, r"c_attn\.bias .* must have the shape \(192,\) .* found \(96,\)"),
         ({"n_embd": 30}, "must load as the model its config.json describes"),
     ],
 )
@@ -103,6 +106,91 @@ def test_a_checkpoint_with_code_of_its_own_runs_as_transformers_own_model(save_t
     path.write_text(json.dumps(json.loads(path.read_text()) | remote))
     (directory / "evil.py").write_text("raise SystemExit('ran')")
     assert type(load_model(locate(str(directory))).model).__name__ == "GPT2LMHeadModel"
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_skeleton_is_the_model_without_its_weights(name, tmp_path):
+    checkpoint = locate(str(save_family(name, tmp_path)))
+    skeleton, loaded = load_skeleton(checkpoint), load_model(checkpoint)
+    expected = {key: (p.shape, p.dtype) for key, p in loaded.model.named_parameters()}
+    found = dict(skeleton.model.named_parameters())
+    assert {key: (p.shape, p.dtype) for key, p in found.items()} == expected
+    assert all(parameter.is_meta for parameter in found.values())
+    buffers, made = (dict(decoder.model.named_buffers()) for decoder in (loaded, skeleton))
+    assert made.keys() == buffers.keys()
+    computed = buffers.keys() - loaded.model.state_dict().keys()
+    assert all(torch.equal(made[key], buffers[key]) for key in computed)
+    assert skeleton.attention_implementation == loaded.attention_implementation
+    assert not skeleton.model.training
+    labelled = [model_row(checkpoint, decoder) for decoder in (skeleton, loaded)]
+    assert labelled[0].equals(labelled[1])
+
+
+def test_a_skeleton_reads_no_weight_file(save_tiny):
+    checkpoint = locate(str(save_tiny("llama")))
+    for path in checkpoint.weight_files:
+        path.unlink()
+    assert load_skeleton(checkpoint, dtype="bfloat16").model.dtype == torch.bfloat16
+
+
+def test_two_skeletons_share_no_configuration(save_tiny):
+    checkpoint = locate(str(save_tiny("llama")))
+    one, other = load_skeleton(checkpoint), load_skeleton(checkpoint)
+    assert one.model.config is not other.model.config
+
+
+def test_all_accelerators_together_are_the_processor_where_there_is_none(save_tiny):
+    checkpoint = locate(str(save_tiny("gpt2")))
+    spread, alone = (load_model(checkpoint, device=device) for device in ("auto", "cpu"))
+    pairs = zip(spread.model.parameters(), alone.model.parameters(), strict=True)
+    assert all(torch.equal(one, other) for one, other in pairs)
+
+
+def test_a_model_that_would_be_left_on_the_disk_is_refused(save_tiny, monkeypatch):
+    from transformers import AutoModelForCausalLM
+
+    load = AutoModelForCausalLM.from_pretrained
+
+    def offload(*args, **kwargs):
+        model, report = load(*args, **kwargs)
+        return model.to("meta"), report
+
+    monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", offload)
+    with pytest.raises(InputError, match=r"must hold the weights of .*; they do not") as refusal:
+        load_model(locate(str(save_tiny("llama"))), device="auto")
+    assert "--stream" in refusal.value.hint
+
+
+def test_a_device_that_is_not_there_is_refused(save_tiny):
+    with pytest.raises(InputError, match="The device 'cuda:7' must be usable by torch"):
+        load_model(locate(str(save_tiny("llama"))), device="cuda:7")
+
+
+def test_weights_that_are_not_numbers_are_refused(save_tiny):
+    path = save_tiny("llama") / "model.safetensors"
+    tensors = load_file(path)
+    tensors["model.layers.0.mlp.up_proj.weight"][0, 0] = float("nan")
+    save_file(tensors, path, {"format": "pt"})
+    with pytest.raises(InputError, match=r"0\.mlp\.up_proj\.weight holds 1 that are NaN"):
+        load_model(locate(str(path.parent)))
+
+
+def test_quantised_weights_are_refused(save_tiny):
+    path = save_tiny("llama") / "model.safetensors"
+    tensors = load_file(path)
+    name = "model.layers.0.mlp.up_proj.weight"
+    save_file(tensors | {name: tensors[name].to(torch.int8)}, path, {"format": "pt"})
+    with pytest.raises(UnsupportedModelError, match=r"up_proj\.weight .* is quantised \(I8\)"):
+        load_model(locate(str(path.parent)))
+
+
+def test_weights_that_the_library_would_invent_are_refused(save_tiny, monkeypatch):
+    monkeypatch.setattr("collect.load.Shards", lambda checkpoint, model: None)
+    directory = save_tiny("llama")
+    path = directory / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"num_hidden_layers": 4}))
+    with pytest.raises(InputError, match=r"9 did not load, for example model\.layers\.3"):
+        load_model(locate(str(directory)))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,17 +10,14 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-import torch
-from safetensors.torch import load_file, save_file
 
-from collect.errors import ConformanceError, InputError, OutputError
+from collect import locks
+from collect.errors import InputError, OutputError
+from collect.integrity import faults
 from collect.run import run
-from collect.schema import incomplete_units, tables
-from collect.settings import Settings
+from collect.schema import incomplete_units
 
-ROOT = Path(__file__).parents[2]
-OF_WEIGHTS = {"model", "weight_norm", "matrix_norm", "run"}
-OF_PROMPTS = {"prompt", "residual_norm", "attention", "next_token", "run"}
+OF_WEIGHTS = {"model", "weight_norm", "matrix_norm", "conformance", "run"}
 
 
 @pytest.fixture
@@ -47,39 +43,15 @@ def timeless(out: Path) -> pd.DataFrame:
     return frame(out, "run").drop(columns=["started_at", "duration_s"])
 
 
-@pytest.mark.parametrize("name", ["gpt2", "gpt_neox", "llama_shared_values"])
-def test_a_run_fills_every_measured_table(save_tiny, prompt_file, out, name):
-    run([str(save_tiny(name, adds_start=True))], [prompt_file], out, quiet=True)
-    assert {path.name for path in out.iterdir()} == OF_WEIGHTS | OF_PROMPTS
-    norms = frame(out, "residual_norm")
-    n_tokens = frame(out, "next_token").set_index("prompt_id")["n_tokens"]
-    assert n_tokens.to_dict() == {"own:00": 11, "own:01": 12, "own:02": 4, "own:03": 23}
-    assert len(norms) == 5 * n_tokens.sum()
-    assert (norms["is_special"] == (norms["position"] == 0)).all()
-    assert set(frame(out, "next_token")["n_special"]) == {1}
-    attention = frame(out, "attention")
-    assert len(attention) == 4 * 3 * 4
-    assert (attention["mass"] - attention["n_tokens"]).abs().max() < 1e-5
-    assert len(frame(out, "weight_norm")) == 3 * 4 * 2
-    assert len(frame(out, "matrix_norm")) == 3 * 2
-    runs = frame(out, "run").set_index("kind")
-    assert runs["adds_special_tokens"]["prompts"]
-    assert runs["attention_implementation"].tolist() == ["eager", "eager"]
-    assert pd.isna(runs["seed"]["prompts"])
-    assert set(norms["run_id"]) == {runs["run_id"]["prompts"]}
-
-
-def test_a_whole_matrix_is_at_least_as_large_as_its_heads(save_tiny, out):
-    run([str(save_tiny("llama_shared_values"))], [], out, quiet=True)
-    heads = frame(out, "weight_norm").groupby(["layer", "matrix"])
-    whole = frame(out, "matrix_norm").set_index(["layer", "matrix"])
-    assert (whole["sigma_max"] >= heads["sigma_max"].max()).all()
-    values = frame(out, "weight_norm").query("matrix == 'V'")
-    assert values["kv_head"].tolist() == [0, 0, 1, 1] * 3
-    once = values.drop_duplicates(["layer", "kv_head"]).groupby("layer")["frobenius"]
-    root_of_squares = once.apply(lambda norms: (norms**2).sum() ** 0.5)
-    whole_values = whole.xs("V", level="matrix")["frobenius"]
-    assert whole_values.to_numpy() == pytest.approx(root_of_squares.to_numpy(), rel=1e-12)
+def test_fewer_quantities_in_place_of_more_leave_no_old_file(save_tiny, prompt_file, out):
+    directory = str(save_tiny("gpt2"))
+    run([directory], [prompt_file], out, quiet=True)
+    how = {"quantities": ["weights,stream"], "quiet": True}
+    with pytest.raises(InputError, match="quantities is stream,attention,geometry there"):
+        run([directory], [prompt_file], out, **how)
+    run([directory], [prompt_file], out, **how, overwrite=True)
+    assert list((out / "attention").iterdir()) == []
+    assert list(faults(out)) == []
 
 
 def test_without_prompt_sets_only_the_weights_are_measured(save_tiny, out):
@@ -151,15 +123,16 @@ def test_an_unreadable_mark_does_not_count(save_tiny, out):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
+        ({"special_tokens": "never"}, "special_tokens is default there and never here"),
         ({"dtype": "bfloat16"}, "dtype_compute is float32 there and bfloat16 here"),
         ({"lab": "another"}, "lab is None there and another here"),
     ],
 )
-def test_a_unit_measured_otherwise_is_refused(save_tiny, out, change, sentence):
+def test_a_unit_measured_otherwise_is_refused(save_tiny, prompt_file, out, change, sentence):
     directory = str(save_tiny("gpt2"))
-    run([directory], [], out, quiet=True)
+    run([directory], [prompt_file], out, quiet=True)
     with pytest.raises(InputError, match=sentence) as refusal:
-        run([directory], [], out, quiet=True, **change)
+        run([directory], [prompt_file], out, quiet=True, **change)
     assert "--overwrite" in refusal.value.hint
 
 
@@ -173,6 +146,7 @@ def test_other_weights_of_the_same_name_are_refused_or_replaced(save_tiny, promp
     run([directory], [prompt_file], out, quiet=True, overwrite=True)
     assert contents(out) != before
     assert incomplete_units(out) == []
+    assert list(faults(out)) == []
 
 
 def test_overwriting_part_of_a_model_is_refused(save_tiny, prompt_file, out):
@@ -210,46 +184,12 @@ def test_a_prompt_that_does_not_fit_leaves_nothing_behind(save_tiny, prompt_file
     assert not out.exists()
 
 
-def corrupt(directory: Path, name: str, number: float) -> None:
-    weights = load_file(directory / "model.safetensors")
-    weights[name].view(-1)[0] = number
-    save_file(weights, directory / "model.safetensors", metadata={"format": "pt"})
-
-
-@pytest.mark.parametrize("number", [float("nan"), float("inf")])
-def test_a_unit_with_a_number_that_is_not_finite_is_not_kept(save_tiny, prompt_file, out, number):
-    directory = save_tiny("gpt2")
-    corrupt(directory, "transformer.h.1.mlp.c_proj.bias", number)
-    with pytest.raises(ConformanceError, match="prompt_id own:"):
-        run([str(directory)], [prompt_file], out, quiet=True)
-    assert files(out) == [f"{table}/local--gpt2.parquet" for table in sorted(OF_WEIGHTS)]
-
-
-def test_a_map_that_looks_ahead_is_not_kept(save_tiny, prompt_file, out, monkeypatch):
-    monkeypatch.setattr(
-        "transformers.models.gpt2.modeling_gpt2.create_causal_mask", lambda **_: None
-    )
-    with pytest.raises(ConformanceError, match="must be zero above the diagonal"):
-        run([str(save_tiny("gpt2"))], [prompt_file], out, batch_size=1, quiet=True)
-    assert not (out / "attention").exists()
-
-
-def test_a_batch_that_does_not_fit_the_device_is_told_in_a_sentence(save_tiny, out, monkeypatch):
-    def exhaust(*_: object) -> None:
-        raise torch.OutOfMemoryError
-
-    monkeypatch.setattr("collect.run.observe", exhaust)
-    with pytest.raises(InputError, match="must fit the device's memory") as refusal:
-        run([str(save_tiny("gpt2"))], ["E1_4model_and_mistral"], out, quiet=True)
-    assert "--batch-size" in refusal.value.hint
-
-
 @pytest.mark.parametrize("place", ["file/out", "file", "/proc/nowhere"])
 def test_an_output_that_cannot_be_written_is_found_out_before_loading(
     save_tiny, tmp_path, monkeypatch, place
 ):
     (tmp_path / "file").write_text("in the way")
-    monkeypatch.setattr("collect.run.load_model", lambda *_, **__: pytest.fail("loaded"))
+    monkeypatch.setattr("collect.run.load_skeleton", lambda *_, **__: pytest.fail("loaded"))
     with pytest.raises(OutputError, match=r"output directory .* must be writable"):
         run([str(save_tiny("gpt2"))], [], tmp_path / place, quiet=True)
 
@@ -262,79 +202,44 @@ def test_a_table_that_cannot_be_written_is_told_in_a_sentence(save_tiny, out):
     assert not (out / "run").exists()
 
 
-def test_leftovers_of_dead_processes_are_removed_and_of_living_ones_kept(save_tiny, out):
+def test_leftovers_are_removed_unless_their_unit_is_under_way(save_tiny, out):
     (out / "run").mkdir(parents=True)
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    of_dead = out / "run" / f".x.parquet.{dead.pid}.tmp"
-    of_living = out / "run" / f".x.parquet.{os.getppid()}.tmp"
-    of_earlier_self = out / "run" / f".x.parquet.{os.getpid()}.tmp"
+    (out / "prompt").mkdir()
+    abandoned = out / "run" / ".x.parquet.1.tmp"
+    of_prompts = out / "prompt" / ".x.parquet.1.tmp"
+    under_way = out / "run" / ".y.parquet.1.tmp"
     of_another_kind = out / "run" / ".notes.tmp"
-    for path in (of_dead, of_living, of_earlier_self, of_another_kind):
-        path.write_text("")
-    run([str(save_tiny("gpt2"))], [], out, quiet=True)
-    assert not of_dead.exists()
-    assert not of_earlier_self.exists()
-    assert of_living.exists()
+    for path in (abandoned, of_prompts, under_way, of_another_kind):
+        path.touch()
+    with locks.held(out, "y"):
+        run([str(save_tiny("gpt2"))], [], out, quiet=True)
+    assert not abandoned.exists()
+    assert not of_prompts.exists()
+    assert under_way.exists()
     assert of_another_kind.exists()
+    assert not (out / ".locks").exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence", "hint"),
-    [
-        ({"dtype": "int8"}, "one of float32, bfloat16, float16; found 'int8'", "--dtype float32"),
-        ({"batch_size": 0}, "must be 1 or more; found 0", "--batch-size 1"),
-        ({"device": "abacus"}, "must be cpu, or cuda .* found 'abacus'", "--device cpu"),
-        ({"device": "meta"}, "must be cpu, or cuda .* found 'meta'", "--device cpu"),
-        ({"device": "cuda:-1"}, "must be cpu, .* found 'cuda:-1'", "--device cpu"),
-        ({"device": "cpu:1"}, "which has 1 cpu device; found 'cpu:1'", "--device cpu:0"),
-        ({"device": "cuda:999"}, "cuda devices?; found 'cuda:999'", "--device cpu"),
-    ],
-)
-def test_settings_that_make_no_sense_are_refused(out, options, sentence, hint):
-    with pytest.raises(InputError, match=sentence) as refusal:
-        run(["anything"], [], out, **options)
-    assert hint in refusal.value.hint
+def test_prompts_that_no_quantity_needs_are_refused(save_tiny, prompt_file, out):
+    with pytest.raises(InputError, match="Prompts must be for a quantity that needs them"):
+        run([str(save_tiny("gpt2"))], [prompt_file], out, quantities=["weights"])
     assert not out.exists()
 
 
-def test_a_number_is_counted_among_the_devices_there_are(out, monkeypatch):
-    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
-    with pytest.raises(InputError, match="which has 2 cuda devices; found 'cuda:2'") as refusal:
-        run(["anything"], [], out, device="cuda:2")
-    assert refusal.value.hint == "Use --device cuda:0 or --device cpu."
-    assert Settings(device="cuda:1").device == "cuda:1"
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is an accelerator here")
-def test_a_device_that_is_not_there_is_refused(out):
-    with pytest.raises(InputError, match="which has no cuda device; found 'cuda'"):
-        run(["anything"], [], out, device="cuda")
-
-
 @pytest.mark.slow
-def test_a_run_killed_at_any_moment_is_resumed_to_the_same_rows(save_tiny, prompt_file, tmp_path):
-    events = [1, 4, 8, 9, 15, 20, 22, 31]
+def test_a_run_killed_at_any_moment_is_resumed_to_the_same_files(save_tiny, prompt_file):
     script = Path(__file__).with_name("killed_runs.py")
-    directory = tmp_path / "runs"
-    arguments = [str(save_tiny("llama")), str(prompt_file), str(directory), *map(str, events)]
-    subprocess.run(
-        [sys.executable, str(script), *arguments],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        check=True,
+    what = ["--checkpoint", str(save_tiny("llama")), "--prompts", str(prompt_file)]
+    when = ["--runs", "2", "--events", "2", "13", "30"]
+    answer = subprocess.run(
+        [sys.executable, str(script), *what, *when],
+        capture_output=True,
+        text=True,
         timeout=300,
+        check=False,
     )
-    undisturbed = directory / "undisturbed"
-    whole = contents(undisturbed)
-    for event in events:
-        left, resumed = (directory / str(event) / name for name in ("killed", "resumed"))
-        assert contents(resumed) == whole, f"killed at event {event}"
-        pd.testing.assert_frame_equal(timeless(resumed), timeless(undisturbed))
-        for mark in (left / "run").glob("*.parquet"):
-            rows = json.loads(pq.read_metadata(mark).metadata[b"rows"])
-            assert all((left / name).read_bytes() == whole[name] for name in rows)
-
-
-def test_every_measured_table_is_in_the_contract():
-    assert set(tables()) >= OF_WEIGHTS | OF_PROMPTS
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    report = json.loads(answer.stdout)
+    assert report["runs"] == 5
+    assert report["faults"] == []
+    assert sum("complete" in state for state in report["found_when_killed"]) >= 2

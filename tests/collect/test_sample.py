@@ -14,7 +14,7 @@ from collect.train import train
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "data" / "sample"
-PROMPT_SETS = ("A_grand_unified", "B_pythia_sweep")
+PROMPT_SETS = ("A_grand_unified",)
 
 BODY_GAIN = """
 SELECT avg(ln(after.norm / before.norm))
@@ -23,13 +23,12 @@ SELECT avg(ln(after.norm / before.norm))
  WHERE after.site = 'block_output'
    AND before.site = 'block_output'
    AND after.layer = before.layer + 1
-   AND starts_with(prompt_id, 'A_grand_unified')
    AND model_id = $model_id
 """
 
 
 def mean_log_body_gain(measurements: Path, model_id: str) -> float:
-    """Return the mean log gain of blocks 1 and up, over all tokens of prompt set A."""
+    """Return the mean log gain of blocks 1 and up, over all tokens."""
     files = str(measurements / "residual_norm" / "*.parquet")
     with duckdb.connect() as connection:
         query = connection.sql(BODY_GAIN, params={"files": files, "model_id": model_id})
@@ -46,14 +45,14 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def test_the_sample_holds_every_recipe_on_both_prompt_sets() -> None:
+def test_the_sample_holds_every_recipe_on_its_prompt_set() -> None:
     recipes = [read_recipe(path) for path in (SAMPLE / "recipes").glob("*.toml")]
     files = str(SAMPLE / "run" / "*.parquet")
     with duckdb.connect() as connection:
         units = connection.sql(
             "SELECT model_id, prompt_set FROM read_parquet($files)", params={"files": files}
         ).fetchall()
-    assert len(units) == 36
+    assert len(units) == 24
     assert set(units) == {
         (recipe.model_id, prompts) for recipe in recipes for prompts in (None, *PROMPT_SETS)
     }

@@ -1,0 +1,78 @@
+"""BLOOM and MPT: ALiBi, and modules that add the stream themselves.
+
+The updates are therefore read where they are made, at the last linear map of each sub-layer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from collect.adapters.adapter import Adapter, Form
+from collect.adapters.configuration import always, entry
+from collect.adapters.layouts import contiguous, interleaved
+
+
+def _written_in_slices(config: Any) -> str | None:
+    """Say why attention's last linear map cannot be seen, when it is computed in slices."""
+    if config.pretraining_tp > 1 and config.slow_but_exact:
+        return (
+            "with slow_but_exact the output projection is computed in slices, "
+            "which no module returns; set slow_but_exact to false in config.json"
+        )
+    return None
+
+
+_STREAM_ADDED = Adapter(
+    name="bloom",
+    model_types=("bloom",),
+    body="transformer",
+    blocks="transformer.h",
+    final_norm="transformer.ln_f",
+    attention="self_attention",
+    ffn_input="mlp",
+    mid="post_attention_layernorm",
+    attention_update="self_attention.dense",
+    ffn_update="mlp.dense_4h_to_h",
+    projections=("self_attention.query_key_value",),
+    layout=interleaved,
+    output="self_attention.dense",
+    attention_norm="input_layernorm",
+    d_ffn=lambda config: 4 * config.hidden_size,
+    n_context=entry("seq_length"),
+    norm_kind="LayerNorm",
+    positional_scheme=always("alibi"),
+    refusal=_written_in_slices,
+)
+
+BLOOM = replace(
+    _STREAM_ADDED,
+    forms=(
+        Form(
+            lambda config: config.apply_residual_connection_post_layernorm,
+            replace(_STREAM_ADDED, adds_to_norm=True),
+        ),
+    ),
+)
+
+MPT = Adapter(
+    name="mpt",
+    model_types=("mpt",),
+    body="transformer",
+    blocks="transformer.blocks",
+    final_norm="transformer.norm_f",
+    attention="attn",
+    ffn_input="ffn",
+    mid="norm_2",
+    attention_update="attn",
+    ffn_update="ffn.down_proj",
+    projections=("attn.Wqkv",),
+    layout=contiguous,
+    output="attn.out_proj",
+    attention_norm="norm_1",
+    clip=lambda config: config.attn_config.clip_qkv,
+    d_ffn=lambda config: 4 * config.hidden_size,
+    n_context=entry("max_seq_len"),
+    norm_kind="LayerNorm",
+    positional_scheme=always("alibi"),
+)

@@ -1,0 +1,29 @@
+"""What an adapter reads off a transformers configuration: functions of it, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def always(value: T) -> Callable[[Any], T]:
+    """Return the function of a configuration that ignores it."""
+    return lambda _config: value
+
+
+def entry(name: str) -> Callable[[Any], Any]:
+    """Return the function that reads one entry of a configuration, None when it has none."""
+    return lambda config: getattr(config, name, None)
+
+
+def own_or_shared_heads(config: Any) -> int:
+    """Return the number of key and value heads, which is that of query heads by default."""
+    return int(getattr(config, "num_key_value_heads", None) or config.num_attention_heads)
+
+
+def own_or_four_widths(config: Any) -> int:
+    """Return the inner width of the feed-forward layer, four times the stream's by default."""
+    named = getattr(config, "n_inner", None) or getattr(config, "intermediate_size", None)
+    return int(named or 4 * config.hidden_size)

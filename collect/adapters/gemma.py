@@ -1,0 +1,52 @@
+"""Gemma, GLM-4, OLMo 2 and 3, EXAONE 4: Llama's shape with other norms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from collect.adapters.llama import LLAMA
+from collect.adapters.logits import soft_capped
+
+#: The norm multiplies by 1 + weight.
+GEMMA = replace(LLAMA, name="gemma", model_types=("gemma",), gain_offset=1.0)
+
+#: A norm on both sides of each sub-layer.
+GEMMA2 = replace(
+    GEMMA,
+    name="gemma2",
+    model_types=("gemma2", "gemma3_text"),
+    mid="pre_feedforward_layernorm",
+    attention_update="post_attention_layernorm",
+    ffn_update="post_feedforward_layernorm",
+    norm_position="sandwich",
+    logits=soft_capped,
+)
+
+VAULTGEMMA = replace(
+    GEMMA,
+    name="vaultgemma",
+    model_types=("vaultgemma",),
+    mid="pre_feedforward_layernorm",
+    logits=soft_capped,
+)
+
+GLM4 = replace(
+    LLAMA,
+    name="glm4",
+    model_types=("glm4",),
+    attention_update="post_self_attn_layernorm",
+    ffn_update="post_mlp_layernorm",
+    norm_position="sandwich",
+)
+
+#: A norm on the output of each sub-layer, none in front of it.
+OLMO2 = replace(
+    LLAMA,
+    name="olmo2",
+    model_types=("exaone4", "flex_olmo", "olmo2", "olmo3"),
+    mid="mlp",
+    attention_update="post_attention_layernorm",
+    ffn_update="post_feedforward_layernorm",
+    attention_norm=None,
+    norm_position="output",
+)

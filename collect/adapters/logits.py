@@ -1,0 +1,31 @@
+"""What families do to the output of their head before the softmax."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+def unchanged(logits: Tensor, _config: Any) -> Tensor:
+    """Return logits as the head gives them."""
+    return logits
+
+
+def soft_capped(logits: Tensor, config: Any) -> Tensor:
+    """Return c tanh(logits / c), c being ``final_logit_softcapping``; no cap, no change."""
+    cap: float | None = config.final_logit_softcapping
+    return logits if cap is None else (logits / cap).tanh() * cap
+
+
+def multiplied(logits: Tensor, config: Any) -> Tensor:
+    """Return logits times ``logit_scale``."""
+    scale: float = config.logit_scale
+    return logits * scale
+
+
+def divided(logits: Tensor, config: Any) -> Tensor:
+    """Return logits over ``logits_scaling``."""
+    scale: float = config.logits_scaling
+    return logits / scale

@@ -1,0 +1,243 @@
+"""Largest singular values and Frobenius norms of weights, without their full spectrum."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator, eigsh
+from torch import Tensor
+
+#: How far the trace of a Gram matrix in float32 may be from the squared Frobenius norm summed in
+#: float64, relative to it; further, and the matrix is done again in float64.
+_TRACE_TOLERANCE = 1e-7
+
+#: Entries of a matrix below which float32 saves nothing, nor does rounding average out.
+_FEW = 1 << 16
+
+#: Up to this many rows or columns a whole matrix is done by its Gram matrix.
+_SMALL = 512
+
+#: Residual |W^T W v - lambda v| / lambda at which Lanczos steps end, and vectors kept: in float32
+#: to find v, then in float64 to bound the relative error of sigma_max by half the residual.
+_LANCZOS = {torch.float32: (1e-6, 24), torch.float64: (1e-7, 8)}
+
+#: Rows of a whole matrix that are multiplied at a time; they stay in the processor's cache.
+_SLICE = 128
+
+#: Largest entries between which products can neither overflow nor vanish in float32.
+_ORDINARY = (1e-15, 1e15)
+
+
+@dataclass(frozen=True, slots=True)
+class Norms:
+    """Norms of some matrices, each (n,) in float64 [weight units].
+
+    Attributes
+    ----------
+    sigma_max
+        Largest singular value.
+    frobenius
+        sqrt(sum_ij W_ij^2).
+    """
+
+    sigma_max: Tensor
+    frobenius: Tensor
+
+    def at(self, places: Tensor) -> Norms:
+        """Return the norms of some of the matrices, which may be asked for several times."""
+        return Norms(self.sigma_max[places], self.frobenius[places])
+
+
+@dataclass(frozen=True, slots=True)
+class Grams:
+    """Gram matrices W W^T of some matrices, in float64.
+
+    Attributes
+    ----------
+    products
+        (n, rows, rows), divided by ``scale`` squared.
+    scale
+        (n,): 1, or the largest entry of a matrix in float64, whose square could overflow.
+    """
+
+    products: Tensor
+    scale: Tensor
+
+    def at(self, places: Tensor) -> Grams:
+        """Return the Gram matrices at some places, which may be asked for several times."""
+        return Grams(self.products[places], self.scale[places])
+
+    def norms(self) -> Norms:
+        """Return the norms of the matrices: sqrt(lambda_max) and sqrt(trace)."""
+        traces = self.products.diagonal(dim1=-2, dim2=-1).sum(-1)
+        return Norms(_sqrt_largest(self.products) * self.scale, traces.sqrt() * self.scale)
+
+
+def grams(matrices: Tensor, gain: Tensor | None = None) -> Grams:
+    """Return the Gram matrices of some matrices, computed in float64, one after the other.
+
+    Parameters
+    ----------
+    matrices
+        (n, rows, columns), any floating type [weight units].
+    gain
+        (columns,): what the columns are multiplied by first, if anything.
+    """
+    n, n_rows, n_columns = matrices.shape
+    products = torch.empty(n, n_rows, n_rows, dtype=torch.float64)
+    scale = torch.ones(n, dtype=torch.float64)
+    # One workspace for all: memory that comes and goes leaves holes that nothing fits into.
+    wide = torch.empty(n_rows, n_columns, dtype=torch.float64)
+    for place, matrix in enumerate(matrices):
+        wide.copy_(matrix)
+        if gain is not None:
+            wide.mul_(gain)
+        if matrices.dtype == torch.float64:
+            scale[place] = _largest(wide) or 1.0
+            wide.div_(scale[place])
+        torch.mm(wide, wide.mT, out=products[place])
+    return Grams(products, scale)
+
+
+def head_norms(matrices: Tensor, gain: Tensor | None = None) -> Norms:
+    """Return the norms of some matrices of which one side is short, one after the other.
+
+    sigma_max = sqrt(lambda_max(W W^T)), eigenvalues in float64. Products are formed in float64
+    too, except for large matrices in float32: there rounding averages out over the many
+    products, to a relative error of about 1e-8. (It does not for weights in bfloat16, whose
+    products have so few digits that the sums are off by 2e-7.) Where it does not average out -
+    equal entries, a few huge ones, overflow - the trace betrays it, and float64 is used.
+
+    Parameters
+    ----------
+    matrices
+        (n, rows, columns) with rows <= columns, any floating type [weight units].
+    gain
+        (columns,): what the columns are multiplied by first, if anything.
+    """
+    n, n_rows, n_columns = matrices.shape
+    if matrices.dtype != torch.float32 or n_rows * n_columns < _FEW:
+        return grams(matrices, gain).norms()
+    products = torch.empty(n, n_rows, n_rows, dtype=torch.float64)
+    frobenius = torch.empty(n, dtype=torch.float64)
+    single = torch.empty(n_rows, n_columns)
+    for place, matrix in enumerate(matrices):
+        single.copy_(matrix)
+        if gain is not None:
+            single.mul_(gain)
+        frobenius[place] = frobenius_norm(single)
+        products[place] = single @ single.mT
+        # A trace that overflowed compares as false.
+        surplus = products[place].trace() / frobenius[place].square() - 1
+        if not abs(surplus) <= _TRACE_TOLERANCE:
+            products[place] = grams(matrix[None], gain).products[0]
+    return Norms(_sqrt_largest(products), frobenius)
+
+
+def product_norms(left: Grams, right: Grams) -> Norms:
+    """Return the norms of products L R, from the Gram matrices of L^T and of R.
+
+    With A = L^T L and B = R R^T: sigma_max^2 = lambda_max(A B) = lambda_max(C^T A C) where
+    B = C C^T, and |L R|_F^2 = trace(A B) = sum_ij A_ij B_ij, all of them as small as the inner
+    side of the product. In float64, because a product can be much smaller than its factors.
+
+    Parameters
+    ----------
+    left, right
+        Of L^T and of R, (n, inner, inner) both.
+    """
+    root, failures = torch.linalg.cholesky_ex(right.products)
+    if failures.any():
+        is_singular = failures > 0
+        root[is_singular] = _square_root(right.products[is_singular])
+    scale = left.scale * right.scale
+    traces = (left.products * right.products).sum((-2, -1)).clamp_min(0)
+    return Norms(
+        _sqrt_largest(root.mT @ left.products @ root) * scale,
+        traces.sqrt() * scale,
+    )
+
+
+def whole_norms(matrix: Tensor) -> Norms:
+    """Return the norms of one large matrix, each (1,).
+
+    sigma_max = sqrt(lambda_max(W^T W)) by Lanczos steps (ARPACK) from a random start, first in
+    float32, then in float64 until |W^T W v - lambda v| <= 1e-7 lambda, so that the relative
+    error of sigma_max is at most 5e-8. A matrix with a short side is done by `grams`.
+
+    Parameters
+    ----------
+    matrix
+        (rows, columns), any floating type [weight units].
+    """
+    if min(matrix.shape) <= _SMALL:
+        rows = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.mT
+        return grams(rows[None]).norms()
+    # Rows that lie apart in memory are slow to read; the transpose has the same norms.
+    rows = matrix if matrix.is_contiguous() else matrix.mT
+    largest = _largest(rows)
+    if largest == 0:
+        return Norms(torch.zeros(1).double(), torch.zeros(1).double())
+    scale = 1.0
+    # Widened once: to convert a 16-bit number costs more than to multiply it.
+    rows = rows.to(torch.promote_types(rows.dtype, torch.float32))
+    if not _ORDINARY[0] < largest < _ORDINARY[1]:
+        rows, scale = rows.double() / largest, largest
+    found = torch.tensor([_lanczos(rows), frobenius_norm(rows)], dtype=torch.float64) * scale
+    return Norms(found[:1], found[1:])
+
+
+def frobenius_norm(matrix: Tensor) -> float:
+    """Return sqrt(sum_ij W_ij^2) of one matrix, summed in float64 slice by slice."""
+    slices = matrix.split(_SLICE)
+    return math.hypot(*(float(torch.linalg.vector_norm(s, dtype=torch.float64)) for s in slices))
+
+
+def _largest(matrix: Tensor) -> float:
+    """Return the largest entry in absolute value."""
+    return float(torch.stack(torch.aminmax(matrix)).abs().max())
+
+
+def _sqrt_largest(products: Tensor) -> Tensor:
+    """Return the square root of the largest eigenvalue of each symmetric matrix."""
+    eigenvalues: Tensor = torch.linalg.eigvalsh(products)
+    return eigenvalues[..., -1].clamp_min(0).sqrt()
+
+
+def _square_root(products: Tensor) -> Tensor:
+    """Return C with C C^T = G for each positive semidefinite matrix G, of whatever rank."""
+    eigenvalues, vectors = torch.linalg.eigh(products)
+    root: Tensor = vectors * eigenvalues.clamp_min(0).sqrt()[..., None, :]
+    return root
+
+
+def _lanczos(matrix: Tensor) -> float:
+    """Return the largest singular value of a matrix (rows, columns)."""
+    n_columns = matrix.shape[1]
+    vector = np.random.default_rng(0).standard_normal(n_columns)
+    for dtype, (residual, n_vectors) in _LANCZOS.items():
+
+        def times_gram(v: NDArray[np.float64], dtype: torch.dtype = dtype) -> NDArray[np.float64]:
+            return _times_gram(matrix, v, dtype)
+
+        operator = LinearOperator((n_columns, n_columns), matvec=times_gram, dtype=np.float64)
+        values, vectors = eigsh(operator, k=1, which="LA", ncv=n_vectors, v0=vector, tol=residual)
+        vector = vectors[:, 0]
+    return float(np.sqrt(values[0]))
+
+
+def _times_gram(
+    matrix: Tensor, vector: NDArray[np.float64], dtype: torch.dtype
+) -> NDArray[np.float64]:
+    """Return W^T W v, the matrix converted slice by slice to the number format to compute in."""
+    given = torch.from_numpy(vector.reshape(-1)).to(dtype)
+    product = torch.zeros(len(given), dtype=torch.float64)
+    for rows in matrix.split(_SLICE):
+        part = rows.to(dtype)
+        product += part.mT @ (part @ given)
+    result: NDArray[np.float64] = product.numpy()
+    return result

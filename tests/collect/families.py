@@ -1,0 +1,212 @@
+"""Tiny random models of every model type with an adapter, in each of its forms.
+
+Weights, biases and norm gains are all random, so that no mix-up of them can hide.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+
+from collect.adapters import ADAPTERS
+
+transformers.logging.set_verbosity_error()
+
+_TOKENS = {"vocab_size": 97, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+_GPT = {"n_embd": 64, "n_head": 8, "n_layer": 3, "n_positions": 64}
+_WIDTH = {"hidden_size": 64, "num_attention_heads": 8, "num_hidden_layers": 3}
+_LLAMA = {**_WIDTH, "intermediate_size": 160, "max_position_embeddings": 64}
+_OPT = {**_WIDTH, "ffn_dim": 160, "max_position_embeddings": 64}
+_EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2}
+_FALCON = {**_WIDTH, "alibi": False, "bias": False}
+
+
+def _shared(n: int, **more: Any) -> dict[str, Any]:
+    """Return a Llama-like configuration whose heads share n key and value heads."""
+    return {**_LLAMA, "num_key_value_heads": n, **more}
+
+
+CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "gpt2": ("gpt2", _GPT),
+    "gpt_neo": (
+        "gpt_neo",
+        {
+            "hidden_size": 64,
+            "num_heads": 8,
+            "num_layers": 4,
+            "attention_types": [[["global", "local"], 2]],
+            "window_size": 5,
+            "max_position_embeddings": 64,
+        },
+    ),
+    "gptj": ("gptj", {**_GPT, "rotary_dim": 4}),
+    "codegen": ("codegen", {**_GPT, "n_ctx": 64, "rotary_dim": 4}),
+    "gpt_neox": ("gpt_neox", {**_LLAMA, "use_parallel_residual": True}),
+    "gpt_neox_sequential": ("gpt_neox", {**_LLAMA, "use_parallel_residual": False}),
+    "opt": ("opt", {**_OPT, "word_embed_proj_dim": 64}),
+    "opt_post_norm": ("opt", {**_OPT, "word_embed_proj_dim": 32, "do_layer_norm_before": False}),
+    "bloom": ("bloom", {"hidden_size": 64, "n_head": 8, "n_layer": 3}),
+    "bloom_adds_to_norm": (
+        "bloom",
+        {
+            "hidden_size": 64,
+            "n_head": 8,
+            "n_layer": 3,
+            "apply_residual_connection_post_layernorm": True,
+        },
+    ),
+    "falcon_7b": (
+        "falcon",
+        {**_FALCON, "multi_query": True, "parallel_attn": True, "new_decoder_architecture": False},
+    ),
+    "falcon_40b": ("falcon", {**_FALCON, "num_kv_heads": 2, "new_decoder_architecture": True}),
+    "falcon_11b": (
+        "falcon",
+        {
+            **_FALCON,
+            "num_kv_heads": 2,
+            "new_decoder_architecture": True,
+            "num_ln_in_parallel_attn": 1,
+        },
+    ),
+    "falcon_rw": (
+        "falcon",
+        {
+            **_WIDTH,
+            "multi_query": False,
+            "parallel_attn": False,
+            "new_decoder_architecture": False,
+            "alibi": True,
+            "bias": True,
+        },
+    ),
+    "mpt": ("mpt", {"d_model": 64, "n_heads": 8, "n_layers": 3, "max_seq_len": 64}),
+    "gpt_bigcode_shared": ("gpt_bigcode", {**_GPT, "multi_query": True}),
+    "gpt_bigcode": ("gpt_bigcode", {**_GPT, "multi_query": False}),
+    "llama": ("llama", _LLAMA),
+    "llama_shared": ("llama", _shared(2, attention_bias=True)),
+    "mistral": ("mistral", _shared(2, sliding_window=5)),
+    "mixtral": ("mixtral", _shared(2, num_local_experts=4, sliding_window=None)),
+    "gemma": ("gemma", _shared(1, head_dim=16)),
+    "gemma2": (
+        "gemma2",
+        _shared(
+            4,
+            head_dim=16,
+            sliding_window=5,
+            query_pre_attn_scalar=16,
+            attn_logit_softcapping=50.0,
+            final_logit_softcapping=30.0,
+        ),
+    ),
+    "gemma3_text": (
+        "gemma3_text",
+        _shared(4, head_dim=16, sliding_window=5, query_pre_attn_scalar=16),
+    ),
+    "stablelm": ("stablelm", _shared(4, use_parallel_residual=False, use_qkv_bias=True)),
+    "stablelm_parallel": ("stablelm", _shared(8, use_parallel_residual=True, qk_layernorm=True)),
+    "qwen2": ("qwen2", _shared(2)),
+    "qwen3": ("qwen3", _shared(2, head_dim=16)),
+    "qwen3_moe": ("qwen3_moe", _shared(2, head_dim=16, moe_intermediate_size=32, **_EXPERTS)),
+    "phi": ("phi", _LLAMA),
+    "phi3": ("phi3", _shared(2)),
+    "olmo": ("olmo", {**_LLAMA, "clip_qkv": 0.5}),
+    "olmo2": ("olmo2", _shared(2)),
+    "olmo3": ("olmo3", _shared(2, sliding_window=5)),
+    "olmoe": ("olmoe", {**_LLAMA, **_EXPERTS}),
+    "cohere": ("cohere", _shared(4)),
+    "cohere2": ("cohere2", _shared(4, sliding_window=5)),
+    "granite": (
+        "granite",
+        _shared(
+            4,
+            residual_multiplier=0.22,
+            embedding_multiplier=12.0,
+            attention_multiplier=0.1,
+            logits_scaling=8.0,
+        ),
+    ),
+    "smollm3": ("smollm3", _shared(2)),
+    "ministral": ("ministral", _shared(2, head_dim=8, sliding_window=5)),
+    "starcoder2": ("starcoder2", _shared(2)),
+    "nemotron": ("nemotron", _shared(2, head_dim=8)),
+    "exaone4": ("exaone4", _shared(2, sliding_window=5)),
+    "glm4": ("glm4", _shared(2, head_dim=8)),
+    "helium": ("helium", _shared(4, head_dim=8)),
+    "gpt_oss": (
+        "gpt_oss",
+        _shared(2, head_dim=16, num_local_experts=4, num_experts_per_tok=2, sliding_window=5),
+    ),
+    "persimmon": ("persimmon", _LLAMA),
+    "xglm": (
+        "xglm",
+        {
+            "d_model": 64,
+            "attention_heads": 8,
+            "num_layers": 3,
+            "ffn_dim": 160,
+            "max_position_embeddings": 64,
+        },
+    ),
+    "biogpt": ("biogpt", _LLAMA),
+    "apertus": ("apertus", _shared(2)),
+    "arcee": ("arcee", _shared(2, head_dim=16)),
+    "cwm": ("cwm", _shared(2, head_dim=16, sliding_window=5)),
+    "ernie4_5": ("ernie4_5", _shared(2, head_dim=16, use_bias=True)),
+    "flex_olmo": ("flex_olmo", _shared(2, **_EXPERTS)),
+    "glm": ("glm", _shared(2, head_dim=16, attention_bias=True)),
+    "hunyuan_v1_dense": ("hunyuan_v1_dense", _shared(2, head_dim=16)),
+    "jais2": ("jais2", _shared(2, head_dim=16)),
+    "ministral3": ("ministral3", _shared(2, head_dim=16)),
+    "phimoe": ("phimoe", _shared(2, num_local_experts=4, num_experts_per_tok=2)),
+    "qwen2_moe": (
+        "qwen2_moe",
+        _shared(2, moe_intermediate_size=32, shared_expert_intermediate_size=48, **_EXPERTS),
+    ),
+    "seed_oss": ("seed_oss", _shared(2, head_dim=16)),
+    "vaultgemma": ("vaultgemma", _shared(2, head_dim=16, sliding_window=5)),
+}
+
+FAMILIES = tuple(CONFIGURATIONS)
+
+
+def tiny_family(name: str) -> Any:
+    """Return the tiny random model of a name, a copy of its own."""
+    return deepcopy(_built(name))
+
+
+def save_family(name: str, directory: Path) -> Path:
+    """Save the tiny model of a name as a checkpoint without tokenizer; return its directory."""
+    _built(name).save_pretrained(directory)
+    return directory
+
+
+@cache
+def _built(name: str) -> Any:
+    model_type, entries = CONFIGURATIONS[name]
+    config = transformers.AutoConfig.for_model(model_type, **{**_TOKENS, **deepcopy(entries)})
+    model = transformers.AutoModelForCausalLM.from_config(
+        config,
+        attn_implementation=ADAPTERS[model_type].attention_implementation(config),
+        dtype=torch.float32,
+    ).eval()
+    randomise(model, seed=FAMILIES.index(name))
+    return model
+
+
+@torch.no_grad()
+def randomise(model: Any, *, seed: int) -> None:
+    """Draw every parameter: gains around 1, biases and sinks around 0, matrices by their width."""
+    generator = torch.Generator().manual_seed(seed)
+    for name, parameter in model.named_parameters():
+        draw = torch.randn(parameter.shape, generator=generator)
+        if parameter.ndim > 1:
+            parameter.copy_(draw * 1.5 / parameter.shape[-1] ** 0.5)
+        else:
+            is_gain = name.endswith("weight")
+            parameter.copy_(0.3 * draw + is_gain)

@@ -1,0 +1,98 @@
+"""A fleet: checkpoints spread over the workers of a Ray cluster, units as on one machine."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from collect.cli import main
+from collect.integrity import faults
+from collect.run import run
+
+ray = pytest.importorskip("ray", reason="the extra [fleet] is not installed")
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two local workers."""
+    ray.init(
+        num_cpus=2,
+        object_store_memory=80 * 2**20,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+    )
+    yield
+    ray.shutdown()
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    """Return the bytes of every file but those of table ``run``, which hold the time."""
+    paths = [path for path in out.rglob("*") if path.is_file() and path.parent.name != "run"]
+    return {str(path.relative_to(out)): path.read_bytes() for path in paths}
+
+
+def test_what_is_wrong_for_all_is_found_out_before_a_worker_starts(save_tiny, tmp_path, capsys):
+    arguments = ["run", str(save_tiny("gpt2")), "--out", str(tmp_path / "out"), "--engine", "ray"]
+    assert main([*arguments, "--quantities", "steam"]) == 2
+    assert "found 'steam'" in capsys.readouterr().err
+    assert not ray.is_initialized()  # this test comes before those with a cluster
+
+
+@pytest.mark.slow
+def test_two_workers_write_what_one_machine_writes(
+    save_tiny, prompt_file, tmp_path, capsys, cluster
+):
+    models = [str(save_tiny(name)) for name in ("gpt2", "llama", "gpt_neox")]
+    fleet, alone = tmp_path / "fleet", tmp_path / "alone"
+    where = ["--prompts", str(prompt_file), "--out", str(fleet)]
+    assert main(["run", *models, *where, "--engine", "ray"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert sorted(said) == sorted(f"{model}: measured" for model in models)
+    run(models, [prompt_file], alone, quiet=True)
+    assert contents(fleet) == contents(alone)
+    assert list(faults(fleet)) == []
+
+
+@pytest.mark.slow
+def test_a_model_that_is_refused_does_not_stop_the_others(
+    save_tiny, prompt_file, tmp_path, capsys, cluster
+):
+    good, bad = save_tiny("gpt2"), save_tiny("llama")
+    config = json.loads((bad / "config.json").read_text()) | {"num_hidden_layers": 4}
+    (bad / "config.json").write_text(json.dumps(config))
+    out = tmp_path / "out"
+    where = ["--prompts", str(prompt_file), "--out", str(out), "--quiet", "--engine", "ray"]
+    assert main(["run", str(bad), str(good), *where]) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith("error: The checkpoint ")
+    assert "(1 of 2 models were refused; this is the first.)" in printed
+    assert {path.name for path in (out / "run").iterdir()} == {
+        "local--gpt2.parquet",
+        "local--gpt2@own.parquet",
+    }
+
+
+@pytest.mark.slow
+def test_without_ray_the_command_says_which_extra_to_install(save_tiny, tmp_path):
+    blocked = "import sys; sys.modules['ray'] = None; from collect.cli import main; "
+    arguments = ["run", str(save_tiny("gpt2")), "--out", str(tmp_path), "--engine", "ray"]
+    answer = subprocess.run(
+        [sys.executable, "-c", f"{blocked}sys.exit(main({arguments!r}))"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert answer.returncode == 3
+    problem, hint = answer.stderr.strip().splitlines()
+    assert problem == "error: This command needs the package ray, which is not installed."
+    assert "pip install 'thermoscope[fleet]'" in hint
