@@ -1,4 +1,4 @@
-"""Tidy frames to charts: one theme, one scale of labs, shape beside every colour.
+"""Tidy frames to charts of the published evidence.
 
 A chart draws what its frame says; no statistic is computed here. Every function returns an
 Altair chart with a description, axis titles with units, and no background, so that it reads
@@ -7,70 +7,24 @@ on a light and on a dark page.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any, cast
 
 import altair as alt
 import pandas as pd
 
-WIDTH = 410
-INK = "#7b828a"  # contrast at least 3.8 on white and on the dark page alike
-GRID = "#7b828a40"
-FONT = "Helvetica, Arial, sans-serif"
-
-#: Colour (after Okabe and Ito, safe for colour-blind readers; blue and brown a little lighter
-#: for the dark page) and shape of each lab.
-LABS: dict[str, tuple[str, str]] = {
-    "EleutherAI": ("#1F83C9", "triangle-down"),
-    "Meta": ("#D55E00", "circle"),
-    "BigScience": ("#009E73", "square"),
-    "OpenAI": ("#CC79A7", "diamond"),
-    "Google": ("#E69F00", "triangle-up"),
-    "Mistral": ("#56B4E9", "cross"),
-    "TII": ("#A07B32", "triangle-right"),
-    "StabilityAI": ("#8C6BB1", "triangle-left"),
-    "Swiss AI": ("#B2182B", "wedge"),
-    "thermoscope": (INK, "circle"),
-}
-COLOURS = [colour for colour, _ in LABS.values()]
-SHAPES = [shape for _, shape in LABS.values()]
-
-
-@alt.theme.register("thermoscope", enable=True)
-def _theme() -> alt.theme.ThemeConfig:
-    """Return the one theme of the report: no background, mid-tone ink, no bold."""
-    text: dict[str, Any] = {
-        "labelColor": INK,
-        "titleColor": INK,
-        "labelFontSize": 14,
-        "titleFontSize": 15,
-        "titleFontWeight": "normal",
-    }
-    config: dict[str, Any] = {
-        "config": {
-            "background": "transparent",
-            "font": FONT,
-            "view": {"stroke": "transparent"},
-            "axis": {
-                **text,
-                "gridColor": GRID,
-                "domainColor": INK,
-                "tickColor": INK,
-                "titlePadding": 10,
-                "labelLimit": 300,
-            },
-            "legend": {
-                **text,
-                "orient": "bottom",
-                "columns": 3,
-                "symbolSize": 110,
-            },
-            "header": text,
-            "title": {"color": INK},
-        }
-    }
-    return cast(alt.theme.ThemeConfig, config)
+from analysis.theme import (
+    COLOURS,
+    INK,
+    LABS,
+    SHAPES,
+    WIDTH,
+    lab_colour,
+    line_at,
+    log_axis,
+    named,
+    points_by_lab,
+    series,
+)
 
 
 def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.LayerChart:
@@ -90,14 +44,14 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.Layer
     whiskers = (
         alt.Chart(models)
         .mark_rule(opacity=0.7)
-        .encode(x=x, y="conf_low:Q", y2="conf_high:Q", color=_lab_colour(models))
+        .encode(x=x, y="conf_low:Q", y2="conf_high:Q", color=lab_colour(models))
     )
-    points = _points(models).encode(
+    points = points_by_lab(models).encode(
         x=x,
         y=alt.Y("gain_mean:Q", title="mean gain [ratio]", scale=alt.Scale(zero=False)),
     )
-    return _named(
-        alt.layer(_line_at(1, "y"), curve, whiskers, points),
+    return named(
+        alt.layer(line_at(1, "y"), curve, whiskers, points),
         "Gain of each published model against its depth, with the bound 10 to the 1/L dashed.",
     )
 
@@ -107,12 +61,12 @@ def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
 
     ``models`` has one row per model: `lab`, `gain_mean` [ratio].
     """
-    points = _points(models).encode(
+    points = points_by_lab(models).encode(
         x=alt.X("gain_mean:Q", title="mean gain [ratio]", scale=alt.Scale(zero=False)),
         y=alt.Y("lab:N", title=None, sort=list(LABS)),
     )
-    return _named(
-        alt.layer(_line_at(1, "x"), points),
+    return named(
+        alt.layer(line_at(1, "x"), points),
         "Gain of each published model, one row per lab, with a line at 1.",
     )
 
@@ -123,15 +77,16 @@ def chart_gain_by_density(models: pd.DataFrame, *, band: tuple[float, float]) ->
     ``models`` has one row per model: `rho` [1], `gain_mean` [ratio], `lab`.
     """
     limits = pd.DataFrame({"low": [band[0]], "high": [band[1]]})
-    x = alt.X("rho:Q", title="head density ρ = H / d_head [1], log scale", **_log(models["rho"]))
+    title = "head density ρ = H / d_head [1], log scale"
+    x = alt.X("rho:Q", title=title, **log_axis(models["rho"]))
     critical = (
         alt.Chart(limits).mark_rect(color=INK, opacity=0.2).encode(x=alt.X("low:Q"), x2="high:Q")
     )
-    points = _points(models).encode(
+    points = points_by_lab(models).encode(
         x=x, y=alt.Y("gain_mean:Q", title="mean gain [ratio]", scale=alt.Scale(zero=False))
     )
-    return _named(
-        alt.layer(critical, _line_at(1, "y"), points),
+    return named(
+        alt.layer(critical, line_at(1, "y"), points),
         "Gain of each published model against head density, the claimed critical band shaded.",
     )
 
@@ -159,7 +114,7 @@ def chart_shares(shares: pd.DataFrame) -> alt.LayerChart:
         .mark_point(color=COLOURS[0], filled=True, size=120)
         .encode(x=alt.X("share:Q", title="share of the variance of log gain [1]", scale=scale), y=y)
     )
-    return _named(
+    return named(
         alt.layer(whiskers, chance, points).properties(height=130),
         "Share of variance that lab, geometry and scale explain, with bootstrap intervals.",
     )
@@ -177,15 +132,15 @@ def chart_definitions(gains: pd.DataFrame, *, order: Sequence[str]) -> alt.Layer
         .mark_point(filled=True, size=130, opacity=0.9)
         .encode(
             x=alt.X(
-                "gain_mean:Q", title="mean gain [ratio], log scale", **_log(gains["gain_mean"])
+                "gain_mean:Q", title="mean gain [ratio], log scale", **log_axis(gains["gain_mean"])
             ),
             y=y,
-            color=alt.Color("model:N", title=None, sort=list(order), scale=_series(order, COLOURS)),
-            shape=alt.Shape("model:N", title=None, sort=list(order), scale=_series(order, SHAPES)),
+            color=alt.Color("model:N", title=None, sort=list(order), scale=series(order, COLOURS)),
+            shape=alt.Shape("model:N", title=None, sort=list(order), scale=series(order, SHAPES)),
         )
     )
-    return _named(
-        alt.layer(_line_at(1, "x"), points).properties(height=44 * gains["definition"].nunique()),
+    return named(
+        alt.layer(line_at(1, "x"), points).properties(height=44 * gains["definition"].nunique()),
         "Gain of four models under each published definition, one row per definition.",
     )
 
@@ -199,11 +154,11 @@ def chart_trace_profile(layers: pd.DataFrame) -> alt.LayerChart:
     names = sorted(layers["model"].unique())
     encoded = alt.Chart(layers).encode(
         x=alt.X("relative_depth:Q", title="relative depth (l + 1) / L [1]"),
-        y=alt.Y("trace:Q", title="trace [weight units², log]", **_log(layers["trace"])),
-        color=alt.Color("model:N", title=None, scale=_series(names, COLOURS)),
-        shape=alt.Shape("model:N", title=None, scale=_series(names, SHAPES)),
+        y=alt.Y("trace:Q", title="trace [weight units², log]", **log_axis(layers["trace"])),
+        color=alt.Color("model:N", title=None, scale=series(names, COLOURS)),
+        shape=alt.Shape("model:N", title=None, scale=series(names, SHAPES)),
     )
-    return _named(
+    return named(
         alt.layer(encoded.mark_line(opacity=0.6), encoded.mark_point(filled=True, size=60)),
         "Trace of the sheaf Laplacian per layer for four published models.",
     )
@@ -217,20 +172,20 @@ def chart_spectral(weights: pd.DataFrame) -> alt.LayerChart:
     x = alt.X(
         "output_norm:Q",
         title="mean spectral norm of W_O [weight units], log",
-        **_log(weights["output_norm"]),
+        **log_axis(weights["output_norm"]),
     )
     y = alt.Y(
         "value_norm:Q",
         title="mean spectral norm of W_V [weight units], log",
-        **_log(weights["value_norm"]),
+        **log_axis(weights["value_norm"]),
     )
     names = (
         alt.Chart(weights)
         .mark_text(align="left", dx=10, color=INK, fontSize=13)
         .encode(x=x, y=y, text="model:N")
     )
-    return _named(
-        alt.layer(_points(weights).encode(x=x, y=y), names),
+    return named(
+        alt.layer(points_by_lab(weights).encode(x=x, y=y), names),
         "Spectral norms of the value and output matrices of seven published models.",
     )
 
@@ -242,7 +197,7 @@ def chart_twins(pairs: pd.DataFrame) -> alt.LayerChart:
     """
     y = alt.Y("family:N", title=None)
     long = pairs.melt("family", ["gain_mean_base", "gain_mean"], "version", "gain")
-    named = long.assign(
+    spoken = long.assign(
         version=long["version"].map({"gain_mean_base": "base", "gain_mean": "instruct"})
     )
     versions = ["base", "instruct"]
@@ -250,7 +205,7 @@ def chart_twins(pairs: pd.DataFrame) -> alt.LayerChart:
         alt.Chart(pairs).mark_rule(color=INK).encode(x="gain_mean_base:Q", x2="gain_mean:Q", y=y)
     )
     points = (
-        alt.Chart(named)
+        alt.Chart(spoken)
         .mark_point(filled=True, size=130)
         .encode(
             x=alt.X(
@@ -260,39 +215,15 @@ def chart_twins(pairs: pd.DataFrame) -> alt.LayerChart:
                 scale=alt.Scale(zero=False),
             ),
             y=y,
-            color=alt.Color("version:N", title=None, scale=_series(versions, COLOURS)),
+            color=alt.Color("version:N", title=None, scale=series(versions, COLOURS)),
             shape=alt.Shape(
-                "version:N", title=None, scale=_series(versions, ["circle", "triangle-right"])
+                "version:N", title=None, scale=series(versions, ["circle", "triangle-right"])
             ),
         )
     )
-    return _named(
-        alt.layer(_line_at(1, "x"), rules, points).properties(height=150),
+    return named(
+        alt.layer(line_at(1, "x"), rules, points).properties(height=150),
         "Gain of the last block of three models before and after instruction tuning.",
-    )
-
-
-def chart_block_profile(layers: pd.DataFrame) -> alt.FacetChart:
-    """Draw the log gain of each block of the models measured here, one panel per family.
-
-    ``layers`` has one row per model and layer: `family`, `suite`, `model_id`, `layer`,
-    `log_gain` [nat].
-    """
-    suites = sorted(layers["suite"].unique())
-    encoded = alt.Chart(layers).encode(
-        x=alt.X("layer:O", title="block", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("log_gain:Q", title="log gain [nat]"),
-        detail="model_id:N",
-        color=alt.Color("suite:N", title="recipe", scale=_series(suites, COLOURS)),
-        shape=alt.Shape("suite:N", title="recipe", scale=_series(suites, SHAPES)),
-    )
-    zero = alt.Chart(layers).mark_rule(color=INK).encode(y=alt.datum(0))
-    panels = alt.layer(
-        zero, encoded.mark_line(opacity=0.6), encoded.mark_point(filled=True, size=60)
-    )
-    return panels.properties(width=WIDTH / 3 - 12, height=230).facet(
-        column=alt.Column("family:N", title=None),
-        description="Log gain of each block of the models trained here, by family and recipe.",
     )
 
 
@@ -336,55 +267,7 @@ def chart_verdicts(claims: pd.DataFrame, *, verdicts: Sequence[str]) -> alt.Laye
             ),
         )
     )
-    return _named(
+    return named(
         alt.layer(points).properties(width=WIDTH - 40, height=27 * len(claims)),
         "Verdict on each claim, one row per claim, one column per verdict.",
     )
-
-
-def _points(models: pd.DataFrame) -> alt.Chart:
-    """Return marks coloured and shaped by lab, for a frame with one row per model."""
-    marks = alt.Chart(models).mark_point(filled=True, size=90, opacity=0.9)
-    return cast(alt.Chart, marks.encode(color=_lab_colour(models), shape=_lab_shape(models)))
-
-
-def _present(models: pd.DataFrame) -> list[str]:
-    return [lab for lab in LABS if lab in set(models["lab"])]
-
-
-def _lab_colour(models: pd.DataFrame) -> alt.Color:
-    labs = _present(models)
-    return alt.Color("lab:N", title=None, scale=_series(labs, [LABS[lab][0] for lab in labs]))
-
-
-def _lab_shape(models: pd.DataFrame) -> alt.Shape:
-    labs = _present(models)
-    return alt.Shape("lab:N", title=None, scale=_series(labs, [LABS[lab][1] for lab in labs]))
-
-
-def _log(values: pd.Series[float]) -> dict[str, Any]:
-    """Return a logarithmic scale around the values with ticks at 1, 2 and 5 times powers of ten."""
-    low, high = float(values.min()) / 1.15, float(values.max()) * 1.15
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [round(m * 10.0**power, 10) for power in powers for m in (1, 2, 5)]
-    inside = [tick for tick in ticks if low <= tick <= high]
-    return {
-        "scale": alt.Scale(type="log", domain=[low, high], nice=False),
-        "axis": alt.Axis(values=inside, format="~g" if high < 1000 else "~s"),
-    }
-
-
-def _series(names: Sequence[str], values: Sequence[str]) -> alt.Scale:
-    return alt.Scale(domain=list(names), range=list(values)[: len(names)])
-
-
-def _line_at(value: float, axis: str) -> alt.Chart:
-    where = {axis: alt.datum(value)}
-    line = alt.Chart(pd.DataFrame({"at": [value]})).mark_rule(color=INK, strokeWidth=1.5)
-    return cast(alt.Chart, line.encode(**where))
-
-
-def _named(chart: Any, description: str) -> alt.LayerChart:
-    sized = chart if chart.width is not alt.Undefined else chart.properties(width=WIDTH)
-    sized = sized if sized.height is not alt.Undefined else sized.properties(height=300)
-    return cast(alt.LayerChart, sized.properties(description=description))

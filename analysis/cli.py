@@ -11,13 +11,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 import analysis
 from analysis import claims, prose
+from analysis.claims.heritage import SEED
 from analysis.errors import AnalysisError, StoreError
 from analysis.output import replace_text
+from analysis.signs import BAND, signs
 from analysis.store import Store, open_store
+from analysis.turning import PRIMARY, errors, layers
 
 EPILOG = """\
 examples:
@@ -26,6 +30,8 @@ examples:
   python -m analysis claim 7                      one claim, check by check
   python -m analysis sql "FROM model" --csv
   python -m analysis --data runs sql "SELECT count(*) FROM residual_norm"
+  python -m analysis l-star --profile trace_multi_head
+  python -m analysis signs --gain gain_last_block
   python -m analysis report
 
 exit codes:
@@ -157,6 +163,18 @@ def _parser() -> argparse.ArgumentParser:
     sql.add_argument("--csv", action="store_true", help="print CSV")
     sql.set_defaults(run=_sql)
 
+    turn = verbs.add_parser("l-star", help="the layer L* by every estimator")
+    turn.add_argument("--profile", default=PRIMARY, metavar="NAME", help=f"default: {PRIMARY}")
+    turn.add_argument("--errors", action="store_true", help="errors of the predictions instead")
+    turn.add_argument("--csv", action="store_true", help="print CSV")
+    turn.set_defaults(run=_l_star)
+
+    sign = verbs.add_parser("signs", help="does a measured model dampen or expand, by its prompts")
+    sign.add_argument("--gain", default="gain_body", metavar="NAME", help="default: gain_body")
+    sign.add_argument("--band", type=float, default=BAND, help=f"neutral log gain, default: {BAND}")
+    sign.add_argument("--csv", action="store_true", help="print CSV")
+    sign.set_defaults(run=_signs)
+
     report = verbs.add_parser("report", help="render the report")
     report.add_argument("--engine", choices=("auto", "quarto", "embedded"), default="auto")
     report.add_argument("-P", dest="parameters", action="append", default=[], metavar="NAME:VALUE")
@@ -226,8 +244,22 @@ def _design(row: Mapping[Any, Any]) -> str:
 
 
 def _sql(options: argparse.Namespace) -> int:
-    rows = _open(options).query(options.query)
-    if options.csv:
+    return _print(_open(options).query(options.query), as_csv=options.csv)
+
+
+def _l_star(options: argparse.Namespace) -> int:
+    table = errors if options.errors else layers
+    return _print(table(_open(options), options.profile), as_csv=options.csv)
+
+
+def _signs(options: argparse.Namespace) -> int:
+    rng = np.random.default_rng(SEED)
+    rows = signs(_open(options), options.gain, rng=rng, band=options.band)
+    return _print(rows, as_csv=options.csv)
+
+
+def _print(rows: pd.DataFrame, *, as_csv: bool) -> int:
+    if as_csv:
         sys.stdout.write(to_csv(rows))
     else:
         with pd.option_context(

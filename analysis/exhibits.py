@@ -126,42 +126,6 @@ def evidence_size(store: Store) -> dict[str, str]:
     return {str(name): prose.count(value) for name, value in row.items()}
 
 
-def crossed_design(store: Store) -> str:
-    """Return which factors are crossed among the models measured here, in words."""
-    models = measured_models(store)
-    factors = {"suite": "recipe", "family": "architecture", "n_layers": "depth"}
-    return prose.listing([prose.plural(len(set(models[c])), noun) for c, noun in factors.items()])
-
-
-def prompts_asked(store: Store) -> str:
-    """Return the prompt sets measured and their sizes, in words."""
-    sets = store.query("SELECT prompt_set, count(*) AS n FROM prompt GROUP BY ALL ORDER BY ALL")
-    return prose.listing([f"{row['n']} of {row['prompt_set']}" for row in sets.to_dict("records")])
-
-
-def telescoping_error(store: Store) -> float:
-    """Return the largest difference between summed log gains and the log of the total [nat]."""
-    return float(
-        store.query(
-            """
-            WITH summed AS (
-                SELECT run_id, prompt_id, position, sum(log_gain) AS total
-                  FROM block_gain
-                 GROUP BY run_id, prompt_id, position
-            ), ends AS (
-                SELECT run_id, prompt_id, position,
-                       ln(arg_max(norm, layer)) - ln(arg_min(norm, layer)) AS total
-                  FROM stream
-                 GROUP BY run_id, prompt_id, position
-            )
-            SELECT max(abs(summed.total - ends.total)) AS worst
-              FROM summed
-              JOIN ends USING (run_id, prompt_id, position)
-            """
-        )["worst"].item()
-    )
-
-
 def groups_behind(gains: pd.DataFrame) -> tuple[str, str]:
     """Return the numbers of labs and of suites behind some gains, in words."""
     labs, suites = len(set(gains["lab"])), len(set(gains["suite"]))
@@ -207,7 +171,9 @@ def definitions(store: Store) -> pd.DataFrame:
         "gain_body": "mean over blocks",
     }
     rows = benchmark.definitions(store)
-    return rows.assign(definition=rows["metric"].map(spoken), model=short_name(rows["model_id"]))
+    return rows.assign(
+        definition=rows["metric"].map(spoken), model=prose.short_name(rows["model_id"])
+    )
 
 
 def benchmark_order() -> list[str]:
@@ -218,7 +184,7 @@ def benchmark_order() -> list[str]:
 def spectral_norms(store: Store) -> pd.DataFrame:
     """Return one row per model: mean spectral norms of W_V and W_O."""
     models = spectral.weights(store)
-    return models.assign(model=short_name(models["model_id"]))
+    return models.assign(model=prose.short_name(models["model_id"]))
 
 
 def published_traces(store: Store) -> pd.DataFrame:
@@ -233,7 +199,7 @@ def published_traces(store: Store) -> pd.DataFrame:
         """,
         file=evidence.TRACES,
     )
-    return layers.assign(model=short_name(layers["model_id"]))
+    return layers.assign(model=prose.short_name(layers["model_id"]))
 
 
 def twins(store: Store) -> pd.DataFrame:
@@ -246,84 +212,6 @@ def dampening_twins(store: Store) -> str:
     """Return how many of the base models compared with an instruct version dampen, in words."""
     pairs = finetuning.twins(store)
     return prose.share_of(int((pairs["gain_mean_base"] < 1).sum()), len(pairs))
-
-
-def measured_models(store: Store) -> pd.DataFrame:
-    """Return one row per model measured here: design and gains under three definitions."""
-    return store.query(
-        """
-        WITH gains AS (
-            PIVOT (SELECT model_id, metric, gain_mean FROM gain_by_model WHERE source = 'measured')
-               ON metric IN ('gain_body', 'gain_last_block', 'gain_penultimate_block')
-            USING avg(gain_mean)
-            GROUP BY model_id
-        )
-        SELECT m.model_id, m.family, m.suite, m.n_layers, m.n_parameters,
-               g.gain_body, g.gain_penultimate_block, g.gain_last_block
-          FROM gains AS g
-          JOIN model AS m USING (model_id)
-         ORDER BY m.family, m.suite, m.n_layers
-        """
-    )
-
-
-def first_block_shares(store: Store) -> tuple[str, str]:
-    """Return the smallest and largest share of the total log gain that block 0 makes."""
-    row = store.query(
-        """
-        WITH blocks AS (
-            SELECT model_id, layer, avg(log_gain) AS log_gain
-              FROM last_token_gain
-             GROUP BY model_id, layer
-        ), shares AS (
-            SELECT model_id, max(log_gain) FILTER (WHERE layer = 0) / sum(log_gain) AS share
-              FROM blocks
-             GROUP BY model_id
-        )
-        SELECT min(share) AS smallest, max(share) AS largest FROM shares
-        """
-    ).iloc[0]
-    return prose.percent(row["smallest"]), prose.percent(row["largest"])
-
-
-def sign_counts(models: pd.DataFrame) -> dict[str, str]:
-    """Return how many measured models shrink the stream, by two definitions, in words."""
-    body, last = models["gain_body"] < 1, models["gain_last_block"] < 1
-    counted = {"body": body, "last": last, "disagree": body != last}
-    return {name: prose.share_of(int(which.sum()), len(models)) for name, which in counted.items()}
-
-
-def measured_rows(models: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per measured model, formatted for print."""
-    return pd.DataFrame(
-        {
-            "model": short_name(models["model_id"]),
-            "recipe": models["suite"],
-            "depth": models["n_layers"].map(prose.count),
-            "parameters": models["n_parameters"].map(prose.count),
-            "body": models["gain_body"].map(prose.number),
-            "penultimate": models["gain_penultimate_block"].map(prose.number),
-            "last": models["gain_last_block"].map(prose.number),
-        }
-    )
-
-
-def measured_profile(store: Store) -> pd.DataFrame:
-    """Return one row per model measured here and block: mean log gain over prompts, last token."""
-    return store.query(
-        """
-        SELECT m.family, m.suite, g.model_id, g.layer, avg(g.log_gain) AS log_gain
-          FROM last_token_gain AS g
-          JOIN model AS m USING (model_id)
-         GROUP BY m.family, m.suite, g.model_id, g.layer
-         ORDER BY m.family, m.suite, g.model_id, g.layer
-        """
-    )
-
-
-def short_name(model_ids: pd.Series[str]) -> pd.Series[str]:
-    """Return model names without the organisation."""
-    return model_ids.str.replace(r"^.*/", "", regex=True)
 
 
 def _interval(row: Mapping[Any, Any]) -> str:

@@ -37,6 +37,17 @@ def number(value: float, digits: int = 2) -> str:
     return text.removeprefix("-") if is_zero else text.replace("-", MINUS)
 
 
+def power_of_ten(value: float) -> str:
+    """Return a small number by its leading digit and power of ten.
+
+    >>> power_of_ten(3.4e-7), power_of_ten(0), power_of_ten(float("nan"))
+    ('3e−07', '0', '–')
+    """
+    if math.isnan(value):
+        return MISSING
+    return f"{value:.0e}".replace("-", MINUS) if value else "0"
+
+
 def count(value: float) -> str:
     """Return a whole number, or a dash when it is missing.
 
@@ -115,6 +126,15 @@ def listing(items: Sequence[str]) -> str:
     if len(items) < 2:
         return "".join(items)
     return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def short_name(model_ids: pd.Series[str]) -> pd.Series[str]:
+    """Return model names without the organisation.
+
+    >>> short_name(pd.Series(["EleutherAI/pythia-70m"])).tolist()
+    ['pythia-70m']
+    """
+    return model_ids.str.replace(r"^.*/", "", regex=True)
 
 
 def pipe_table(rows: pd.DataFrame, headers: Mapping[str, str]) -> str:

@@ -65,7 +65,10 @@ def _ratio(condition: str, rows: pd.DataFrame, column: str, *, power: int, metho
 
 
 def _literal(store: Store) -> Check:
-    """Compare eq. (4) as printed with the trace the code computes, on the models measured here."""
+    """Compare eq. (4) as printed with the trace the code computes, on the models measured here.
+
+    Prompts of one token have no trace and say nothing.
+    """
     part = "equation (4) gives the trace"
     condition = "models measured here: equation (4) within 1 % of the computed trace"
     measured = store.query(
@@ -76,7 +79,10 @@ def _literal(store: Store) -> Check:
                max(abs(t.trace_equation_4) / t.trace_multi_head)               AS largest,
                avg(CAST(abs(t.trace_equation_4 / t.trace_multi_head - 1) < 0.01 AS INTEGER)) AS near
           FROM layer_trace AS t
-          JOIN model AS m USING (model_id)
+          JOIN primary_run AS r USING (run_id)
+          JOIN model AS m ON m.model_id = t.model_id
+         WHERE t.is_conforming
+           AND t.trace_multi_head > 0
         """
     ).iloc[0]
     if not measured["n_models"]:

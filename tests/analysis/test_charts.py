@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis import charts, claims, exhibits
+from analysis import charts, claims, depth_charts, exhibits, profiles, theme
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,11 @@ def drawn(request):
         "spectral": charts.chart_spectral(exhibits.spectral_norms(store)),
         "trace": charts.chart_trace_profile(exhibits.published_traces(store)),
         "twins": charts.chart_twins(exhibits.twins(store)),
-        "profile": charts.chart_block_profile(exhibits.measured_profile(store)),
+        "stream": depth_charts.chart_stream(profiles.stream(store)),
+        "updates": depth_charts.chart_updates(profiles.deepest(profiles.updates(store))),
+        "attention": depth_charts.chart_attention(profiles.attention(store)),
+        "geometry": depth_charts.chart_geometry(profiles.geometry(store)),
+        "circuit": depth_charts.chart_circuit(profiles.circuit(store)),
         "verdicts": charts.chart_verdicts(
             exhibits.verdict_labels(judged), verdicts=claims.VERDICTS
         ),
@@ -88,8 +92,8 @@ def test_every_number_axis_has_a_unit(drawn):
 
 def test_every_lab_of_the_store_has_a_colour_and_a_shape(shipped_store):
     labs = shipped_store.query("SELECT DISTINCT lab FROM model WHERE lab IS NOT NULL")["lab"]
-    assert set(labs) <= set(charts.LABS)
-    assert len({(c, s) for c, s in charts.LABS.values()}) == len(charts.LABS)
+    assert set(labs) <= set(theme.LABS)
+    assert len({(c, s) for c, s in theme.LABS.values()}) == len(theme.LABS)
 
 
 def test_exhibits_do_not_invent_models(shipped_store):

@@ -56,9 +56,30 @@ def test_sql_prints_csv_that_pandas_reads_back(capsys):
     assert pd.read_csv(io.StringIO(out))["claim_id"].tolist() == [1, 2]
 
 
+def test_l_star_prints_each_profile_by_each_estimator(capsys):
+    code, out, _ = run(capsys, "l-star", "--profile", "trace_first_head", "--csv")
+    assert code == 0
+    rows = pd.read_csv(io.StringIO(out)).set_index(["source", "model_id", "method"])["estimate"]
+    named = rows["published", "openai-community/gpt2"]
+    assert named["argmax_abs_gradient"] == 9
+    assert named["half_depth"] == 6
+    _, out, _ = run(capsys, "l-star", "--profile", "trace_first_head", "--errors", "--csv")
+    errors = pd.read_csv(io.StringIO(out))
+    assert {"error_over_depth", "error_over_layer"} < set(errors.columns)
+
+
+def test_signs_are_printed_for_each_measured_model(capsys, shipped_store):
+    code, out, _ = run(capsys, "signs", "--csv")
+    assert code == 0
+    runs = shipped_store.query("FROM primary_run WHERE kind = 'prompts'")
+    assert len(pd.read_csv(io.StringIO(out))) == len(runs)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["signs", "--gain", "gain"], "A gain must be one that was measured; 'gain' is not."),
+        (["l-star", "--profile", "trace"], "A profile must be one that the store holds; 'trace'"),
         (["claim", "999"], "A claim must be one of those that can be judged; 999 is not."),
         (["sql", "DROP TABLE model"], "A query must be one statement that reads; found DROP."),
         (["sql", "FROM modl"], "Catalog Error: Table with name modl does not exist!"),

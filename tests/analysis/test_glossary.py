@@ -15,19 +15,36 @@ from analysis import (
     cross_validation,
     fisher,
     glossary,
+    l_star_frames,
     partition,
     permutation,
     regression,
 )
 from analysis.errors import ColumnError
 
-METHODS = (bootstrap, correlation, cross_validation, fisher, partition, permutation, regression)
+METHODS = (
+    bootstrap,
+    correlation,
+    cross_validation,
+    fisher,
+    l_star_frames,
+    partition,
+    permutation,
+    regression,
+)
 
 #: What every estimate carries.
 ESTIMATE = {"conf_low", "conf_high", "conf_level", "method", "n_obs", "note"}
 
 models = pd.read_csv(Path(__file__).parents[1] / "r" / "models.csv")
 blocks = {"lab": ["lab"], "scale": ["log_parameters"]}
+profiles = pd.DataFrame(
+    {
+        "group": np.repeat(["a", "b"], 5),
+        "layer": [0, 1, 2, 3, 4] * 2,
+        "residual": [0.0, 0.0, 4.0, 4.0, 4.0, 0.0, 1.0, 3.0, 3.5, 4.0],
+    }
+)
 
 
 def rng() -> np.random.Generator:
@@ -52,6 +69,18 @@ CALLS: dict[str, Callable[[], pd.DataFrame]] = {
     ),
     "fisher.fisher_exact": lambda: fisher.fisher_exact(pd.DataFrame([[7, 1], [2, 8]])),
     "fisher.proportion": lambda: fisher.proportion(7, 10),
+    "l_star_frames.estimates": lambda: l_star_frames.estimates(
+        profiles, value="residual", by=["group"]
+    ),
+    "l_star_frames.prompt_bootstrap": lambda: l_star_frames.prompt_bootstrap(
+        profiles.rename(columns={"group": "prompt_id"}), value="residual", rng=rng()
+    ),
+    "l_star_frames.prompt_distribution": lambda: l_star_frames.prompt_distribution(
+        profiles.rename(columns={"group": "prompt_id"}), value="residual", rng=rng()
+    ),
+    "l_star_frames.constant_share": lambda: l_star_frames.constant_share(
+        models.assign(n_layers=models["layers"], estimate=models["layers"] / 2)
+    ),
     "partition.shapley": lambda: partition.shapley(
         models, response="gain", blocks=blocks, rng=rng(), n_resamples=99
     ),
@@ -66,7 +95,15 @@ CALLS: dict[str, Callable[[], pd.DataFrame]] = {
     "regression.Regression.augment": lambda: regression.fit(models, "gain ~ density").augment(),
 }
 
-NO_ESTIMATE = {"regression.Regression.glance", "regression.Regression.augment"}
+#: Results that add columns to the rows they were given.
+AUGMENTED = {"regression.Regression.augment", "l_star_frames.constant_share"}
+
+NO_ESTIMATE = {
+    "regression.Regression.glance",
+    "l_star_frames.estimates",
+    "l_star_frames.prompt_distribution",
+    *AUGMENTED,
+}
 
 
 def frame_functions(module: ModuleType) -> list[str]:
@@ -101,14 +138,14 @@ def test_every_public_function_that_returns_a_frame_is_called_below() -> None:
 @pytest.mark.parametrize("name", CALLS)
 def test_every_column_returned_is_in_the_glossary(name: str) -> None:
     result = CALLS[name]()
-    also = models.columns if name.endswith("augment") else []
+    also = [*models.columns, "n_layers"] if name in AUGMENTED else []
     assert set(result.columns) - set(also) <= set(glossary.GLOSSARY)
     assert name in NO_ESTIMATE or set(result.columns) >= ESTIMATE
 
 
 def test_no_data_column_holds_formatted_numbers() -> None:
-    words = {"term", "contrast", "method", "note", "alternative", "block"}
-    for name in set(CALLS) - {"regression.Regression.augment"}:
+    words = {"term", "contrast", "group", "method", "note", "alternative", "block"}
+    for name in set(CALLS) - AUGMENTED:
         result = CALLS[name]()
         for column in set(result.columns) - words:
             assert pd.api.types.is_numeric_dtype(result[column]), (name, column)

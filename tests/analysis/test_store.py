@@ -27,8 +27,8 @@ def test_rows_are_those_of_the_files(tiny_store):
         1,
         2,
         2,
-        15,
-        6,
+        18,
+        12,
     ]
 
 
@@ -104,9 +104,9 @@ def test_a_measured_model_keeps_its_numbers_and_takes_missing_labels_from_a_tabl
         "family": "gpt2",
         "n_layers": 3,
         "d_model": 4,
-        "n_heads": 1,
+        "n_heads": 2,
         "n_kv_heads": 1,
-        "d_head": 4,
+        "d_head": 2,
     }
     pd.DataFrame([row]).to_csv(hand_made / "model.csv", index=False)
     model = open_store(hand_made, tiny_directory).query("FROM model").iloc[0]

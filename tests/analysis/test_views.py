@@ -1,4 +1,4 @@
-"""Every view against numbers counted by hand from the norms in conftest.py."""
+"""Gains and lengths against numbers counted by hand from the norms in conftest.py."""
 
 import math
 
@@ -29,6 +29,8 @@ def gain(store, prompt_id, metric):
         ("total_amplification", 3 / 4, 4 / 2),
         # Over both tokens: sqrt(8^2 + 3^2) after the last block, sqrt(8^2 + 6^2) = 10 before.
         ("gain_whole_matrix", math.sqrt(73) / 10, 4 / 1),
+        # sqrt(4^2 + 4^2) after block 0; looked up were 0.6 and 0.8, sqrt(0.36 + 0.64) = 1.
+        ("gain_embedding_whole_matrix", math.sqrt(32), 2 / 0.5),
     ],
 )
 def test_every_definition_of_gain_follows_from_the_norms(tiny_store, metric, two_tokens, one_token):
@@ -45,10 +47,54 @@ def test_log_gains_add_up_to_the_total_for_every_token(tiny_store):
     assert rows["total"].tolist() == pytest.approx(expected, rel=1e-14)
 
 
+def test_each_reduction_of_the_tokens_gives_its_length(tiny_store):
+    row = tiny_store.query("FROM stream_length WHERE prompt_id = 'S:00' AND layer = 2").iloc[0]
+    # The two tokens have norms 8 and 3.
+    expected = {
+        "last_token": 3,
+        "whole_matrix": math.sqrt(73),
+        "token_mean": 5.5,
+        "body_median": 3,
+        "largest": 8,
+        "token_median": 5.5,
+    }
+    assert row[list(expected)].to_dict() == pytest.approx(expected)
+
+
+def test_a_prompt_of_one_token_has_no_body(tiny_store):
+    rows = tiny_store.query("SELECT body_median FROM stream_length WHERE prompt_id = 'S:01'")
+    assert rows["body_median"].isna().tolist() == [True] * 4
+
+
+@pytest.mark.parametrize(
+    ("reduction", "expected"),
+    [
+        # Block 1 of S:00 takes the norms 4, 4 to 8, 6.
+        ("last_token", 6 / 4),
+        ("whole_matrix", 10 / math.sqrt(32)),
+        ("token_mean", 7 / 4),
+        ("body_median", 6 / 4),
+    ],
+)
+def test_a_gain_follows_from_each_length(tiny_store, reduction, expected):
+    rows = tiny_store.query(
+        "SELECT gain FROM length_gain WHERE prompt_id = 'S:00' AND layer = 1 AND reduction = $r",
+        r=reduction,
+    )
+    assert rows["gain"].item() == pytest.approx(expected, rel=1e-14)
+
+
+def test_the_first_tokens_can_be_left_out_of_the_whole_matrix(tiny_store):
+    rows = tiny_store.query("FROM matrix_gain_from(1) ORDER BY prompt_id, layer")
+    assert rows["prompt_id"].unique().tolist() == ["S:00"]
+    assert rows["gain"].tolist()[1:] == [4 / 2, 6 / 4, 3 / 6]
+
+
 def test_model_gain_is_the_mean_of_ratios_over_prompts(tiny_store):
     row = tiny_store.query("FROM model_gain WHERE metric = 'gain_last_block'").iloc[0]
     assert row["gain_mean"] == pytest.approx((0.5 + 4) / 2)
     assert row["gain_sd"] == pytest.approx(3.5 / math.sqrt(2))
+    assert row["gain_sd_population"] == pytest.approx(3.5 / 2)
     assert row["log_gain_mean"] == pytest.approx((math.log(0.5) + math.log(4)) / 2)
     assert row["n_prompts"] == 2
 
@@ -74,14 +120,14 @@ def test_the_bound_and_the_density_are_the_papers(tiny_store):
     assert row["rho"] == 0.25
 
 
-def test_the_trace_uses_mass_minus_diagonal_and_the_norm_of_w_v(tiny_store):
-    rows = tiny_store.query("FROM layer_trace WHERE prompt_id = 'S:00' ORDER BY layer")
-    # (2 - 1.75) times 10^2, 20^2, 30^2.
-    assert rows["trace_multi_head"].tolist() == [25.0, 100.0, 225.0]
-
-
-def test_equation_4_as_printed_is_zero_for_a_softmax(tiny_store):
-    assert tiny_store.query("FROM layer_trace")["trace_equation_4"].tolist() == [0.0] * 6
+def test_the_published_density_ignores_the_width_of_the_heads(tiny_store):
+    # Gemma 7B: 16 heads of 256 in a stream of 3072; the notebooks take 3072 // 16 = 192.
+    row = tiny_store.query(
+        "SELECT head_density_published(16, 3072) AS r, head_density(16, 256) AS c"
+    )
+    assert (row["r"].item(), row["c"].item()) == (16 / 192, 16 / 256)
+    densities = tiny_store.query("FROM density").iloc[0]
+    assert densities[["rho", "rho_published", "rho_kv"]].tolist() == [1.0, 1.0, 0.5]
 
 
 def test_every_view_column_that_is_derived_has_a_comment_and_every_view_too(tiny_store):
