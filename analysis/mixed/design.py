@@ -115,18 +115,12 @@ def build(
         If a stated reference is not a level.
     """
     stated = dict(contrasts or {})
-    fixed, term_columns = _columns(formula.fixed, statistics, stated)
+    fixed, term_columns = design_columns(formula.fixed, statistics, stated)
     blocks = _blocks(formula.random, statistics, stated)
-    used = {
-        factor_column(factor.code)
-        for term in terms(formula.fixed)
-        for factor in term.factors
-        if _is_factor(factor.code, statistics)
-    }
     references = tuple(
         f"{name} = {_reference(name, statistics.factors[name], stated)}"
         for name in statistics.factors
-        if name in used and any(column.name.startswith(f"{name}[T.") for column in fixed)
+        if any(column.name.startswith(f"{name}[T.") for column in fixed)
     )
     return Design(tuple(fixed), tuple(blocks), references, term_columns)
 
@@ -137,8 +131,8 @@ def _blocks(
     """Return one block per grouping factor; its uncorrelated terms share it."""
     by_group: dict[tuple[str, ...], list[tuple[Column, ...]]] = {}
     for term in random:
-        columns, _ = _columns(term.left, statistics, stated)
-        by_group.setdefault(term.group, []).append(tuple(columns))
+        part, _ = design_columns(term.left, statistics, stated)
+        by_group.setdefault(term.group, []).append(tuple(part))
     blocks = []
     for group, parts in by_group.items():
         factor = interaction([statistics.factors[name] for name in group])
@@ -156,7 +150,7 @@ def interaction(factors: list[Factor]) -> Factor:
     codes = np.zeros(len(factors[0].codes), dtype=np.intp)
     for factor in factors:
         codes = codes * len(factor.levels) + factor.codes
-    present, first, combined = np.unique(codes, return_index=True, return_inverse=True)
+    _, first, combined = np.unique(codes, return_index=True, return_inverse=True)
     levels = [":".join(f.levels[f.codes[cell]] for f in factors) for cell in first]
     return Factor(tuple(levels), np.asarray(combined.reshape(-1)[: len(codes)], dtype=np.intp))
 
@@ -187,10 +181,20 @@ def _require_groups(block: Block, n_obs: int) -> None:
         )
 
 
-def _columns(
+def design_columns(
     side: str, statistics: Statistics, stated: Mapping[str, Any]
 ) -> tuple[list[Column], dict[str, tuple[int, ...]]]:
-    """Return the columns of a right side, and which of them every term has."""
+    """Return the columns of a right side over the cells, and which of them every term has.
+
+    Parameters
+    ----------
+    side
+        What stands right of the tilde, or left of a bar.
+    statistics
+        The cells.
+    stated
+        Contrasts by column.
+    """
     from patsy.build import design_matrix_builders
     from patsy.desc import Term
     from patsy.eval import EvalEnvironment
@@ -251,12 +255,13 @@ class _Label:
         return C(pd.Categorical(levels, categories=levels), self.stated, levels)
 
 
-def _is_factor(code: str, statistics: Statistics) -> bool:
+def is_factor(code: str, statistics: Statistics) -> bool:
+    """Tell whether a piece of a formula is a factor of the statistics."""
     return is_factor_call(code) or column_name(code) in statistics.factors
 
 
 def _adapted(code: str, statistics: Statistics, stated: Mapping[str, Any]) -> _Number | _Label:
-    if not _is_factor(code, statistics):
+    if not is_factor(code, statistics):
         return _Number(code)
     name = factor_column(code)
     factor = statistics.factors[name]

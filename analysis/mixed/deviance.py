@@ -117,8 +117,11 @@ def profile(
     factors = relative_factors(cross.blocks, theta)
     eliminated = eliminate(cross, factors[0])
     q, p = cross.n_random, cross.n_fixed
-    moment = scaled_rows(scaled_rows(eliminated.reduced, cross.blocks[1:], factors[1:]).T,
-                         cross.blocks[1:], factors[1:])
+    moment = scaled_rows(
+        scaled_rows(eliminated.reduced, cross.blocks[1:], factors[1:]).T,
+        cross.blocks[1:],
+        factors[1:],
+    )
     moment[np.arange(q), np.arange(q)] += 1.0
     root = cholesky(moment[:-1, :-1], lower=True, check_finite=False)
     half = solve_triangular(root, moment[:-1, -1], lower=True, check_finite=False)
@@ -174,7 +177,7 @@ def eliminate(cross: CrossProducts, factor: Floats) -> Elimination:
     """
     identity = np.eye(len(factor))
     penalised = factor.T @ cross.diagonal @ factor + identity
-    inverse = np.linalg.inv(penalised)
+    inverse: Floats = np.linalg.inv(penalised).astype(np.float64)
     kernel = factor @ inverse @ factor.T
     flat = cross.cross.reshape(-1, cross.cross.shape[-1])
     weighted = (kernel @ cross.cross).reshape(flat.shape)

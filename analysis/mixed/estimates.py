@@ -21,7 +21,7 @@ class Modes:
     ----------
     block
         The grouping factor.
-    values
+    effects
         Modes of the L levels, shape (L, k).
     std_errors
         Conditional standard deviations, theta and the fixed effects held, shape (L, k).
@@ -30,7 +30,7 @@ class Modes:
     """
 
     block: Block
-    values: Floats
+    effects: Floats
     std_errors: Floats
     covariance: Floats
 

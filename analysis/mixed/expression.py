@@ -95,17 +95,20 @@ def _sql(node: ast.expr, text: str, note: Callable[[str], None]) -> str:
             return _column(name, note)
         case ast.Call(func=ast.Name(id="Q"), args=[ast.Constant(value=str() as name)]):
             return _column(name, note)
+        case ast.Call(func=function, args=[argument], keywords=[]):
+            return f"{_function(function, text)}({_sql(argument, text, note)})"
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return f"(-{_sql(operand, text, note)})"
-        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-            return _sql(operand, text, note)
+    return _operation(node, text, note)
+
+
+def _operation(node: ast.expr, text: str, note: Callable[[str], None]) -> str:
+    match node:
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             return f"pow({_sql(left, text, note)}, {_sql(right, text, note)})"
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in OPERATORS:
             symbol = OPERATORS[type(operator)]
             return f"({_sql(left, text, note)} {symbol} {_sql(right, text, note)})"
-        case ast.Call(func=function, args=[argument], keywords=[]):
-            return f"{_function(function, text)}({_sql(argument, text, note)})"
     raise ColumnError(
         f"The expression {text!r} must be arithmetic over columns; "
         f"{ast.unparse(node)!r} is not understood.",

@@ -69,9 +69,7 @@ class KenwardRoger:
 
     def _moments(self, contrasts: Floats) -> tuple[float, float]:
         """Return A1 and A2 of Kenward and Roger (1997)."""
-        theta = contrasts.T @ np.linalg.solve(
-            contrasts @ self.covariance @ contrasts.T, contrasts
-        )
+        theta = contrasts.T @ np.linalg.solve(contrasts @ self.covariance @ contrasts.T, contrasts)
         through = theta @ self.slopes
         traces = np.einsum("jaa->j", through)
         first = float(traces @ self.uncertainty @ traces)
@@ -79,38 +77,36 @@ class KenwardRoger:
         return first, float((self.uncertainty * pairs).sum())
 
 
-def kenward_roger(
-    cross: CrossProducts, found: Profile, products: Information
-) -> KenwardRoger:
+@dataclass(frozen=True, slots=True)
+class _Orders:
+    """X'H^-1 G_r H^-1 X, X'H^-1 G_r H^-1 G_s H^-1 X and tr(H^-1 G_r H^-1 G_s)."""
+
+    firsts: Floats
+    seconds: Floats
+    traces: Floats
+
+
+def kenward_roger(cross: CrossProducts, found: Profile, products: Information) -> KenwardRoger:
     """Return the adjusted covariance of the fixed effects, from a REML fit."""
-    parameters = _parameters(products)
-    psi = _relative_covariances(products, found.theta)
-    slopes = [-_first_order(products, *each) for each in parameters]
-    seconds = _second_orders(products, parameters)
-    traces = _traces(products, parameters)
-    slopes, seconds, traces = _with_residual(
-        cross, products, psi, slopes, seconds, traces, parameters
-    )
+    orders = _with_residual(cross, products, _relative_covariances(products, found.theta))
     inner = np.linalg.inv(products.fixed)
-    through = np.array([inner @ each @ inner for each in slopes])
-    adjustments = inner @ seconds @ inner
+    slopes = -inner @ orders.firsts @ inner
     expected = (
-        traces
-        - 2 * np.einsum("ab,rsba->rs", inner, seconds)
-        + np.einsum("rab,sba->rs", through, np.array(slopes))
+        orders.traces
+        - 2 * np.einsum("ab,rsba->rs", inner, orders.seconds)
+        - np.einsum("rab,sba->rs", slopes, orders.firsts)
     )
-    weights = 2 * np.linalg.pinv(expected, hermitian=True)
-    correction = adjustments - np.einsum(
-        "rab,bc,scd->rsad", through, products.fixed, through
-    )
-    adjusted = inner + 2 * np.einsum("rs,rsab->ab", weights, correction)
+    uncertainty = 2 * np.linalg.pinv(expected, hermitian=True)
+    excess = inner @ orders.seconds @ inner
+    excess -= np.einsum("rab,bc,scd->rsad", slopes, products.fixed, slopes)
+    adjusted = inner + 2 * np.einsum("rs,rsab->ab", uncertainty, excess)
     centring = cross.centring
     # phi = sigma^2 psi and Phi = sigma^2 inner: the powers of sigma^2 cancel in slopes and W.
     return KenwardRoger(
         covariance=found.variance * centring @ inner @ centring.T,
         adjusted=found.variance * centring @ adjusted @ centring.T,
-        slopes=found.variance * centring @ through @ centring.T,
-        uncertainty=weights,
+        slopes=found.variance * centring @ slopes @ centring.T,
+        uncertainty=uncertainty,
     )
 
 
@@ -124,9 +120,7 @@ def _parameters(products: Information) -> list[tuple[int, int, int]]:
 
 
 def _relative_covariances(products: Information, theta: Floats) -> Floats:
-    covariances = [
-        factor @ factor.T for factor in relative_factors(products.blocks, theta)
-    ]
+    covariances = [factor @ factor.T for factor in relative_factors(products.blocks, theta)]
     return np.array(
         [covariances[place][row, column] for place, row, column in _parameters(products)]
     )
@@ -151,8 +145,8 @@ def _among(products: Information, first: int, i: int, second: int, j: int) -> Fl
     if first == 0 and second == 0:
         raise ValueError("Products within the first block are never formed.")
     if first == 0:
-        columns = products.first_later[:, i, products.rows(second)]
-        return columns[:, j :: products.blocks[second].width]
+        across = products.first_later[:, i, products.rows(second)]
+        return across[:, j :: products.blocks[second].width]
     if second == 0:
         return _among(products, second, j, first, i).T
     rows, columns = products.rows(first), products.rows(second)
@@ -169,21 +163,25 @@ def _second_orders(products: Information, parameters: list[tuple[int, int, int]]
             left, right = products.fixed_products(first), products.fixed_products(second)
             for a, b in _sides(row, column):
                 for c, d in _sides(other_row, other_column):
-                    result[r, s] += _bilinear(
-                        products, first, left[:, a], b, second, c, right[:, d]
-                    )
+                    ends = left[:, a], right[:, d]
+                    result[r, s] += _bilinear(products, (first, b), (second, c), ends)
     return result
 
 
 def _bilinear(
-    products: Information, first: int, left: Floats, i: int, second: int, j: int, right: Floats
+    products: Information,
+    first: tuple[int, int],
+    second: tuple[int, int],
+    ends: tuple[Floats, Floats],
 ) -> Floats:
-    """Return left' (Z_i'H^-1 Z_j) right, where left and right run over levels, (L, p)."""
-    if first == 0 and second == 0:
-        local = (left * products.within[:, i, j][:, None]).T @ right
-        outer = left.T @ products.outward[:, i], right.T @ products.outward[:, j]
-        return local - outer[0] @ products.kernel @ outer[1].T
-    return left.T @ _among(products, first, i, second, j) @ right
+    """Return left' S right, S = Z'H^-1 Z between two (block, effect), ends over levels (L, p)."""
+    left, right = ends
+    if first[0] or second[0]:
+        return left.T @ _among(products, *first, *second) @ right
+    i, j = first[1], second[1]
+    local = (left * products.within[:, i, j][:, None]).T @ right
+    there, back = left.T @ products.outward[:, i], right.T @ products.outward[:, j]
+    return local - there @ products.kernel @ back.T
 
 
 def _traces(products: Information, parameters: list[tuple[int, int, int]]) -> Floats:
@@ -219,30 +217,25 @@ def _trace(
     return float(local - crossed + ((kernel @ one) * (kernel @ other).T).sum())
 
 
-def _with_residual(
-    cross: CrossProducts,
-    products: Information,
-    psi: Floats,
-    slopes: list[Floats],
-    seconds: Floats,
-    traces: Floats,
-    parameters: list[tuple[int, int, int]],
-) -> tuple[list[Floats], Floats, Floats]:
-    """Return first orders, second orders and traces with the residual variance as the last."""
+def _with_residual(cross: CrossProducts, products: Information, psi: Floats) -> _Orders:
+    """Return all orders, the residual variance as the last parameter."""
+    parameters = _parameters(products)
     m, p = len(psi), len(products.fixed)
-    plain = np.array([_plain_trace(products, *each) for each in parameters])
-    square_fixed = products.fixed + np.einsum("r,rab->ab", psi, np.array(slopes).reshape(m, p, p))
-    all_seconds = np.zeros((m + 1, m + 1, p, p))
-    all_seconds[:m, :m] = seconds
+    firsts = np.zeros((m + 1, p, p))
+    firsts[:m] = [_first_order(products, *each) for each in parameters]
+    firsts[m] = products.fixed - np.einsum("r,rab->ab", psi, firsts[:m])
+    seconds = np.zeros((m + 1, m + 1, p, p))
+    seconds[:m, :m] = _second_orders(products, parameters)
     for r in range(m):
-        once = -slopes[r] - np.einsum("s,sab->ab", psi, seconds[r])
-        all_seconds[r, m], all_seconds[m, r] = once, once.T
-    all_seconds[m, m] = square_fixed - np.einsum("r,rab->ab", psi, all_seconds[:m, m])
-    all_traces = np.zeros((m + 1, m + 1))
-    all_traces[:m, :m] = traces
-    all_traces[:m, m] = all_traces[m, :m] = plain - traces @ psi
-    all_traces[m, m] = cross.n_obs - psi @ plain - psi @ all_traces[:m, m]
-    return [*slopes, -square_fixed], all_seconds, all_traces
+        seconds[r, m] = firsts[r] - np.einsum("s,sab->ab", psi, seconds[r, :m])
+        seconds[m, r] = seconds[r, m].T
+    seconds[m, m] = firsts[m] - np.einsum("r,rab->ab", psi, seconds[:m, m])
+    traces = np.zeros((m + 1, m + 1))
+    traces[:m, :m] = _traces(products, parameters)
+    plain = np.array([_plain_trace(products, *each) for each in parameters])
+    traces[:m, m] = traces[m, :m] = plain - traces[:m, :m] @ psi
+    traces[m, m] = cross.n_obs - psi @ plain - psi @ traces[:m, m]
+    return _Orders(firsts, seconds, traces)
 
 
 def _plain_trace(products: Information, place: int, row: int, column: int) -> float:

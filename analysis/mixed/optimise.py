@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
 
 from analysis.frame import Floats
 from analysis.mixed.crossproducts import CrossProducts
@@ -14,6 +14,9 @@ from analysis.mixed.deviance import profile
 
 #: A diagonal element of a relative factor below this, per unit of its column, is tried at zero.
 NEAR_ZERO = 1e-4
+
+#: Where a search starts a variance that was zero.
+OFF_BOUNDARY = 0.05
 
 #: Expected fall of the deviance in one more Newton step below which the search has converged.
 CONVERGED = 1e-8
@@ -88,12 +91,8 @@ def optimise(cross: CrossProducts, *, reml: bool = True, start: Floats | None = 
     gradient is zero by symmetry and shows nothing.
     """
     search = _Search(cross, reml)
-    at = search.lower.copy()
-    at[search.lower == 0] = 1.0
-    at = np.where(np.isfinite(at), at, 0.0)
-    if start is not None:
-        at = np.where(search.lower == 0, np.maximum(start * search.scale, 1e-3), start * search.scale)
-    at = search.descend(at)
+    identity = np.where(search.lower == 0, 1.0, 0.0)
+    at = search.descend(identity if start is None else search.inside(start))
     for _ in range(3):
         at = search.polish(at)
         released = search.release(at)
@@ -114,8 +113,7 @@ def optimise(cross: CrossProducts, *, reml: bool = True, start: Floats | None = 
 def quick(cross: CrossProducts, start: Floats, *, reml: bool = True) -> Floats:
     """Return the theta with least deviance to about six digits, for refits by the thousand."""
     search = _Search(cross, reml)
-    at = np.where(search.lower == 0, np.maximum(start * search.scale, 0.05), start * search.scale)
-    result: Floats = search.descend(at, tolerance=1e-10) / search.scale
+    result: Floats = search.descend(search.inside(start), tolerance=1e-10) / search.scale
     return result
 
 
@@ -134,14 +132,22 @@ class _Search:
         found = profile(self.cross, at / self.scale, reml=self.reml)
         return found.criterion, found.gradient / self.scale
 
+    def inside(self, theta: Floats) -> Floats:
+        """Return a theta in units of the columns, off the boundary where no gradient shows."""
+        at = theta * self.scale
+        return np.where(self.lower == 0, np.maximum(at, OFF_BOUNDARY), at)
+
     def gradient(self, at: Floats) -> Floats:
         return self.value(at)[1]
 
     def descend(self, at: Floats, tolerance: float = 1e-13) -> Floats:
-        bounds = [(low, None) for low in self.lower]
-        options = {"maxiter": 500, "ftol": tolerance, "gtol": 1e-6}
         found = minimize(
-            self.value, at, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+            self.value,
+            at,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=Bounds(self.lower, np.full(len(at), np.inf)),
+            options={"maxiter": 500, "ftol": tolerance, "gtol": 1e-6},
         )
         return np.asarray(found.x, dtype=np.float64)
 
@@ -219,4 +225,5 @@ def hessian_by_differences(gradient_at: Callable[[Floats], Floats], at: Floats) 
         far = gradient_at(at + 2 * step) - gradient_at(at - 2 * step)
         columns.append((8 * near - far) / (12 * step[place]))
     hessian = np.column_stack(columns)
-    return (hessian + hessian.T) / 2
+    symmetric: Floats = (hessian + hessian.T) / 2
+    return symmetric

@@ -43,6 +43,7 @@ def plan(
     *,
     responses: tuple[str, ...] = (),
     weights: str | None = None,
+    units: tuple[str, ...] = (),
 ) -> Plan:
     """Return what a formula needs of the rows.
 
@@ -56,6 +57,8 @@ def plan(
         Responses beside the formula's, all under the same right side.
     weights
         Expression proportional to the precision of a row.
+    units
+        Columns beside the formula's that name units to resample, leave out or test by.
 
     Raises
     ------
@@ -75,6 +78,8 @@ def plan(
     for term in formula.random:
         source.require(term.group)
         factors |= dict.fromkeys(term.group)
+    source.require(units)
+    factors |= dict.fromkeys(units)
     explained = (formula.response, *(translate(text) for text in responses))
     for expression in (*explained, formula.offset):
         source.require_numbers(() if expression is None else expression.columns)

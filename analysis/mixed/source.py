@@ -50,13 +50,16 @@ class Source:
             If DuckDB refuses it.
         """
         try:
-            return self.relation.query("observations", sql).to_arrow_table()
+            answer = self.relation.query("observations", sql)
         except duckdb.Error as error:
             sentence = " ".join(str(error).partition("\n\nLINE")[0].split())
             raise QueryError(
                 f"DuckDB must be able to compute the formula; it says: {sentence}",
                 "Look at the rows the formula reads.",
             ) from error
+        if answer is None:
+            raise QueryError("A query on the rows must select something; it did not.")
+        return answer.to_arrow_table()
 
     def is_label(self, name: str) -> bool:
         """Tell whether a column holds labels (text, categories, truth values)."""
@@ -93,8 +96,7 @@ def open_source(rows: Rows) -> Source:
     """
     relation = rows if isinstance(rows, duckdb.DuckDBPyRelation) else _own_relation(rows)
     types = {
-        str(name): str(kind.id)
-        for name, kind in zip(relation.columns, relation.types, strict=True)
+        str(name): str(kind.id) for name, kind in zip(relation.columns, relation.types, strict=True)
     }
     return Source(relation, types)
 
