@@ -7,7 +7,7 @@ one small matrix per level, with what each level shares with all the rest. The r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -117,6 +117,40 @@ def assemble(statistics: Statistics, design: Design, *, response: int = 0) -> Cr
         log_weights=float(statistics.log_weights.sum()),
         centring=centring,
         shift=shift,
+    )
+
+
+def cluster_products(
+    statistics: Statistics,
+    design: Design,
+    codes: Integers,
+    n_clusters: int,
+    *,
+    response: int = 0,
+) -> Floats:
+    """Return [X | y]'[X | y] of every cluster, in the internal design, shape (G, p + 1, p + 1)."""
+    variables = [*_fixed_variables(statistics, design)[0]]
+    variables.append(_response_variable(statistics, design, response)[0])
+    size = len(variables)
+    result = np.empty((n_clusters, size, size))
+    for i in range(size):
+        for j in range(i, size):
+            products = _products(statistics, variables[i], variables[j])
+            result[:, i, j] = result[:, j, i] = np.bincount(codes, products, n_clusters)
+    return result
+
+
+def with_fixed(cross: CrossProducts, columns: Integers) -> CrossProducts:
+    """Return the cross-products with some of the fixed columns only, in the internal design."""
+    q = cross.n_random
+    kept = np.concatenate([np.arange(q), q + columns, [len(cross.rest) - 1]])
+    return replace(
+        cross,
+        cross=cross.cross[:, :, kept],
+        rest=cross.rest[np.ix_(kept, kept)],
+        n_fixed=len(columns),
+        centring=cross.centring[np.ix_(columns, columns)],
+        shift=cross.shift[columns],
     )
 
 

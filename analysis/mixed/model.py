@@ -187,6 +187,7 @@ class MixedModel:
             response=self.response,
             contrasts=self.contrasts,
             source=self.source if statistics is None else None,
+            start=self.optimum.theta,
         )
 
 
@@ -304,6 +305,7 @@ def fit_statistics(
     response: int = 0,
     contrasts: Mapping[str, Any] | None = None,
     source: Source | None = None,
+    start: Floats | None = None,
 ) -> MixedModel:
     """Return the fit of a formula to statistics, wherever their rows are.
 
@@ -319,6 +321,8 @@ def fit_statistics(
         Which of the responses.
     source
         The rows, when a second pass over them is wanted.
+    start
+        Where the search for theta starts, None at the identity.
 
     Raises
     ------
@@ -329,7 +333,7 @@ def fit_statistics(
     design = build(parsed, statistics, contrasts)
     cross = assemble(statistics, design, response=response)
     require_estimable(cross, design, statistics.responses[response])
-    optimum = optimise(cross, reml=reml)
+    optimum = optimise(cross, reml=reml, start=start)
     found = profile(cross, optimum.theta, reml=reml)
     return MixedModel(
         formula=parsed,
