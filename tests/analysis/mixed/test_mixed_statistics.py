@@ -68,6 +68,7 @@ def test_constants_and_varying_predictors_give_the_same_fit(formula: str) -> Non
     assert varying.found.criterion == pytest.approx(attached.found.criterion, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_twenty_runs_on_any_number_of_threads_give_the_same_bits(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     rng = np.random.default_rng(1)
