@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from analysis import glossary
 from analysis.errors import DesignError
+from analysis.mixed.distributions import chi_squared_p_value
 
 if TYPE_CHECKING:
     from analysis.mixed.model import MixedModel
@@ -94,7 +94,7 @@ def _row(model: MixedModel, before: MixedModel | None) -> dict[str, object]:
             "Reorder them.",
         )
     statistic = max(0.0, before.found.criterion - model.found.criterion)
-    row |= {"statistic": statistic, "df": float(df), "p_value": stats.chi2.sf(statistic, df)}
+    row |= {"statistic": statistic, "df": float(df), "p_value": chi_squared_p_value(statistic, df)}
     n_variances = _n_variances(model) - _n_variances(before)
     if model.terms == before.terms and n_variances == 1:
         row["p_value_boundary"] = boundary_p_value(statistic, df)
@@ -112,5 +112,5 @@ def boundary_p_value(statistic: float, df: int) -> float:
 
     Half the weight lies on chi-squared with df, half with df - 1; with no df that is zero.
     """
-    smaller = float(stats.chi2.sf(statistic, df - 1)) if df > 1 else float(statistic <= 0)
-    return (float(stats.chi2.sf(statistic, df)) + smaller) / 2
+    smaller = chi_squared_p_value(statistic, df - 1) if df > 1 else float(statistic <= 0)
+    return (chi_squared_p_value(statistic, df) + smaller) / 2

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from analysis import glossary
 from analysis.errors import ColumnError, DesignError
 from analysis.frame import Floats, nearest, require_conf_level
 from analysis.mixed.design import Column, design_columns, is_factor
+from analysis.mixed.distributions import t_quantile
 from analysis.mixed.expression import translate
 from analysis.mixed.formula import terms
 from analysis.mixed.guards import is_in_fixed
@@ -100,7 +100,7 @@ def predict(model: MixedModel, rows: pd.DataFrame, df: str, conf_level: float) -
     tests = model.inference.tests(design, df)
     low, high = tests.interval(conf_level)
     spread = np.sqrt(tests.std_errors**2 + _random_variances(model, grid) + model.found.variance)
-    reach = stats.t.isf((1 - conf_level) / 2, tests.df) * spread
+    reach = t_quantile((1 + conf_level) / 2, tests.df) * spread
     result = pd.DataFrame(
         {
             "estimate": tests.estimates,

@@ -8,18 +8,20 @@ one small matrix per level, with what each level shares with all the rest. The r
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from analysis.frame import Floats, Integers
 from analysis.mixed.design import Block, Column, Design
+from analysis.mixed.levels import Levels, gather
 from analysis.mixed.statistics import Statistics
 
 #: Columns that sum to one within this span the constant.
 ROUNDING = 1e-12
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CrossProducts:
     """Cross-products of [Z1 | Z2 | X | y], all weighted.
 
@@ -54,6 +56,11 @@ class CrossProducts:
     log_weights: float
     centring: Floats
     shift: Floats
+
+    @cached_property
+    def levels(self) -> Levels:
+        """Levels of the first block, gathered where that saves work."""
+        return gather(self.diagonal, self.cross)
 
     @property
     def n_random(self) -> int:

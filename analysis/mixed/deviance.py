@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from analysis.frame import Floats
+from analysis.frame import Floats, Integers
 from analysis.mixed.crossproducts import CrossProducts
 from analysis.mixed.design import Block
 
@@ -35,9 +35,11 @@ class Elimination:
     factor
         Lambda1 of one level, shape (k, k).
     inverse
-        A1^-1 = (Lambda1' Z1'Z1 Lambda1 + I)^-1 per level, shape (L, k, k).
-    kernel
-        B = Lambda1 A1^-1 Lambda1' per level, shape (L, k, k).
+        A1^-1 = (Lambda1' Z1'Z1 Lambda1 + I)^-1 per class of levels, shape (V, k, k).
+    kernel_by_class
+        B = Lambda1 A1^-1 Lambda1' per class, shape (V, k, k).
+    codes
+        Class of every level, shape (L,).
     reduced
         M = [Z2 | X | y]' H1^-1 [Z2 | X | y], shape (q + p + 1, q + p + 1).
     log_determinant
@@ -46,9 +48,15 @@ class Elimination:
 
     factor: Floats
     inverse: Floats
-    kernel: Floats
+    kernel_by_class: Floats
+    codes: Integers
     reduced: Floats
     log_determinant: float
+
+    @property
+    def kernel(self) -> Floats:
+        """B per level, shape (L, k, k)."""
+        return self.kernel_by_class[self.codes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,18 +183,17 @@ def eliminate(cross: CrossProducts, factor: Floats) -> Elimination:
 
     By the Woodbury identity M = W'W - sum over levels of C' B C, with C = Z1'W of the level.
     """
-    identity = np.eye(len(factor))
-    penalised = factor.T @ cross.diagonal @ factor + identity
+    levels = cross.levels
+    penalised = factor.T @ levels.diagonal @ factor + np.eye(len(factor))
     inverse: Floats = np.linalg.inv(penalised).astype(np.float64)
     kernel = factor @ inverse @ factor.T
-    flat = cross.cross.reshape(-1, cross.cross.shape[-1])
-    weighted = (kernel @ cross.cross).reshape(flat.shape)
     return Elimination(
         factor=factor,
         inverse=inverse,
-        kernel=kernel,
-        reduced=cross.rest - flat.T @ weighted,
-        log_determinant=float(np.linalg.slogdet(penalised).logabsdet.sum()),
+        kernel_by_class=kernel,
+        codes=levels.codes,
+        reduced=cross.rest - levels.weighted(kernel),
+        log_determinant=float(levels.sizes @ np.linalg.slogdet(penalised).logabsdet),
     )
 
 
@@ -239,11 +246,10 @@ def _first_gradient(cross: CrossProducts, eliminated: Elimination, through: Floa
     With D = Z1'Z1 and Q = C P C' of a level, P the derivative by M: the log-determinant gives
     2 D Lambda A^-1, the eliminated part -2 (I - D B) Q Lambda A^-1.
     """
-    diagonal, kernel = cross.diagonal, eliminated.kernel
+    levels = cross.levels
     scaled = eliminated.factor @ eliminated.inverse
-    flat = cross.cross.reshape(-1, cross.cross.shape[-1])
-    weighted = (flat @ through).reshape(cross.cross.shape)
-    inner = weighted @ cross.cross.transpose(0, 2, 1)
-    remaining = np.eye(len(eliminated.factor)) - diagonal @ kernel
-    result: Floats = 2 * (diagonal @ scaled - remaining @ inner @ scaled).sum(axis=0)
+    by_determinant = levels.sizes[:, None, None] * (levels.diagonal @ scaled)
+    remaining = np.eye(len(eliminated.factor)) - levels.diagonal @ eliminated.kernel_by_class
+    by_moments = remaining @ levels.inner(through) @ scaled
+    result: Floats = 2 * (by_determinant - by_moments).sum(axis=0)
     return result

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import stats
 
 from analysis.errors import DesignError
 from analysis.frame import Floats, require_option
 from analysis.mixed.crossproducts import CrossProducts
 from analysis.mixed.deviance import Profile
+from analysis.mixed.distributions import f_p_value, t_p_value, t_quantile
 from analysis.mixed.estimates import Estimates
 from analysis.mixed.information import Information, information
 from analysis.mixed.kenward_roger import KenwardRoger, kenward_roger
@@ -53,11 +53,11 @@ class ContrastTests:
     @property
     def p_values(self) -> Floats:
         """Two-sided p values."""
-        return np.asarray(2 * stats.t.sf(np.abs(self.statistics), self.df))
+        return t_p_value(self.statistics, self.df)
 
     def interval(self, conf_level: float) -> tuple[Floats, Floats]:
         """Return the ends of the intervals."""
-        reach = stats.t.isf((1 - conf_level) / 2, self.df) * self.std_errors
+        reach = t_quantile((1 + conf_level) / 2, self.df) * self.std_errors
         return self.estimates - reach, self.estimates + reach
 
 
@@ -82,9 +82,7 @@ class JointTest:
     @property
     def p_value(self) -> float:
         """Upper tail of the F distribution."""
-        if np.isinf(self.df_residual):
-            return float(stats.chi2.sf(self.df * self.statistic, self.df))
-        return float(stats.f.sf(self.statistic, self.df, self.df_residual))
+        return f_p_value(self.statistic, self.df, self.df_residual)
 
 
 @dataclass(frozen=True)

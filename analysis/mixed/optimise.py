@@ -22,6 +22,12 @@ OFF_BOUNDARY = 0.05
 #: Expected fall of the deviance in one more Newton step below which the search has converged.
 CONVERGED = 1e-8
 
+#: A gradient below this, by parameters in units of the columns, is zero.
+NEGLIGIBLE = 1e-9
+
+#: A Newton step that leaves more of the gradient than this share asks for a new Hessian.
+STEADY = 0.1
+
 #: Newton steps at most.
 MOST_STEPS = 12
 
@@ -100,12 +106,12 @@ def optimise(cross: CrossProducts, *, reml: bool = True, start: Floats | None = 
         if released is None:
             break
         at = search.descend(released)
-    gradient = search.gradient(at)
+    decrement, gradient = search.decrement(at)
     on_diagonal = search.lower == 0
     return Optimum(
         theta=at / search.scale,
         gradient=gradient * search.scale,
-        decrement=search.decrement(at),
+        decrement=decrement,
         n_evaluations=search.n_evaluations,
         singular=bool((at[on_diagonal] < NEAR_ZERO).any()),
     )
@@ -153,7 +159,7 @@ class _Search:
         return self.value(at)[1]
 
     def descend(
-        self, at: Floats, tolerance: float = 1e-13, free: NDArray[np.bool_] | None = None
+        self, at: Floats, tolerance: float = 1e-11, free: NDArray[np.bool_] | None = None
     ) -> Floats:
         low, high = self.lower, np.full(len(at), np.inf)
         if free is not None:
@@ -169,29 +175,44 @@ class _Search:
         return np.asarray(found.x, dtype=np.float64)
 
     def polish(self, at: Floats) -> Floats:
-        """Take Newton steps on the free parameters, after putting near-zeros at zero."""
+        """Take Newton steps on the free parameters, after putting near-zeros at zero.
+
+        One Hessian serves while the gradient keeps falling tenfold, then it is made anew.
+        """
         at = self._grounded(at)
         value, gradient = self.value(at)
+        hessian: Floats | None = None
         for _ in range(MOST_STEPS):
-            free = ~((at <= self.lower) | (gradient == 0))
-            if not free.any():
+            free = at > self.lower
+            if not free.any() or not gradient[free].any():
                 break
-            step = _newton_step(self.gradient, at, gradient, free)
-            following = np.maximum(at - step, self.lower)
+            fresh = hessian is None
+            hessian = self.hessian(at) if hessian is None else hessian
+            following = np.maximum(at - newton_step(hessian, gradient, free), self.lower)
             next_value, next_gradient = self.value(following)
-            no_better = next_value > value + 1e-9 * (1 + abs(value) * 1e-3)
-            if no_better or abs(next_gradient[free]).max() >= abs(gradient[free]).max():
-                break
+            fall = abs(next_gradient[free]).max() / abs(gradient[free]).max()
+            if next_value > value + 1e-9 * (1 + abs(value) * 1e-3) or fall >= 1:
+                if fresh:
+                    break
+                hessian = None
+                continue
             at, value, gradient = following, next_value, next_gradient
+            hessian = hessian if fall < STEADY else None
+            if np.abs(gradient[free]).max() < NEGLIGIBLE:
+                break
         return at
 
-    def decrement(self, at: Floats) -> float:
+    def hessian(self, at: Floats) -> Floats:
+        return hessian_by_differences(self.gradient, at)
+
+    def decrement(self, at: Floats) -> tuple[float, Floats]:
+        """Return the expected fall of the deviance in one more Newton step, and the gradient."""
         gradient = self.gradient(at)
         free = at > self.lower
-        if not free.any():
-            return 0.0
-        step = _newton_step(self.gradient, at, gradient, free)
-        return float(abs(gradient @ step) / 2)
+        if not free.any() or np.abs(gradient[free]).max() < NEGLIGIBLE:
+            return 0.0, gradient
+        step = newton_step(self.hessian(at), gradient, free)
+        return float(abs(gradient @ step) / 2), gradient
 
     def release(self, at: Floats) -> Floats | None:
         """Return a better point with a zero variance let go, None if zero is best."""
@@ -215,19 +236,13 @@ class _Search:
         return at
 
 
-def _newton_step(
-    gradient_at: Callable[[Floats], Floats],
-    at: Floats,
-    gradient: Floats,
-    free: NDArray[np.bool_],
-) -> Floats:
+def newton_step(hessian: Floats, gradient: Floats, free: NDArray[np.bool_]) -> Floats:
     """Return the Newton step on the free parameters; flat directions are left alone."""
     places = np.flatnonzero(free)
-    hessian = hessian_by_differences(gradient_at, at)[np.ix_(places, places)]
-    values, vectors = np.linalg.eigh(hessian)
+    values, vectors = np.linalg.eigh(hessian[np.ix_(places, places)])
     usable = values > 1e-9 * max(values.max(), 1e-300)
     along = vectors[:, usable].T @ gradient[places]
-    step = np.zeros_like(at)
+    step = np.zeros_like(gradient)
     step[places] = vectors[:, usable] @ (along / values[usable])
     return step
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 from scipy.optimize import Bounds, brentq, minimize
 
 from analysis import glossary
 from analysis.frame import Floats, require_conf_level
 from analysis.mixed.crossproducts import CrossProducts, with_fixed
 from analysis.mixed.deviance import profile
+from analysis.mixed.distributions import chi_squared_quantile
 from analysis.mixed.optimise import is_diagonal, natural_scale, optimise
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def profile_intervals(model: MixedModel, *, conf_level: float = 0.95) -> pd.Data
     """
     require_conf_level(conf_level)
     fitted = model.refitted(reml=False) if model.reml else model
-    rise = float(stats.chi2.isf(1 - conf_level, 1))
+    rise = chi_squared_quantile(conf_level, 1)
     rows = [_fixed_row(fitted, place, rise) for place in range(len(fitted.terms))]
     rows += [_deviation_row(fitted, place, rise) for place in _alone(fitted)]
     rows.append(_sigma_row(fitted, rise))

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from analysis import glossary
 from analysis.errors import DesignError
 from analysis.frame import Floats, nearest, require_conf_level, require_option
 from analysis.mixed.crossproducts import cluster_products
+from analysis.mixed.distributions import t_p_value, t_quantile
 from analysis.mixed.units import require_unit
 from analysis.sandwich import DETERMINED, satterthwaite_df
 
@@ -103,7 +103,7 @@ def robust(
         df = np.full(len(sums.coefficients), len(sums.scores) - 1.0)
     std_error = np.sqrt(variance)
     statistic = sums.coefficients / std_error
-    reach = stats.t.isf((1 - conf_level) / 2, df) * std_error
+    reach = t_quantile((1 + conf_level) / 2, df) * std_error
     name = "Satterthwaite t" if covariance == "CR2" else "t(G - 1)"
     result = pd.DataFrame(
         {
@@ -112,7 +112,7 @@ def robust(
             "std_error": std_error,
             "statistic": statistic,
             "df": df,
-            "p_value": 2 * stats.t.sf(np.abs(statistic), df),
+            "p_value": t_p_value(statistic, df),
             "conf_low": sums.coefficients - reach,
             "conf_high": sums.coefficients + reach,
             "conf_level": conf_level,

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from analysis import glossary
 from analysis.frame import require_conf_level, require_option
 from analysis.mixed import guards
+from analysis.mixed.distributions import normal_quantile
 from analysis.mixed.inference import NAMES
 from analysis.mixed.r_squared import variance_shares
 
@@ -199,7 +199,7 @@ def _conditional_modes(model: MixedModel, conf_level: float) -> pd.DataFrame:
 
 def _modes_frame(modes: Modes, conf_level: float) -> pd.DataFrame:
     width, levels = modes.block.width, modes.block.levels
-    reach = float(stats.norm.isf((1 - conf_level) / 2)) * modes.std_errors
+    reach = normal_quantile((1 + conf_level) / 2) * modes.std_errors
     return pd.DataFrame(
         {
             "group": modes.block.group,
