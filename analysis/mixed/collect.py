@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.errors import ColumnError, DesignError
+from analysis.frame import Floats
 from analysis.mixed.expression import Expression, quoted
 from analysis.mixed.plan import Plan
 from analysis.mixed.source import Source
@@ -129,15 +130,12 @@ def _first_look(needed: Plan, source: Source, basis: tuple[tuple[str, ...], ...]
     aggregates = ", ".join(
         f"count({sql}), avg({sql}), min({sql}), max({sql})" for sql in expressions
     )
-    keys = "".join(f", count({quoted(name)})" for name in needed.factors)
-    found = source.query(f"SELECT count(*), {aggregates}{keys} FROM observations")
+    found = source.query(f"SELECT count(*), {aggregates} FROM observations")
     n_rows, *values = [column[0].as_py() for column in found.columns]
     if n_rows == 0:
         raise DesignError(
             "A mixed model needs rows; the selection is empty.", "Check the filter that made it."
         )
-    for name, present in zip(needed.factors, values[4 * len(expressions) :], strict=True):
-        _require_all(present, n_rows, f"Column {name!r} must name a level in every row")
     variables = [_Variable("CAST(1 AS DOUBLE)", 0.0, 1.0)]
     for place, (sql, label) in enumerate(zip(expressions, labels, strict=True)):
         present, mean, low, high = values[4 * place : 4 * place + 4]
@@ -153,14 +151,6 @@ def _first_look(needed: Plan, source: Source, basis: tuple[tuple[str, ...], ...]
             "Drop rows that count for nothing before the fit.",
         )
     return _Look(basis, variables[:-1], variables[-1])
-
-
-def _require_all(present: int, n_rows: int, what: str) -> None:
-    if present < n_rows:
-        raise ColumnError(
-            f"{what}; rows without: {n_rows - present} of {n_rows}.",
-            "Decide what they mean, then drop them before the fit.",
-        )
 
 
 def _refuse_values(source: Source, sql: str, label: str, n_rows: int) -> None:
@@ -249,6 +239,8 @@ def _statistics(needed: Plan, cells: pa.Table, look: _Look, constant: list[str])
     counts = cells.column("n").to_numpy()
     constants = {name: cells.column(f"low{i}").to_numpy() for i, name in enumerate(constant)}
     weighted = needed.weights is not None
+    for name in needed.factors:
+        _require_levels(cells.column(name), name, counts)
     return Statistics(
         factors={name: _factor(cells.column(name)) for name in needed.factors},
         constants=constants,
@@ -261,6 +253,16 @@ def _statistics(needed: Plan, cells: pa.Table, look: _Look, constant: list[str])
         log_weights=cells.column("logs").to_numpy() if weighted else np.zeros(len(counts)),
         weighted=weighted,
     )
+
+
+def _require_levels(column: pa.ChunkedArray, name: str, counts: Floats) -> None:
+    if column.null_count:
+        without = counts[column.is_null().to_numpy()].sum()
+        raise ColumnError(
+            f"Column {name!r} must name a level in every row; rows without: "
+            f"{int(without)} of {int(counts.sum())}.",
+            "Decide what they mean, then drop them before the fit.",
+        )
 
 
 def _factor(column: pa.ChunkedArray) -> Factor:

@@ -96,7 +96,10 @@ def kenward_roger(cross: CrossProducts, found: Profile, products: Information) -
         - 2 * np.einsum("ab,rsba->rs", inner, orders.seconds)
         - np.einsum("rab,sba->rs", slopes, orders.firsts)
     )
-    uncertainty = 2 * np.linalg.pinv(expected, hermitian=True)
+    # In units of each parameter, so that a slope per billion has a variance like any other.
+    units = 1 / np.sqrt(np.diag(expected))
+    scaled = expected * np.outer(units, units)
+    uncertainty = 2 * np.linalg.pinv(scaled, hermitian=True) * np.outer(units, units)
     excess = inner @ orders.seconds @ inner
     excess -= np.einsum("rab,bc,scd->rsad", slopes, products.fixed, slopes)
     adjusted = inner + 2 * np.einsum("rs,rsab->ab", uncertainty, excess)
