@@ -51,6 +51,8 @@ class MixedModel:
         Contrasts of factors, as stated.
     source
         The rows, None when only their statistics are known.
+    weights
+        Expression of the weights, None without or when only statistics are known.
     """
 
     formula: MixedFormula
@@ -61,6 +63,7 @@ class MixedModel:
     response: int
     contrasts: Mapping[str, Any]
     source: Source | None
+    weights: str | None
 
     @property
     def cross(self) -> CrossProducts:
@@ -187,6 +190,7 @@ class MixedModel:
             response=self.response,
             contrasts=self.contrasts,
             source=self.source if statistics is None else None,
+            weights=self.weights,
             start=self.optimum.theta,
         )
 
@@ -269,6 +273,7 @@ def fit_many(
             response=response,
             contrasts=contrasts,
             source=source,
+            weights=weights,
         )
         for response in range(len(statistics.responses))
     ]
@@ -305,6 +310,7 @@ def fit_statistics(
     response: int = 0,
     contrasts: Mapping[str, Any] | None = None,
     source: Source | None = None,
+    weights: str | None = None,
     start: Floats | None = None,
 ) -> MixedModel:
     """Return the fit of a formula to statistics, wherever their rows are.
@@ -321,6 +327,8 @@ def fit_statistics(
         Which of the responses.
     source
         The rows, when a second pass over them is wanted.
+    weights
+        Expression of the weights the statistics were collected with, for a second pass.
     start
         Where the search for theta starts, None at the identity.
 
@@ -344,6 +352,7 @@ def fit_statistics(
         response=response,
         contrasts=dict(contrasts or {}),
         source=source,
+        weights=weights,
     )
 
 
