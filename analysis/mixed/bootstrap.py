@@ -17,6 +17,7 @@ from analysis.mixed.design import build
 from analysis.mixed.deviance import Profile, profile, relative_factors
 from analysis.mixed.merge import take
 from analysis.mixed.optimise import quick
+from analysis.mixed.r_squared import shares_at, variance_shares
 from analysis.mixed.rank import require_estimable
 from analysis.mixed.simulate import simulator
 from analysis.mixed.statistics import Factor, Statistics
@@ -62,6 +63,44 @@ def parametric_bootstrap(
         [_refitted(model, source.draw(rng)) for _ in range(n_resamples)], dtype=np.float64
     )
     return _frame(model, replicates, conf_level, "Parametric bootstrap, percentile", "")
+
+
+def r_squared(
+    model: MixedModel,
+    *,
+    rng: np.random.Generator,
+    n_resamples: int = 999,
+    conf_level: float = 0.95,
+) -> pd.DataFrame:
+    """Return the shares of variance with percentile intervals of a parametric bootstrap.
+
+    Parameters are those of `parametric_bootstrap`.
+
+    Returns
+    -------
+    Three rows: `term` (``marginal`` and ``conditional`` R squared of Nakagawa and Schielzeth,
+    ``intraclass`` correlation), `estimate`, `conf_low`, `conf_high`, `n_resamples`.
+    """
+    require_conf_level(conf_level)
+    source = simulator(model.cross, model.found)
+    drawn = np.array([_shares(model, source.draw(rng)) for _ in range(n_resamples)])
+    low, high = _percentiles(drawn, conf_level, n_resamples)
+    known = variance_shares(model)
+    result = pd.DataFrame(
+        {
+            "term": ["marginal", "conditional", "intraclass"],
+            "estimate": [known.marginal, known.conditional, known.intraclass],
+            "conf_low": low,
+            "conf_high": high,
+            "conf_level": conf_level,
+            "n_resamples": n_resamples,
+            "n_obs": model.statistics.n_obs,
+            "method": "Nakagawa's R squared; parametric bootstrap, percentile",
+            "note": "",
+        }
+    )
+    glossary.checked(result.columns)
+    return result
 
 
 def cluster_bootstrap(
@@ -211,6 +250,12 @@ def _refitted(model: MixedModel, cross: CrossProducts) -> Floats:
     return _parameters(model, cross, profile(cross, theta, reml=model.reml))
 
 
+def _shares(model: MixedModel, cross: CrossProducts) -> tuple[float, float, float]:
+    found = profile(cross, quick(cross, model.found.theta, reml=model.reml), reml=model.reml)
+    shares = shares_at(model, cross.centring @ found.coefficients + cross.shift, found)
+    return shares.marginal, shares.conditional, shares.intraclass
+
+
 def _attempt(model: MixedModel, resample: Statistics) -> Floats:
     """Return the parameters from other statistics, missing where they have no fit."""
     try:
@@ -260,15 +305,8 @@ def _frame(
     model: MixedModel, replicates: Floats, conf_level: float, method: str, note: str
 ) -> pd.DataFrame:
     usable = replicates[np.isfinite(replicates[:, : len(model.terms)]).all(axis=1)]
-    alpha = (1 - conf_level) / 2
-    if (len(usable) + 1) * alpha < 1:
-        raise DesignError(
-            f"A {conf_level:g} interval needs at least {int(np.ceil(1 / alpha)) - 1} resamples; "
-            f"{len(usable)} of {len(replicates)} succeeded.",
-            "Draw more resamples, or ask for a lower level.",
-        )
+    low, high = _percentiles(usable, conf_level, len(replicates))
     estimates = model.tidy(["fixed", "ran_pars"], df="wald")
-    low, high = np.nanquantile(usable, [alpha, 1 - alpha], axis=0, method="weibull")
     result = estimates[["effect", "group", "term", "estimate", "n_obs"]].assign(
         std_error=np.nanstd(usable, axis=0, ddof=1),
         conf_low=low,
@@ -281,3 +319,16 @@ def _frame(
     )
     glossary.checked(result.columns)
     return result
+
+
+def _percentiles(usable: Floats, conf_level: float, n_resamples: int) -> tuple[Floats, Floats]:
+    """Return the (B + 1)p-th order statistics of every column, interpolated."""
+    alpha = (1 - conf_level) / 2
+    if (len(usable) + 1) * alpha < 1 - CLOSE:
+        raise DesignError(
+            f"A {conf_level:g} interval needs at least {int(np.ceil(1 / alpha - CLOSE)) - 1} "
+            f"resamples; {len(usable)} of {n_resamples} succeeded.",
+            "Draw more resamples, or ask for a lower level.",
+        )
+    low, high = np.nanquantile(usable, [alpha, 1 - alpha], axis=0, method="weibull")
+    return low, high

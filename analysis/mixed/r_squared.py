@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analysis.mixed.deviance import relative_factors
+from analysis.frame import Floats
+from analysis.mixed.deviance import Profile, relative_factors
 from analysis.mixed.linear_predictor import fixed_part, variance
 
 if TYPE_CHECKING:
@@ -54,20 +55,25 @@ class VarianceShares:
 
 def variance_shares(model: MixedModel) -> VarianceShares:
     """Return the variance of the fixed, the random and the residual part."""
+    return shares_at(model, model.coefficients, model.found)
+
+
+def shares_at(model: MixedModel, coefficients: Floats, found: Profile) -> VarianceShares:
+    """Return the variances at other estimates on the same rows, such as a bootstrap's."""
     statistics = model.statistics
-    part = fixed_part(model.design.fixed, model.coefficients, statistics)
+    part = fixed_part(model.design.fixed, coefficients, statistics)
     return VarianceShares(
         fixed=variance(part, statistics),
-        random=_random_variance(model),
-        residual=model.found.variance,
+        random=_random_variance(model, found),
+        residual=found.variance,
     )
 
 
-def _random_variance(model: MixedModel) -> float:
+def _random_variance(model: MixedModel, found: Profile) -> float:
     """Return the sum over blocks of tr(Sigma Z'Z) / n."""
     cross = model.cross
     size = float(model.statistics.product(0, 0).sum())
-    factors = relative_factors(cross.blocks, model.found.theta)
+    factors = relative_factors(cross.blocks, found.theta)
     squares = [cross.diagonal.sum(axis=0)]
     start = 0
     for block in cross.blocks[1:]:
@@ -81,4 +87,4 @@ def _random_variance(model: MixedModel) -> float:
         float(np.sum((factor @ factor.T) * square))
         for factor, square in zip(factors, squares, strict=True)
     )
-    return model.found.variance * total / size
+    return found.variance * total / size

@@ -89,7 +89,7 @@ def test_ranks_are_uniform_under_the_model_and_not_under_another() -> None:
     heavy = np.random.default_rng(2).standard_t(1.5, len(rows))
     wrong = mixed.fit("gain ~ depth + (1 | model)", rows.assign(gain=heavy))
     ranks = quantile_residuals(wrong, rng=np.random.default_rng(1))["quantile_residual"]
-    assert stats.kstest(ranks, "uniform").pvalue < 1e-6
+    assert stats.kstest(ranks, "uniform").pvalue < 1e-4
 
 
 def test_a_large_table_is_thinned_to_evenly_spaced_rows(model: MixedModel) -> None:

@@ -15,6 +15,7 @@ from analysis.mixed.bootstrap import (
     cluster_bootstrap,
     likelihood_ratio_bootstrap,
     parametric_bootstrap,
+    r_squared,
 )
 from analysis.mixed.comparison import boundary_p_value, compare
 from analysis.mixed.influence import leave_one_out
@@ -174,6 +175,16 @@ def test_the_parametric_bootstrap_gives_the_same_numbers_for_the_same_seed(
         parametric_bootstrap(whole, rng=np.random.default_rng(5), n_resamples=40) for _ in range(2)
     )
     pd.testing.assert_frame_equal(one, other)
+
+
+def test_shares_of_variance_have_intervals(whole: MixedModel) -> None:
+    found = r_squared(whole, rng=np.random.default_rng(5), n_resamples=99)
+    glance = whole.glance().iloc[0]
+    known = [glance[name] for name in ("r_squared_marginal", "r_squared_conditional", "icc")]
+    assert found["estimate"].tolist() == known
+    assert (found["conf_low"] < found["estimate"]).all()
+    assert (found["estimate"] < found["conf_high"]).all()
+    assert found["conf_high"].max() < 1
 
 
 def test_too_few_resamples_are_refused(whole: MixedModel) -> None:
