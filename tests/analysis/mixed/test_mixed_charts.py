@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import altair as alt
+import pandas as pd
+import pytest
+
+from analysis import mixed
+from analysis.mixed.charts import (
+    chart_binned_residuals,
+    chart_caterpillar,
+    chart_forest,
+    chart_quantiles,
+)
+from analysis.mixed.diagnostics import binned_residuals, random_effect_quantiles
+
+rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
+model = mixed.fit("gain ~ rho + depth + (1 | model) + (1 | prompt)", rows)
+
+CHARTS: dict[str, alt.LayerChart] = {
+    "forest": chart_forest(model.tidy(["fixed"])),
+    "caterpillar": chart_caterpillar(model.ranef().query("group == 'model'")),
+    "quantiles": chart_quantiles(random_effect_quantiles(model)),
+    "bins": chart_binned_residuals(binned_residuals(model)),
+}
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_chart_is_valid_and_described(name: str) -> None:
+    drawn = CHARTS[name].to_dict()
+    assert drawn["description"].endswith(".")
+    assert len(drawn["layer"]) >= 2
+
+
+def test_a_forest_has_a_row_for_every_term_in_their_order() -> None:
+    drawn = CHARTS["forest"].to_dict()
+    points = drawn["layer"][-1]["encoding"]
+    assert points["y"]["sort"] == list(model.terms)
+    assert points["x"]["title"] == "estimate [units of the response]"
