@@ -38,6 +38,8 @@ GLOSSARY: dict[str, str] = {
     "null_value": "Value of the estimate under the null hypothesis",
     "smallest_p": "Smallest p this test can return for these data",
     "r_squared": "Share of variance explained",
+    "rmse": "Root mean squared error of prediction",
+    "rmse_null": "Root mean squared error of predicting the mean",
     "adj_r_squared": "Share of variance explained, adjusted for the number of terms",
     "r_squared_marginal": "Share of variance explained by the fixed part of a mixed model",
     "r_squared_conditional": "Share of variance explained by its fixed and random parts",

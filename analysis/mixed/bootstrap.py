@@ -65,7 +65,7 @@ def parametric_bootstrap(
     return _frame(model, replicates, conf_level, "Parametric bootstrap, percentile", "")
 
 
-def r_squared(
+def r_squared_intervals(
     model: MixedModel,
     *,
     rng: np.random.Generator,

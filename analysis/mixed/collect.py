@@ -24,6 +24,9 @@ PROBED = 4096
 #: Two raised to this is the largest term of an exact sum: room for 2^65 rows in 128 bits.
 EXACT_BITS = 61
 
+#: A scale of more bits than this could overflow a double.
+LARGEST_SCALE = 900
+
 #: No logarithm of a double is larger.
 LARGEST_LOG = 1024.0
 
@@ -212,7 +215,7 @@ def _sum(sql: str, bound: float, deterministic: bool) -> str:
         return "CAST(count(*) AS DOUBLE)"
     if not deterministic or bound == 0:
         return f"sum({sql})"
-    scale = 2.0 ** (EXACT_BITS - np.frexp(bound)[1])
+    scale = 2.0 ** min(EXACT_BITS - int(np.frexp(bound)[1]), LARGEST_SCALE)
     return f"CAST(sum(CAST({sql} * {float(scale)!r} AS BIGINT)) AS DOUBLE) / {float(scale)!r}"
 
 

@@ -20,7 +20,7 @@ from analysis.frame import Floats, Integers
 from analysis.mixed.statistics import Factor, Statistics
 
 
-def merge(parts: Sequence[Statistics]) -> Statistics:
+def merge_statistics(parts: Sequence[Statistics]) -> Statistics:
     """Return the statistics of all rows together.
 
     Levels are united by label; cells that occur in several parts are added.

@@ -71,7 +71,7 @@ class ClusterSums:
         return float(clusters / (clusters - 1) * (self.n_obs - 1) / (self.n_obs - terms))
 
 
-def robust(
+def cluster_robust(
     model: MixedModel, cluster: str, *, covariance: str = "CR2", conf_level: float = 0.95
 ) -> pd.DataFrame:
     """Return one row per fixed term: least squares with cluster-robust standard errors.

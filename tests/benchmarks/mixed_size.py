@@ -17,7 +17,7 @@ from mixed_rows import rows
 from analysis import mixed
 from analysis.mixed.model import MixedModel
 from analysis.mixed.permutation import permutation_test
-from analysis.mixed.robust import robust, wild_cluster_bootstrap
+from analysis.mixed.robust import cluster_robust, wild_cluster_bootstrap
 from analysis.mixed.simulate import draw_statistics
 from analysis.mixed.statistics import Statistics
 
@@ -89,7 +89,7 @@ def _tests(drawn: Statistics, *, permuted: bool) -> dict[str, float]:
         return float(model.inference.tests(contrast, df).p_values[0])
 
     def clustered(covariance: str) -> float:
-        frame = robust(with_lab, "lab", covariance=covariance)
+        frame = cluster_robust(with_lab, "lab", covariance=covariance)
         return float(frame.set_index("term").loc["heritage", "p_value"])
 
     wild: Callable[[], float] = lambda: float(  # noqa: E731 - one line of a table of tests

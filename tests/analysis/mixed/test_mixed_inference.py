@@ -15,15 +15,16 @@ from analysis.mixed.bootstrap import (
     cluster_bootstrap,
     likelihood_ratio_bootstrap,
     parametric_bootstrap,
-    r_squared,
+    r_squared_intervals,
 )
 from analysis.mixed.comparison import boundary_p_value, compare
 from analysis.mixed.influence import leave_one_out
 from analysis.mixed.model import MixedModel
 from analysis.mixed.permutation import permutation_test
+from analysis.mixed.prediction import leave_one_out_prediction
 from analysis.mixed.profile_interval import profile_intervals
-from analysis.mixed.robust import COVARIANCES, robust, wild_cluster_bootstrap
-from analysis.mixed.simulate import simulator
+from analysis.mixed.robust import COVARIANCES, cluster_robust, wild_cluster_bootstrap
+from analysis.mixed.simulate import draw_statistics, simulator
 
 R = Path(__file__).parents[2] / "r"
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
@@ -64,7 +65,7 @@ def test_cluster_robust_tests_agree_with_clubsandwich(
     named = "CR1S" if covariance == "CR1" else covariance
     chosen = (answers["cluster"] == cluster) & (answers["type"] == named)
     answer = answers[chosen].set_index("term")
-    ours = robust(with_kind, cluster, covariance=covariance).set_index("term")
+    ours = cluster_robust(with_kind, cluster, covariance=covariance).set_index("term")
     ours = ours.loc[[spelt(term) for term in answer.index]]
     # kind belongs to prompts: no single prompt or lab determines it, all terms are testable.
     for column in ("estimate", "std_error", "df", "p_value"):
@@ -178,7 +179,7 @@ def test_the_parametric_bootstrap_gives_the_same_numbers_for_the_same_seed(
 
 
 def test_shares_of_variance_have_intervals(whole: MixedModel) -> None:
-    found = r_squared(whole, rng=np.random.default_rng(5), n_resamples=99)
+    found = r_squared_intervals(whole, rng=np.random.default_rng(5), n_resamples=99)
     glance = whole.glance().iloc[0]
     known = [glance[name] for name in ("r_squared_marginal", "r_squared_conditional", "icc")]
     assert found["estimate"].tolist() == known
@@ -269,3 +270,42 @@ def test_a_predictor_that_varies_within_a_unit_is_not_exchanged(whole: MixedMode
 def test_a_contrast_of_what_is_no_coefficient_names_the_nearest(whole: MixedModel) -> None:
     with pytest.raises(ColumnError, match="'roh' is none, the nearest is 'rho'"):
         whole.contrast({"a": {"roh": 1.0}})
+
+
+def test_a_left_out_lab_is_predicted_as_by_rows(whole: MixedModel) -> None:
+    found = leave_one_out_prediction(whole, "lab").set_index("level")
+    here = rows["lab"] == "gamma"
+    others = mixed.fit(FORMULA, rows[~here])
+    predicted = others.predict(rows[here], df="wald")["estimate"]
+    errors = rows.loc[here, "gain"] - predicted
+    assert found.loc["gamma", "rmse"] == pytest.approx(np.sqrt((errors**2).mean()), rel=1e-6)
+    null = rows.loc[here, "gain"] - rows.loc[~here, "gain"].mean()
+    assert found.loc["gamma", "rmse_null"] == pytest.approx(np.sqrt((null**2).mean()))
+    assert found.loc["", "n_obs"] == len(rows)
+
+
+def test_a_lab_with_a_level_of_its_own_cannot_be_predicted() -> None:
+    own = rows.assign(kind=rows["kind"].where(rows["lab"] != "beta", "beta's own"))
+    model = mixed.fit("gain ~ kind + (1 | lab) + (1 | model)", own)
+    found = leave_one_out_prediction(model, "lab").set_index("level")
+    assert np.isnan(found.loc["beta", "rmse"])
+    assert found.loc["beta", "note"].startswith("The others have no")
+    assert found.loc["", "note"] == "Of 4 of 5 levels."
+
+
+def test_statistics_drawn_cell_by_cell_are_those_of_drawn_rows() -> None:
+    statistics = mixed.collect_statistics("gain ~ depth + (1 | model) + (1 | prompt)", rows)
+    part = np.zeros((2, len(statistics.counts)))
+    part[0], part[1] = 2.0, -1.0
+    rng = np.random.default_rng(8)
+    fits = [
+        mixed.fit_statistics(
+            "gain ~ depth + (1 | model) + (1 | prompt)",
+            draw_statistics(statistics, part, 0.5, rng),
+        )
+        for _ in range(60)
+    ]
+    found = np.array([[*fitted.coefficients, fitted.found.variance] for fitted in fits])
+    error = found.std(axis=0) / np.sqrt(len(found))
+    # Variances are estimated at the boundary here, so the residual one is a little small.
+    assert (np.abs(found.mean(axis=0) - [2.0, -1.0, 0.25]) < 4 * error + [0, 0, 0.005]).all()

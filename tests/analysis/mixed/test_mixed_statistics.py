@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from analysis import mixed
 from analysis.errors import DesignError, StoreError
-from analysis.mixed.merge import merge, read_statistics, shift_to, take, write_statistics
+from analysis.mixed.merge import merge_statistics, read_statistics, shift_to, take, write_statistics
 from analysis.mixed.statistics import Statistics
 
 rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
@@ -99,7 +99,7 @@ def test_statistics_of_two_halves_add_up_to_those_of_the_whole(share: float, see
         mixed.collect_statistics(FORMULA, half, constant=["rho"])
         for half in (rows[here], rows[~here])
     ]
-    together = merge(halves)
+    together = merge_statistics(halves)
     assert together.factors["model"].levels == whole.factors["model"].levels
     for name in whole.factors:
         assert together.factors[name].codes.tolist() == whole.factors[name].codes.tolist()
@@ -115,7 +115,9 @@ def test_split_and_merged_stores_give_the_same_fit(tmp_path: Path) -> None:
         part = mixed.collect_statistics(FORMULA, half, constant=["rho"])
         write_statistics(part, path)
         paths.append(path)
-    merged = mixed.fit_statistics(FORMULA, merge([read_statistics(path) for path in paths]))
+    merged = mixed.fit_statistics(
+        FORMULA, merge_statistics([read_statistics(path) for path in paths])
+    )
     assert merged.terms == whole.terms
     assert merged.found.criterion == pytest.approx(whole.found.criterion, rel=1e-12)
     np.testing.assert_allclose(merged.coefficients, whole.coefficients, rtol=1e-10)
@@ -145,7 +147,7 @@ def test_statistics_of_different_formulas_do_not_merge() -> None:
     one = mixed.collect_statistics("gain ~ depth + (1 | model)", rows)
     other = mixed.collect_statistics("gain ~ depth + (1 | prompt)", rows)
     with pytest.raises(DesignError, match="must hold the same factors"):
-        merge([one, other])
+        merge_statistics([one, other])
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
