@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,12 +12,13 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
 from analysis import mixed
-from analysis.mixed.crossproducts import CrossProducts
+from analysis.mixed.crossproducts import CrossProducts, assemble
 from analysis.mixed.deviance import profile
 from analysis.mixed.estimates import estimates
 from analysis.mixed.information import information
 from analysis.mixed.kenward_roger import kenward_roger
 from analysis.mixed.levels import LevelClasses, SeparateLevels, gather
+from analysis.mixed.satterthwaite import satterthwaite
 
 
 def small(seed: int, n: int = 60) -> pd.DataFrame:
@@ -186,3 +189,60 @@ def test_the_unit_of_a_slope_does_not_matter(scale: float) -> None:
     assert scaled.tidy()["df"].tolist() == pytest.approx(
         plain.tidy()["df"].tolist(), rel=1e-4, nan_ok=True
     )
+
+
+@pytest.mark.parametrize("first", ["g", "h"])
+def test_it_does_not_matter_which_factor_is_eliminated(first: str) -> None:
+    rows = small(9, 90)
+    model = mixed.fit(FORMULA, rows)
+    blocks = sorted(model.design.blocks, key=lambda block: block.group != first)
+    cross = assemble(model.statistics, replace(model.design, blocks=tuple(blocks)))
+    theta = model.found.theta
+    ordered = theta if first == "g" else np.concatenate([theta[3:], theta[:3]])
+    found = profile(cross, ordered)
+    products = information(cross, found)
+    assert found.criterion == pytest.approx(model.found.criterion, abs=1e-10)
+    adjusted = kenward_roger(cross, found, products)
+    expected = model.inference.kenward_roger
+    np.testing.assert_allclose(adjusted.adjusted, expected.adjusted, rtol=1e-9)
+    freedom = satterthwaite(cross, found, products, reml=True)
+    for contrast in (np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([1.0, 2.0])):
+        assert adjusted.df(contrast) == pytest.approx(expected.df(contrast), rel=1e-8)
+        reference = model.inference.satterthwaite.df(contrast)
+        assert freedom.df(contrast) == pytest.approx(reference, rel=1e-5)
+
+
+def test_kenward_roger_is_that_written_out_over_rows() -> None:
+    rows = small(9, 90)
+    model = mixed.fit(FORMULA, rows)
+    design, relative = written_out(rows, model.found.theta)
+    same_g = (rows["g"].to_numpy()[:, None] == rows["g"].to_numpy()).astype(float)
+    same_h = (rows["h"].to_numpy()[:, None] == rows["h"].to_numpy()).astype(float)
+    x = rows["x"].to_numpy()
+    parts = [
+        same_g,
+        same_g * (x[:, None] + x),
+        same_g * np.outer(x, x),
+        same_h,
+        np.eye(len(rows)),
+    ]
+    inverse = np.linalg.inv(model.found.variance * relative)
+    phi = np.linalg.inv(design.T @ inverse @ design)
+    firsts = [-design.T @ inverse @ part @ inverse @ design for part in parts]
+    size = len(parts)
+    expected = np.empty((size, size))
+    seconds = {}
+    for r, one in enumerate(parts):
+        for s, other in enumerate(parts):
+            seconds[r, s] = design.T @ inverse @ one @ inverse @ other @ inverse @ design
+            expected[r, s] = np.trace(inverse @ one @ inverse @ other)
+            expected[r, s] -= np.trace(2 * phi @ seconds[r, s])
+            expected[r, s] += np.trace(phi @ firsts[r] @ phi @ firsts[s])
+    weights = 2 * np.linalg.inv(expected)
+    correction = sum(
+        weights[r, s] * (seconds[r, s] - firsts[r] @ phi @ firsts[s])
+        for r in range(size)
+        for s in range(size)
+    )
+    adjusted = model.inference.kenward_roger.adjusted
+    np.testing.assert_allclose(adjusted, phi + 2 * phi @ correction @ phi, rtol=1e-7)
