@@ -6,6 +6,7 @@ and by Barr, Levy, Scheepers and Tily (2013), Journal of Memory and Language 68,
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from analysis.mixed.expression import quoted
 from analysis.mixed.formula import terms
 from analysis.mixed.optimise import NEAR_ZERO, natural_scale
 from analysis.mixed.plan import factor_column
+from analysis.mixed.source import Source
 
 if TYPE_CHECKING:
     from analysis.mixed.model import MixedModel
@@ -129,10 +131,11 @@ def _confounded(column: Column, unit: Block) -> tuple[str, str, str, str]:
 def _missing_intercepts(model: MixedModel, column: Column) -> list[tuple[str, str, str, str]]:
     """Return factors within which a term is constant but which have no random intercept."""
     fixed = {name for name in model.statistics.factors if is_in_fixed(model, name)}
-    covered = {block.group for block in model.design.blocks if _has_intercept(block)}
+    covering = [block.codes for block in model.design.blocks if _has_intercept(block)]
     rows = []
     for name, factor in model.statistics.factors.items():
-        uncovered = name not in covered and name not in fixed
+        covered = any(_same_groups(codes, factor.codes) for codes in covering)
+        uncovered = not covered and name not in fixed
         if uncovered and is_constant_within(column, factor.codes, len(factor.levels)):
             note = (
                 f"{column.name} is constant within {name}, and the model has no (1 | {name}): "
@@ -140,6 +143,12 @@ def _missing_intercepts(model: MixedModel, column: Column) -> list[tuple[str, st
             )
             rows.append(("no random intercept", column.name, name, note))
     return rows
+
+
+def _same_groups(one: Integers, other: Integers) -> bool:
+    """Tell whether two factors divide the cells alike, whatever their levels are called."""
+    n_pairs = len(np.unique(np.column_stack([one, other]), axis=0))
+    return n_pairs == len(np.unique(one)) == len(np.unique(other))
 
 
 def _has_intercept(block: Block) -> bool:
@@ -203,18 +212,24 @@ def _not_converged(model: MixedModel) -> list[tuple[str, str, str, str]]:
 
 def _mixed_definitions(model: MixedModel) -> list[tuple[str, str, str, str]]:
     """Return a warning for every column of definitions that mixes several in one response."""
-    if model.source is None:
-        return []
-    rows = []
+    return [
+        (
+            "mixed definitions",
+            "",
+            name,
+            f"The response mixes {n_definitions} definitions (column {name!r}): its rows are not "
+            "comparable.",
+        )
+        for name, n_definitions in model.definitions.items()
+        if n_definitions > 1
+    ]
+
+
+def count_definitions(source: Source, modelled: Container[str]) -> dict[str, int]:
+    """Return how many definitions every such column outside the model holds."""
+    found = {}
     for name in DEFINITIONS:
-        if name not in model.source.types or name in model.statistics.factors:
-            continue
-        found = model.source.query(f"SELECT count(DISTINCT {quoted(name)}) AS n FROM observations")
-        n_definitions = found.column("n")[0].as_py()
-        if n_definitions > 1:
-            note = (
-                f"The response mixes {n_definitions} definitions (column {name!r}): its rows are "
-                "not comparable."
-            )
-            rows.append(("mixed definitions", "", name, note))
-    return rows
+        if name in source.types and name not in modelled:
+            sql = f"SELECT count(DISTINCT {quoted(name)}) AS n FROM observations"
+            found[name] = int(source.query(sql).column("n")[0].as_py())
+    return found

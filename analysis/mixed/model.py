@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,13 @@ class MixedModel:
     contrasts: Mapping[str, Any]
     source: Source | None
     weights: str | None
+
+    @cached_property
+    def definitions(self) -> dict[str, int]:
+        """How many definitions every column of definitions outside the model holds."""
+        if self.source is None:
+            return {}
+        return guards.count_definitions(self.source, self.statistics.factors)
 
     @property
     def cross(self) -> CrossProducts:

@@ -149,6 +149,13 @@ def test_a_lab_level_predictor_without_a_lab_intercept_is_warned_of() -> None:
     assert ("confounded with a group", "heritage[T.true]", "lab") in guards(with_lab)
 
 
+def test_a_group_named_by_its_nesting_is_the_same_group() -> None:
+    nested = mixed.fit("gain ~ rho + (1 | lab/model)", rows)
+    assert not any(guard == "no random intercept" for guard, *_ in guards(nested))
+    crossed = mixed.fit("gain ~ rho + (1 | model:prompt) + (1 | prompt)", rows)
+    assert ("no random intercept", "rho", "model") in guards(crossed)
+
+
 def test_a_within_model_predictor_without_a_slope_is_warned_of(model: MixedModel) -> None:
     intercepts = mixed.fit("gain ~ depth + (1 | lab) + (1 | model)", rows)
     assert ("no random slope", "depth", "lab") in guards(intercepts)
