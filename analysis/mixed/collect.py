@@ -70,7 +70,7 @@ def collect(
     deterministic
         Sum in fixed point: integers add up to the same bits in any order, on any number of
         threads. Each term is rounded at 2^-61 of the largest, finer than the sum itself can
-        be held. Floating-point sums cost half as much.
+        be held.
 
     Raises
     ------

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import tokenize
 from dataclasses import dataclass
+from functools import cache
 from io import StringIO
 from typing import Any
 
@@ -97,7 +98,8 @@ def parse(text: str) -> MixedFormula:
     return MixedFormula(text, translate(left), fixed, random, offset)
 
 
-def terms(side: str) -> list[Any]:
+@cache
+def terms(side: str) -> tuple[Any, ...]:
     """Return patsy's terms of a right side, in the order their columns will have.
 
     Raises
@@ -109,7 +111,7 @@ def terms(side: str) -> list[Any]:
     from patsy.desc import ModelDesc
 
     try:
-        found = list(ModelDesc.from_formula(side.replace("^", "**")).rhs_termlist)
+        found = tuple(ModelDesc.from_formula(side.replace("^", "**")).rhs_termlist)
     except (PatsyError, SyntaxError, tokenize.TokenError) as error:
         sentence = str(error).partition("\n")[0]
         raise ColumnError(

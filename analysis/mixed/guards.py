@@ -20,6 +20,7 @@ from analysis.mixed.formula import terms
 from analysis.mixed.optimise import NEAR_ZERO, natural_scale
 from analysis.mixed.plan import factor_column
 from analysis.mixed.source import Source
+from analysis.mixed.statistics import Factor
 
 if TYPE_CHECKING:
     from analysis.mixed.model import MixedModel
@@ -50,9 +51,10 @@ def warnings(model: MixedModel, df: str) -> pd.DataFrame:
         *_not_converged(model),
         *_mixed_definitions(model),
     ]
+    uncovered = _without_intercept(model)
     for column in model.design.fixed:
         if column.name != "Intercept":
-            rows += _of_term(model, column, df)
+            rows += [*_of_term(model, column, df), *_missing_intercepts(column, uncovered)]
     result = pd.DataFrame(rows, columns=["guard", "term", "group", "note"])
     glossary.checked(result.columns)
     return result
@@ -108,7 +110,6 @@ def _of_term(model: MixedModel, column: Column, df: str) -> list[tuple[str, str,
             "rejects too often: read Kenward-Roger's or Satterthwaite's t."
         )
         rows.append(("few groups for a z test", column.name, carrier.group, note))
-    rows += _missing_intercepts(model, column)
     if carrier is None:
         group = model.design.blocks[-1].group
         note = (
@@ -128,27 +129,38 @@ def _confounded(column: Column, unit: Block) -> tuple[str, str, str, str]:
     return ("confounded with a group", column.name, unit.group, note)
 
 
-def _missing_intercepts(model: MixedModel, column: Column) -> list[tuple[str, str, str, str]]:
-    """Return factors within which a term is constant but which have no random intercept."""
-    fixed = {name for name in model.statistics.factors if is_in_fixed(model, name)}
+def _without_intercept(model: MixedModel) -> dict[str, Factor]:
+    """Return the factors that are neither in the fixed part nor have a random intercept."""
     covering = [block.codes for block in model.design.blocks if _has_intercept(block)]
-    rows = []
-    for name, factor in model.statistics.factors.items():
-        covered = any(_same_groups(codes, factor.codes) for codes in covering)
-        uncovered = not covered and name not in fixed
-        if uncovered and is_constant_within(column, factor.codes, len(factor.levels)):
-            note = (
-                f"{column.name} is constant within {name}, and the model has no (1 | {name}): "
-                f"rows of one {name} are taken as independent."
-            )
-            rows.append(("no random intercept", column.name, name, note))
-    return rows
+    return {
+        name: factor
+        for name, factor in model.statistics.factors.items()
+        if not is_in_fixed(model, name)
+        and not any(_same_groups(codes, factor.codes) for codes in covering)
+    }
+
+
+def _missing_intercepts(
+    column: Column, uncovered: dict[str, Factor]
+) -> list[tuple[str, str, str, str]]:
+    """Return a warning for every factor without intercept within which a term is constant."""
+    return [
+        (
+            "no random intercept",
+            column.name,
+            name,
+            f"{column.name} is constant within {name}, and the model has no (1 | {name}): "
+            f"rows of one {name} are taken as independent.",
+        )
+        for name, factor in uncovered.items()
+        if is_constant_within(column, factor.codes, len(factor.levels))
+    ]
 
 
 def _same_groups(one: Integers, other: Integers) -> bool:
     """Tell whether two factors divide the cells alike, whatever their levels are called."""
-    n_pairs = len(np.unique(np.column_stack([one, other]), axis=0))
-    return n_pairs == len(np.unique(one)) == len(np.unique(other))
+    n_one, n_other = int(one.max()) + 1, int(other.max()) + 1
+    return n_one == n_other == len(np.unique(one * n_other + other))
 
 
 def _has_intercept(block: Block) -> bool:

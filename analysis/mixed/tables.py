@@ -151,7 +151,8 @@ def _fixed(model: MixedModel, df: str, conf_level: float) -> pd.DataFrame:
 
 
 def _term_notes(warned: pd.DataFrame, term: str) -> list[str]:
-    return list(warned.loc[warned["term"] == term, "note"])
+    named = zip(warned["term"], warned["note"], strict=True)
+    return [note for about, note in named if about == term]
 
 
 def _df_note(df: float) -> list[str]:
