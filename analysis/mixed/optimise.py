@@ -22,7 +22,7 @@ OFF_BOUNDARY = 0.05
 #: Expected fall of the deviance in one more Newton step below which the search has converged.
 CONVERGED = 1e-8
 
-#: A gradient below this, by parameters in units of the columns, is zero.
+#: A parameter in units of its column, or a gradient by it, below this is zero.
 NEGLIGIBLE = 1e-9
 
 #: A Newton step that leaves more of the gradient than this share asks for a new Hessian.
@@ -200,7 +200,7 @@ class _Search:
             hessian = hessian if fall < STEADY else None
             if np.abs(gradient[free]).max() < NEGLIGIBLE:
                 break
-        return at
+        return np.where(np.abs(at) < NEGLIGIBLE, 0.0, at)
 
     def hessian(self, at: Floats) -> Floats:
         return hessian_by_differences(self.gradient, at)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -68,13 +67,17 @@ class AgainstR:
         chosen = rows[(rows["name"] == name) & (rows["estimator"] == estimator)]
         return chosen.reset_index(drop=True)
 
-    @staticmethod
-    @cache
-    def fitted(name: str, estimator: str) -> mixed.MixedModel:
-        """Return the model fitted here."""
-        weights = "precision" if name == "crossed_weights" else None
-        rows = AgainstR().rows(name)
-        return mixed.fit(FORMULAS[name], rows, reml=estimator == "REML", weights=weights)
+    def __init__(self) -> None:
+        self._fits: dict[tuple[str, str], mixed.MixedModel] = {}
+
+    def fitted(self, name: str, estimator: str) -> mixed.MixedModel:
+        """Return the model fitted here, once."""
+        if (name, estimator) not in self._fits:
+            weights = "precision" if name == "crossed_weights" else None
+            self._fits[name, estimator] = mixed.fit(
+                FORMULAS[name], self.rows(name), reml=estimator == "REML", weights=weights
+            )
+        return self._fits[name, estimator]
 
     def at_r(self, name: str, estimator: str) -> mixed.MixedModel:
         """Return the model at R's theta."""

@@ -246,3 +246,14 @@ def test_kenward_roger_is_that_written_out_over_rows() -> None:
     )
     adjusted = model.inference.kenward_roger.adjusted
     np.testing.assert_allclose(adjusted, phi + 2 * phi @ correction @ phi, rtol=1e-7)
+
+
+def test_a_variance_without_evidence_is_exactly_zero() -> None:
+    rng = np.random.default_rng(14)
+    noise = pd.DataFrame(
+        {"g": rng.integers(0, 6, 120), "h": rng.integers(0, 8, 120), "x": rng.normal(size=120)}
+    ).assign(y=rng.normal(size=120))
+    model = mixed.fit("y ~ x + (1 + x | g) + (1 | h)", noise)
+    assert model.optimum.theta.tolist() == [0, 0, 0, 0]
+    assert model.optimum.singular
+    assert model.optimum.converged

@@ -135,6 +135,7 @@ def test_a_locked_store_is_read_and_augmented() -> None:
 
 def test_a_z_test_with_few_groups_is_warned_of(model: MixedModel) -> None:
     assert ("few groups for a z test", "rho", "model") in guards(model, df="wald")
+    assert ("few groups for a z test", "depth", "model") in guards(model, df="wald")
     assert not any(guard == "few groups for a z test" for guard, *_ in guards(model))
     assert "rejects too often" in model.tidy(["fixed"], df="wald").set_index("term")["note"]["rho"]
 
