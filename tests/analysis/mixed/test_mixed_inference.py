@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -198,8 +199,11 @@ def test_the_cluster_bootstrap_gives_copies_of_a_unit_their_own_effects(whole: M
     found = cluster_bootstrap(whole, "lab", rng=np.random.default_rng(2), n_resamples=60)
     assert (found["n_failed"] == 0).all()
     assert found["note"].str.startswith("Only 5 lab levels").all()
-    # Were the copies of a lab one lab, resamples of one lab five times over would fail.
-    assert found.query("term == 'depth'")["std_error"].iloc[0] > 0.05
+    # Were the copies of a lab one lab, resamples of one lab twice over would have no groups.
+    two = rows[rows["lab"].isin(["alpha", "gamma"])]
+    pair = mixed.fit("gain ~ depth + (1 | lab) + (1 | prompt)", two)
+    drawn = cluster_bootstrap(pair, "lab", rng=np.random.default_rng(2), n_resamples=45)
+    assert (drawn["n_failed"] == 0).all()
 
 
 @pytest.mark.slow
@@ -309,3 +313,40 @@ def test_statistics_drawn_cell_by_cell_are_those_of_drawn_rows() -> None:
     error = found.std(axis=0) / np.sqrt(len(found))
     # Variances are estimated at the boundary here, so the residual one is a little small.
     assert (np.abs(found.mean(axis=0) - [2.0, -1.0, 0.25]) < 4 * error + [0, 0, 0.005]).all()
+
+
+def test_drawn_effects_have_the_covariance_of_the_model() -> None:
+    # One group with correlated effects is the eliminated one: its draws keep their covariance.
+    rng = np.random.default_rng(11)
+    group = np.repeat(np.arange(40), 5)
+    x = rng.normal(size=200)
+    effects = rng.multivariate_normal([0, 0], [[1.0, -0.8], [-0.8, 1.0]], 40)[group]
+    y = effects[:, 0] + effects[:, 1] * x + 0.3 * rng.normal(size=200)
+    model = mixed.fit("y ~ x + (1 + x | g)", pd.DataFrame({"y": y, "x": x, "g": group}))
+    found = parametric_bootstrap(model, rng=rng, n_resamples=60).set_index("term")
+    row = found.loc["cor__Intercept.x"]
+    assert row["conf_low"] < row["estimate"] < row["conf_high"]
+    assert row["conf_high"] < 0
+    for term in ("sd__Intercept", "sd__x"):
+        middle = (found.loc[term, "conf_low"] + found.loc[term, "conf_high"]) / 2
+        assert middle == pytest.approx(found.loc[term, "estimate"], rel=0.15)
+
+
+def test_a_permutation_p_value_is_the_share_of_assignments_that_reach_the_observed() -> None:
+    # Five labs, two of them open: ten assignments, each fitted here by itself.
+    formula = "gain ~ heritage + depth + (1 | lab) + (1 | prompt)"
+
+    def with_open(labs: tuple[str, ...]) -> MixedModel:
+        heritage = np.where(rows["lab"].isin(labs), "open", "closed")
+        return mixed.fit(formula, rows.assign(heritage=heritage))
+
+    pairs = list(itertools.combinations(sorted(set(rows["lab"])), 2))
+    models = [with_open(pair) for pair in pairs]
+    middle = int(np.argsort([_size(model) for model in models])[5])
+    found = permutation_test(models[middle], "heritage[T.open]", "heritage", "lab")
+    assert found["p_value"].iloc[0] == pytest.approx(5 / 10)
+
+
+def _size(model: MixedModel) -> float:
+    tidy = model.tidy(["fixed"], df="wald").set_index("term")
+    return abs(float(tidy.loc["heritage[T.open]", "statistic"]))
