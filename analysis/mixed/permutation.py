@@ -18,7 +18,6 @@ from analysis.mixed.estimates import estimates
 from analysis.mixed.optimise import quick
 from analysis.mixed.statistics import Factor, Statistics
 from analysis.mixed.units import require_unit
-from analysis.permutation import every_assignment, n_assignments
 
 if TYPE_CHECKING:
     from analysis.mixed.model import MixedModel
@@ -71,6 +70,8 @@ def permutation_test(
     DesignError
         If the predictor varies within a unit, or the term or the unit is unknown.
     """
+    from analysis.permutation import every_assignment, n_assignments
+
     require_unit(model.statistics, unit)
     if term not in model.terms:
         raise DesignError(
