@@ -18,8 +18,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from mixed_rows import write_rows
-
 ROOT = Path(__file__).parents[2]
 FORMULA = "y ~ heritage + rho + scale + depth + (1 | lab) + (1 | model) + (1 | prompt)"
 REPEATS = 5
@@ -83,9 +81,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         for size in sizes:
             path = Path(directory) / f"{size}.parquet"
-            write_rows(size, path)
+            _write_rows(size, path)
             _compare(programs, size, path)
             path.unlink()
+
+
+def _write_rows(size: int, path: Path) -> None:
+    """Write the rows in a process of its own: a child's peak memory starts at its parent's."""
+    script = Path(__file__).parent / "mixed_rows.py"
+    subprocess.run([sys.executable, str(script), str(size), str(path)], check=True)
 
 
 def _programs() -> dict[str, list[str]]:
@@ -122,9 +126,8 @@ def _as_text(path: Path) -> Path:
     """Return the rows as CSV: R reads no Parquet here. The conversion is not timed."""
     text = path.with_suffix(".csv")
     if not text.exists():
-        import duckdb
-
-        duckdb.sql(f"COPY (FROM '{path}') TO '{text}'")
+        copy = f"import duckdb; duckdb.sql(\"COPY (FROM '{path}') TO '{text}'\")"
+        subprocess.run([sys.executable, "-c", copy], check=True)
     return text
 
 

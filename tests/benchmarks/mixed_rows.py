@@ -7,6 +7,7 @@ replacement, so cells are unbalanced.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -73,3 +74,7 @@ def write_rows(n: int, path: Path, seed: int = 11) -> None:
         writer.write_table(table.cast(writer.schema))
     if writer is not None:
         writer.close()
+
+
+if __name__ == "__main__":
+    write_rows(int(sys.argv[1]), Path(sys.argv[2]))
