@@ -137,8 +137,9 @@ def test_criteria_agree(against_r: Any, name: str, estimator: str) -> None:
     assert glance["n_obs"] == answer["n_obs"]
 
 
-#: insight 0.19.0 gives models with || other random variances (it drops terms of one group),
-#: reads no offset, and weighs no row; singular fits get no answer.
+#: insight 0.19.0, which performance asks, counts other random variances for slopes split by ||
+#: and for slopes without an intercept (written out below), and averages over rows where we
+#: average over weights. It answers no singular fit.
 NO_SHARES = ("sleep_uncorrelated", "crossed_uncorrelated", "crossed_weights", "machines_factor")
 
 
@@ -152,6 +153,19 @@ def test_shares_of_variance_agree_with_performance(
     glance = against_r.at_r(name, estimator).glance().iloc[0]
     for column in ("r_squared_marginal", "r_squared_conditional", "icc"):
         assert glance[column] == pytest.approx(answer[column], rel=1e-8, abs=1e-12)
+
+
+def test_shares_of_variance_with_split_slopes_are_those_written_out(against_r: Any) -> None:
+    days = against_r.rows("sleep_uncorrelated")["Days"]
+    model = against_r.fitted("sleep_uncorrelated", "REML")
+    intercept, slope, sigma = model.tidy(["ran_pars"])["estimate"]
+    fixed = (model.coefficients[1] * days).var()
+    random = (intercept**2 + (slope * days) ** 2).mean()
+    glance = model.glance().iloc[0]
+    total = fixed + random + sigma**2
+    assert glance["r_squared_marginal"] == pytest.approx(fixed / total)
+    assert glance["r_squared_conditional"] == pytest.approx((fixed + random) / total)
+    assert glance["icc"] == pytest.approx(random / (random + sigma**2))
 
 
 def test_joint_tests_agree(against_r: Any) -> None:
