@@ -91,7 +91,7 @@ def permutation_test(
     possible = n_assignments(unit_levels)
     enumerated = possible <= MOST_ENUMERATED
     assignments = (
-        _every_assignment(unit_levels)
+        every_assignment(unit_levels)
         if enumerated
         else _sampled_assignments(unit_levels, n_permutations, rng)
     )
@@ -140,7 +140,7 @@ def _label_of_units(codes: Integers, units: Integers, label: str, unit: str | No
     return np.asarray(pairs[:, 1], dtype=np.intp)
 
 
-def _every_assignment(observed: Integers) -> Iterator[Integers]:
+def every_assignment(observed: Integers) -> Iterator[Integers]:
     """Yield the observed assignment, then every other one."""
     yield observed
     for arrangement in _arrangements(np.bincount(observed).tolist()):

@@ -1,6 +1,8 @@
 """What the README shows works as it stands there."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,3 +33,13 @@ def test_every_link_into_the_project_leads_somewhere():
     local = [target for target in targets if not target.startswith("http")]
     assert [target for target in local if not (ROOT / target).exists()] == []
     assert len(local) > 4
+
+
+def test_the_worked_mixed_model_fits_and_says_what_to_know():
+    programs = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    assert len(programs) == 1
+    printed = subprocess.run(
+        [sys.executable, "-c", programs[0]], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert "p_value" in printed
+    assert "is constant within model_id" in printed

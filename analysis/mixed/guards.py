@@ -1,0 +1,247 @@
+"""What a reader must know before using a mixed model's numbers, as rows of a frame.
+
+The false-positive rates behind these guards are simulated in `statistics.md` of the reference
+and by Barr, Levy, Scheepers and Tily (2013), Journal of Memory and Language 68, 255.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from analysis import glossary
+from analysis.frame import Integers
+from analysis.mixed.design import Block, Column, is_factor
+from analysis.mixed.expression import quoted
+from analysis.mixed.formula import terms
+from analysis.mixed.optimise import NEAR_ZERO, natural_scale
+from analysis.mixed.plan import factor_column
+from analysis.mixed.source import Source
+from analysis.mixed.statistics import Factor
+
+if TYPE_CHECKING:
+    from analysis.mixed.model import MixedModel
+
+#: With fewer groups than this a normal reference is too thin-tailed for a term that they carry.
+ENOUGH_FOR_Z = 50
+
+#: With fewer groups than this a variance among them is hardly known.
+ENOUGH_GROUPS = 5
+
+#: Names of columns that say how a response was defined.
+DEFINITIONS = ("definition", "gain_definition", "metric")
+
+
+def warnings(model: MixedModel, df: str) -> pd.DataFrame:
+    """Return one row per guard that speaks: `guard`, `term`, `group`, `note`.
+
+    Parameters
+    ----------
+    model
+        The fit.
+    df
+        The method of the tests that will be read.
+    """
+    rows = [
+        *_few_groups(model),
+        *_boundary(model),
+        *_not_converged(model),
+        *_mixed_definitions(model),
+    ]
+    uncovered = _without_intercept(model)
+    for column in model.design.fixed:
+        if column.name != "Intercept":
+            rows += [*_of_term(model, column, df), *_missing_intercepts(column, uncovered)]
+    result = pd.DataFrame(rows, columns=["guard", "term", "group", "note"])
+    glossary.checked(result.columns)
+    return result
+
+
+def unit_of(model: MixedModel, column: Column) -> Block | None:
+    """Return the group with fewest levels within which a column is constant, if any.
+
+    Its levels are the independent units that the column's estimate compares.
+    """
+    for block in sorted(model.design.blocks, key=lambda block: len(block.levels)):
+        if is_constant_within(column, block.codes, len(block.levels)):
+            return block
+    return None
+
+
+def carrier_of(model: MixedModel, column: Column) -> Block | None:
+    """Return the group whose levels a column's estimate averages over.
+
+    The group within which it is constant, else the one with fewest levels among which its
+    slope varies; None when rows carry it.
+    """
+    sloped = [block for block in model.design.blocks if _has_slope(block, column)]
+    sloped.sort(key=lambda block: len(block.levels))
+    return unit_of(model, column) or next(iter(sloped), None)
+
+
+def is_constant_within(column: Column, codes: Integers, n_levels: int) -> bool:
+    """Tell whether a design column takes one value in every level of a factor."""
+    if column.basis:
+        return False
+    low = np.full(n_levels, np.inf)
+    high = np.full(n_levels, -np.inf)
+    np.minimum.at(low, codes, column.coefficient)
+    np.maximum.at(high, codes, column.coefficient)
+    return bool((high <= low).all())
+
+
+def is_in_fixed(model: MixedModel, name: str) -> bool:
+    """Tell whether a column is a factor of the fixed part."""
+    codes = [factor.code for term in terms(model.formula.fixed) for factor in term.factors]
+    return any(is_factor(code, model.statistics) and factor_column(code) == name for code in codes)
+
+
+def _of_term(model: MixedModel, column: Column, df: str) -> list[tuple[str, str, str, str]]:
+    rows = []
+    unit, carrier = unit_of(model, column), carrier_of(model, column)
+    if unit is not None:
+        rows.append(_confounded(column, unit))
+    if df == "wald" and carrier is not None and len(carrier.levels) < ENOUGH_FOR_Z:
+        note = (
+            f"A z test of a term carried by {len(carrier.levels)} levels of {carrier.group} "
+            "rejects too often: read Kenward-Roger's or Satterthwaite's t."
+        )
+        rows.append(("few groups for a z test", column.name, carrier.group, note))
+    if carrier is None:
+        group = model.design.blocks[-1].group
+        note = (
+            f"{column.name} varies within every group and has no random slope: its standard "
+            "error supposes that its effect is the same in all of them."
+        )
+        rows.append(("no random slope", column.name, group, note))
+    return rows
+
+
+def _confounded(column: Column, unit: Block) -> tuple[str, str, str, str]:
+    note = (
+        f"{column.name} is constant within {unit.group}: its estimate compares "
+        f"{len(unit.levels)} levels and supposes that they are exchangeable but for the "
+        "predictors."
+    )
+    return ("confounded with a group", column.name, unit.group, note)
+
+
+def _without_intercept(model: MixedModel) -> dict[str, Factor]:
+    """Return the factors that are neither in the fixed part nor have a random intercept."""
+    covering = [block.codes for block in model.design.blocks if _has_intercept(block)]
+    return {
+        name: factor
+        for name, factor in model.statistics.factors.items()
+        if not is_in_fixed(model, name)
+        and not any(_same_groups(codes, factor.codes) for codes in covering)
+    }
+
+
+def _missing_intercepts(
+    column: Column, uncovered: dict[str, Factor]
+) -> list[tuple[str, str, str, str]]:
+    """Return a warning for every factor without intercept within which a term is constant."""
+    return [
+        (
+            "no random intercept",
+            column.name,
+            name,
+            f"{column.name} is constant within {name}, and the model has no (1 | {name}): "
+            f"rows of one {name} are taken as independent.",
+        )
+        for name, factor in uncovered.items()
+        if is_constant_within(column, factor.codes, len(factor.levels))
+    ]
+
+
+def _same_groups(one: Integers, other: Integers) -> bool:
+    """Tell whether two factors divide the cells alike, whatever their levels are called."""
+    n_one, n_other = int(one.max()) + 1, int(other.max()) + 1
+    return n_one == n_other == len(np.unique(one * n_other + other))
+
+
+def _has_intercept(block: Block) -> bool:
+    """Tell whether a group has an intercept, alone or as the sum of a factor's dummies."""
+    plain = [column.coefficient for column in block.columns if column.basis == 0]
+    return bool(plain) and bool(np.all(np.sum(plain, axis=0) == 1))
+
+
+def _has_slope(block: Block, column: Column) -> bool:
+    """Tell whether a group has a random slope of a column."""
+    return _parts(column.name) in [_parts(each.name) for each in block.columns]
+
+
+def _parts(name: str) -> set[str]:
+    """Return the parts of an interaction, dummies named alike in reduced and in full rank."""
+    return set(name.replace("[T.", "[").split(":"))
+
+
+def _few_groups(model: MixedModel) -> list[tuple[str, str, str, str]]:
+    return [
+        (
+            "fewer than five groups",
+            "",
+            block.group,
+            f"{block.group} has {len(block.levels)} levels: the variance among them is hardly "
+            "known.",
+        )
+        for block in model.design.blocks
+        if len(block.levels) < ENOUGH_GROUPS
+    ]
+
+
+def _boundary(model: MixedModel) -> list[tuple[str, str, str, str]]:
+    rows = []
+    at = model.found.theta * natural_scale(model.cross)
+    places = [
+        (block, row, column) for block in model.design.blocks for row, column in block.positions
+    ]
+    for value, (block, row, column) in zip(at, places, strict=True):
+        if row == column and value < NEAR_ZERO:
+            name = block.columns[row].name
+            what = "is zero" if row == 0 or _alone(block, row) else "is zero or tied to the others"
+            note = f"The variance of {name} among {block.group} {what}: the fit is singular."
+            rows.append(("variance at the boundary", "", block.group, note))
+    return rows
+
+
+def _alone(block: Block, row: int) -> bool:
+    return not any(r == row and c < row for r, c in block.positions)
+
+
+def _not_converged(model: MixedModel) -> list[tuple[str, str, str, str]]:
+    if model.optimum.converged:
+        return []
+    note = (
+        f"The search stopped where one more step would lower the deviance by "
+        f"{model.optimum.decrement:.1e}: do not trust the last digits."
+    )
+    return [("not converged", "", "", note)]
+
+
+def _mixed_definitions(model: MixedModel) -> list[tuple[str, str, str, str]]:
+    """Return a warning for every column of definitions that mixes several in one response."""
+    return [
+        (
+            "mixed definitions",
+            "",
+            name,
+            f"The response mixes {n_definitions} definitions (column {name!r}): its rows are not "
+            "comparable.",
+        )
+        for name, n_definitions in model.definitions.items()
+        if n_definitions > 1
+    ]
+
+
+def count_definitions(source: Source, modelled: Container[str]) -> dict[str, int]:
+    """Return how many definitions every such column outside the model holds."""
+    found = {}
+    for name in DEFINITIONS:
+        if name in source.types and name not in modelled:
+            sql = f"SELECT count(DISTINCT {quoted(name)}) AS n FROM observations"
+            found[name] = int(source.query(sql).column("n")[0].as_py())
+    return found

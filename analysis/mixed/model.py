@@ -1,0 +1,383 @@
+"""Fit a linear mixed model by formula and ask it for frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.errors import DesignError
+from analysis.frame import Floats
+from analysis.mixed import augment as rows_again
+from analysis.mixed import contrasts as marginal
+from analysis.mixed import guards, tables
+from analysis.mixed.collect import collect
+from analysis.mixed.crossproducts import CrossProducts, assemble
+from analysis.mixed.design import Design, build
+from analysis.mixed.deviance import Profile, profile
+from analysis.mixed.estimates import estimates
+from analysis.mixed.formula import MixedFormula, parse
+from analysis.mixed.inference import Inference
+from analysis.mixed.optimise import Optimum, optimise
+from analysis.mixed.plan import plan
+from analysis.mixed.rank import require_estimable
+from analysis.mixed.source import Rows, Source, open_source
+from analysis.mixed.statistics import Statistics
+
+
+@dataclass(frozen=True)
+class MixedModel:
+    """A fitted linear mixed model.
+
+    Attributes
+    ----------
+    formula
+        The model in its parts.
+    statistics
+        The cells it was fitted from.
+    design
+        Columns of the fixed and the random design over the cells.
+    optimum
+        Where the deviance is least, and how it was found.
+    inference
+        Estimates and tests of the fixed effects.
+    response
+        Which of the responses of the statistics.
+    contrasts
+        Contrasts of factors, as stated.
+    source
+        The rows, None when only their statistics are known.
+    weights
+        Expression of the weights, None without or when only statistics are known.
+    """
+
+    formula: MixedFormula
+    statistics: Statistics
+    design: Design
+    optimum: Optimum
+    inference: Inference
+    response: int
+    contrasts: Mapping[str, Any]
+    source: Source | None
+    weights: str | None
+
+    @cached_property
+    def definitions(self) -> dict[str, int]:
+        """How many definitions every column of definitions outside the model holds."""
+        if self.source is None:
+            return {}
+        return guards.count_definitions(self.source, self.statistics.factors)
+
+    @property
+    def cross(self) -> CrossProducts:
+        """The cross-products."""
+        return self.inference.cross
+
+    @property
+    def found(self) -> Profile:
+        """The solution at theta."""
+        return self.inference.found
+
+    @property
+    def reml(self) -> bool:
+        """Whether the fit is by restricted maximum likelihood."""
+        return self.inference.reml
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the fixed effects."""
+        return tuple(column.name for column in self.design.fixed)
+
+    @property
+    def coefficients(self) -> Floats:
+        """Fixed effects, shape (p,)."""
+        return self.inference.estimated.coefficients
+
+    def tidy(
+        self,
+        effects: Sequence[str] = ("fixed", "ran_pars"),
+        *,
+        df: str | None = None,
+        conf_level: float = 0.95,
+    ) -> pd.DataFrame:
+        """Return one row per estimate, as broom.mixed does.
+
+        Parameters
+        ----------
+        effects
+            Any of ``fixed``, ``ran_pars`` (standard deviations and correlations, without
+            standard errors: their likelihood is skew, see `profile`), ``ran_vals``
+            (conditional modes with conditional standard deviations).
+        df
+            ``kenward-roger`` (the default of a REML fit), ``satterthwaite`` (of an ML fit) or
+            ``wald``. The column `method` says which.
+        conf_level
+            Nominal coverage of the intervals.
+        """
+        return tables.tidy(self, tuple(effects), df or self.default_df, conf_level)
+
+    @property
+    def default_df(self) -> str:
+        """Kenward-Roger for a REML fit, Satterthwaite for one by maximum likelihood."""
+        return "kenward-roger" if self.reml else "satterthwaite"
+
+    def glance(self) -> pd.DataFrame:
+        """Return one row: size, likelihood, criteria, shares of variance, convergence."""
+        return tables.glance(self)
+
+    def ranef(self) -> pd.DataFrame:
+        """Return one row per conditional mode: `group`, `level`, `term`, `estimate`."""
+        return tables.tidy(self, ("ran_vals",), self.default_df, 0.95)
+
+    def groups(self) -> pd.DataFrame:
+        """Return one row per grouping factor: `group`, `n_groups`, `n_obs`."""
+        return tables.groups(self)
+
+    def anova(self, *, df: str | None = None) -> pd.DataFrame:
+        """Return one row per fixed term: F test that all its coefficients are zero."""
+        return tables.anova(self, df or self.default_df)
+
+    def warnings(self, *, df: str | None = None) -> pd.DataFrame:
+        """Return one row per thing a reader must know: `guard`, `term`, `group`, `note`."""
+        return guards.warnings(self, df or self.default_df)
+
+    def augment(self, path: Path | str | None = None) -> pd.DataFrame | None:
+        """Return the rows with `fitted`, `fitted_fixed` and `residual`, by a second pass.
+
+        Parameters
+        ----------
+        path
+            Write them to this Parquet file instead of returning them; the table is then
+            never in memory.
+        """
+        return rows_again.augment(self, None if path is None else Path(path))
+
+    def contrast(
+        self,
+        contrasts: Mapping[str, Mapping[str, float]],
+        *,
+        df: str | None = None,
+        conf_level: float = 0.95,
+    ) -> pd.DataFrame:
+        """Return one row per linear contrast, given as weights of named coefficients."""
+        return marginal.contrast(self, contrasts, df or self.default_df, conf_level)
+
+    def means(
+        self,
+        factor: str,
+        *,
+        pairs: bool = False,
+        df: str | None = None,
+        conf_level: float = 0.95,
+    ) -> pd.DataFrame:
+        """Return the estimated marginal mean of every level of a factor, or all differences."""
+        return marginal.means(self, factor, pairs, df or self.default_df, conf_level)
+
+    def predict(
+        self, rows: pd.DataFrame, *, df: str | None = None, conf_level: float = 0.95
+    ) -> pd.DataFrame:
+        """Return one row per new row: mean with interval, and interval for an observation.
+
+        Random effects are taken at zero: the prediction is for a new level of every group.
+        """
+        return marginal.predict(self, rows, df or self.default_df, conf_level)
+
+    def refitted(
+        self, statistics: Statistics | None = None, *, reml: bool | None = None
+    ) -> MixedModel:
+        """Return the same model fitted to other statistics, or by the other likelihood."""
+        return fit_statistics(
+            self.formula.text,
+            self.statistics if statistics is None else statistics,
+            reml=self.reml if reml is None else reml,
+            response=self.response,
+            contrasts=self.contrasts,
+            source=self.source if statistics is None else None,
+            weights=self.weights,
+            start=self.optimum.theta,
+        )
+
+
+def fit(
+    formula: str,
+    rows: Rows,
+    *,
+    reml: bool = True,
+    weights: str | None = None,
+    contrasts: Mapping[str, Any] | None = None,
+    units: Sequence[str] = (),
+    deterministic: bool = True,
+) -> MixedModel:
+    """Return the fit of a linear mixed model.
+
+    Parameters
+    ----------
+    formula
+        lme4's language: ``log_gain ~ rho + depth + (1 + depth | model) + (1 | lab)``, with
+        ``a/b``, ``a:b``, ``||``, ``offset(x)``, interactions, ``log(x)``, ``I(x^2)``,
+        ``C(layer, Sum)``.
+    rows
+        A frame, a path or glob of Parquet files, or any relation of DuckDB. One row per
+        observation; columns of text, categories or truth values are factors.
+    reml
+        Restricted maximum likelihood, else maximum likelihood.
+    weights
+        Expression proportional to the precision of a row.
+    contrasts
+        By column: the reference level, or a contrast of patsy's.
+    units
+        Columns beside the formula's that name units to resample, leave out or test by.
+    deterministic
+        Sum exactly, so that results are the same bits on any number of threads.
+
+    Raises
+    ------
+    ColumnError
+        If the formula cannot be read, names no column, or a value is missing or infinite.
+    DesignError
+        If there are no rows, a factor has one level, a column is a linear combination of
+        others, the response is constant, or a group has as many effects as there are rows.
+    """
+    return fit_many(
+        formula,
+        rows,
+        reml=reml,
+        weights=weights,
+        contrasts=contrasts,
+        units=units,
+        deterministic=deterministic,
+    )[0]
+
+
+def fit_many(
+    formula: str,
+    rows: Rows,
+    *,
+    responses: Sequence[str] = (),
+    reml: bool = True,
+    weights: str | None = None,
+    contrasts: Mapping[str, Any] | None = None,
+    units: Sequence[str] = (),
+    deterministic: bool = True,
+) -> list[MixedModel]:
+    """Return the fits of several responses under one right side, from one pass.
+
+    Parameters are those of `fit`; `responses` come after the formula's own.
+    """
+    source = open_source(rows)
+    parsed = parse(formula)
+    needed = plan(parsed, source, responses=tuple(responses), weights=weights, units=tuple(units))
+    statistics = collect(needed, source, deterministic=deterministic)
+    return [
+        fit_statistics(
+            formula,
+            statistics,
+            reml=reml,
+            response=response,
+            contrasts=contrasts,
+            source=source,
+            weights=weights,
+        )
+        for response in range(len(statistics.responses))
+    ]
+
+
+def collect_statistics(
+    formula: str,
+    rows: Rows,
+    *,
+    responses: Sequence[str] = (),
+    weights: str | None = None,
+    units: Sequence[str] = (),
+    constant: Sequence[str] | None = None,
+    deterministic: bool = True,
+) -> Statistics:
+    """Return the statistics that a formula needs, to be merged or fitted elsewhere.
+
+    Parameters are those of `fit`; `constant` names the predictors that are constant within
+    every cell, which places that want to merge must agree on.
+    """
+    source = open_source(rows)
+    needed = plan(
+        parse(formula), source, responses=tuple(responses), weights=weights, units=tuple(units)
+    )
+    stated = None if constant is None else tuple(constant)
+    return collect(needed, source, constant=stated, deterministic=deterministic)
+
+
+def fit_statistics(
+    formula: str,
+    statistics: Statistics,
+    *,
+    reml: bool = True,
+    response: int = 0,
+    contrasts: Mapping[str, Any] | None = None,
+    source: Source | None = None,
+    weights: str | None = None,
+    start: Floats | None = None,
+) -> MixedModel:
+    """Return the fit of a formula to statistics, wherever their rows are.
+
+    Parameters
+    ----------
+    formula
+        A formula whose factors and products the statistics hold.
+    statistics
+        From `collect_statistics`, perhaps merged.
+    reml, contrasts
+        As in `fit`.
+    response
+        Which of the responses.
+    source
+        The rows, when a second pass over them is wanted.
+    weights
+        Expression of the weights the statistics were collected with, for a second pass.
+    start
+        Where the search for theta starts, None at the identity.
+
+    Raises
+    ------
+    DesignError
+        As in `fit`, or if the statistics lack what the formula needs.
+    """
+    parsed = parse(formula)
+    design = build(parsed, statistics, contrasts)
+    cross = assemble(statistics, design, response=response)
+    require_estimable(cross, design, statistics.responses[response])
+    optimum = optimise(cross, reml=reml, start=start)
+    found = profile(cross, optimum.theta, reml=reml)
+    return MixedModel(
+        formula=parsed,
+        statistics=statistics,
+        design=design,
+        optimum=optimum,
+        inference=Inference(cross, found, estimates(cross, found), reml),
+        response=response,
+        contrasts=dict(contrasts or {}),
+        source=source,
+        weights=weights,
+    )
+
+
+def at_theta(model: MixedModel, theta: Floats) -> MixedModel:
+    """Return the model at a theta of the caller's, such as another program's optimum.
+
+    Raises
+    ------
+    DesignError
+        If theta has the wrong length.
+    """
+    if np.shape(theta) != model.optimum.theta.shape:
+        raise DesignError(
+            f"theta must have {len(model.optimum.theta)} elements; found {np.shape(theta)}.",
+            "One per element of the lower triangles, block by block.",
+        )
+    cross = model.cross
+    found = profile(cross, np.asarray(theta, dtype=np.float64), reml=model.reml)
+    inference = Inference(cross, found, estimates(cross, found), model.reml)
+    return replace(model, inference=inference)

@@ -1,0 +1,259 @@
+"""The deviance is the normal likelihood, written out over rows; its gradient is its slope."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import multivariate_normal
+
+from analysis import mixed
+from analysis.mixed.crossproducts import CrossProducts, assemble
+from analysis.mixed.deviance import profile
+from analysis.mixed.estimates import estimates
+from analysis.mixed.information import information
+from analysis.mixed.kenward_roger import kenward_roger
+from analysis.mixed.levels import LevelClasses, SeparateLevels, gather
+from analysis.mixed.satterthwaite import satterthwaite
+
+
+def small(seed: int, n: int = 60) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    g, h = rng.integers(0, 5, n), rng.integers(0, 4, n)
+    x = rng.normal(size=n)
+    y = 1 + 0.5 * x + rng.normal(size=5)[g] + rng.normal(size=4)[h] + rng.normal(size=n)
+    labels = pd.DataFrame({"g": np.array(list("abcde"))[g], "h": np.array(list("pqrs"))[h]})
+    return labels.assign(x=x, y=y)
+
+
+FORMULA = "y ~ x + (1 + x | g) + (1 | h)"
+
+
+def written_out(rows: pd.DataFrame, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return X and H = Z Lambda Lambda' Z' + I over rows, for FORMULA."""
+    factor = np.array([[theta[0], 0], [theta[1], theta[2]]])
+    design = np.column_stack([np.ones(len(rows)), rows["x"]])
+    same_g = rows["g"].to_numpy()[:, None] == rows["g"].to_numpy()
+    same_h = rows["h"].to_numpy()[:, None] == rows["h"].to_numpy()
+    relative = same_g * (design @ factor @ factor.T @ design.T) + same_h * theta[3] ** 2
+    return design, relative + np.eye(len(rows))
+
+
+def crossed(rows: pd.DataFrame) -> CrossProducts:
+    model = mixed.fit(FORMULA, rows)
+    assert [block.group for block in model.design.blocks] == ["g", "h"]
+    return model.cross
+
+
+thetas = st.tuples(st.floats(0, 2), st.floats(-2, 2), st.floats(0, 2), st.floats(0, 2))
+
+
+@settings(max_examples=20, deadline=None)
+@given(theta=thetas, seed=st.integers(0, 50))
+def test_the_deviance_is_the_normal_likelihood_over_rows(
+    theta: tuple[float, ...], seed: int
+) -> None:
+    rows = small(seed)
+    at = np.array(theta)
+    found = profile(crossed(rows), at, reml=False)
+    design, relative = written_out(rows, at)
+    inverse = np.linalg.inv(relative)
+    beta = np.linalg.solve(design.T @ inverse @ design, design.T @ inverse @ rows["y"])
+    residual = rows["y"] - design @ beta
+    variance = residual @ inverse @ residual / len(rows)
+    normal = multivariate_normal(design @ beta, variance * relative)
+    assert found.variance == pytest.approx(variance, rel=1e-9)
+    assert found.criterion == pytest.approx(-2 * normal.logpdf(rows["y"]), abs=1e-8)
+    restricted = profile(crossed(rows), at).criterion
+    n, p = design.shape
+    moment = np.linalg.slogdet(design.T @ inverse @ design).logabsdet
+    scale = residual @ inverse @ residual / (n - p)
+    by_hand = (
+        np.linalg.slogdet(relative).logabsdet + moment + (n - p) * (1 + np.log(2 * np.pi * scale))
+    )
+    assert restricted == pytest.approx(by_hand, abs=1e-8)
+
+
+@settings(max_examples=20, deadline=None)
+@given(theta=thetas, seed=st.integers(0, 50), reml=st.booleans())
+def test_the_gradient_is_the_slope_of_the_deviance(
+    theta: tuple[float, ...], seed: int, reml: bool
+) -> None:
+    cross, at = crossed(small(seed)), np.array(theta)
+    slopes = []
+    for unit in np.eye(4) * 1e-5:
+        ahead, behind = (profile(cross, at + step, reml=reml) for step in (unit, -unit))
+        slopes.append((ahead.criterion - behind.criterion) / 2e-5)
+    np.testing.assert_allclose(profile(cross, at, reml=reml).gradient, slopes, atol=2e-5, rtol=1e-6)
+
+
+@settings(max_examples=10, deadline=None)
+@given(theta=thetas, seed=st.integers(0, 50))
+def test_modes_and_products_are_those_written_out_over_rows(
+    theta: tuple[float, ...], seed: int
+) -> None:
+    rows, at = small(seed), np.array(theta)
+    cross = crossed(rows)
+    found = profile(cross, at)
+    estimated, products = estimates(cross, found), information(cross, found)
+    design, relative = written_out(rows, at)
+    inverse = np.linalg.inv(relative)
+    np.testing.assert_allclose(
+        estimated.covariance,
+        found.variance * np.linalg.inv(design.T @ inverse @ design),
+        rtol=1e-8,
+        atol=1e-12,
+    )
+    residual = rows["y"] - design @ estimated.coefficients
+    in_h = rows["h"].to_numpy()[:, None] == np.array(list("pqrs"))
+    np.testing.assert_allclose(
+        estimated.modes[1].effects[:, 0],
+        at[3] ** 2 * in_h.T @ inverse @ residual,
+        atol=1e-9,
+    )
+    np.testing.assert_allclose(products.later, in_h.T @ inverse @ in_h, atol=1e-9)
+    in_g = rows["g"].to_numpy()[:, None] == np.array(list("abcde"))
+    slopes = in_g * rows["x"].to_numpy()[:, None]
+    np.testing.assert_allclose(products.first_later[:, 1], slopes.T @ inverse @ in_h, atol=1e-9)
+
+
+def test_kenward_roger_in_a_balanced_one_way_layout_is_exact() -> None:
+    # Balanced groups: the mean of G group means has G - 1 degrees of freedom exactly.
+    rng = np.random.default_rng(5)
+    groups = np.repeat(list("abcdef"), 4)
+    y = np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
+    model = mixed.fit("y ~ 1 + (1 | g)", pd.DataFrame({"y": y, "g": groups}))
+    adjusted = kenward_roger(model.cross, model.found, model.inference.products)
+    assert adjusted.df(np.ones(1)) == pytest.approx(5)
+    means = y.reshape(6, 4).mean(axis=1)
+    assert adjusted.adjusted[0, 0] == pytest.approx(means.var(ddof=1) / 6)
+
+
+def test_a_balanced_variance_is_the_anova_estimate() -> None:
+    rng = np.random.default_rng(6)
+    y = (np.repeat(2 * rng.normal(size=6), 4) + rng.normal(size=24)).reshape(6, 4)
+    rows = pd.DataFrame({"y": y.ravel(), "g": np.repeat(list("abcdef"), 4)})
+    pars = mixed.fit("y ~ 1 + (1 | g)", rows).tidy(["ran_pars"])["estimate"]
+    within = ((y - y.mean(axis=1, keepdims=True)) ** 2).sum() / 18
+    between = 4 * y.mean(axis=1).var(ddof=1)
+    assert pars.tolist() == pytest.approx([np.sqrt((between - within) / 4), np.sqrt(within)])
+
+
+def test_classes_of_equal_levels_sum_to_the_levels() -> None:
+    rng = np.random.default_rng(1)
+    sizes = rng.integers(1, 4, 200).astype(float)
+    cross = rng.normal(size=(200, 1, 5))
+    separate = SeparateLevels(sizes[:, None, None], cross)
+    classes = gather(sizes[:, None, None], cross)
+    assert isinstance(classes, LevelClasses)
+    assert classes.sizes.sum() == 200
+    kernel = 1 / (1 + classes.diagonal)
+    np.testing.assert_allclose(
+        classes.weighted(kernel), separate.weighted(kernel[classes.codes]), atol=1e-10
+    )
+    through = cross[0].T @ cross[0]
+    by_class = np.zeros(len(classes.sizes))
+    np.add.at(by_class, classes.codes, separate.inner(through)[:, 0, 0])
+    np.testing.assert_allclose(classes.inner(through)[:, 0, 0], by_class, atol=1e-10)
+
+
+def test_many_levels_give_the_same_fit_gathered_or_not() -> None:
+    rng = np.random.default_rng(3)
+    unit = rng.integers(0, 400, 2000)
+    block = rng.integers(0, 6, 2000)
+    y = rng.normal(size=400)[unit] + rng.normal(size=6)[block] + rng.normal(size=2000)
+    rows = pd.DataFrame({"y": y, "unit": unit, "block": block, "x": rng.normal(size=2000)})
+    gathered = mixed.fit("y ~ x + (1 | unit) + (1 | block)", rows)
+    assert isinstance(gathered.cross.levels, LevelClasses)
+    weighted = mixed.fit(
+        "y ~ x + (1 | unit) + (1 | block)", rows.assign(w=1 + 1e-9 * rng.random(2000)), weights="w"
+    )
+    assert isinstance(weighted.cross.levels, SeparateLevels)
+    np.testing.assert_allclose(gathered.coefficients, weighted.coefficients, rtol=1e-6)
+    np.testing.assert_allclose(gathered.found.theta, weighted.found.theta, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_the_unit_of_a_slope_does_not_matter(scale: float) -> None:
+    rows = small(3)
+    plain = mixed.fit(FORMULA, rows)
+    scaled = mixed.fit(FORMULA, rows.assign(x=rows["x"] * scale))
+    # The restricted likelihood has log|X'H^-1 X|, which a change of units moves.
+    criterion = scaled.found.criterion - 2 * np.log(scale)
+    assert criterion == pytest.approx(plain.found.criterion, abs=1e-6)
+    np.testing.assert_allclose(scaled.coefficients[1] * scale, plain.coefficients[1], rtol=1e-6)
+    assert scaled.tidy()["df"].tolist() == pytest.approx(
+        plain.tidy()["df"].tolist(), rel=1e-4, nan_ok=True
+    )
+
+
+@pytest.mark.parametrize("first", ["g", "h"])
+def test_it_does_not_matter_which_factor_is_eliminated(first: str) -> None:
+    rows = small(9, 90)
+    model = mixed.fit(FORMULA, rows)
+    blocks = sorted(model.design.blocks, key=lambda block: block.group != first)
+    cross = assemble(model.statistics, replace(model.design, blocks=tuple(blocks)))
+    theta = model.found.theta
+    ordered = theta if first == "g" else np.concatenate([theta[3:], theta[:3]])
+    found = profile(cross, ordered)
+    products = information(cross, found)
+    assert found.criterion == pytest.approx(model.found.criterion, abs=1e-10)
+    adjusted = kenward_roger(cross, found, products)
+    expected = model.inference.kenward_roger
+    np.testing.assert_allclose(adjusted.adjusted, expected.adjusted, rtol=1e-9)
+    freedom = satterthwaite(cross, found, products, reml=True)
+    for contrast in (np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([1.0, 2.0])):
+        assert adjusted.df(contrast) == pytest.approx(expected.df(contrast), rel=1e-8)
+        reference = model.inference.satterthwaite.df(contrast)
+        assert freedom.df(contrast) == pytest.approx(reference, rel=1e-5)
+
+
+def test_kenward_roger_is_that_written_out_over_rows() -> None:
+    rows = small(9, 90)
+    model = mixed.fit(FORMULA, rows)
+    design, relative = written_out(rows, model.found.theta)
+    same_g = (rows["g"].to_numpy()[:, None] == rows["g"].to_numpy()).astype(float)
+    same_h = (rows["h"].to_numpy()[:, None] == rows["h"].to_numpy()).astype(float)
+    x = rows["x"].to_numpy()
+    parts = [
+        same_g,
+        same_g * (x[:, None] + x),
+        same_g * np.outer(x, x),
+        same_h,
+        np.eye(len(rows)),
+    ]
+    inverse = np.linalg.inv(model.found.variance * relative)
+    phi = np.linalg.inv(design.T @ inverse @ design)
+    firsts = [-design.T @ inverse @ part @ inverse @ design for part in parts]
+    size = len(parts)
+    expected = np.empty((size, size))
+    seconds = {}
+    for r, one in enumerate(parts):
+        for s, other in enumerate(parts):
+            seconds[r, s] = design.T @ inverse @ one @ inverse @ other @ inverse @ design
+            expected[r, s] = np.trace(inverse @ one @ inverse @ other)
+            expected[r, s] -= np.trace(2 * phi @ seconds[r, s])
+            expected[r, s] += np.trace(phi @ firsts[r] @ phi @ firsts[s])
+    weights = 2 * np.linalg.inv(expected)
+    correction = sum(
+        weights[r, s] * (seconds[r, s] - firsts[r] @ phi @ firsts[s])
+        for r in range(size)
+        for s in range(size)
+    )
+    adjusted = model.inference.kenward_roger.adjusted
+    np.testing.assert_allclose(adjusted, phi + 2 * phi @ correction @ phi, rtol=1e-7)
+
+
+def test_a_variance_without_evidence_is_exactly_zero() -> None:
+    rng = np.random.default_rng(14)
+    noise = pd.DataFrame(
+        {"g": rng.integers(0, 6, 120), "h": rng.integers(0, 8, 120), "x": rng.normal(size=120)}
+    ).assign(y=rng.normal(size=120))
+    model = mixed.fit("y ~ x + (1 + x | g) + (1 | h)", noise)
+    assert model.optimum.theta.tolist() == [0, 0, 0, 0]
+    assert model.optimum.singular
+    assert model.optimum.converged

@@ -1,0 +1,149 @@
+"""The formula language is lme4's, and the columns are the ones R and patsy make."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import patsy
+import pytest
+
+from analysis import mixed
+from analysis.errors import ColumnError
+from analysis.mixed.expression import translate
+from analysis.mixed.formula import RandomTerm, parse
+
+rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
+
+RANDOM = {
+    "(1 | lab)": [("1", ("lab",))],
+    "(1 + depth | model)": [("1 + depth", ("model",))],
+    "(depth | model)": [("depth", ("model",))],
+    "(1 + depth || model)": [("1", ("model",)), ("0 + depth", ("model",))],
+    "(0 + depth || model)": [("0 + depth", ("model",))],
+    "(1 | lab/model)": [("1", ("lab",)), ("1", ("lab", "model"))],
+    "(1 | a/b/c)": [("1", ("a",)), ("1", ("a", "b")), ("1", ("a", "b", "c"))],
+    "(1 | lab:prompt)": [("1", ("lab", "prompt"))],
+    "(1 + log(x) | g)": [("1 + log(x)", ("g",))],
+}
+
+
+@pytest.mark.parametrize("text", RANDOM)
+def test_random_terms_are_read_as_by_lme4(text: str) -> None:
+    expected = [RandomTerm(left, group) for left, group in RANDOM[text]]
+    assert list(parse(f"y ~ x + {text}").random) == expected
+    assert list(parse(f"y ~ {text} + x").random) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "fixed"),
+    [
+        ("y ~ x + (1 | g)", "x"),
+        ("y ~ (1 | g) + x", "x"),
+        ("y ~ (1 | g)", "1"),
+        ("y ~ 0 + x + (1 | g)", "0 + x"),
+        ("y ~ (a + b) * c + (1 | g)", "(a + b) * c"),
+        ("y ~ x + offset(z) + (1 | g)", "x"),
+        ("y ~ offset(z) + (1 | g)", "1"),
+    ],
+)
+def test_the_fixed_part_is_what_is_left(text: str, fixed: str) -> None:
+    assert parse(text).fixed == fixed
+
+
+def test_an_offset_is_taken_out() -> None:
+    found = parse("y ~ x + offset(a + log(b)) + (1 | g)").offset
+    assert found is not None
+    assert found.columns == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("text", "sql"),
+    [
+        ("x", 'CAST("x" AS DOUBLE)'),
+        ("log(x)", 'ln(CAST("x" AS DOUBLE))'),
+        ("np.log10(x) + 1", '(log10(CAST("x" AS DOUBLE)) + 1.0)'),
+        ("I(x^2)", '(pow(CAST("x" AS DOUBLE), 2.0))'),
+        ("-x / Q('a b')", '((-CAST("x" AS DOUBLE)) / CAST("a b" AS DOUBLE))'),
+    ],
+)
+def test_arithmetic_becomes_sql(text: str, sql: str) -> None:
+    assert translate(text).sql == sql
+
+
+@pytest.mark.parametrize("text", ["x if y else z", "x[0]", "f(x)(y)", "log(x, 2)", "'text'", "x <"])
+def test_anything_else_is_refused(text: str) -> None:
+    with pytest.raises(ColumnError, match="The expression"):
+        translate(text)
+
+
+def design_over_rows(formula: str) -> tuple[list[str], np.ndarray]:
+    """Return the fixed design of a fit, written out over rows by its own fitted values."""
+    model = mixed.fit(formula, rows)
+    columns = [model.statistics.factors[name].codes for name in model.statistics.factors]
+    cells = {key: cell for cell, key in enumerate(zip(*map(tuple, columns), strict=True))}
+    levels = {
+        name: {level: code for code, level in enumerate(factor.levels)}
+        for name, factor in model.statistics.factors.items()
+    }
+    of_row = [
+        cells[tuple(levels[name][str(row[name])] for name in levels)] for _, row in rows.iterrows()
+    ]
+    numbers = {"": np.ones(len(rows)), "depth": rows["depth"].to_numpy()}
+    numbers["rho"] = rows["rho"].to_numpy()
+    numbers["I(depth ** 2)"] = rows["depth"].to_numpy() ** 2
+    products = [
+        np.prod([numbers[name] for name in names], axis=0) if names else numbers[""]
+        for names in model.statistics.basis
+    ]
+    matrix = [column.coefficient[of_row] * products[column.basis] for column in model.design.fixed]
+    return list(model.terms), np.column_stack(matrix)
+
+
+@pytest.mark.parametrize(
+    "fixed",
+    [
+        "kind * depth",
+        "kind:depth",
+        "0 + kind + kind:rho",
+        "C(kind, Sum) * rho",
+        "C(kind, Treatment('code')) + depth:rho",
+        "(kind + lab)**2",
+        "I(depth**2) + depth",
+        "C(kind, Helmert):depth",
+    ],
+)
+def test_columns_over_cells_are_patsys_columns_over_rows(fixed: str) -> None:
+    expected = patsy.dmatrix(fixed, rows)
+    names, matrix = design_over_rows(f"gain ~ {fixed} + (1 | model)")
+    assert names == expected.design_info.column_names
+    np.testing.assert_allclose(matrix, np.asarray(expected), atol=1e-12)
+
+
+def test_the_reference_level_is_stated_and_can_be_chosen() -> None:
+    first = mixed.fit("gain ~ kind + (1 | model)", rows)
+    chosen = mixed.fit("gain ~ kind + (1 | model)", rows, contrasts={"kind": "code"})
+    assert first.design.references == ("kind = base",)
+    assert chosen.design.references == ("kind = code",)
+    assert chosen.terms == ("Intercept", "kind[T.base]", "kind[T.chat]")
+    assert chosen.found.criterion == pytest.approx(first.found.criterion, abs=1e-10)
+    tidy = chosen.tidy(["fixed"])
+    assert tidy["note"].str.contains("Reference level: kind = code").all()
+
+
+def test_categories_keep_their_order() -> None:
+    ordered = rows.assign(kind=pd.Categorical(rows["kind"], categories=["code", "chat", "base"]))
+    model = mixed.fit("gain ~ kind + (1 | model)", ordered)
+    assert model.terms == ("Intercept", "kind[T.chat]", "kind[T.base]")
+
+
+def test_a_number_can_be_a_factor() -> None:
+    tenths = rows.assign(tenth=(rows["depth"] * 3).astype(int))
+    model = mixed.fit("gain ~ C(tenth) + (1 | model)", tenths)
+    assert model.terms[:2] == ("Intercept", "C(tenth)[T.1]")
+
+
+def test_truth_values_are_a_factor() -> None:
+    deep = rows.assign(deep=rows["depth"] > 0.5)
+    assert mixed.fit("gain ~ deep + (1 | model)", deep).terms == ("Intercept", "deep[T.true]")

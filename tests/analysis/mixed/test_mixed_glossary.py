@@ -1,0 +1,154 @@
+"""Every frame that the mixed models give has columns of the glossary, and is called here."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import analysis.mixed
+from analysis import glossary, mixed
+from analysis.mixed import (
+    bootstrap,
+    comparison,
+    contrasts,
+    diagnostics,
+    guards,
+    influence,
+    permutation,
+    prediction,
+    profile_interval,
+    robust,
+    tables,
+)
+
+rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
+KR = "kenward-roger"
+
+
+@dataclass(frozen=True)
+class Fits:
+    """A model, and one that contains it."""
+
+    model: mixed.MixedModel
+    larger: mixed.MixedModel
+
+
+@pytest.fixture(scope="module")
+def fits() -> Fits:
+    larger = mixed.fit("gain ~ rho + kind + (1 | model) + (1 | lab)", rows)
+    smaller = "gain ~ rho + kind + (1 | model)"
+    model = mixed.fit_statistics(smaller, larger.statistics, source=larger.source)
+    return Fits(model, larger)
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(1)
+
+
+CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
+    "bootstrap.cluster_bootstrap": lambda f: bootstrap.cluster_bootstrap(
+        f.model, "lab", rng=rng(), n_resamples=45
+    ),
+    "bootstrap.likelihood_ratio_bootstrap": lambda f: bootstrap.likelihood_ratio_bootstrap(
+        f.model, f.larger, rng=rng(), n_resamples=3
+    ),
+    "bootstrap.parametric_bootstrap": lambda f: bootstrap.parametric_bootstrap(
+        f.model, rng=rng(), n_resamples=39
+    ),
+    "bootstrap.r_squared_intervals": lambda f: bootstrap.r_squared_intervals(
+        f.model, rng=rng(), n_resamples=39
+    ),
+    "comparison.compare": lambda f: comparison.compare([f.model, f.larger]),
+    "contrasts.contrast": lambda f: contrasts.contrast(f.model, {"a": {"rho": 1.0}}, KR, 0.95),
+    "contrasts.means": lambda f: contrasts.means(f.model, "kind", True, KR, 0.95),
+    "contrasts.predict": lambda f: contrasts.predict(f.model, rows.head(3), KR, 0.95),
+    "diagnostics.binned_residuals": lambda f: diagnostics.binned_residuals(f.model, "depth"),
+    "diagnostics.quantile_residuals": lambda f: diagnostics.quantile_residuals(
+        f.model, rng=rng(), n_simulations=5
+    ),
+    "diagnostics.random_effect_quantiles": lambda f: diagnostics.random_effect_quantiles(f.model),
+    "diagnostics.residual_quantiles": lambda f: diagnostics.residual_quantiles(f.model),
+    "diagnostics.residuals_by_level": lambda f: diagnostics.residuals_by_level(f.model, "kind"),
+    "guards.warnings": lambda f: guards.warnings(f.model, "wald"),
+    "influence.leave_one_out": lambda f: influence.leave_one_out(f.model, "lab"),
+    "model.MixedModel.anova": lambda f: f.model.anova(),
+    "model.MixedModel.augment": lambda f: f.model.augment(),
+    "model.MixedModel.contrast": lambda f: f.model.contrast({"a": {"rho": 1.0}}),
+    "model.MixedModel.glance": lambda f: f.model.glance(),
+    "model.MixedModel.groups": lambda f: f.model.groups(),
+    "model.MixedModel.means": lambda f: f.model.means("kind"),
+    "model.MixedModel.predict": lambda f: f.model.predict(rows.head(3)),
+    "model.MixedModel.ranef": lambda f: f.model.ranef(),
+    "model.MixedModel.tidy": lambda f: f.model.tidy(["fixed", "ran_pars", "ran_vals"]),
+    "model.MixedModel.warnings": lambda f: f.model.warnings(),
+    "augment.augment": lambda f: f.model.augment(),
+    "permutation.permutation_test": lambda f: permutation.permutation_test(
+        f.model, "rho", "rho", "model", rng=rng(), n_permutations=5
+    ),
+    "prediction.leave_one_out_prediction": lambda f: prediction.leave_one_out_prediction(
+        f.model, "lab"
+    ),
+    "profile_interval.profile_intervals": lambda f: profile_interval.profile_intervals(f.model),
+    "robust.cluster_robust": lambda f: robust.cluster_robust(f.model, "lab"),
+    "robust.wild_cluster_bootstrap": lambda f: robust.wild_cluster_bootstrap(f.model, "rho", "lab"),
+    "tables.anova": lambda f: tables.anova(f.model, KR),
+    "tables.glance": lambda f: tables.glance(f.model),
+    "tables.groups": lambda f: tables.groups(f.model),
+    "tables.tidy": lambda f: tables.tidy(f.model, ("fixed",), KR, 0.95),
+}
+
+#: Text columns; every other column is a number.
+WORDS = {"effect", "group", "level", "term", "contrast", "method", "note", "guard"}
+
+
+def frame_functions() -> set[str]:
+    """Names of the public functions and methods that return a frame."""
+    found = set()
+    for info in pkgutil.iter_modules(analysis.mixed.__path__):
+        module = importlib.import_module(f"analysis.mixed.{info.name}")
+        for name, value in vars(module).items():
+            if getattr(value, "__module__", None) != module.__name__ or name.startswith("_"):
+                continue
+            functions = {name: value} if inspect.isfunction(value) else {}
+            if inspect.isclass(value):
+                functions = {f"{name}.{key}": each for key, each in vars(value).items()}
+            found |= {
+                f"{info.name}.{called}"
+                for called, function in functions.items()
+                if inspect.isfunction(function)
+                and str(function.__annotations__.get("return")).startswith("pd.DataFrame")
+                and not called.rpartition(".")[2].startswith("_")
+            }
+    return found
+
+
+def test_every_public_function_that_returns_a_frame_is_called_below() -> None:
+    assert frame_functions() == set(CALLS)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_columns_are_of_the_glossary_and_hold_numbers_or_words(fits: Fits, name: str) -> None:
+    result = CALLS[name](fits)
+    assert result is not None
+    also = set(rows.columns) if name.endswith("augment") else set()
+    assert set(result.columns) - also <= set(glossary.GLOSSARY)
+    for column in set(result.columns) - also - WORDS:
+        assert pd.api.types.is_numeric_dtype(result[column]), column
+
+
+def test_no_argument_is_changed(fits: Fits) -> None:
+    statistics = fits.model.statistics
+    before = statistics.sums.copy(), statistics.shift.copy(), fits.model.cross.rest.copy()
+    for call in CALLS.values():
+        call(fits)
+    assert np.array_equal(statistics.sums, before[0])
+    assert np.array_equal(statistics.shift, before[1])
+    assert np.array_equal(fits.model.cross.rest, before[2])

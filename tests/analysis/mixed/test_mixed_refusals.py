@@ -1,0 +1,210 @@
+"""Bad input: one sentence that says what must hold and what was found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import mixed
+from analysis.errors import AnalysisError, ColumnError, DesignError, StoreError
+
+rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
+
+REFUSED: dict[str, tuple[str, pd.DataFrame, type[AnalysisError], str]] = {
+    "unknown column": (
+        "gain ~ depht + (1 | model)",
+        rows,
+        ColumnError,
+        "The rows must have a column 'depht'; the nearest is 'depth'.",
+    ),
+    "unknown group": (
+        "gain ~ depth + (1 | modle)",
+        rows,
+        ColumnError,
+        "The rows must have a column 'modle'; the nearest is 'model'.",
+    ),
+    "text response": (
+        "kind ~ depth + (1 | model)",
+        rows,
+        ColumnError,
+        "Column 'kind' must hold numbers; it holds varchar.",
+    ),
+    "text in arithmetic": (
+        "gain ~ log(kind) + (1 | model)",
+        rows,
+        ColumnError,
+        "Column 'kind' must hold numbers; it holds varchar.",
+    ),
+    "constant predictor": (
+        "gain ~ depth + (1 | model)",
+        rows.assign(depth=1.5),
+        DesignError,
+        "Every predictor must vary; ['depth'] do not.",
+    ),
+    "constant response": (
+        "gain ~ depth + (1 | model)",
+        rows.assign(gain=2.0),
+        DesignError,
+        "The response 'gain' must vary beyond the fixed effects; they fit it exactly.",
+    ),
+    "repeated predictor": (
+        "gain ~ depth + I(2 * depth) + (1 | model)",
+        rows,
+        DesignError,
+        "Every term must add something; ['I(2 * depth)'] are linear combinations of the terms "
+        "before them.",
+    ),
+    "predictor that the lab determines": (
+        "gain ~ lab + size + (1 | model)",
+        rows.assign(size=rows["lab"].map({"alpha": 1.0, "beta": 2.0}).fillna(3.5)),
+        DesignError,
+        "Every term must add something; ['size'] are linear combinations of the terms before them.",
+    ),
+    "factor with one level": (
+        "gain ~ kind + (1 | model)",
+        rows.assign(kind="base"),
+        DesignError,
+        "Factor 'kind' must have at least two levels; found ['base'].",
+    ),
+    "group with one level": (
+        "gain ~ depth + (1 | lab)",
+        rows.assign(lab="alpha"),
+        DesignError,
+        "Group 'lab' must have at least two levels; found ['alpha'].",
+    ),
+    "group of single rows": (
+        "gain ~ depth + (1 | row)",
+        rows.assign(row=[f"r{place}" for place in range(len(rows))]),
+        DesignError,
+        f"Group 'row' must have fewer effects than there are rows; it has {len(rows)} for "
+        f"{len(rows)} rows.",
+    ),
+    "infinite value": (
+        "gain ~ depth + (1 | model)",
+        rows.assign(depth=[np.inf, *rows["depth"][1:]]),
+        ColumnError,
+        f"'depth' must be a finite number in every row; rows where it is not: 1 of {len(rows)}.",
+    ),
+    "missing response": (
+        "gain ~ depth + (1 | model)",
+        rows.assign(gain=[np.nan, np.nan, *rows["gain"][2:]]),
+        ColumnError,
+        f"'gain' must be a finite number in every row; rows where it is not: 2 of {len(rows)}.",
+    ),
+    "missing level": (
+        "gain ~ depth + (1 | model)",
+        rows.assign(model=[None, *rows["model"][1:]]),
+        ColumnError,
+        f"Column 'model' must name a level in every row; rows without: 1 of {len(rows)}.",
+    ),
+    "logarithm of zero": (
+        "gain ~ log(depth) + (1 | model)",
+        rows.assign(depth=[0.0, *rows["depth"][1:]]),
+        ColumnError,
+        f"'log(depth)' must be a finite number in every row; rows where it is not: 1 of "
+        f"{len(rows)}.",
+    ),
+    "infinite in a constant predictor": (
+        "gain ~ rho + (1 | model)",
+        rows.assign(rho=rows["rho"].where(rows["model"] != "m12", np.inf)),
+        ColumnError,
+        f"'rho' must be a finite number in every row; rows where it is not: "
+        f"{(rows['model'] == 'm12').sum()} of {len(rows)}.",
+    ),
+    "empty selection": (
+        "gain ~ depth + (1 | model)",
+        rows[rows["lab"] == "nobody"],
+        DesignError,
+        "A mixed model needs rows; the selection is empty.",
+    ),
+    "no tilde": (
+        "gain + depth + (1 | model)",
+        rows,
+        ColumnError,
+        "A formula must read 'response ~ terms + (1 | group)'; found 'gain + depth + (1 | model)'.",
+    ),
+    "missing operator": (
+        "gain ~ depth rho + (1 | model)",
+        rows,
+        ColumnError,
+        "The formula part 'depth rho' must be readable; 'depth rho' is not one term.",
+    ),
+    "dangling operator": (
+        "gain ~ depth * + (1 | model)",
+        rows,
+        ColumnError,
+        "The formula part 'depth *' must be readable; expected a noun, but instead the expression "
+        "ended.",
+    ),
+    "open bracket": (
+        "gain ~ depth + (1 | model",
+        rows,
+        ColumnError,
+        "The formula 'gain ~ depth + (1 | model' must be readable; a bracket is not closed.",
+    ),
+    "bar without brackets": (
+        "gain ~ depth + 1 | model",
+        rows,
+        ColumnError,
+        "A random term must stand in brackets; 'gain ~ depth + 1 | model' has a bar outside them.",
+    ),
+    "no random term": (
+        "gain ~ depth",
+        rows,
+        DesignError,
+        "A mixed model must have a random term; 'gain ~ depth' has none.",
+    ),
+    "unknown function": (
+        "gain ~ cube(depth) + (1 | model)",
+        rows,
+        ColumnError,
+        "The expression 'cube(depth)' must use known functions; 'cube' is not one.",
+    ),
+    "unknown contrast": (
+        "gain ~ C(kind, Wrong) + (1 | model)",
+        rows,
+        ColumnError,
+        "The contrast in 'C(kind, Wrong)' must be one of Treatment, Sum, Helmert, Poly, Diff; "
+        "name 'Wrong' is not defined.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_input_is_refused_in_one_sentence(name: str) -> None:
+    formula, frame, kind, sentence = REFUSED[name]
+    with pytest.raises(kind) as refusal:
+        mixed.fit(formula, frame)
+    assert refusal.value.problem == sentence
+    assert refusal.value.hint
+
+
+def test_a_weight_must_be_positive() -> None:
+    weights = [0.0, *rows["precision"][1:]]
+    with pytest.raises(ColumnError, match=r"Weights 'precision' must be positive; the smallest is"):
+        mixed.fit("gain ~ depth + (1 | model)", rows.assign(precision=weights), weights="precision")
+
+
+def test_a_reference_must_be_a_level() -> None:
+    with pytest.raises(ColumnError, match="The reference of 'kind' must be one of its levels"):
+        mixed.fit("gain ~ kind + (1 | model)", rows, contrasts={"kind": "chta"})
+
+
+def test_a_path_must_be_parquet(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="must name Parquet files"):
+        mixed.fit("gain ~ depth + (1 | model)", tmp_path / "nothing.parquet")
+
+
+def test_kenward_roger_needs_reml() -> None:
+    model = mixed.fit("gain ~ depth + (1 | model)", rows, reml=False)
+    with pytest.raises(DesignError, match="Kenward-Roger's method must have a REML fit"):
+        model.tidy(df="kenward-roger")
+
+
+def test_an_unknown_method_names_the_known_ones() -> None:
+    model = mixed.fit("gain ~ depth + (1 | model)", rows)
+    with pytest.raises(AnalysisError, match="`df` must be one of 'kenward-roger', 'satterth"):
+        model.tidy(df="z")

@@ -1,0 +1,185 @@
+"""The sums are right, exact, the same bits every time, and add up across places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis import mixed
+from analysis.errors import DesignError, StoreError
+from analysis.mixed.merge import merge_statistics, read_statistics, shift_to, take, write_statistics
+from analysis.mixed.statistics import Statistics
+
+rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
+FORMULA = "gain ~ rho + depth + kind + (1 | lab) + (1 + depth | model) + (1 | prompt)"
+
+
+def unshifted(statistics: Statistics) -> Statistics:
+    return shift_to(statistics, np.zeros_like(statistics.shift))
+
+
+def test_four_counted_rows() -> None:
+    four = pd.DataFrame({"y": [1.0, 2.0, 3.0, 6.0], "x": [0.0, 1.0, 1.0, 2.0], "g": list("aabb")})
+    found = unshifted(mixed.collect_statistics("y ~ x + (1 | g)", four))
+    assert found.basis == ((), ("x",))
+    assert found.counts.tolist() == [2, 2]
+    assert found.product(0, 1).tolist() == [1, 3]  # x: 0 + 1, 1 + 2
+    assert found.product(1, 1).tolist() == [1, 5]
+    assert found.product(0, 2).tolist() == [3, 9]  # y: 1 + 2, 3 + 6
+    assert found.product(1, 2).tolist() == [2, 15]  # xy: 2, 3 + 12
+    assert found.product(2, 2).tolist() == [5, 45]
+
+
+def test_predictors_constant_in_every_cell_are_attached_without_sums() -> None:
+    found = mixed.collect_statistics("gain ~ rho * depth + (1 | model)", rows)
+    assert list(found.constants) == ["rho"]
+    assert found.basis == ((), ("depth",))
+    models = rows.groupby("model")["rho"].first()
+    assert found.constants["rho"].tolist() == models.tolist()
+
+
+def test_a_wrong_guess_about_a_constant_is_corrected() -> None:
+    # The first 4096 rows show one value per group, later ones do not.
+    many = pd.DataFrame({"g": np.tile(["a", "b"], 3000), "y": np.arange(6000.0) % 7})
+    many["x"] = np.where(np.arange(6000) < 5000, many["g"] == "a", np.arange(6000) % 3)
+    found = mixed.collect_statistics("y ~ x + (1 | g)", many)
+    assert found.constants == {}
+    assert found.basis == ((), ("x",))
+
+
+def test_a_stated_constant_must_be_one() -> None:
+    with pytest.raises(DesignError, match=r"\['depth'\] must be constant within every cell"):
+        mixed.collect_statistics("gain ~ depth + (1 | model)", rows, constant=["depth"])
+
+
+@pytest.mark.parametrize("formula", [FORMULA, "gain ~ rho * depth + (1 | lab / model)"])
+def test_constants_and_varying_predictors_give_the_same_fit(formula: str) -> None:
+    attached = mixed.fit(formula, rows)
+    varying = mixed.fit_statistics(formula, mixed.collect_statistics(formula, rows, constant=()))
+    assert attached.statistics.constants
+    assert not varying.statistics.constants
+    np.testing.assert_allclose(varying.coefficients, attached.coefficients, rtol=1e-9)
+    assert varying.found.criterion == pytest.approx(attached.found.criterion, abs=1e-10)
+
+
+@pytest.mark.slow
+def test_twenty_runs_on_any_number_of_threads_give_the_same_bits(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    rng = np.random.default_rng(1)
+    many = rows.sample(40_000, replace=True, random_state=2, ignore_index=True)
+    many.assign(gain=many["gain"] + rng.normal(size=len(many))).to_parquet(path)
+    found = set()
+    for run in range(20):
+        connection = duckdb.connect(config={"threads": 1 + run % 3})
+        relation = connection.read_parquet(str(path))
+        model = mixed.fit("gain ~ rho + depth + (1 | model) + (1 | prompt)", relation)
+        found.add((model.statistics.sums.tobytes(), model.tidy().to_numpy().astype(str).tobytes()))
+    assert len(found) == 1
+
+
+def test_exact_sums_agree_with_floating_point_ones() -> None:
+    exact = mixed.collect_statistics(FORMULA, rows, weights="precision")
+    floating = mixed.collect_statistics(FORMULA, rows, weights="precision", deterministic=False)
+    np.testing.assert_allclose(exact.sums, floating.sums, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(exact.log_weights, floating.log_weights, rtol=1e-12)
+
+
+@settings(max_examples=15, deadline=None)
+@given(share=st.floats(0.05, 0.95), seed=st.integers(0, 1000))
+def test_statistics_of_two_halves_add_up_to_those_of_the_whole(share: float, seed: int) -> None:
+    here = np.random.default_rng(seed).random(len(rows)) < share
+    whole = mixed.collect_statistics(FORMULA, rows, constant=["rho"])
+    halves = [
+        mixed.collect_statistics(FORMULA, half, constant=["rho"])
+        for half in (rows[here], rows[~here])
+    ]
+    together = merge_statistics(halves)
+    assert together.factors["model"].levels == whole.factors["model"].levels
+    for name in whole.factors:
+        assert together.factors[name].codes.tolist() == whole.factors[name].codes.tolist()
+    ours, theirs = shift_to(together, whole.shift), whole
+    np.testing.assert_allclose(ours.sums, theirs.sums, rtol=0, atol=1e-12)
+
+
+def test_split_and_merged_stores_give_the_same_fit(tmp_path: Path) -> None:
+    whole = mixed.fit(FORMULA, rows)
+    paths = []
+    for lab, half in rows.groupby(rows["lab"] < "c"):
+        path = tmp_path / f"{lab}.parquet"
+        part = mixed.collect_statistics(FORMULA, half, constant=["rho"])
+        write_statistics(part, path)
+        paths.append(path)
+    merged = mixed.fit_statistics(
+        FORMULA, merge_statistics([read_statistics(path) for path in paths])
+    )
+    assert merged.terms == whole.terms
+    assert merged.found.criterion == pytest.approx(whole.found.criterion, rel=1e-12)
+    np.testing.assert_allclose(merged.coefficients, whole.coefficients, rtol=1e-10)
+    np.testing.assert_allclose(
+        merged.tidy(["fixed"])["std_error"], whole.tidy(["fixed"])["std_error"], rtol=1e-10
+    )
+
+
+def test_what_is_written_is_read_back_bit_for_bit(tmp_path: Path) -> None:
+    found = mixed.collect_statistics(FORMULA, rows, weights="precision", responses=["known"])
+    write_statistics(found, tmp_path / "cells.parquet")
+    again = read_statistics(tmp_path / "cells.parquet")
+    assert again.sums.tobytes() == found.sums.tobytes()
+    assert again.pairs == found.pairs
+    assert again.shift.tobytes() == found.shift.tobytes()
+    assert (again.basis, again.responses, again.weighted) == (
+        found.basis,
+        found.responses,
+        found.weighted,
+    )
+    for name, factor in found.factors.items():
+        assert again.factors[name].levels == factor.levels
+        assert again.factors[name].codes.tolist() == factor.codes.tolist()
+
+
+def test_statistics_of_different_formulas_do_not_merge() -> None:
+    one = mixed.collect_statistics("gain ~ depth + (1 | model)", rows)
+    other = mixed.collect_statistics("gain ~ depth + (1 | prompt)", rows)
+    with pytest.raises(DesignError, match="must hold the same factors"):
+        merge_statistics([one, other])
+
+
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
+    rows.to_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(StoreError, match="must hold statistics of a mixed model"):
+        read_statistics(tmp_path / "rows.parquet")
+
+
+def test_taking_cells_twice_counts_them_twice() -> None:
+    found = mixed.collect_statistics("gain ~ depth + (1 | model)", rows)
+    twice = take(found, np.array([0, 0, 3]))
+    assert twice.counts.tolist() == [found.counts[0], found.counts[0], found.counts[3]]
+    assert twice.factors["model"].levels == ("m01", "m04")
+
+
+def test_a_frame_a_path_a_glob_and_a_relation_give_the_same_fit(tmp_path: Path) -> None:
+    for place, part in enumerate((rows[:200], rows[200:])):
+        part.to_parquet(tmp_path / f"part{place}.parquet")
+    rows.to_parquet(tmp_path / "whole.parquet")
+    sources = [
+        rows,
+        tmp_path / "whole.parquet",
+        str(tmp_path / "part*.parquet"),
+        duckdb.connect().from_df(rows),
+    ]
+    tidied = [mixed.fit(FORMULA, source).tidy() for source in sources]
+    for other in tidied[1:]:
+        pd.testing.assert_frame_equal(other, tidied[0])
+
+
+def test_several_responses_from_one_pass_equal_one_at_a_time() -> None:
+    both = mixed.fit_many("gain ~ depth + (1 | model)", rows, responses=["known", "log(precision)"])
+    for model, response in zip(both, ("gain", "known", "log(precision)"), strict=True):
+        alone = mixed.fit(f"{response} ~ depth + (1 | model)", rows)
+        np.testing.assert_array_equal(model.coefficients, alone.coefficients)

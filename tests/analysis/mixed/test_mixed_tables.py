@@ -1,0 +1,243 @@
+"""The frames: their keys, their columns, what they warn of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import glossary, mixed
+from analysis.errors import AnalysisError, ColumnError, DesignError
+from analysis.mixed.model import MixedModel
+
+R = Path(__file__).parents[2] / "r"
+rows = pd.read_csv(R / "mixed_data_crossed.csv")
+FORMULA = "gain ~ rho + depth + kind + (1 | lab) + (1 + depth | model) + (1 | prompt)"
+
+
+@pytest.fixture(scope="module")
+def model() -> MixedModel:
+    return mixed.fit(FORMULA, rows)
+
+
+def guards(model: MixedModel, **options: str) -> list[tuple[str, str, str]]:
+    frame = model.warnings(**options)
+    return list(frame[["guard", "term", "group"]].itertuples(index=False, name=None))
+
+
+def test_tidy_has_one_row_per_effect_group_level_and_term(model: MixedModel) -> None:
+    tidy = model.tidy(["fixed", "ran_pars", "ran_vals"])
+    keys = ["effect", "group", "level", "term"]
+    assert not tidy.duplicated(keys).any()
+    assert (tidy["effect"] == "fixed").sum() == 5
+    assert (tidy["effect"] == "ran_pars").sum() == 6
+    assert (tidy["effect"] == "ran_vals").sum() == 5 + 2 * 12 + 15
+    assert set(tidy.columns) <= set(glossary.GLOSSARY)
+
+
+def test_intervals_and_p_values_follow_from_the_statistic_and_its_df(model: MixedModel) -> None:
+    from scipy import stats
+
+    for df in ("kenward-roger", "satterthwaite", "wald"):
+        tidy = model.tidy(["fixed"], df=df, conf_level=0.9)
+        freedom = tidy["df"].replace(np.inf, 1e12)
+        np.testing.assert_allclose(
+            tidy["p_value"], 2 * stats.t.sf(abs(tidy["statistic"]), freedom), rtol=1e-8
+        )
+        reach = stats.t.isf(0.05, freedom) * tidy["std_error"]
+        np.testing.assert_allclose(tidy["conf_high"], tidy["estimate"] + reach, rtol=1e-9)
+
+
+def test_the_method_is_in_the_frame(model: MixedModel) -> None:
+    assert model.tidy(["fixed"])["method"].iloc[0].endswith("Kenward-Roger t")
+    assert model.tidy(["fixed"], df="wald")["method"].iloc[0].endswith("Wald z")
+    ml = mixed.fit(FORMULA, rows, reml=False)
+    assert ml.tidy(["fixed"])["method"].iloc[0].endswith("Satterthwaite t")
+
+
+def test_groups_carry_their_terms(model: MixedModel) -> None:
+    n_groups = model.tidy(["fixed"]).set_index("term")["n_groups"]
+    # rho belongs to the 12 models, kind to the 15 prompts, the slope of depth varies by model.
+    assert n_groups.to_dict() == {
+        "Intercept": 5,
+        "kind[T.chat]": 15,
+        "kind[T.code]": 15,
+        "rho": 12,
+        "depth": 12,
+    }
+
+
+def test_glance_is_one_row_of_numbers(model: MixedModel) -> None:
+    glance = model.glance()
+    assert len(glance) == 1
+    assert set(glance.columns) <= set(glossary.GLOSSARY)
+    for column in set(glance.columns) - {"method", "note"}:
+        assert pd.api.types.is_numeric_dtype(glance[column])
+    assert bool(glance["converged"].iloc[0])
+
+
+def test_groups_lists_the_grouping_factors(model: MixedModel) -> None:
+    assert model.groups()[["group", "n_groups"]].to_numpy().tolist() == [
+        ["prompt", 15],
+        ["model", 12],
+        ["lab", 5],
+    ]
+
+
+def test_augment_keeps_rows_order_and_columns(model: MixedModel) -> None:
+    augmented = model.augment()
+    assert augmented is not None
+    pd.testing.assert_frame_equal(augmented[list(rows.columns)], rows, check_dtype=False)
+    np.testing.assert_allclose(
+        augmented["fitted"] + augmented["residual"], augmented["gain"], atol=1e-12
+    )
+
+
+def test_augment_with_an_offset_and_a_transformed_response(tmp_path: Path) -> None:
+    positive = rows.assign(gain=np.exp(rows["gain"]))
+    positive.to_parquet(tmp_path / "rows.parquet")
+    formula = "log(gain) ~ depth + offset(known) + (1 | model)"
+    model = mixed.fit(formula, tmp_path / "rows.parquet")
+    assert model.augment(tmp_path / "augmented.parquet") is None
+    augmented = pd.read_parquet(tmp_path / "augmented.parquet")
+    np.testing.assert_allclose(
+        augmented["fitted"] + augmented["residual"], rows["gain"], atol=1e-12
+    )
+    fixed = augmented["known"] + model.coefficients @ np.array([np.ones(371), rows["depth"]])
+    np.testing.assert_allclose(augmented["fitted_fixed"], fixed, atol=1e-12)
+
+
+def test_augment_refuses_columns_it_would_overwrite() -> None:
+    taken = mixed.fit("gain ~ depth + (1 | model)", rows.assign(fitted=0.0))
+    with pytest.raises(ColumnError, match=r"must not already have the columns augment adds"):
+        taken.augment()
+
+
+def test_augment_needs_the_rows(model: MixedModel) -> None:
+    alone = mixed.fit_statistics(FORMULA, model.statistics)
+    with pytest.raises(DesignError, match="fitted from statistics"):
+        alone.augment()
+
+
+def test_a_locked_store_is_read_and_augmented() -> None:
+    connection = duckdb.connect()
+    connection.from_df(rows).create("measured")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    model = mixed.fit("gain ~ depth + (1 | model)", connection.table("measured"))
+    augmented = model.augment()
+    assert augmented is not None
+    assert len(augmented) == len(rows)
+
+
+def test_a_z_test_with_few_groups_is_warned_of(model: MixedModel) -> None:
+    assert ("few groups for a z test", "rho", "model") in guards(model, df="wald")
+    assert ("few groups for a z test", "depth", "model") in guards(model, df="wald")
+    assert not any(guard == "few groups for a z test" for guard, *_ in guards(model))
+    assert "rejects too often" in model.tidy(["fixed"], df="wald").set_index("term")["note"]["rho"]
+
+
+def test_a_lab_level_predictor_without_a_lab_intercept_is_warned_of() -> None:
+    heritage = rows.assign(heritage=rows["lab"].isin(["alpha", "beta"]))
+    formula = "gain ~ heritage + (1 | model)"
+    without = mixed.fit(formula, heritage, units=["lab"])
+    assert ("no random intercept", "heritage[T.true]", "lab") in guards(without)
+    with_lab = mixed.fit(formula + " + (1 | lab)", heritage)
+    assert not any(guard == "no random intercept" for guard, *_ in guards(with_lab))
+    assert ("confounded with a group", "heritage[T.true]", "lab") in guards(with_lab)
+
+
+def test_a_group_named_by_its_nesting_is_the_same_group() -> None:
+    nested = mixed.fit("gain ~ rho + (1 | lab/model)", rows)
+    assert not any(guard == "no random intercept" for guard, *_ in guards(nested))
+    crossed = mixed.fit("gain ~ rho + (1 | model:prompt) + (1 | prompt)", rows)
+    assert ("no random intercept", "rho", "model") in guards(crossed)
+
+
+def test_a_within_model_predictor_without_a_slope_is_warned_of(model: MixedModel) -> None:
+    intercepts = mixed.fit("gain ~ depth + (1 | lab) + (1 | model)", rows)
+    assert ("no random slope", "depth", "lab") in guards(intercepts)
+    assert not any(guard == "no random slope" for guard, *_ in guards(model))
+
+
+def test_a_variance_at_the_boundary_is_warned_of() -> None:
+    flat = pd.read_csv(R / "mixed_data_dyestuff2.csv")
+    singular = mixed.fit("Yield ~ 1 + (1 | Batch)", flat)
+    assert ("variance at the boundary", "", "Batch") in guards(singular)
+    assert bool(singular.glance()["singular"].iloc[0])
+    assert "The variance of Intercept among Batch is zero" in singular.glance()["note"].iloc[0]
+
+
+def test_fewer_than_five_groups_are_warned_of() -> None:
+    three = mixed.fit("gain ~ depth + (1 | kind)", rows)
+    assert ("fewer than five groups", "", "kind") in guards(three)
+
+
+def test_a_mixture_of_definitions_is_warned_of() -> None:
+    two = rows.assign(metric=np.where(rows["depth"] > 0.5, "gain_last_block", "gain_final"))
+    formula = "gain ~ rho + (1 | model)"
+    assert ("mixed definitions", "", "metric") in guards(mixed.fit(formula, two))
+    told_apart = mixed.fit("gain ~ rho + metric + (1 | model)", two)
+    assert not any(guard == "mixed definitions" for guard, *_ in guards(told_apart))
+
+
+def test_marginal_means_average_over_the_other_factors(model: MixedModel) -> None:
+    means = model.means("kind").set_index("contrast")
+    b = dict(zip(model.terms, model.coefficients, strict=True))
+    at = b["Intercept"] + b["rho"] * rows["rho"].mean() + b["depth"] * rows["depth"].mean()
+    assert means["estimate"].to_dict() == pytest.approx(
+        {"base": at, "chat": at + b["kind[T.chat]"], "code": at + b["kind[T.code]"]}
+    )
+    pairs = model.means("kind", pairs=True).set_index("contrast")
+    tidy = model.tidy(["fixed"]).set_index("term")
+    for column in ("std_error", "df", "p_value"):
+        assert pairs.loc["base - chat", column] == pytest.approx(tidy.loc["kind[T.chat]", column])
+
+
+def test_marginal_means_need_a_factor_of_the_fixed_part(model: MixedModel) -> None:
+    with pytest.raises(DesignError, match=r"'lab' is none of \['kind'\]"):
+        model.means("lab")
+
+
+def test_predictions_are_the_fixed_part_with_wider_intervals_for_observations(
+    model: MixedModel,
+) -> None:
+    augmented = model.augment()
+    assert augmented is not None
+    predicted = model.predict(rows)
+    np.testing.assert_allclose(predicted["estimate"], augmented["fitted_fixed"], atol=1e-10)
+    assert (predicted["predicted_low"] < predicted["conf_low"]).all()
+    # Variance of a new observation by hand for the first row.
+    pars = model.tidy(["ran_pars"]).set_index(["group", "term"])["estimate"]
+    depth = rows["depth"].iloc[0]
+    sd, slope = pars["model", "sd__Intercept"], pars["model", "sd__depth"]
+    variance = pars["lab", "sd__Intercept"] ** 2 + pars["prompt", "sd__Intercept"] ** 2
+    variance += sd**2 + depth**2 * slope**2
+    variance += 2 * depth * sd * slope * pars["model", "cor__Intercept.depth"]
+    variance += pars["Residual", "sd__Observation"] ** 2 + predicted["std_error"].iloc[0] ** 2
+    from scipy import stats
+
+    reach = stats.t.isf(0.025, predicted["df"].iloc[0]) * np.sqrt(variance)
+    high = predicted["estimate"].iloc[0] + reach
+    assert predicted["predicted_high"].iloc[0] == pytest.approx(high)
+
+
+def test_a_level_that_was_not_fitted_cannot_be_predicted(model: MixedModel) -> None:
+    with pytest.raises(ColumnError, match=r"must hold levels that were fitted; \['poem'\]"):
+        model.predict(rows.head(2).assign(kind="poem"))
+
+
+def test_an_unknown_effect_names_the_known_ones(model: MixedModel) -> None:
+    with pytest.raises(AnalysisError, match="`effects` must be one of 'fixed', 'ran_pars'"):
+        model.tidy(["random"])
+
+
+def test_no_argument_is_changed() -> None:
+    before = rows.copy()
+    model = mixed.fit(FORMULA, rows)
+    model.augment()
+    model.predict(rows)
+    pd.testing.assert_frame_equal(rows, before)
