@@ -14,6 +14,8 @@ PROPERTIES = {
     "attention_causal": "no attention to later tokens",
     "heads_rebuild_attention": "maps, values and output projection give the attention output",
     "block_adds_up": "input and updates of a block add up to its output",
+    "norm_gain": "attention and feed-forward read the stream through the norm named",
+    "logits": "final norm, head and scale give the model's own logits",
     "batch_equals_single": "a prompt in a batch gives what it gives alone",
     "future_unseen": "another last token changes nothing before it",
     "finite": "every number is finite; counted are those that are not",

@@ -6,7 +6,6 @@ mark last; so a reader that trusts marks never sees files of two measurements as
 
 from __future__ import annotations
 
-import hashlib
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -15,17 +14,15 @@ from pathlib import Path
 import pandas as pd
 
 from collect import locks
-from collect.errors import OutputError
+from collect.errors import InputError, OutputError
 from collect.schema import MEASURED
-from collect.units import Mark, Unit, refuse_mixtures, run_file
+from collect.units import Mark, Unit, file_sha256, refuse_mixtures, run_file
 from collect.writer import write_table
 
 _TEMPORARY = re.compile(r"\.(.+)\.parquet\.\d+\.tmp")
 
-#: Prefix that tells the lock of a prompt set's file from the lock of a unit.
-_OF_PROMPT_SET = "prompt+"
-
-#: Lock under which marks are set, so that two that contradict each other never both are.
+#: Lock under which marks and the files of prompt sets are written, so that two marks that
+#: contradict each other are never both set, and no mark loses the prompts it refers to.
 _OF_MARKS = "run+marks"
 
 
@@ -67,25 +64,34 @@ def commit(
         If rows break the contract, or another process has meanwhile put down a unit that
         contradicts this one.
     """
+    with locks.held(out, _OF_MARKS, wait=True):
+        refuse_mixtures([unit, *peers], out)
     clear(unit, out)
     rows: dict[str, int] = {}
     hashes: dict[str, str] = {}
-    for table, frame in frames.items():
-        if frame.empty:
-            continue
-        if table == "prompt":
-            name = f"prompt/{unit.determinants['prompt_set']}.parquet"
-            rows[name] = _write_prompts(frame, out / name, provenance)
-            continue
+    own = {table: frame for table, frame in frames.items() if table != "prompt" and len(frame)}
+    for table, frame in own.items():
         name = f"{table}/{unit.stem}.parquet"
         rows[name] = write_table(table, frame, out / name, metadata=provenance)
         hashes[name] = file_sha256(out / name)
-    mark = Mark(dict(unit.determinants), dict(unit.labels), rows, hashes)
     with locks.held(out, _OF_MARKS, wait=True):
-        refuse_mixtures([unit, *peers], out)
+        _refuse_after_writing(unit, peers, out)
+        if "prompt" in frames:
+            name = f"prompt/{unit.determinants['prompt_set']}.parquet"
+            rows[name] = _write_prompts(frames["prompt"], out / name, provenance)
+        mark = Mark(dict(unit.determinants), dict(unit.labels), rows, hashes)
         metadata = {**provenance, **mark.metadata}
         write_table("run", run_row, run_file(out, unit), metadata=metadata)
     return sum(rows.values())
+
+
+def _refuse_after_writing(unit: Unit, peers: Sequence[Unit], out: Path) -> None:
+    """Refuse a unit that another process has meanwhile contradicted, and remove its files."""
+    try:
+        refuse_mixtures([unit, *peers], out)
+    except InputError:
+        clear(unit, out)
+        raise
 
 
 def clear(unit: Unit, out: Path) -> None:
@@ -109,17 +115,13 @@ def clear(unit: Unit, out: Path) -> None:
 
 
 def _write_prompts(prompts: pd.DataFrame, path: Path, provenance: Mapping[str, str]) -> int:
-    """Write the file of a prompt set, which every unit measured on it shares."""
+    """Write the file of a prompt set, which every unit measured on it shares.
+
+    The caller holds the lock of the marks and has refused other prompts of the same name.
+    """
     of_prompts = ("code_version", "prompt_set_sha256")
     metadata = {name: provenance[name] for name in of_prompts if name in provenance}
-    with locks.held(path.parents[1], f"{_OF_PROMPT_SET}{path.stem}", wait=True):
-        return write_table("prompt", prompts, path, metadata=metadata)
-
-
-def file_sha256(path: Path) -> str:
-    """Return the hash of the content of a file."""
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
+    return write_table("prompt", prompts, path, metadata=metadata)
 
 
 def check_writable(out: Path) -> None:
@@ -148,8 +150,8 @@ def remove_leftovers(out: Path) -> None:
         match = _TEMPORARY.fullmatch(path.name)
         if match is None:
             continue
-        prefix = _OF_PROMPT_SET if path.parent.name == "prompt" else ""
-        with locks.held(out, f"{prefix}{match.group(1)}") as is_abandoned:
+        name = _OF_MARKS if path.parent.name == "prompt" else match.group(1)
+        with locks.held(out, name) as is_abandoned:
             if is_abandoned:
                 path.unlink(missing_ok=True)
     locks.remove_abandoned(out)

@@ -7,7 +7,7 @@ with what its adapter promises (`examine`). The numbers of real prompts are chec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +35,11 @@ RunPass = Callable[[Sequence[Batch], Watcher], Iterator[int]]
 #: heads_rebuild_attention: values, maps, weighted values and output are each rounded once.
 #: block_adds_up: two sums of terms no larger than the scale are rounded, by three half units at
 #: most; the tolerance is twice that.
+#: norm_gain: the normed vector, the gain with its offset and their product may each be rounded;
+#: the tolerance is twice those three half units. A gain without its offset is off by its size.
+#: logits: the head's sums, a scale and the three steps of a soft cap may each be rounded, by four
+#: half units together; the tolerance is twice that. In a short format a cap that bends the
+#: logits by less than this is not seen.
 #: batch_equals_single: other shapes sum in another order, and the softmax multiplies a rounding
 #: of the scores by their size; a wrong mask or position moves what attention adds by about its
 #: own size.
@@ -45,6 +50,8 @@ TOLERANCES = {
     "attention_causal": {"float32": 0.0, "bfloat16": 0.0, "float16": 0.0},
     "heads_rebuild_attention": {"float32": 1e-5, "bfloat16": 3e-2, "float16": 4e-3},
     "block_adds_up": {"float32": 1e-6, "bfloat16": 1.2e-2, "float16": 1.5e-3},
+    "norm_gain": {"float32": 1e-5, "bfloat16": 1.2e-2, "float16": 1.5e-3},
+    "logits": {"float32": 1e-5, "bfloat16": 1.6e-2, "float16": 2e-3},
     "batch_equals_single": {"float32": 1e-4, "bfloat16": 5e-2, "float16": 1e-2},
     "future_unseen": {"float32": 1e-4, "bfloat16": 5e-2, "float16": 1e-2},
     "finite": {"float32": 0.0, "bfloat16": 0.0, "float16": 0.0},
@@ -111,7 +118,7 @@ def examine(decoder: Decoder, run_pass: RunPass) -> list[Finding]:
     dtype = str(decoder.model.dtype).removeprefix("torch.")
     found = _by_block(examiner, len(decoder.blocks))
     return [
-        _finding(name, TOLERANCES[name][dtype], found.get(name), found["finite"][0])
+        _finding(name, TOLERANCES[name][dtype], found.get(name), examiner.n_not_finite)
         for name in TOLERANCES
     ]
 
@@ -143,35 +150,49 @@ _Found = tuple[int | None, float]
 
 
 def _by_block(examiner: Examiner, n_blocks: int) -> dict[str, _Found]:
-    """Return the largest deviation of each property that every block has shown."""
+    """Return the largest deviation of each property that every block, or the end, has shown."""
+    blocks: set[int | None] = set(range(n_blocks))
     found: dict[str, _Found] = {
         name: max(of_blocks.items(), key=lambda item: item[1])
         for name, of_blocks in examiner.deviations.items()
-        if len(of_blocks) == n_blocks
+        if of_blocks.keys() == ({None} if name == "logits" else blocks)
     }
     counts = examiner.n_not_finite
-    first = min((layer for layer in counts if layer is not None), default=None)
-    found["finite"] = (first, float(sum(counts.values())))
+    found["finite"] = (_first(counts), float(sum(counts.values())))
     return found
 
 
-def _finding(name: str, tolerance: float, found: _Found | None, broken_from: int | None) -> Finding:
-    """Return the finding of a property, given the first block with numbers that are not finite."""
-    if found is None and broken_from is None:
-        return Finding(name, None, None, tolerance, False, "a block did not call its parts")
+def _first(layers: Iterable[int | None]) -> int | None:
+    """Return the first block among some; None when there is none."""
+    return min((layer for layer in layers if layer is not None), default=None)
+
+
+def _finding(
+    name: str, tolerance: float, found: _Found | None, n_not_finite: dict[int | None, int]
+) -> Finding:
+    """Return the finding of a property, given the numbers by block that are not finite."""
+    if found is None and not n_not_finite:
+        part = "the final norm is not called" if name == "logits" else _NOT_CALLED
+        return Finding(name, None, None, tolerance, False, part)
     if found is None:
-        reason = f"numbers are not finite from block {broken_from} on"
+        layer = _first(n_not_finite)
+        where = "after the last block" if layer is None else f"from block {layer} on"
+        reason = f"numbers are not finite {where}"
         return Finding(name, None, None, tolerance, None, reason)
     layer, size = found
     is_met = size <= tolerance
     return Finding(name, layer, size, tolerance, is_met, None if is_met else _WHAT_FAILS[name])
 
 
+_NOT_CALLED = "a block did not call its parts"
+
 _WHAT_FAILS = {
     "attention_rows": "rows of attention do not sum to 1",
     "attention_causal": "attention reaches later tokens",
     "heads_rebuild_attention": "the heads do not make up what attention returns",
     "block_adds_up": "what the parts of a block add does not make up its output",
+    "norm_gain": "attention or feed-forward does not read the stream through the norm named",
+    "logits": "final norm, head and scale do not give the logits of the model",
     "batch_equals_single": "a prompt in a batch gives other numbers than alone",
     "future_unseen": "a changed last token changes the states of tokens before it",
     "finite": "numbers are not finite",

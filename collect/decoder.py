@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from collect.errors import ConformanceError, UnsupportedModelError
 
 __all__ = ["Contribution", "Decoder", "HeadWeights", "Missing", "Sites", "decoder", "model_row"]
 
-#: Rows of the output embedding that are converted to float32 at a time.
+#: Rows of the output embedding that are taken at a time.
 _HEAD_ROWS = 8192
 
 
@@ -206,6 +207,13 @@ class Decoder:
         found = {name: tensor for name, tensor in asked.items() if tensor is not None}
         return cut(self.adapter, self.heads, found)
 
+    def head_rows(self) -> Iterator[Tensor]:
+        """Return the rows of the output embedding, a slice of them at a time."""
+        weight: Any = self.head.weight
+        # Rows are taken by place, because a streamed head reads them when they are asked for.
+        for start in range(0, weight.shape[0], _HEAD_ROWS):
+            yield weight[start : start + _HEAD_ROWS]
+
     def next_token_logits(self, states: Tensor) -> Tensor:
         """Return the logits of the next token in float32, whatever the model computes in.
 
@@ -221,10 +229,7 @@ class Decoder:
         """
         head: Any = self.head
         wide = states.float()
-        # Rows are taken by place, because a streamed head reads them when they are asked for.
-        starts = range(0, head.weight.shape[0], _HEAD_ROWS)
-        slices = (head.weight[start : start + _HEAD_ROWS].float() for start in starts)
-        logits = torch.cat([wide @ rows.T for rows in slices], dim=-1)
+        logits = torch.cat([wide @ rows.float().T for rows in self.head_rows()], dim=-1)
         if getattr(head, "bias", None) is not None:
             logits += head.bias.float()
         return self.adapter.logits(logits, self.model.config)

@@ -57,6 +57,39 @@ def sum_deviation(terms: Sequence[Tensor], total: Tensor) -> float:
     return float((difference / scale).max())
 
 
+def normalised(
+    vectors: Tensor, gain: Tensor, bias: Tensor | None, *, eps: float, is_centred: bool
+) -> Tensor:
+    """Return what a norm makes of vectors, in float32.
+
+    (x - c) / sqrt(mean((x - c)^2) + eps) * gain + bias, where c is the mean over the features for
+    LayerNorm (``is_centred``) and zero for RMSNorm.
+
+    Parameters
+    ----------
+    vectors
+        (n_tokens, d_model) in float32.
+    gain, bias
+        (d_model,) each; no bias, nothing added.
+    eps
+        What the norm adds to the variance.
+    is_centred
+        Whether the mean is taken off.
+
+    Returns
+    -------
+    (n_tokens, d_model).
+    """
+    centred = vectors - vectors.mean(-1, keepdim=True) if is_centred else vectors
+    scaled = centred * (centred.square().mean(-1, keepdim=True) + eps).rsqrt() * gain
+    return scaled if bias is None else scaled + bias.float()
+
+
+def place_deviation(found: Tensor, expected: Tensor) -> float:
+    """Return `sum_deviation` of vectors from what they must be; 1 if they are of another width."""
+    return 1.0 if found.shape != expected.shape else sum_deviation([expected], found)
+
+
 def whole_deviation(found: Tensor, expected: Tensor) -> float:
     """Return the largest difference of two tensors over the largest absolute entry of both."""
     return sum_deviation([found.reshape(1, -1)], expected.reshape(1, -1))

@@ -135,7 +135,7 @@ def n_rows(shape: Shape, lengths: Sequence[int], asked: Sequence[str]) -> dict[s
         "legacy_value": prompts * (LEGACY_PER_LAYER * layers + LEGACY_PER_PROMPT),
     }
     asked_tables = [table for name in asked for table in quantities.TABLES[name]]
-    shared = {"model": 1, "conformance": 7, **({"prompt": prompts} if lengths else {})}
+    shared = {"model": 1, "conformance": 9, **({"prompt": prompts} if lengths else {})}
     return {**shared, **{table: known[table] for table in asked_tables}}
 
 

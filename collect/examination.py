@@ -19,15 +19,28 @@ from torch import Tensor, nn
 from collect.decoder import Decoder, Sites
 from collect.deviations import (
     above_diagonal,
+    normalised,
+    place_deviation,
     rebuilt_attention,
     row_deviation,
     sum_deviation,
     sums,
     whole_deviation,
 )
+from collect.tail import own_logits
 
 #: What a block must show to be compared.
-_COMPARED = {"attention_update", "ffn_update", "maps", "projected"}
+_COMPARED = {
+    "attention_input",
+    "attention_update",
+    "ffn_input",
+    "ffn_update",
+    "maps",
+    "projected",
+}
+
+#: What a norm adds to the variance when it keeps no such number, as OLMo's does.
+_EPS = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +82,15 @@ class Examiner:
     Attributes
     ----------
     deviations
-        By property, then by block: the largest deviation.
+        By property, then by block: the largest deviation; None stands for what follows the
+        last block.
     n_not_finite
         By block: numbers in it that are not finite, over all batches; None stands for what
         leaves the body. Those without any are left out.
     """
 
     def __init__(self, decoder: Decoder, lengths: Sequence[int], repeats: Sequence[Repeat]) -> None:
-        self.deviations: dict[str, dict[int, float]] = {}
+        self.deviations: dict[str, dict[int | None, float]] = {}
         self.n_not_finite: dict[int | None, int] = {}
         self._decoder = decoder
         self._lengths = list(lengths)
@@ -84,6 +98,7 @@ class Examiner:
         self._index = 0
         self._seen: dict[str, Tensor] = {}
         self._kept: dict[tuple[int, str], list[Tensor]] = {}
+        self._last: Tensor | None = None
 
     @property
     def _repeat(self) -> Repeat | None:
@@ -97,6 +112,8 @@ class Examiner:
             for layer in range(len(decoder.blocks))
             for handle in self._hooks(layer, decoder.sites(layer))
         ]
+        last = decoder.blocks[-1] if decoder.final_norm is None else decoder.final_norm
+        handles.append(_after(last, self._keep_last))
         try:
             yield
         finally:
@@ -108,9 +125,20 @@ class Examiner:
         self._index = index
 
     def finish(self, index: int, states: Tensor) -> None:
-        """Count what is not finite in what leaves the body for the tokens of a batch."""
+        """Count what is not finite in what leaves the body, and compare what becomes of it."""
         self._index = index
-        self._count(None, [self._of_tokens(states)])
+        leaving = self._of_tokens(states)
+        n_not_finite = self._count(None, [leaving])
+        if n_not_finite or self._repeat is not None or self._last is None:
+            return
+        # After the last block or the norm OPT may project to another width.
+        if self._last.shape == leaving.shape:
+            self._note("logits", None, place_deviation(self._last, leaving))
+        ends = states[range(len(states)), [n - 1 for n in self._lengths]]
+        own = own_logits(self._decoder, ends.unsqueeze(1)).squeeze(1).float()
+        if not self._count(None, [own]):
+            found = self._decoder.next_token_logits(ends)
+            self._note("logits", None, place_deviation(found, own))
 
     def _hooks(self, layer: int, sites: Sites) -> Iterator[Any]:
         projection = self._decoder.at(self._decoder.adapter.output, sites.block)
@@ -123,6 +151,8 @@ class Examiner:
         yield _after(sites.ffn_update.module, self._keeper("ffn_update"))
         if sites.mid is not None:
             yield _before(sites.mid, self._keeper("mid"))
+        if sites.mid is not None and _has_norm_between(sites):
+            yield _after(sites.mid, self._keeper("mid_normed"))
         if sites.norms_after is not None:
             yield _before(sites.norms_after[0], self._keeper("attention_sum"))
             yield _before(sites.norms_after[1], self._keeper("ffn_sum"))
@@ -154,6 +184,10 @@ class Examiner:
             self._seen[name] = self._of_tokens(vectors)
 
         return keep
+
+    def _keep_last(self, vectors: Tensor) -> None:
+        if self._repeat is None:
+            self._last = self._of_tokens(vectors)
 
     def _maps_keeper(self, layer: int) -> Callable[..., None]:
         def keep(_module: nn.Module, args: Any, kwargs: dict[str, Any], output: Any) -> None:
@@ -208,7 +242,7 @@ class Examiner:
             self.n_not_finite[layer] = self.n_not_finite.get(layer, 0) + n_not_finite
         return n_not_finite
 
-    def _note(self, name: str, layer: int, size: float) -> None:
+    def _note(self, name: str, layer: int | None, size: float) -> None:
         of_blocks = self.deviations.setdefault(name, {})
         of_blocks[layer] = max(size, of_blocks.get(layer, size))
 
@@ -222,7 +256,31 @@ class Examiner:
         weights, clip = self._decoder.head_weights(layer), adapter.clip(self._decoder.model.config)
         rebuilt = self._of_tokens(rebuilt_attention(weights, heads, seen["states"], maps, clip))
         yield "heads_rebuild_attention", whole_deviation(rebuilt, seen["projected"])
+        expected = self._normed(sites, seen["stream"], weights.gain)
+        yield "norm_gain", place_deviation(seen["attention_input"], expected)
+        if _has_norm_between(sites):
+            yield "norm_gain", place_deviation(seen["ffn_input"], seen["mid_normed"])
         yield "block_adds_up", max(sum_deviation(*pair) for pair in sums(sites, seen))
+
+    def _normed(self, sites: Sites, stream: Tensor, gain: Tensor | None) -> Tensor:
+        """Return what attention must read: the stream, through its norm if it has one."""
+        adapter = self._decoder.adapter
+        if adapter.attention_norm is None or gain is None:
+            return stream
+        norm: Any = self._decoder.at(adapter.attention_norm, sites.block)
+        eps = getattr(norm, "variance_epsilon", getattr(norm, "eps", _EPS))
+        return normalised(
+            stream,
+            gain,
+            getattr(norm, "bias", None),
+            eps=float(eps),
+            is_centred=adapter.norm_kind == "LayerNorm",
+        )
+
+
+def _has_norm_between(sites: Sites) -> bool:
+    """Return whether the module that ``mid`` names is a norm in front of feed-forward."""
+    return sites.mid is not None and sites.mid is not sites.ffn_input
 
 
 def _first_argument(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import ray
+import ray.exceptions
 
 from collect import run as local
 from collect.errors import CollectError
+from collect.schema import ContractError
 
 #: Exit code, problem and hint of a refusal; exceptions themselves do not travel well.
 _Refusal: TypeAlias = "tuple[int, str, str] | None"
@@ -60,12 +62,32 @@ def run(
     while pending:
         (done,), _ = ray.wait(list(pending), num_returns=1)
         model = pending.pop(done)
-        refusal: _Refusal = ray.get(done)
+        refusal = _outcome(done, model)
         if refusal is not None:
             refusals.append(refusal)
         if not quiet:
             print(f"{model}: {'refused' if refusal else 'measured'}", file=sys.stderr)
     _raise_first(refusals, len(named))
+
+
+def _outcome(done: Any, model: str) -> _Refusal:
+    """Return what became of a model whose task has ended, its worker perhaps with it."""
+    try:
+        refusal: _Refusal = ray.get(done)
+    except ray.exceptions.RayError as error:
+        return _failure(model, error)
+    return refusal
+
+
+def _failure(model: str, error: Exception) -> tuple[int, str, str]:
+    """Return the refusal that stands for an error nobody foresaw."""
+    first_line = next((line for line in str(error).splitlines() if line.strip()), "")
+    said = f"{type(error).__name__}: {first_line.strip()}" if first_line else type(error).__name__
+    return (
+        CollectError.exit_code,
+        f"The worker that measures {model} must come to its end; it did not: {said}",
+        "Measure that model alone, without --engine ray, to see what is wrong.",
+    )
 
 
 def _measure(model: str, sets: Sequence[str], out: str, options: dict[str, Any]) -> _Refusal:
@@ -77,6 +99,10 @@ def _measure(model: str, sets: Sequence[str], out: str, options: dict[str, Any])
         local.run([model], sets, Path(out), **options, quiet=True)
     except CollectError as error:
         return error.exit_code, error.problem, error.hint
+    except ContractError as error:
+        return CollectError.exit_code, f"{model}: {error.problem}", error.hint
+    except Exception as error:
+        return _failure(model, error)
     return None
 
 

@@ -253,7 +253,7 @@ class Recorder:
     def _see_last_tokens(self, layer: int, site: str, vectors: Tensor) -> None:
         """Keep the vectors until all prompts have passed the site, then their geometry alone."""
         of_batches = self._last_tokens.setdefault((layer, site), {})
-        of_batches[self._index] = vectors.clone()
+        of_batches[self._index] = vectors
         if len(of_batches) == len(self.batches):
             together = torch.cat([of_batches[index] for index in range(len(self.batches))])
             self.across_prompts[layer, site] = geometry(together)

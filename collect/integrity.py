@@ -11,9 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from collect import locks
-from collect.commit import file_sha256
 from collect.errors import InputError
-from collect.prompts import prompts_sha256
 from collect.schema import (
     MEASURED,
     SCHEMA_VERSION,
@@ -24,7 +22,19 @@ from collect.schema import (
     table_sql,
     tables,
 )
-from collect.units import Mark, n_rows, read_mark, run_id
+from collect.units import (
+    UNREADABLE,
+    Mark,
+    file_sha256,
+    n_rows,
+    read_mark,
+    read_run,
+    run_id,
+    stored_prompts_sha256,
+)
+
+#: What to do about most faults.
+_AGAIN = "measure it again with --overwrite"
 
 
 def faults(out: Path) -> Iterator[str]:
@@ -55,14 +65,15 @@ def faults(out: Path) -> Iterator[str]:
     for path in marks:
         mark = read_mark(path)
         if mark is None:
-            yield f"{path} must be a run file of this project; it cannot be read."
+            yield f"{path} must be a run file of this project; it cannot be read: {_AGAIN}."
             continue
-        yield from _of_unit(path, mark, out)
+        for fault in _of_unit(path, mark, out):
+            yield f"{fault.removesuffix('.')}: {_AGAIN}."
         identity = run_id(mark.determinants)
         if identity in owners:
             yield (
                 f"Each unit must have a run_id of its own; {path.stem} shares {identity} with "
-                f"{owners[identity]}."
+                f"{owners[identity]}: {_AGAIN}."
             )
         owners[identity] = path.stem
         listed |= mark.rows.keys()
@@ -74,8 +85,7 @@ def _of_unit(path: Path, mark: Mark, out: Path) -> Iterator[str]:
     version = mark.determinants.get("schema_version")
     if version != SCHEMA_VERSION:
         yield (
-            f"{path.stem} must be of schema version {SCHEMA_VERSION}; it is of version {version}, "
-            "so measure it again."
+            f"{path.stem} must be of schema version {SCHEMA_VERSION}; it is of version {version}."
         )
         return
     yield from _of_run(path, mark, out)
@@ -100,7 +110,7 @@ def _of_file(path: Path, expected: int, mark: Mark) -> Iterator[str]:
         yield error.problem
         return
     if path.parent.name == "prompt":
-        yield from _of_prompts(name, rows, mark)
+        yield from _of_prompts(path, mark)
     else:
         yield from _of_identity(name, rows, mark)
 
@@ -108,8 +118,16 @@ def _of_file(path: Path, expected: int, mark: Mark) -> Iterator[str]:
 def _conforming_rows(path: Path) -> pa.Table:
     """Return the rows of a file, or raise ContractError for the contract they break."""
     table = path.parent.name
-    rows = read_rows(path, table)
-    stored = pq.read_schema(path)
+    try:
+        rows = read_rows(path, table)
+        rows.validate(full=True)
+        stored = pq.read_schema(path)
+    except ContractError:
+        raise
+    except UNREADABLE as error:
+        raise ContractError(
+            f"{table}/{path.name} must be a complete file of this project; it cannot be read."
+        ) from error
     wrong = [f.name for f in arrow_schema(table) if stored.field(f.name).type != f.type]
     if wrong:
         raise ContractError(
@@ -140,24 +158,22 @@ def _of_identity(name: str, rows: pa.Table, mark: Mark) -> Iterator[str]:
             )
 
 
-def _of_prompts(name: str, rows: pa.Table, mark: Mark) -> Iterator[str]:
-    ordered = rows.sort_by("prompt_id").to_pylist()
-    found = prompts_sha256([(row["category"], row["text"]) for row in ordered])
-    if found != mark.determinants["prompt_set_sha256"]:
-        yield f"{name} must hold the prompts that were measured; it holds others."
+def _of_prompts(path: Path, mark: Mark) -> Iterator[str]:
+    if stored_prompts_sha256(path) != mark.determinants.get("prompt_set_sha256"):
+        yield f"prompt/{path.name} must hold the prompts that were measured; it holds others."
 
 
 def _of_run(path: Path, mark: Mark, out: Path) -> Iterator[str]:
     """Yield what is wrong with the run file itself."""
     try:
-        rows = _conforming_rows(path).to_pylist()
+        n_found = len(_conforming_rows(path))
     except ContractError as error:
         yield error.problem
         return
-    if len(rows) != 1:
-        yield f"run/{path.name} must have one row; it has {len(rows)}."
+    run = read_run(path)
+    if run is None:
+        yield f"run/{path.name} must have one row that can be read; it has {n_found} rows."
         return
-    run = rows[0]
     expected = {"run_id": run_id(mark.determinants), **mark.determinants}
     for column in sorted(expected.keys() & run.keys()):
         if run[column] != expected[column]:
@@ -189,8 +205,14 @@ def _strangers(out: Path, listed: Collection[str]) -> Iterator[str]:
     for path in sorted(path for table in MEASURED for path in (out / table).glob("*.parquet")):
         name = f"{path.parent.name}/{path.name}"
         if name not in listed and (out / "run" / path.name).exists():
-            yield f"{name} must be listed in its unit's run file; it is not."
+            yield f"{name} must be listed in its unit's run file; it is not: remove it."
     for path in sorted(out.glob("*/.*.tmp")):
-        yield f"{path.relative_to(out)} must not be there; a run that was killed left it."
+        yield (
+            f"{path.relative_to(out)} must not be there; a run that was killed left it: "
+            "the next run removes it."
+        )
     for name in sorted({path.parent.name for path in out.glob("*/*.parquet")} - tables().keys()):
-        yield f"{name} holds Parquet files and must be a table of schema.sql; it is none."
+        yield (
+            f"{name} holds Parquet files and must be a table of schema.sql; it is none: "
+            "move it elsewhere."
+        )

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 import transformers
 
+from collect import memory
 from collect.checkpoint import Checkpoint
 from collect.decoder import Decoder, decoder
 from collect.errors import InputError
@@ -37,7 +38,7 @@ def load_model(checkpoint: Checkpoint, *, dtype: str = "float32", device: str = 
     ------
     InputError
         If the files do not make up the model that ``config.json`` describes, a weight is not
-        finite, the device is not there, or the model does not fit on the accelerators.
+        finite, the device is not there, or the model does not fit into its memory.
     UnsupportedModelError
         If the weights are quantised, or the adapter refuses the configuration.
     ConformanceError
@@ -60,6 +61,7 @@ def load_model(checkpoint: Checkpoint, *, dtype: str = "float32", device: str = 
             device_map=AUTO if device == AUTO else None,
         )
     except Exception as error:
+        memory.refuse_exhausted(error, str(checkpoint.directory))
         raise _not_the_model(checkpoint, error) from error
     _refuse_incomplete(report, checkpoint)
     _refuse_offloaded(model, checkpoint)
@@ -185,7 +187,8 @@ def _on_device(holder: Any, device: str) -> Any:
     """Return a model or tensor on a device."""
     try:
         return holder.to(device)
-    except (RuntimeError, AssertionError) as error:
+    except (RuntimeError, AssertionError, MemoryError) as error:
+        memory.refuse_exhausted(error, f"what was to be put on {device!r}")
         raise InputError(
             f"The device {device!r} must be usable by torch; {_first_line(error)}",
             "Use --device cpu.",

@@ -6,12 +6,10 @@ from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
-import torch
 
-from collect import provenance, quantities, rows, schema, spectra
+from collect import memory, provenance, quantities, rows, schema, spectra
 from collect.conformance import check_attention, check_finite
 from collect.decoder import model_row
-from collect.errors import InputError
 from collect.hooks import Recorder
 from collect.subject import Subject
 from collect.task import Task
@@ -33,16 +31,14 @@ def measure(task: Task, subject: Subject) -> dict[str, pd.DataFrame]:
     ConformanceError
         If the model does not conform, or a number that must be finite is not.
     InputError
-        If a batch does not fit the device's memory.
+        If the model or a batch does not fit the device's memory.
     """
-    findings = pd.DataFrame([asdict(finding) for finding in subject.findings])
     try:
+        findings = pd.DataFrame([asdict(finding) for finding in subject.findings])
         measured = _of_weights(subject) if task.prompt_set is None else _of_prompts(task, subject)
-    except torch.OutOfMemoryError as error:
-        raise InputError(
-            f"A batch must fit the device's memory; {task.unit.title} did not.",
-            "Use a smaller --batch-size, --dtype bfloat16, --stream or another --device.",
-        ) from error
+    except (RuntimeError, MemoryError) as error:
+        memory.refuse_exhausted(error, task.unit.title)
+        raise
     _check(measured, subject)
     frames = {**measured, "conformance": findings, "not_measured": _missing(measured, subject)}
     unit = task.unit

@@ -18,8 +18,8 @@ _NOTHING = 1e-15
 #: Numbers in float64 that are worked on at a time, so that they stay in the processor's cache.
 _AT_A_TIME = 2**17
 
-#: The same for attention maps, where what matters is that temporary copies stay small.
-_MAPS_AT_A_TIME = 2**20
+#: Entries of attention maps that are worked on at a time.
+_ENTRIES_AT_A_TIME = 2**18
 
 
 def grams(vectors: Sequence[Tensor], n_tokens: Sequence[int]) -> Tensor:
@@ -271,23 +271,21 @@ def attention_statistics(
     averages = torch.zeros((len(maps), len(places)), dtype=torch.float64, device=device)
     found = []
     for of_heads, n, average in zip(maps, n_tokens, averages, strict=True):
-        n_own = n * (n + 1) // 2 if is_causal else n * n
-        own = slice(n_own) if is_causal else (places // width < n) & (places % width < n)
-        found.append(_of_prompt(of_heads, places[own], weights[own], average[:n_own]))
+        own = slice(n * (n + 1) // 2 if is_causal else n * width)
+        found.append(_of_prompt(of_heads, places[own], weights[own], average[own]))
     linear, entropy, norm = (torch.stack(parts) for parts in zip(*found, strict=True))
     mass, diagonal, first_column, above_diagonal, distance = linear.unbind(-1)
     by_head = AttentionStatistics(
         mass, diagonal, first_column, above_diagonal, distance, entropy, norm.square()
     )
-    n_large = (averages >= SMALL).sum(-1)
     return by_head, MeanMapStatistics(
-        mass=by_head.mass.mean(-1),
-        diagonal=by_head.diagonal.mean(-1),
-        first_column=by_head.first_column.mean(-1),
-        distance=by_head.distance.mean(-1),
+        mass=mass.mean(-1),
+        diagonal=diagonal.mean(-1),
+        first_column=first_column.mean(-1),
+        distance=distance.mean(-1),
         entropy=_entropy(averages),
         sum_squares=averages.square().sum(-1),
-        n_small=torch.tensor(n_tokens, device=device).square() - n_large,
+        n_small=torch.tensor(n_tokens, device=device).square() - (averages >= SMALL).sum(-1),
     )
 
 
@@ -315,12 +313,16 @@ def _of_prompt(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return linear statistics, entropy and Frobenius norm of maps; fill in their average."""
     n_heads = len(maps)
+    flat = maps.reshape(n_heads, -1)
+    at_a_time = max(1, _ENTRIES_AT_A_TIME // len(places))
     found = []
-    for few in maps.reshape(n_heads, -1).split(max(1, _MAPS_AT_A_TIME // len(places))):
-        entries = few.index_select(1, places).double()
-        average += entries.sum(0) / n_heads
+    for start in range(0, n_heads, at_a_time):
+        entries = flat[start : start + at_a_time].index_select(1, places).double()
+        average.add_(entries.sum(0), alpha=1 / n_heads)
         norm = torch.linalg.vector_norm(entries, dim=-1)
         found.append((entries @ weights, _entropy(entries), norm))
+    if len(found) == 1:
+        return found[0]
     linear, entropy, norm = (torch.cat(parts) for parts in zip(*found, strict=True))
     return linear, entropy, norm
 

@@ -6,6 +6,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from collect.errors import InputError
+
 _MEMINFO = Path("/proc/meminfo")
 
 #: Where a container's limit and use stand, version 2 of the interface and version 1.
@@ -16,6 +18,10 @@ _LIMITS = (
         Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"),
     ),
 )
+
+
+#: What the messages of failed allocations say that have no class of their own.
+_EXHAUSTED = ("can't allocate memory", "cannot allocate memory", "not enough memory")
 
 
 def available(device: str = "cpu") -> int:
@@ -60,6 +66,39 @@ def _of_system() -> int:
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def refuse_exhausted(error: BaseException, what: str) -> None:
+    """Say in a sentence that memory ran out, if that is what an error says.
+
+    Parameters
+    ----------
+    error
+        What was raised.
+    what
+        What did not fit.
+
+    Raises
+    ------
+    InputError
+        If an allocation failed, on whatever device; nothing happens otherwise.
+    """
+    if _is_exhausted(error):
+        raise InputError(
+            f"A model and its batch must fit the device's memory; {what} did not.",
+            "Add --stream, which holds one block at a time, or use a smaller --batch-size, "
+            "--dtype bfloat16 or another --device.",
+        ) from error
+
+
+def _is_exhausted(error: BaseException) -> bool:
+    import torch
+
+    if isinstance(error, MemoryError | torch.OutOfMemoryError):
+        return True
+    message = str(error).lower()
+    is_of_torch = isinstance(error, RuntimeError)
+    return is_of_torch and any(words in message for words in _EXHAUSTED)
 
 
 def as_text(n_bytes: float) -> str:

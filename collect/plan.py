@@ -95,7 +95,7 @@ def _of_checkpoint(
     n_context = None if pd.isna(row["n_context"]) else int(row["n_context"])
     n_vocabulary = int(row["n_vocabulary"])
     shape = estimate.shape_of(skeleton, n_vocabulary)
-    streamed = settings.stream or is_too_large(skeleton, settings)
+    streamed = not sets or settings.stream or is_too_large(skeleton, settings)
     planned = []
     for task in tasks(checkpoint, skeleton, sets, tokenizer, settings, weights_sha256=None):
         check_fits(task.encoded, n_context, n_vocabulary)

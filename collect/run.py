@@ -142,7 +142,14 @@ def _run_checkpoint(name: str, checkpoint: Checkpoint, job: Job, out: Path) -> N
     n_context = None if pd.isna(shape["n_context"]) else int(shape["n_context"])
     for task in pending:
         check_fits(task.encoded, n_context, int(shape["n_vocabulary"]))
-    subject = Subject(name, checkpoint, skeleton, tokenizer, settings)
+    subject = Subject(
+        name,
+        checkpoint,
+        skeleton,
+        tokenizer,
+        settings,
+        is_only_examined=all(task.prompt_set is None for task in pending),
+    )
     peers = [task.unit for task in pending] if settings.overwrite else []
     busy = [task for task in pending if not _measure(task, subject, out, peers)]
     for task in busy:

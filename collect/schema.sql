@@ -50,7 +50,7 @@ COMMENT ON COLUMN model.n_vocabulary IS 'Rows of the token embedding [1]';
 COMMENT ON COLUMN model.n_context IS 'Longest input the configuration admits [tokens]';
 COMMENT ON COLUMN model.norm_kind IS 'Normalisation layer of the blocks [-]';
 COMMENT ON COLUMN model.norm_position IS 'Where the norm sits: pre (before each sub-layer), post (after the residual sum), sandwich (both sides of the sub-layer), output (on what the sub-layer returns, before the residual sum) [-]';
-COMMENT ON COLUMN model.positional_scheme IS 'How positions enter [-]';
+COMMENT ON COLUMN model.positional_scheme IS 'How positions enter the layers that have any; some layers of smollm3, exaone4 and cohere2 have none [-]';
 COMMENT ON COLUMN model.is_parallel IS 'True when attention and feed-forward read the same residual stream [-]';
 COMMENT ON COLUMN model.is_tied IS 'True when input and output embeddings are one matrix [-]';
 COMMENT ON COLUMN model.n_parameters IS 'Exact number of parameters, tied matrices counted once; NULL when unknown [1]';
@@ -121,7 +121,7 @@ COMMENT ON COLUMN run.execution IS 'loaded (the whole model in memory), streamed
 COMMENT ON COLUMN run.quantities IS 'What was asked for, comma-separated: weights; or some of stream, attention, geometry, predictions, legacy [-]';
 COMMENT ON COLUMN run.rendering IS 'plain (the prompt as it stands) or chat (put into the model''s chat template as a user''s turn); NULL for kind = weights [-]';
 COMMENT ON COLUMN run.special_tokens IS 'Policy asked for: default (as the tokenizer does), never, or always (a start token in front of every prompt); NULL for kind = weights [-]';
-COMMENT ON COLUMN run.adds_special_tokens IS 'True when the tokenizer put a special token into a prompt; NULL for kind = weights [-]';
+COMMENT ON COLUMN run.adds_special_tokens IS 'True when the tokenizer or the chat template put a special token into a prompt; NULL for kind = weights [-]';
 COMMENT ON COLUMN run.batch_size IS 'Prompts per forward pass at most; NULL for kind = weights [1]';
 COMMENT ON COLUMN run.is_conforming IS 'False when the model failed a check of conformance and was measured because somebody asked for it by name; see conformance [-]';
 COMMENT ON COLUMN run.schema_version IS 'Version of this file when the row was written [1]';
@@ -153,11 +153,11 @@ COMMENT ON COLUMN residual_norm.prompt_id IS 'Prompt; see prompt [-]';
 COMMENT ON COLUMN residual_norm.layer IS 'Block the site belongs to, 0 to n_layers - 1 [1]';
 COMMENT ON COLUMN residual_norm.site IS 'embedding (what the embedding module returns, layer 0), block_input (of block 0 only; of a later block it is the output before), block_mid (after attention was added, before the feed-forward part; none where the two work in parallel), block_output (before any final norm, the last block included), final_norm (output of the norm after the last block) [-]';
 COMMENT ON COLUMN residual_norm.position IS 'Token position in the unpadded prompt; the last is n_tokens - 1 of next_token [1]';
-COMMENT ON COLUMN residual_norm.is_special IS 'True when the token was added by the tokenizer [-]';
+COMMENT ON COLUMN residual_norm.is_special IS 'True when the token was added by the tokenizer or by the chat template [-]';
 COMMENT ON COLUMN residual_norm.norm IS 'Euclidean norm of the token''s vector, accumulated in float64 [activation units]';
 COMMENT ON COLUMN residual_norm.norm_centred IS 'Euclidean norm after removing the mean over the features, which LayerNorm never sees [activation units]';
 COMMENT ON COLUMN residual_norm.top_share IS 'Largest squared feature over the squared norm; near 1 for a massive activation [1]';
-COMMENT ON COLUMN residual_norm.top_feature IS 'Feature that is largest in absolute value, 0 to d_model - 1 [-]';
+COMMENT ON COLUMN residual_norm.top_feature IS 'Feature that is largest in absolute value, 0 to d_model - 1, or to the width of the embedding less 1 at site embedding where it is narrower [-]';
 
 CREATE TABLE residual_update (
     run_id        VARCHAR NOT NULL,
@@ -182,7 +182,7 @@ COMMENT ON COLUMN residual_update.part IS 'attention or ffn (what the sub-layer 
 COMMENT ON COLUMN residual_update.position IS 'Token position in the unpadded prompt [1]';
 COMMENT ON COLUMN residual_update.norm IS 'Euclidean norm of the update, accumulated in float64, kept in single precision [activation units]';
 COMMENT ON COLUMN residual_update.norm_centred IS 'The same after removing the mean over the features [activation units]';
-COMMENT ON COLUMN residual_update.ratio IS 'norm over the norm of the stream the update is added to (the block''s input; for ffn in sequence block_mid); NULL where that is zero [1]';
+COMMENT ON COLUMN residual_update.ratio IS 'norm over the norm of the stream the update is added to (the block''s input; for ffn in sequence block_mid; where updates are added to the normed stream, as some BLOOM models do, what the part reads); NULL where that is zero [1]';
 COMMENT ON COLUMN residual_update.cosine IS 'Cosine between the update and that stream; with ratio r, ln(gain) = ln(1 + 2 r cosine + r^2) / 2; NULL where either is zero [1]';
 COMMENT ON COLUMN residual_update.input_norm IS 'Euclidean norm of what the sub-layer reads, after its norm; norm over it is the expansion of notebooks 11 and 12; NULL for part = block [activation units]';
 
@@ -313,7 +313,7 @@ COMMENT ON COLUMN weight_norm.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN weight_norm.layer IS 'Block, 0 to n_layers - 1 [1]';
 COMMENT ON COLUMN weight_norm.head IS 'Query head; heads that share a value matrix repeat it, see kv_head [1]';
 COMMENT ON COLUMN weight_norm.matrix IS 'Q, K, V, O (the head''s query, key, value and output projection) or OV (W_O W_V, what the head writes for what it reads) [-]';
-COMMENT ON COLUMN weight_norm.is_folded IS 'True when the gain of the norm in front of attention is multiplied into Q, K, V or OV; then V times 10 and O over 10, or gain times 3 and V over 3, change nothing in OV [-]';
+COMMENT ON COLUMN weight_norm.is_folded IS 'True when the gain of the norm in front of attention is multiplied into Q, K, V or OV; then V times 10 and O over 10, or gain times 3 and V over 3, change nothing in OV; a norm on what attention returns (gemma2, gemma3_text, glm4, olmo2, olmo3, flex_olmo, exaone4) is not folded, so there OV is what enters that norm [-]';
 COMMENT ON COLUMN weight_norm.slicing IS 'correct, or contiguous: the last third of a fused matrix read as V, as the published notebooks do, which for interleaved layouts is no value matrix (caveat B2) [-]';
 COMMENT ON COLUMN weight_norm.kv_head IS 'Key and value head the query head reads; group by it to count a shared matrix once [1]';
 COMMENT ON COLUMN weight_norm.sigma_max IS 'Largest singular value, the spectral norm; NULL when not_measured says why [weight units]';
@@ -355,7 +355,7 @@ COMMENT ON COLUMN next_token.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN next_token.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN next_token.prompt_id IS 'Prompt; see prompt [-]';
 COMMENT ON COLUMN next_token.n_tokens IS 'Length of the prompt in tokens, special ones included [tokens]';
-COMMENT ON COLUMN next_token.n_special IS 'Tokens the tokenizer added [tokens]';
+COMMENT ON COLUMN next_token.n_special IS 'Tokens the tokenizer or the chat template added [tokens]';
 COMMENT ON COLUMN next_token.entropy IS 'Entropy of the next-token distribution, softmax in float64, no clipping [nat]';
 COMMENT ON COLUMN next_token.top_token_id IS 'Most probable token [-]';
 COMMENT ON COLUMN next_token.top_token IS 'Its text, as the tokenizer decodes it [-]';
@@ -402,7 +402,7 @@ COMMENT ON COLUMN legacy_value.value IS 'The number; NULL where the notebook''s 
 CREATE TABLE conformance (
     run_id     VARCHAR NOT NULL,
     model_id   VARCHAR NOT NULL,
-    property   VARCHAR NOT NULL CHECK (property IN ('attention_rows', 'attention_causal', 'heads_rebuild_attention', 'block_adds_up', 'batch_equals_single', 'future_unseen', 'finite')),
+    property   VARCHAR NOT NULL CHECK (property IN ('attention_rows', 'attention_causal', 'heads_rebuild_attention', 'block_adds_up', 'norm_gain', 'logits', 'batch_equals_single', 'future_unseen', 'finite')),
     layer      INTEGER CHECK (layer >= 0),
     deviation  DOUBLE,
     tolerance  DOUBLE NOT NULL CHECK (tolerance >= 0),
@@ -410,10 +410,10 @@ CREATE TABLE conformance (
     reason     VARCHAR,
     PRIMARY KEY (run_id, property)
 );
-COMMENT ON TABLE conformance IS 'One row per run and property: what was checked on the model before its first number was kept.';
+COMMENT ON TABLE conformance IS 'One row per run and property: what was checked on the model before its first number was kept. Not checked on the model itself: which of Q and K is which, and d_ffn, which tests of all families cover; and, where feed-forward works in parallel with attention, that it reads its norm.';
 COMMENT ON COLUMN conformance.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN conformance.model_id IS 'Checkpoint; see model [-]';
-COMMENT ON COLUMN conformance.property IS 'attention_rows (rows of the maps sum to 1, or less with sinks), attention_causal (nothing above the diagonal), heads_rebuild_attention (sum over heads of A (x W_V + b_V) W_O + b_O is the module''s output), block_adds_up (input, attention and feed-forward update make the output), batch_equals_single, future_unseen (a changed last token changes nothing before it), finite [-]';
+COMMENT ON COLUMN conformance.property IS 'attention_rows (rows of the maps sum to 1, or less with sinks), attention_causal (nothing above the diagonal), heads_rebuild_attention (sum over heads of A (x W_V + b_V) W_O + b_O is the module''s output), block_adds_up (input, attention and feed-forward update make the output), norm_gain (attention reads the block''s entry normalised, times the gain that is folded, plus the norm''s bias, or the entry itself where no norm is named; in sequence feed-forward reads what the norm of block_mid returns), logits (what leaves the body is the output of the final norm, or of the last block where there is none, unless a projection follows; from its last tokens the logits are those the model''s own code gives), batch_equals_single, future_unseen (a changed last token changes nothing before it), finite [-]';
 COMMENT ON COLUMN conformance.layer IS 'Block of the largest deviation; NULL when it belongs to no block [1]';
 COMMENT ON COLUMN conformance.deviation IS 'Largest deviation found, relative to the largest absolute entry of what is compared, token by token where streams are compared (attention_rows and attention_causal: absolute); for finite the number of entries that are not; NULL when not checked [1]';
 COMMENT ON COLUMN conformance.tolerance IS 'Largest deviation that passes in this number format [1]';

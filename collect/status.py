@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from collect import locks
 from collect.errors import InputError
 from collect.schema import incomplete_units
-from collect.units import has_its_files, read_mark
+from collect.units import has_its_files, read_mark, read_run
 
 _OF_RUN = (
     "model_id",
@@ -41,7 +39,7 @@ def units(out: Path) -> pd.DataFrame:
     -------
     One row per ``unit`` (stem of its files), sorted: ``state``, which is complete,
     nonconforming (complete, but the model failed a check), incomplete (interrupted, or a file
-    is missing or short) or measuring (a process is at work on it); ``n_rows`` [1]; and from
+    is missing or altered) or measuring (a process is at work on it); ``n_rows`` [1]; and from
     table ``run`` model_id, prompt_set, rendering, quantities, dtype_compute, is_conforming,
     started_at [UTC] and duration_s [s], missing where there is no mark that can be read.
 
@@ -71,9 +69,8 @@ def _marked(path: Path, out: Path) -> dict[str, Any]:
     mark = read_mark(path)
     if mark is None or not has_its_files(mark, out):
         return _unmarked(path.stem, out)
-    try:
-        run = pq.ParquetFile(path).read().to_pylist()[0]
-    except (OSError, pa.ArrowException, IndexError):
+    run = read_run(path)
+    if run is None:
         return _unmarked(path.stem, out)
     return {
         "unit": path.stem,

@@ -23,7 +23,7 @@ Pass: TypeAlias = Callable[[Sequence[Batch], Watcher], Iterator[int]]
 class Subject:
     """What is measured: a checkpoint, its model without weights, its tokenizer, the settings.
 
-    The model is loaded when it is first needed, and examined once.
+    The model is loaded when it is first needed, if it must be, and examined once.
 
     Parameters
     ----------
@@ -33,6 +33,9 @@ class Subject:
         Its model with all parameters on the meta device.
     tokenizer
         None when there are no prompts.
+    is_only_examined
+        True when no prompt is left to be run, so that the model need never be loaded: the
+        weights are measured from the files.
     """
 
     def __init__(
@@ -42,16 +45,21 @@ class Subject:
         skeleton: Decoder,
         tokenizer: Any,
         settings: Settings,
+        *,
+        is_only_examined: bool = False,
     ) -> None:
         self.name = name
         self.checkpoint = checkpoint
         self.skeleton = skeleton
         self.tokenizer = tokenizer
         self.settings = settings
+        self.is_only_examined = is_only_examined
 
     @cached_property
     def is_streamed(self) -> bool:
-        """Whether the model runs block by block: on request, or because it is too large."""
+        """Whether the model runs block by block: on request, too large, or only examined."""
+        if self.is_only_examined:
+            return True
         return self.settings.stream or is_too_large(self.skeleton, self.settings)
 
     @property
@@ -64,8 +72,7 @@ class Subject:
         """The model that runs; its parameters stay in the files when it is streamed."""
         settings = self.settings
         settings.say(
-            f"{self.checkpoint.model_id}: {self.execution}"
-            f"{', block by block' if self.is_streamed else ''}; "
+            f"{self.checkpoint.model_id}: {self._how}; "
             f"{memory.as_text(n_bytes(self.skeleton, settings.dtype))} of weights in "
             f"{settings.dtype}, {memory.as_text(memory.available(settings.device))} available"
         )
@@ -74,11 +81,17 @@ class Subject:
         return load_model(self.checkpoint, dtype=settings.dtype, device=settings.device)
 
     @property
+    def _how(self) -> str:
+        if self.is_only_examined:
+            return "examined block by block"
+        return "streamed, block by block" if self.is_streamed else "loaded"
+
+    @property
     def run_pass(self) -> Pass:
         """The function that runs batches through the model's body."""
         if not self.is_streamed:
             return partial(whole, self.decoder)
-        device = self.settings.device
+        device = self.settings.main_device
         return partial(streamed, self.decoder, shards=self._shards, device=device)
 
     @cached_property

@@ -18,6 +18,10 @@ from collect.settings import Settings
 from collect.tokens import Encoded, encode
 from collect.units import Unit
 
+#: Raised when a change of the code changes a number that is measured, so that numbers of
+#: before and after are never taken for one measurement.
+MEASUREMENT_VERSION = 1
+
 #: Entries of config.json that do not change what the model computes.
 _IMMATERIAL = (
     "_name_or_path",
@@ -125,6 +129,7 @@ def _of_model(checkpoint: Checkpoint, skeleton: Decoder) -> dict[str, Any]:
         "adapter": skeleton.adapter.name,
         "dtype_weights": checkpoint.dtype_weights,
         "schema_version": schema.SCHEMA_VERSION,
+        "measurement_version": MEASUREMENT_VERSION,
         "torch_version": versions["torch_version"],
         "transformers_version": versions["transformers_version"],
     }

@@ -156,10 +156,29 @@ def check_fits(prompts: Sequence[Encoded], n_context: int | None, n_vocabulary: 
 
 
 def buckets(prompts: Sequence[Encoded], batch_size: int) -> Iterator[tuple[Encoded, ...]]:
-    """Yield the prompts in batches of about equal length, shortest first."""
-    ordered = sorted(prompts, key=len)
-    for start in range(0, len(ordered), batch_size):
-        yield tuple(ordered[start : start + batch_size])
+    """Yield the prompts in batches of about equal length, shortest first.
+
+    A batch ends at ``batch_size`` prompts, or once it is worth a pass of its own and the next
+    prompt would make more than a tenth of it padding.
+    """
+    batch: list[Encoded] = []
+    for prompt in sorted(prompts, key=len):
+        if batch and (len(batch) == batch_size or _pads_too_much(batch, prompt)):
+            yield tuple(batch)
+            batch = []
+        batch.append(prompt)
+    if batch:
+        yield tuple(batch)
+
+
+#: Tokens from which on a pass costs about as much per token however many there are.
+_WORTH_A_PASS = 64
+
+
+def _pads_too_much(batch: Sequence[Encoded], longer: Encoded) -> bool:
+    n_tokens = sum(len(prompt) for prompt in batch)
+    n_places = (len(batch) + 1) * len(longer)
+    return n_tokens >= _WORTH_A_PASS and n_places > 1.1 * (n_tokens + len(longer))
 
 
 def right_padded(prompts: Sequence[Encoded], device: torch.device) -> dict[str, Tensor]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from collect.errors import InputError
+from collect.prompts import prompts_sha256
 from collect.writer import file_stem
 
 #: What all units of one model must share within an output.
@@ -28,12 +29,16 @@ _OF_MODEL = (
     "adapter",
     "dtype_weights",
     "schema_version",
+    "measurement_version",
     "torch_version",
     "transformers_version",
 )
 
 #: What all units of one model that ran on prompts must share besides.
 _OF_FORWARD_PASS = ("dtype_compute", "device", "attention_implementation")
+
+#: What reading a damaged Parquet file raises; names in its footer may be no text (ValueError).
+UNREADABLE = (OSError, pa.ArrowException, ValueError, OverflowError)
 
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
@@ -122,26 +127,48 @@ def read_mark(path: Path) -> Mark | None:
     """
     try:
         metadata = pq.read_metadata(path).metadata or {}
-        return Mark(
+        mark = Mark(
             determinants=json.loads(metadata[b"determinants"]),
             labels=json.loads(metadata[b"labels"]),
             rows=json.loads(metadata[b"rows"]),
             sha256=json.loads(metadata.get(b"sha256", b"{}")),
         )
-    except (OSError, pa.ArrowException, KeyError, ValueError):
+    except (*UNREADABLE, KeyError):
         return None
+    return mark if _is_well_formed(mark) else None
+
+
+def _is_well_formed(mark: Mark) -> bool:
+    """Return whether the parts of a mark are of the types they were written with."""
+    parts = (mark.determinants, mark.labels, mark.rows, mark.sha256)
+    return (
+        all(isinstance(part, dict) for part in parts)
+        and all(isinstance(n, int) for n in mark.rows.values())
+        and all(isinstance(digest, str) for digest in mark.sha256.values())
+        and mark.determinants.keys() >= {"model_id", "kind", "prompt_set"}
+    )
+
+
+def read_run(path: Path) -> dict[str, Any] | None:
+    """Return the one row of a run file, or None when it cannot be read."""
+    try:
+        rows: list[dict[str, Any]] = pq.ParquetFile(path).read().to_pylist()
+    except UNREADABLE:
+        return None
+    return rows[0] if len(rows) == 1 else None
 
 
 def is_complete(unit: Unit, out: Path) -> bool:
-    """Return whether the output holds the unit, all of its files included.
+    """Return whether the output holds the unit, all of its files as they were written.
 
     Raises
     ------
     InputError
         If it holds the unit measured otherwise: other weights, prompts or settings.
     """
-    mark = read_mark(run_file(out, unit))
-    if mark is None:
+    path = run_file(out, unit)
+    mark = read_mark(path)
+    if mark is None or read_run(path) is None:
         return False
     differences = _differences(
         {**mark.determinants, **mark.labels}, {**unit.determinants, **unit.labels}
@@ -156,8 +183,35 @@ def is_complete(unit: Unit, out: Path) -> bool:
 
 
 def has_its_files(mark: Mark, out: Path) -> bool:
-    """Return whether every file a mark lists is there with as many rows as it says."""
-    return all(n_rows(out / name) == n for name, n in mark.rows.items())
+    """Return whether every file a mark lists is there, with the rows and the content it says."""
+    return all(_is_as_marked(name, mark, out) for name in mark.rows)
+
+
+def _is_as_marked(name: str, mark: Mark, out: Path) -> bool:
+    path = out / name
+    if n_rows(path) != mark.rows[name]:
+        return False
+    if name in mark.sha256:
+        return file_sha256(path) == mark.sha256[name]
+    if name.startswith("prompt/"):
+        return stored_prompts_sha256(path) == mark.determinants.get("prompt_set_sha256")
+    return True
+
+
+def file_sha256(path: Path) -> str:
+    """Return the hash of the content of a file."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def stored_prompts_sha256(path: Path) -> str | None:
+    """Return the hash of the prompts in a file, see `prompts_sha256`; None if unreadable."""
+    try:
+        rows = pq.ParquetFile(path).read(["prompt_id", "category", "text"])
+        ordered = rows.sort_by("prompt_id").to_pylist()
+    except (*UNREADABLE, KeyError):
+        return None
+    return prompts_sha256([(row["category"], row["text"]) for row in ordered])
 
 
 def refuse_mixtures(units: Sequence[Unit], out: Path) -> None:
@@ -213,5 +267,5 @@ def n_rows(path: Path) -> int | None:
     """Return the number of rows a Parquet file says it has; None when it cannot be read."""
     try:
         return int(pq.read_metadata(path).num_rows)
-    except (OSError, pa.ArrowException):
+    except UNREADABLE:
         return None

@@ -25,7 +25,7 @@ from collect.adapters.llama import (
     STABLELM,
 )
 from collect.adapters.opt import BIOGPT, OPT, XGLM
-from collect.adapters.refused import REFUSED
+from collect.adapters.refused import HINTS, REFUSED
 from collect.errors import UnsupportedModelError
 
 __all__ = [
@@ -89,7 +89,8 @@ def adapter_for(model_type: str) -> Adapter:
     if model_type in REFUSED:
         raise UnsupportedModelError(
             f"The model must be a decoder of its own text, with causal attention in every block; "
-            f"{model_type!r} is refused: {REFUSED[model_type]}."
+            f"{model_type!r} is refused: {REFUSED[model_type]}.",
+            HINTS[model_type],
         )
     if model_type not in ADAPTERS:
         raise UnsupportedModelError(

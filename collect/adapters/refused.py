@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+_ENCODER = "it is an encoder: its attention reaches later tokens, and it predicts no next token"
+_REMOTE_CODE = "it is code in the checkpoint's own repository, which is never run"
+
 _REASONS = {
-    "it is an encoder: its attention reaches later tokens, and it predicts no next token": (
+    _ENCODER: (
         "albert",
         "bert",
         "big_bird",
@@ -76,6 +79,7 @@ _REASONS = {
         "minicpm3",
         "youtu",
     ),
+    _REMOTE_CODE: ("stablelm_alpha", "stablelm_epoch"),
     "its heads subtract one attention map from another": ("diffllama",),
     "it reads images or sound beside text; save its text part as a model of its own type": (
         "gemma3",
@@ -89,3 +93,12 @@ _REASONS = {
 
 #: Why a ``model_type`` is refused.
 REFUSED = {model_type: reason for reason, types in _REASONS.items() for model_type in types}
+
+_HINTS = {
+    _ENCODER: "Name a causal decoder instead, such as gpt2 or a model of its kind.",
+    _REMOTE_CODE: "Use a checkpoint that transformers reads itself, of type gpt_neox or stablelm; "
+    "newer revisions of a repository may have been converted to one.",
+}
+
+#: What to do about a refused ``model_type``, where there is something to do.
+HINTS = {model_type: _HINTS.get(reason, "") for model_type, reason in REFUSED.items()}

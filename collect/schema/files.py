@@ -111,7 +111,7 @@ def _header(path: Path) -> list[str]:
         if path.suffix == ".csv":
             return list(_read_csv(path, None).column_names)
         return list(pq.read_schema(path).names)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise _damaged(path, error) from error
 
 

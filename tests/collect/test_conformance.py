@@ -14,6 +14,7 @@ from collect import schema
 from collect.adapters import ADAPTERS
 from collect.adapters.configuration import always
 from collect.adapters.layouts import contiguous
+from collect.adapters.logits import unchanged
 from collect.checkpoint import locate
 from collect.conformance import (
     TOLERANCES,
@@ -23,12 +24,6 @@ from collect.conformance import (
     refuse,
 )
 from collect.decoder import decoder
-from collect.deviations import (
-    above_diagonal,
-    row_deviation,
-    sum_deviation,
-    whole_deviation,
-)
 from collect.errors import ConformanceError
 from collect.load import load_model, load_skeleton
 from collect.passes import whole
@@ -177,6 +172,64 @@ def test_an_adapter_wrong_about_what_is_added_does_not_add_up_alone(name, change
     assert failing(examined(placed(name, **changes))) == {"block_adds_up"}
 
 
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("gemma", {"gain_offset": 0.0}),
+        ("nemotron", {"gain_offset": 0.0}),
+        ("llama", {"gain_offset": 1.0}),
+        ("llama", {"norm_kind": "LayerNorm"}),
+        ("gpt2", {"norm_kind": "RMSNorm"}),
+        ("llama", {"attention_norm": "post_attention_layernorm"}),
+        ("falcon_40b", {"attention_norm": "ln_mlp"}),
+        ("llama", {"attention_norm": None}),
+        ("olmo2", {"attention_norm": "post_attention_layernorm"}),
+        ("llama", {"ffn_input": "mlp.down_proj"}),
+        ("llama", {"ffn_input": "self_attn.o_proj"}),
+    ],
+)
+def test_an_adapter_wrong_about_the_norms_of_a_block_fails_norm_gain_alone(name, changes):
+    findings = examined(placed(name, **changes))
+    assert failing(findings) == {"norm_gain"}
+    assert findings["norm_gain"].deviation > 0.1
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("cohere", {"logits": unchanged}),
+        ("granite", {"logits": unchanged}),
+        ("gemma2", {"logits": unchanged}),
+        ("llama", {"final_norm": None}),
+        ("llama", {"final_norm": "model.layers.0.input_layernorm"}),
+        ("gpt2", {"final_norm": "transformer.h.2.ln_2"}),
+    ],
+)
+def test_an_adapter_wrong_about_what_follows_the_blocks_fails_logits_alone(name, changes, tmp_path):
+    findings = examined(placed(name, **changes))
+    assert failing(findings) == {"logits"}
+    assert findings["logits"].deviation > 1e-3
+    assert findings["logits"].layer is None
+    checkpoint = locate(str(save_family(name, tmp_path / name)))
+    bare = load_skeleton(checkpoint)
+    wrong = replace(bare, adapter=replace(bare.adapter, forms=(), **changes))
+    pass_of = partial(streamed, wrong, shards=Shards(checkpoint, wrong.model))
+    assert failing({f.property: f for f in examine(wrong, pass_of)}) == {"logits"}
+
+
+def test_a_final_norm_that_is_never_called_is_not_taken_for_right():
+    findings = examined(placed("llama", final_norm="model.layers"))
+    assert findings["logits"].reason == "the final norm is not called"
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_right_models_conform_when_read_block_by_block(name, tmp_path):
+    checkpoint = locate(str(save_family(name, tmp_path / "model")))
+    bare = load_skeleton(checkpoint)
+    findings = examine(bare, partial(streamed, bare, shards=Shards(checkpoint, bare.model)))
+    assert all(finding.is_met for finding in findings)
+
+
 def test_positions_that_depend_on_padding_make_a_batch_differ_from_single_prompts():
     of = placed("gpt2")
     on_output(of.body.wpe, lambda args, output: output * (1 + 0.1 * args[0].shape[1]))
@@ -219,6 +272,8 @@ def test_what_leaves_the_body_is_looked_at_too():
     assert failing(findings) == {"finite"}
     assert findings["finite"].layer is None
     assert findings["block_adds_up"].is_met
+    assert findings["logits"].is_met is None
+    assert findings["logits"].reason == "numbers are not finite after the last block"
 
 
 def test_a_weight_that_is_no_number_is_counted_and_the_rest_left_open():
@@ -273,43 +328,6 @@ def test_examining_leaves_no_hook_behind():
 def test_a_context_shorter_than_the_synthetic_prompts_is_kept_to():
     of = placed("gpt2", n_context=always(5))
     assert failing(examined(of)) == set()
-
-
-MAPS = torch.tensor([[[[1.0, 0.0, 9.0], [0.25, 0.75, 9.0], [9.0, 9.0, 9.0]]]])
-
-
-def test_rows_and_columns_of_padding_do_not_count():
-    assert row_deviation(MAPS, [2], has_sinks=False) == 0
-    assert above_diagonal(MAPS, [2]) == 0
-    assert row_deviation(MAPS, [3], has_sinks=False) == 26
-    assert above_diagonal(MAPS, [3]) == 9
-
-
-def test_attention_to_the_very_next_token_counts():
-    ahead = torch.tensor([[[[0.75, 0.25], [0.5, 0.5]]]])
-    assert above_diagonal(ahead, [2]) == 0.25
-    assert row_deviation(ahead, [2], has_sinks=False) == 0
-
-
-def test_rows_may_fall_short_of_one_with_a_sink_but_not_exceed_it():
-    short = MAPS * 0.5
-    assert row_deviation(short, [2], has_sinks=False) == 0.5
-    assert row_deviation(short, [2], has_sinks=True) == 0
-    assert row_deviation(1.5 * MAPS, [2], has_sinks=True) == 0.5
-    assert row_deviation(-MAPS, [2], has_sinks=True) == 1
-
-
-def test_a_deviation_is_relative_to_the_largest_number_of_the_token():
-    terms = [torch.tensor([[3.0, -4.0], [800.0, 0.0]]), torch.tensor([[1.0, 3.0], [-799.0, 0.0]])]
-    assert sum_deviation(terms, torch.tensor([[4.0, -1.0], [1.0, 0.0]])) == 0
-    assert sum_deviation(terms, torch.tensor([[4.0, 1.0], [1.0, 0.0]])) == 0.5
-    assert sum_deviation(terms, torch.tensor([[4.0, -1.0], [1.0, 8.0]])) == pytest.approx(0.01)
-    assert sum_deviation([torch.zeros(1, 2)], torch.zeros(1, 2)) == 0
-
-
-def test_heads_are_compared_on_the_scale_of_all_tokens():
-    found = torch.tensor([[8.0, 0.0], [0.0, 1.0]])
-    assert whole_deviation(found, found + torch.tensor([[0.0, 0.0], [0.0, -1.0]])) == 0.125
 
 
 GOOD = pd.DataFrame(

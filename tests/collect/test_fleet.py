@@ -7,14 +7,17 @@ import logging
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from collect.cli import main
 from collect.integrity import faults
 from collect.run import run
+from collect.schema import ContractError
 
 ray = pytest.importorskip("ray", reason="the extra [fleet] is not installed")
+fleet = pytest.importorskip("collect.fleet")
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,6 +47,61 @@ def test_what_is_wrong_for_all_is_found_out_before_a_worker_starts(save_tiny, tm
     assert main([*arguments, "--quantities", "steam"]) == 2
     assert "found 'steam'" in capsys.readouterr().err
     assert not ray.is_initialized()  # this test comes before those with a cluster
+
+
+@pytest.fixture
+def crashes(monkeypatch):
+    """Let tasks run in this process; those of the models put in here end with their error."""
+    errors = {}
+    task = SimpleNamespace(remote=lambda model, _sets, out, _options: (model, out))
+
+    def get(task):
+        model, out = task
+        if model in errors:
+            raise errors[model]
+        return fleet._measure(model, [], out, {})
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: True)
+    monkeypatch.setattr(ray, "remote", lambda **_: lambda _function: task)
+    monkeypatch.setattr(ray, "wait", lambda tasks, num_returns: (tasks[:num_returns], []))
+    monkeypatch.setattr(ray, "get", get)
+    return errors
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (RuntimeError("first line\nsecond line"), "it did not: RuntimeError: first line ("),
+        (ContractError("A table must be whole."), "A table must be whole."),
+        (ray.exceptions.WorkerCrashedError(), "it did not: WorkerCrashedError: The worker died"),
+        (ray.exceptions.RayError(), "it did not: RayError ("),
+    ],
+)
+def test_an_error_in_a_worker_is_a_refusal_and_stops_no_other(
+    save_tiny, tmp_path, request, error, sentence
+):
+    monkeypatch, capsys, crashes = map(
+        request.getfixturevalue, ("monkeypatch", "capsys", "crashes")
+    )
+    bad, good = str(save_tiny("gpt2")), str(save_tiny("llama"))
+    measured = []
+    if isinstance(error, ray.exceptions.RayError):
+        crashes[bad] = error
+
+    def fail_for_one(models, *_, **__):
+        if models == [bad]:
+            raise error
+        measured.extend(models)
+
+    monkeypatch.setattr("collect.run.run", fail_for_one)
+    arguments = ["run", bad, good, "--out", str(tmp_path / "out"), "--engine", "ray"]
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert measured == [good]
+    assert f"{bad}: refused" in said
+    (refusal,) = [line for line in said.splitlines() if line.startswith("error: ")]
+    assert bad in refusal
+    assert sentence in refusal
 
 
 @pytest.mark.slow

@@ -166,6 +166,16 @@ def test_a_device_that_is_not_there_is_refused(save_tiny):
         load_model(locate(str(save_tiny("llama"))), device="cuda:7")
 
 
+def test_a_device_without_memory_left_is_not_called_unusable(save_tiny, monkeypatch):
+    def exhaust(*_: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(torch.nn.Module, "to", exhaust)
+    with pytest.raises(InputError, match="must fit the device's memory; what was") as refusal:
+        load_model(locate(str(save_tiny("llama"))))
+    assert "--stream" in refusal.value.hint
+
+
 def test_weights_that_are_not_numbers_are_refused(save_tiny):
     path = save_tiny("llama") / "model.safetensors"
     tensors = load_file(path)

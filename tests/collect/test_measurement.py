@@ -66,7 +66,7 @@ def test_a_run_fills_every_measured_table(save_tiny, prompt_file, out, name):
     assert len(attention) == 4 * 3 * 4
     assert (attention["mass"] - attention["n_tokens"]).abs().max() < 1e-5
     assert len(frame(out, "token_geometry")) == 4 * 5
-    assert len(frame(out, "conformance")) == 2 * 7
+    assert len(frame(out, "conformance")) == 2 * 9
     assert frame(out, "conformance")["is_met"].all()
     missing = frame(out, "not_measured")["quantity"] if parallel else []
     assert ("site block_mid" in set(missing)) == parallel
@@ -200,14 +200,65 @@ def test_a_map_that_looks_ahead_on_a_real_prompt_is_not_kept(
     assert not (out / "attention").exists()
 
 
-def test_a_batch_that_does_not_fit_the_device_is_told_in_a_sentence(save_tiny, out, monkeypatch):
-    def exhaust(*_: object) -> None:
-        raise torch.OutOfMemoryError
+EXHAUSTED = [
+    torch.OutOfMemoryError("CUDA out of memory"),
+    MemoryError(),
+    RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."),
+    RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 9 bytes."),
+]
 
-    monkeypatch.setattr("collect.measurement.Recorder", exhaust)
+
+@pytest.mark.parametrize("error", EXHAUSTED, ids=["device", "python", "linux", "windows"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "collect.measurement.Recorder",
+        "collect.conformance.examine",
+        "collect.subject.load_model",
+        "transformers.AutoModelForCausalLM.from_pretrained",
+    ],
+)
+def test_what_does_not_fit_the_memory_is_told_in_a_sentence(
+    save_tiny, out, monkeypatch, place, error
+):
+    def exhaust(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(place, exhaust)
     with pytest.raises(InputError, match="must fit the device's memory") as refusal:
         run([str(save_tiny("gpt2"))], ["E1_4model_and_mistral"], out, quiet=True)
-    assert "--batch-size" in refusal.value.hint
+    for option in ("--stream", "--batch-size", "--dtype bfloat16"):
+        assert option in refusal.value.hint
+    assert "download" not in refusal.value.hint
+
+
+def test_another_error_is_not_taken_for_a_lack_of_memory(save_tiny, out, monkeypatch):
+    def fail(*_: object) -> None:
+        raise RuntimeError("shapes do not match")
+
+    monkeypatch.setattr("collect.measurement.Recorder", fail)
+    with pytest.raises(RuntimeError, match="shapes do not match"):
+        run([str(save_tiny("gpt2"))], ["E1_4model_and_mistral"], out, quiet=True)
+
+
+def test_no_model_is_loaded_for_its_weights_alone(
+    save_tiny, prompt_file, tmp_path, monkeypatch, capsys
+):
+    out, directory = tmp_path / "out", str(save_tiny("llama"))
+    run([directory], [prompt_file], tmp_path / "both", quiet=True)
+    monkeypatch.setattr("collect.subject.load_model", lambda *_, **__: pytest.fail("loaded"))
+    run([directory], [], out)
+    assert "local/llama: examined block by block; " in capsys.readouterr().err
+    of_both = contents(tmp_path / "both")
+    assert contents(out) == {name: of_both[name] for name in contents(out)}
+
+
+def test_every_unit_says_the_version_of_its_measurement(save_tiny, out, monkeypatch):
+    directory = str(save_tiny("gpt2"))
+    run([directory], [], out, quiet=True)
+    monkeypatch.setattr("collect.task.MEASUREMENT_VERSION", 2)
+    with pytest.raises(InputError, match="measurement_version is 1 there and 2 here"):
+        run([directory], [], out, quiet=True)
 
 
 def test_every_measured_table_is_in_the_contract():

@@ -74,8 +74,11 @@ def test_the_products_of_a_difference_are_those_of_the_difference(seed, scale):
 
 
 def test_a_vector_less_itself_is_nothing_whatever_the_rounding():
-    vectors = 1e3 * torch.randn(1, 50, 333, generator=torch.Generator().manual_seed(0))
-    products = difference(grams([vectors, vectors.clone()], [50]), 2, 1)
+    length = 1 + 2 * torch.finfo(torch.float64).eps
+    same = torch.tensor(
+        [[[2.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, length]]], dtype=torch.float64
+    )
+    products = difference(same, 2, 1)
     assert (products[:, 3] == 0).all()
     assert ratios(products, 3, 1)[1].isnan().all()
 
@@ -183,6 +186,15 @@ def test_rows_of_padding_do_not_count():
     assert of_mean.n_small.tolist() == [1, 0]
 
 
+def test_rows_of_padding_do_not_count_in_causal_maps_either():
+    causal = torch.tensor([[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.5, 0.25, 0.25]])
+    statistics, of_mean = attention_statistics(causal.expand(2, 1, 3, 3), [2, 3])
+    assert statistics.mass[:, 0].tolist() == [2.0, 3.0]
+    assert statistics.distance[:, 0].tolist() == [0.25, 1.5]
+    assert of_mean.sum_squares.tolist() == [1.625, 2.0]
+    assert of_mean.n_small.tolist() == [1, 3]
+
+
 def naive_statistics(of_head: np.ndarray) -> dict[str, float]:
     """Count the statistics of one map entry by entry."""
     found = dict.fromkeys(
@@ -217,7 +229,7 @@ def test_attention_statistics_equal_those_counted_entry_by_entry(n, seed, spread
 def test_many_heads_of_long_prompts_are_worked_through_a_few_at_a_time(monkeypatch):
     maps = torch.rand(1, 5, 9, 9, generator=torch.Generator().manual_seed(0))
     at_once = attention_statistics(maps, [9])
-    monkeypatch.setattr("collect.measures._MAPS_AT_A_TIME", 100)
+    monkeypatch.setattr("collect.measures._ENTRIES_AT_A_TIME", 100)
     for found, expected in zip(attention_statistics(maps, [9]), at_once, strict=True):
         assert torch.allclose(found.entropy, expected.entropy, rtol=1e-14)
         assert torch.allclose(found.distance, expected.distance, rtol=1e-14)

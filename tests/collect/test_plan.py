@@ -142,3 +142,11 @@ def test_a_forward_pass_takes_two_operations_per_parameter_and_token():
 def test_calibration_returns_a_plausible_throughput():
     throughput = estimate.calibrate("float32", "cpu", seconds=0.02)
     assert 1e8 < throughput < 1e16
+
+
+def test_a_model_of_which_only_the_weights_are_asked_for_is_not_held(save_tiny, prompt_file):
+    directory = str(save_tiny("gpt2"))
+    (alone,) = plan([directory], [], None)
+    (streamed,) = plan([directory], [], None, stream=True)
+    beside_prompts, _ = plan([directory], [prompt_file], None)
+    assert alone.peak_bytes == streamed.peak_bytes < beside_prompts.peak_bytes

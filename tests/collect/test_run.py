@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -161,6 +162,49 @@ def test_other_prompts_of_the_same_name_are_refused(save_tiny, prompt_file, out)
     prompt_file.write_text("Other prompts\n")
     with pytest.raises(InputError, match="prompt_set_sha256 is"):
         run([str(save_tiny("gpt_neox"))], [prompt_file], out, quiet=True)
+
+
+def interrupt_first_call(monkeypatch, name: str, act) -> None:
+    """Let something happen before a function is called for the first time."""
+    module, _, attribute = name.rpartition(".")
+    original = getattr(importlib.import_module(module), attribute)
+    acts = [act]
+
+    def call(*args, **kwargs):
+        if acts:
+            acts.pop()()
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(name, call)
+
+
+@pytest.mark.parametrize("moment", ["collect.run.measure", "collect.commit.write_table"])
+def test_other_prompts_of_one_name_never_harm_a_unit_that_was_faster(
+    save_tiny, tmp_path, out, monkeypatch, moment
+):
+    sets = []
+    for directory, text in (("a", "The sky\n"), ("b", "The sea\n")):
+        (tmp_path / directory).mkdir()
+        sets.append(tmp_path / directory / "own.txt")
+        sets[-1].write_text(text)
+    how = {"quantities": ["stream"], "quiet": True}
+    faster, slower = str(save_tiny("gpt2")), str(save_tiny("llama"))
+    interrupt_first_call(monkeypatch, moment, lambda: run([faster], [sets[0]], out, **how))
+    with pytest.raises(InputError, match="prompt_set_sha256 is"):
+        run([slower], [sets[1]], out, **how)
+    assert frame(out, "prompt")["text"].tolist() == ["The sky"]
+    assert list(faults(out)) == []
+    assert not [name for name in files(out) if "llama" in name]
+
+
+def test_a_refused_replacement_leaves_the_unit_as_it_was(save_tiny, prompt_file, out, monkeypatch):
+    run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
+    before = {name: (out / name).read_bytes() for name in files(out)}
+    directory = str(save_tiny("gpt2", seed=1))
+    monkeypatch.setattr("collect.run.refuse_mixtures", lambda *_: None)
+    with pytest.raises(InputError, match="was measured otherwise"):
+        run([directory], [], out, quiet=True, overwrite=True)
+    assert {name: (out / name).read_bytes() for name in files(out)} == before
 
 
 def test_another_tokenizer_is_another_measurement(save_tiny, prompt_file, out):

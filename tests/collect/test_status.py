@@ -125,6 +125,48 @@ def test_a_changed_number_is_found_by_its_hash(out):
     assert one_fault(out).startswith(expected)
 
 
+FILES = ["run/local--gpt2@own", "attention/local--gpt2@own", "model/local--gpt2", "prompt/own"]
+
+
+def invert(path: Path, place: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[place] ^= 0xFF
+    path.write_bytes(content)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILES)
+def test_no_inverted_byte_gives_a_traceback(out, name, capsys):
+    path = out / f"{name}.parquet"
+    whole = path.read_bytes()
+    for place in (0, *(len(whole) * eighth // 8 for eighth in range(1, 8)), len(whole) - 1):
+        invert(path, place)
+        assert main(["status", str(out)]) == 0
+        assert main(["check", str(out)]) in (0, 1)
+        path.write_bytes(whole)
+    assert main(["check", str(out)]) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("quarter", [1, 3])
+def test_a_damaged_unit_is_measured_again(save_tiny, prompt_file, out, name, quarter):
+    path = out / f"{name}.parquet"
+    invert(path, len(path.read_bytes()) * quarter // 4)
+    command = ["run", str(save_tiny("gpt2")), "--prompts", str(prompt_file), "--out", str(out)]
+    assert main([*command, "--quiet"]) == 0
+    assert list(faults(out)) == []
+
+
+def test_a_changed_number_is_measured_again(save_tiny, prompt_file, out):
+    path = out / "attention" / f"{PROMPTS}.parquet"
+    whole = path.read_bytes()
+    rewrite(path, lambda rows: with_column(rows, "mass", pc.add(rows.column("mass"), 1e-9)))
+    assert states(out)[PROMPTS] == "incomplete"
+    run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
+    assert path.read_bytes() == whole
+
+
 def test_rows_that_went_missing_are_counted(out):
     rewrite(out / "attention" / f"{PROMPTS}.parquet", lambda rows: rows.slice(1))
     assert any(
@@ -168,7 +210,8 @@ def test_other_prompts_are_found(out):
     rewrite(path, lambda rows: with_column(rows, "text", texts))
     assert (
         one_fault(out)
-        == "prompt/own.parquet must hold the prompts that were measured; it holds others."
+        == "prompt/own.parquet must hold the prompts that were measured; it holds others: "
+        "measure it again with --overwrite."
     )
 
 
@@ -183,7 +226,7 @@ def test_a_run_file_at_odds_with_its_metadata_is_found(out):
     rewrite(path, lambda rows: with_column(rows, "dtype_compute", pa.array(["float16"])))
     assert one_fault(out) == (
         f"The dtype_compute of run/{PROMPTS}.parquet must be float32, as its metadata say; "
-        "it is float16."
+        "it is float16: measure it again with --overwrite."
     )
 
 
@@ -211,7 +254,9 @@ def test_what_should_not_be_so_is_told_in_a_sentence(out, damage, sentence, caps
     (out / "legacy_value").mkdir()
     damage(out)
     assert main(["check", str(out)]) == 1
-    assert any(sentence in line for line in capsys.readouterr().out.splitlines())
+    told = [line for line in capsys.readouterr().out.splitlines() if sentence in line]
+    assert told
+    assert all(": " in line.partition("; ")[2] for line in told)
 
 
 def test_an_output_of_an_earlier_version_is_told_to_be_measured_again(out):

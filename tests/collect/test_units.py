@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from collect.errors import InputError
-from collect.units import Mark, Unit, is_complete, read_mark, refuse_mixtures, run_file
+from collect.units import Mark, Unit, file_sha256, is_complete, read_mark, refuse_mixtures, run_file
 
 OF_MODEL = {
     "model_id": "a/b",
@@ -20,6 +21,7 @@ OF_MODEL = {
     "adapter": "gpt2",
     "dtype_weights": "float32",
     "schema_version": 2,
+    "measurement_version": 1,
     "torch_version": "2",
     "transformers_version": "5",
 }
@@ -54,6 +56,12 @@ def put_down(unit: Unit, out: Path) -> Path:
     pq.write_table(table, out / f"model/{unit.stem}.parquet")
     pq.write_table(table.replace_schema_metadata(mark.metadata), path)
     return path
+
+
+def change_mark(path: Path, name: str, content: object) -> None:
+    """Replace one part of the mark in a run file."""
+    metadata = {**pq.read_schema(path).metadata, name.encode(): json.dumps(content).encode()}
+    pq.write_table(pa.table({"x": [1]}).replace_schema_metadata(metadata), path)
 
 
 def test_the_files_of_a_unit_say_what_it_is():
@@ -110,6 +118,7 @@ def test_a_unit_measured_otherwise_is_refused_with_each_difference(tmp_path):
         (prompts(prompt_set="T", dtype_compute="bfloat16"), "dtype_compute is float32 there"),
         (prompts(model_id="c/d", prompt_set_sha256="3" * 64), "prompt_set_sha256 is"),
         (weights(config_sha256="3" * 64), "config_sha256 is 11111111 there"),
+        (weights(measurement_version=2), "measurement_version is 1 there and 2 here"),
     ],
 )
 def test_what_contradicts_a_neighbour_is_refused(tmp_path, new, sentence):
@@ -142,3 +151,30 @@ def test_a_frame_is_no_mark(tmp_path):
     assert read_mark(tmp_path / "x.parquet") is None
     (tmp_path / "y.parquet").write_bytes(b"no parquet")
     assert read_mark(tmp_path / "y.parquet") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("rows", ["model/a--b@S.parquet"]),
+        ("rows", {"model/a--b@S.parquet": "1"}),
+        ("sha256", None),
+        ("sha256", {"model/a--b@S.parquet": 1}),
+        ("determinants", {"model_id": "a/b"}),
+        ("labels", 1),
+    ],
+)
+def test_a_mark_of_other_types_is_none(tmp_path, name, content):
+    change_mark(path := put_down(prompts(), tmp_path), name, content)
+    assert read_mark(path) is None
+    assert not is_complete(prompts(), tmp_path)
+    refuse_mixtures([weights(config_sha256="3" * 64)], tmp_path)
+
+
+def test_a_unit_whose_content_changed_is_not_complete(tmp_path):
+    path = put_down(prompts(), tmp_path)
+    name = "model/a--b@S.parquet"
+    change_mark(path, "sha256", {name: file_sha256(tmp_path / name)})
+    assert is_complete(prompts(), tmp_path)
+    pq.write_table(pa.table({"x": [2]}), tmp_path / name)
+    assert not is_complete(prompts(), tmp_path)
