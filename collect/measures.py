@@ -271,8 +271,9 @@ def attention_statistics(
     averages = torch.zeros((len(maps), len(places)), dtype=torch.float64, device=device)
     found = []
     for of_heads, n, average in zip(maps, n_tokens, averages, strict=True):
-        own = slice(n * (n + 1) // 2 if is_causal else n * width)
-        found.append(_of_prompt(of_heads, places[own], weights[own], average[own]))
+        n_own = n * (n + 1) // 2 if is_causal else n * n
+        own = slice(n_own) if is_causal else (places // width < n) & (places % width < n)
+        found.append(_of_prompt(of_heads, places[own], weights[own], average[:n_own]))
     linear, entropy, norm = (torch.stack(parts) for parts in zip(*found, strict=True))
     mass, diagonal, first_column, above_diagonal, distance = linear.unbind(-1)
     by_head = AttentionStatistics(
