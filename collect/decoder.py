@@ -136,6 +136,10 @@ class Decoder:
         """The attention code of transformers that runs, as the model reports it."""
         return str(self.model.config._attn_implementation)
 
+    def device_of_block(self, layer: int) -> torch.device:
+        """Return the device of a block, which what enters it may not be on yet."""
+        return next(self.blocks[layer].parameters()).device
+
     def at(self, path: str, within: nn.Module | None = None) -> nn.Module:
         """Return the module at a dotted path from the model, or from a part of it.
 
@@ -229,7 +233,9 @@ class Decoder:
         """
         head: Any = self.head
         wide = states.float()
-        logits = torch.cat([wide @ rows.float().T for rows in self.head_rows()], dim=-1)
+        logits = torch.cat(
+            [wide.to(rows.device) @ rows.float().T for rows in self.head_rows()], dim=-1
+        )
         if getattr(head, "bias", None) is not None:
             logits += head.bias.float()
         return self.adapter.logits(logits, self.model.config)

@@ -138,7 +138,7 @@ class Examiner:
         own = own_logits(self._decoder, ends.unsqueeze(1)).squeeze(1).float()
         if not self._count(None, [own]):
             found = self._decoder.next_token_logits(ends)
-            self._note("logits", None, place_deviation(found, own))
+            self._note("logits", None, place_deviation(found, own.to(found.device)))
 
     def _hooks(self, layer: int, sites: Sites) -> Iterator[Any]:
         projection = self._decoder.at(self._decoder.adapter.output, sites.block)
@@ -166,7 +166,8 @@ class Examiner:
 
     def _enterer(self, layer: int) -> Callable[..., Any]:
         def enter(_module: nn.Module, args: Any, kwargs: dict[str, Any]) -> Any:
-            stream = _first_argument(args, kwargs)
+            device = self._decoder.device_of_block(layer)
+            stream = _first_argument(args, kwargs).to(device)
             entry = self._of_tokens(stream)
             if self._repeat is not None and (layer, "stream") in self._kept:
                 n = self._repeat.n_tokens

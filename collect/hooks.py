@@ -176,6 +176,7 @@ class Recorder:
         return see
 
     def _enter(self, layer: int, states: Tensor) -> None:
+        states = states.to(self._decoder.device_of_block(layer))
         self._running = {"block_input": states}
         if layer > 0:
             return

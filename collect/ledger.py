@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from collect.measures import difference, lengths, ratios
+from collect.measures import difference, lengths, ratios, stacked
 from collect.observation import Norms, Updates
 
 #: Largest feature of each token, and which it is.
@@ -50,18 +50,18 @@ class Ledger:
 
     def norms(self) -> Norms:
         """Return the norms at all sites."""
-        products = torch.stack([of_site for of_site, _ in self._norms.values()])
+        products = stacked([of_site for of_site, _ in self._norms.values()])
         norm, norm_centred = lengths(products, 1)
-        largest = torch.stack([largest for _, (largest, _) in self._norms.values()])
+        largest = stacked([largest for _, (largest, _) in self._norms.values()])
         share = torch.where(norm > 0, (largest / norm).square(), 0.0)
-        feature = torch.stack([feature for _, (_, feature) in self._norms.values()])
+        feature = stacked([feature for _, (_, feature) in self._norms.values()])
         return Norms(tuple(self._norms), norm, norm_centred, share, feature)
 
     def updates(self) -> Updates:
         """Return what attention, feed-forward and each block as a whole add."""
-        blocks = difference(torch.stack([*self._blocks.values()]), 2, 1)
-        parts = torch.stack([*self._updates.values()])
-        input_norms = torch.stack([self._readings[place] for place in self._updates])
+        blocks = difference(stacked([*self._blocks.values()]), 2, 1)
+        parts = stacked([*self._updates.values()])
+        input_norms = stacked([self._readings[place] for place in self._updates])
         of_parts = (*lengths(parts, 2), *ratios(parts, 2, 1), input_norms)
         of_blocks = (*lengths(blocks, 3), *ratios(blocks, 3, 1))
         nothing_read = torch.full_like(of_blocks[0], torch.nan)

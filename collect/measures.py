@@ -66,6 +66,11 @@ def _pieces(n_tokens: Sequence[int], at_a_time: int) -> Iterator[tuple[int, int,
             yield prompt, start, min(start + at_a_time, n)
 
 
+def stacked(tensors: Sequence[Tensor]) -> Tensor:
+    """Return tensors of one shape stacked, on the device of the first; they may be on several."""
+    return torch.stack([tensor.to(tensors[0].device) for tensor in tensors])
+
+
 def difference(products: Tensor, row: int, less: int) -> Tensor:
     """Return `grams` with one vector more: one of the vectors less another.
 

@@ -55,6 +55,7 @@ def predictions(states: Tensor, logits: Callable[[Tensor], Tensor], coming: Tens
 
 
 def _of_logits(logits: Tensor, coming: Tensor) -> Predictions:
+    coming = coming.to(logits.device)
     log_probabilities = torch.log_softmax(logits.double(), dim=-1)
     log_of_next = log_probabilities.gather(-1, coming.clamp_min(0)[:, None])[:, 0]
     top_log_probability, top_token_id = log_probabilities.max(dim=-1)

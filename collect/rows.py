@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
+
+from collect.measures import stacked
 
 if TYPE_CHECKING:
     from collect.hooks import Recorder
@@ -115,7 +116,7 @@ def _stacked(measured: Mapping[int, Any]) -> dict[str, NDArray[Any]]:
     """Return each statistic of the layers stacked, by name."""
     names = [quantity.name for quantity in fields(next(iter(measured.values())))]
     return {
-        name: _numbers(torch.stack([getattr(of_layer, name) for of_layer in measured.values()]))
+        name: _numbers(stacked([getattr(of_layer, name) for of_layer in measured.values()]))
         for name in names
     }
 

@@ -101,7 +101,7 @@ class Nothing:
         """Forget the states."""
 
 
-def bare(model: Any, prompts: tuple[Encoded, ...]) -> Action:
+def bare_body(model: Any, prompts: tuple[Encoded, ...]) -> Action:
     """Run the body on our batches and measure nothing."""
     subject, batches = placed(model), tuple(buckets(prompts, BATCH_SIZE))
     return lambda: list(whole(subject, batches, Nothing()))
@@ -132,7 +132,13 @@ class _Numbers:
         return str(token_ids[0])
 
 
-def bare_with_head(model: Any, prompts: tuple[Encoded, ...]) -> Action:
+def bare_in_buckets(model: Any, prompts: tuple[Encoded, ...]) -> Action:
+    """Run the whole model, as it is called, on our batches and measure nothing."""
+    batches = tuple(buckets(prompts, BATCH_SIZE))
+    return lambda: [_run(model, batch) for batch in batches]
+
+
+def bare_padded(model: Any, prompts: tuple[Encoded, ...]) -> Action:
     """Run the whole model on one padded batch and measure nothing."""
     return lambda: _run(model, prompts)
 
@@ -198,10 +204,11 @@ def nnsight(model: Any, prompts: tuple[Encoded, ...]) -> Action:
 
 #: Every approach by the name the table prints; the first is what the others are compared with.
 APPROACHES: dict[str, Callable[[Any, tuple[Encoded, ...]], Action]] = {
-    "bare body, buckets": bare,
+    "bare forward, buckets": bare_in_buckets,
+    "bare body without head, buckets": bare_body,
     "ours: stream, attention": collecting("stream", "attention"),
     "ours: and geometry": collecting("stream", "attention", "geometry"),
-    "bare with head, padded": bare_with_head,
+    "bare forward, padded": bare_padded,
     "output flags, padded": flags,
     "TransformerLens cache, padded": transformer_lens,
     "nnsight trace, padded": nnsight,

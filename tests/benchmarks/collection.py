@@ -51,15 +51,15 @@ def print_table(name: str, n_rounds: int) -> None:
     reference = next(iter(times.values()))
     print(f"\n{name}, random weights; 25 prompts, 1351 tokens; float32; 1 thread")
     print(f"medians of {n_rounds} rounds on {processor()}, torch {torch.__version__}\n")
-    print(f"| {'approach':<30} | {'CPU s':>7} | {'ratio':>6} | {'extra MiB':>9} |")
-    print(f"|{'-' * 32}|{'-' * 8}:|{'-' * 7}:|{'-' * 10}:|")
+    print(f"| {'approach':<31} | {'CPU s':>7} | {'ratio':>6} | {'extra MiB':>9} |")
+    print(f"|{'-' * 33}|{'-' * 8}:|{'-' * 7}:|{'-' * 10}:|")
     for approach, of_approach in times.items():
         ratio = statistics.median(a / b for a, b in zip(of_approach, reference, strict=True))
         memory = in_own_process(name, approach) / MEBIBYTE
         median = statistics.median(of_approach)
-        print(f"| {approach:<30} | {median:7.2f} | {ratio:6.3f} | {memory:9.0f} |", flush=True)
+        print(f"| {approach:<31} | {median:7.2f} | {ratio:6.3f} | {memory:9.0f} |", flush=True)
     for approach, reason in absent.items():
-        print(f"| {approach:<30} | not run: {reason} |")
+        print(f"| {approach:<31} | not run: {reason} |")
 
 
 def prepared(name: str) -> tuple[dict[str, Action], dict[str, str]]:
