@@ -42,7 +42,7 @@ class QueryError(AnalysisError):
 
 
 class MissingExtraError(AnalysisError):
-    """A package of the [report] extra is not installed (exit code 3)."""
+    """A package of an extra is not installed (exit code 3)."""
 
     exit_code = 3
 

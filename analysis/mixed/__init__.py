@@ -6,6 +6,7 @@ likelihood and its optimum (`deviance`, `optimise`), the estimates and their tes
 `information`, `satterthwaite`, `kenward_roger`) and all resampling never look at a row again.
 """
 
+from analysis.mixed.binomial import BinomialModel, fit_binomial
 from analysis.mixed.bootstrap import (
     cluster_bootstrap,
     likelihood_ratio_bootstrap,
@@ -28,12 +29,14 @@ from analysis.mixed.profile_interval import profile_intervals
 from analysis.mixed.robust import cluster_robust, wild_cluster_bootstrap
 
 __all__ = [
+    "BinomialModel",
     "MixedModel",
     "cluster_bootstrap",
     "cluster_robust",
     "collect_statistics",
     "compare",
     "fit",
+    "fit_binomial",
     "fit_many",
     "fit_statistics",
     "leave_one_out",

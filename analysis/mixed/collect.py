@@ -1,12 +1,14 @@
 """Collect sufficient statistics: one look at the ranges, one GROUP BY.
 
-Variables are shifted by their means inside the query, and summed as integers in fixed point:
-the same bits come out in any order, on any number of threads.
+Variables are shifted inside the query, and summed as integers in fixed point: the same bits
+come out in any order, on any number of threads. Ranges of columns are read from the summary of a
+Parquet file, not from its rows; the middle of a range serves as the shift unless the sums show
+that the mean is far from it, then they are made again about the mean.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +32,10 @@ LARGEST_SCALE = 900
 #: No logarithm of a double is larger.
 LARGEST_LOG = 1024.0
 
+#: Sums about a shift this many standard deviations off the mean are made again: a sum of squares
+#: loses a digit there.
+FAR = 3.0
+
 
 @dataclass(frozen=True, slots=True)
 class _Variable:
@@ -37,7 +43,13 @@ class _Variable:
 
     sql: str
     shift: float
-    bound: float
+    low: float
+    high: float
+
+    @property
+    def bound(self) -> float:
+        """Largest absolute value about the shift."""
+        return max(self.high - self.shift, self.shift - self.low)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +97,14 @@ def collect(
         cells = source.query(_cells_sql(needed, look, sorted(guessed), deterministic))
         wrong = _not_constant(cells, sorted(guessed), strict=constant is not None)
         if not wrong:
-            return _statistics(needed, cells, look, sorted(guessed))
+            break
         guessed -= wrong
+    found = _statistics(needed, cells, look, sorted(guessed))
+    centred = _centred(look, found)
+    if centred == look:
+        return found
+    cells = source.query(_cells_sql(needed, centred, sorted(guessed), deterministic))
+    return _statistics(needed, cells, centred, sorted(guessed))
 
 
 def _basis(needed: Plan, constant: set[str]) -> tuple[tuple[str, ...], ...]:
@@ -130,27 +148,25 @@ def _first_look(needed: Plan, source: Source, basis: tuple[tuple[str, ...], ...]
     if needed.weights is not None:
         expressions.append(needed.weights.sql)
         labels.append(needed.weights.text)
-    aggregates = ", ".join(
-        f"count({sql}), avg({sql}), min({sql}), max({sql})" for sql in expressions
-    )
+    aggregates = ", ".join(f"count({sql}), min({sql}), max({sql})" for sql in expressions)
     found = source.query(f"SELECT count(*), {aggregates} FROM observations")
     n_rows, *values = [column[0].as_py() for column in found.columns]
     if n_rows == 0:
         raise DesignError(
             "A mixed model needs rows; the selection is empty.", "Check the filter that made it."
         )
-    variables = [_Variable("CAST(1 AS DOUBLE)", 0.0, 1.0)]
+    variables = [_Variable("CAST(1 AS DOUBLE)", 0.0, 1.0, 1.0)]
     for place, (sql, label) in enumerate(zip(expressions, labels, strict=True)):
-        present, mean, low, high = values[4 * place : 4 * place + 4]
-        if present < n_rows or not np.isfinite([mean, low, high]).all():
+        present, low, high = values[3 * place : 3 * place + 3]
+        if present < n_rows or not np.isfinite([low, high]).all():
             _refuse_values(source, sql, label, n_rows)
-        variables.append(_shifted(sql, mean, low, high))
+        variables.append(_Variable(sql, low / 2 + high / 2 if low < high else low, low, high))
     if needed.weights is None:
         return _Look(basis, variables, None)
-    if values[4 * len(expressions) - 2] <= 0:
+    if variables[-1].low <= 0:
         raise ColumnError(
             f"Weights {needed.weights.text!r} must be positive; the smallest is "
-            f"{values[4 * len(expressions) - 2]!r}.",
+            f"{variables[-1].low!r}.",
             "Drop rows that count for nothing before the fit.",
         )
     return _Look(basis, variables[:-1], variables[-1])
@@ -166,14 +182,16 @@ def _refuse_values(source: Source, sql: str, label: str, n_rows: int) -> None:
     )
 
 
-def _shifted(sql: str, mean: float, low: float, high: float) -> _Variable:
-    """Return the variable less its mean, rounded to a 64th of its range.
-
-    The rounding makes the shift the same bits however the mean was summed.
-    """
-    step = 2.0 ** (np.frexp(high - low)[1] - 6) if high > low else 0.0
-    shift = float(np.round(mean / step) * step) if step else low
-    return _Variable(sql, shift, max(high - shift, shift - low))
+def _centred(look: _Look, found: Statistics) -> _Look:
+    """Return the look with shifts that are far from the mean put there."""
+    size = float(found.product(0, 0).sum())
+    variables = list(look.variables)
+    for place, variable in enumerate(look.variables[1:], start=1):
+        offset = float(found.product(0, place).sum()) / size
+        variance = float(found.product(place, place).sum()) / size - offset**2
+        if offset**2 > FAR**2 * variance:
+            variables[place] = replace(variable, shift=variable.shift + offset)
+    return replace(look, variables=variables)
 
 
 def _cells_sql(needed: Plan, look: _Look, constant: list[str], deterministic: bool) -> str:
@@ -182,16 +200,16 @@ def _cells_sql(needed: Plan, look: _Look, constant: list[str], deterministic: bo
     columns = [f"{each.sql} - ({each.shift!r}) AS v{i}" for i, each in enumerate(variables)]
     columns += [f"{needed.numbers[name].sql} AS c{i}" for i, name in enumerate(constant)]
     columns.append(f"{'CAST(1 AS DOUBLE)' if weight is None else weight.sql} AS w")
-    largest_weight = 1.0 if weight is None else weight.bound + abs(weight.shift)
+    largest_weight = 1.0 if weight is None else weight.high
     sums = []
     for place, (i, j) in enumerate(_pairs(len(look.basis), len(variables))):
         bound = largest_weight * variables[i].bound * variables[j].bound
         factors = [f"v{each}" for each in (i, j) if each] + (["w"] if weight else [])
         sums.append(f"{_sum(' * '.join(factors), bound, deterministic)} AS s{place}")
-    sums += [
-        f"min(c{i}) AS low{i}, max(c{i}) AS high{i}, count(c{i}) = count(*) AS whole{i}"
-        for i in range(len(constant))
-    ]
+    sums += [f"min(c{i}) AS low{i}, max(c{i}) AS high{i}" for i in range(len(constant))]
+    if constant:
+        total = " + ".join(f"c{i}" for i in range(len(constant)))
+        sums.append(f"count({total}) = count(*) AS whole")
     if weight is not None:
         sums.append(f"{_sum('ln(w)', LARGEST_LOG, deterministic)} AS logs")
     places = ", ".join(str(place + 1) for place in range(len(needed.factors)))
@@ -221,12 +239,13 @@ def _sum(sql: str, bound: float, deterministic: bool) -> str:
 
 def _not_constant(cells: pa.Table, constant: list[str], *, strict: bool) -> set[str]:
     """Return predictors that were taken as constant within cells and are not."""
+    if constant and not cells.column("whole").to_numpy().all():
+        return set(constant)  # a value is missing: a look at each of them will name it
     wrong = set()
     for place, name in enumerate(constant):
         low = cells.column(f"low{place}").to_numpy()
         high = cells.column(f"high{place}").to_numpy()
-        whole = cells.column(f"whole{place}").to_numpy()
-        if not (whole.all() and np.isfinite(low).all() and np.array_equal(low, high)):
+        if not (np.isfinite(low).all() and np.array_equal(low, high)):
             wrong.add(name)
     if wrong and strict:
         raise DesignError(
@@ -243,9 +262,9 @@ def _statistics(needed: Plan, cells: pa.Table, look: _Look, constant: list[str])
     constants = {name: cells.column(f"low{i}").to_numpy() for i, name in enumerate(constant)}
     weighted = needed.weights is not None
     for name in needed.factors:
-        _require_levels(cells.column(name), name, counts)
+        require_levels(cells.column(name), name, counts)
     return Statistics(
-        factors={name: _factor(cells.column(name)) for name in needed.factors},
+        factors={name: factor_of(cells.column(name)) for name in needed.factors},
         constants=constants,
         basis=basis,
         responses=tuple(response.text for response in needed.responses),
@@ -258,7 +277,8 @@ def _statistics(needed: Plan, cells: pa.Table, look: _Look, constant: list[str])
     )
 
 
-def _require_levels(column: pa.ChunkedArray, name: str, counts: Floats) -> None:
+def require_levels(column: pa.ChunkedArray, name: str, counts: Floats) -> None:
+    """Raise ColumnError unless every cell has a level of the column."""
     if column.null_count:
         without = counts[column.is_null().to_numpy()].sum()
         raise ColumnError(
@@ -268,7 +288,7 @@ def _require_levels(column: pa.ChunkedArray, name: str, counts: Floats) -> None:
         )
 
 
-def _factor(column: pa.ChunkedArray) -> Factor:
+def factor_of(column: pa.ChunkedArray) -> Factor:
     """Return the factor of a column: category order where there is one, else sorted."""
     encoded = column.combine_chunks()
     ordered = pa.types.is_dictionary(encoded.type)

@@ -135,12 +135,22 @@ def _blocks(
         by_group.setdefault(term.group, []).append(tuple(part))
     blocks = []
     for group, parts in by_group.items():
+        _require_collected(group, statistics)
         factor = interaction([statistics.factors[name] for name in group])
         columns = tuple(itertools.chain.from_iterable(parts))
         block = Block(":".join(group), factor.levels, factor.codes, columns, _positions(parts))
         _require_groups(block, statistics.n_obs)
         blocks.append(block)
     return sorted(blocks, key=lambda block: -len(block.levels))
+
+
+def _require_collected(group: tuple[str, ...], statistics: Statistics) -> None:
+    absent = [name for name in group if name not in statistics.factors]
+    if absent:
+        raise DesignError(
+            f"The statistics must hold the factors {absent}; they hold {list(statistics.factors)}.",
+            "Collect them with this formula, or name the factors in `units`.",
+        )
 
 
 def interaction(factors: list[Factor]) -> Factor:
@@ -319,6 +329,11 @@ def _subterm_columns(subterm: Any, statistics: Statistics) -> list[Column]:
         else:
             choices.append(_dummies(factor, subterm.contrast_matrices[factor], statistics))
     varying = tuple(sorted(name for name in numbers if name not in statistics.constants))
+    if varying not in statistics.basis:
+        raise DesignError(
+            f"The statistics must hold the product {' * '.join(varying)!r}; they do not.",
+            "Collect them with this formula, or with one that has all its terms.",
+        )
     basis = statistics.basis.index(varying)
     constant = np.ones(len(statistics.counts))
     for name in numbers:

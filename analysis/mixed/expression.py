@@ -31,6 +31,16 @@ OPERATORS: dict[type[ast.operator], str] = {
     ast.Div: "/",
 }
 
+#: A comparison is 1 where it holds and 0 where it does not, as in R's I(x > 0).
+COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Eq: "=",
+    ast.NotEq: "<>",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Expression:
@@ -63,7 +73,7 @@ def translate(text: str) -> Expression:
     ----------
     text
         Columns (``Q("a name")`` for one that is not a word), numbers, ``+ - * / **`` (``^`` is
-        read as ``**``), brackets, and the functions of `FUNCTIONS`.
+        read as ``**``), one comparison, brackets, and the functions of `FUNCTIONS`.
 
     Raises
     ------
@@ -109,11 +119,20 @@ def _operation(node: ast.expr, text: str, note: Callable[[str], None]) -> str:
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in OPERATORS:
             symbol = OPERATORS[type(operator)]
             return f"({_sql(left, text, note)} {symbol} {_sql(right, text, note)})"
+        case ast.Compare(left=left, ops=[sign], comparators=[right]) if type(sign) in COMPARISONS:
+            sides = _sql(left, text, note), _sql(right, text, note)
+            return _comparison(COMPARISONS[type(sign)], *sides)
     raise ColumnError(
         f"The expression {text!r} must be arithmetic over columns; "
         f"{ast.unparse(node)!r} is not understood.",
-        f"Use + - * / ** and {', '.join(FUNCTIONS)}; make anything else a column first.",
+        f"Use + - * / ** > < and {', '.join(FUNCTIONS)}; make anything else a column first.",
     )
+
+
+def _comparison(sign: str, left: str, right: str) -> str:
+    """Return 1 or 0, and nothing where a side is no finite number (SQL sorts NaN last)."""
+    finite = f"isfinite({left}) AND isfinite({right})"
+    return f"(CASE WHEN {finite} THEN CAST({left} {sign} {right} AS DOUBLE) END)"
 
 
 def _column(name: str, note: Callable[[str], None]) -> str:

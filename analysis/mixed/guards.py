@@ -7,20 +7,20 @@ and by Barr, Levy, Scheepers and Tily (2013), Journal of Memory and Language 68,
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pandas as pd
 
 from analysis import glossary
 from analysis.frame import Integers
-from analysis.mixed.design import Block, Column, is_factor
+from analysis.mixed.design import Block, Column, Design, is_factor
 from analysis.mixed.expression import quoted
-from analysis.mixed.formula import terms
+from analysis.mixed.formula import MixedFormula, terms
 from analysis.mixed.optimise import NEAR_ZERO, natural_scale
 from analysis.mixed.plan import factor_column
 from analysis.mixed.source import Source
-from analysis.mixed.statistics import Factor
+from analysis.mixed.statistics import Factor, Statistics
 
 if TYPE_CHECKING:
     from analysis.mixed.model import MixedModel
@@ -31,8 +31,34 @@ ENOUGH_FOR_Z = 50
 #: With fewer groups than this a variance among them is hardly known.
 ENOUGH_GROUPS = 5
 
+#: What a linear mixed model offers instead of a z test.
+REMEDY = "read Kenward-Roger's or Satterthwaite's t."
+
 #: Names of columns that say how a response was defined.
 DEFINITIONS = ("definition", "gain_definition", "metric")
+
+#: What is warned of, and the term, the group and the sentence it is about.
+GuardRow = tuple[str, str, str, str]
+
+
+class Designed(Protocol):
+    """What the guards of a design read of a model."""
+
+    @property
+    def formula(self) -> MixedFormula:
+        """The model in its parts."""
+
+    @property
+    def statistics(self) -> Statistics:
+        """The cells it was fitted from."""
+
+    @property
+    def design(self) -> Design:
+        """Columns over the cells."""
+
+    @property
+    def definitions(self) -> dict[str, int]:
+        """How many definitions every column of definitions outside the model holds."""
 
 
 def warnings(model: MixedModel, df: str) -> pd.DataFrame:
@@ -45,22 +71,45 @@ def warnings(model: MixedModel, df: str) -> pd.DataFrame:
     df
         The method of the tests that will be read.
     """
-    rows = [
-        *_few_groups(model),
-        *_boundary(model),
-        *_not_converged(model),
-        *_mixed_definitions(model),
-    ]
-    uncovered = _without_intercept(model)
-    for column in model.design.fixed:
-        if column.name != "Intercept":
-            rows += [*_of_term(model, column, df), *_missing_intercepts(column, uncovered)]
-    result = pd.DataFrame(rows, columns=["guard", "term", "group", "note"])
+    return frame_of(
+        [
+            *of_groups(model),
+            *_boundary(model),
+            *_not_converged(model),
+            *of_response(model),
+            *of_terms(model, df),
+        ]
+    )
+
+
+def frame_of(found: list[GuardRow]) -> pd.DataFrame:
+    """Return warnings as rows of a frame."""
+    result = pd.DataFrame(found, columns=["guard", "term", "group", "note"])
     glossary.checked(result.columns)
     return result
 
 
-def unit_of(model: MixedModel, column: Column) -> Block | None:
+def of_terms(model: Designed, df: str, remedy: str = REMEDY) -> list[GuardRow]:
+    """Return what the design says against the tests of single terms.
+
+    Parameters
+    ----------
+    model
+        The fit.
+    df
+        The method of the tests.
+    remedy
+        What to do instead of a z test with few groups.
+    """
+    uncovered = _without_intercept(model)
+    rows: list[GuardRow] = []
+    for column in model.design.fixed:
+        if column.name != "Intercept":
+            rows += [*_of_term(model, column, df, remedy), *_missing_intercepts(column, uncovered)]
+    return rows
+
+
+def unit_of(model: Designed, column: Column) -> Block | None:
     """Return the group with fewest levels within which a column is constant, if any.
 
     Its levels are the independent units that the column's estimate compares.
@@ -71,7 +120,7 @@ def unit_of(model: MixedModel, column: Column) -> Block | None:
     return None
 
 
-def carrier_of(model: MixedModel, column: Column) -> Block | None:
+def carrier_of(model: Designed, column: Column) -> Block | None:
     """Return the group whose levels a column's estimate averages over.
 
     The group within which it is constant, else the one with fewest levels among which its
@@ -93,13 +142,13 @@ def is_constant_within(column: Column, codes: Integers, n_levels: int) -> bool:
     return bool((high <= low).all())
 
 
-def is_in_fixed(model: MixedModel, name: str) -> bool:
+def is_in_fixed(model: Designed, name: str) -> bool:
     """Tell whether a column is a factor of the fixed part."""
     codes = [factor.code for term in terms(model.formula.fixed) for factor in term.factors]
     return any(is_factor(code, model.statistics) and factor_column(code) == name for code in codes)
 
 
-def _of_term(model: MixedModel, column: Column, df: str) -> list[tuple[str, str, str, str]]:
+def _of_term(model: Designed, column: Column, df: str, remedy: str) -> list[GuardRow]:
     rows = []
     unit, carrier = unit_of(model, column), carrier_of(model, column)
     if unit is not None:
@@ -107,7 +156,7 @@ def _of_term(model: MixedModel, column: Column, df: str) -> list[tuple[str, str,
     if df == "wald" and carrier is not None and len(carrier.levels) < ENOUGH_FOR_Z:
         note = (
             f"A z test of a term carried by {len(carrier.levels)} levels of {carrier.group} "
-            "rejects too often: read Kenward-Roger's or Satterthwaite's t."
+            f"rejects too often: {remedy}"
         )
         rows.append(("few groups for a z test", column.name, carrier.group, note))
     if carrier is None:
@@ -120,7 +169,7 @@ def _of_term(model: MixedModel, column: Column, df: str) -> list[tuple[str, str,
     return rows
 
 
-def _confounded(column: Column, unit: Block) -> tuple[str, str, str, str]:
+def _confounded(column: Column, unit: Block) -> GuardRow:
     note = (
         f"{column.name} is constant within {unit.group}: its estimate compares "
         f"{len(unit.levels)} levels and supposes that they are exchangeable but for the "
@@ -129,7 +178,7 @@ def _confounded(column: Column, unit: Block) -> tuple[str, str, str, str]:
     return ("confounded with a group", column.name, unit.group, note)
 
 
-def _without_intercept(model: MixedModel) -> dict[str, Factor]:
+def _without_intercept(model: Designed) -> dict[str, Factor]:
     """Return the factors that are neither in the fixed part nor have a random intercept."""
     covering = [block.codes for block in model.design.blocks if _has_intercept(block)]
     return {
@@ -140,9 +189,7 @@ def _without_intercept(model: MixedModel) -> dict[str, Factor]:
     }
 
 
-def _missing_intercepts(
-    column: Column, uncovered: dict[str, Factor]
-) -> list[tuple[str, str, str, str]]:
+def _missing_intercepts(column: Column, uncovered: dict[str, Factor]) -> list[GuardRow]:
     """Return a warning for every factor without intercept within which a term is constant."""
     return [
         (
@@ -179,7 +226,8 @@ def _parts(name: str) -> set[str]:
     return set(name.replace("[T.", "[").split(":"))
 
 
-def _few_groups(model: MixedModel) -> list[tuple[str, str, str, str]]:
+def of_groups(model: Designed) -> list[GuardRow]:
+    """Return a warning for every group with too few levels to know a variance by."""
     return [
         (
             "fewer than five groups",
@@ -193,7 +241,7 @@ def _few_groups(model: MixedModel) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def _boundary(model: MixedModel) -> list[tuple[str, str, str, str]]:
+def _boundary(model: MixedModel) -> list[GuardRow]:
     rows = []
     at = model.found.theta * natural_scale(model.cross)
     places = [
@@ -212,7 +260,7 @@ def _alone(block: Block, row: int) -> bool:
     return not any(r == row and c < row for r, c in block.positions)
 
 
-def _not_converged(model: MixedModel) -> list[tuple[str, str, str, str]]:
+def _not_converged(model: MixedModel) -> list[GuardRow]:
     if model.optimum.converged:
         return []
     note = (
@@ -222,7 +270,7 @@ def _not_converged(model: MixedModel) -> list[tuple[str, str, str, str]]:
     return [("not converged", "", "", note)]
 
 
-def _mixed_definitions(model: MixedModel) -> list[tuple[str, str, str, str]]:
+def of_response(model: Designed) -> list[GuardRow]:
     """Return a warning for every column of definitions that mixes several in one response."""
     return [
         (

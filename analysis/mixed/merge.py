@@ -13,11 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from analysis.errors import DesignError, StoreError
 from analysis.frame import Floats, Integers
 from analysis.mixed.statistics import Factor, Statistics
+
+#: Version of the files that `write_statistics` writes; another meaning of a column is another.
+VERSION = 1
 
 
 def merge_statistics(parts: Sequence[Statistics]) -> Statistics:
@@ -28,8 +30,12 @@ def merge_statistics(parts: Sequence[Statistics]) -> Statistics:
     Raises
     ------
     DesignError
-        If the parts do not hold the same factors, predictors and responses.
+        If there are none, or they do not hold the same factors, predictors and responses.
     """
+    if not parts:
+        raise DesignError(
+            "Statistics to merge must be given; found none.", "Name the files that hold them."
+        )
     first = parts[0]
     for part in parts[1:]:
         _require_alike(first, part)
@@ -100,6 +106,8 @@ def take(
 
 def write_statistics(statistics: Statistics, path: Path | str) -> None:
     """Write statistics to a Parquet file: one row per cell, no row of the data."""
+    from pyarrow import parquet
+
     columns: dict[str, object] = {}
     for name, factor in statistics.factors.items():
         labels = pa.DictionaryArray.from_arrays(factor.codes.astype("int32"), list(factor.levels))
@@ -108,13 +116,14 @@ def write_statistics(statistics: Statistics, path: Path | str) -> None:
     columns |= {f"sum {i} {j}": statistics.sums[k] for (i, j), k in statistics.pairs.items()}
     columns |= {"count": statistics.counts, "log weight": statistics.log_weights}
     about = {
+        "version": VERSION,
         "basis": statistics.basis,
         "responses": statistics.responses,
         "shift": [value.hex() for value in statistics.shift.tolist()],
         "weighted": statistics.weighted,
     }
     table = pa.table(columns).replace_schema_metadata({"statistics": json.dumps(about)})
-    pq.write_table(table, path)
+    parquet.write_table(table, path)
 
 
 def read_statistics(path: Path | str) -> Statistics:
@@ -123,16 +132,24 @@ def read_statistics(path: Path | str) -> Statistics:
     Raises
     ------
     StoreError
-        If the file holds anything else.
+        If the file holds anything else, or another version of it.
     """
+    from pyarrow import parquet
+
     try:
-        table = pq.read_table(path)
+        table = parquet.read_table(path)
         about = json.loads(table.schema.metadata[b"statistics"])
     except (OSError, pa.ArrowInvalid, KeyError, TypeError) as error:
         raise StoreError(
             f"{str(path)!r} must hold statistics of a mixed model; it does not.",
             "Write them with mixed.write_statistics.",
         ) from error
+    if about.get("version") != VERSION:
+        raise StoreError(
+            f"{str(path)!r} must hold statistics of version {VERSION}; it holds version "
+            f"{about.get('version')}.",
+            "Collect them again, or read them with the release that wrote them.",
+        )
     by_kind: dict[str, dict[str, pa.ChunkedArray]] = {"factor": {}, "constant": {}, "sum": {}}
     for column in table.column_names:
         kind, _, name = column.partition(" ")

@@ -346,6 +346,12 @@ def fit_statistics(
         As in `fit`, or if the statistics lack what the formula needs.
     """
     parsed = parse(formula)
+    if response == 0 and statistics.responses[0] != parsed.response.text:
+        raise DesignError(
+            f"The statistics must be of the response {parsed.response.text!r}; they are of "
+            f"{list(statistics.responses)}.",
+            "Name the response they hold, or its place by `response`.",
+        )
     design = build(parsed, statistics, contrasts)
     cross = assemble(statistics, design, response=response)
     require_estimable(cross, design, statistics.responses[response])

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, minimize
 
 from analysis.frame import Floats
 from analysis.mixed.crossproducts import CrossProducts
 from analysis.mixed.deviance import profile
+from analysis.mixed.quasi_newton import descend
 
 #: A diagonal element of a relative factor below this, per unit of its column, is tried at zero.
 NEAR_ZERO = 1e-4
@@ -161,18 +161,7 @@ class _Search:
     def descend(
         self, at: Floats, tolerance: float = 1e-11, free: NDArray[np.bool_] | None = None
     ) -> Floats:
-        low, high = self.lower, np.full(len(at), np.inf)
-        if free is not None:
-            low, high = np.where(free, low, 0.0), np.where(free, high, 0.0)
-        found = minimize(
-            self.value,
-            at,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=Bounds(low, high),
-            options={"maxiter": 500, "ftol": tolerance, "gtol": 1e-6},
-        )
-        return np.asarray(found.x, dtype=np.float64)
+        return descend(self.value, at, self.lower, free=free, tolerance=tolerance)
 
     def polish(self, at: Floats) -> Floats:
         """Take Newton steps on the free parameters, after putting near-zeros at zero.

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import Bounds, brentq, minimize
 
 from analysis import glossary
-from analysis.frame import Floats, require_conf_level
+from analysis.frame import require_conf_level
 from analysis.mixed.crossproducts import CrossProducts, with_fixed
-from analysis.mixed.deviance import profile
+from analysis.mixed.design import Block
+from analysis.mixed.deviance import profile, relative_factors
 from analysis.mixed.distributions import chi_squared_quantile
-from analysis.mixed.optimise import is_diagonal, natural_scale, optimise
+from analysis.mixed.held import Held, brought_forward, held, term_of
+from analysis.mixed.optimise import natural_scale, optimise
 
 if TYPE_CHECKING:
     from analysis.mixed.model import MixedModel
@@ -29,12 +30,12 @@ MOST_DOUBLINGS = 40
 
 
 def profile_intervals(model: MixedModel, *, conf_level: float = 0.95) -> pd.DataFrame:
-    """Return one row per fixed effect and standard deviation: its profile interval.
+    """Return one row per fixed effect, deviation and correlation: its profile interval.
 
-    As R's ``confint(method = "profile")``: by maximum likelihood, whatever the fit. Standard
-    deviations whose row of the relative factor has other elements (the second effect of a
-    correlated term), and correlations, have no row. A deviation whose likelihood falls less
-    than asked at zero has its lower end there.
+    As R's ``confint(method = "profile")``: by maximum likelihood, whatever the fit. A deviation
+    whose likelihood falls less than asked at zero has its lower end there, a correlation that
+    is not bounded away from one its end at one; where a deviation is zero, the correlations of
+    its effect are not known and have no ends.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def profile_intervals(model: MixedModel, *, conf_level: float = 0.95) -> pd.Data
     fitted = model.refitted(reml=False) if model.reml else model
     rise = chi_squared_quantile(conf_level, 1)
     rows = [_fixed_row(fitted, place, rise) for place in range(len(fitted.terms))]
-    rows += [_deviation_row(fitted, place, rise) for place in _alone(fitted)]
+    rows += [_variance_row(fitted, place, rise) for place in range(len(fitted.found.theta))]
     rows.append(_sigma_row(fitted, rise))
     result = pd.DataFrame(
         rows, columns=["effect", "group", "term", "estimate", "conf_low", "conf_high"]
@@ -111,109 +112,94 @@ def _less_column(cross: CrossProducts, column: int, value: float) -> CrossProduc
     return replace(cross, cross=cross.cross @ turn, rest=turn.T @ cross.rest @ turn)
 
 
-def _alone(model: MixedModel) -> list[int]:
-    """Return the elements of theta that are a deviation over sigma by themselves."""
-    places, start = [], 0
-    for block in model.design.blocks:
-        for offset, (row, column) in enumerate(block.positions):
-            in_row = [each for each in block.positions if each[0] == row]
-            if row == column and len(in_row) == 1:
-                places.append(start + offset)
+def _variance_row(model: MixedModel, place: int, rise: float) -> Row:
+    """Return the interval of the deviation or the correlation that an element of theta names."""
+    which, start = _block_of(model, place)
+    block = model.design.blocks[which]
+    row, column = block.positions[place - start]
+    if row == column:
+        forward = held(model) if _leads(block, row) else brought_forward(model, which, (row,))
+        leading = start + block.positions.index((term_of(block, row).start,) * 2)
+        factor = relative_factors(model.design.blocks, model.found.theta)[which]
+        estimate = forward.sigma * float(np.linalg.norm(factor[row]))
+        ends = _deviation_ends(model, forward, leading, estimate, rise)
+        return "ran_pars", block.group, f"sd__{block.columns[row].name}", estimate, *ends
+    first = term_of(block, row).start
+    forward = brought_forward(model, which, (column, row))
+    below = start + block.positions.index((first + 1, first))
+    estimate = _correlation(model, which, (column, row))
+    ends = _correlation_ends(model, forward, below, estimate, rise)
+    term = f"cor__{block.columns[column].name}.{block.columns[row].name}"
+    return "ran_pars", block.group, term, estimate, *ends
+
+
+def _block_of(model: MixedModel, place: int) -> tuple[int, int]:
+    """Return the block of an element of theta, and the place of the block's first element."""
+    start = 0
+    for which, block in enumerate(model.design.blocks):
+        if place < start + len(block.positions):
+            return which, start
         start += len(block.positions)
-    return places
+    raise IndexError(place)
 
 
-def _deviation_row(model: MixedModel, place: int, rise: float) -> Row:
-    """Return the interval of a random effect's standard deviation."""
-    sigma = float(np.sqrt(model.found.variance))
-    estimate = sigma * float(model.found.theta[place])
-    held = _Held(model)
+def _leads(block: Block, row: int) -> bool:
+    return term_of(block, row).start == row
+
+
+def _deviation_ends(
+    model: MixedModel, forward: Held, place: int, estimate: float, rise: float
+) -> tuple[float, float]:
+    """Return the ends of the interval of the standard deviation of a term's first effect."""
 
     def excess(value: float) -> float:
-        return held.deviance(place, max(value, 0.0)) - model.found.criterion - rise
+        return forward.with_deviation(place, max(value, 0.0)) - model.found.criterion - rise
 
-    step = max(estimate, sigma / float(natural_scale(model.cross)[place]) / 10) / 4
-    low = 0.0 if estimate == 0 or excess(0.0) <= 0 else brentq(excess, 0.0, estimate)
+    step = max(estimate, forward.sigma / float(natural_scale(forward.cross)[place]) / 10) / 4
+    low = 0.0 if estimate == 0 or excess(0.0) <= 0 else _root(excess, 0.0, estimate)
     high = _end(excess, estimate, step)
-    block, row = _effect_of(model, place)
-    return "ran_pars", block, f"sd__{row}", estimate, float(low), high
+    return low, high
+
+
+def _correlation(model: MixedModel, which: int, effects: tuple[int, int]) -> float:
+    """Return the correlation of two effects, NaN where a deviation is zero."""
+    factor = relative_factors(model.design.blocks, model.found.theta)[which]
+    a, b = factor[list(effects)]
+    lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return float(a @ b) / lengths if lengths else np.nan
+
+
+def _correlation_ends(
+    model: MixedModel, forward: Held, place: int, estimate: float, rise: float
+) -> tuple[float, float]:
+    """Return the ends of the interval of a correlation: one where it is not bounded away."""
+
+    def excess(value: float) -> float:
+        return forward.with_correlation(place, value) - model.found.criterion - rise
+
+    def end(bound: float) -> float:
+        if excess(bound) <= 0:
+            return bound
+        return _root(excess, float(np.clip(estimate, -1, 1)), bound)
+
+    return (np.nan, np.nan) if np.isnan(estimate) else (end(-1.0), end(1.0))
 
 
 def _sigma_row(model: MixedModel, rise: float) -> Row:
-    sigma = float(np.sqrt(model.found.variance))
-    held = _Held(model)
+    whole = held(model)
 
     def excess(value: float) -> float:
-        return held.deviance_of_sigma(value) - model.found.criterion - rise
+        return whole.with_sigma(value) - model.found.criterion - rise
 
-    step = sigma / np.sqrt(model.statistics.n_obs)
-    low, high = _end(excess, sigma, -step), _end(excess, sigma, step)
-    return "ran_pars", "Residual", "sd__Observation", sigma, low, high
-
-
-def _effect_of(model: MixedModel, place: int) -> tuple[str, str]:
-    labels = [
-        (block.group, block.columns[row].name)
-        for block in model.design.blocks
-        for row, _ in block.positions
-    ]
-    return labels[place]
+    step = whole.sigma / np.sqrt(model.statistics.n_obs)
+    low, high = _end(excess, whole.sigma, -step), _end(excess, whole.sigma, step)
+    return "ran_pars", "Residual", "sd__Observation", whole.sigma, low, high
 
 
-class _Held:
-    """The deviance with one standard deviation held, all else optimised."""
+def _root(excess: Callable[[float], float], one: float, other: float, xtol: float = 2e-12) -> float:
+    from scipy.optimize import brentq
 
-    def __init__(self, model: MixedModel) -> None:
-        self.cross = model.cross
-        self.theta = model.found.theta
-        self.sigma = float(np.sqrt(model.found.variance))
-        self.scale = natural_scale(self.cross)
-        self.lower = np.where(is_diagonal(self.cross), 0.0, -np.inf)
-
-    def deviance(self, place: int, value: float) -> float:
-        """Return the least deviance with theta[place] * sigma equal to a value.
-
-        Searched over the other elements of theta and log sigma.
-        """
-        others = [k for k in range(len(self.theta)) if k != place]
-
-        def objective(at: Floats) -> tuple[float, Floats]:
-            sigma = float(np.exp(at[-1]))
-            theta = np.empty(len(self.theta))
-            theta[others] = at[:-1] / self.scale[others]
-            theta[place] = value / sigma
-            found = profile(self.cross, theta, reml=False, variance=sigma**2)
-            by_theta = found.gradient
-            by_log = 2 * found.df - 2 * found.residual / sigma**2 - by_theta[place] * theta[place]
-            return found.criterion, np.append(by_theta[others] / self.scale[others], by_log)
-
-        start = np.append((self.theta * self.scale)[others], np.log(self.sigma))
-        low = np.append(self.lower[others], -np.inf)
-        return _least(objective, start, low)
-
-    def deviance_of_sigma(self, sigma: float) -> float:
-        """Return the least deviance with sigma held."""
-
-        def objective(at: Floats) -> tuple[float, Floats]:
-            theta = at / self.scale
-            found = profile(self.cross, theta, reml=False, variance=sigma**2)
-            return found.criterion, found.gradient / self.scale
-
-        return _least(objective, self.theta * self.scale * self.sigma / sigma, self.lower)
-
-
-def _least(
-    objective: Callable[[Floats], tuple[float, Floats]], start: Floats, low: Floats
-) -> float:
-    found = minimize(
-        objective,
-        np.where(low == 0, np.maximum(start, 1e-3), start),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=Bounds(low, np.full(len(low), np.inf)),
-        options={"maxiter": 500, "ftol": 1e-14, "gtol": 1e-7},
-    )
-    return float(found.fun)
+    return float(brentq(excess, one, other, xtol=xtol))
 
 
 def _end(excess: Callable[[float], float], estimate: float, step: float) -> float:
@@ -222,6 +208,6 @@ def _end(excess: Callable[[float], float], estimate: float, step: float) -> floa
     for _ in range(MOST_DOUBLINGS):
         far = near + step
         if excess(far) > 0:
-            return float(brentq(excess, near, far, xtol=abs(step) * 1e-7))
+            return _root(excess, near, far, xtol=abs(step) * 1e-7)
         near, step = far, 2 * step
     return float(np.copysign(np.inf, step))

@@ -20,34 +20,38 @@ def require_estimable(cross: CrossProducts, design: Design, response: str) -> No
     """Raise DesignError unless the fixed effects and the variance can be estimated."""
     q, p = cross.n_random, cross.n_fixed
     squares = cross.rest[q:, q:]
-    names = [column.name for column in design.fixed]
-    if cross.n_obs <= p:
-        raise DesignError(
-            f"{p} fixed effects need at least {p + 1} rows; found {cross.n_obs}.",
-            "Use fewer terms.",
-        )
-    constant = [
-        column.name
-        for column, square in zip(design.fixed, np.diag(squares), strict=False)
-        if square == 0 or _repeats_intercept(column, design)
-    ]
-    if constant:
-        raise DesignError(
-            f"Every predictor must vary; {constant} do not.", "A constant explains nothing."
-        )
-    aliased = [names[place] for place in aliased_columns(squares[:p, :p])]
-    if aliased:
-        raise DesignError(
-            f"Every term must add something; {aliased} are linear combinations of the terms "
-            "before them.",
-            "Drop them, or the terms they repeat: a constant repeats the intercept.",
-        )
+    require_independent(squares[:p, :p], design, cross.n_obs)
     total = float(squares[p, p])
     left = total - float(squares[p, :p] @ np.linalg.solve(squares[:p, :p], squares[:p, p]))
     if left <= PERFECT * total or total == 0:
         raise DesignError(
             f"The response {response!r} must vary beyond the fixed effects; they fit it exactly.",
             "There is nothing left to model.",
+        )
+
+
+def require_independent(squares: Floats, design: Design, n_obs: int) -> None:
+    """Raise DesignError unless every fixed column adds something, given X'X."""
+    names, p = [column.name for column in design.fixed], len(design.fixed)
+    if n_obs <= p:
+        raise DesignError(
+            f"{p} fixed effects need at least {p + 1} rows; found {n_obs}.", "Use fewer terms."
+        )
+    constant = [
+        column.name
+        for column, square in zip(design.fixed, np.diag(squares), strict=True)
+        if square == 0 or _repeats_intercept(column, design)
+    ]
+    if constant:
+        raise DesignError(
+            f"Every predictor must vary; {constant} do not.", "A constant explains nothing."
+        )
+    aliased = [names[place] for place in aliased_columns(squares)]
+    if aliased:
+        raise DesignError(
+            f"Every term must add something; {aliased} are linear combinations of the terms "
+            "before them.",
+            "Drop them, or the terms they repeat: a constant repeats the intercept.",
         )
 
 

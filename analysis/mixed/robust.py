@@ -162,7 +162,7 @@ def wild_cluster_bootstrap(
     direction = sums.to_terms[model.terms.index(term)]
     estimate = float(sums.coefficients[model.terms.index(term)])
     observed = estimate / np.sqrt(sums.correction * float(((sums.scores @ direction) ** 2).sum()))
-    drawn = np.abs(_wild_statistics(sums, direction, estimate, signs))
+    drawn = np.abs(wild_statistics(sums, direction, estimate, signs))
     reached = drawn >= abs(observed) * (1 - TIE)
     enumerated = n_clusters <= MOST_CLUSTERS_ENUMERATED
     result = pd.DataFrame(
@@ -259,13 +259,22 @@ def _signs(n_clusters: int, rng: np.random.Generator | None, n_resamples: int) -
     return rng.choice((-1.0, 1.0), size=(n_resamples, n_clusters))
 
 
-def _wild_statistics(
-    sums: ClusterSums, direction: Floats, estimate: float, signs: Floats
-) -> Floats:
-    """Return the t of every sign vector.
+def wild_statistics(sums: ClusterSums, direction: Floats, estimate: float, signs: Floats) -> Floats:
+    """Return the CR1 t of every weighting of clusters, the null imposed, shape (S,).
 
     In orthonormal coordinates the coefficients under the null are those of least squares
     less direction * estimate / direction'direction.
+
+    Parameters
+    ----------
+    sums
+        Least squares by clusters.
+    direction
+        Row of `sums.to_terms` of the term tested, shape (p,).
+    estimate
+        Estimate of the term less its value under the null.
+    signs
+        Weights, one row per draw, shape (S, G).
     """
     moved = direction * (estimate / float(direction @ direction))
     null_scores = sums.scores + sums.squares @ moved

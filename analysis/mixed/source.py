@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -14,7 +15,9 @@ import pyarrow as pa
 from analysis.errors import ColumnError, QueryError, StoreError
 from analysis.frame import nearest
 
-#: What may hold the rows; a view of a store is ``store.connection.view("head")``.
+#: What may hold the rows; a view of a store is ``store.connection.view("head")``. Files behind a
+#: server are ``connection.read_parquet("s3://place/*.parquet")`` once the connection knows the
+#: file system: DuckDB's own by INSTALL httpfs, or any of fsspec's by ``register_filesystem``.
 Rows: TypeAlias = pd.DataFrame | str | Path | duckdb.DuckDBPyRelation
 
 #: DuckDB's names of types that are labels rather than numbers.
@@ -105,6 +108,9 @@ def _own_relation(rows: pd.DataFrame | str | Path) -> duckdb.DuckDBPyRelation:
     connection = duckdb.connect()
     if isinstance(rows, pd.DataFrame):
         return connection.from_df(rows)
+    with suppress(duckdb.CatalogException):
+        # Row groups read ahead would double the memory of a fit; on a disk it is no faster.
+        connection.execute("SET disable_parquet_prefetching = true")
     try:
         return connection.read_parquet(str(rows))
     except duckdb.Error as error:

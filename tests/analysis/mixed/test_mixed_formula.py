@@ -144,6 +144,20 @@ def test_a_number_can_be_a_factor() -> None:
     assert model.terms[:2] == ("Intercept", "C(tenth)[T.1]")
 
 
+def test_a_comparison_is_one_where_it_holds() -> None:
+    model = mixed.fit("gain ~ I(depth > 0.5) + (1 | model)", rows)
+    column = mixed.fit("gain ~ deep + (1 | model)", rows.assign(deep=1.0 * (rows["depth"] > 0.5)))
+    np.testing.assert_array_equal(model.coefficients, column.coefficients)
+    for text, sign in (("<", "<"), (">=", ">="), ("==", "="), ("!=", "<>")):
+        assert f' {sign} CAST("rho" AS DOUBLE)' in translate(f"depth {text} rho").sql
+
+
+def test_a_comparison_with_no_number_is_no_number() -> None:
+    holes = rows.assign(depth=[np.nan, np.inf, *rows["depth"][2:]])
+    with pytest.raises(ColumnError, match=r"rows where it is not: 2 of 371"):
+        mixed.fit("gain ~ I(depth > 0.5) + (1 | model)", holes)
+
+
 def test_truth_values_are_a_factor() -> None:
     deep = rows.assign(deep=rows["depth"] > 0.5)
     assert mixed.fit("gain ~ deep + (1 | model)", deep).terms == ("Intercept", "deep[T.true]")

@@ -16,6 +16,7 @@ import pytest
 import analysis.mixed
 from analysis import glossary, mixed
 from analysis.mixed import (
+    binomial,
     bootstrap,
     comparison,
     contrasts,
@@ -35,10 +36,11 @@ KR = "kenward-roger"
 
 @dataclass(frozen=True)
 class Fits:
-    """A model, and one that contains it."""
+    """A model, one that contains it, and one of a sign."""
 
     model: mixed.MixedModel
     larger: mixed.MixedModel
+    binary: mixed.BinomialModel
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +48,8 @@ def fits() -> Fits:
     larger = mixed.fit("gain ~ rho + kind + (1 | model) + (1 | lab)", rows)
     smaller = "gain ~ rho + kind + (1 | model)"
     model = mixed.fit_statistics(smaller, larger.statistics, source=larger.source)
-    return Fits(model, larger)
+    binary = binomial.fit_binomial("(gain > 1) ~ rho + (1 | model)", rows)
+    return Fits(model, larger, binary)
 
 
 def rng() -> np.random.Generator:
@@ -54,6 +57,10 @@ def rng() -> np.random.Generator:
 
 
 CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
+    "binomial.BinomialModel.glance": lambda f: f.binary.glance(),
+    "binomial.BinomialModel.ranef": lambda f: f.binary.ranef(),
+    "binomial.BinomialModel.tidy": lambda f: f.binary.tidy(["fixed", "ran_pars", "ran_vals"]),
+    "binomial.BinomialModel.warnings": lambda f: f.binary.warnings(),
     "bootstrap.cluster_bootstrap": lambda f: bootstrap.cluster_bootstrap(
         f.model, "lab", rng=rng(), n_resamples=45
     ),
@@ -77,6 +84,7 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
     "diagnostics.random_effect_quantiles": lambda f: diagnostics.random_effect_quantiles(f.model),
     "diagnostics.residual_quantiles": lambda f: diagnostics.residual_quantiles(f.model),
     "diagnostics.residuals_by_level": lambda f: diagnostics.residuals_by_level(f.model, "kind"),
+    "guards.frame_of": lambda f: guards.frame_of(guards.of_terms(f.model, "wald")),
     "guards.warnings": lambda f: guards.warnings(f.model, "wald"),
     "influence.leave_one_out": lambda f: influence.leave_one_out(f.model, "lab"),
     "model.MixedModel.anova": lambda f: f.model.anova(),

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import mixed
-from analysis.errors import DesignError, StoreError
+from analysis.errors import ColumnError, DesignError, StoreError
 from analysis.mixed.merge import merge_statistics, read_statistics, shift_to, take, write_statistics
 from analysis.mixed.statistics import Statistics
 
@@ -58,6 +58,15 @@ def test_a_stated_constant_must_be_one() -> None:
         mixed.collect_statistics("gain ~ depth + (1 | model)", rows, constant=["depth"])
 
 
+@pytest.mark.parametrize("constant", [None, ["rho", "half"]])
+def test_a_value_missing_in_a_constant_predictor_is_named(constant: list[str] | None) -> None:
+    holes = rows.assign(half=rows["rho"] / 2, rho=[np.nan, *rows["rho"][1:]])
+    holes["rho"] = holes["rho"].astype("Float64")
+    formula = "gain ~ rho + half + (1 | model)"
+    with pytest.raises(ColumnError, match=f"'rho' must be a finite number.*: 1 of {len(rows)}"):
+        mixed.collect_statistics(formula, holes, constant=constant)
+
+
 @pytest.mark.parametrize("formula", [FORMULA, "gain ~ rho * depth + (1 | lab / model)"])
 def test_constants_and_varying_predictors_give_the_same_fit(formula: str) -> None:
     attached = mixed.fit(formula, rows)
@@ -73,7 +82,8 @@ def test_twenty_runs_on_any_number_of_threads_give_the_same_bits(tmp_path: Path)
     path = tmp_path / "rows.parquet"
     rng = np.random.default_rng(1)
     many = rows.sample(40_000, replace=True, random_state=2, ignore_index=True)
-    many.assign(gain=many["gain"] + rng.normal(size=len(many))).to_parquet(path)
+    # The range of log-normal values has its middle far from their mean: sums are made twice.
+    many.assign(gain=many["gain"] + np.exp(3 * rng.normal(size=len(many)))).to_parquet(path)
     found = set()
     for run in range(20):
         connection = duckdb.connect(config={"threads": 1 + run % 3})
@@ -81,6 +91,31 @@ def test_twenty_runs_on_any_number_of_threads_give_the_same_bits(tmp_path: Path)
         model = mixed.fit("gain ~ rho + depth + (1 | model) + (1 | prompt)", relation)
         found.add((model.statistics.sums.tobytes(), model.tidy().to_numpy().astype(str).tobytes()))
     assert len(found) == 1
+
+
+def test_sums_are_about_the_mean_where_the_middle_of_the_range_is_far_from_it() -> None:
+    rng = np.random.default_rng(4)
+    skew = rows.assign(gain=rows["gain"] + 1e-3 * np.exp(12 * rng.random(len(rows))))
+    skew["heavy"] = np.where(np.arange(len(rows)) == 7, 1e6, rng.normal(size=len(rows)))
+    for deterministic in (True, False):
+        found = mixed.collect_statistics(
+            "gain ~ heavy + depth + (1 | model)", skew, deterministic=deterministic
+        )
+        variables = [skew["depth"], skew["heavy"], skew["gain"]]
+        assert found.basis == ((), ("depth",), ("heavy",))
+        for place, values in enumerate(variables, start=1):
+            assert abs(found.shift[place] - values.mean()) < 3 * values.std()
+        assert found.shift[1] == (skew["depth"].min() + skew["depth"].max()) / 2
+        assert found.shift[2] == pytest.approx(skew["heavy"].mean(), rel=1e-9)
+        squares = ((skew["heavy"] - found.shift[2]) ** 2).sum()
+        assert found.product(2, 2).sum() == pytest.approx(squares, rel=1e-14)
+
+
+def test_weighted_sums_move_to_the_weighted_mean() -> None:
+    heavy = rows.assign(gain=np.where(np.arange(len(rows)) == 7, 1e7, rows["gain"]))
+    found = mixed.collect_statistics("gain ~ 1 + (1 | model)", heavy, weights="precision")
+    mean = np.average(heavy["gain"], weights=heavy["precision"])
+    assert found.shift[1] == pytest.approx(mean, rel=1e-9)
 
 
 def test_exact_sums_agree_with_floating_point_ones() -> None:

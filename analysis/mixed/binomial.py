@@ -1,0 +1,324 @@
+"""Fit a mixed model of a binary response, such as the sign of a gain, and ask it for frames.
+
+logit P(y = 1) = X beta + Z b with normal b: R's ``glmer(family = binomial)``, by the Laplace
+approximation (Bates et al. 2015 describe the linear part; Breslow and Clayton 1993, JASA 88, 9
+the approximation). Its tests are Wald's: no degrees of freedom are known for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis import glossary
+from analysis.errors import DesignError
+from analysis.frame import Floats, require_conf_level, require_option
+from analysis.mixed import guards
+from analysis.mixed.design import Design, build
+from analysis.mixed.formula import MixedFormula, parse
+from analysis.mixed.inference import ContrastTests
+from analysis.mixed.laplace import Laplace, maximise
+from analysis.mixed.linear_predictor import fixed_part, variance
+from analysis.mixed.r_squared import VarianceShares
+from analysis.mixed.rank import require_independent
+from analysis.mixed.separation import levels_with_both, separating_columns
+from analysis.mixed.source import Rows, Source, open_source
+from analysis.mixed.statistics import Statistics
+from analysis.mixed.tables import EFFECTS
+from analysis.mixed.trials import count_trials, offset_name
+
+METHOD = "Logistic mixed model, Laplace approximation"
+
+#: Variance of the standard logistic distribution: the residual on the scale of log odds.
+LOGISTIC_VARIANCE = np.pi**2 / 3
+
+#: No better reference than the normal is known for log odds.
+REMEDY = "confirm it by permuting the levels."
+
+#: Rows of the rarer outcome per fixed effect that its Wald test wants (Peduzzi et al. 1996).
+ENOUGH_OUTCOMES = 10
+
+
+@dataclass(frozen=True)
+class BinomialModel:
+    """A fitted mixed model of a binary response.
+
+    Attributes
+    ----------
+    formula
+        The model in its parts.
+    statistics
+        Cells; their products are trials and successes.
+    design
+        Columns of the fixed and the random design over the cells.
+    found
+        The maximum of the approximate likelihood.
+    source
+        The rows.
+    """
+
+    formula: MixedFormula
+    statistics: Statistics
+    design: Design
+    found: Laplace
+    source: Source
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the fixed effects."""
+        return tuple(column.name for column in self.design.fixed)
+
+    @property
+    def coefficients(self) -> Floats:
+        """Fixed effects [log odds], shape (p,)."""
+        return self.found.coefficients
+
+    @cached_property
+    def definitions(self) -> dict[str, int]:
+        """How many definitions every column of definitions outside the model holds."""
+        return guards.count_definitions(self.source, self.statistics.factors)
+
+    def tidy(
+        self, effects: Sequence[str] = ("fixed", "ran_pars"), *, conf_level: float = 0.95
+    ) -> pd.DataFrame:
+        """Return one row per estimate, with the columns of `MixedModel.tidy`.
+
+        Parameters
+        ----------
+        effects
+            Any of ``fixed`` (log odds, Wald z), ``ran_pars`` (standard deviations and
+            correlations) and ``ran_vals`` (conditional modes), the last two without standard
+            errors.
+        conf_level
+            Nominal coverage of the intervals.
+        """
+        require_conf_level(conf_level)
+        frames = {
+            "fixed": lambda: _fixed(self, conf_level),
+            "ran_pars": lambda: _variance_parameters(self),
+            "ran_vals": lambda: _modes(self),
+        }
+        for effect in effects:
+            require_option("effects", effect, EFFECTS)
+        parts = pd.concat([frames[effect]() for effect in effects], ignore_index=True)
+        result = parts.assign(n_obs=self.statistics.n_obs)
+        glossary.checked(result.columns)
+        return result
+
+    def glance(self) -> pd.DataFrame:
+        """Return one row with the columns of `MixedModel.glance`.
+
+        `sigma` is one by definition; `gradient` is missing, as `glmm` tells only whether it
+        converged.
+        """
+        found, shares, n_obs = self.found, variance_shares(self), self.statistics.n_obs
+        result = pd.DataFrame(
+            {
+                "n_obs": [n_obs],
+                "n_groups": [min(len(block.levels) for block in self.design.blocks)],
+                "sigma": [1.0],
+                "criterion": [-2 * found.log_likelihood],
+                "log_likelihood": [found.log_likelihood],
+                "aic": [-2 * found.log_likelihood + 2 * found.n_parameters],
+                "bic": [-2 * found.log_likelihood + np.log(n_obs) * found.n_parameters],
+                "df_residual": [float(n_obs - found.n_parameters)],
+                "r_squared_marginal": [shares.marginal],
+                "r_squared_conditional": [shares.conditional],
+                "icc": [shares.intraclass],
+                "gradient": [np.nan],
+                "converged": [found.converged],
+                "singular": [found.singular],
+                "method": [METHOD],
+                "note": [" ".join(dict.fromkeys(self.warnings()["note"]))],
+            }
+        )
+        glossary.checked(result.columns)
+        return result
+
+    def ranef(self) -> pd.DataFrame:
+        """Return one row per conditional mode: `group`, `level`, `term`, `estimate`."""
+        return self.tidy(("ran_vals",))
+
+    def warnings(self) -> pd.DataFrame:
+        """Return one row per thing a reader must know: `guard`, `term`, `group`, `note`."""
+        return guards.frame_of(
+            [
+                *guards.of_groups(self),
+                *_of_search(self.found),
+                *_rare_outcome(self),
+                *guards.of_response(self),
+                *guards.of_terms(self, "wald", REMEDY),
+            ]
+        )
+
+
+def fit_binomial(
+    formula: str, rows: Rows, *, contrasts: Mapping[str, Any] | None = None
+) -> BinomialModel:
+    """Return the fit of a mixed model of a binary response, by the package `glmm`.
+
+    Parameters
+    ----------
+    formula
+        lme4's language, as for `fit`: ``(log_gain > 0) ~ rho + (1 + rho | lab) + (1 | prompt)``.
+        The response is 0 or 1, a truth value, or a comparison. A group's random effects are an
+        intercept, and slopes correlated with it.
+    rows
+        A frame, a path or glob of Parquet files, or any relation of DuckDB.
+    contrasts
+        By column: the reference level, or a contrast of patsy's.
+
+    Raises
+    ------
+    MissingExtraError
+        If the package `glmm` is not installed (exit code 3).
+    ColumnError
+        If the formula cannot be read, names no column, or the response is not binary.
+    DesignError
+        If there are no rows or one outcome, the predictors or a group tell the outcomes apart
+        without error, or a column is a linear combination of others.
+    """
+    source = open_source(rows)
+    parsed = parse(formula)
+    statistics = count_trials(parsed, source)
+    design = build(parsed, statistics, contrasts)
+    _require_maximum(design, statistics)
+    offset = None if parsed.offset is None else statistics.constants[offset_name(parsed.offset)]
+    return BinomialModel(parsed, statistics, design, maximise(design, statistics, offset), source)
+
+
+def variance_shares(model: BinomialModel) -> VarianceShares:
+    """Return the variance of the fixed, the random and the residual part, on the logit scale.
+
+    Nakagawa, Johnson and Schielzeth (2017), J. R. Soc. Interface 14, 20170213: the residual
+    is that of the standard logistic distribution.
+    """
+    statistics = model.statistics
+    trials = statistics.product(0, 0)
+    random = 0.0
+    for block, covariance in zip(model.design.blocks, model.found.covariances, strict=True):
+        columns = np.column_stack([column.coefficient for column in block.columns])
+        squares = np.einsum("ni,n,nj->ij", columns, trials, columns) / trials.sum()
+        random += float((squares * covariance).sum())
+    part = fixed_part(model.design.fixed, model.coefficients, statistics)
+    return VarianceShares(variance(part, statistics), random, LOGISTIC_VARIANCE)
+
+
+def _require_maximum(design: Design, statistics: Statistics) -> None:
+    """Refuse predictors and groups for which the likelihood has no maximum."""
+    trials, successes = statistics.product(0, 0), statistics.product(0, 1)
+    matrix = np.column_stack([column.coefficient for column in design.fixed])
+    require_independent(matrix.T @ (trials[:, None] * matrix), design, statistics.n_obs)
+    places = separating_columns(matrix, trials, successes)
+    if places:
+        names = [design.fixed[place].name for place in places]
+        raise DesignError(
+            "Both outcomes must occur whatever the predictors say; "
+            f"{[name for name in names if name != 'Intercept'] or names} tell them apart without "
+            "error, and the likelihood has no maximum.",
+            "Drop or merge them, or count the cells and use Fisher's exact test.",
+        )
+    for block in design.blocks:
+        if not levels_with_both(block.codes, len(block.levels), trials, successes):
+            raise DesignError(
+                f"Some level of {block.group!r} must hold both outcomes; none of its "
+                f"{len(block.levels)} levels does, and their variance has no estimate.",
+                "Drop its random term, or compare the levels by an exact test.",
+            )
+
+
+def _of_search(found: Laplace) -> list[guards.GuardRow]:
+    rows: list[guards.GuardRow] = []
+    if found.singular:
+        note = "The fit is singular: a variance is zero or a correlation is one."
+        rows.append(("variance at the boundary", "", "", note))
+    if not found.converged:
+        note = "The search for the maximum did not converge: do not use the estimates."
+        rows.append(("not converged", "", "", note))
+    return rows
+
+
+def _rare_outcome(model: BinomialModel) -> list[guards.GuardRow]:
+    successes = float(model.statistics.product(0, 1).sum())
+    rarer = int(min(successes, model.statistics.n_obs - successes))
+    if rarer >= ENOUGH_OUTCOMES * len(model.terms):
+        return []
+    note = (
+        f"The rarer outcome occurs in {rarer} rows for {len(model.terms)} fixed effects: "
+        "estimates lean away from zero and Wald tests are unreliable."
+    )
+    return [("rare outcome", "", "", note)]
+
+
+def _fixed(model: BinomialModel, conf_level: float) -> pd.DataFrame:
+    p = len(model.terms)
+    errors = np.sqrt(np.diag(model.found.covariance))
+    tests = ContrastTests(model.coefficients, errors, np.full(p, np.inf))
+    low, high = tests.interval(conf_level)
+    warned = model.warnings()
+    references = [f"Reference level: {each}." for each in model.design.references]
+    carriers = [guards.carrier_of(model, column) for column in model.design.fixed]
+    return pd.DataFrame(
+        {
+            "effect": "fixed",
+            "group": "",
+            "level": "",
+            "term": model.terms,
+            "estimate": tests.estimates,
+            "std_error": tests.std_errors,
+            "statistic": tests.statistics,
+            "df": tests.df,
+            "p_value": tests.p_values,
+            "conf_low": low,
+            "conf_high": high,
+            "conf_level": conf_level,
+            "n_groups": [
+                len(carrier.levels) if carrier else model.statistics.n_obs for carrier in carriers
+            ],
+            "method": f"{METHOD}; Wald z",
+            "note": [
+                " ".join([*references, *warned.loc[warned["term"] == term, "note"]])
+                for term in model.terms
+            ],
+        }
+    )
+
+
+def _variance_parameters(model: BinomialModel) -> pd.DataFrame:
+    rows = []
+    for block, covariance in zip(model.design.blocks, model.found.covariances, strict=True):
+        deviations = np.sqrt(np.diag(covariance))
+        names = [column.name for column in block.columns]
+        for row, column in block.positions:
+            value, term = deviations[row], f"sd__{names[row]}"
+            if row != column:
+                term = f"cor__{names[column]}.{names[row]}"
+                product = deviations[row] * deviations[column]
+                value = covariance[row, column] / product if product > 0 else np.nan
+            rows.append((block.group, term, float(value), len(block.levels)))
+    parameters = pd.DataFrame(rows, columns=["group", "term", "estimate", "n_groups"])
+    note = " ".join(row[-1] for row in _of_search(model.found))
+    return parameters.assign(effect="ran_pars", level="", method=METHOD, note=note)
+
+
+def _modes(model: BinomialModel) -> pd.DataFrame:
+    parts = [
+        pd.DataFrame(
+            {
+                "group": block.group,
+                "level": np.repeat(block.levels, block.width),
+                "term": [column.name for column in block.columns] * len(block.levels),
+                "estimate": modes.ravel(),
+                "n_groups": len(block.levels),
+            }
+        )
+        for block, modes in zip(model.design.blocks, model.found.modes, strict=True)
+    ]
+    frame = pd.concat(parts, ignore_index=True)
+    note = "Without standard errors."
+    return frame.assign(effect="ran_vals", method=f"{METHOD}; conditional modes", note=note)

@@ -1,0 +1,271 @@
+"""Rows that lie elsewhere: two measured directories collected apart, files behind a server."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import fsspec
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
+
+from analysis import mixed
+from analysis.errors import DesignError, StoreError
+from analysis.mixed.merge import shift_to
+from analysis.mixed.model import at_theta
+from analysis.mixed.statistics import Statistics
+from analysis.store import open_store
+
+SAMPLE = Path(__file__).parents[3] / "data/sample"
+R = Path(__file__).parents[2] / "r"
+
+FORMULA = "log_gain ~ family + layer + (1 + layer | model_id) + (1 | prompt_id)"
+
+GAINS = """
+    SELECT g.log_gain, g.model_id, g.prompt_id, m.family, g.layer
+      FROM last_token_gain AS g
+      JOIN primary_run USING (run_id)
+      JOIN model AS m ON m.model_id = g.model_id
+     WHERE g.layer > 0
+"""
+
+
+def measured_apart(directory: Path) -> list[Path]:
+    """Write the sample as two directories, as two institutions with six models each would."""
+    models = sorted({path.stem.partition("@")[0] for path in (SAMPLE / "model").iterdir()})
+    places = []
+    for number, mine in enumerate((models[:6], models[6:])):
+        places.append(directory / f"place{number}")
+        for path in SAMPLE.rglob("*.parquet"):
+            owner = path.stem.partition("@")[0]
+            if owner in mine or owner not in models:
+                target = places[-1] / path.relative_to(SAMPLE)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, target)
+    return places
+
+
+def collected(*directories: Path, formula: str = FORMULA) -> Statistics:
+    relation = open_store(*directories).connection.sql(GAINS)
+    return mixed.collect_statistics(formula, relation, constant=())
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Return the cell sums of two directories, each written where it was measured."""
+    directory = tmp_path_factory.mktemp("apart")
+    written = []
+    for place in measured_apart(directory):
+        written.append(directory / f"{place.name}.parquet")
+        mixed.write_statistics(collected(place), written[-1])
+    return written
+
+
+@pytest.fixture(scope="module")
+def joint() -> Statistics:
+    return collected(SAMPLE)
+
+
+def test_two_directories_collected_apart_have_the_sums_of_one_store(
+    files: list[Path], joint: Statistics
+) -> None:
+    merged = mixed.merge_statistics([mixed.read_statistics(path) for path in files])
+    assert merged.n_obs == joint.n_obs
+    for name, factor in joint.factors.items():
+        assert merged.factors[name].levels == factor.levels
+        assert merged.factors[name].codes.tolist() == factor.codes.tolist()
+    ours = shift_to(merged, joint.shift).sums
+    size = np.abs(joint.sums).max(axis=1, keepdims=True)
+    np.testing.assert_allclose(ours / size, joint.sums / size, rtol=0, atol=1e-12)
+
+
+def test_two_directories_collected_apart_give_the_fit_of_one_store(
+    files: list[Path], joint: Statistics
+) -> None:
+    whole = mixed.fit_statistics(FORMULA, joint)
+    parts = [mixed.read_statistics(path) for path in files]
+    apart = mixed.fit_statistics(FORMULA, mixed.merge_statistics(parts))
+    assert apart.found.criterion == pytest.approx(whole.found.criterion, rel=1e-12)
+    same = at_theta(apart, whole.found.theta)
+    np.testing.assert_allclose(same.coefficients, whole.coefficients, rtol=1e-12)
+    np.testing.assert_allclose(apart.coefficients, whole.coefficients, rtol=1e-9)
+    for df in ("kenward-roger", "satterthwaite"):
+        ours, theirs = apart.tidy(["fixed"], df=df), whole.tidy(["fixed"], df=df)
+        assert ours["term"].tolist() == theirs["term"].tolist()
+        np.testing.assert_allclose(ours["std_error"], theirs["std_error"], rtol=1e-8)
+        np.testing.assert_allclose(ours["df"], theirs["df"], rtol=1e-6)
+
+
+def test_no_row_is_in_the_files_that_travel(files: list[Path]) -> None:
+    for path in files:
+        table = pq.read_table(path)
+        assert table.num_rows == 6 * 25  # models times prompts, not their layers and tokens
+        assert "log_gain" not in table.column_names
+
+
+def test_one_place_alone_is_not_both(files: list[Path], joint: Statistics) -> None:
+    alone = mixed.read_statistics(files[0])
+    assert len(alone.factors["model_id"].levels) == 6
+    assert alone.n_obs < joint.n_obs
+
+
+def test_sums_of_another_formula_are_refused(files: list[Path], tmp_path: Path) -> None:
+    other = tmp_path / "other.parquet"
+    formula = "log_gain ~ layer + (1 | model_id)"
+    mixed.write_statistics(collected(SAMPLE, formula=formula), other)
+    with pytest.raises(DesignError, match="Statistics to merge must hold the same factors"):
+        mixed.merge_statistics([mixed.read_statistics(path) for path in (files[0], other)])
+    with pytest.raises(DesignError, match=r"must hold the factors \['prompt_id'\]; they hold"):
+        mixed.fit_statistics(FORMULA.replace("family + ", ""), mixed.read_statistics(other))
+    with pytest.raises(DesignError, match=r"must hold the product 'depth'; they do not"):
+        mixed.fit_statistics("log_gain ~ depth + (1 | model_id)", mixed.read_statistics(other))
+    with pytest.raises(DesignError, match=r"of the response 'gain'; they are of \['log_gain'\]"):
+        mixed.fit_statistics("gain ~ layer + (1 | model_id)", mixed.read_statistics(other))
+    with pytest.raises(DesignError, match="Statistics to merge must be given; found none"):
+        mixed.merge_statistics([])
+
+
+def test_sums_of_another_version_are_refused(files: list[Path], tmp_path: Path) -> None:
+    table = pq.read_table(files[0])
+    about = json.loads(table.schema.metadata[b"statistics"])
+    newer = table.replace_schema_metadata({"statistics": json.dumps(about | {"version": 2})})
+    pq.write_table(newer, tmp_path / "newer.parquet")
+    with pytest.raises(StoreError, match="must hold statistics of version 1; it holds version 2"):
+        mixed.read_statistics(tmp_path / "newer.parquet")
+
+
+@pytest.fixture(scope="module")
+def remote_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a directory of two Parquet files with columns that no model of theirs reads."""
+    directory = tmp_path_factory.mktemp("served")
+    rows = pd.read_csv(R / "mixed_data_crossed.csv")
+    many = rows.sample(50_000, replace=True, random_state=5, ignore_index=True)
+    noise = np.random.default_rng(6).normal(size=(len(many), 11))
+    many["gain"] += noise[:, 10]
+    wide = many.assign(**{f"unread{place}": noise[:, place] for place in range(10)})
+    wide[:30_000].to_parquet(directory / "one.parquet", row_group_size=10_000)
+    wide[30_000:].to_parquet(directory / "two.parquet", row_group_size=10_000)
+    return directory
+
+
+REMOTE = "gain ~ rho + depth + kind + (1 | lab) + (1 + depth | model) + (1 | prompt)"
+
+
+def same_bits(one: mixed.MixedModel, other: mixed.MixedModel) -> bool:
+    effects = ["fixed", "ran_pars", "ran_vals"]
+    return (
+        one.statistics.sums.tobytes() == other.statistics.sums.tobytes()
+        and one.optimum.theta.tobytes() == other.optimum.theta.tobytes()
+        and one.tidy(effects).equals(other.tidy(effects))
+    )
+
+
+def test_files_of_a_registered_file_system_give_the_local_bits(remote_rows: Path) -> None:
+    memory = fsspec.filesystem("memory")
+    for path in sorted(remote_rows.iterdir()):
+        memory.pipe_file(f"/rows/{path.name}", path.read_bytes())
+    connection = duckdb.connect()
+    connection.register_filesystem(memory)
+    remote = mixed.fit(REMOTE, connection.read_parquet("memory://rows/*.parquet"))
+    local = mixed.fit(REMOTE, str(remote_rows / "*.parquet"))
+    assert same_bits(remote, local)
+    augmented, expected = remote.augment(), local.augment()
+    assert augmented is not None
+    pd.testing.assert_frame_equal(augmented, expected)
+
+
+class Served(BaseHTTPRequestHandler):
+    """Serve byte ranges of files, and count the bytes."""
+
+    sent = 0
+
+    def __init__(self, *arguments: Any, directory: Path) -> None:
+        self.directory = directory
+        super().__init__(*arguments)
+
+    def do_GET(self) -> None:
+        content = (self.directory / self.path.lstrip("/")).read_bytes()
+        first, last = self.headers["Range"].removeprefix("bytes=").split("-")
+        part = content[int(first) : int(last) + 1]
+        Served.sent += len(part)
+        self.send_response(206)
+        self.send_header("Content-Length", str(len(part)))
+        self.send_header("Content-Range", f"bytes {first}-{last}/{len(content)}")
+        self.end_headers()
+        self.wfile.write(part)
+
+    def log_message(self, *arguments: Any) -> None:
+        pass
+
+
+class RangeFile(AbstractBufferedFile):
+    """A file of which any range of bytes can be had."""
+
+    def _fetch_range(self, start: int, end: int) -> bytes:
+        return self.fs.fetched(self.path, start, end)[0]
+
+
+class RangeFileSystem(AbstractFileSystem):
+    """Files behind an HTTP server that gives ranges of bytes: what S3 or a web server is."""
+
+    protocol = "ranges"
+    cachable = False
+
+    def __init__(self, port: int) -> None:
+        super().__init__()
+        self.port = port
+
+    def fetched(self, path: str, start: int, end: int) -> tuple[bytes, int]:
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=10)
+        headers = {"Range": f"bytes={start}-{end - 1}"}
+        connection.request("GET", "/" + path.rpartition("/")[2], headers=headers)
+        answer = connection.getresponse()
+        content, size = answer.read(), answer.headers["Content-Range"].rpartition("/")[2]
+        connection.close()
+        return content, int(size)
+
+    def info(self, path: str, **options: Any) -> dict[str, Any]:
+        return {"name": path, "size": self.fetched(path, 0, 1)[1], "type": "file"}
+
+    def modified(self, path: str) -> Any:
+        return pd.Timestamp(0).to_pydatetime()
+
+    def _open(self, path: str, mode: str = "rb", **options: Any) -> RangeFile:
+        return RangeFile(self, path, mode, cache_type="none")
+
+
+@pytest.fixture
+def port(remote_rows: Path) -> Iterator[int]:
+    handler = partial(Served, directory=remote_rows)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)  # type: ignore[arg-type]
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    Served.sent = 0
+    yield server.server_address[1]
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_files_behind_a_server_give_the_local_bits_and_only_columns_read_travel(
+    remote_rows: Path, port: int
+) -> None:
+    connection = duckdb.connect()
+    connection.register_filesystem(RangeFileSystem(port))
+    names = [f"ranges://{name}.parquet" for name in ("one", "two")]
+    relation = connection.read_parquet(names)
+    remote = mixed.fit(REMOTE, relation)
+    assert same_bits(remote, mixed.fit(REMOTE, str(remote_rows / "*.parquet")))
+    whole = sum(path.stat().st_size for path in remote_rows.iterdir())
+    assert 0 < Served.sent < whole / 2
