@@ -268,6 +268,6 @@ def chart_verdicts(claims: pd.DataFrame, *, verdicts: Sequence[str]) -> alt.Laye
         )
     )
     return named(
-        alt.layer(points).properties(width=WIDTH - 40, height=27 * len(claims)),
+        alt.layer(points).properties(width=WIDTH - 90, height=24 * len(claims)),
         "Verdict on each claim, one row per claim, one column per verdict.",
     )

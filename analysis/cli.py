@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,11 @@ import pandas as pd
 
 import analysis
 from analysis import claims, prose
+from analysis.claims import paper
+from analysis.claims.committed import differences, read_verdicts
 from analysis.claims.heritage import SEED
 from analysis.errors import AnalysisError, StoreError
+from analysis.forensics import audit
 from analysis.output import replace_text
 from analysis.signs import BAND, signs
 from analysis.store import Store, open_store
@@ -28,15 +32,21 @@ examples:
   python -m analysis claims                       verdict on each claim
   python -m analysis claims --csv > verdicts.csv
   python -m analysis claim 7                      one claim, check by check
+  python -m analysis claim 7 --json
+  python -m analysis --paper FOLDER claims        the claims of another paper
   python -m analysis sql "FROM model" --csv
   python -m analysis --data runs sql "SELECT count(*) FROM residual_norm"
   python -m analysis l-star --profile trace_multi_head
   python -m analysis signs --gain gain_last_block
+  python -m analysis specifications --csv > specifications.csv
+  python -m analysis forensics paper.md           the tests a paper reports, recomputed
   python -m analysis report
 
 exit codes:
   0  success
-  1  a claim differs from the committed one (claims --check)
+  1  a claim differs from the committed one (claims --check); committed verdicts lie in
+     reports/claims.csv, those of another paper in verdicts.csv in its folder
+     or: a test that a paper reports contradicts itself (forensics)
   2  wrong input: unknown claim, bad query, damaged or missing data
   3  a package of the [report] extra is missing
   5  the output cannot be written, or the report cannot be rendered
@@ -45,21 +55,8 @@ exit codes:
 
 COMMITTED = "reports/claims.csv"
 
-#: Columns of the committed verdicts that a finding consists of.
-COMPARED = (
-    "statement",
-    "verdict",
-    "estimate",
-    "conf_low",
-    "conf_high",
-    "p_value",
-    "n_obs",
-    "n_models",
-    "n_suites",
-    "rule",
-    "caveats",
-    "note",
-)
+#: Where the verdicts of another paper are kept, in its folder.
+COMMITTED_BESIDE = "verdicts.csv"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -144,18 +141,32 @@ def _parser() -> argparse.ArgumentParser:
         help="directory of measurements, or one .duckdb file; repeat to open several "
         "(default: data/published and data/sample)",
     )
+    parser.add_argument(
+        "--paper",
+        type=Path,
+        metavar="FOLDER",
+        help="another paper: a folder with claim.csv, published_*.csv and claims.py, whose code "
+        "is run; a source beside --data",
+    )
     verbs = parser.add_subparsers(required=True, metavar="VERB")
 
     listing = verbs.add_parser("claims", help="verdict on each claim")
     form = listing.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="print CSV")
     form.add_argument("--json", action="store_true", help="print JSON, one object per claim")
-    form.add_argument("--check", action="store_true", help=f"compare with {COMMITTED}")
-    form.add_argument("--write", action="store_true", help=f"write {COMMITTED}")
+    form.add_argument(
+        "--check",
+        action="store_true",
+        help=f"compare with {COMMITTED}, or {COMMITTED_BESIDE} of the paper",
+    )
+    form.add_argument(
+        "--write", action="store_true", help=f"write {COMMITTED}, or {COMMITTED_BESIDE}"
+    )
     listing.set_defaults(run=_claims)
 
     one = verbs.add_parser("claim", help="one claim, check by check")
     one.add_argument("claim_id", type=int, metavar="ID")
+    one.add_argument("--json", action="store_true", help="print JSON: the claim and its checks")
     one.set_defaults(run=_claim)
 
     sql = verbs.add_parser("sql", help="run one reading statement")
@@ -175,6 +186,16 @@ def _parser() -> argparse.ArgumentParser:
     sign.add_argument("--csv", action="store_true", help="print CSV")
     sign.set_defaults(run=_signs)
 
+    specs = verbs.add_parser("specifications", help="heritage under every choice at once")
+    specs.add_argument("--csv", action="store_true", help="print one CSV row per specification")
+    specs.set_defaults(run=_specifications)
+
+    printed = verbs.add_parser("forensics", help="recompute every test that a paper reports")
+    printed.add_argument("file", type=Path, metavar="FILE.md", help="Markdown of any paper")
+    printed.add_argument("--alpha", type=float, default=0.05, help="its level, default: 0.05")
+    printed.add_argument("--csv", action="store_true", help="print CSV")
+    printed.set_defaults(run=_forensics)
+
     report = verbs.add_parser("report", help="render the report")
     report.add_argument("--engine", choices=("auto", "quarto", "embedded"), default="auto")
     report.add_argument("-P", dest="parameters", action="append", default=[], metavar="NAME:VALUE")
@@ -184,36 +205,64 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _open(options: argparse.Namespace) -> Store:
-    store = open_store(*(options.data or default_sources()))
+    store = open_store(*_sources(options))
     for unit in store.incomplete:
         print(f"note: left out, its measurement was interrupted: {unit}", file=sys.stderr)
     return store
 
 
+def _sources(options: argparse.Namespace) -> list[Path]:
+    """Return what to open: what was named, else what the project ships."""
+    if options.paper:
+        return [options.paper, *(options.data or [])]
+    return options.data or default_sources()
+
+
+def _registry(options: argparse.Namespace) -> Mapping[int, claims.Claim]:
+    return paper.load(options.paper) if options.paper else claims.CLAIMS
+
+
 def _claims(options: argparse.Namespace) -> int:
-    judged = claims.evaluate(_open(options))
+    registry = _registry(options)
+    judged = claims.evaluate(_open(options), registry)
     if options.csv:
         sys.stdout.write(to_csv(judged))
     elif options.json:
         print(judged.to_json(orient="records", indent=2, force_ascii=False))
     elif options.write:
-        print(replace_text(_checkout() / COMMITTED, to_csv(judged)))
+        print(replace_text(_committed_path(options, _checkout), to_csv(judged)))
     elif options.check:
-        return _compare(judged, project_root() / COMMITTED)
+        return _compare(judged, _committed_path(options, project_root))
     else:
         print(_overview(judged))
     return 0
 
 
+def _committed_path(options: argparse.Namespace, root: Callable[[], Path]) -> Path:
+    """Return where the verdicts lie that a new evaluation is compared with."""
+    return options.paper / COMMITTED_BESIDE if options.paper else root() / COMMITTED
+
+
 def _claim(options: argparse.Namespace) -> int:
-    one = claims.claim(options.claim_id)
+    registry = _registry(options)
+    one = claims.claim(options.claim_id, registry)
     store = _open(options)
-    judged = claims.judge(store, one.claim_id)
+    judged = claims.judge(store, one.claim_id, registry)
+    if options.json:
+        print(_as_json(judged, claims.checks(store, one.claim_id, registry)))
+        return 0
     print(f"Claim {one.claim_id}: {judged['statement']} ({judged['place']})")
     print(f"Verdict:  {judged['verdict']}\nEstimand: {one.estimand}.\nRule:     {one.rule}\n")
-    for check in claims.checks(store, one.claim_id).to_dict("records"):
+    for check in claims.checks(store, one.claim_id, registry).to_dict("records"):
         print(_check_lines(check))
     return 0
+
+
+def _as_json(judged: Mapping[str, object], checks: pd.DataFrame) -> str:
+    """Return a claim's row as one JSON object, its checks in the list `checks`."""
+    (row,) = json.loads(pd.DataFrame([judged]).to_json(orient="records"))
+    row["checks"] = json.loads(checks.to_json(orient="records"))
+    return json.dumps(row, indent=2, ensure_ascii=False)
 
 
 def _check_lines(row: Mapping[Any, Any]) -> str:
@@ -258,6 +307,29 @@ def _signs(options: argparse.Namespace) -> int:
     return _print(rows, as_csv=options.csv)
 
 
+def _specifications(options: argparse.Namespace) -> int:
+    from analysis import specification, specification_choices, specification_exhibits
+
+    found = specification.specification_curve(
+        specification_choices.figures(_open(options)),
+        rng=np.random.default_rng(specification.SEED),
+    )
+    if options.csv:
+        sys.stdout.write(to_csv(found.specifications))
+    else:
+        print(specification_exhibits.overview(found))
+    return 0
+
+
+def _forensics(options: argparse.Namespace) -> int:
+    tests = audit.of_file(options.file, alpha=options.alpha)
+    if options.csv:
+        sys.stdout.write(to_csv(tests))
+    else:
+        print(audit.words(tests))
+    return 0 if audit.is_consistent(tests) else 1
+
+
 def _print(rows: pd.DataFrame, *, as_csv: bool) -> int:
     if as_csv:
         sys.stdout.write(to_csv(rows))
@@ -274,9 +346,9 @@ def _report(options: argparse.Namespace) -> int:
     from analysis.report import render
 
     root = project_root()
-    if options.data:
+    if options.data or options.paper:
         raise AnalysisError(
-            "The report reads what its parameters name, not --data.",
+            "The report reads what its parameters name, not --data or --paper.",
             "Name a directory with -P measurements:DIR (or -P published:DIR).",
         )
     page = render(
@@ -307,42 +379,13 @@ def to_csv(rows: pd.DataFrame) -> str:
 
 def _compare(judged: pd.DataFrame, committed: Path) -> int:
     """Print the verdicts and numbers that differ from the committed ones; 1 if any does."""
-    before, after = _committed(committed), pd.read_csv(io.StringIO(to_csv(judged)))
-    joined = before.merge(after, on="claim_id", how="outer", suffixes=("_before", "_after"))
-    changed = 0
-    for row in joined.to_dict("records"):
-        columns = [
-            name for name in COMPARED if _differs(row[f"{name}_before"], row[f"{name}_after"])
-        ]
-        changed += bool(columns)
-        for name in columns:
-            print(
-                f"claim {row['claim_id']}: {name} {row[f'{name}_before']} -> {row[f'{name}_after']}"
-            )
-    print(f"{changed} of {len(joined)} claims differ from {committed.name}.")
-    return 1 if changed else 0
-
-
-def _committed(path: Path) -> pd.DataFrame:
-    try:
-        rows = pd.read_csv(path)
-        if missing := sorted({"claim_id", *COMPARED} - set(rows.columns)):
-            raise ValueError(f"it lacks {missing}")
-    except (OSError, ValueError) as error:
-        raise StoreError(
-            f"The committed verdicts must be a whole CSV file {path}; {error}.",
-            "Write them with: python -m analysis claims --write",
-        ) from error
-    return rows
-
-
-def _differs(before: Any, after: Any) -> bool:
-    """Tell whether two values differ; numbers by more than their rounding between machines."""
-    if pd.isna(before) or pd.isna(after):
-        return bool(pd.isna(before) != pd.isna(after))
-    if isinstance(before, str) or isinstance(after, str):
-        return str(before) != str(after)
-    return not math.isclose(before, after, rel_tol=1e-6)
+    before, after = read_verdicts(committed), pd.read_csv(io.StringIO(to_csv(judged)))
+    found = differences(before, after)
+    for line in found["difference"]:
+        print(line)
+    n_claims = len({*before["claim_id"], *after["claim_id"]})
+    print(f"{found['claim_id'].nunique()} of {n_claims} claims differ from {committed.name}.")
+    return 1 if len(found) else 0
 
 
 def _overview(judged: pd.DataFrame) -> str:

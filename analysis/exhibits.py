@@ -73,9 +73,9 @@ class Words:
         return str(self.row["note"])
 
 
-def words(store: Store, claim_id: int) -> list[Words]:
+def words(made: Sequence[claims.Check]) -> list[Words]:
     """Return the checks of one claim, in their order, ready for sentences."""
-    return [Words(row) for row in claims.checks(store, claim_id).to_dict("records")]
+    return [Words(row) for row in claims.check_rows(made).to_dict("records")]
 
 
 def verdict_rows(judged: pd.DataFrame, claim_ids: Sequence[int] | None = None) -> pd.DataFrame:
@@ -102,7 +102,7 @@ def verdict_counts(judged: pd.DataFrame) -> dict[str, int]:
     return {name: int(counted.get(name, 0)) for name in claims.VERDICTS}
 
 
-def verdict_labels(judged: pd.DataFrame, *, width: int = 24) -> pd.DataFrame:
+def verdict_labels(judged: pd.DataFrame, *, width: int = 32) -> pd.DataFrame:
     """Return one row per claim with a short label for the axis of a chart."""
     short = [
         text if len(text) <= width else text[: width - 1].rstrip() + "…"

@@ -16,15 +16,9 @@ from scipy.optimize import brentq
 from scipy.special import gammaln, logsumexp
 
 from analysis import glossary
-from analysis.errors import ColumnError, DesignError
-from analysis.frame import (
-    Floats,
-    Integers,
-    level_codes,
-    numbers,
-    require_conf_level,
-    require_option,
-)
+from analysis.contingency import odds_contrast, two_by_two
+from analysis.errors import DesignError
+from analysis.frame import Floats, Integers, require_conf_level, require_option
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 
@@ -108,13 +102,13 @@ def fisher_exact(
     """
     require_option("alternative", alternative, ALTERNATIVES)
     require_conf_level(conf_level)
-    counts = _counts(frame, row, column)
+    counts = two_by_two(frame, row, column)
     table = _conditional(counts.to_numpy())
     low, high = _odds_ratio_interval(table, alternative, conf_level)
     result = pd.DataFrame(
         {
             "term": ["odds ratio"],
-            "contrast": [_contrast(counts)],
+            "contrast": [odds_contrast(counts)],
             "estimate": [_odds_ratio(table)],
             "null_value": [1.0],
             "p_value": [_p_values(table, alternative)[table.support == table.observed][0]],
@@ -178,45 +172,6 @@ def proportion(successes: int, n: int, *, conf_level: float = 0.95) -> pd.DataFr
     return result
 
 
-def _counts(frame: pd.DataFrame, row: str | None, column: str | None) -> pd.DataFrame:
-    """Return the 2x2 counts, given as such or counted from one row per unit."""
-    if (row is None) != (column is None):
-        raise ColumnError(
-            f"Both `row` and `column` must be named, or neither; found {row!r} and {column!r}.",
-            "Without them the frame itself is the 2x2 table.",
-        )
-    if row is None or column is None:
-        counts = frame
-    else:
-        row_codes, row_levels = level_codes(frame, row)
-        column_codes, column_levels = level_codes(frame, column)
-        cells = np.zeros((len(row_levels), len(column_levels)), dtype=np.int64)
-        np.add.at(cells, (row_codes, column_codes), 1)
-        counts = pd.DataFrame(cells, index=row_levels, columns=column_levels)
-    if counts.shape != (2, 2):
-        raise DesignError(
-            f"Fisher's test here needs a 2x2 table; found {counts.shape[0]}x{counts.shape[1]}.",
-            "Combine or filter levels so that each variable has two.",
-        )
-    return _whole(counts)
-
-
-def _whole(counts: pd.DataFrame) -> pd.DataFrame:
-    by_position = counts.set_axis(["first", "second"], axis="columns")
-    values = np.column_stack([numbers(by_position, name) for name in by_position.columns])
-    if (values < 0).any() or (values != np.rint(values)).any():
-        raise ColumnError(
-            f"Counts must be whole numbers, 0 or more; found {values.tolist()}.",
-            "Give the numbers of units, not shares.",
-        )
-    if not (values.sum(axis=0).all() and values.sum(axis=1).all()):
-        raise DesignError(
-            f"Every row and column of the table must hold a unit; found {values.tolist()}.",
-            "With an empty margin only one table is possible and nothing can be tested.",
-        )
-    return pd.DataFrame(values.astype(np.int64), index=counts.index, columns=counts.columns)
-
-
 def _conditional(cells: Integers) -> ConditionalTable:
     (a, b), (c, d) = cells.tolist()
     first_row, second_row, first_column = a + b, c + d, a + c
@@ -273,11 +228,6 @@ def _root(rising: Callable[[float], float]) -> float:
     while rising(high) < 0:
         high *= 2
     return float(brentq(rising, low, high, xtol=1e-15, rtol=8.9e-16, maxiter=500))
-
-
-def _contrast(counts: pd.DataFrame) -> str:
-    rows, columns = counts.index, counts.columns
-    return f"odds of {columns[0]} over {columns[1]}: {rows[0]} / {rows[1]}"
 
 
 def _note(table: ConditionalTable) -> str:

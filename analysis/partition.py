@@ -229,12 +229,12 @@ def chance_shares(design: BlockDesign) -> Floats:
     A shuffled response has on average R squared rank/(n - 1).
     """
     subsets = range(1, 2 ** len(design.names))
-    ranks = [0, *(np.linalg.matrix_rank(_subset(design, subset)) for subset in subsets)]
+    ranks = [0, *(np.linalg.matrix_rank(subset_columns(design, subset)) for subset in subsets)]
     expected = np.array(ranks) / (len(design.response) - 1)
     return np.asarray(shapley_weights(len(design.names)) @ expected, dtype=np.float64)
 
 
-def require_blocks(blocks: Blocks, response: str) -> None:
+def require_blocks(blocks: Blocks, response: str | None = None) -> None:
     """Raise unless there are one to ten blocks, each with columns of its own.
 
     Raises
@@ -245,7 +245,8 @@ def require_blocks(blocks: Blocks, response: str) -> None:
         If there are no blocks, more than ten, or one without a column.
     """
     named = [name for names in blocks.values() for name in names]
-    repeated = sorted({name for name in [*named, response] if [*named, response].count(name) > 1})
+    used = named if response is None else [*named, response]
+    repeated = sorted({name for name in used if used.count(name) > 1})
     if repeated:
         raise ColumnError(
             f"A column must be in one block, and not the response; {repeated} are used twice.",
@@ -263,10 +264,15 @@ def block_design(frame: pd.DataFrame, response: str, blocks: Blocks) -> BlockDes
     require_blocks(blocks, response)
     outcome = numbers(frame, response)
     require_variation(outcome, response)
-    columns = tuple(
-        np.column_stack([_predictor(frame, name) for name in names]) for names in blocks.values()
-    )
-    return BlockDesign(tuple(blocks), columns, outcome)
+    return BlockDesign(tuple(blocks), tuple(block_columns(frame, blocks).values()), outcome)
+
+
+def block_columns(frame: pd.DataFrame, blocks: Blocks) -> dict[str, Floats]:
+    """Return the standardised columns of every block: a number, or a dummy of every level."""
+    return {
+        block: np.column_stack([_predictor(frame, name) for name in names])
+        for block, names in blocks.items()
+    }
 
 
 def _predictor(frame: pd.DataFrame, name: str) -> Floats:
@@ -282,7 +288,7 @@ def _predictor(frame: pd.DataFrame, name: str) -> Floats:
     return np.asarray((columns - columns.mean(axis=0)) / columns.std(axis=0), dtype=np.float64)
 
 
-def _subset(design: BlockDesign, subset: int) -> Floats:
+def subset_columns(design: BlockDesign, subset: int) -> Floats:
     """Return the columns of the blocks whose bit is set, shape (n, columns)."""
     chosen = [columns for block, columns in enumerate(design.columns) if subset >> block & 1]
     return np.column_stack([np.empty((len(design.response), 0)), *chosen])
@@ -313,8 +319,8 @@ def _resample(
     method: str,
 ) -> Resampled:
     require_option("method", method, METHODS)
-    subsets = [_subset(design, subset) for subset in range(2 ** len(design.names))]
-    _require_residual_df(subsets[-1])
+    subsets = [subset_columns(design, subset) for subset in range(2 ** len(design.names))]
+    require_residual_df(subsets[-1])
     groups = rows_by_group(clusters)
     weights = shapley_weights(len(design.names))
 
@@ -334,7 +340,8 @@ def _resample(
     return Resampled(design, shares(everything), np.array(replicates), left_out, len(groups))
 
 
-def _require_residual_df(columns: Floats) -> None:
+def require_residual_df(columns: Floats) -> None:
+    """Raise DesignError unless the full model leaves a residual degree of freedom."""
     rank = int(np.linalg.matrix_rank(columns))
     if rank + 1 >= len(columns):
         raise DesignError(

@@ -1,27 +1,44 @@
 """The claims that can be judged so far, and the verdicts on them.
 
 To add one: write a function from a store to checks in the module of its subject (or a new
-one), and list a `Claim` there. The statement and its place are data (`claim.csv`).
+one), and list a `Claim` there. The statement and its place are data (`claim.csv`). The claims of
+another paper lie in a folder of their own, see `analysis.claims.paper`; every function here takes
+its registry in place of `CLAIMS`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from analysis.claims import (
+    anisotropy,
     benchmark,
+    captions,
     density,
     depth,
     finetuning,
+    gain,
     heritage,
+    laws,
+    layer_formula,
+    mappings,
+    mechanism,
+    popular,
+    printed,
     scope,
+    size,
     spectral,
+    structure,
     trace,
+    transition,
+    transition_error,
+    weights,
 )
-from analysis.claims.claim import VERDICTS, Check, Claim, verdict
+from analysis.claims.claim import VERDICTS, Check, Claim, caveats_of, verdict
+from analysis.claims.examination import examined
 from analysis.errors import AnalysisError, StoreError
 from analysis.glossary import checked
 from analysis.store import Store
@@ -31,9 +48,11 @@ __all__ = [
     "VERDICTS",
     "Check",
     "Claim",
+    "check_rows",
     "checks",
     "claim",
     "evaluate",
+    "examine",
     "judge",
     "verdict",
 ]
@@ -50,13 +69,27 @@ CLAIMS: dict[int, Claim] = {
             *trace.CLAIMS,
             *density.CLAIMS,
             *finetuning.CLAIMS,
+            *gain.CLAIMS,
+            *popular.CLAIMS,
+            *size.CLAIMS,
+            *laws.CLAIMS,
+            *transition.CLAIMS,
+            *transition_error.CLAIMS,
+            *weights.CLAIMS,
+            *structure.CLAIMS,
+            *mechanism.CLAIMS,
+            *anisotropy.CLAIMS,
+            *printed.CLAIMS,
+            *captions.CLAIMS,
+            *layer_formula.CLAIMS,
+            *mappings.CLAIMS,
         ),
         key=lambda one: one.claim_id,
     )
 }
 
 
-def claim(claim_id: int) -> Claim:
+def claim(claim_id: int, registry: Mapping[int, Claim] = CLAIMS) -> Claim:
     """Return one claim.
 
     Raises
@@ -64,17 +97,21 @@ def claim(claim_id: int) -> Claim:
     AnalysisError
         If no claim of that number can be judged yet.
     """
-    if claim_id not in CLAIMS:
+    if claim_id not in registry:
         raise AnalysisError(
             f"A claim must be one of those that can be judged; {claim_id} is not.",
-            f"Choose from {', '.join(map(str, CLAIMS))}.",
+            f"Choose from {', '.join(map(str, registry))}.",
         )
-    return CLAIMS[claim_id]
+    return registry[claim_id]
 
 
-def checks(store: Store, claim_id: int) -> pd.DataFrame:
+def checks(store: Store, claim_id: int, registry: Mapping[int, Claim] = CLAIMS) -> pd.DataFrame:
     """Return one row per check of a claim: part, condition, whether it holds, and its numbers."""
-    made = claim(claim_id).examine(store)
+    return check_rows(examined(claim(claim_id, registry), store))
+
+
+def check_rows(made: Sequence[Check]) -> pd.DataFrame:
+    """Return one row per check, as `checks` gives them."""
     rows = [
         {
             "term": check.part,
@@ -99,34 +136,67 @@ def checks(store: Store, claim_id: int) -> pd.DataFrame:
     return found
 
 
-def evaluate(store: Store) -> pd.DataFrame:
+def examine(store: Store, registry: Mapping[int, Claim] = CLAIMS) -> dict[int, Sequence[Check]]:
+    """Return the checks of every claim of a registry, by its number.
+
+    Raises
+    ------
+    AnalysisError
+        If the function of a claim fails.
+    """
+    return {claim_id: examined(one, store) for claim_id, one in registry.items()}
+
+
+def evaluate(
+    store: Store,
+    registry: Mapping[int, Claim] = CLAIMS,
+    *,
+    made: Mapping[int, Sequence[Check]] | None = None,
+) -> pd.DataFrame:
     """Return one row per claim: statement, estimand, rule, verdict and the primary check's numbers.
 
     Verdicts follow the rule of `analysis.claims.claim.verdict`. The estimate, interval, p and
     counts are those of the first check that could be made, the primary reading. The note
-    counts the checks and names those that fail.
+    counts the checks and names those that fail and the parts that none could decide.
+
+    Parameters
+    ----------
+    store, registry
+        What the claims are judged on, and which.
+    made
+        What `examine` returned for them, where it is needed for more than this; else it is run.
     """
-    judged = pd.DataFrame([judge(store, claim_id) for claim_id in CLAIMS])
+    made = examine(store, registry) if made is None else made
+    judged = pd.DataFrame(
+        [_row(one, made[number], _said(store, number)) for number, one in registry.items()]
+    )
     checked(judged.columns)
     return judged
 
 
-def judge(store: Store, claim_id: int) -> dict[str, object]:
+def judge(store: Store, claim_id: int, registry: Mapping[int, Claim] = CLAIMS) -> dict[str, object]:
     """Return the row of one claim, as `evaluate` gives it.
 
     Raises
     ------
     AnalysisError
-        If the claim is unknown, or the store does not hold its statement.
+        If the claim is unknown, its function fails, or the store does not hold its statement.
     """
-    one = claim(claim_id)
+    one = claim(claim_id, registry)
+    said = _said(store, claim_id)
+    return _row(one, examined(one, store), said)
+
+
+def _said(store: Store, claim_id: int) -> pd.Series[Any]:
+    """Return the statement of a claim and its place."""
     said = store.query("FROM claim WHERE claim_id = $claim_id", claim_id=claim_id)
     if said.empty:
         raise StoreError(
             f"The store must hold the statement of claim {claim_id}; its table claim does not.",
-            "Open data/published as well: --data data/published.",
+            "Give claim.csv a row with this claim_id; for the paper audited here, open "
+            "data/published as well: --data data/published.",
         )
-    return _row(one, one.examine(store), said.iloc[0])
+    return said.iloc[0]
 
 
 def _row(one: Claim, found: Sequence[Check], said: pd.Series[Any]) -> dict[str, object]:
@@ -148,14 +218,9 @@ def _row(one: Claim, found: Sequence[Check], said: pd.Series[Any]) -> dict[str, 
         "method": primary.method,
         "rule": one.rule,
         "evidence": " ".join(sorted({file for check in found for file in check.evidence})),
-        "caveats": " ".join(_caveats(found)),
+        "caveats": " ".join(caveats_of(name for check in found for name in check.caveats)),
         "note": _note(primary, found),
     }
-
-
-def _caveats(found: Sequence[Check]) -> list[str]:
-    named = {name for check in found for name in check.caveats}
-    return sorted(named, key=lambda name: int(name[1:]))
 
 
 def _note(primary: Check, found: Sequence[Check]) -> str:
@@ -163,4 +228,19 @@ def _note(primary: Check, found: Sequence[Check]) -> str:
     failing = [f"{check.part} ({check.condition})" for check in known if not check.holds]
     counted = f"{len(known) - len(failing)} of {len(known)} checks hold."
     fails = f"Fails: {'; '.join(failing)}." if failing else ""
-    return " ".join(part for part in (primary.note, counted, fails) if part)
+    parts = (primary.note, counted, fails, _undecided(primary, found))
+    return " ".join(part for part in parts if part)
+
+
+def _undecided(primary: Check, found: Sequence[Check]) -> str:
+    """Return the parts that no check could decide, each with the reason of its first check."""
+    decided = {check.part for check in found if check.holds is not None}
+    first: dict[str, Check] = {}
+    for check in found:
+        if check.part not in decided:
+            first.setdefault(check.part, check)
+    reasons = [
+        part if check is primary or not check.note else f"{part} ({check.note.removesuffix('.')})"
+        for part, check in first.items()
+    ]
+    return f"Undecided: {'; '.join(reasons)}." if reasons else ""

@@ -14,7 +14,8 @@ which models, which file). The verdict follows by one rule for all claims:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -113,3 +114,18 @@ def verdict(checks: Sequence[Check]) -> Verdict:
     if all(all(known) for known in parts.values()):
         return "reproduced"
     return "reproduced under a condition"
+
+
+def caveats_of(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the distinct names of caveats, numbers in the order of numbers.
+
+    >>> caveats_of(["B10", "B2", "B2", "seed"])
+    ('B2', 'B10', 'seed')
+    """
+    return tuple(sorted(set(names), key=_place_of))
+
+
+def _place_of(name: str) -> tuple[str, int, str]:
+    """Return a key that puts B2 before B10."""
+    number = re.search(r"\d+", name)
+    return re.split(r"\d", name)[0], int(number[0]) if number else 0, name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis import fisher
-from analysis.claims.claim import Check
+from analysis.claims.claim import Check, caveats_of
 from analysis.store import Store
 
 UNIFIED = "thermodynamic_benchmark_20260105_141034.json"
@@ -21,6 +22,11 @@ CLEAN = "clean_residual_NO_FINAL_LN_20260105_173546.json"
 PYTHIA = "pythia_family_NO_FINAL_LN_20260105_174820.json"
 HUNT = "high_rho_hunt_NO_FINAL_LN_20260105_184728.json"
 TRACES = "H4_v2_validation_20260106_015547.json"
+SCALING = "scaling_law_multi_pythia_results.json"
+
+#: What a check on our own measurements names as its evidence.
+OURS = "our measurements"
+NOT_THEIRS = "These are not the paper's models: shown, not counted."
 
 
 def published_gains(
@@ -78,6 +84,70 @@ def without_post_norm(gains: pd.DataFrame) -> pd.DataFrame:
     return gains[gains["norm_position"] != "post"].reset_index(drop=True)
 
 
+def measured_gains(store: Store, metric: str) -> pd.DataFrame:
+    """Return one row per primary run of a model measured here: its gain, as `published_gains`.
+
+    Adds `is_theirs`, which tells whether the paper has figures of the same checkpoint. Only such
+    models decide a claim about the paper's models.
+    """
+    return store.query(
+        """
+        SELECT g.*, g.model_id IN (SELECT model_id FROM published_figure) AS is_theirs
+          FROM gain_by_model AS g
+          JOIN primary_run AS r
+            ON r.run_id = g.file
+         WHERE g.source = 'measured'
+           AND g.metric = $metric
+         ORDER BY g.model_id, g.prompt_set
+        """,
+        metric=metric,
+    )
+
+
+def block_gains(store: Store) -> pd.DataFrame:
+    """Return one row per model and block after block 0: the published gain, last token [ratio].
+
+    The last block is missing: the files keep it with the final norm in it. Of several files
+    that hold a model the sweep over most prompts counts.
+    """
+    return store.query(
+        """
+        SELECT p.model_id, m.lab, m.suite, m.norm_position, p.layer, p.value, p.file, p.caveats
+          FROM published_profile AS p
+          JOIN model AS m USING (model_id)
+         WHERE p.metric = 'gain_block'
+           AND p.layer > 0
+           AND p.file IN ($sweep, $hunt)
+       QUALIFY dense_rank() OVER (PARTITION BY p.model_id ORDER BY p.file DESC) = 1
+         ORDER BY p.model_id, p.layer
+        """,
+        sweep=PYTHIA,
+        hunt=HUNT,
+    )
+
+
+def raw_values(store: Store, metric: str, files: Sequence[str]) -> pd.DataFrame:
+    """Return one row per model, prompt and raw file: a single measurement of a metric.
+
+    Empty unless the raw files have been imported (``python -m collect published``).
+    """
+    return store.query(
+        """
+        SELECT v.model_id, v.prompt_id, v.value, v.file, v.caveats,
+               m.lab, m.suite, m.base_model_id
+          FROM published_value AS v
+          JOIN model AS m USING (model_id)
+         WHERE v.metric = $metric
+           AND v.statistic = 'value'
+           AND v.prompt_id IS NOT NULL
+           AND list_contains($files, v.file)
+         ORDER BY v.model_id, v.prompt_id, v.file
+        """,
+        metric=metric,
+        files=list(files),
+    )
+
+
 def figures(store: Store, metric: str, files: Sequence[str] | None = None) -> pd.DataFrame:
     """Return one row per published model-level figure of a metric, with lab and suite."""
     return store.query(
@@ -115,13 +185,13 @@ def check(
 
     ``rows`` has one row per figure, with `model_id`, `suite`, `file` and `caveats`.
     """
-    caveats = {name for joined in rows["caveats"] for name in str(joined).split(",") if name}
+    caveats = [name for joined in rows["caveats"] for name in str(joined).split(",") if name]
     counted: dict[str, Any] = {
         "n_obs": len(rows),
         "n_models": rows["model_id"].nunique(),
         "n_suites": rows["suite"].nunique(),
         "evidence": tuple(sorted({name for file in rows["file"] for name in file.split(" ")})),
-        "caveats": tuple(sorted(caveats, key=lambda name: int(name[1:]))),
+        "caveats": caveats_of(caveats),
     }
     return Check(part, condition, holds, **(counted | result))
 
@@ -132,9 +202,10 @@ def share_check(
     hits: int,
     rows: pd.DataFrame,
     *,
-    holds: bool,
+    holds: bool | None,
     method: str,
     note: str = "",
+    **result: Any,
 ) -> Check:
     """Return a check that rests on a share of the rows: ``hits`` of them, with exact interval."""
     share = fisher.proportion(hits, len(rows)).iloc[0]
@@ -148,6 +219,38 @@ def share_check(
         conf_high=share["conf_high"],
         method=f"{method}, Clopper-Pearson interval as if models were independent",
         note=note,
+        **result,
+    )
+
+
+def mean_of(values: pd.Series[float], null: float) -> dict[str, float]:
+    """Return mean, 95 % t interval and p of the test against ``null``.
+
+    Interval and p are NaN for a single value, and p for values without spread.
+    """
+    n, mean = len(values), float(values.mean())
+    std_error = float(values.std()) / n**0.5
+    reach = float(stats.t.ppf(0.975, n - 1)) * std_error if n > 1 else float("nan")
+    statistic = abs(mean - null) / std_error if std_error > 0 else float("nan")
+    return {
+        "estimate": mean,
+        "conf_low": mean - reach,
+        "conf_high": mean + reach,
+        "p_value": float(2 * stats.t.sf(statistic, n - 1)),
+    }
+
+
+def on_ours(found: Check, rows: pd.DataFrame) -> Check:
+    """Return a check on models measured here; it decides only if all are the paper's too.
+
+    ``rows`` come from `measured_gains` and tell it by `is_theirs`.
+    """
+    is_theirs = bool(rows["is_theirs"].all())
+    return replace(
+        found,
+        holds=found.holds if is_theirs else None,
+        note=found.note if is_theirs else f"{found.note} {NOT_THEIRS}".strip(),
+        evidence=(OURS,),
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis import fisher, partition, permutation
+from analysis import fisher, partition, permutation, prose
 from analysis.claims import evidence
 from analysis.claims.claim import Check, Claim
 from analysis.store import Store
@@ -19,6 +20,8 @@ BLOCKS = {
     "scale": ["log_parameters"],
 }
 HUNT = "the models of the hunt, penultimate block"
+EVERY = "all base models, penultimate block"
+BELOW = "EleutherAI's mean gain is below 1"
 SEED = 20260106
 RESAMPLES = 2000
 
@@ -123,6 +126,76 @@ def hierarchy(store: Store) -> Sequence[Check]:
 def hierarchy_models(store: Store) -> pd.DataFrame:
     """Return the frame behind claim 20: one row per base model that is not post-norm."""
     return evidence.without_post_norm(readings(store)["all base models, penultimate block"])
+
+
+def only_below(store: Store) -> Sequence[Check]:
+    """Check claim 23: EleutherAI is the only lab whose mean gain is below 1."""
+    sets = readings(store)
+    chosen = {
+        **{condition: rows for condition, rows in sets.items() if "within 1 %" not in condition},
+        "all base models, last block": _base(store, "gain_last_block"),
+        "all base models, whole matrix of the last block": _base(store, "gain_whole_matrix"),
+        "all base models, mean over blocks 1 to L-1": _base(store, "gain_body"),
+    }
+    return [
+        *(_lab_mean(condition, rows) for condition, rows in chosen.items()),
+        *(_lab_beyond(condition, sets[condition]) for condition in (HUNT, EVERY)),
+        *(_other_labs(condition, rows) for condition, rows in chosen.items()),
+    ]
+
+
+def _base(store: Store, metric: str) -> pd.DataFrame:
+    return evidence.base_models(evidence.published_gains(store, metric))
+
+
+def _lab_mean(condition: str, rows: pd.DataFrame) -> Check:
+    """Compare the lab's mean over its models in hand with 1, as a bar of Fig. 2 does."""
+    ours = rows[rows["lab"] == "EleutherAI"]
+    if ours.empty:
+        return evidence.missing(BELOW, condition, "no such model of EleutherAI is in the store")
+    found = evidence.mean_of(ours["gain_mean"], 1)
+    return evidence.check(
+        BELOW,
+        condition,
+        found["estimate"] < 1,
+        ours,
+        **found,
+        method="mean over the lab's models, t interval and test against 1 as if they were "
+        "independent",
+        note=f"{prose.share_of(int((ours['gain_mean'] < 1).sum()), len(ours))} models lie below 1.",
+    )
+
+
+def _lab_beyond(condition: str, rows: pd.DataFrame) -> Check:
+    """Decide about the lab rather than its models in hand: its interval must exclude 1."""
+    found = _lab_mean(condition, rows)
+    is_open = not (found.conf_low > 1 or found.conf_high < 1)
+    return replace(
+        found,
+        condition=f"beyond these models; {condition}",
+        holds=None if found.holds is None or is_open else found.holds,
+        note="The interval contains 1: another model of the lab may lie on either side."
+        if is_open
+        else found.note,
+    )
+
+
+def _other_labs(condition: str, rows: pd.DataFrame) -> Check:
+    part = "the mean of every other lab is above 1"
+    others = rows[rows["lab"] != "EleutherAI"]
+    if others.empty:
+        return evidence.missing(part, condition, "no model of another lab is in the store")
+    means = others.groupby("lab")["gain_mean"].mean().sort_values()
+    named = ", ".join(f"{lab} {mean:.3f}" for lab, mean in means.items())
+    return evidence.check(
+        part,
+        condition,
+        bool(means.iloc[0] > 1),
+        others,
+        estimate=means.iloc[0],
+        method="smallest mean over the models of a lab",
+        note=f"{named}.",
+    )
 
 
 def _fisher(condition: str, rows: pd.DataFrame) -> Check:
@@ -285,5 +358,12 @@ CLAIMS = (
         "The three statements of section 4.2 together; first the odds ratio of dampening",
         "80 % of EleutherAI dampen, 100 % of all others expand, and Fisher's p is below 0.001.",
         section_4_2,
+    ),
+    Claim(
+        23,
+        "Mean gain over the base models of each lab",
+        "EleutherAI's mean is below 1 and that of every other lab above 1; about the lab beyond "
+        "these models, the 95 % interval of the mean must exclude 1, and is undecided otherwise.",
+        only_below,
     ),
 )

@@ -28,8 +28,8 @@ def assemble(
     directories
         Where the files lie. A unit measured in two of them counts once if it is the same run.
     copy
-        True to copy the large tables; False to leave them in their files, behind views that
-        carry the same comments.
+        True to copy the large tables; False to leave them in their Parquet files, behind views
+        that carry the same comments. A CSV file is always copied.
 
     Returns
     -------
@@ -45,7 +45,8 @@ def assemble(
     for table, paths in files.items():
         for path in paths:
             check_columns(path, table)
-        if table in LARGE and not copy:
+        is_text = any(path.suffix == ".csv" for path in paths)
+        if table in LARGE and not (copy or is_text):
             _attach(connection, table, paths)
         else:
             _insert(connection, table, paths)

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(autouse=True)
 def _in_the_checkout(monkeypatch, judged):
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(claims, "evaluate", lambda _store: judged.copy())
+    monkeypatch.setattr(claims, "evaluate", lambda _store, _registry: judged.copy())
 
 
 def run(capsys, *arguments):

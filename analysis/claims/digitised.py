@@ -1,0 +1,58 @@
+"""Points read off the paper's figures where no result file holds what they plot.
+
+Figure 5 (L* of six models) and Fig. 8 (squared spectral norm of W_V per layer of six models)
+have no data in the repository. Their points were read off the images and lie in
+`digitised.csv`, beside the published figures. They are as exact as a plot can be read, about
+1 % of the value, and the figure is their only source.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.store import Store
+
+FILE = "digitised.csv"
+
+#: What a check names as its evidence, and why it may be missing.
+EVIDENCE = "digitised"
+ABSENT = "the points read off the figures do not lie beside the figures of this store"
+
+COLUMNS = ("model_id", "lab", "suite", "n_layers", "n_heads", "layer", "value", "file", "caveats")
+
+
+def points(store: Store, figure: str) -> pd.DataFrame:
+    """Return one row per point read off a figure, with the model's design.
+
+    Parameters
+    ----------
+    store
+        Its directories are searched for the file of points; a database file has none.
+    figure
+        Name of the figure: ``Fig. 5`` or ``Fig. 8``.
+
+    Returns
+    -------
+    One row per point, by model and layer: `model_id`, `lab`, `suite`, `n_layers`, `n_heads`,
+    `layer` (missing in Fig. 5), `value` [layers in Fig. 5, weight units squared in Fig. 8],
+    `file`, `caveats`. No rows when the points are not there.
+    """
+    paths = [source / FILE for source in store.sources if (source / FILE).is_file()]
+    if not paths:
+        return pd.DataFrame(columns=list(COLUMNS))
+    return store.query(
+        """
+        SELECT p.model_id, m.lab, m.suite, m.n_layers, m.n_heads, p.layer, p.value,
+               $evidence AS file, coalesce(p.caveats, '') AS caveats
+          FROM read_csv($path, header = true, columns = {
+                   'figure': 'VARCHAR', 'model_id': 'VARCHAR', 'metric': 'VARCHAR',
+                   'layer': 'INTEGER', 'value': 'DOUBLE', 'unit': 'VARCHAR', 'caveats': 'VARCHAR'
+               }) AS p
+          JOIN model AS m USING (model_id)
+         WHERE p.figure = $figure
+         ORDER BY p.model_id, p.layer
+        """,
+        path=str(paths[0].resolve()),
+        figure=figure,
+        evidence=EVIDENCE,
+    )

@@ -1,0 +1,106 @@
+"""Which file the numbers of a figure come from, and whether labels agree with measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis import glossary
+from analysis.forensics.rounding import read
+from analysis.frame import numbers, require_columns
+
+
+def sources(figure: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
+    """Return how many of a figure's numbers each file holds.
+
+    Parameters
+    ----------
+    figure
+        One row per number of the figure: `subject` (what it is about), `printed` (as printed;
+        empty when only the subject is known, which any value of it then matches), and
+        `accuracy` (half-width of a number read off a figure, missing when printed).
+    values
+        One row per number of a file: `file`, `subject`, `value`, in the figure's unit.
+
+    Returns
+    -------
+    One row per file, the best first: `file`, `n_hits` (numbers of the figure that the file has
+    for the same subject), `n_obs` (numbers of the figure), `n_by_chance` (numbers it would have
+    were its subjects exchanged, on average), `consistent` (it has all of them).
+
+    Raises
+    ------
+    AnalysisError
+        If a printed text is not one number.
+    ColumnError
+        If a column is absent, or a value is missing.
+    """
+    require_columns(figure, ["subject", "printed", "accuracy"])
+    require_columns(values, ["file", "subject", "value"])
+    checked_values = values.assign(value=numbers(values, "value"))
+    rows = [
+        {"file": file, **_matches(figure, held)}
+        for file, held in checked_values.groupby("file", sort=True)
+    ]
+    columns = ["file", "n_hits", "n_obs", "n_by_chance", "consistent"]
+    found = pd.DataFrame(rows, columns=columns)
+    glossary.checked(found.columns)
+    return found.sort_values(["n_hits", "file"], ascending=[False, True], ignore_index=True)
+
+
+def labels(subjects: pd.DataFrame, *, reference: float, below: str, above: str) -> pd.DataFrame:
+    """Compare what subjects are labelled with the side on which they were measured.
+
+    Parameters
+    ----------
+    subjects
+        One row per subject: `subject`, `label` (a word), `value` (measured).
+    reference
+        Value that separates the two sides.
+    below, above
+        Labels of the two sides; any other label says nothing and agrees with nothing.
+
+    Returns
+    -------
+    The rows with `consistent`: True or False, missing for another label.
+
+    Raises
+    ------
+    ColumnError
+        If a column is absent, or a value is missing.
+
+    >>> rows = pd.DataFrame({"subject": ["a", "b"], "label": ["up", "up"], "value": [1.2, 0.9]})
+    >>> labels(rows, reference=1, below="down", above="up")["consistent"].tolist()
+    [True, False]
+    """
+    require_columns(subjects, ["subject", "label", "value"])
+    measured = numbers(subjects, "value")
+    agreeing = [
+        None if label not in (below, above) else bool((value < reference) == (label == below))
+        for label, value in zip(subjects["label"], measured, strict=True)
+    ]
+    return subjects.assign(consistent=pd.array(agreeing, dtype="boolean"))
+
+
+def _matches(figure: pd.DataFrame, held: pd.DataFrame) -> dict[str, object]:
+    """Count the figure's numbers among a file's, of the same subject and of any."""
+    own, by_chance = 0, 0.0
+    for row in figure.to_dict("records"):
+        fits = _fitting(row, held["value"])
+        is_own = held["subject"] == row["subject"]
+        own += bool((fits & is_own).any())
+        if is_own.any():
+            by_chance += float(fits.mean())
+    found = {"n_hits": own, "n_obs": len(figure), "n_by_chance": by_chance}
+    return {**found, "consistent": own == len(figure)}
+
+
+def _fitting(row: Mapping[Any, Any], values: pd.Series[float]) -> pd.Series[bool]:
+    """Tell of each value whether it can be the number of the row."""
+    if not row["printed"]:
+        return pd.Series(True, index=values.index)
+    accuracy = None if pd.isna(row["accuracy"]) else float(row["accuracy"])
+    printed = read(str(row["printed"]), accuracy=accuracy)
+    return values.between(printed.low, printed.high)

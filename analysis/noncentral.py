@@ -1,0 +1,94 @@
+"""Intervals for a noncentrality: the values at which the statistic found is just not extreme.
+
+Steiger and Fouladi (1997), in What if there were no significance tests?, p. 221.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scipy import stats
+from scipy.optimize import brentq
+
+#: Roots are found to this distance.
+TOLERANCE = 1e-12
+
+
+def noncentrality_t(statistic: float, df: float, conf_level: float) -> tuple[float, float]:
+    """Return the interval of the noncentrality of a t statistic.
+
+    Parameters
+    ----------
+    statistic, df
+        t and its degrees of freedom.
+    conf_level
+        Nominal two-sided coverage.
+    """
+
+    def cdf(noncentrality: float) -> float:
+        return float(stats.nct.cdf(statistic, df, noncentrality))
+
+    distance = 1.0
+    alpha = (1 - conf_level) / 2
+    while cdf(statistic - distance) < 1 - alpha or cdf(statistic + distance) > alpha:
+        distance *= 2
+    bracket = (statistic - distance, statistic + distance)
+    return _root(cdf, 1 - alpha, bracket), _root(cdf, alpha, bracket)
+
+
+def noncentrality_f(
+    statistic: float, df: float, df_residual: float, conf_level: float
+) -> tuple[float, float]:
+    """Return the interval of the noncentrality of an F statistic, at least 0.
+
+    Parameters
+    ----------
+    statistic, df, df_residual
+        F and its degrees of freedom.
+    conf_level
+        Nominal two-sided coverage.
+    """
+
+    def cdf(noncentrality: float) -> float:
+        if noncentrality == 0:
+            return float(stats.f.cdf(statistic, df, df_residual))
+        return float(stats.ncf.cdf(statistic, df, df_residual, noncentrality))
+
+    return _not_negative(cdf, statistic * df, conf_level)
+
+
+def noncentrality_chi_squared(
+    statistic: float, df: float, conf_level: float
+) -> tuple[float, float]:
+    """Return the interval of the noncentrality of a chi-squared statistic, at least 0.
+
+    Parameters
+    ----------
+    statistic, df
+        Chi-squared and its degrees of freedom.
+    conf_level
+        Nominal two-sided coverage.
+    """
+
+    def cdf(noncentrality: float) -> float:
+        if noncentrality == 0:
+            return float(stats.chi2.cdf(statistic, df))
+        return float(stats.ncx2.cdf(statistic, df, noncentrality))
+
+    return _not_negative(cdf, statistic, conf_level)
+
+
+def _not_negative(
+    cdf: Callable[[float], float], scale: float, conf_level: float
+) -> tuple[float, float]:
+    alpha = (1 - conf_level) / 2
+    high = scale + 1.0
+    while cdf(high) > alpha:
+        high *= 2
+    lower = _root(cdf, 1 - alpha, (0.0, high)) if cdf(0.0) > 1 - alpha else 0.0
+    upper = _root(cdf, alpha, (0.0, high)) if cdf(0.0) > alpha else 0.0
+    return lower, upper
+
+
+def _root(cdf: Callable[[float], float], probability: float, bracket: tuple[float, float]) -> float:
+    return float(brentq(lambda value: cdf(value) - probability, *bracket, xtol=TOLERANCE))

@@ -1,0 +1,144 @@
+"""Charts of shares of variance by several methods, of power, and of laws of depth."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import altair as alt
+import pandas as pd
+
+from analysis.theme import COLOURS, INK, SHAPES, WIDTH, line_at, named, series
+
+DASHES = ([1, 0], [8, 4], [2, 3], [8, 3, 2, 3], [12, 3], [4, 4], [1, 2])
+
+#: Power that designs are usually made for, and the level of the tests.
+TARGET, LEVEL = 0.8, 0.05
+
+
+def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
+    """Draw the share of each block by several methods, with intervals and chance.
+
+    ``shares`` has one row per block and method: `block`, `method`, `share`, `conf_low`,
+    `conf_high`, `chance_share` [share of variance].
+    """
+    methods = list(shares["method"].unique())
+    low = min(0.0, float(shares["conf_low"].min()))
+    scale = alt.Scale(domain=[low, 1], nice=False)
+    y = alt.Y("block:N", title=None, sort=None, scale=alt.Scale(paddingInner=0.3))
+    offset = alt.YOffset("method:N", sort=methods)
+    colour = alt.Color("method:N", title=None, sort=methods, scale=series(methods, COLOURS))
+    base = alt.Chart(shares).encode(y=y, yOffset=offset)
+    whiskers = base.mark_rule(strokeWidth=2).encode(
+        x=alt.X("conf_low:Q", scale=scale), x2="conf_high:Q", color=colour
+    )
+    chance = base.mark_tick(color=INK, thickness=3, size=16).encode(x="chance_share:Q")
+    points = base.mark_point(filled=True, size=100, opacity=1).encode(
+        x=alt.X("share:Q", title="share of the variance of log gain [1]", scale=scale),
+        color=colour,
+        shape=alt.Shape("method:N", title=None, sort=methods, scale=series(methods, SHAPES)),
+    )
+    height = 24 * len(methods) * shares["block"].nunique()
+    return named(
+        alt.layer(line_at(0, "x"), whiskers, chance, points).properties(height=height),
+        "Share of variance of each block by three methods with bootstrap intervals; grey ticks "
+        "mark what noise would give.",
+    )
+
+
+def chart_power(curves: pd.DataFrame, found: pd.DataFrame) -> alt.LayerChart:
+    """Draw the power of each test against the true effect.
+
+    Parameters
+    ----------
+    curves
+        One row per test and effect: `test` (words), `true_value` [log ratio], `power`.
+    found
+        One row per test that has a point: `test`, `true_value` (size of the effect found),
+        `power` there.
+    """
+    tests = list(curves["test"].unique())
+    x = alt.X("true_value:Q", title="size of the true effect on log gain [nat]")
+    y = alt.Y("power:Q", title="probability of p ≤ 0.05 [1]", scale=alt.Scale(domain=[0, 1]))
+    legend = alt.Legend(columns=1, labelLimit=360, symbolType="stroke", symbolSize=400)
+    lines = (
+        alt.Chart(curves)
+        .mark_line(strokeWidth=2.5)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color(
+                "test:N", title=None, sort=tests, scale=series(tests, COLOURS), legend=legend
+            ),
+            strokeDash=alt.StrokeDash(
+                "test:N", title=None, sort=tests, scale=series(tests, DASHES), legend=legend
+            ),
+        )
+    )
+    points = (
+        alt.Chart(found)
+        .mark_point(filled=True, size=110, opacity=1)
+        .encode(x=x, y=y, color=alt.Color("test:N", sort=tests, scale=series(tests, COLOURS)))
+    )
+    return named(
+        alt.layer(line_at(TARGET, "y"), line_at(LEVEL, "y"), lines, points),
+        "Power of the tests at the published design, rising with the size of the true effect; "
+        "lines at 0.8 and at the level 0.05, points at the effects found.",
+    )
+
+
+def chart_laws(models: pd.DataFrame, curves: pd.DataFrame) -> alt.VConcatChart:
+    """Draw the fitted laws of depth over the models, one panel per definition of gain.
+
+    Parameters
+    ----------
+    models
+        One row per model and definition: `definition`, `n_layers` [blocks], `gain_mean` [ratio].
+    curves
+        One row per definition, law and depth: `definition`, `law`, `n_layers`, `fitted` [ratio].
+    """
+    laws = list(curves["law"].unique())
+    definitions = list(models["definition"].unique())
+    panels = [
+        _law_panel(
+            models[models["definition"] == definition],
+            curves[curves["definition"] == definition],
+            laws,
+            definition,
+            is_last=definition == definitions[-1],
+        )
+        for definition in definitions
+    ]
+    description = (
+        "Gain against depth with seven fitted laws, one panel per definition of gain. The laws "
+        "with two coefficients nearly coincide; the claimed one falls from the left towards one."
+    )
+    return alt.vconcat(*panels, spacing=16, description=description)
+
+
+def _law_panel(
+    models: pd.DataFrame, curves: pd.DataFrame, laws: list[str], definition: str, *, is_last: bool
+) -> alt.LayerChart:
+    scale = alt.Scale(zero=False)
+    x = alt.X("n_layers:Q", title="depth L [blocks]" if is_last else None, scale=scale)
+    title = f"gain, {definition} [ratio]"
+    legend = alt.Legend(symbolType="stroke", symbolSize=400, columns=3)
+    lines = (
+        alt.Chart(curves)
+        .mark_line(strokeWidth=2)
+        .encode(
+            x=x,
+            y=alt.Y("fitted:Q", title=title, scale=scale),
+            color=alt.Color(
+                "law:N", title=None, sort=laws, scale=series(laws, COLOURS), legend=legend
+            ),
+            strokeDash=alt.StrokeDash(
+                "law:N", title=None, sort=laws, scale=series(laws, DASHES), legend=legend
+            ),
+        )
+    )
+    points = (
+        alt.Chart(models)
+        .mark_point(filled=True, size=60, color=INK, opacity=0.8)
+        .encode(x=x, y=alt.Y("gain_mean:Q", title=title, scale=scale))
+    )
+    return cast(alt.LayerChart, alt.layer(lines, points).properties(width=WIDTH, height=220))

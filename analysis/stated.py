@@ -1,0 +1,180 @@
+"""Every number the paper, and our notes on its files, state: computed again, or why it cannot be.
+
+The numbers are data (`stated.csv`, beside the published figures): each has its place, the number
+as printed, and a query over the store that computes it. A query returns one row; what is not
+SQL's business, such as a p-value, goes *through* one of a few functions. A number that nothing
+in the store can give has a reason instead of a query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis import correlation, l_star, prose
+from analysis.claims import published_l_star
+from analysis.errors import AnalysisError, StoreError
+from analysis.forensics import rounding
+from analysis.glossary import checked
+from analysis.store import Store
+
+FILE = "stated.csv"
+COLUMNS = ["place", "quantity", "stated", "unit", "accuracy", "query", "through", "reason"]
+
+#: Status of a number: what was found when it was computed again.
+STATUSES = ("agrees", "differs", "needs the raw files", "cannot be computed")
+
+DIFFERS, ABSENT = "differs", "needs the raw files"
+
+
+def ledger(store: Store) -> pd.DataFrame:
+    """Return every stated number with what the store gives for it.
+
+    Parameters
+    ----------
+    store
+        With the published figures; more numbers can be computed when it holds the imported raw
+        files as well.
+
+    Returns
+    -------
+    One row per number, in the order of `stated.csv`: `place`, `term` (the quantity),
+    `printed` (as printed), `estimate` (computed again; missing where it cannot be), `status` (one
+    of `STATUSES`) and `note` (the reason). A number agrees when the estimate prints as it does, or
+    lies within the accuracy with which it was read off a figure.
+
+    Raises
+    ------
+    StoreError
+        If the file of stated numbers lacks a column, or a query fails.
+    """
+    rows = [_row(store, stated) for stated in _read(store).to_dict("records")]
+    found = pd.DataFrame(rows, columns=["place", "term", "printed", "estimate", "status", "note"])
+    checked(found.columns)
+    return found
+
+
+def counted(ledger: pd.DataFrame) -> dict[str, int]:
+    """Return how many of the numbers have each status."""
+    counts = ledger["status"].value_counts()
+    return {status: int(counts.get(status, 0)) for status in STATUSES}
+
+
+def printable(ledger: pd.DataFrame, *statuses: str) -> pd.DataFrame:
+    """Return the rows with one of the statuses, all of them without any, as text for a table."""
+    chosen = ledger[ledger["status"].isin(statuses)] if statuses else ledger
+    found = [
+        prose.MISSING if pd.isna(estimate) else f"{estimate:,.6g}".replace("-", prose.MINUS)
+        for estimate in chosen["estimate"]
+    ]
+    return pd.DataFrame(
+        {
+            "place": chosen["place"],
+            "term": chosen["term"],
+            "printed": chosen["printed"],
+            "found": found,
+            "status": chosen["status"],
+            "note": chosen["note"],
+        }
+    )
+
+
+def _row(store: Store, stated: Mapping[Any, Any]) -> tuple[object, ...]:
+    head = (stated["place"], stated["quantity"], stated["stated"])
+    if not stated["query"]:
+        return (*head, None, "cannot be computed", stated["reason"])
+    values = _values(store, stated)
+    if not values or any(value is None for value in values):
+        return (*head, None, ABSENT, "The published figures do not hold it.")
+    estimate = _THROUGH[stated["through"]](store, values)
+    accuracy = float(stated["accuracy"]) if stated["accuracy"] else None
+    printed = rounding.read(stated["stated"], accuracy=accuracy)
+    agrees = printed.meets(estimate, estimate)
+    return (*head, estimate, "agrees" if agrees else DIFFERS, stated["reason"])
+
+
+def _values(store: Store, stated: Mapping[Any, Any]) -> list[Any]:
+    """Return the values of the first row of a query; None stands for what is not there."""
+    try:
+        rows = store.query(str(stated["query"]))
+    except AnalysisError as error:
+        raise StoreError(
+            f"The query of {stated['quantity']!r} in {FILE} must run; {error}", error.hint
+        ) from error
+    if rows.empty:
+        return []
+    return [_present(value) for value in rows.iloc[0]]
+
+
+def _present(value: Any) -> Any:
+    """Return a value, or None for what a query gives where there is nothing."""
+    is_missing = pd.api.types.is_scalar(value) and pd.isna(value)
+    return None if is_missing else value
+
+
+def _read(store: Store) -> pd.DataFrame:
+    """Return the stated numbers of every source that has the file, all text."""
+    paths = [source / FILE for source in store.sources if (source / FILE).is_file()]
+    tables = [_read_file(path) for path in paths]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=COLUMNS)
+
+
+def _read_file(path: Path) -> pd.DataFrame:
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if missing := [name for name in COLUMNS if name not in rows.columns]:
+        raise StoreError(
+            f"{path} must be a table of stated numbers; it lacks {', '.join(missing)}.",
+            f"Its columns are {', '.join(COLUMNS)}.",
+        )
+    unknown = sorted(set(rows["through"]) - set(_THROUGH))
+    if unknown:
+        raise StoreError(
+            f"Numbers in {path} must go through a known function; found {unknown[0]!r}.",
+            f"Choose from {', '.join(name for name in _THROUGH if name)}.",
+        )
+    return rows[COLUMNS]
+
+
+def _itself(_store: Store, values: Sequence[Any]) -> float:
+    return float(values[0])
+
+
+def _pearson_p(_store: Store, values: Sequence[Any]) -> float:
+    r, n = values
+    return float(correlation.from_summary(float(r), int(n))["p_value"].iloc[0])
+
+
+def _fisher_p(_store: Store, values: Sequence[Any]) -> float:
+    table = np.array(values, dtype=np.int64).reshape(2, 2)
+    return float(stats.fisher_exact(table).pvalue)
+
+
+def _steepest_layer(_store: Store, values: Sequence[Any]) -> float:
+    return l_star.argmax_abs_gradient(values[0])
+
+
+def _mean_sign_change_on_noise(_store: Store, values: Sequence[Any]) -> float:
+    """Return the mean first sign change of a long series of independent noise, from 1."""
+    return sum(layer * l_star.sign_change_by_chance(layer) for layer in range(1, int(values[0])))
+
+
+def _error_over_depth(store: Store, _values: Sequence[Any]) -> float:
+    """Return the formula's error over depth on the points read off Figure 5 [percent]."""
+    errors = published_l_star.errors(store)
+    is_ours = (errors["condition"] == published_l_star.FIGURE) & (errors["prediction"] == "formula")
+    return 100 * float(errors.loc[is_ours, "error_over_depth"].iloc[0])
+
+
+_THROUGH: dict[str, Callable[[Store, Sequence[Any]], float]] = {
+    "": _itself,
+    "pearson_p": _pearson_p,
+    "fisher_p": _fisher_p,
+    "argmax_abs_gradient": _steepest_layer,
+    "sign_change_on_noise": _mean_sign_change_on_noise,
+    "error_over_depth": _error_over_depth,
+}

@@ -1,0 +1,141 @@
+"""Recomputed p against R's statcheck, and what a printed pair leaves possible."""
+
+from math import nan
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis.errors import AnalysisError, ColumnError, DesignError
+from analysis.forensics import p_value, reported_tests
+from analysis.forensics.rounding import read
+
+STATCHECK = pd.read_csv(Path(__file__).parents[2] / "r" / "statcheck.csv")
+
+#: scipy's and R's distributions differ in the last digits.
+DIGITS = 1e-11
+
+
+@pytest.fixture(scope="module")
+def judged():
+    found = [p_value.check(reported_tests.find(text)) for text in STATCHECK["quoted"]]
+    assert [len(rows) for rows in found] == [1] * len(STATCHECK)
+    return pd.concat(found, ignore_index=True)
+
+
+def one(text, **options):
+    rows = p_value.check(reported_tests.find(text), **options)
+    assert len(rows) == 1
+    return rows.iloc[0]
+
+
+def test_the_recomputed_p_is_that_of_statcheck(judged):
+    np.testing.assert_allclose(judged["p_value"], STATCHECK["computed_p"], rtol=DIGITS)
+
+
+def test_errors_and_decision_errors_are_those_of_statcheck(judged):
+    is_wrong = judged["consistency"] != "consistent"
+    assert is_wrong.tolist() == STATCHECK["error"].tolist()
+    is_decision = judged["consistency"] == "decision error"
+    assert is_decision.tolist() == STATCHECK["decision_error"].tolist()
+    assert 10 < is_wrong.sum() < len(STATCHECK) - 10
+
+
+def test_a_correlation_of_eight_pairs_has_the_p_of_its_t():
+    t = -0.81 * (6 / (1 - 0.81**2)) ** 0.5
+    assert p_value.from_statistic("r", -0.81, df=6) == pytest.approx(2 * stats.t.cdf(t, 6))
+    assert p_value.from_statistic("r", 1.0, df=6) == 0
+
+
+def test_without_degrees_of_freedom_the_fitting_ones_are_named():
+    row = one("r = −0.81, p = 0.014")
+    assert row["consistency"] == "consistent"
+    assert row["note"] == "Not printed; the two agree for n = 8."
+    assert row["p_value"] == pytest.approx(p_value.from_statistic("r", 0.81, df=6))
+    # Tables of t: 2.110, 2.101 and 2.093 at 17, 18 and 19 degrees of freedom.
+    assert one("t = 2.101, p = .0500")["note"] == "Not printed; the two agree for df = 18."
+    # 3.707 and 3.499 for p = .01 at 6 and 7.
+    assert one("t = 3.5, p < .01")["note"].endswith("df = 7 to 10000 or more.")
+    assert one("r = .81, p = .9")["consistency"] == "inconsistent"
+    assert one("F = 4.1, p = .04")["consistency"] == "not checkable"
+
+
+def test_the_named_degrees_of_freedom_are_all_that_fit():
+    statistic, p = read("2.1"), read("= .04")
+    fitting = set(p_value.possible_df("t", statistic, p))
+    for df in range(1, 200):
+        low, high = 2 * stats.t.sf(2.15, df), 2 * stats.t.sf(2.05, df)
+        assert (df in fitting) == (low <= 0.045 and high >= 0.035)
+
+
+def test_a_one_sided_p_is_an_error_with_a_note():
+    row = one("t(28) = 2.20, p = .018")
+    assert (row["consistency"], row["note"]) == ("inconsistent", "A one-sided p would agree.")
+    assert one("F(1, 28) = 4.84, p = .018")["note"] == ""
+
+
+def test_what_cannot_be_is_inconsistent():
+    assert one("r(8) = 1.20, p < .001")["note"] == "A correlation cannot be beyond 1."
+    assert one("t(10) = 20.00, p = .000")["note"] == "A p cannot be 0."
+    assert one("p < .001")["consistency"] == "not checkable"
+
+
+def test_a_bound_on_the_statistic_is_exact():
+    p = p_value.from_statistic("t", 1.0, df=9)
+    row = one("t(9) < 1.00, p = .35")
+    assert (row["p_low"], row["p_high"]) == (pytest.approx(p), 1.0)
+    assert row["consistency"] == "consistent"
+    assert one("t(9) < 1.00, p = .04")["consistency"] == "decision error"
+    assert one("t(9) > 9.0, p < .001")["consistency"] == "consistent"
+    assert one("t(9) > 9.0, p = .20")["consistency"] == "decision error"
+
+
+def test_the_level_decides_what_a_decision_error_is():
+    text = "t(28) = 2.20, p = .03"
+    assert one(text)["consistency"] == "inconsistent"
+    assert one(text, alpha=0.035)["consistency"] == "decision error"
+
+
+@settings(deadline=None)
+@given(
+    value=st.floats(-6, 6),
+    df=st.integers(1, 300),
+    decimals=st.integers(1, 4),
+    p_decimals=st.integers(1, 5),
+)
+def test_an_honest_report_is_never_called_inconsistent(value, df, decimals, p_decimals):
+    p = 2 * stats.t.sf(abs(value), df)
+    printed = f"{p:.{p_decimals}f}"
+    if float(printed) == 0:
+        return
+    row = one(f"t({df}) = {value:.{decimals}f}, p = {printed}")
+    assert row["consistency"] == "consistent"
+
+
+@settings(max_examples=25, deadline=None)
+@given(r=st.floats(-0.999, 0.999), n=st.integers(4, 200))
+def test_the_true_n_is_among_those_that_fit(r, n):
+    p = p_value.from_statistic("r", r, df=n - 2)
+    fitting = p_value.possible_df("r", read(f"{r:.2f}"), read(f"= {p:.3f}"))
+    assert n - 2 in fitting
+
+
+def test_refusals_say_what_must_hold():
+    with pytest.raises(AnalysisError, match="`test` must be one of 't', 'r', 'z'"):
+        p_value.from_statistic("u", 1.0)
+    with pytest.raises(DesignError, match=r"A t needs positive degrees of freedom; found \[nan\]"):
+        p_value.from_statistic("t", 1.0)
+    with pytest.raises(DesignError, match="A F needs positive"):
+        p_value.from_statistic("F", 1.0, df=3.0, df_numerator=nan)
+    with pytest.raises(AnalysisError, match="`alpha` must lie between 0 and 1; found 5"):
+        p_value.check(reported_tests.find(""), alpha=5)
+    with pytest.raises(ColumnError, match="must have a column 'df'"):
+        p_value.check(reported_tests.find("t(3) = 1, p = .4").drop(columns="df"))
+
+
+def test_a_text_without_tests_gives_no_rows():
+    assert p_value.check(reported_tests.find("Nothing is tested.")).empty

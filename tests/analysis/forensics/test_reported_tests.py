@@ -1,0 +1,89 @@
+"""Reported tests found in Markdown, TeX and tables, with any minus sign."""
+
+from math import isnan
+from pathlib import Path
+
+import pytest
+
+from analysis.forensics import reported_tests
+
+PAPER = Path(__file__).parents[4] / "shared" / "paper"
+
+
+def only(text):
+    rows = reported_tests.find(text)
+    assert len(rows) == 1, rows["quoted"].tolist()
+    return rows.iloc[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "test", "degrees", "statistic", "p"),
+    [
+        ("t(28) = 2.20, p = .036", "t", (None, 28), "2.20", ".036"),
+        ("*t*(28) = 2.20, *p* < .05", "t", (None, 28), "2.20", ".05"),
+        ("t (12.5)=-2.20,p=.04", "t", (None, 12.5), "-2.20", ".04"),
+        ("F(2, 57) = 3.15; p = .05", "F", (2, 57), "3.15", ".05"),
+        ("F(2, 1,000) = 3.15, p = .05", "F", (2, 1000), "3.15", ".05"),
+        ("$\\chi^2(1, N = 100) = 4.10$, $p = .043$", "chi2", (None, 1), "4.10", ".043"),
+        ("χ²(2) = 6.0, p > .05", "chi2", (None, 2), "6.0", ".05"),
+        ("r(48) = .30, p = .03", "r", (None, 48), ".30", ".03"),
+        ("r = −0.81, n = 8, p = 0.014", "r", (None, 6), "-0.81", "0.014"),
+        ("r = −0.81, p = 0.014 (n = 8)", "r", (None, 6), "-0.81", "0.014"),
+        ("r = – .5, p < .001", "r", (None, None), "-.5", ".001"),
+        ("z = 1.96, p = .05", "z", (None, None), "1.96", ".05"),
+        ("Z = 2.1, 95% CI [1, 2], p = .036", "z", (None, None), "2.1", ".036"),
+        ("t = 2.05, df = 28, p = .05", "t", (None, 28), "2.05", ".05"),
+        ("t(28) = 2.2, d = 0.8, p-value = 1.2e-3", "t", (None, 28), "2.2", "1.2e-3"),
+        ("Q(3) = 7.8, p = 0.05", "Q", (None, 3), "7.8", "0.05"),
+        ("| r = -0.81, p = 0.014 |", "r", (None, None), "-0.81", "0.014"),
+        ("$r = 0.5$\u00a0($p \\leq 0.01$)", "r", (None, None), "0.5", "0.01"),
+    ],
+)
+def test_a_report_is_read_as_printed(text, test, degrees, statistic, p):
+    row = only(text)
+    assert (row["test"], row["statistic"], row["p_printed"]) == (test, statistic, p)
+    for found, expected in zip(row[["df_numerator", "df"]], degrees, strict=True):
+        assert isnan(found) if expected is None else found == expected
+
+
+def test_not_significant_is_a_p():
+    row = only("t(10) = 1.2, ns")
+    assert (row["p_comparison"], row["p_printed"]) == ("ns", "")
+
+
+def test_lines_are_counted_from_one_and_rows_stand_in_order():
+    rows = reported_tests.find("p < .05\n\nthen r = .5,\np = .01 and t(3) = 1, p = .4")
+    assert rows["line"].tolist() == [1, 3, 4]
+    assert rows["test"].tolist() == ["p alone", "r", "t"]
+
+
+def test_two_statistics_share_no_p():
+    rows = reported_tests.find("t = 2.1, r = .5, p = .03")
+    assert rows["quoted"].tolist() == ["r = .5, p = .03"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "head density ρ = 0.25 and L = 12",
+        "sheets(4) = 3",
+        "G_max = 10^(1/L), p is small",
+        "The step p of 0.05 is not a p.",
+        "",
+    ],
+)
+def test_other_equations_are_no_tests(text):
+    assert reported_tests.find(text).empty
+
+
+def test_a_rank_correlation_is_left_alone():
+    assert reported_tests.find("$r_s = .5$, $p = .02$")["test"].tolist() == ["p alone"]
+
+
+def test_the_audited_paper_reports_one_correlation_several_times():
+    path = PAPER / "paper.md"
+    if not path.exists():
+        pytest.skip(f"the paper's text is not at {path}")
+    rows = reported_tests.find(path.read_text(encoding="utf-8"))
+    assert set(rows.loc[rows["test"] == "r", "statistic"]) == {"-0.81"}
+    assert (rows["test"] == "p alone").any()

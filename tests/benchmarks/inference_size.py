@@ -1,0 +1,260 @@
+"""How often each method rejects when nothing is there: 24 models of 7 labs, as in the paper.
+
+Run with ``python -m tests.benchmarks.inference_size [SIMULATIONS]`` from the root of the
+repository. Labs hold 6, 5, 4, 3, 2, 2 and 2 models; four labs against three are compared
+(`heritage`), or a number per model (`density`). Responses are normal, in two worlds: models
+independent (sd 0.25), and models of a lab alike (sd of labs 0.30 besides). The seed is 20. Prints
+one table: shares of p at or below 0.05 and 0.01 with their Monte-Carlo standard errors. A quarter
+as many simulations are made for methods that resample. Equivalence is tested with the true
+effect on the bound; rows of a Bayes factor or an interval say what they count, once.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from functools import cache
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis import (
+    bayes_factor,
+    bootstrap,
+    correlation,
+    correlation_resampled,
+    effect_size,
+    equivalence,
+    fisher,
+    meta_analysis,
+    multiplicity,
+    permutation,
+    regression,
+    unconditional,
+    wild_bootstrap,
+)
+from analysis.firth import firth
+
+MODELS_PER_LAB = (6, 5, 4, 3, 2, 2, 2)
+HERITAGE = (1, 1, 0, 1, 0, 0, 0)
+SEED = 20
+BOUND = 0.4
+OF_TABLE = (
+    "above zero: Fisher",
+    "above zero: Boschloo",
+    "above zero: Barnard",
+    "above zero: Firth",
+    "above zero: Gunel-Dickey above 3",
+)
+WORLDS = {"independent": 0.0, "labs alike": 0.30}
+
+
+def main() -> None:
+    """Simulate both worlds and print the table."""
+    n_simulations = int(sys.argv[1]) if len(sys.argv) > 1 else 400
+    start = time.perf_counter()
+    found = {
+        world: p_values(lab_deviation, n_simulations, n_simulations // 4)
+        for world, lab_deviation in WORLDS.items()
+    }
+    print(f"24 models, 7 labs; seed {SEED}; {n_simulations} simulations per world")
+    print(f"{'':<44}{'':>5}" + "".join(f"{world:^28}" for world in WORLDS))
+    print(f"{'method':<44}{'n':>5}" + f"{'size .05':>14}{'size .01':>14}" * len(WORLDS))
+    for name, values in found["independent"].items():
+        levels = (0.05, None) if set(values) <= {0.0, 1.0} else (0.05, 0.01)
+        cells = [share(found[world][name], level) for world in WORLDS for level in levels]
+        print(f"{name:<44}{len(values):>5}" + "".join(f"{cell:>14}" for cell in cells))
+    print(f"{time.perf_counter() - start:.0f} s")
+
+
+def models() -> pd.DataFrame:
+    """Return one row per model: lab, heritage and a density with no effect."""
+    rng = np.random.default_rng(SEED)
+    lab = np.repeat(np.arange(len(MODELS_PER_LAB)), MODELS_PER_LAB)
+    return pd.DataFrame(
+        {
+            "model": [f"m{code:02d}" for code in range(len(lab))],
+            "lab": [f"lab{code}" for code in lab],
+            "heritage": np.array(HERITAGE)[lab],
+            "density": rng.uniform(0.1, 0.6, len(lab)),
+        }
+    )
+
+
+def response(rows: pd.DataFrame, lab_deviation: float, rng: np.random.Generator) -> np.ndarray:
+    """Return a response without any effect."""
+    labs = rng.normal(0, lab_deviation, rows["lab"].nunique()) if lab_deviation else np.zeros(7)
+    return labs[pd.factorize(rows["lab"])[0]] + rng.normal(0, 0.25, len(rows))
+
+
+def p_values(lab_deviation: float, n_simulations: int, n_slow: int) -> dict[str, list[float]]:
+    """Return the p values of every method under no effect."""
+    rng = np.random.default_rng(SEED)
+    rows = models()
+    found: dict[str, list[float]] = {}
+    for simulation in range(n_simulations):
+        drawn = rows.assign(y=response(rows, lab_deviation, rng))
+        tests = of_models(drawn) | of_labs(drawn) | of_families(rng)
+        if simulation < n_slow:
+            tests |= resampled(drawn, rng)
+        for name, p_value in tests.items():
+            found.setdefault(name, []).append(p_value)
+    return found
+
+
+def of_models(drawn: pd.DataFrame) -> dict[str, float]:
+    """Return the p values of methods that take models as independent."""
+    groups = [drawn.loc[drawn["heritage"] == code, "y"] for code in (0, 1)]
+    high = drawn["y"] > 0
+    counts = tuple(int(high[drawn["heritage"] == code].sum()) for code in (0, 1))
+    # On the bound: the true difference of means is BOUND.
+    moved = drawn.assign(y=drawn["y"] - BOUND * drawn["heritage"])
+    d = effect_size.standardised_difference(drawn, value="y", group="heritage").iloc[0]
+    factor = bayes_factor.t_test(drawn, value="y", group="heritage")["bayes_factor"].iloc[0]
+    return {
+        "t test": float(stats.ttest_ind(*groups).pvalue),
+        "Cohen's d: 95% interval excludes 0": 0.0 if d["conf_low"] * d["conf_high"] > 0 else 1.0,
+        "JZS Bayes factor above 3": 0.0 if factor > 3 else 1.0,
+        "equivalence of means, Welch": _p(
+            equivalence.means(moved, value="y", group="heritage", low=-BOUND, high=BOUND)
+        ),
+        "Pearson correlation, t": _p(correlation.correlate(drawn, x="density", y="y")),
+        **of_table(counts),
+    }
+
+
+@cache
+def of_table(counts: tuple[int, int]) -> dict[str, float]:
+    """Return the p values of methods that see only a 2x2 table: above zero by heritage."""
+    sizes = models()["heritage"].value_counts().sort_index().tolist()
+    if sum(counts) in (0, sum(sizes)):
+        return dict.fromkeys(OF_TABLE, 1.0)  # One outcome only: nothing can be tested.
+    cells = [[count, size - count] for count, size in zip(counts, sizes, strict=True)]
+    units = pd.DataFrame(
+        {"high": np.repeat([1, 0, 1, 0], np.ravel(cells)), "heritage": np.repeat([0, 1], sizes)}
+    )
+    table = pd.DataFrame(cells)
+    pair = (counts, (sizes[0], sizes[1]))
+    factors = bayes_factor.contingency(table).set_index("sampling")["bayes_factor"]
+    p_values = (
+        _p(fisher.fisher_exact(table)),
+        unconditional.p_value(*pair, test="boschloo"),
+        unconditional.p_value(*pair, test="barnard"),
+        float(firth(units, "high ~ heritage")["p_value"].iloc[1]),
+        0.0 if factors["independent multinomial"] > 3 else 1.0,
+    )
+    return dict(zip(OF_TABLE, p_values, strict=True))
+
+
+def of_labs(drawn: pd.DataFrame) -> dict[str, float]:
+    """Return the p values of methods that know the labs."""
+    found = {}
+    for covariance in ("CR1", "CR2"):
+        tidy = regression.fit(
+            drawn, "y ~ heritage + density", cluster="lab", covariance=covariance
+        ).tidy()
+        for term in ("heritage", "density"):
+            found[f"{term}: {covariance} by lab"] = float(
+                tidy.set_index("term").loc[term, "p_value"]
+            )
+    moved = tidy.assign(estimate=tidy["estimate"] + BOUND * (tidy["term"] == "heritage"))
+    tested = equivalence.estimates(moved, low=-BOUND, high=BOUND).set_index("term")
+    found["equivalence of heritage, CR2 by lab"] = float(tested.loc["heritage", "p_value"])
+    found["mean of labs: meta-analysis, Hartung-Knapp"] = _p(meta_analysis.pool(of_each_lab(drawn)))
+    found["mean of labs: meta-analysis, normal"] = _p(
+        meta_analysis.pool(of_each_lab(drawn), test="normal")
+    )
+    found["mean of labs: common effect"] = _p(
+        meta_analysis.pool(of_each_lab(drawn), model="common")
+    )
+    return found
+
+
+def of_each_lab(drawn: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean of every lab, with a standard error from the pooled variance within labs."""
+    labs = drawn.groupby("lab")["y"]
+    within = ((drawn["y"] - labs.transform("mean")) ** 2).sum() / (len(drawn) - labs.ngroups)
+    return pd.DataFrame({"estimate": labs.mean(), "std_error": np.sqrt(within / labs.size())})
+
+
+def of_families(rng: np.random.Generator) -> dict[str, float]:
+    """Return the smallest adjusted p of eight independent tests: one family per simulation."""
+    tests = pd.DataFrame({"family": "laws", "p_value": rng.random(8)})
+    return {
+        f"any of 8 tests, {method}": float(
+            multiplicity.adjust(tests, family="family", method=method)["p_adjusted"].min()
+        )
+        for method in multiplicity.METHODS
+    }
+
+
+def resampled(drawn: pd.DataFrame, rng: np.random.Generator) -> dict[str, float]:
+    """Return the p values of methods that resample, and whether an interval misses."""
+    formula = "y ~ heritage + density"
+    labs = bootstrap.cluster_bootstrap(
+        drawn, mean_response, cluster="lab", rng=rng, n_resamples=199
+    )
+    missed = bool(labs["conf_low"].iloc[0] * labs["conf_high"].iloc[0] > 0)
+    return {
+        "heritage: wild cluster bootstrap, 2^7": _p(
+            wild_bootstrap.wild_cluster_bootstrap(drawn, formula, term="heritage", cluster="lab")
+        ),
+        "density: wild cluster bootstrap, 2^7": _p(
+            wild_bootstrap.wild_cluster_bootstrap(drawn, formula, term="density", cluster="lab")
+        ),
+        "heritage: permutation of labs (35)": _p(permuted(drawn, "lab")),
+        "heritage: permutation of models (199)": _p(permuted(drawn, "model", rng, 199)),
+        "density: permutation of models (199)": _p(
+            correlation_resampled.permutation(
+                drawn, x="density", y="y", rng=rng, n_permutations=199
+            )
+        ),
+        "mean: bootstrap of labs, 95% excludes 0": 0.0 if missed else 1.0,
+    }
+
+
+def permuted(
+    drawn: pd.DataFrame,
+    unit: str,
+    rng: np.random.Generator | None = None,
+    n_permutations: int = 199,
+) -> pd.DataFrame:
+    """Return the permutation test of heritage, exchanged between labs or between models."""
+    return permutation.permutation_test(
+        drawn,
+        mean_difference,
+        label="heritage",
+        unit=unit,
+        rng=rng,
+        n_permutations=n_permutations,
+    )
+
+
+def mean_difference(rows: pd.DataFrame) -> float:
+    """Return the mean response with heritage less that without."""
+    marked = rows["heritage"].to_numpy() == 1
+    values = rows["y"].to_numpy()
+    return float(values[marked].mean() - values[~marked].mean())
+
+
+def mean_response(rows: pd.DataFrame) -> float:
+    """Return the mean response."""
+    return float(rows["y"].to_numpy().mean())
+
+
+def share(values: list[float], level: float | None) -> str:
+    """Return the share at or below a level with its Monte-Carlo standard error."""
+    if level is None:
+        return ""
+    rejected = float(np.mean(np.array(values) <= level))
+    error = np.sqrt(rejected * (1 - rejected) / len(values))
+    return f"{rejected:.3f} ({error:.3f})"
+
+
+def _p(result: pd.DataFrame) -> float:
+    return float(result["p_value"].iloc[0])
+
+
+if __name__ == "__main__":
+    main()
