@@ -57,6 +57,7 @@ benchmark: .cache/benchmark/.installed ## time what we claim to be quick, beside
 	.cache/benchmark/bin/python tests/benchmarks/collection.py
 	.cache/benchmark/bin/python -m tests.benchmarks.streaming
 	.cache/benchmark/bin/python tests/benchmarks/mixed_models.py
+	.cache/benchmark/bin/python -m tests.benchmarks.inference_size
 
 lock: ## renew constraints.txt from the newest versions pyproject.toml admits
 	rm -rf .cache/lock && $(PYTHON) -m venv .cache/lock

@@ -39,6 +39,7 @@ examples:
   python -m analysis l-star --profile trace_multi_head
   python -m analysis signs --gain gain_last_block
   python -m analysis specifications --csv > specifications.csv
+  python -m analysis stated                       every number stated, computed again
   python -m analysis forensics paper.md           the tests a paper reports, recomputed
   python -m analysis report
 
@@ -190,6 +191,10 @@ def _parser() -> argparse.ArgumentParser:
     specs.add_argument("--csv", action="store_true", help="print one CSV row per specification")
     specs.set_defaults(run=_specifications)
 
+    numbers = verbs.add_parser("stated", help="every stated number, computed again")
+    numbers.add_argument("--csv", action="store_true", help="print CSV")
+    numbers.set_defaults(run=_stated)
+
     printed = verbs.add_parser("forensics", help="recompute every test that a paper reports")
     printed.add_argument("file", type=Path, metavar="FILE.md", help="Markdown of any paper")
     printed.add_argument("--alpha", type=float, default=0.05, help="its level, default: 0.05")
@@ -307,6 +312,12 @@ def _signs(options: argparse.Namespace) -> int:
     return _print(rows, as_csv=options.csv)
 
 
+def _stated(options: argparse.Namespace) -> int:
+    from analysis import stated
+
+    return _print(stated.ledger(_open(options)), as_csv=options.csv)
+
+
 def _specifications(options: argparse.Namespace) -> int:
     from analysis import specification, specification_choices, specification_exhibits
 
@@ -396,4 +407,5 @@ def _overview(judged: pd.DataFrame) -> str:
         lines.append(f"     {_numbers(row)}; {counts}")
     counted = judged["verdict"].value_counts()
     total = ", ".join(f"{counted.get(name, 0)} {name}" for name in claims.VERDICTS)
-    return "\n".join([*lines, "", f"{len(judged)} claims: {total}."])
+    number = prose.plural(len(judged), "claim")
+    return "\n".join([*lines, "", f"{number}: {total}."])

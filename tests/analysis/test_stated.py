@@ -124,3 +124,12 @@ def _ledger(directory: Path) -> pd.DataFrame:
     for table in (ROOT / "data/published").glob("claim.csv"):
         (directory / table.name).write_bytes(table.read_bytes())
     return stated.ledger(open_store(directory))
+
+
+def test_the_command_prints_every_number(capsys):
+    from analysis.cli import main
+
+    assert main(["--data", str(ROOT / "data/published"), "stated", "--csv"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[0] == "place,term,printed,estimate,status,note"
+    assert len(rows) > 100
