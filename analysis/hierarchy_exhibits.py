@@ -63,6 +63,12 @@ PREDICTIONS = {
     "lab_score": "Log score",
     "lab_better": "Gains in",
 }
+SIGNS = {
+    "predictor": "Predictor",
+    "estimate": "Log odds",
+    "interval": "95 % interval",
+    "p": "p",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +206,22 @@ def effect_rows(effects: pd.DataFrame, metric: str = MAIN) -> pd.DataFrame:
             "df": [each.df for each in told],
             "p": [each.p.removeprefix("p").lstrip(f"={prose.NO_BREAK}") for each in told],
             "inflation": [each.inflation for each in told],
+        }
+    )
+
+
+def sign_rows(effects: pd.DataFrame, metric: str = MAIN) -> pd.DataFrame:
+    """Return one row per predictor of the sign under one definition, formatted for print.
+
+    ``effects`` is `analysis.hierarchy_sign.sign_effects`.
+    """
+    rows = effects[effects["metric"] == metric].dropna(subset=["estimate"]).to_dict("records")
+    return pd.DataFrame(
+        {
+            "predictor": [PREDICTORS[str(row["term"])] for row in rows],
+            "estimate": [prose.number(row["estimate"]) for row in rows],
+            "interval": [prose.interval(row["conf_low"], row["conf_high"]) for row in rows],
+            "p": [prose.number(row["p_value"], 3) for row in rows],
         }
     )
 
