@@ -28,6 +28,9 @@ CORRELATION_SCALE = 1 / 3
 #: Points of log g: the integrand falls like exp(-1 / g) to the left, like 1 / g to the right.
 LOG_G = np.arange(-10.0, 90.0, 0.01)
 
+#: Tables with given margins that are enumerated at most.
+MOST_TABLES = 1_000_000
+
 SAMPLING = ("poisson", "joint multinomial", "independent multinomial", "hypergeometric")
 
 
@@ -203,14 +206,15 @@ def contingency(
     ColumnError
         If a named column is absent or has missing values, or a count is not a whole number.
     DesignError
-        If the table is not 2x2 or a margin is zero.
+        If the table is not 2x2, a margin is zero, or more than a million tables have its margins.
     """
-    if not concentration > 0.5:
+    if not 0.5 < concentration < np.inf:
         raise AnalysisError(
             f"`concentration` must exceed 0.5; found {concentration!r}.",
             "1 gives every table of probabilities the same weight.",
         )
     counts = two_by_two(frame, row, column)
+    _require_few_tables(counts)
     logs = _gunel_dickey(counts.to_numpy().astype(np.float64), concentration)
     (a, b), (c, d) = counts.to_numpy().tolist()
     result = pd.concat(
@@ -285,6 +289,17 @@ def _log_hypergeometric(cells: Floats, concentration: float) -> float:
     found = int(cells[0, 0] - support[0])
     posterior = dependent[found] - logsumexp(dependent)
     return float(posterior - (ways[found] - logsumexp(ways)))
+
+
+def _require_few_tables(counts: pd.DataFrame) -> None:
+    cells = counts.to_numpy()
+    possible = int(min(cells.sum(axis=0).min(), cells.sum(axis=1).min())) + 1
+    if possible > MOST_TABLES:
+        raise DesignError(
+            f"At most {MOST_TABLES} tables with these margins are enumerated; there are "
+            f"{possible}.",
+            "With so many units the interval of the odds ratio says all there is to know.",
+        )
 
 
 def _log_dirichlet(concentrations: Floats) -> float:

@@ -20,6 +20,7 @@ from analysis.frame import (
     group_codes,
     level_codes,
     require_conf_level,
+    require_count,
     require_option,
     rows_by_group,
 )
@@ -135,6 +136,7 @@ def name_of(statistic: Statistic) -> str:
 
 def draws(n_clusters: int, n_resamples: int, rng: np.random.Generator) -> Integers:
     """Return the clusters drawn in every resample, shape (n_resamples, n_clusters)."""
+    require_count("n_resamples", n_resamples)
     return np.asarray(rng.integers(n_clusters, size=(n_resamples, n_clusters)), dtype=np.intp)
 
 

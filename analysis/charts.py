@@ -17,7 +17,6 @@ from analysis.theme import (
     INK,
     LABS,
     SHAPES,
-    WIDTH,
     lab_colour,
     line_at,
     log_axis,
@@ -241,7 +240,8 @@ def chart_verdicts(claims: pd.DataFrame, *, verdicts: Sequence[str]) -> alt.Laye
             orient="top",
             labelFontSize=12,
             labelAngle=0,
-            labelExpr="replace(datum.label, 'reproduced under', 'under')",
+            labelPadding=22,  # the second line of a label goes down
+            labelExpr="split(replace(datum.label, 'reproduced under a', 'under'), ' ')",
             grid=True,
         ),
     )
@@ -268,6 +268,6 @@ def chart_verdicts(claims: pd.DataFrame, *, verdicts: Sequence[str]) -> alt.Laye
         )
     )
     return named(
-        alt.layer(points).properties(width=WIDTH - 90, height=24 * len(claims)),
+        alt.layer(points).properties(width=280, height=24 * len(claims)),
         "Verdict on each claim, one row per claim, one column per verdict.",
     )

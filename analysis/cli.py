@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-import analysis
 from analysis import claims, prose
+from analysis.checkout import default_sources, project_root, writable_root
 from analysis.claims import paper
 from analysis.claims.committed import differences, read_verdicts
 from analysis.claims.heritage import SEED
-from analysis.errors import AnalysisError, StoreError
+from analysis.errors import AnalysisError
 from analysis.forensics import audit
 from analysis.output import replace_text
 from analysis.signs import BAND, signs
@@ -31,6 +31,7 @@ EPILOG = """\
 examples:
   python -m analysis claims                       verdict on each claim
   python -m analysis claims --csv > verdicts.csv
+  python -m analysis claims --adjusted            p adjusted within families of claims
   python -m analysis claim 7                      one claim, check by check
   python -m analysis claim 7 --json
   python -m analysis --paper FOLDER claims        the claims of another paper
@@ -46,7 +47,8 @@ examples:
 exit codes:
   0  success
   1  a claim differs from the committed one (claims --check); committed verdicts lie in
-     reports/claims.csv, those of another paper in verdicts.csv in its folder
+     reports/claims.csv (in reports/claims_raw_files.csv those with the imported raw
+     files open as well), those of another paper in verdicts.csv in its folder
      or: a test that a paper reports contradicts itself (forensics)
   2  wrong input: unknown claim, bad query, damaged or missing data
   3  a package of the [report] extra is missing
@@ -55,6 +57,9 @@ exit codes:
 """
 
 COMMITTED = "reports/claims.csv"
+
+#: The same where the imported raw files are open as well.
+COMMITTED_RAW = "reports/claims_raw_files.csv"
 
 #: Where the verdicts of another paper are kept, in its folder.
 COMMITTED_BESIDE = "verdicts.csv"
@@ -93,40 +98,6 @@ def _complain(problem: str, hint: str, exit_code: int) -> int:
     return exit_code
 
 
-def project_root() -> Path:
-    """Return the directory that holds ``data/``: the working directory, else the checkout."""
-    here = Path.cwd()
-    return here if (here / "data" / "published").is_dir() else Path(analysis.__file__).parents[1]
-
-
-def _checkout() -> Path:
-    """Return the project's root, for writing; an installed copy is never written to."""
-    root = project_root()
-    if not (root / "data" / "published").is_dir():
-        raise StoreError(
-            f"Verdicts must be written into a clone of the project; {root} is none.",
-            "Run this in the clone.",
-        )
-    return root
-
-
-def default_sources() -> list[Path]:
-    """Return the directories every command reads unless told otherwise.
-
-    Raises
-    ------
-    StoreError
-        If the published figures are not where the project keeps them.
-    """
-    root = project_root()
-    if not (root / "data" / "published").is_dir():
-        raise StoreError(
-            f"Data must lie in data/ of the working directory; {Path.cwd()} has none.",
-            "Run from a clone of the project, or name directories with --data.",
-        )
-    return [path for path in (root / "data/published", root / "data/sample") if path.is_dir()]
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m analysis",
@@ -158,10 +129,14 @@ def _parser() -> argparse.ArgumentParser:
     form.add_argument(
         "--check",
         action="store_true",
-        help=f"compare with {COMMITTED}, or {COMMITTED_BESIDE} of the paper",
+        help=f"compare with {COMMITTED} ({COMMITTED_RAW} if imported raw files are open), or "
+        f"{COMMITTED_BESIDE} of the paper",
     )
-    form.add_argument(
-        "--write", action="store_true", help=f"write {COMMITTED}, or {COMMITTED_BESIDE}"
+    form.add_argument("--write", action="store_true", help="write what --check compares with")
+    listing.add_argument(
+        "--adjusted",
+        action="store_true",
+        help="each p beside those adjusted for the other claims of its family; also with --csv",
     )
     listing.set_defaults(run=_claims)
 
@@ -228,24 +203,35 @@ def _registry(options: argparse.Namespace) -> Mapping[int, claims.Claim]:
 
 
 def _claims(options: argparse.Namespace) -> int:
+    if options.adjusted and (options.json or options.write or options.check):
+        raise AnalysisError(
+            "Adjusted p values must be printed as a table or as CSV; another form was asked for.",
+            "Give --adjusted alone or with --csv.",
+        )
     registry = _registry(options)
-    judged = claims.evaluate(_open(options), registry)
+    store = _open(options)
+    judged = claims.evaluate(store, registry)
+    if options.adjusted:
+        return _print(claims.adjusted(judged), as_csv=options.csv)
     if options.csv:
         sys.stdout.write(to_csv(judged))
     elif options.json:
         print(judged.to_json(orient="records", indent=2, force_ascii=False))
     elif options.write:
-        print(replace_text(_committed_path(options, _checkout), to_csv(judged)))
+        print(replace_text(_committed_path(options, store, writable_root), to_csv(judged)))
     elif options.check:
-        return _compare(judged, _committed_path(options, project_root))
+        return _compare(judged, _committed_path(options, store, project_root))
     else:
         print(_overview(judged))
     return 0
 
 
-def _committed_path(options: argparse.Namespace, root: Callable[[], Path]) -> Path:
+def _committed_path(options: argparse.Namespace, store: Store, root: Callable[[], Path]) -> Path:
     """Return where the verdicts lie that a new evaluation is compared with."""
-    return options.paper / COMMITTED_BESIDE if options.paper else root() / COMMITTED
+    if options.paper:
+        return Path(options.paper) / COMMITTED_BESIDE
+    has_raw_files = bool(store.query("SELECT count(*) > 0 FROM published_value").iloc[0, 0])
+    return root() / (COMMITTED_RAW if has_raw_files else COMMITTED)
 
 
 def _claim(options: argparse.Namespace) -> int:

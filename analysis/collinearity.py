@@ -137,7 +137,7 @@ def within_variation(frame: pd.DataFrame, *, group: str, columns: Sequence[str])
         values = numbers(frame, name)
         require_variation(values, name)
         total = float(((values - values.mean()) ** 2).sum())
-        for level in sorted(levels.unique()):
+        for level in sorted(levels.unique(), key=str):
             own = values[(levels == level).to_numpy()]
             rows.append(
                 {

@@ -8,6 +8,9 @@ import pandas as pd
 from analysis.errors import ColumnError, DesignError
 from analysis.frame import level_codes, numbers
 
+#: Whole numbers beyond this are not exact in double precision.
+MOST_UNITS = 2**53
+
 
 def two_by_two(frame: pd.DataFrame, row: str | None, column: str | None) -> pd.DataFrame:
     """Return the 2x2 counts, given as such or counted from one row per unit.
@@ -83,6 +86,11 @@ def _whole(counts: pd.DataFrame) -> pd.DataFrame:
         raise ColumnError(
             f"Counts must be whole numbers, 0 or more; found {values.tolist()}.",
             "Give the numbers of units, not shares.",
+        )
+    if values.sum() > MOST_UNITS:
+        raise ColumnError(
+            f"Counts must add up to at most {MOST_UNITS}; found {values.tolist()}.",
+            "Give the numbers of units.",
         )
     if not (values.sum(axis=0).all() and values.sum(axis=1).all()):
         raise DesignError(

@@ -17,7 +17,14 @@ from analysis import glossary
 from analysis.bootstrap import cluster_bootstrap
 from analysis.correlation import EXACT_SPEARMAN_ROWS, METHODS
 from analysis.errors import AnalysisError
-from analysis.frame import Floats, numbers, require_option, require_rows, require_variation
+from analysis.frame import (
+    Floats,
+    numbers,
+    require_count,
+    require_option,
+    require_rows,
+    require_variation,
+)
 
 #: Largest n whose n! orders are enumerated (9! = 362,880).
 MOST_ENUMERATED = EXACT_SPEARMAN_ROWS
@@ -194,4 +201,5 @@ def _drawn_orders(values: Floats, rng: np.random.Generator | None, n_permutation
             f"`rng` must be given: the orders of {len(values)} rows are sampled.",
             "Pass rng=np.random.default_rng(seed) and record the seed.",
         )
+    require_count("n_permutations", n_permutations)
     return rng.permuted(np.tile(values, (n_permutations, 1)), axis=1)

@@ -8,7 +8,13 @@ from numpy.typing import NDArray
 
 from analysis import fisher, glossary
 from analysis.bootstrap import cluster_bootstrap
-from analysis.frame import labels, numbers, require_conf_level, require_rows
+from analysis.frame import (
+    labels,
+    numbers,
+    require_columns,
+    require_conf_level,
+    require_rows,
+)
 
 
 def violations(
@@ -63,15 +69,18 @@ def violations(
     above = numbers(models, gain) > numbers(models, bound)
     suites = labels(models, cluster)
     n_groups = int(suites.nunique())
-    counted = pd.DataFrame({cluster: suites, "above": above.astype(float)})
+    counted = pd.DataFrame({"cluster": suites.to_numpy(), "above": above.astype(float)})
     rows = [_counted("models above the bound", above, n_groups, conf_level)]
     if 0 < above.mean() < 1:
         rows.append(_resampled(counted, cluster, rng, n_resamples, conf_level))
     if lower is not None:
-        surely = (models[lower] > models[bound]).to_numpy(dtype=np.bool_)
+        require_columns(models, [lower])
+        known = models[lower].notna().to_numpy()
+        surely = np.zeros(len(models), dtype=np.bool_)
+        surely[known] = numbers(models[known], lower) > numbers(models[known], bound)
         term = "models above the bound beyond the error of their mean"
         rows.append(_counted(term, surely, n_groups, conf_level))
-    by_suite = counted.groupby(cluster)["above"].max().to_numpy() > 0
+    by_suite = counted.groupby("cluster", observed=True)["above"].max().to_numpy() > 0
     rows.append(
         _counted(f"{cluster}s with a model above the bound", by_suite, n_groups, conf_level)
     )
@@ -115,7 +124,7 @@ def _resampled(
     row = cluster_bootstrap(
         counted,
         share_above,
-        cluster=cluster,
+        cluster="cluster",
         rng=rng,
         n_resamples=n_resamples,
         conf_level=conf_level,

@@ -124,12 +124,13 @@ def _printed(law: str) -> str:
     """Return a law as Markdown mathematics.
 
     >>> _printed("a + b/L"), _printed("1")
-    ('$a + b/L$', '$1$')
+    ('$a + b/L$', '$G = 1$')
     """
     shown = {
         "10^(1/L)": "10^{1/L}",
         "C^(1/L)": "C^{1/L}",
-        "constant": r"\text{constant}",
+        "1": "G = 1",
+        "constant": r"\text{a constant}",
         "a L^b": "a L^b",
         "a + b ln L": r"a + b \ln L",
     }

@@ -15,7 +15,7 @@ from scipy import stats
 from analysis import glossary
 from analysis.contingency import odds_contrast, two_by_two
 from analysis.errors import DesignError
-from analysis.frame import Floats, Integers, level_codes, numbers, require_conf_level
+from analysis.frame import Floats, Integers, level_codes, numbers, require_conf_level, require_rows
 from analysis.noncentral import noncentrality_chi_squared, noncentrality_f, noncentrality_t
 from analysis.two_samples import two_samples
 
@@ -224,6 +224,7 @@ def variance_explained(
         If there is one level, no more rows than levels, or no variation within levels.
     """
     require_conf_level(conf_level)
+    require_rows(frame, 3, "A share of variance")
     values = numbers(frame, value)
     codes, levels = level_codes(frame, group)
     between, within = _sums_of_squares(values, codes)

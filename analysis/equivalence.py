@@ -17,6 +17,7 @@ from scipy import stats
 from analysis import glossary
 from analysis.errors import AnalysisError, DesignError
 from analysis.frame import (
+    LEAST_SPREAD,
     Floats,
     numbers,
     require_columns,
@@ -261,8 +262,9 @@ def _name(samples: list[Floats], equal_variance: bool) -> str:
 def _degrees_of_freedom(frame: pd.DataFrame) -> Floats:
     """Return df, infinite values allowed."""
     require_columns(frame, ["df"])
-    finite = frame.assign(df=frame["df"].replace(np.inf, 0.0))
-    return np.where(np.isinf(frame["df"]), np.inf, numbers(finite, "df"))
+    unlimited = (frame["df"] == np.inf).fillna(False).astype(bool)
+    finite = frame.assign(df=frame["df"].mask(unlimited, 0.0))
+    return np.where(unlimited, np.inf, numbers(finite, "df"))
 
 
 def _require_bounds(low: float, high: float, alpha: float) -> None:
@@ -279,7 +281,7 @@ def _require_bounds(low: float, high: float, alpha: float) -> None:
 
 
 def _require_spread(sample: Floats, value: str) -> None:
-    if len(sample) < 2 or np.ptp(sample) == 0:
+    if len(sample) < 2 or np.ptp(sample) < LEAST_SPREAD:
         raise DesignError(
             f"Every group needs two rows of {value!r} or more that differ; one has {len(sample)} "
             "rows of one value.",

@@ -14,6 +14,12 @@ from analysis.errors import AnalysisError, ColumnError, DesignError
 Floats = NDArray[np.float64]
 Integers = NDArray[np.intp]
 
+#: Sums of fourth powers of numbers up to this size stay finite.
+LARGEST = 1e75
+
+#: Squares of numbers spread less than this vanish in double precision.
+LEAST_SPREAD = 1e-150
+
 #: Below this many groups, intervals that resample or sum over groups are known to be too narrow.
 FEW_GROUPS = 10
 
@@ -38,7 +44,7 @@ def numbers(frame: pd.DataFrame, name: str) -> Floats:
     ------
     ColumnError
         If the column is absent, holds anything but numbers or truth values, or any of its
-        values is missing or infinite.
+        values is missing, infinite or beyond 1e75 in size.
     """
     require_columns(frame, [name])
     column = frame[name]
@@ -54,6 +60,13 @@ def numbers(frame: pd.DataFrame, name: str) -> Floats:
             f"Column {name!r} must hold finite numbers; rows that do not: "
             f"{unusable} of {len(values)}.",
             f"Decide what they mean, then drop them: frame[np.isfinite(frame[{name!r}])].",
+        )
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest > LARGEST:
+        raise ColumnError(
+            f"Column {name!r} must hold numbers up to {LARGEST:g}, whose powers can be added up; "
+            f"it holds one of size {largest:g}.",
+            "Change the unit, or take logarithms.",
         )
     return values
 
@@ -130,7 +143,7 @@ def require_variation(values: Floats, name: str) -> None:
             f"Column {name!r} must vary; the frame has no rows.",
             "Check the filter that made the frame.",
         )
-    if np.ptp(values) == 0:
+    if np.ptp(values) < LEAST_SPREAD:
         raise DesignError(
             f"Column {name!r} must vary; all {len(values)} rows hold {float(values[0])!r}.",
             "A constant explains nothing and correlates with nothing.",
@@ -143,6 +156,15 @@ def require_option(argument: str, value: str, allowed: Sequence[str]) -> None:
         raise AnalysisError(
             f"`{argument}` must be one of {', '.join(map(repr, allowed))}; found {value!r}.",
             f"Did you mean {nearest(value, allowed)!r}?",
+        )
+
+
+def require_count(argument: str, value: int) -> None:
+    """Raise AnalysisError unless a number of draws or units is whole and at least 1."""
+    if not isinstance(value, int | np.integer) or value < 1:
+        raise AnalysisError(
+            f"`{argument}` must be a whole number of at least 1; found {value!r}.",
+            "A p value or an interval takes some thousand draws.",
         )
 
 

@@ -78,6 +78,19 @@ def printable(tests: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def p_range(tests: pd.DataFrame, unit: str) -> str:
+    """Return the smallest and the largest p of the tests with a unit, in words."""
+    found = tests.loc[tests["unit"] == unit, "p_value"].dropna()
+    return f"{prose.number(found.min(), 3)} and {prose.number(found.max(), 3)}"
+
+
+def overlap(tests: pd.DataFrame) -> str:
+    """Return whether the ranges of p with models and with suites as units overlap, in words."""
+    ranges = tests.groupby("unit")["p_value"].agg(["min", "max"])
+    apart = ranges["min"].max() > ranges["max"].min()
+    return "do not overlap" if apart else "overlap"
+
+
 def _row(models: pd.DataFrame, term: str, unit: str, method: str, test: Test) -> dict[str, Any]:
     head = {"term": term, "unit": unit, "method": method, "n_obs": _n_units(models, unit)}
     missing = dict.fromkeys(_KEPT[:-1], float("nan"))

@@ -210,9 +210,8 @@ def _tested(member: Member, conf_level: float) -> pd.DataFrame | None:
     if member.model is None:
         return None
     try:
-        with np.errstate(invalid="raise"):
-            return member.model.tidy(["fixed"], conf_level=conf_level)
-    except (np.linalg.LinAlgError, FloatingPointError):
+        return member.model.tidy(["fixed"], conf_level=conf_level)
+    except DesignError:
         return None
 
 

@@ -12,8 +12,11 @@ import numpy as np
 import pandas as pd
 
 from analysis import glossary, l_star
-from analysis.errors import DesignError
-from analysis.frame import Floats, numbers
+from analysis.errors import AnalysisError, DesignError
+from analysis.frame import Floats, numbers, require_count, require_option
+
+#: Layers without which a profile cannot turn.
+FEWEST_LAYERS = 3
 
 #: Predictions that read no profile, as functions of depth and heads.
 PREDICTIONS: dict[str, Callable[[float, float], float]] = {
@@ -61,11 +64,13 @@ def layers_by_chance(
     DesignError
         If there are fewer than 3 layers.
     """
-    if n_layers < 3:
+    if not n_layers >= FEWEST_LAYERS:
         raise DesignError(
-            f"A profile needs at least 3 layers to turn; found {n_layers}.",
+            f"A profile needs at least {FEWEST_LAYERS} layers to turn; found {n_layers}.",
             "Name the depth of a whole model.",
         )
+    require_count("n_layers", n_layers)
+    require_count("n_profiles", n_profiles)
     noise = rng.normal(size=(n_profiles, n_layers))
     named = {
         "argmax_abs_gradient": _shares(steepest_anywhere(noise), n_layers),
@@ -111,8 +116,20 @@ def errors_by_chance(
     -------
     One row per draw and prediction: `prediction` (a name in `PREDICTIONS`), `error_over_depth`,
     the mean over models of |predicted - found| / L [share of depth].
+
+    Raises
+    ------
+    AnalysisError
+        If a number of prompts or draws is not whole and at least 1.
+    ColumnError
+        If a column is absent or not numeric.
+    DesignError
+        If there is no model, or a depth or a number of heads is not whole or too small.
     """
     depths, heads = numbers(models, "n_layers"), numbers(models, "n_heads")
+    _require_models(depths, heads)
+    require_count("n_prompts", n_prompts)
+    require_count("n_draws", n_draws)
     found = np.stack([_means_by_chance(int(depth), n_prompts, n_draws, rng) for depth in depths])
     rows = []
     for name, predict in PREDICTIONS.items():
@@ -128,9 +145,29 @@ def share_as_small(draws: pd.DataFrame, *, prediction: str, observed: float) -> 
     """Return the chance that noise gives an error as small as observed: (b + 1) / (B + 1).
 
     ``draws`` is what `errors_by_chance` returns.
+
+    Raises
+    ------
+    AnalysisError
+        If the prediction is not one of `PREDICTIONS`, or nothing was observed.
     """
+    require_option("prediction", prediction, tuple(PREDICTIONS))
+    if not np.isfinite(observed):
+        raise AnalysisError(
+            f"The observed error must be finite; found {observed!r}.", "Compute it first."
+        )
     errors = draws.loc[draws["prediction"] == prediction, "error_over_depth"]
     return float((int((errors <= observed).sum()) + 1) / (len(errors) + 1))
+
+
+def _require_models(depths: Floats, heads: Floats) -> None:
+    whole = (np.concatenate([depths, heads]) % 1 == 0).all()
+    if not len(depths) or not whole or depths.min() < FEWEST_LAYERS or heads.min() < 1:
+        raise DesignError(
+            f"Every model must have {FEWEST_LAYERS} layers and a head, or more, in whole numbers; "
+            f"found depths {depths.tolist()} and heads {heads.tolist()}.",
+            "Give one row per model.",
+        )
 
 
 def _means_by_chance(

@@ -20,7 +20,15 @@ from scipy.sparse.csgraph import connected_components
 
 from analysis import fisher, glossary, permutation
 from analysis.errors import AnalysisError, DesignError
-from analysis.frame import Floats, Integers, labels, level_codes, numbers, rows_by_group
+from analysis.frame import (
+    Floats,
+    Integers,
+    labels,
+    level_codes,
+    numbers,
+    require_count,
+    rows_by_group,
+)
 from analysis.permutation import MOST_ENUMERATED, RELATIVE_TIE
 
 #: A ratio exceeds its limit only by more than this (order of division).
@@ -286,6 +294,7 @@ def _within_matches(
                 f"{possible} assignments are too many to enumerate; a generator must be given.",
                 "Pass rng=np.random.default_rng(seed).",
             )
+        require_count("n_permutations", n_permutations)
         drawn = [_random_differences(*part, rng, n_permutations) for part in parts]
         means = np.mean(drawn, axis=0)
         counted, method, offset = n_permutations, "sampled", 1

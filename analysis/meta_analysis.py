@@ -18,7 +18,14 @@ from scipy.optimize import brentq
 
 from analysis import glossary
 from analysis.errors import DesignError
-from analysis.frame import FEW_GROUPS, Floats, numbers, require_conf_level, require_option
+from analysis.frame import (
+    FEW_GROUPS,
+    LEAST_SPREAD,
+    Floats,
+    numbers,
+    require_conf_level,
+    require_option,
+)
 
 MODELS = ("random", "common")
 VARIANCES = ("reml", "dersimonian-laird")
@@ -162,7 +169,7 @@ def _effects(suites: pd.DataFrame, estimate: str, std_error: str) -> Effects:
             f"A meta-analysis needs at least two studies; found {len(estimates)}.",
             "Differences between studies cannot be seen from one.",
         )
-    if (errors <= 0).any():
+    if (errors < LEAST_SPREAD).any():
         raise DesignError(
             f"Standard errors must be positive; the smallest is {float(errors.min())!r}.",
             "A suite of one model has no standard error: leave it out, and say so.",

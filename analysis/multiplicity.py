@@ -91,7 +91,7 @@ def _adjusted(raw: Floats, method: str) -> Floats:
 
 def _probabilities(tests: pd.DataFrame, name: str) -> Floats:
     require_columns(tests, [name])
-    if not pd.api.types.is_numeric_dtype(tests[name]):
+    if not pd.api.types.is_numeric_dtype(tests[name]) or pd.api.types.is_complex_dtype(tests[name]):
         raise ColumnError(
             f"Column {name!r} must hold numbers; it holds {tests[name].dtype}.",
             "Give p values, not text such as '< .001'.",

@@ -264,6 +264,12 @@ def block_design(frame: pd.DataFrame, response: str, blocks: Blocks) -> BlockDes
     require_blocks(blocks, response)
     outcome = numbers(frame, response)
     require_variation(outcome, response)
+    if outcome.var() <= CONSTANT * float(np.square(outcome).mean()):
+        raise DesignError(
+            f"Column {response!r} must vary beyond rounding; its mean is {float(outcome.mean()):g} "
+            f"and its standard deviation {float(outcome.std()):g}.",
+            "Subtract a constant near its mean first.",
+        )
     return BlockDesign(tuple(blocks), tuple(block_columns(frame, blocks).values()), outcome)
 
 

@@ -119,7 +119,12 @@ def _law_panel(
     models: pd.DataFrame, curves: pd.DataFrame, laws: list[str], definition: str, *, is_last: bool
 ) -> alt.LayerChart:
     scale = alt.Scale(zero=False)
-    x = alt.X("n_layers:Q", title="depth L [blocks]" if is_last else None, scale=scale)
+    x = alt.X(
+        "n_layers:Q",
+        title="depth L [blocks]" if is_last else None,
+        scale=scale,
+        axis=alt.Axis(tickMinStep=5),
+    )
     title = f"gain, {definition} [ratio]"
     legend = alt.Legend(symbolType="stroke", symbolSize=400, columns=3)
     lines = (

@@ -15,7 +15,7 @@ import pandas as pd
 from analysis import glossary
 from analysis.bootstrap import Statistic, name_of
 from analysis.errors import AnalysisError, DesignError
-from analysis.frame import Floats, Integers, group_codes, level_codes, require_option
+from analysis.frame import Floats, Integers, group_codes, level_codes, require_count, require_option
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 
@@ -170,6 +170,7 @@ def _sampled_assignments(
             "so they are sampled.",
             "Pass rng=np.random.default_rng(seed) and record the seed.",
         )
+    require_count("n_permutations", n_permutations)
     yield observed
     for _ in range(n_permutations):
         yield rng.permutation(observed)

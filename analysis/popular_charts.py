@@ -30,6 +30,15 @@ def blocks(store: Store) -> pd.DataFrame:
     )
 
 
+def late_share(placed: pd.DataFrame) -> str:
+    """Return how many of the blocks below 1 end in the last quarter of their model, in words.
+
+    ``placed`` comes from `blocks`.
+    """
+    below = placed[placed["side"] == "below 1"]
+    return prose.share_of(int((below["relative_depth"] > 0.75).sum()), len(below))
+
+
 def chart_blocks(placed: pd.DataFrame) -> alt.LayerChart:
     """Draw each block of each model, smallest model on top, marked by its side of 1.
 

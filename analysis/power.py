@@ -18,12 +18,24 @@ from scipy import stats
 
 from analysis import fisher, glossary, regression
 from analysis.errors import AnalysisError, DesignError
-from analysis.frame import Floats, Integers, group_codes, level_codes, rows_by_group
+from analysis.frame import (
+    Floats,
+    Integers,
+    group_codes,
+    level_codes,
+    require_columns,
+    require_count,
+    rows_by_group,
+)
 from analysis.permutation import MOST_ENUMERATED, RELATIVE_TIE, every_assignment, n_assignments
 from analysis.sandwich import cr2
 
 #: Coverage of the Monte-Carlo interval of a simulated power.
 MONTE_CARLO = 0.95
+
+
+#: What `minimum_detectable` reads of a curve.
+CURVE = ("term", "method", "true_value", "power", "conf_low", "conf_high", "alpha")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +55,7 @@ class Components:
 
     def __post_init__(self) -> None:
         """Refuse what is not a pair of deviations with some variance."""
-        if not (self.between >= 0 and self.within > 0):
+        if not (0 <= self.between < np.inf and 0 < self.within < np.inf):
             raise AnalysisError(
                 "Deviations must be at least 0 between units and above 0 within; found "
                 f"{self.between!r} and {self.within!r}.",
@@ -93,9 +105,12 @@ def simulated_power(
 
     Raises
     ------
+    AnalysisError
+        If there is no finite effect to try, or the level is not between 0 and 1.
     ColumnError, DesignError
         As `analysis.regression.fit`, and if a term is not in the formula.
     """
+    require_effects(effects, alpha)
     design, terms = _design(models, formula, effects)
     clusters = group_codes(models, cluster)
     noise = _noise(clusters, components, n_simulations, rng)
@@ -136,6 +151,7 @@ def approximate_power(
 
     Parameters and rows are those of `simulated_power`, without the Monte-Carlo interval.
     """
+    require_effects(effects, alpha)
     design, terms = _design(models, formula, effects)
     clusters = group_codes(models, cluster)
     same = clusters[:, None] == clusters
@@ -194,6 +210,7 @@ def permutation_power(
     DesignError
         If the label has not two levels, varies within a unit, or has too many assignments.
     """
+    require_effects({label: effects}, alpha)
     units = group_codes(models, unit)
     codes, levels = level_codes(models, label)
     groups = rows_by_group(units)
@@ -240,7 +257,19 @@ def minimum_detectable(curve: pd.DataFrame, *, power: float = 0.8) -> pd.DataFra
     One row per term and method: `term`, `method`, `estimate` [units of the effect], the
     interval, `power`, `test_size` (missing if no effect of 0 was tried), `alpha`,
     `n_obs`, `n_groups`, `note`. Missing where no effect tried reaches the power.
+
+    Raises
+    ------
+    AnalysisError
+        If the power wanted is not between 0 and 1.
+    ColumnError
+        If the curve lacks a column.
     """
+    if not 0 < power < 1:
+        raise AnalysisError(
+            f"`power` must lie between 0 and 1; found {power!r}.", "Eighty per cent is 0.8."
+        )
+    require_columns(curve, CURVE)
     rows = []
     for (term, method), part in curve.groupby(["term", "method"], sort=False):
         ordered = part.sort_values("true_value")
@@ -270,6 +299,20 @@ def minimum_detectable(curve: pd.DataFrame, *, power: float = 0.8) -> pd.DataFra
     return result
 
 
+def require_effects(effects: Mapping[str, Sequence[float]], alpha: float) -> None:
+    """Raise AnalysisError unless there are finite effects to try, at a level within (0, 1)."""
+    tried = [value for values in effects.values() for value in values]
+    if not tried or not all(effects.values()) or not np.isfinite(tried).all():
+        raise AnalysisError(
+            f"Every term must have finite effects to try; found {dict(effects)}.",
+            "Such as {'heritage[T.EleutherAI]': [0, 0.1, 0.2]}.",
+        )
+    if not 0 < alpha < 1:
+        raise AnalysisError(
+            f"`alpha` must lie between 0 and 1; found {alpha!r}.", "Five per cent is 0.05."
+        )
+
+
 def t_power(noncentrality: float, df: float, alpha: float) -> float:
     """Return the probability that a noncentral t leaves its two-sided critical values."""
     critical = stats.t.isf(alpha / 2, df)
@@ -296,6 +339,7 @@ def _noise(
     clusters: Integers, components: Components, n_simulations: int, rng: np.random.Generator
 ) -> Floats:
     """Return deviations of models from their expectation, shape (simulations, models)."""
+    require_count("n_simulations", n_simulations)
     shared = rng.standard_normal((n_simulations, int(clusters.max()) + 1))[:, clusters]
     own = rng.standard_normal((n_simulations, len(clusters)))
     return components.between * shared + components.within * own

@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis import glossary, mixed
 from analysis.errors import AnalysisError, DesignError
+from analysis.frame import require_count
 from analysis.power import Components, t_power
 
 #: More units per group than this are not a design.
@@ -100,16 +101,19 @@ def units_needed(
     Raises
     ------
     AnalysisError
-        If an effect is 0, a number of models below 1, or a power or level not inside (0, 1).
+        If an effect is 0, a number of models is not whole or below 1, or a power or level not
+        inside (0, 1).
     DesignError
         If more than 10,000 units per group would be needed.
     """
-    if not (all(effects) and all(n >= 1 for n in models_per_unit)):
+    if not (effects and models_per_unit and np.isfinite(effects).all() and all(effects)):
         raise AnalysisError(
-            "Effects must differ from 0 and units hold at least one model; found effects "
-            f"{list(effects)}, models {list(models_per_unit)}.",
+            "Effects must differ from 0 and be finite, and numbers of models be given; found "
+            f"effects {list(effects)}, models {list(models_per_unit)}.",
             "No design detects an effect of 0.",
         )
+    for n_models in models_per_unit:
+        require_count("models_per_unit", n_models)
     if not (0 < alpha < power < 1):
         raise AnalysisError(
             f"Level and power must satisfy 0 < level < power < 1; found {alpha!r} and {power!r}.",

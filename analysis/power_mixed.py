@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.errors import DesignError
-from analysis.frame import Floats
+from analysis.frame import Floats, require_count
 from analysis.mixed.crossproducts import CrossProducts
 from analysis.mixed.deviance import Profile, profile
 from analysis.mixed.distributions import t_quantile
@@ -18,7 +18,7 @@ from analysis.mixed.inference import ContrastTests, Inference
 from analysis.mixed.model import MixedModel
 from analysis.mixed.optimise import quick
 from analysis.mixed.simulate import simulator
-from analysis.power import Components, curve_frame, rejection_rate
+from analysis.power import Components, curve_frame, rejection_rate, require_effects
 
 
 def mixed_power(
@@ -62,6 +62,8 @@ def mixed_power(
     DesignError
         If a term is not in the model, or components are given for another kind of model.
     """
+    require_count("n_simulations", n_simulations)
+    require_effects(effects, alpha)
     unknown = [term for term in effects if term not in model.terms]
     if unknown:
         raise DesignError(

@@ -8,6 +8,7 @@ import pandas as pd
 from analysis import prose
 from analysis.frame import Integers
 from analysis.specification import ALL_WAYS, SpecificationCurve, distinct
+from analysis.specification_choices import GROUPS
 from analysis.specification_evaluation import SIGNIFICANT
 from analysis.specification_variance import CHOICES, choice_shares
 
@@ -16,6 +17,9 @@ N_BINS = 30
 
 #: Intervals drawn in the figure; all of them would be one grey area.
 N_WHISKERS = 90
+
+#: The comparison that the paper itself makes.
+OURS = GROUPS[0]
 
 #: What the report calls each choice.
 NAMES = {
@@ -85,6 +89,7 @@ def words(found: SpecificationCurve) -> dict[str, str]:
     """Return the counts, shares and p values of the curve, ready for sentences."""
     rows, some = found.specifications, distinct(found.specifications)
     joint = found.joint[found.joint["groups"] == ALL_WAYS].set_index("term")
+    ours = found.joint[found.joint["groups"] == OURS].set_index("term")
     inner = some[some["gain"] == "mean before last block"]
     shares = choice_shares(rows)
     leading = shares.iloc[0]
@@ -113,8 +118,10 @@ def words(found: SpecificationCurve) -> dict[str, str]:
             name: write(row["estimate"]),
             f"{name}_null": write(row["null_value"]),
             f"{name}_p": prose.p_value(row["p_value"]),
+            f"{name}_p_ours": prose.p_value(ours.loc[term].to_dict()["p_value"]),
         }
-    return text
+    claimed_ours = ours.loc["share with the claimed sign"].to_dict()["estimate"]
+    return text | {"claimed_ours": prose.percent(claimed_ours)}
 
 
 def overview(found: SpecificationCurve) -> str:

@@ -13,6 +13,7 @@ import pandas as pd
 from analysis import prose, replica
 from analysis.claims import evidence
 from analysis.errors import AnalysisError
+from analysis.exhibits import Words
 from analysis.store import Store
 
 #: What a reader is told when the claim that says yes has this verdict.
@@ -21,6 +22,33 @@ ANSWERS = {
     "reproduced under a condition": "Under some readings only.",
     "contradicted": "No.",
     "not computable": "It cannot be told.",
+}
+
+#: The claims that a busy reader should know of: what each says, and the section that judges it.
+KEY = {
+    1: ("gains of at least 23 models", "sec-benchmark"),
+    17: ("a benchmark of 100 measurements", "sec-benchmark"),
+    36: ("the mean traces of GPT-2 and OPT-125m", "sec-trace"),
+    47: ("tuning changes a gain by up to 50 %", "sec-finetuning"),
+    48: ("Gemma goes from 2.32 to 1.15", "sec-finetuning"),
+    8: ("80 % of EleutherAI's models dampen", "sec-heritage"),
+    9: ("all models of Meta and OpenAI expand", "sec-heritage"),
+    11: ("norms of the value matrix differ tenfold between labs", "sec-spectral"),
+    12: ("GPT-2's trace is 26 times OPT's", "sec-trace"),
+    6: ("the total gain stays within 10", "sec-depth"),
+    46: ("a critical head density separates the signs", "sec-density"),
+    18: ("the order of the four models of the benchmark", "sec-benchmark"),
+    7: ("heritage decides the sign with p < 0.001", "sec-heritage"),
+    5: ("the largest gain of a block is 10 to the power 1/L", "sec-depth"),
+    10: ("the ratio of norms predicts the sign", "sec-spectral"),
+    13: ("the trace discriminates", "sec-trace"),
+    37: ("the formula for the layer of the transition", "sec-transition"),
+    50: ("without the final norm a rule is right in 100 %", "sec-density"),
+    57: ("each layer makes the signal a bit quieter", "sec-popular"),
+    20: ("heritage over geometry over scale", "sec-partition"),
+    49: ("tuning cannot invert the sign", "sec-finetuning"),
+    16: ("head density explains the exceptions within Pythia", "sec-trace"),
+    51: ("five phases of anisotropy", "sec-transition"),
 }
 
 
@@ -48,16 +76,56 @@ def answer(judged: pd.DataFrame, claim_id: int) -> str:
     return ANSWERS[str(verdicts.iloc[0])]
 
 
-def statements(judged: pd.DataFrame, verdict: str, claim_ids: Sequence[int] | None = None) -> str:
-    """Return the statements with a verdict, each with its number, as one sentence part.
+def named(judged: pd.DataFrame, verdict: str) -> str:
+    """Return what the key claims with a verdict say, each a Markdown link to its section.
 
-    ``judged`` has one row per claim: `claim_id`, `statement`, `verdict`. ``claim_ids`` narrows it.
+    ``judged`` has one row per claim: `claim_id`, `verdict`.
     """
-    chosen = judged[judged["verdict"] == verdict]
-    if claim_ids is not None:
-        chosen = chosen[chosen["claim_id"].isin(claim_ids)]
-    named = [f"{row['statement']} ({row['claim_id']})" for row in chosen.to_dict("records")]
-    return prose.listing(named) if named else "none"
+    having = set(judged.loc[judged["verdict"] == verdict, "claim_id"])
+    links = [
+        f"[{said}](#{section}) ({claim_id})"
+        for claim_id, (said, section) in KEY.items()
+        if claim_id in having
+    ]
+    return "; ".join(links) if links else "none of the main claims"
+
+
+def reading(told: Sequence[Words], condition: str, term: str = "") -> Words:
+    """Return the one check of a claim that has a condition, and a word of its part if given.
+
+    Sentences name what they quote, because the order of a claim's checks may change.
+
+    Raises
+    ------
+    AnalysisError
+        If not exactly one check fits.
+    """
+    fitting = [
+        check
+        for check in told
+        if check.row["condition"] == condition and term in str(check.row["term"])
+    ]
+    if len(fitting) != 1:
+        known = sorted({str(check.row["condition"]) for check in told})
+        raise AnalysisError(
+            f"A sentence must rest on one check; {len(fitting)} have the condition {condition!r} "
+            f"and {term!r} in their part.",
+            f"The conditions are: {'; '.join(known)}.",
+        )
+    return fitting[0]
+
+
+def course(told: Words) -> str:
+    """Return whether an estimate and its interval lie below zero, above it, or on both sides."""
+    if told.row["conf_high"] < 0:
+        return "falls"
+    return "rises" if told.row["conf_low"] > 0 else "neither clearly falls nor rises"
+
+
+def covers(told: Words, value: float) -> str:
+    """Return whether an interval contains a value: "contains" or "excludes"."""
+    is_inside = told.row["conf_low"] <= value <= told.row["conf_high"]
+    return "contains" if is_inside else "excludes"
 
 
 def numbers(judged: pd.DataFrame, verdict: str) -> str:

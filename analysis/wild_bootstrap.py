@@ -24,6 +24,7 @@ from analysis.frame import (
     group_codes,
     nearest,
     require_conf_level,
+    require_count,
     require_option,
     rows_by_group,
 )
@@ -217,6 +218,7 @@ def _drawn(
             f"`rng` must be given: {weights} weights of {n_clusters} clusters are drawn.",
             "Pass rng=np.random.default_rng(seed) and record the seed.",
         )
+    require_count("n_resamples", n_resamples)
     return np.asarray(rng.choice(WEIGHTS[weights], size=(n_resamples, n_clusters)))
 
 

@@ -39,6 +39,7 @@ from analysis.claims import (
 )
 from analysis.claims.claim import VERDICTS, Check, Claim, caveats_of, verdict
 from analysis.claims.examination import examined
+from analysis.claims.family import adjusted, families
 from analysis.errors import AnalysisError, StoreError
 from analysis.glossary import checked
 from analysis.store import Store
@@ -48,6 +49,7 @@ __all__ = [
     "VERDICTS",
     "Check",
     "Claim",
+    "adjusted",
     "check_rows",
     "checks",
     "claim",
@@ -153,7 +155,7 @@ def evaluate(
     *,
     made: Mapping[int, Sequence[Check]] | None = None,
 ) -> pd.DataFrame:
-    """Return one row per claim: statement, estimand, rule, verdict and the primary check's numbers.
+    """Return one row per claim: statement, family, verdict, estimand and primary numbers, rule.
 
     Verdicts follow the rule of `analysis.claims.claim.verdict`. The estimate, interval, p and
     counts are those of the first check that could be made, the primary reading. The note
@@ -170,6 +172,7 @@ def evaluate(
     judged = pd.DataFrame(
         [_row(one, made[number], _said(store, number)) for number, one in registry.items()]
     )
+    judged.insert(list(judged.columns).index("verdict"), "family", families(store, judged))
     checked(judged.columns)
     return judged
 

@@ -81,8 +81,8 @@ def _bar(lab: str, drawn: pd.Series[Any], rows: pd.DataFrame, accuracy: float) -
         condition,
         STANDARD_ERROR in named if is_theirs else None,
         rows,
-        estimate=float(kinds.set_index("term")["estimate"][STANDARD_ERROR]),
-        method="standard deviation over models over the root of their number",
+        estimate=read(bar).value / float(kinds.set_index("term")["estimate"][STANDARD_ERROR]),
+        method="drawn length over the standard deviation over models over the root of their number",
         note=f"Drawn: {bar}, {' or '.join(named) or 'no usual spread'} of these models."
         f"{'' if is_theirs else others}",
     )
@@ -111,8 +111,8 @@ def _choice(
         condition,
         True if first["expected_matches"] < RARE else None,
         chosen,
-        estimate=float(first["std_error"]),
-        method="search through all choices of models",
+        estimate=read(str(drawn["error_bar"])).value / float(first["std_error"]),
+        method="drawn length over the standard error; search through all choices of models",
         note=f"{len(matches)} of {first['n_choices']} choices match ({named}); by chance "
         f"{first['expected_matches']:.2g} would.",
     )

@@ -52,6 +52,7 @@ def accuracy(store: Store) -> Sequence[Check]:
     readings = {
         "the models of the hunt": evidence.HUNT,
         "the models of the repeat in fp32": evidence.CLEAN,
+        "the sweep of the Pythia family": evidence.PYTHIA,
     }
     return [_improves(store, condition, file) for condition, file in readings.items()]
 

@@ -27,6 +27,8 @@ SCALING = "scaling_law_multi_pythia_results.json"
 #: What a check on our own measurements names as its evidence.
 OURS = "our measurements"
 NOT_THEIRS = "These are not the paper's models: shown, not counted."
+#: Ends the name of a method that takes models as independent, which those of a suite are not.
+INDEPENDENT = "models as independent"
 
 
 def published_gains(
@@ -196,6 +198,19 @@ def check(
     return Check(part, condition, holds, **(counted | result))
 
 
+def both_sides(pairs: pd.DataFrame, other: str) -> dict[str, Any]:
+    """Return how many distinct models and suites the two sides of pairs have.
+
+    The columns of the second model of a pair end in ``other``; where only its `model_id` is there,
+    both are of one suite.
+    """
+    second = pairs[f"suite{other}"] if f"suite{other}" in pairs else pairs["suite"]
+    return {
+        "n_models": len({*pairs["model_id"], *pairs[f"model_id{other}"]}),
+        "n_suites": len({*pairs["suite"], *second}),
+    }
+
+
 def share_check(
     part: str,
     condition: str,
@@ -204,10 +219,14 @@ def share_check(
     *,
     holds: bool | None,
     method: str,
+    units: str = "models",
     note: str = "",
     **result: Any,
 ) -> Check:
-    """Return a check that rests on a share of the rows: ``hits`` of them, with exact interval."""
+    """Return a check that rests on a share of the rows: ``hits`` of them, with exact interval.
+
+    ``units`` says what the rows are, which the interval takes as independent.
+    """
     share = fisher.proportion(hits, len(rows)).iloc[0]
     return check(
         part,
@@ -217,7 +236,7 @@ def share_check(
         estimate=share["estimate"],
         conf_low=share["conf_low"],
         conf_high=share["conf_high"],
-        method=f"{method}, Clopper-Pearson interval as if models were independent",
+        method=f"{method}, Clopper-Pearson interval as if {units} were independent",
         note=note,
         **result,
     )

@@ -61,6 +61,7 @@ def gemma(store: Store) -> Sequence[Check]:
             estimate=row["ratio"],
             method="ratio of mean gains, instruct over base",
             note=f"{row['gain_mean_base']:.4f} before, {row['gain_mean']:.4f} after.",
+            **evidence.both_sides(chosen, "_base"),
         )
     ]
 
@@ -143,7 +144,9 @@ def _keeps_side(part: str, condition: str, pairs: pd.DataFrame) -> Check:
         meant,
         holds=decided,
         method="share of pairs on the same side of 1",
+        units="pairs",
         note=_sides_in_words(meant),
+        **evidence.both_sides(meant, "_base"),
     )
 
 
@@ -181,6 +184,7 @@ def _by_prompt(store: Store) -> list[Check]:
             estimate=float(kept.mean()),
             method="share of prompts that expand before and after",
             note=f"{int((~kept).sum())} of {len(kept)} prompts change sides.",
+            **evidence.both_sides(expanding, "_base"),
         )
     ]
 
@@ -234,6 +238,7 @@ def _order(condition: str, pairs: pd.DataFrame) -> Check:
         estimate=1 - len(swaps) / total,
         method="share of orders between two models that fine-tuning leaves",
         note=_sides_in_words(pairs),
+        **evidence.both_sides(pairs, "_base"),
     )
 
 
@@ -258,7 +263,8 @@ def _agreement(condition: str, pairs: pd.DataFrame) -> Check:
         conf_low=row["conf_low"],
         conf_high=row["conf_high"],
         p_value=row["p_value"],
-        method=row["method"],
+        method=f"{row['method']}, pairs as independent",
+        **evidence.both_sides(pairs, "_base"),
         note=f"{prose.plural(len(pairs), 'pair')} cannot decide a correlation. {row['note']}"
         if not above and not below
         else str(row["note"]),
@@ -280,6 +286,7 @@ def _largest_change(condition: str, pairs: pd.DataFrame) -> Check:
         estimate=change,
         method="largest |instruct / base - 1| of the mean gains",
         note=f"Found in {largest['model_id']}; {len(pairs)} pairs.",
+        **evidence.both_sides(pairs, "_base"),
     )
 
 

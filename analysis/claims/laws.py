@@ -302,8 +302,9 @@ def _stated(store: Store) -> list[Check]:
 
 
 def _estimate(row: pd.Series[Any]) -> dict[str, Any]:
-    names = ("estimate", "conf_low", "conf_high", "p_value", "method")
-    return {name: row[name] for name in names}
+    names = ("estimate", "conf_low", "conf_high", "p_value")
+    found = {name: row[name] for name in names}
+    return found | {"method": f"{row['method']}, {evidence.INDEPENDENT}"}
 
 
 CLAIMS = (

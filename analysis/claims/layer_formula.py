@@ -32,11 +32,11 @@ def layer_file(store: Store) -> Sequence[Check]:
     try:
         printed = quoted.text(store, "§5.3", "l_star_error", "six models of four labs")
     except LookupError as reason:
-        return [held, evidence.missing(part, "error over depth", reason)]
+        return [evidence.missing(part, "error over depth", reason), held]
     if models.empty:
         return [
-            held,
             evidence.missing(part, "error over depth", "its figures are not in the store"),
+            held,
         ]
     sizes = {
         "distance over the number of layers, as the file calls it": models["n_layers"],
@@ -44,11 +44,11 @@ def layer_file(store: Store) -> Sequence[Check]:
     }
     misses = (_formula(models) - models["estimate"]).abs()
     return [
-        held,
         *(
             _layer_error(part, condition, 100 * float((misses / size).mean()), models, printed)
             for condition, size in sizes.items()
         ),
+        held,
     ]
 
 
@@ -168,7 +168,8 @@ def _without_alibi(store: Store, six: pd.DataFrame) -> Check:
 CLAIMS = (
     Claim(
         41,
-        "Error of the formula against the layers in the only file of L* the repository has",
+        "Mean error of the formula against the layers in the only file of L* the repository has, "
+        "in percent of the number of layers",
         "The file holds six models, and the mean error prints as 15.7 %.",
         layer_file,
     ),

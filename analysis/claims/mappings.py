@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.claims import digitised, evidence
-from analysis.claims.claim import Check, Claim
+from analysis.claims.claim import Check, Claim, caveats_of
 from analysis.forensics import provenance, quoted
 from analysis.store import Store
 
@@ -159,13 +159,7 @@ def _elsewhere(rows: pd.DataFrame, best: Sequence[str]) -> str:
 def _caveats(store: Store, files: Sequence[str]) -> tuple[str, ...]:
     known = store.query("SELECT file, caveats FROM published_file")
     joined = known.loc[known["file"].isin(files), "caveats"].tolist()
-    return tuple(
-        sorted({name for text in joined for name in text.split(",") if name}, key=_caveat_number)
-    )
-
-
-def _caveat_number(name: str) -> int:
-    return int(name[1:])
+    return caveats_of(name for text in joined for name in text.split(",") if name)
 
 
 CLAIMS = (

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 
-from analysis import correlation, permutation
-from analysis.claims import density, evidence, spectral
+from analysis import correlation
+from analysis.claims import density, evidence, spectral, threshold
 from analysis.claims.claim import Check, Claim
 from analysis.claims.trace import GPT2, OPT
 from analysis.store import Store
 
 DAMPENERS = "EleutherAI"
+SEPARATES = "some threshold on the trace separates dampening from expanding models"
 AGGREGATES = {
     "trace_multi_head": "trace summed over heads",
     "trace_first_head": "trace of the averaged map with the weights of head 0",
@@ -33,8 +34,14 @@ def discrimination(store: Store) -> Sequence[Check]:
     sets = (traces | proxies).items()
     multi_head = traces[AGGREGATES["trace_multi_head"]]
     return [
-        *(_separates(f"{words}, measured signs", _signed(rows, gains)) for words, rows in sets),
-        *(_separates(f"{words}, the paper's labels", _labelled(rows)) for words, rows in sets),
+        *(
+            threshold.separation(SEPARATES, f"{words}, measured signs", _signed(rows, gains))
+            for words, rows in sets
+        ),
+        *(
+            threshold.separation(SEPARATES, f"{words}, the paper's labels", _labelled(rows))
+            for words, rows in sets
+        ),
         _opposite_labels(multi_head),
         _opposite_signs(_signed(multi_head, gains)),
         _measured_separation(store),
@@ -75,41 +82,6 @@ def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(dampens=rows["lab"] == DAMPENERS)
 
 
-def best_cut(models: pd.DataFrame) -> float:
-    """Return the share of models on the right side of the best threshold on their size.
-
-    ``models`` has one row per model: `size`, `dampens`. Either side may be the dampening one.
-    """
-    sizes, dampens = models["size"].to_numpy(), models["dampens"].to_numpy(dtype=bool)
-    sides = sizes[:, None] >= np.append(sizes, np.inf)
-    agreeing = (sides == dampens[:, None]).mean(axis=0)
-    return float(np.maximum(agreeing, 1 - agreeing).max())
-
-
-def _separates(condition: str, models: pd.DataFrame) -> Check:
-    part = "some threshold on the trace separates dampening from expanding models"
-    if models.empty or models["dampens"].nunique() < 2:
-        return evidence.missing(part, condition, "not both signs occur among its models")
-    share = best_cut(models)
-    test = permutation.permutation_test(
-        models, best_cut, label="dampens", unit=None, alternative="greater"
-    ).iloc[0]
-    hits = round(share * len(models))
-    means = models.groupby("dampens")["size"].mean()
-    return evidence.check(
-        part,
-        condition,
-        share == 1,
-        models,
-        estimate=share,
-        p_value=float(test["p_value"]),
-        method="accuracy of the best threshold in either direction, chosen after looking; exact "
-        "permutation of the labels",
-        note=f"{hits} of {len(models)} models on the right side. The mean of the expanding models "
-        f"is {means[False] / means[True]:.2f} times that of the dampening ones.",
-    )
-
-
 def _opposite_labels(traces: pd.DataFrame) -> Check:
     part = "the two models compared behave differently"
     condition = "the paper's labels: EleutherAI dampens, the others expand"
@@ -141,7 +113,6 @@ def _opposite_signs(signed: pd.DataFrame) -> Check:
 def _measured_separation(store: Store) -> Check:
     """Relate trace and sign in the models measured here; only the paper's own models decide."""
     condition = "models measured here, trace summed over heads"
-    part = "some threshold on the trace separates dampening from expanding models"
     gains = evidence.measured_gains(store, "gain_penultimate_block")
     traces = store.query(
         """
@@ -156,19 +127,15 @@ def _measured_separation(store: Store) -> Check:
     models = models.assign(dampens=models["gain_mean"] < 1)
     counted = models[models["is_theirs"]]
     shown = counted if len(counted) else models
-    if shown.empty or shown["dampens"].nunique() < 2:
-        return evidence.missing(part, condition, "not both signs occur among its models")
-    share = best_cut(shown)
-    return evidence.check(
-        part,
+    found = threshold.separation(
+        SEPARATES,
         condition,
-        share == 1 if len(counted) else None,
         shown,
-        estimate=share,
-        evidence=(evidence.OURS,),
-        method="accuracy of the best threshold in either direction, chosen after looking",
+        counts=len(counted) > 0,
+        tests=False,
         note="" if len(counted) else evidence.NOT_THEIRS,
     )
+    return replace(found, evidence=(evidence.OURS,))
 
 
 def _falls(condition: str, models: pd.DataFrame, covariates: Sequence[str] = ()) -> Check:
@@ -191,7 +158,7 @@ def _falls(condition: str, models: pd.DataFrame, covariates: Sequence[str] = ())
         conf_low=low,
         conf_high=high,
         p_value=float(found["p_value"]),
-        method=f"{found['method']}, models as independent",
+        method=f"{found['method']}, {evidence.INDEPENDENT}",
     )
 
 
@@ -222,7 +189,9 @@ def _in_pairs(condition: str, pairs: pd.DataFrame) -> Check:
         pairs,
         holds=smaller == len(pairs),
         method="share of pairs in which the denser model has the smaller gain",
+        units="pairs",
         note=f"{suites}.",
+        **evidence.both_sides(pairs, "_sparse"),
     )
 
 
@@ -241,6 +210,8 @@ def _alone(models: pd.DataFrame) -> Check:
         pairs,
         holds=bool(turned.all()),
         method="share of pairs in which the denser model dampens and the other expands",
+        units="pairs",
+        **evidence.both_sides(pairs, "_sparse"),
     )
 
 

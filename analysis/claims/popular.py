@@ -32,12 +32,12 @@ def dampeners(store: Store) -> Sequence[Check]:
     penultimate = sets["all base models, penultimate block"]
     ours = {name: rows[rows["lab"] == "EleutherAI"] for name, rows in sets.items()}
     return [
+        *(_mostly("EleutherAI's models mostly dampen", name, rows) for name, rows in ours.items()),
         *(
             _mostly("Pythia mostly dampens", name, rows[rows["suite"] == "Pythia"])
             for name, rows in ours.items()
         ),
         *_neox(penultimate[penultimate["lab"] == "EleutherAI"]),
-        *(_mostly("EleutherAI's models mostly dampen", name, rows) for name, rows in ours.items()),
         *_measured_dampeners(store),
     ]
 
@@ -192,16 +192,13 @@ def _of_pairs(
     part: str, condition: str, matched: pd.DataFrame, *, holds: bool | None, note: str
 ) -> Check:
     """Return a check on pairs, which counts the models and suites of both sides."""
-    models = {*matched["model_id"], *matched["model_id_other"]}
-    suites = {*matched["suite"], *matched["suite_other"]}
     return evidence.check(
         part,
         condition,
         holds,
         matched,
         estimate=float(matched["opposite"].mean()),
-        n_models=len(models),
-        n_suites=len(suites),
+        **evidence.both_sides(matched, "_other"),
         method="share of pairs in which EleutherAI's model is below 1 and the other above; models "
         "recur in pairs, so no interval",
         note=note,
@@ -350,7 +347,7 @@ CLAIMS = (
         54,
         "Share of EleutherAI's base models, and of Pythia and GPT-NeoX among them, whose mean gain "
         "is below 1",
-        "More than half of the models are below 1.",
+        "More than half of the models are below 1: of EleutherAI's, of Pythia's and of GPT-NeoX's.",
         dampeners,
     ),
     Claim(

@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.claims import evidence
 from analysis.claims.claim import Check, Claim
+from analysis.forensics import quoted
 from analysis.store import Store
 
 
@@ -36,7 +37,10 @@ def labs(store: Store) -> Sequence[Check]:
             evidence.penultimate_or_last(store)
         ),
     }
-    return [_count(part, condition, rows, "lab", exactly=7) for condition, rows in readings.items()]
+    return [
+        *(_count(part, condition, rows, "lab", exactly=7) for condition, rows in readings.items()),
+        _named(part, store),
+    ]
 
 
 def years(store: Store) -> Sequence[Check]:
@@ -84,6 +88,25 @@ def _count(
     )
 
 
+def _named(part: str, store: Store) -> Check:
+    """Count the labs that the paper names where it says that they are seven."""
+    condition = "the labs that section 3.3 names"
+    printed = quoted.at(store, "§3.3")
+    names = printed.loc[printed["quantity"] == "lab", "subject"].tolist()
+    if not names:
+        return evidence.missing(part, condition, f"the store holds no {quoted.FILE}")
+    return Check(
+        part,
+        condition,
+        len(set(names)) == 7,
+        estimate=float(len(set(names))),
+        n_obs=len(names),
+        evidence=(quoted.EVIDENCE,),
+        method="count",
+        note=f"{', '.join(names)}.",
+    )
+
+
 def _within(dated: pd.DataFrame, condition: str) -> Check:
     part = "released 2022 to 2024"
     if dated.empty:
@@ -95,7 +118,7 @@ def _within(dated: pd.DataFrame, condition: str) -> Check:
         part,
         condition,
         bool(inside.all()),
-        dated,
+        dated.assign(file=dated["file"] + " model"),
         estimate=float(inside.mean()),
         method="share of models inside the years",
         note=f"Outside: {named}." if named else "",
@@ -112,7 +135,7 @@ CLAIMS = (
     Claim(
         2,
         "Number of distinct labs whose models have a published residual gain",
-        "Exactly 7, whichever definition of gain is counted.",
+        "Exactly 7, whichever definition of gain is counted, and as the paper names them.",
         labs,
     ),
     Claim(

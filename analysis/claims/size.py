@@ -87,11 +87,19 @@ def _alike(condition: str, rows: pd.DataFrame, margin: float) -> Check:
             "df": [variance**2 / sum(s**2 / n for s, n in zip(shares, free, strict=True))],
         }
     )
-    return _equivalent(condition, rows, estimate, margin, "Welch, delta method on logarithms")
+    method = "Welch, delta method on logarithms, prompts as independent"
+    n_prompts = int(rows["n_prompts"].sum())
+    return _equivalent(condition, rows, estimate, margin, method=method, n_obs=n_prompts)
 
 
 def _equivalent(
-    condition: str, rows: pd.DataFrame, estimate: pd.DataFrame, margin: float, method: str
+    condition: str,
+    rows: pd.DataFrame,
+    estimate: pd.DataFrame,
+    margin: float,
+    *,
+    method: str,
+    n_obs: int,
 ) -> Check:
     """Decide a log ratio against a margin: inside, outside, or the interval holds both."""
     found = equivalence.estimates(estimate, low=-log(margin), high=log(margin), alpha=0.025).iloc[0]
@@ -107,6 +115,7 @@ def _equivalent(
         conf_low=float(np.exp(low)),
         conf_high=float(np.exp(high)),
         p_value=found["p_value"],
+        n_obs=n_obs,
         method=f"ratio of gains, 12B over 160M; {method}; two one-sided tests",
         note=f"{'The whole interval lies outside the margin. ' if outside else ''}"
         "A small p shows that the two are alike.",
@@ -171,7 +180,8 @@ def _by_prompt(store: Store) -> list[Check]:
         }
     )
     condition = f"raw files: prompt by prompt, within {100 * (MARGINS[-1] - 1):.0f} %"
-    return [_equivalent(condition, rows, estimate, MARGINS[-1], "paired by prompt, logarithms")]
+    method = "paired by prompt, logarithms"
+    return [_equivalent(condition, rows, estimate, MARGINS[-1], method=method, n_obs=len(rows))]
 
 
 def _measured(store: Store) -> list[Check]:
@@ -198,7 +208,10 @@ def _within_suites(condition: str, models: pd.DataFrame) -> Check:
         if np.polyfit(group["log_parameters"], group["log_gain"], 1)[0] < 0
     ]
     note = f"Gain falls with size in {len(falling)} of {n_suites} suites."
-    method = "Pearson correlation within suites; t test; Fisher z interval"
+    method = (
+        "Pearson correlation within suites; t test; Fisher z interval, models of a suite as "
+        "independent"
+    )
     return _small(condition, rows, found, note, method)
 
 

@@ -149,9 +149,7 @@ def _proves(layers: pd.DataFrame) -> Check:
     condition = "the sum of traces, all that is computed, against blocks off the diagonal"
     if layers.empty:
         return evidence.missing(part, condition, "no weights have been measured")
-    change = float(
-        (layers["heads_frobenius"] ** 2 / layers["whole_frobenius"] ** 2 - 1).abs().max()
-    )
+    change = _unlike_whole(layers)
     return evidence.check(
         part,
         condition,
@@ -171,9 +169,7 @@ def _additive(layers: pd.DataFrame) -> Check:
     )
     if layers.empty:
         return evidence.missing(part, condition, "no weights have been measured")
-    change = float(
-        (layers["heads_frobenius"] ** 2 / layers["whole_frobenius"] ** 2 - 1).abs().max()
-    )
+    change = _unlike_whole(layers)
     return evidence.check(
         part,
         condition,

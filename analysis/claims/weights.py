@@ -12,10 +12,9 @@ import pandas as pd
 from analysis import fisher, permutation
 from analysis.claims import digitised, evidence, spectral
 from analysis.claims.claim import Check, Claim
+from analysis.claims.spectral import LAB, OUTLIER
 from analysis.store import Store
 
-LAB = "EleutherAI"
-OUTLIER = "EleutherAI/gpt-neo-125m"
 OTHERS = ("Meta", "OpenAI", "BigScience")
 TIMES = "about 300 times in late layers"
 SMALLER = "deeper networks have smaller norms, as they are said to have smaller gains"
@@ -305,8 +304,9 @@ def _deeper_is_smaller(
         pairs,
         holds=_beyond_half(falls, len(pairs)) if counts else None,
         method="share of pairs whose deeper model has the smaller norm",
+        units="pairs",
         note=note if counts else f"{note} {evidence.NOT_THEIRS}",
-        **result,
+        **(evidence.both_sides(pairs, "_shallow") | result),
     )
 
 

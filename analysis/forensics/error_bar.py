@@ -17,7 +17,7 @@ from scipy import stats
 from analysis import glossary
 from analysis.errors import DesignError
 from analysis.forensics.rounding import Printed, read
-from analysis.frame import Floats
+from analysis.frame import Floats, numbers
 
 #: Subsets enumerated at most.
 MOST_SUBSETS = 1_000_000
@@ -47,15 +47,16 @@ def kinds(sd: float, n: int, bar: str, *, accuracy: float | None = None) -> pd.D
     AnalysisError
         If the bar is not one number.
     DesignError
-        If there are fewer than two values.
+        If there are fewer than two values, or their standard deviation is not a finite number.
 
     >>> named = kinds(1.0, 25, "0.20").set_index("term")["consistent"]
     >>> named[named].index.tolist()
     ['standard error', 'standard error, divisor n']
     """
-    if n < 2:
+    if not n >= 2 or not 0 <= sd < np.inf:
         raise DesignError(
-            f"An error bar needs at least 2 values; found {n}.", "One value has no spread."
+            f"An error bar needs at least 2 values; found {n} with a standard deviation of {sd!r}.",
+            "One value has no spread.",
         )
     population = sd * sqrt((n - 1) / n)
     estimates = {
@@ -108,6 +109,8 @@ def subsets(
     ------
     AnalysisError
         If a text is not one number.
+    ColumnError
+        If a value is not a finite number.
     DesignError
         If the size is not between 2 and the number of values, or the choices are too many.
     """
@@ -117,8 +120,9 @@ def subsets(
             f"choices; found {size}.",
             "Narrow the candidates.",
         )
+    candidates = numbers(pd.DataFrame({"values": values}), "values")
     chosen = np.array(list(combinations(range(len(values)), size)), dtype=np.intp)
-    members = np.asarray(values, dtype=np.float64)[chosen]
+    members = candidates[chosen]
     means, errors = members.mean(axis=1), members.std(axis=1, ddof=1) / sqrt(size)
     centre, length = read(mean, accuracy=accuracy), read(bar, accuracy=accuracy)
     is_match = _inside(means, centre) & _inside(errors, length)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, nan
 
 import pandas as pd
 
@@ -178,9 +178,13 @@ def _nearest(mean: Printed, n: int) -> str:
 
 
 def _whole(n: float, *, at_least: int = 1) -> int:
-    if n != int(n) or n < at_least:
+    try:
+        whole = float(n)
+    except (TypeError, ValueError):
+        whole = nan
+    if not whole % 1 == 0 or whole < at_least:
         raise DesignError(
             f"The number of values must be whole and at least {at_least}; found {n!r}.",
             "Give the n that the mean is over.",
         )
-    return int(n)
+    return int(whole)

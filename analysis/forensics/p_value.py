@@ -13,7 +13,7 @@ statistic and p agree are searched, and when there are none the pair is inconsis
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isnan, nan
+from math import inf, isnan, nan
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis import glossary
-from analysis.errors import AnalysisError, DesignError
+from analysis.errors import AnalysisError, ColumnError, DesignError
 from analysis.forensics.rounding import Printed, read
 from analysis.frame import Floats, require_columns, require_option
 
@@ -61,14 +61,16 @@ def from_statistic(test: str, value: float, df: float = nan, df_numerator: float
     AnalysisError
         If the test is unknown.
     DesignError
-        If degrees of freedom are missing or not positive.
+        If the statistic is missing, or degrees of freedom are missing or not positive.
 
     >>> round(from_statistic("r", -0.81, df=6), 4), round(from_statistic("z", 1.96), 4)
     (0.0148, 0.05)
     """
     require_option("test", test, TESTS)
+    if isnan(value):
+        raise DesignError(f"A {test} must be a number; found {value!r}.", "Drop the test.")
     needed = [] if test in WITHOUT_DF else [df, df_numerator] if test == "F" else [df]
-    if any(isnan(number) or number <= 0 for number in needed):
+    if any(isnan(number) or number <= 0 for number in needed) or (test == "F" and inf in needed):
         raise DesignError(
             f"A {test} needs positive degrees of freedom; found {needed}.",
             "For a correlation of n pairs they are n - 2.",
@@ -124,13 +126,19 @@ def check(tests: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
     AnalysisError
         If alpha is not between 0 and 1, or a statistic or p is not one number.
     ColumnError
-        If a column is absent.
+        If a column is absent, or what was printed is not text.
     """
     require_columns(tests, COLUMNS)
     if not 0 < alpha < 1:
         raise AnalysisError(
             f"`alpha` must lie between 0 and 1; found {alpha!r}.", "Five per cent is 0.05."
         )
+    for name in ("comparison", "statistic", "p_comparison", "p_printed"):
+        if not tests[name].map(lambda cell: isinstance(cell, str)).all():
+            raise ColumnError(
+                f"Column {name!r} must hold text, as printed; some cells do not.",
+                "Read it as text: a number loses its last zeros.",
+            )
     found = [_judge(row, alpha) for row in tests.to_dict("records")]
     columns = ["p_value", "p_low", "p_high", "consistency", "note"]
     judged = tests.reset_index(drop=True).join(pd.DataFrame(found, columns=columns))

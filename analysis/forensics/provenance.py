@@ -39,6 +39,7 @@ def sources(figure: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
     """
     require_columns(figure, ["subject", "printed", "accuracy"])
     require_columns(values, ["file", "subject", "value"])
+    numbers(figure[figure["accuracy"].notna()], "accuracy")
     checked_values = values.assign(value=numbers(values, "value"))
     rows = [
         {"file": file, **_matches(figure, held)}

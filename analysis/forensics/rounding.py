@@ -26,6 +26,9 @@ UNIT = re.compile(r"\s*(%|×|x|times)$")
 THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 RELATIONS = {"=": "=", "<": "<", ">": ">", "≤": "<", "≥": ">", "≈": "=", "~": "="}
 
+#: Places before and behind the point; a float has no more than 307.
+MOST_DIGITS = 300
+
 
 @dataclass(frozen=True, slots=True)
 class Printed:
@@ -105,12 +108,18 @@ def read(text: str, *, accuracy: float | None = None, trailing_zeros_count: bool
     Raises
     ------
     AnalysisError
-        If the text is not one number.
+        If the text is not one number of at most 300 places, or the accuracy is not a finite
+        number of at least 0.
 
     >>> number = read("−0.81")
     >>> number.value, number.low, number.high
     (-0.81, -0.815, -0.805)
     """
+    if not isinstance(text, str):
+        raise AnalysisError(
+            f"A printed number must be text, which keeps its last zeros; found {text!r}.",
+            "Read the column as text: pd.read_csv(path, dtype=str).",
+        )
     stripped = UNIT.sub("", plain(text).strip())
     relation = RELATIONS.get(stripped[:1], "=")
     digits = THOUSANDS.sub("", stripped.lstrip("".join(RELATIONS)).strip())
@@ -123,11 +132,25 @@ def read(text: str, *, accuracy: float | None = None, trailing_zeros_count: bool
     sign, whole, decimals, exponent = match.groups()
     zeros = 0 if decimals or trailing_zeros_count else _trailing_zeros(whole)
     power = int(exponent or 0) - len(decimals)
+    if abs(power) + len(whole) > MOST_DIGITS:
+        raise AnalysisError(
+            f"A printed number must have at most {MOST_DIGITS} places; found {text[:40]!r}.",
+            "Look for a mistake in its exponent.",
+        )
     magnitude = Fraction(int(whole + decimals)) * Fraction(10) ** power
     half = Fraction(10) ** (power + zeros) / 2
     if accuracy is not None:
-        half = Fraction(str(accuracy))
+        half = _half_width(accuracy)
     return Printed(text, relation, -magnitude if sign == "-" else magnitude, half)
+
+
+def _half_width(accuracy: float) -> Fraction:
+    if not (isinstance(accuracy, int | float) and 0 <= accuracy < float("inf")):
+        raise AnalysisError(
+            f"An accuracy must be a finite number of at least 0; found {accuracy!r}.",
+            "Give the half-width within which the number was read off.",
+        )
+    return Fraction(str(accuracy))
 
 
 def ratio(numerator: str, denominator: str, quoted: str, **reading: bool) -> pd.DataFrame:

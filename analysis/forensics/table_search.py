@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from math import comb, prod
 
-import numpy as np
 import pandas as pd
 
 from analysis import glossary
 from analysis.errors import AnalysisError, DesignError
-from analysis.fisher import RELATIVE_TIE
 from analysis.forensics.granularity import hits_of
 from analysis.forensics.rounding import Printed, read
+from analysis.frame import require_count
 
 #: Tables enumerated at most, for one exact p and for one search.
 MOST_TABLES = 2_000_000
@@ -88,11 +87,18 @@ def exact_p(hits: Sequence[int], totals: Sequence[int]) -> float:
     Raises
     ------
     DesignError
-        If the margins admit too many tables to enumerate.
+        If a count is not between 0 and its total, or the margins admit too many tables to
+        enumerate.
 
     >>> round(exact_p([3, 1], [4, 4]), 4)
     0.4857
     """
+    if not totals or not all(0 <= hit <= total for hit, total in zip(hits, totals, strict=True)):
+        raise DesignError(
+            f"Every group must have between 0 and all of its units with the outcome; found "
+            f"{list(hits)} of {list(totals)}.",
+            "Give counts, not shares.",
+        )
     outcome = sum(hits)
     if prod(total + 1 for total in totals[:-1]) > MOST_TABLES:
         raise DesignError(
@@ -100,15 +106,14 @@ def exact_p(hits: Sequence[int], totals: Sequence[int]) -> float:
             "Merge groups, or simulate the p.",
         )
     firsts = product(*(range(total + 1) for total in totals[:-1]))
-    weights = np.array(
-        [
-            float(prod(map(comb, totals, (*first, outcome - sum(first)))))
-            for first in firsts
-            if 0 <= outcome - sum(first) <= totals[-1]
-        ]
-    )
-    observed = float(prod(map(comb, totals, hits)))
-    return float(weights[weights <= observed * (1 + RELATIVE_TIE)].sum() / weights.sum())
+    weights = [
+        prod(map(comb, totals, (*first, outcome - sum(first))))
+        for first in firsts
+        if 0 <= outcome - sum(first) <= totals[-1]
+    ]
+    observed = prod(map(comb, totals, hits))
+    # Whole numbers: ties are exact, and no weight is too large.
+    return sum(weight for weight in weights if weight <= observed) / sum(weights)
 
 
 def _candidates(
@@ -144,6 +149,8 @@ def _check_margins(shares: Sequence[str], n: int | None, sizes: Sequence[int]) -
             f"{len(shares)} shares and {len(sizes)} sizes.",
             "Give one share per group.",
         )
+    for units in sizes if n is None else (n,):
+        require_count("units", units)
     if n is not None and comb(max(n - 1, 0), len(shares) - 1) > MOST_TABLES:
         raise DesignError(
             f"At most {MOST_TABLES:,} splits can be searched; {n} units in {len(shares)} groups "

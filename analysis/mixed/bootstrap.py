@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analysis import glossary
 from analysis.errors import AnalysisError, DesignError
-from analysis.frame import FEW_GROUPS, Floats, Integers, require_conf_level
+from analysis.frame import FEW_GROUPS, Floats, Integers, require_conf_level, require_count
 from analysis.mixed.crossproducts import CrossProducts, assemble, with_fixed
 from analysis.mixed.design import build
 from analysis.mixed.deviance import Profile, profile, relative_factors
@@ -58,6 +58,7 @@ def parametric_bootstrap(
     `std_error` (of the replicates), `conf_low`, `conf_high`, `n_resamples`, `n_failed`.
     """
     require_conf_level(conf_level)
+    require_count("n_resamples", n_resamples)
     source = simulator(model.cross, model.found)
     replicates = np.array(
         [_refitted(model, source.draw(rng)) for _ in range(n_resamples)], dtype=np.float64
@@ -83,6 +84,7 @@ def r_squared_intervals(
     """
     require_conf_level(conf_level)
     source = simulator(model.cross, model.found)
+    require_count("n_resamples", n_resamples)
     drawn = np.array([_shares(model, source.draw(rng)) for _ in range(n_resamples)])
     low, high = _percentiles(drawn, conf_level, n_resamples)
     known = variance_shares(model)
@@ -142,6 +144,7 @@ def cluster_bootstrap(
     by_level = cells_by_level(statistics, unit)
     nested = nested_factors(statistics, unit)
     replicates = []
+    require_count("n_resamples", n_resamples)
     for _ in range(n_resamples):
         drawn = rng.integers(0, len(by_level), len(by_level))
         resample = _resample(statistics, unit, nested, [by_level[level] for level in drawn])
@@ -191,6 +194,7 @@ def likelihood_ratio_bootstrap(
     source = simulator(full.cross, replace(at_null, coefficients=coefficients))
     observed = null.found.criterion - full.found.criterion
     drawn = []
+    require_count("n_resamples", n_resamples)
     for _ in range(n_resamples):
         cross = source.draw(rng)
         under_null = with_fixed(cross, columns)

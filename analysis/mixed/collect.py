@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.errors import ColumnError, DesignError
-from analysis.frame import Floats
+from analysis.frame import LARGEST, Floats
 from analysis.mixed.expression import Expression, quoted
 from analysis.mixed.plan import Plan
 from analysis.mixed.source import Source
@@ -160,6 +160,12 @@ def _first_look(needed: Plan, source: Source, basis: tuple[tuple[str, ...], ...]
         present, low, high = values[3 * place : 3 * place + 3]
         if present < n_rows or not np.isfinite([low, high]).all():
             _refuse_values(source, sql, label, n_rows)
+        if max(high, -low) > LARGEST:
+            raise ColumnError(
+                f"{label!r} must be at most {LARGEST:g} in size, so that its powers can be added "
+                f"up; it reaches {max(high, -low):g}.",
+                "Change the unit, or take logarithms.",
+            )
         variables.append(_Variable(sql, low / 2 + high / 2 if low < high else low, low, high))
     if needed.weights is None:
         return _Look(basis, variables, None)
@@ -268,6 +274,7 @@ def _statistics(needed: Plan, cells: pa.Table, look: _Look, constant: list[str])
         constants=constants,
         basis=basis,
         responses=tuple(response.text for response in needed.responses),
+        offset=needed.offset,
         shift=np.array([each.shift for each in variables]),
         pairs={pair: place for place, pair in enumerate(pairs)},
         sums=np.array([cells.column(f"s{place}").to_numpy() for place in range(len(pairs))]),

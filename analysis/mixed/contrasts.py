@@ -152,6 +152,7 @@ def _grid(factors: dict[str, Factor], numbers: dict[str, Floats], size: int) -> 
         constants=numbers,
         basis=((),),
         responses=("",),
+        offset="",
         shift=np.zeros(2),
         pairs={(0, 0): 0},
         sums=np.ones((1, size)),

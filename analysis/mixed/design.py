@@ -112,9 +112,15 @@ def build(
     DesignError
         If a factor has one level, or a group has as many effects as there are rows.
     ColumnError
-        If a stated reference is not a level.
+        If a contrast is of no factor, or a stated reference is not a level.
     """
     stated = dict(contrasts or {})
+    unknown = [name for name in stated if name not in statistics.factors]
+    if unknown:
+        raise ColumnError(
+            f"Contrasts must be of factors of the formula; {unknown} are none.",
+            f"Its factors are: {', '.join(statistics.factors)}.",
+        )
     fixed, term_columns = design_columns(formula.fixed, statistics, stated)
     blocks = _blocks(formula.random, statistics, stated)
     references = tuple(
@@ -178,6 +184,11 @@ def _positions(parts: list[tuple[Column, ...]]) -> tuple[tuple[int, int], ...]:
 
 
 def _require_groups(block: Block, n_obs: int) -> None:
+    if not block.columns:
+        raise DesignError(
+            f"Something must vary among the levels of {block.group!r}; the term has no effect.",
+            f"Write (1 | {block.group}), or drop it.",
+        )
     if len(block.levels) < 2:
         raise DesignError(
             f"Group {block.group!r} must have at least two levels; found {list(block.levels)}.",
@@ -304,7 +315,7 @@ def _written_contrast(code: str) -> Any:
 def _contrast(name: str, factor: Factor, stated: Mapping[str, Any]) -> Any:
     from patsy import Treatment
 
-    if not isinstance(stated[name], str):
+    if not isinstance(stated[name], str | int | float):
         return stated[name]
     if stated[name] not in factor.levels:
         raise ColumnError(

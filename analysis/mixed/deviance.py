@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
+from analysis.errors import DesignError
 from analysis.frame import Floats, Integers
 from analysis.mixed.crossproducts import CrossProducts
 from analysis.mixed.design import Block
@@ -121,6 +122,8 @@ def profile(
     ------
     numpy.linalg.LinAlgError
         If the fixed design is rank deficient.
+    DesignError
+        If the residual variance is lost in rounding.
     """
     factors = relative_factors(cross.blocks, theta)
     eliminated = eliminate(cross, factors[0])
@@ -139,6 +142,11 @@ def profile(
     df = cross.n_obs - p if reml else cross.n_obs
     log_determinant = eliminated.log_determinant + logs[:q].sum() + (logs[q:].sum() if reml else 0)
     scale = residual / df if variance is None else variance
+    if not scale > 0:
+        raise DesignError(
+            "The residual variance must be positive; it is lost in rounding.",
+            "Subtract from each predictor a constant near its mean.",
+        )
     fit = df * np.log(2 * np.pi * scale) + residual / scale
     sensitivity = _sensitivity(root, solution, q, reml, scale)
     return Profile(

@@ -65,6 +65,11 @@ class MixedFormula:
     random: tuple[RandomTerm, ...]
     offset: Expression | None
 
+    @property
+    def offset_text(self) -> str:
+        """The offset as the caller wrote it, empty without one."""
+        return "" if self.offset is None else self.offset.text
+
 
 def parse(text: str) -> MixedFormula:
     """Return the parts of a mixed-model formula.
@@ -82,7 +87,7 @@ def parse(text: str) -> MixedFormula:
     ['lab', 'lab:suite']
     """
     left, separator, right = text.partition("~")
-    if not separator or not left.strip() or not right.strip():
+    if not separator or not left.strip() or not right.strip() or "~" in right:
         raise ColumnError(
             f"A formula must read 'response ~ terms + (1 | group)'; found {text!r}.",
             "Such as: log_gain ~ rho + (1 | lab).",

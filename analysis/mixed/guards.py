@@ -31,6 +31,9 @@ ENOUGH_FOR_Z = 50
 #: With fewer groups than this a variance among them is hardly known.
 ENOUGH_GROUPS = 5
 
+#: A relative standard deviation beyond this leaves no residual.
+NEARLY_SATURATED = 1e3
+
 #: What a linear mixed model offers instead of a z test.
 REMEDY = "read Kenward-Roger's or Satterthwaite's t."
 
@@ -179,12 +182,16 @@ def _confounded(column: Column, unit: Block) -> GuardRow:
 
 
 def _without_intercept(model: Designed) -> dict[str, Factor]:
-    """Return the factors that are neither in the fixed part nor have a random intercept."""
+    """Return the factors that are neither in the fixed part nor have a random intercept.
+
+    Levels of one row each are no groups: the residual is their deviation.
+    """
     covering = [block.codes for block in model.design.blocks if _has_intercept(block)]
     return {
         name: factor
         for name, factor in model.statistics.factors.items()
-        if not is_in_fixed(model, name)
+        if len(factor.levels) < model.statistics.n_obs
+        and not is_in_fixed(model, name)
         and not any(_same_groups(codes, factor.codes) for codes in covering)
     }
 
@@ -253,6 +260,14 @@ def _boundary(model: MixedModel) -> list[GuardRow]:
             what = "is zero" if row == 0 or _alone(block, row) else "is zero or tied to the others"
             note = f"The variance of {name} among {block.group} {what}: the fit is singular."
             rows.append(("variance at the boundary", "", block.group, note))
+    largest = int(np.argmax(at))
+    if at[largest] > NEARLY_SATURATED:
+        group = places[largest][0].group
+        note = (
+            f"The residual variance is nothing beside that among {group}: the effects fit nearly "
+            "every row, and no test of them can be trusted."
+        )
+        rows.append(("variance at the boundary", "", group, note))
     return rows
 
 

@@ -27,6 +27,10 @@ NAMES = {
 }
 
 
+#: Fewer degrees of freedom than this are none but for rounding.
+LEAST_DF = 1e-6
+
+
 @dataclass(frozen=True, slots=True)
 class ContrastTests:
     """Tests of single contrasts; arrays run over the contrasts.
@@ -131,15 +135,28 @@ class Inference:
         return self.kenward_roger.adjusted if _is_kr(method) else self.estimated.covariance
 
     def tests(self, contrasts: Floats, method: str) -> ContrastTests:
-        """Return the tests of contrasts, shape (m, p), each on its own."""
+        """Return the tests of contrasts, shape (m, p), each on its own.
+
+        Raises
+        ------
+        DesignError
+            If a contrast has no positive variance, or no degrees of freedom, by the method.
+        """
         require_option("df", method, METHODS)
         covariance = self.covariance(method)
         variances = np.einsum("ma,ab,mb->m", contrasts, covariance, contrasts)
+        if not (variances > 0).all():
+            raise DesignError(
+                f"The variance of every contrast must be positive; by {NAMES[method]} the smallest "
+                f"is {float(variances.min())!r}.",
+                "The fit leaves too little to tell it from: use fewer terms.",
+            )
         if method == "wald":
             df = np.full(len(contrasts), np.inf)
         else:
             known = self.kenward_roger if _is_kr(method) else self.satterthwaite
             df = np.array([known.df(contrast) for contrast in contrasts])
+            _require_df(df, method)
         return ContrastTests(contrasts @ self.estimated.coefficients, np.sqrt(variances), df)
 
     def joint(self, contrasts: Floats, method: str) -> JointTest:
@@ -156,6 +173,14 @@ class Inference:
             return JointTest(scale * statistic, q, df)
         df = np.inf if method == "wald" else self.satterthwaite.df_joint(rotated)
         return JointTest(statistic, q, df)
+
+
+def _require_df(df: Floats, method: str) -> None:
+    if not (df > LEAST_DF).all():
+        raise DesignError(
+            f"A {NAMES[method]} test needs degrees of freedom; some contrast has {df.min():.2g}.",
+            "The groups tell too little of its uncertainty: use fewer random effects.",
+        )
 
 
 def _is_kr(method: str) -> bool:

@@ -18,10 +18,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.errors import DesignError
 from analysis.frame import Floats
 from analysis.mixed.crossproducts import CrossProducts
 from analysis.mixed.deviance import Profile, relative_factors
 from analysis.mixed.information import Information
+from analysis.mixed.optimise import natural_scale
+
+#: The information on a variance must exceed its rounding error as many times.
+ACCURATE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,13 @@ class _Orders:
 
 
 def kenward_roger(cross: CrossProducts, found: Profile, products: Information) -> KenwardRoger:
-    """Return the adjusted covariance of the fixed effects, from a REML fit."""
+    """Return the adjusted covariance of the fixed effects, from a REML fit.
+
+    Raises
+    ------
+    DesignError
+        If the data carry no information of some variance: effects fit nearly every row.
+    """
     orders = _with_residual(cross, products, _relative_covariances(products, found.theta))
     inner = np.linalg.inv(products.fixed)
     slopes = -inner @ orders.firsts @ inner
@@ -96,6 +107,8 @@ def kenward_roger(cross: CrossProducts, found: Profile, products: Information) -
         - 2 * np.einsum("ab,rsba->rs", inner, orders.seconds)
         - np.einsum("rab,sba->rs", slopes, orders.firsts)
     )
+    largest = float(np.max(np.abs(found.theta) * natural_scale(cross), initial=0.0))
+    _require_information(expected, orders.traces, largest)
     # In units of each parameter, so that a slope per billion has a variance like any other.
     units = 1 / np.sqrt(np.diag(expected))
     scaled = expected * np.outer(units, units)
@@ -111,6 +124,21 @@ def kenward_roger(cross: CrossProducts, found: Profile, products: Information) -
         slopes=found.variance * centring @ slopes @ centring.T,
         uncertainty=uncertainty,
     )
+
+
+def _require_information(expected: Floats, traces: Floats, largest: float) -> None:
+    """Refuse variances of which the information is lost in rounding.
+
+    Products with H^-1 lose digits as the largest relative deviation squared, their products as
+    its fourth power: a residual variance that is nothing beside the groups' has no digit left.
+    """
+    left, lost = np.diag(expected), np.finfo(np.float64).eps * (1 + largest) ** 4
+    if not (np.isfinite(expected).all() and (left > ACCURATE * lost * np.diag(traces)).all()):
+        raise DesignError(
+            "Kenward and Roger's test must know how uncertain each variance is; the effects fit "
+            f"so closely that the groups deviate {largest:.3g} times as much as the residuals.",
+            "Use fewer terms or groups.",
+        )
 
 
 def _parameters(products: Information) -> list[tuple[int, int, int]]:

@@ -130,7 +130,7 @@ def _fixed_twin(column: Column, block: Block, design: Design) -> str:
 def _require_intercept(block: Block) -> None:
     """Refuse what the package cannot fit: slopes without an intercept or uncorrelated with it."""
     full = block.width * (block.width + 1) // 2
-    if block.columns[0].name != "Intercept" or len(block.positions) != full:
+    if not block.columns or block.columns[0].name != "Intercept" or len(block.positions) != full:
         raise DesignError(
             f"The random effects of {block.group!r} must be an intercept and slopes correlated "
             "with it, for a binary response.",
@@ -140,6 +140,11 @@ def _require_intercept(block: Block) -> None:
 
 def _result(fit: Any, design: Design, trials: Floats, successes: Floats) -> Laplace:
     """Return what `glmm` found, by the places of the design."""
+    if not np.isfinite(fit.beta).all():
+        raise DesignError(
+            "The likelihood must have a maximum that glmm finds; it found none.",
+            "Use fewer terms: the fixed effects may repeat a group.",
+        )
     order = [fit.names.index(f"x{place}") for place in range(len(design.fixed))]
     by_group = {group: place for place, (group, _) in enumerate(fit.re_groups)}
     modes = {block["group"]: block["values"] for block in fit.ranef_blocks}

@@ -19,7 +19,7 @@ from analysis.frame import Floats, Integers
 from analysis.mixed.statistics import Factor, Statistics
 
 #: Version of the files that `write_statistics` writes; another meaning of a column is another.
-VERSION = 1
+VERSION = 2
 
 
 def merge_statistics(parts: Sequence[Statistics]) -> Statistics:
@@ -119,6 +119,7 @@ def write_statistics(statistics: Statistics, path: Path | str) -> None:
         "version": VERSION,
         "basis": statistics.basis,
         "responses": statistics.responses,
+        "offset": statistics.offset,
         "shift": [value.hex() for value in statistics.shift.tolist()],
         "weighted": statistics.weighted,
     }
@@ -164,6 +165,7 @@ def read_statistics(path: Path | str) -> Statistics:
         constants={name: column.to_numpy() for name, column in by_kind["constant"].items()},
         basis=tuple(tuple(names) for names in about["basis"]),
         responses=tuple(about["responses"]),
+        offset=about["offset"],
         shift=np.array([float.fromhex(value) for value in about["shift"]]),
         pairs=pairs,
         sums=np.array([column.to_numpy() for column in by_kind["sum"].values()]),
@@ -185,6 +187,7 @@ def _require_alike(first: Statistics, other: Statistics) -> None:
     for what, ours, theirs in (
         ("factors", list(first.factors), list(other.factors)),
         ("responses", first.responses, other.responses),
+        ("offset", first.offset, other.offset),
         ("products of predictors", first.basis, other.basis),
         ("constant predictors", sorted(first.constants), sorted(other.constants)),
         ("weights", first.weighted, other.weighted),

@@ -346,11 +346,22 @@ def fit_statistics(
         As in `fit`, or if the statistics lack what the formula needs.
     """
     parsed = parse(formula)
+    if response not in range(len(statistics.responses)):
+        raise DesignError(
+            f"`response` must be a place in {list(statistics.responses)}; found {response!r}.",
+            "The first is 0.",
+        )
     if response == 0 and statistics.responses[0] != parsed.response.text:
         raise DesignError(
             f"The statistics must be of the response {parsed.response.text!r}; they are of "
             f"{list(statistics.responses)}.",
             "Name the response they hold, or its place by `response`.",
+        )
+    if statistics.offset != parsed.offset_text:
+        raise DesignError(
+            f"The statistics must be of the formula's offset, {parsed.offset_text or 'none'}; they "
+            f"were collected with {statistics.offset or 'none'}.",
+            "Fit with the offset they were collected with, or collect them again.",
         )
     design = build(parsed, statistics, contrasts)
     cross = assemble(statistics, design, response=response)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis import glossary
 from analysis.errors import DesignError
-from analysis.frame import Floats, Integers, nearest
+from analysis.frame import Floats, Integers, nearest, require_count
 from analysis.mixed.crossproducts import assemble
 from analysis.mixed.design import build
 from analysis.mixed.deviance import profile
@@ -90,6 +90,7 @@ def permutation_test(
                 f"{possible} assignments are too many to enumerate; `rng` must be given.",
                 "Pass rng=numpy.random.default_rng(seed).",
             )
+        require_count("n_permutations", n_permutations)
         assignments = iter([values, *(rng.permutation(values) for _ in range(n_permutations))])
     place = model.terms.index(term)
     found = np.array([_statistic(model, predictor, unit, each, place) for each in assignments])

@@ -26,6 +26,8 @@ class Plan:
         Sets of expressions multiplied in some term, each sorted; ``()`` is the intercept.
     responses
         What is explained, less the offset.
+    offset
+        Text of the offset, empty without one.
     weights
         Precision of every row, None when all count the same.
     """
@@ -34,6 +36,7 @@ class Plan:
     numbers: dict[str, Expression]
     products: tuple[tuple[str, ...], ...]
     responses: tuple[Expression, ...]
+    offset: str
     weights: Expression | None = field(default=None)
 
 
@@ -84,12 +87,19 @@ def plan(
     for expression in (*explained, formula.offset):
         source.require_numbers(() if expression is None else expression.columns)
     precision = None if weights is None else translate(weights)
+    for expression in (*explained, precision):
+        if expression is not None and not expression.columns:
+            raise ColumnError(
+                f"A response, and weights, must read a column; {expression.text!r} reads none.",
+                f"The rows have: {', '.join(source.types)}.",
+            )
     source.require_numbers(() if precision is None else precision.columns)
     return Plan(
         factors=tuple(factors),
         numbers=numbers,
         products=tuple(products),
         responses=tuple(_less_offset(each, formula.offset) for each in explained),
+        offset=formula.offset_text,
         weights=precision,
     )
 

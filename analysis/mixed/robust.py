@@ -19,7 +19,7 @@ import pandas as pd
 
 from analysis import glossary
 from analysis.errors import DesignError
-from analysis.frame import Floats, nearest, require_conf_level, require_option
+from analysis.frame import Floats, nearest, require_conf_level, require_count, require_option
 from analysis.mixed.crossproducts import cluster_products
 from analysis.mixed.distributions import t_p_value, t_quantile
 from analysis.mixed.units import require_unit
@@ -256,6 +256,7 @@ def _signs(n_clusters: int, rng: np.random.Generator | None, n_resamples: int) -
             f"2^{n_clusters} sign vectors are too many to enumerate; `rng` must be given.",
             "Pass rng=numpy.random.default_rng(seed).",
         )
+    require_count("n_resamples", n_resamples)
     return rng.choice((-1.0, 1.0), size=(n_resamples, n_clusters))
 
 

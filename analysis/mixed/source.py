@@ -107,7 +107,14 @@ def open_source(rows: Rows) -> Source:
 def _own_relation(rows: pd.DataFrame | str | Path) -> duckdb.DuckDBPyRelation:
     connection = duckdb.connect()
     if isinstance(rows, pd.DataFrame):
-        return connection.from_df(rows)
+        try:
+            return connection.from_df(rows)
+        except duckdb.Error as error:
+            raise ColumnError(
+                "A frame must have columns of numbers or labels; DuckDB says: "
+                f"{' '.join(str(error).split())}",
+                "Drop or convert the columns that are neither.",
+            ) from error
     with suppress(duckdb.CatalogException):
         # Row groups read ahead would double the memory of a fit; on a disk it is no faster.
         connection.execute("SET disable_parquet_prefetching = true")

@@ -45,6 +45,8 @@ class Statistics:
         Products of predictors that vary within cells; the first is ``()``, the number one.
     responses
         Texts of the responses.
+    offset
+        Text of what was taken from every response, empty for nothing.
     shift
         What was subtracted from every variable before squaring, shape (variables,).
     pairs
@@ -63,6 +65,7 @@ class Statistics:
     constants: dict[str, Floats]
     basis: tuple[tuple[str, ...], ...]
     responses: tuple[str, ...]
+    offset: str
     shift: Floats
     pairs: dict[tuple[int, int], int]
     sums: Floats

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import glossary
+from analysis.errors import AnalysisError
 from analysis.frame import require_conf_level, require_option
 from analysis.mixed import guards
 from analysis.mixed.distributions import normal_quantile
@@ -27,6 +28,10 @@ RELIABLE_DF = 4
 def tidy(model: MixedModel, effects: tuple[str, ...], df: str, conf_level: float) -> pd.DataFrame:
     """Return one row per fixed effect, variance parameter or conditional mode."""
     require_conf_level(conf_level)
+    if not effects:
+        raise AnalysisError(
+            "Some effects must be asked for; found none.", f"Choose from {', '.join(EFFECTS)}."
+        )
     parts = []
     for effect in effects:
         require_option("effects", effect, EFFECTS)

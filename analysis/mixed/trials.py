@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from analysis.errors import ColumnError, DesignError
-from analysis.frame import Floats
+from analysis.frame import LARGEST, Floats
 from analysis.mixed.collect import factor_of, require_levels
 from analysis.mixed.expression import Expression, quoted
 from analysis.mixed.formula import MixedFormula
@@ -64,6 +64,7 @@ def count_trials(formula: MixedFormula, source: Source) -> Statistics:
         constants=constants,
         basis=((),),
         responses=(formula.response.text,),
+        offset=formula.offset_text,
         shift=np.zeros(2),
         pairs=COUNTED,
         sums=np.array([trials, successes]),
@@ -121,5 +122,11 @@ def _finite(column: pa.ChunkedArray, name: str, trials: Floats) -> Floats:
             f"{name!r} must be a finite number in every row; rows where it is not: "
             f"{int(trials[unusable].sum())} of {int(trials.sum())}.",
             "Decide what they mean, then drop them before the fit.",
+        )
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest > LARGEST:
+        raise ColumnError(
+            f"{name!r} must be at most {LARGEST:g} in size; it reaches {largest:g}.",
+            "Change the unit, or take logarithms.",
         )
     return values

@@ -10,10 +10,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from analysis import claims, hierarchy
+from analysis.claims.claim import Verdict, verdict
+from analysis.hierarchy_models import Family
 from analysis.store import Store, open_store
 from collect import schema
 
-PUBLISHED = Path(__file__).parents[2] / "data/published"
+ROOT = Path(__file__).parents[2]
+PUBLISHED = ROOT / "data/published"
+RAW = ROOT.parent / "shared/published/Results"
 
 #: Rows of a table, as far as they say anything.
 Rows = Iterable[dict[str, Any]]
@@ -33,6 +38,69 @@ def made_store(tmp_path: Path) -> Callable[..., Store]:
         return open_store(directory)
 
     return made
+
+
+@pytest.fixture(scope="session")
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the paper's raw files, imported."""
+    if not RAW.is_dir():
+        pytest.skip(f"the paper's raw files are not at {RAW}")
+    from collect import published
+
+    folder = tmp_path_factory.mktemp("imported")
+    published.import_results(RAW, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def families(shipped_store: Store) -> list[Family]:
+    """Return the hierarchy fitted to the shipped figures, once for all that ask it something."""
+    return hierarchy.fit(shipped_store)
+
+
+@pytest.fixture
+def facts(tmp_path: Path) -> Path:
+    """Return a folder of published facts that a test may change."""
+    return Path(shutil.copytree(PUBLISHED, tmp_path / "published"))
+
+
+#: Opens a folder of facts after changing the rows of one of its tables.
+Changed = Callable[[Path, str, Callable[[pd.DataFrame], pd.DataFrame]], Store]
+
+
+@pytest.fixture
+def changed() -> Changed:
+    """Return a function that changes the rows of one table of a folder and opens the folder."""
+
+    def open_changed(
+        folder: Path, table: str, change: Callable[[pd.DataFrame], pd.DataFrame]
+    ) -> Store:
+        path = folder / f"{table}.csv"
+        rows = pd.read_csv(path, keep_default_na=False, dtype={"caveats": str})
+        change(rows).to_csv(path, index=False)
+        return open_store(folder)
+
+    return open_changed
+
+
+@pytest.fixture
+def judge() -> Callable[[Store, int], Verdict]:
+    """Return a function from a store and a claim to its verdict."""
+    return lambda store, claim_id: verdict(claims.claim(claim_id).examine(store))
+
+
+@pytest.fixture
+def check() -> Callable[..., pd.Series[Any]]:
+    """Return a function that finds the one check of a claim with a condition (and a part)."""
+
+    def chosen(store: Store, claim_id: int, condition: str, part: str = "") -> pd.Series[Any]:
+        rows = claims.checks(store, claim_id)
+        is_part = rows["term"].str.contains(part, regex=False)
+        found = rows[rows["condition"].eq(condition) & is_part]
+        assert len(found) == 1
+        return found.iloc[0]
+
+    return chosen
 
 
 def _write(directory: Path, table: str, rows: pd.DataFrame) -> None:

@@ -1,14 +1,11 @@
 """What the gain is, the labs of Fig. 2, and fine-tuning: verdicts where the answer is plain."""
 
-from pathlib import Path
-
 import pytest
 
 from analysis import claims
 from analysis.claims import evidence, finetuning, gain
 from analysis.store import open_store
 
-RAW = Path(__file__).parents[3] / "shared/published/Results"
 PENULTIMATE, LAST, NORMED = (
     "gain_penultimate_block",
     "gain_last_block",
@@ -197,13 +194,8 @@ def test_a_prompt_that_changes_sides_is_found_in_the_raw_files(made_store):
     assert (prompts["estimate"], prompts["n_obs"], prompts["holds"]) == (0.5, 2, False)
 
 
-def test_the_raw_files_keep_each_prompt_on_its_side(tmp_path, published_store):
-    if not RAW.is_dir():
-        pytest.skip(f"the raw files are not at {RAW}")
-    from collect.cli import main
-
-    assert main(["published", str(RAW), "--out", str(tmp_path)]) == 0
-    store = open_store(*published_store.sources, tmp_path)
+def test_the_raw_files_keep_each_prompt_on_its_side(imported, published_store):
+    store = open_store(*published_store.sources, imported)
     rows = claims.checks(store, 49).set_index("condition")
     prompts = rows.loc["raw files: prompt by prompt, pairs where one was tuned from the other"]
     assert (prompts["n_obs"], prompts["estimate"]) == (50, 1.0)

@@ -1,6 +1,5 @@
 """The claims on blocks, cost, trace and rho: hand algebra, counts, and verdicts that turn."""
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -8,38 +7,13 @@ import pandas as pd
 import pytest
 
 from analysis import claims
-from analysis.claims import mechanism, structure
+from analysis.claims import structure, threshold
 from analysis.claims.claim import verdict
 from analysis.store import open_store
 from collect.writer import write_table
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "data/published"
-
-
-@pytest.fixture
-def facts(tmp_path):
-    """Return a folder of published facts that a test may change."""
-    return Path(shutil.copytree(PUBLISHED, tmp_path / "published"))
-
-
-def changed(folder, table, change):
-    """Open the facts after changing the rows of one of their tables."""
-    path = folder / f"{table}.csv"
-    rows = pd.read_csv(path, keep_default_na=False, dtype={"caveats": str})
-    change(rows).to_csv(path, index=False)
-    return open_store(folder)
-
-
-def judged(store, claim_id):
-    return verdict(claims.claim(claim_id).examine(store))
-
-
-def check(store, claim_id, condition, part=""):
-    rows = claims.checks(store, claim_id)
-    chosen = rows[rows["condition"].eq(condition) & rows["term"].str.contains(part, regex=False)]
-    assert len(chosen) == 1
-    return chosen.iloc[0]
 
 
 # Hand algebra: what the words mean on a toy network.
@@ -163,9 +137,11 @@ def test_operations_are_those_counted_by_hand():
     assert ratios["whole"] == pytest.approx(305 / (256 + 16))
 
 
-def test_the_cost_is_as_claimed_for_one_map_and_not_for_many(published_store, facts):
+def test_the_cost_is_as_claimed_for_one_map_and_not_for_many(
+    published_store, facts, changed, judge
+):
     assert [row.holds for row in structure.cost(published_store)] == [True, False, False]
-    assert judged(published_store, 15) == "reproduced under a condition"
+    assert judge(published_store, 15) == "reproduced under a condition"
     one_head = changed(facts, "model", lambda models: models.assign(n_heads=1, n_kv_heads=1))
     assert [row.holds for row in structure.cost(one_head)] == [True, True, False]
 
@@ -175,13 +151,13 @@ def test_the_cost_is_as_claimed_for_one_map_and_not_for_many(published_store, fa
 
 def test_the_best_cut_may_point_either_way():
     models = pd.DataFrame({"size": [1.0, 2.0, 3.0, 4.0], "dampens": [True, True, False, False]})
-    assert mechanism.best_cut(models) == 1
-    assert mechanism.best_cut(models.assign(dampens=~models["dampens"])) == 1
+    assert threshold.best_cut(models) == 1
+    assert threshold.best_cut(models.assign(dampens=~models["dampens"])) == 1
     mixed = models.assign(dampens=[False, True, True, False])
-    assert mechanism.best_cut(mixed) == 0.75
+    assert threshold.best_cut(mixed) == 0.75
 
 
-def test_the_script_s_own_finding_comes_again(published_store):
+def test_the_script_s_own_finding_comes_again(published_store, check):
     """Its verdict on the stored traces: `Trace discriminates EXPAND vs DAMPEN (1.2x): False`."""
     condition = "trace of the averaged map with the weights of head 0, the paper's labels"
     row = check(published_store, 13, condition)
@@ -189,7 +165,7 @@ def test_the_script_s_own_finding_comes_again(published_store):
     assert "is 1.20 times that of the dampening ones" in row["note"]
 
 
-def test_the_pair_behind_the_ratio_of_26_has_one_label(published_store):
+def test_the_pair_behind_the_ratio_of_26_has_one_label(published_store, check):
     row = check(published_store, 13, "the paper's labels: EleutherAI dampens, the others expand")
     assert not row["holds"]
     assert row["estimate"] == 0
@@ -197,7 +173,7 @@ def test_the_pair_behind_the_ratio_of_26_has_one_label(published_store):
     assert missing["note"] == "Not computable: no file holds a measured gain of GPT-2 small."
 
 
-def test_measured_signs_are_not_separated_by_the_trace_summed_over_heads(published_store):
+def test_measured_signs_are_not_separated_by_the_trace_summed_over_heads(published_store, check):
     row = check(published_store, 13, "trace summed over heads, measured signs")
     # Pythia-160m 18,887 expands, Pythia-410m 11,326 dampens, OPT-125m 2,368 expands.
     assert (row["holds"], row["n_models"]) == (False, 3)
@@ -205,20 +181,20 @@ def test_measured_signs_are_not_separated_by_the_trace_summed_over_heads(publish
     assert row["p_value"] == 1
 
 
-def test_the_verdict_turns_when_the_pair_has_two_labels(facts, published_store):
-    assert judged(published_store, 13) == "contradicted"
+def test_the_verdict_turns_when_the_pair_has_two_labels(facts, published_store, changed, judge):
+    assert judge(published_store, 13) == "contradicted"
 
     def relabelled(models):
         is_gpt2 = models["model_id"] == "openai-community/gpt2"
         return models.assign(lab=models["lab"].where(~is_gpt2, "EleutherAI"))
 
-    assert judged(changed(facts, "model", relabelled), 13) == "reproduced under a condition"
+    assert judge(changed(facts, "model", relabelled), 13) == "reproduced under a condition"
 
 
 # What rho explains.
 
 
-def test_the_quoted_correlation_of_rho_holds_in_one_family(published_store):
+def test_the_quoted_correlation_of_rho_holds_in_one_family(published_store, judge):
     rows = claims.checks(published_store, 16).set_index("condition")
     pythia = rows.loc["Pythia family"].iloc[0]
     # The paper quotes r = -0.81, p = 0.014 for depth.
@@ -229,7 +205,7 @@ def test_the_quoted_correlation_of_rho_holds_in_one_family(published_store):
     assert rows.loc["pairs of one suite and depth", "note"] == (
         "BLOOM 1 of 3, OPT 0 of 1, Pythia 2 of 2."
     )
-    assert judged(published_store, 16) == "not computable"
+    assert judge(published_store, 16) == "not computable"
 
 
 def gains(rule):
@@ -245,20 +221,20 @@ def gains(rule):
     return change
 
 
-def test_gains_that_follow_rho_everywhere_are_recognised(facts):
+def test_gains_that_follow_rho_everywhere_are_recognised(facts, changed):
     store = changed(facts, "published_figure", gains(lambda rho: 1.185 - rho + 0.3 * rho**2))
     rows = claims.checks(store, 16)
     assert rows["holds"].tolist() == [True] * 7 + [None]
 
 
-def test_gains_that_grow_with_rho_contradict_the_explanation(facts):
+def test_gains_that_grow_with_rho_contradict_the_explanation(facts, changed, judge):
     store = changed(facts, "published_figure", gains(lambda rho: 0.815 + rho - 0.3 * rho**2))
-    assert judged(store, 16) == "contradicted"
+    assert judge(store, 16) == "contradicted"
     rows = claims.checks(store, 16)
     assert rows["holds"].tolist() == [False] * 7 + [None]
 
 
-def test_rho_alone_is_decided_by_pairs_of_one_width(facts):
+def test_rho_alone_is_decided_by_pairs_of_one_width(facts, changed, check):
     def narrowed(models):
         """Give Pythia-410m the width and size of Pythia-1.4b, and keep its denser heads."""
         is_410m = models["model_id"] == "EleutherAI/pythia-410m"

@@ -1,6 +1,5 @@
 """The claims on L*: the stated numbers come again, and each verdict turns on its evidence."""
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,28 +8,12 @@ import pytest
 
 from analysis import claims, l_star, l_star_noise
 from analysis.claims import published_l_star, transition, transition_error
-from analysis.claims.claim import verdict
 from analysis.claims.published_l_star import CHANGES, FIGURE, FITTED, HEADS
 from analysis.errors import DesignError
 from analysis.store import open_store
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "data/published"
-RAW = ROOT.parent / "shared/published/Results"
-
-
-@pytest.fixture
-def facts(tmp_path):
-    """Return a folder of published facts that a test may change."""
-    return Path(shutil.copytree(PUBLISHED, tmp_path / "published"))
-
-
-def changed(folder, table, change):
-    """Open the facts after changing the rows of one of their tables."""
-    path = folder / f"{table}.csv"
-    rows = pd.read_csv(path, keep_default_na=False, dtype={"caveats": str})
-    change(rows).to_csv(path, index=False)
-    return open_store(folder)
 
 
 def of_figure(layers):
@@ -42,17 +25,6 @@ def of_figure(layers):
         return points.assign(value=points["value"].where(~is_figure, given))
 
     return change
-
-
-def judged(store, claim_id):
-    return verdict(claims.claim(claim_id).examine(store))
-
-
-def check(store, claim_id, condition, part=""):
-    rows = claims.checks(store, claim_id)
-    chosen = rows[rows["condition"].eq(condition) & rows["term"].str.contains(part, regex=False)]
-    assert len(chosen) == 1
-    return chosen.iloc[0]
 
 
 def test_the_layers_read_off_are_means_of_five_whole_numbers(published_store):
@@ -92,7 +64,7 @@ def test_the_file_s_own_error_comes_again(published_store):
     assert 100 * row["error_over_depth"] == pytest.approx(55.69027777777779, rel=1e-12)
 
 
-def test_two_designs_cannot_determine_three_constants(facts):
+def test_two_designs_cannot_determine_three_constants(facts, changed, check):
     part = "the data determine the three constants"
     assert check(open_store(facts), 37, FIGURE, part)["estimate"] == 2
 
@@ -105,7 +77,7 @@ def test_two_designs_cannot_determine_three_constants(facts):
     assert not check(store, 37, FITTED, part)["holds"]
 
 
-def test_a_difference_that_could_be_chance_decides_nothing(published_store):
+def test_a_difference_that_could_be_chance_decides_nothing(published_store, check):
     row = check(published_store, 37, FIGURE, "nearer")
     assert row["holds"] is None
     assert row["conf_low"] < 0 < row["conf_high"]
@@ -115,17 +87,21 @@ def test_a_difference_that_could_be_chance_decides_nothing(published_store):
     assert worse["p_value"] == pytest.approx(2 / 64)
 
 
-def test_layers_where_the_formula_puts_them_lie_nearer_to_it(facts, published_store):
+def test_layers_where_the_formula_puts_them_lie_nearer_to_it(
+    facts, published_store, changed, check
+):
     models = published_l_star.readings(published_store)[FIGURE].set_index("model_id")
     wobble = pd.Series(np.linspace(-0.2, 0.2, 6), models.index)
     layers = (models["formula"] + wobble).to_dict()
     assert check(changed(facts, "digitised", of_figure(layers)), 37, FIGURE, "nearer")["holds"]
 
 
-def test_the_error_within_one_heritage_turns_when_the_layers_do(facts, published_store):
-    assert judged(published_store, 38) == "contradicted"
+def test_the_error_within_one_heritage_turns_when_the_layers_do(
+    facts, published_store, changed, judge, check
+):
+    assert judge(published_store, 38) == "contradicted"
     note = check(published_store, 38, "EleutherAI's models of script 20, over L")["note"]
-    assert note == "Of the 15 sets of its models these give 4.8 %: none."
+    assert note == "Of the 15 sets of script 20's models these give 4.8 %: none."
 
     def exact(figures):
         # 7.948 - 0.048 * 12 and 16.902 - 0.048 * 24: both err by 4.8 % of the depth.
@@ -135,20 +111,34 @@ def test_the_error_within_one_heritage_turns_when_the_layers_do(facts, published
         return figures.assign(mean=figures["mean"].where(~(is_meant & given.notna()), given))
 
     store = changed(facts, "published_figure", exact)
-    assert judged(store, 38) == "reproduced under a condition"
+    assert judge(store, 38) == "reproduced under a condition"
     assert check(store, 38, "EleutherAI's models of script 20, over L")["holds"]
 
 
-def test_half_the_depth_errs_by_25_percent_only_over_the_layer(published_store):
-    part = "half the depth errs"
-    over_layer = check(published_store, 39, "all models of script 20, over L*", part)
-    over_depth = check(published_store, 39, "all models of script 20, over L", part)
-    assert over_layer["holds"]
-    assert not over_depth["holds"]
-    assert judged(published_store, 39) == "reproduced under a condition"
+def test_half_the_depth_errs_by_25_percent_in_no_published_set(
+    facts, published_store, changed, judge, check
+):
+    # |6 - 7| / 7, |12 - 16| / 16, |6 - 8| / 8 and |6 - 9| / 9 have the mean 0.24405.
+    part, condition = "half the depth errs", "all models of script 20, over L*"
+    over_layer = check(published_store, 39, condition, part)
+    assert over_layer["estimate"] == pytest.approx((1 / 7 + 1 / 4 + 1 / 4 + 1 / 3) / 4)
+    assert not over_layer["holds"]
+    assert "openai-community/gpt2 over L;" in over_layer["note"]
+    assert judge(published_store, 39) == "contradicted"
+
+    def quarter(figures):
+        is_meant = figures["path"].str.endswith("L_star_trace")
+        layers = figures["model_id"].map({"EleutherAI/pythia-410m": 16.0}).fillna(8.0)
+        return figures.assign(mean=figures["mean"].where(~is_meant, layers))
+
+    store = changed(facts, "published_figure", quarter)
+    assert check(store, 39, condition, part)["holds"]
+    assert judge(store, 39) == "reproduced under a condition"
 
 
-def test_half_the_depth_is_the_better_prediction_when_layers_lie_there(facts, published_store):
+def test_half_the_depth_is_the_better_prediction_when_layers_lie_there(
+    facts, published_store, changed, check
+):
     part = "the formula's error is the smaller"
     assert check(published_store, 39, f"{FIGURE}, over L", part)["holds"]
     depths = published_l_star.readings(published_store)[FIGURE].set_index("model_id")["n_layers"]
@@ -156,30 +146,30 @@ def test_half_the_depth_is_the_better_prediction_when_layers_lie_there(facts, pu
     assert not check(store, 39, f"{FIGURE}, over L", part)["holds"]
 
 
-def test_the_error_across_heritages_holds_in_the_figure_alone(published_store, facts):
+def test_the_error_across_heritages_holds_in_the_figure_alone(published_store, facts, judge):
     rows = claims.checks(published_store, 40).set_index("condition")
     assert rows["holds"].tolist() == [True, False, False, False, False]
     assert rows["p_value"].iloc[0] == pytest.approx(0.103, abs=0.01)
     (facts / "digitised.csv").unlink()
-    assert judged(open_store(facts), 40) == "contradicted"
+    assert judge(open_store(facts), 40) == "contradicted"
 
 
-def test_stated_layers_come_again_from_one_trace_only(published_store, facts):
+def test_stated_layers_come_again_from_one_trace_only(published_store, facts, changed, judge):
     found = claims.checks(published_store, 42)["estimate"].tolist()
     assert found[:3] == [1, 0.75, 0.25]
     assert found[3] == pytest.approx(59 / 30)
     assert "gpt2 0 for 9" in claims.checks(published_store, 42)["note"].iloc[2]
-    assert judged(published_store, 42) == "reproduced under a condition"
+    assert judge(published_store, 42) == "reproduced under a condition"
 
     def shifted(figures):
         is_meant = figures["path"].str.endswith("L_star_trace")
         return figures.assign(mean=figures["mean"].where(~is_meant, 1))
 
-    assert judged(changed(facts, "published_figure", shifted), 42) == "contradicted"
+    assert judge(changed(facts, "published_figure", shifted), 42) == "contradicted"
 
 
-def test_six_models_of_four_labs_are_counted(published_store, facts):
-    assert judged(published_store, 44) == "reproduced"
+def test_six_models_of_four_labs_are_counted(published_store, facts, changed, judge, check):
+    assert judge(published_store, 44) == "reproduced"
     note = claims.checks(published_store, 44)["note"].iloc[0]
     assert note == (
         "4 of the models are those the formula was fitted to; 2, of 2 labs, were held out."
@@ -250,20 +240,14 @@ def test_noise_of_two_layers_is_refused():
 # The raw files.
 
 
-@pytest.fixture(scope="module")
-def imported(tmp_path_factory):
-    """Return the store with the raw files imported."""
-    if not RAW.is_dir():
-        pytest.skip(f"the paper's raw files are not at {RAW}")
-    from collect import published
-
-    folder = tmp_path_factory.mktemp("imported")
-    published.import_results(RAW, folder)
-    return open_store(PUBLISHED, folder)
+@pytest.fixture
+def with_raw(imported):
+    """Return the published facts with the raw files."""
+    return open_store(PUBLISHED, imported)
 
 
-def test_the_stored_sign_changes_are_distributed_as_on_noise(imported):
-    layers = imported.query(
+def test_the_stored_sign_changes_are_distributed_as_on_noise(with_raw):
+    layers = with_raw.query(
         "SELECT value FROM published_value WHERE metric = 'l_star_empirical' "
         "AND statistic = 'value' AND file = $file",
         file=published_l_star.SIGN_CHANGES,
@@ -274,16 +258,16 @@ def test_the_stored_sign_changes_are_distributed_as_on_noise(imported):
     assert shares == [0.43, 0.30, 0.17, 0.07, 0.03]
 
 
-def test_raw_values_are_shown_and_change_no_verdict(imported, published_store):
+def test_raw_values_are_shown_and_change_no_verdict(with_raw, published_store, judge):
     for claim_id in (38, 40):
-        rows = claims.checks(imported, claim_id)
+        rows = claims.checks(with_raw, claim_id)
         raw = rows[rows["condition"].str.startswith("raw files: ")]
         assert len(raw) == 1
         assert raw["holds"].isna().all()
-        assert judged(imported, claim_id) == judged(published_store, claim_id)
-    assert claims.checks(imported, 40)["estimate"].iloc[-1] == pytest.approx(0.157)
-    note = claims.checks(imported, 38)["note"].iloc[-1]
-    assert "Of the 31 sets of its models these give 4.8 %: none." in note
+        assert judge(with_raw, claim_id) == judge(published_store, claim_id)
+    assert claims.checks(with_raw, 40)["estimate"].iloc[-1] == pytest.approx(0.157)
+    note = claims.checks(with_raw, 38)["note"].iloc[-1]
+    assert "with four-bit weights, these give 4.8 %: none." in note
 
 
 def test_every_claim_of_the_two_modules_is_registered():

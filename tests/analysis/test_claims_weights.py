@@ -1,6 +1,5 @@
 """The claims on weights: figures read off, ratios counted by hand, and verdicts that turn."""
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,37 +8,10 @@ import pytest
 
 from analysis import claims
 from analysis.claims import digitised, spectral, weights
-from analysis.claims.claim import verdict
 from analysis.store import open_store
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "data/published"
-RAW = ROOT.parent / "shared/published/Results"
-
-
-@pytest.fixture
-def facts(tmp_path):
-    """Return a folder of published facts that a test may change."""
-    return Path(shutil.copytree(PUBLISHED, tmp_path / "published"))
-
-
-def changed(folder, table, change):
-    """Open the facts after changing the rows of one of their tables."""
-    path = folder / f"{table}.csv"
-    rows = pd.read_csv(path, keep_default_na=False, dtype={"caveats": str})
-    change(rows).to_csv(path, index=False)
-    return open_store(folder)
-
-
-def judged(store, claim_id):
-    return verdict(claims.claim(claim_id).examine(store))
-
-
-def check(store, claim_id, condition, part=""):
-    rows = claims.checks(store, claim_id)
-    chosen = rows[rows["condition"].eq(condition) & rows["term"].str.contains(part, regex=False)]
-    assert len(chosen) == 1
-    return chosen.iloc[0]
 
 
 def scaled(metric, factors):
@@ -52,7 +24,7 @@ def scaled(metric, factors):
     return change
 
 
-def test_the_clusters_of_fig_3_are_those_of_one_axis(published_store):
+def test_the_clusters_of_fig_3_are_those_of_one_axis(published_store, judge):
     rows = claims.checks(published_store, 32).set_index("condition")
     value = rows.loc["|W_V|, the vertical axis"]
     assert value["estimate"] == pytest.approx(16.925121 / 8.954094, rel=1e-6)
@@ -61,16 +33,16 @@ def test_the_clusters_of_fig_3_are_those_of_one_axis(published_store):
     assert not rows.loc["|W_O|, the horizontal axis", "holds"]
     assert rows.loc["|W_V|, without the outlier, read from the right rows", "holds"] is None
     assert rows["note"].iloc[-1] == "Next comes gpt2 with 2.17."
-    assert judged(published_store, 32) == "reproduced under a condition"
+    assert judge(published_store, 32) == "reproduced under a condition"
 
 
-def test_a_high_norm_of_another_lab_ends_the_cluster(facts):
+def test_a_high_norm_of_another_lab_ends_the_cluster(facts, changed, judge):
     change = scaled("weight_spectral_v", {"openai-community/gpt2": 10})
     store = changed(facts, "published_figure", change)
-    assert judged(store, 32) == "contradicted"
+    assert judge(store, 32) == "contradicted"
 
 
-def test_another_outlier_is_not_gpt_neo(facts):
+def test_another_outlier_is_not_gpt_neo(facts, changed, check):
     change = scaled("weight_spectral_o", {"facebook/opt-125m": 1e6})
     row = check(
         changed(facts, "published_figure", change),
@@ -93,22 +65,22 @@ def test_the_layers_read_off_average_to_the_published_means(published_store):
     assert (by_model["count"] == depths).all()
 
 
-def test_lines_that_do_not_average_to_the_means_are_of_something_else(facts):
+def test_lines_that_do_not_average_to_the_means_are_of_something_else(facts, changed, judge):
     store = changed(
         facts, "digitised", lambda points: points.assign(value=points["value"].astype(float) * 1.1)
     )
-    assert judged(store, 33) == "contradicted"
+    assert judge(store, 33) == "contradicted"
 
 
-def test_three_of_six_lines_are_of_the_value_matrix(published_store, facts):
+def test_three_of_six_lines_are_of_the_value_matrix(published_store, facts, changed, judge, check):
     row = check(published_store, 33, "all six models")
     assert (row["holds"], row["estimate"]) == (False, 0.5)
-    assert judged(published_store, 33) == "reproduced under a condition"
+    assert judge(published_store, 33) == "reproduced under a condition"
     store = changed(facts, "digitised", lambda points: points.assign(caveats=""))
-    assert judged(store, 33) == "reproduced"
+    assert judge(store, 33) == "reproduced"
 
 
-def test_the_factor_of_300_is_that_of_one_lab(published_store):
+def test_the_factor_of_300_is_that_of_one_lab(published_store, judge):
     rows = claims.checks(published_store, 34).set_index("condition")
     # The last quarter: 3 layers of 12, 6 of 24.
     eleuther = np.mean(
@@ -123,33 +95,33 @@ def test_the_factor_of_300_is_that_of_one_lab(published_store):
     assert ratio["holds"]
     assert rows.loc["all others, last quarter of the layers", "estimate"] < 60
     assert rows.loc["every late layer of every model", "estimate"] == pytest.approx(872 / 119)
-    assert judged(published_store, 34) == "reproduced under a condition"
+    assert judge(published_store, 34) == "reproduced under a condition"
 
 
-def test_the_factor_turns_with_the_lines(facts):
+def test_the_factor_turns_with_the_lines(facts, changed, judge):
     def smaller(points):
         is_meta = points["model_id"].str.startswith("facebook/") & (points["figure"] == "Fig. 8")
         values = points["value"].astype(float)
         return points.assign(value=values.where(~is_meta, values * 10))
 
-    assert judged(changed(facts, "digitised", smaller), 34) == "contradicted"
+    assert judge(changed(facts, "digitised", smaller), 34) == "contradicted"
 
 
-def test_two_suites_cannot_tell_whether_norms_fall_with_depth(published_store):
+def test_two_suites_cannot_tell_whether_norms_fall_with_depth(published_store, judge, check):
     row = check(published_store, 59, "published |W_V|, pairs of one suite")
     # Pythia falls from 22.1 to 16.9, OPT rises from 1.6 to 2.8.
     assert row["note"] == "It falls in 1 of 2 pairs."
     assert row["holds"] is None
-    assert judged(published_store, 59) == "not computable"
+    assert judge(published_store, 59) == "not computable"
 
 
-def test_no_published_norm_obeys_the_bound_of_the_gain(published_store):
+def test_no_published_norm_obeys_the_bound_of_the_gain(published_store, check):
     row = check(published_store, 59, "published |W_V| against 10^(1/L)")
     assert (row["holds"], row["estimate"], row["n_models"]) == (None, 0, 7)
 
 
 @pytest.mark.parametrize(("factor", "expected"), [(0.001, "reproduced"), (1000.0, "contradicted")])
-def test_many_pairs_that_agree_decide(facts, factor, expected):
+def test_many_pairs_that_agree_decide(facts, factor, expected, changed, judge):
     """Eight suites of two depths in place of the published models."""
 
     def deeper(figures):
@@ -172,7 +144,7 @@ def test_many_pairs_that_agree_decide(facts, factor, expected):
         for depth in (12, 24)
     ]
     pd.concat([models, *new]).to_csv(facts / "model.csv", index=False)
-    assert judged(changed(facts, "published_figure", deeper), 59) == expected
+    assert judge(changed(facts, "published_figure", deeper), 59) == expected
 
 
 @pytest.mark.parametrize(
@@ -181,7 +153,7 @@ def test_many_pairs_that_agree_decide(facts, factor, expected):
 def test_pairs_decide_only_when_their_interval_leaves_one_half(falls, n, decided):
     shown = pd.DataFrame(
         {"falls": [True] * falls + [False] * (n - falls), "model_id": [f"m{i}" for i in range(n)]}
-    ).assign(suite="s", file="f", caveats="")
+    ).assign(suite="s", file="f", caveats="", model_id_shallow="shallow", suite_shallow="s")
     # Clopper-Pearson: 6 of 6 gives [0.54, 1], 5 of 6 gives [0.36, 1.00].
     assert weights._deeper_is_smaller("c", shown).holds is decided
     assert weights._deeper_is_smaller("c", shown, counts=False).holds is None
@@ -204,14 +176,9 @@ def test_points_come_in_the_order_of_layers_and_only_from_a_folder_that_has_them
     assert digitised.points(published_store, "Fig. 9").empty
 
 
-def test_raw_files_hold_the_layers_of_one_other_model(tmp_path):
-    if not RAW.is_dir():
-        pytest.skip(f"the paper's raw files are not at {RAW}")
-    from collect import published
-
-    published.import_results(RAW, tmp_path / "imported")
-    store = open_store(PUBLISHED, tmp_path / "imported")
+def test_raw_files_hold_the_layers_of_one_other_model(imported, judge):
+    store = open_store(PUBLISHED, imported)
     row = claims.checks(store, 33).iloc[-1]
     assert row["condition"] == "raw files: norms of single layers"
     assert row["note"] == "Only pythia-1.4b has its layers in a file, and it is not in the figure."
-    assert judged(store, 33) == "reproduced under a condition"
+    assert judge(store, 33) == "reproduced under a condition"

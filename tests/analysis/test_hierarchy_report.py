@@ -6,17 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import hierarchy, hierarchy_charts, hierarchy_exhibits
+from analysis import hierarchy_charts, hierarchy_exhibits
 from analysis.hierarchy_exhibits import Views
-from analysis.hierarchy_models import EVERYTHING
-from analysis.store import Store
+from analysis.hierarchy_models import EVERYTHING, Family
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def told(shipped_store: Store) -> Views:
-    return hierarchy_exhibits.views(hierarchy.fit(shipped_store))
+def told(families: list[Family]) -> Views:
+    return hierarchy_exhibits.views(families)
 
 
 def fields(node: object) -> set[str]:

@@ -35,7 +35,7 @@ def test_every_stated_number_has_a_status_and_those_that_cannot_be_computed_a_re
 
 
 def test_what_the_paper_states_and_its_files_do_not_bear_out(shipped):
-    of_paper = shipped[~shipped["place"].str.startswith("definitions")]
+    of_paper = shipped[~shipped["place"].str.startswith("notes")]
     assert entries(of_paper, "differs") == {
         "labs whose models have a published gain",
         "r of depth and gain, Pythia",
@@ -48,7 +48,7 @@ def test_what_the_paper_states_and_its_files_do_not_bear_out(shipped):
 
 
 def test_our_own_notes_on_the_files_are_borne_out(shipped):
-    ours = shipped[shipped["place"].str.startswith("definitions")]
+    ours = shipped[shipped["place"].str.startswith("notes")]
     assert entries(ours, "differs") == set()
 
 
@@ -60,7 +60,7 @@ def test_with_the_raw_files_no_number_is_left_for_want_of_them(tmp_path):
     assert main(["published", str(RAW), "--out", str(tmp_path / "raw")]) == 0
     found = stated.ledger(open_store(ROOT / "data/published", tmp_path / "raw"))
     assert entries(found, "needs the raw files") == set()
-    ours = found[found["place"].str.startswith("definitions")]
+    ours = found[found["place"].str.startswith("notes")]
     assert entries(ours, "differs") == set()
     assert "exponent of the scaling law" in entries(found, "differs")
 

@@ -93,3 +93,12 @@ def test_a_denominator_that_may_be_zero_is_refused():
 
 def test_typographic_signs_become_plain():
     assert rounding.plain("−1\u00a0–2") == "-1 -2"
+
+
+@pytest.mark.parametrize(
+    ("printed", "refusal"),
+    [(2.5, "must be text, which keeps its last zeros"), ("1e400", "at most 300 places")],
+)
+def test_numbers_that_no_page_prints_are_refused(printed, refusal):
+    with pytest.raises(AnalysisError, match=refusal):
+        rounding.read(printed)

@@ -76,3 +76,7 @@ def test_refusals_say_what_must_hold():
         table_search.tables(["50 %"] * 6, "< 0.05", n=200)
     with pytest.raises(DesignError, match="At most 2,000,000 tables can be enumerated"):
         table_search.exact_p([50] * 5, [100] * 5)
+
+
+def test_the_p_of_a_large_table_is_exact():
+    assert table_search.exact_p([1000, 1000], [2000, 2000]) == 1.0

@@ -139,9 +139,9 @@ def test_sums_of_another_formula_are_refused(files: list[Path], tmp_path: Path) 
 def test_sums_of_another_version_are_refused(files: list[Path], tmp_path: Path) -> None:
     table = pq.read_table(files[0])
     about = json.loads(table.schema.metadata[b"statistics"])
-    newer = table.replace_schema_metadata({"statistics": json.dumps(about | {"version": 2})})
+    newer = table.replace_schema_metadata({"statistics": json.dumps(about | {"version": 3})})
     pq.write_table(newer, tmp_path / "newer.parquet")
-    with pytest.raises(StoreError, match="must hold statistics of version 1; it holds version 2"):
+    with pytest.raises(StoreError, match="must hold statistics of version 2; it holds version 3"):
         mixed.read_statistics(tmp_path / "newer.parquet")
 
 

@@ -58,7 +58,7 @@ def test_bounded_quadratics_have_the_bottom_that_scipy_finds(seed: int, size: in
         quadratic, np.ones(size), jac=True, method="L-BFGS-B", bounds=Bounds(low, np.inf)
     )
     assert (ours >= low).all()
-    assert quadratic(ours)[0] <= theirs.fun + 1e-12
+    assert quadratic(ours)[0] <= theirs.fun + 1e-9
 
 
 def test_at_the_bottom_nothing_moves() -> None:

@@ -208,3 +208,46 @@ def test_an_unknown_method_names_the_known_ones() -> None:
     model = mixed.fit("gain ~ depth + (1 | model)", rows)
     with pytest.raises(AnalysisError, match="`df` must be one of 'kenward-roger', 'satterth"):
         model.tidy(df="z")
+
+
+def test_a_fit_that_leaves_no_residual_has_no_kenward_roger_test() -> None:
+    # With seed 24 the standard errors came out a hundred times too small, with 3 not at all.
+    for seed in (3, 24):
+        rng = np.random.default_rng(seed)
+        eight = pd.DataFrame({name: rng.normal(size=8) for name in "yabc"})
+        eight = eight.assign(lab=list("aabbccdd"), suite=list("abcdabcd"))
+        model = mixed.fit("y ~ a + b + c + (1 | lab) + (1 | suite)", eight)
+        with pytest.raises(DesignError, match="must know how uncertain each variance is"):
+            model.tidy(["fixed"])
+        assert "The residual variance is nothing" in " ".join(model.warnings()["note"])
+
+
+def test_sums_are_fitted_with_the_offset_they_were_collected_with() -> None:
+    known = "gain ~ depth + offset(known) + (1 | model)"
+    collected = mixed.collect_statistics(known, rows)
+    assert mixed.fit_statistics(known, collected).statistics.offset == "known"
+    with pytest.raises(DesignError, match="must be of the formula's offset, none; they were coll"):
+        mixed.fit_statistics("gain ~ depth + (1 | model)", collected)
+
+
+@pytest.mark.parametrize(
+    ("formula", "refusal"),
+    [
+        ("gain ~ depth + (1 | model) ~ prompt", "A formula must read"),
+        ("gain ~ depth + (0 | model)", "Something must vary among the levels of 'model'"),
+        ("1 ~ depth + (1 | model)", "must read a column; '1' reads none"),
+    ],
+)
+def test_formulas_without_a_meaning_are_refused(formula: str, refusal: str) -> None:
+    with pytest.raises(AnalysisError, match=refusal):
+        mixed.fit(formula, rows)
+
+
+def test_a_contrast_of_no_factor_is_refused() -> None:
+    with pytest.raises(ColumnError, match="Contrasts must be of factors of the formula"):
+        mixed.fit("gain ~ depth + (1 | model)", rows, contrasts={"depth": "a"})
+
+
+def test_numbers_whose_squares_overflow_are_refused() -> None:
+    with pytest.raises(ColumnError, match="'depth' must be at most 1e"):
+        mixed.fit("gain ~ depth + (1 | model)", rows.assign(depth=rows["depth"] * 1e200))

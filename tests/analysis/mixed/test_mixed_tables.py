@@ -150,6 +150,12 @@ def test_a_lab_level_predictor_without_a_lab_intercept_is_warned_of() -> None:
     assert ("confounded with a group", "heritage[T.true]", "lab") in guards(with_lab)
 
 
+def test_levels_of_one_row_each_are_no_group() -> None:
+    single = rows.assign(row=[f"r{place}" for place in range(len(rows))])
+    model = mixed.fit("gain ~ depth + (1 | model)", single, units=["row"])
+    assert not any(guard == "no random intercept" for guard, *_ in guards(model))
+
+
 def test_a_group_named_by_its_nesting_is_the_same_group() -> None:
     nested = mixed.fit("gain ~ rho + (1 | lab/model)", rows)
     assert not any(guard == "no random intercept" for guard, *_ in guards(nested))
