@@ -85,7 +85,7 @@ def verdict_rows(judged: pd.DataFrame, claim_ids: Sequence[int] | None = None) -
     return pd.DataFrame(
         {
             "claim": [str(row["claim_id"]) for row in rows],
-            "statement": [row["statement"] for row in rows],
+            "statement": [prose.literal(row["statement"]) for row in rows],
             "verdict": [prose.verdict_mark(row["verdict"]) for row in rows],
             "estimate": [_rounded(row["estimate"]) for row in rows],
             "interval": [_interval(row) for row in rows],

@@ -73,7 +73,7 @@ def printable(tests: pd.DataFrame) -> pd.DataFrame:
             "interval": [prose.interval(row["conf_low"], row["conf_high"]) for row in rows],
             "p": [prose.number(row["p_value"], 3) for row in rows],
             "bayes_factor": [prose.number(row["bayes_factor"]) for row in rows],
-            "smallest_p": [prose.power_of_ten(row["smallest_p"]) for row in rows],
+            "smallest_p": [prose.number(row["smallest_p"], 4) for row in rows],
         }
     )
 
@@ -82,13 +82,6 @@ def p_range(tests: pd.DataFrame, unit: str) -> str:
     """Return the smallest and the largest p of the tests with a unit, in words."""
     found = tests.loc[tests["unit"] == unit, "p_value"].dropna()
     return f"{prose.number(found.min(), 3)} and {prose.number(found.max(), 3)}"
-
-
-def overlap(tests: pd.DataFrame) -> str:
-    """Return whether the ranges of p with models and with suites as units overlap, in words."""
-    ranges = tests.groupby("unit")["p_value"].agg(["min", "max"])
-    apart = ranges["min"].max() > ranges["max"].min()
-    return "do not overlap" if apart else "overlap"
 
 
 def _row(models: pd.DataFrame, term: str, unit: str, method: str, test: Test) -> dict[str, Any]:

@@ -137,6 +137,15 @@ def short_name(model_ids: pd.Series[str]) -> pd.Series[str]:
     return model_ids.str.replace(r"^.*/", "", regex=True)
 
 
+def literal(text: str) -> str:
+    r"""Return text whose carets and tildes Markdown will not take for super- and subscripts.
+
+    >>> literal("G = 10^(1/L)")
+    'G = 10\\^(1/L)'
+    """
+    return text.replace("^", "\\^").replace("~", "\\~")
+
+
 def pipe_table(rows: pd.DataFrame, headers: Mapping[str, str]) -> str:
     """Return rows as a Markdown pipe table; columns of numbers are set right.
 

@@ -75,7 +75,7 @@ def printable(ledger: pd.DataFrame, *statuses: str) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "place": chosen["place"],
-            "term": chosen["term"],
+            "term": [prose.literal(term) for term in chosen["term"]],
             "printed": chosen["printed"],
             "found": found,
             "status": chosen["status"],

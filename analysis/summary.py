@@ -52,7 +52,7 @@ KEY = {
 }
 
 
-def answer(judged: pd.DataFrame, claim_id: int) -> str:
+def answer(judged: pd.DataFrame, claim_id: int, *, no: str = ANSWERS["contradicted"]) -> str:
     """Return the answer to a question to which a claim says yes.
 
     Parameters
@@ -61,6 +61,8 @@ def answer(judged: pd.DataFrame, claim_id: int) -> str:
         One row per claim: `claim_id`, `verdict`; see `analysis.claims.evaluate`.
     claim_id
         The claim.
+    no
+        The words for a contradicted claim, where it says less than the question.
 
     Raises
     ------
@@ -73,7 +75,7 @@ def answer(judged: pd.DataFrame, claim_id: int) -> str:
             f"An answer must rest on a claim that has been judged; claim {claim_id} has not.",
             "Name one of the claims in reports/claims.csv.",
         )
-    return ANSWERS[str(verdicts.iloc[0])]
+    return {**ANSWERS, "contradicted": no}[str(verdicts.iloc[0])]
 
 
 def named(judged: pd.DataFrame, verdict: str) -> str:
@@ -126,12 +128,6 @@ def covers(told: Words, value: float) -> str:
     """Return whether an interval contains a value: "contains" or "excludes"."""
     is_inside = told.row["conf_low"] <= value <= told.row["conf_high"]
     return "contains" if is_inside else "excludes"
-
-
-def numbers(judged: pd.DataFrame, verdict: str) -> str:
-    """Return the numbers of the claims with a verdict, "1, 4 and 7"."""
-    chosen = judged.loc[judged["verdict"] == verdict, "claim_id"]
-    return prose.listing([str(number) for number in chosen]) if len(chosen) else "none"
 
 
 def words_of_labs(store: Store) -> dict[str, str]:
