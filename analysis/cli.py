@@ -18,56 +18,26 @@ import pandas as pd
 from analysis import claims, prose
 from analysis.checkout import default_sources, project_root, writable_root
 from analysis.claims import paper
-from analysis.claims.committed import differences, read_verdicts
+from analysis.claims.committed import (
+    COMMITTED,
+    COMMITTED_BESIDE,
+    COMMITTED_RAW,
+    differences,
+    read_verdicts,
+)
 from analysis.claims.heritage import SEED
 from analysis.errors import AnalysisError
 from analysis.forensics import audit
+from analysis.options import Verb, parser
 from analysis.output import replace_text
-from analysis.signs import BAND, signs
+from analysis.signs import signs
 from analysis.store import Store, open_store
-from analysis.turning import PRIMARY, errors, layers
-
-EPILOG = """\
-examples:
-  python -m analysis claims                       verdict on each claim
-  python -m analysis claims --csv > verdicts.csv
-  python -m analysis claims --adjusted            p adjusted within families of claims
-  python -m analysis claim 7                      one claim, check by check
-  python -m analysis claim 7 --json
-  python -m analysis --paper FOLDER claims        the claims of another paper
-  python -m analysis sql "FROM model" --csv
-  python -m analysis --data runs sql "SELECT count(*) FROM residual_norm"
-  python -m analysis l-star --profile trace_multi_head
-  python -m analysis signs --gain gain_last_block
-  python -m analysis specifications --csv > specifications.csv
-  python -m analysis stated                       every number stated, computed again
-  python -m analysis forensics paper.md           the tests a paper reports, recomputed
-  python -m analysis report
-
-exit codes:
-  0  success
-  1  a claim differs from the committed one (claims --check); committed verdicts lie in
-     reports/claims.csv (in reports/claims_raw_files.csv those with the imported raw
-     files open as well), those of another paper in verdicts.csv in its folder
-     or: a test that a paper reports contradicts itself (forensics)
-  2  wrong input: unknown claim, bad query, damaged or missing data
-  3  a package of the [report] extra is missing
-  5  the output cannot be written, or the report cannot be rendered
-130  interrupted from the keyboard
-"""
-
-COMMITTED = "reports/claims.csv"
-
-#: The same where the imported raw files are open as well.
-COMMITTED_RAW = "reports/claims_raw_files.csv"
-
-#: Where the verdicts of another paper are kept, in its folder.
-COMMITTED_BESIDE = "verdicts.csv"
+from analysis.turning import errors, layers
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; no traceback reaches the user."""
-    options = _parser().parse_args(arguments)
+    options = parser(_VERBS).parse_args(arguments)
     try:
         code = int(options.run(options))
         sys.stdout.flush()
@@ -96,92 +66,6 @@ def _complain(problem: str, hint: str, exit_code: int) -> int:
     if hint:
         print(f"hint: {hint}", file=sys.stderr)
     return exit_code
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m analysis",
-        description="Judge claims about transformers from published figures and measurements.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--data",
-        action="append",
-        type=Path,
-        metavar="DIR",
-        help="directory of measurements, or one .duckdb file; repeat to open several "
-        "(default: data/published and data/sample)",
-    )
-    parser.add_argument(
-        "--paper",
-        type=Path,
-        metavar="FOLDER",
-        help="another paper: a folder with claim.csv, published_*.csv and claims.py, whose code "
-        "is run; a source beside --data",
-    )
-    verbs = parser.add_subparsers(required=True, metavar="VERB")
-
-    listing = verbs.add_parser("claims", help="verdict on each claim")
-    form = listing.add_mutually_exclusive_group()
-    form.add_argument("--csv", action="store_true", help="print CSV")
-    form.add_argument("--json", action="store_true", help="print JSON, one object per claim")
-    form.add_argument(
-        "--check",
-        action="store_true",
-        help=f"compare with {COMMITTED} ({COMMITTED_RAW} if imported raw files are open), or "
-        f"{COMMITTED_BESIDE} of the paper",
-    )
-    form.add_argument("--write", action="store_true", help="write what --check compares with")
-    listing.add_argument(
-        "--adjusted",
-        action="store_true",
-        help="each p beside those adjusted for the other claims of its family; also with --csv",
-    )
-    listing.set_defaults(run=_claims)
-
-    one = verbs.add_parser("claim", help="one claim, check by check")
-    one.add_argument("claim_id", type=int, metavar="ID")
-    one.add_argument("--json", action="store_true", help="print JSON: the claim and its checks")
-    one.set_defaults(run=_claim)
-
-    sql = verbs.add_parser("sql", help="run one reading statement")
-    sql.add_argument("query", metavar="QUERY")
-    sql.add_argument("--csv", action="store_true", help="print CSV")
-    sql.set_defaults(run=_sql)
-
-    turn = verbs.add_parser("l-star", help="the layer L* by every estimator")
-    turn.add_argument("--profile", default=PRIMARY, metavar="NAME", help=f"default: {PRIMARY}")
-    turn.add_argument("--errors", action="store_true", help="errors of the predictions instead")
-    turn.add_argument("--csv", action="store_true", help="print CSV")
-    turn.set_defaults(run=_l_star)
-
-    sign = verbs.add_parser("signs", help="does a measured model dampen or expand, by its prompts")
-    sign.add_argument("--gain", default="gain_body", metavar="NAME", help="default: gain_body")
-    sign.add_argument("--band", type=float, default=BAND, help=f"neutral log gain, default: {BAND}")
-    sign.add_argument("--csv", action="store_true", help="print CSV")
-    sign.set_defaults(run=_signs)
-
-    specs = verbs.add_parser("specifications", help="heritage under every choice at once")
-    specs.add_argument("--csv", action="store_true", help="print one CSV row per specification")
-    specs.set_defaults(run=_specifications)
-
-    numbers = verbs.add_parser("stated", help="every stated number, computed again")
-    numbers.add_argument("--csv", action="store_true", help="print CSV")
-    numbers.set_defaults(run=_stated)
-
-    printed = verbs.add_parser("forensics", help="recompute every test that a paper reports")
-    printed.add_argument("file", type=Path, metavar="FILE.md", help="Markdown of any paper")
-    printed.add_argument("--alpha", type=float, default=0.05, help="its level, default: 0.05")
-    printed.add_argument("--csv", action="store_true", help="print CSV")
-    printed.set_defaults(run=_forensics)
-
-    report = verbs.add_parser("report", help="render the report")
-    report.add_argument("--engine", choices=("auto", "quarto", "embedded"), default="auto")
-    report.add_argument("-P", dest="parameters", action="append", default=[], metavar="NAME:VALUE")
-    report.add_argument("--out", type=Path, default=None, metavar="FILE")
-    report.set_defaults(run=_report)
-    return parser
 
 
 def _open(options: argparse.Namespace) -> Store:
@@ -395,3 +279,16 @@ def _overview(judged: pd.DataFrame) -> str:
     total = ", ".join(f"{counted.get(name, 0)} {name}" for name in claims.VERDICTS)
     number = prose.plural(len(judged), "claim")
     return "\n".join([*lines, "", f"{number}: {total}."])
+
+
+_VERBS: Mapping[str, Verb] = {
+    "claims": _claims,
+    "claim": _claim,
+    "sql": _sql,
+    "l-star": _l_star,
+    "signs": _signs,
+    "specifications": _specifications,
+    "stated": _stated,
+    "forensics": _forensics,
+    "report": _report,
+}

@@ -20,7 +20,7 @@ from analysis import glossary
 from analysis.errors import ColumnError, DesignError
 from analysis.formula import ModelMatrices, model_matrices
 from analysis.frame import Floats, Integers, require_conf_level
-from analysis.regression import aliased_columns
+from analysis.regression import require_estimable
 
 #: Newton stops when no coefficient would move by more than this share of itself plus one.
 CONVERGED = 1e-12
@@ -86,7 +86,8 @@ def firth(frame: pd.DataFrame, formula: str, *, conf_level: float = 0.95) -> pd.
     """
     require_conf_level(conf_level)
     matrices = model_matrices(frame, formula)
-    _require_estimable(matrices)
+    _require_binary(matrices.response)
+    require_estimable(matrices)
     best = maximise(matrices.design, matrices.response)
     terms = range(len(matrices.terms))
     std_error = np.sqrt(np.diag(np.linalg.inv(best.information)))
@@ -178,30 +179,12 @@ def _climb(design: Floats, response: Floats, point: Point, free: Integers) -> Po
     )
 
 
-def _require_estimable(matrices: ModelMatrices) -> None:
-    terms, response = matrices.terms, matrices.response
+def _require_binary(response: Floats) -> None:
     if not np.isin(response, (0.0, 1.0)).all():
         raise ColumnError(
             f"The response of a logistic regression must hold 0 and 1; found "
             f"{np.unique(response)[:4].tolist()}.",
             "Compare it with a threshold first.",
-        )
-    if np.ptp(response) == 0:
-        raise DesignError(
-            f"The response must vary; all {len(response)} rows hold {int(response[0])}.",
-            "There is nothing to explain.",
-        )
-    aliased = [terms[position] for position in aliased_columns(matrices.design)]
-    if aliased:
-        raise DesignError(
-            f"Every term must add something; {aliased} are linear combinations of the terms "
-            "before them.",
-            "Drop them, or the terms they repeat.",
-        )
-    if len(response) <= len(terms):
-        raise DesignError(
-            f"{len(terms)} terms need at least {len(terms) + 1} rows; found {len(response)}.",
-            "Use fewer terms.",
         )
 
 

@@ -157,7 +157,7 @@ def fit(
     require_rows(frame, 2, "A regression")
     matrices = model_matrices(frame, formula)
     design, response = matrices.design, matrices.response
-    _require_estimable(matrices)
+    require_estimable(matrices)
     from statsmodels.api import OLS
 
     coefficients = np.asarray(OLS(response, design).fit(method="qr").params, dtype=np.float64)
@@ -189,7 +189,8 @@ def fit(
     )
 
 
-def _require_estimable(matrices: ModelMatrices) -> None:
+def require_estimable(matrices: ModelMatrices) -> None:
+    """Raise DesignError unless every term adds something, rows suffice and the response varies."""
     terms, design, response = matrices.terms, matrices.design, matrices.response
     aliased = [terms[position] for position in aliased_columns(design)]
     if aliased:

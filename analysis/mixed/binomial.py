@@ -29,7 +29,7 @@ from analysis.mixed.rank import require_independent
 from analysis.mixed.separation import levels_with_both, separating_columns
 from analysis.mixed.source import Rows, Source, open_source
 from analysis.mixed.statistics import Statistics
-from analysis.mixed.tables import EFFECTS
+from analysis.mixed.tables import EFFECTS, fixed_table
 from analysis.mixed.trials import count_trials, offset_name
 
 METHOD = "Logistic mixed model, Laplace approximation"
@@ -256,37 +256,9 @@ def _rare_outcome(model: BinomialModel) -> list[guards.GuardRow]:
 
 
 def _fixed(model: BinomialModel, conf_level: float) -> pd.DataFrame:
-    p = len(model.terms)
     errors = np.sqrt(np.diag(model.found.covariance))
-    tests = ContrastTests(model.coefficients, errors, np.full(p, np.inf))
-    low, high = tests.interval(conf_level)
-    warned = model.warnings()
-    references = [f"Reference level: {each}." for each in model.design.references]
-    carriers = [guards.carrier_of(model, column) for column in model.design.fixed]
-    return pd.DataFrame(
-        {
-            "effect": "fixed",
-            "group": "",
-            "level": "",
-            "term": model.terms,
-            "estimate": tests.estimates,
-            "std_error": tests.std_errors,
-            "statistic": tests.statistics,
-            "df": tests.df,
-            "p_value": tests.p_values,
-            "conf_low": low,
-            "conf_high": high,
-            "conf_level": conf_level,
-            "n_groups": [
-                len(carrier.levels) if carrier else model.statistics.n_obs for carrier in carriers
-            ],
-            "method": f"{METHOD}; Wald z",
-            "note": [
-                " ".join([*references, *warned.loc[warned["term"] == term, "note"]])
-                for term in model.terms
-            ],
-        }
-    )
+    tests = ContrastTests(model.coefficients, errors, np.full(len(model.terms), np.inf))
+    return fixed_table(model, tests, model.warnings(), f"{METHOD}; Wald z", conf_level)
 
 
 def _variance_parameters(model: BinomialModel) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from analysis.errors import AnalysisError
 from analysis.frame import require_conf_level, require_option
 from analysis.mixed import guards
 from analysis.mixed.distributions import normal_quantile
-from analysis.mixed.inference import NAMES
+from analysis.mixed.inference import NAMES, ContrastTests
 from analysis.mixed.r_squared import variance_shares
 
 if TYPE_CHECKING:
@@ -125,8 +125,23 @@ def _estimator(model: MixedModel) -> str:
 
 def _fixed(model: MixedModel, df: str, conf_level: float) -> pd.DataFrame:
     tests = model.inference.tests(np.eye(len(model.terms)), df)
+    warned, method = guards.warnings(model, df), f"{_estimator(model)}; {NAMES[df]}"
+    return fixed_table(model, tests, warned, method, conf_level)
+
+
+def fixed_table(
+    model: guards.Designed,
+    tests: ContrastTests,
+    warned: pd.DataFrame,
+    method: str,
+    conf_level: float,
+) -> pd.DataFrame:
+    """Return the rows of the fixed effects of a fit, linear or not, with what warns of each.
+
+    ``warned`` has one row per warning: `term`, `note`.
+    """
     low, high = tests.interval(conf_level)
-    warned = guards.warnings(model, df)
+    terms = [column.name for column in model.design.fixed]
     references = [f"Reference level: {each}." for each in model.design.references]
     carriers = [guards.carrier_of(model, column) for column in model.design.fixed]
     return pd.DataFrame(
@@ -134,7 +149,7 @@ def _fixed(model: MixedModel, df: str, conf_level: float) -> pd.DataFrame:
             "effect": "fixed",
             "group": "",
             "level": "",
-            "term": model.terms,
+            "term": terms,
             "estimate": tests.estimates,
             "std_error": tests.std_errors,
             "statistic": tests.statistics,
@@ -146,10 +161,10 @@ def _fixed(model: MixedModel, df: str, conf_level: float) -> pd.DataFrame:
             "n_groups": [
                 len(carrier.levels) if carrier else model.statistics.n_obs for carrier in carriers
             ],
-            "method": f"{_estimator(model)}; {NAMES[df]}",
+            "method": method,
             "note": [
                 " ".join([*references, *_term_notes(warned, term), *_df_note(each)])
-                for term, each in zip(model.terms, tests.df, strict=True)
+                for term, each in zip(terms, tests.df, strict=True)
             ],
         }
     )

@@ -30,20 +30,8 @@ MEASURED = (
 )
 
 #: Tables large enough to be left in their Parquet files; the others fit in memory.
-LARGE = (
-    "residual_norm",
-    "residual_update",
-    "attention",
-    "attention_mean",
-    "token_geometry",
-    "prompt_geometry",
-    "weight_norm",
-    "matrix_norm",
-    "next_token",
-    "token_prediction",
-    "legacy_value",
-    "published_value",
-)
+_SMALL = ("model", "conformance", "not_measured")
+LARGE = (*(table for table in MEASURED if table not in _SMALL), "published_value")
 
 
 class ContractError(ValueError):

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from analysis import charts, claims, depth_charts, exhibits, profiles, theme
+from tests.analysis.drawn import encodings
 
 
 @pytest.fixture(scope="module")
@@ -34,18 +35,6 @@ def drawn(request):
             exhibits.verdict_labels(judged), verdicts=claims.VERDICTS
         ),
     }
-
-
-def encodings(node):
-    """Yield every encoding of a chart, however it is layered."""
-    if isinstance(node, dict):
-        if "encoding" in node:
-            yield node["encoding"]
-        for value in node.values():
-            yield from encodings(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from encodings(value)
 
 
 def test_every_chart_has_a_description_and_data(drawn):

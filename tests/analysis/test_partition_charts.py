@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis import depth_law_exhibits, partition_charts, partition_exhibits, prose
+from tests.analysis.drawn import encodings
 
 pytestmark = pytest.mark.slow
 
@@ -56,17 +56,6 @@ def drawn(
         ),
         "laws": partition_charts.chart_laws(gains, depth_law_exhibits.law_curves(gains)),
     }
-
-
-def encodings(node: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(node, dict):
-        if "encoding" in node:
-            yield node["encoding"]
-        for value in node.values():
-            yield from encodings(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from encodings(value)
 
 
 def test_every_chart_has_a_description_and_fields_that_exist(drawn: dict[str, Any]) -> None:

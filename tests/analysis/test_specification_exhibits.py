@@ -15,6 +15,7 @@ from analysis.cli import main
 from analysis.specification import distinct, specification_curve
 from analysis.specification_charts import chart_specifications
 from analysis.specification_variance import CHOICES
+from tests.analysis.drawn import encodings
 
 PUBLISHED = Path(__file__).parents[2] / "data/published"
 
@@ -88,18 +89,6 @@ def drawn(found):
         specification_exhibits.marks(found),
     )
     return chart.to_dict()
-
-
-def encodings(node):
-    """Yield every encoding of a chart, however it is nested."""
-    if isinstance(node, dict):
-        if "encoding" in node:
-            yield node["encoding"]
-        for value in node.values():
-            yield from encodings(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from encodings(value)
 
 
 def test_the_figure_has_a_panel_for_the_curve_and_one_for_each_choice(drawn):

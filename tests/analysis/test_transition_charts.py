@@ -3,6 +3,7 @@
 import pytest
 
 from analysis import l_star_exhibits, prose, transition_charts
+from tests.analysis.drawn import encodings
 
 
 @pytest.fixture(scope="module")
@@ -14,18 +15,6 @@ def drawn(published_store):
         ),
         "noise": transition_charts.chart_noise_layers(l_star_exhibits.noise_layers()),
     }
-
-
-def encodings(node):
-    """Yield every encoding of a chart, however it is layered."""
-    if isinstance(node, dict):
-        if "encoding" in node:
-            yield node["encoding"]
-        for value in node.values():
-            yield from encodings(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from encodings(value)
 
 
 def test_every_chart_is_described_and_draws_columns_that_exist(drawn):

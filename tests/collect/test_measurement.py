@@ -13,6 +13,7 @@ from collect.errors import ConformanceError, InputError
 from collect.integrity import faults
 from collect.run import run
 from collect.schema import tables
+from tests.collect.written import contents, files, frame
 
 OF_WEIGHTS = {"model", "weight_norm", "matrix_norm", "conformance", "run"}
 OF_PROMPTS = {
@@ -30,20 +31,6 @@ OF_PROMPTS = {
 @pytest.fixture
 def out(tmp_path):
     return tmp_path / "out"
-
-
-def frame(out: Path, table: str) -> pd.DataFrame:
-    parts = sorted((out / table).glob("*.parquet"))
-    return pd.concat([pq.read_table(part).to_pandas() for part in parts], ignore_index=True)
-
-
-def files(out: Path) -> list[str]:
-    return sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
-
-
-def contents(out: Path) -> dict[str, bytes]:
-    """Return the bytes of every file but those of table ``run``, which hold the time."""
-    return {name: (out / name).read_bytes() for name in files(out) if not name.startswith("run/")}
 
 
 @pytest.mark.parametrize("name", ["gpt2", "gpt_neox", "llama_shared_values"])

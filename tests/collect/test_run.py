@@ -17,6 +17,7 @@ from collect.errors import InputError, OutputError
 from collect.integrity import faults
 from collect.run import run
 from collect.schema import incomplete_units
+from tests.collect.written import contents, files, frame
 
 OF_WEIGHTS = {"model", "weight_norm", "matrix_norm", "conformance", "run"}
 
@@ -24,20 +25,6 @@ OF_WEIGHTS = {"model", "weight_norm", "matrix_norm", "conformance", "run"}
 @pytest.fixture
 def out(tmp_path):
     return tmp_path / "out"
-
-
-def frame(out: Path, table: str) -> pd.DataFrame:
-    parts = sorted((out / table).glob("*.parquet"))
-    return pd.concat([pq.read_table(part).to_pandas() for part in parts], ignore_index=True)
-
-
-def files(out: Path) -> list[str]:
-    return sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
-
-
-def contents(out: Path) -> dict[str, bytes]:
-    """Return the bytes of every file but those of table ``run``, which hold the time."""
-    return {name: (out / name).read_bytes() for name in files(out) if not name.startswith("run/")}
 
 
 def timeless(out: Path) -> pd.DataFrame:

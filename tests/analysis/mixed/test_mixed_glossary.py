@@ -108,6 +108,13 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
     "robust.cluster_robust": lambda f: robust.cluster_robust(f.model, "lab"),
     "robust.wild_cluster_bootstrap": lambda f: robust.wild_cluster_bootstrap(f.model, "rho", "lab"),
     "tables.anova": lambda f: tables.anova(f.model, KR),
+    "tables.fixed_table": lambda f: tables.fixed_table(
+        f.model,
+        f.model.inference.tests(np.eye(len(f.model.terms)), KR),
+        guards.warnings(f.model, KR),
+        "a method",
+        0.95,
+    ),
     "tables.glance": lambda f: tables.glance(f.model),
     "tables.groups": lambda f: tables.groups(f.model),
     "tables.tidy": lambda f: tables.tidy(f.model, ("fixed",), KR, 0.95),
