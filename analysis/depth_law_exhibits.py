@@ -121,16 +121,17 @@ def _versus_constant(row: Mapping[Hashable, Any]) -> str:
 
 
 def _printed(law: str) -> str:
-    """Return a law as Markdown mathematics.
+    """Return a law as Markdown: mathematics, or words, which break where a column is narrow.
 
-    >>> _printed("a + b/L"), _printed("1")
-    ('$a + b/L$', '$G = 1$')
+    >>> _printed("a + b/L"), _printed("1"), _printed("constant")
+    ('$a + b/L$', '$G = 1$', 'a constant')
     """
+    if law == "constant":
+        return "a constant"
     shown = {
         "10^(1/L)": "10^{1/L}",
         "C^(1/L)": "C^{1/L}",
         "1": "G = 1",
-        "constant": r"\text{a constant}",
         "a L^b": "a L^b",
         "a + b ln L": r"a + b \ln L",
     }
