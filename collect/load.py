@@ -7,8 +7,9 @@ from typing import Any
 import torch
 import transformers
 
-from collect import memory
+from collect import blueprint, memory
 from collect.checkpoint import Checkpoint
+from collect.configuration import configuration, first_line, not_the_model, quieten
 from collect.decoder import Decoder, decoder
 from collect.errors import InputError
 from collect.shards import Shards, refuse_non_finite
@@ -45,7 +46,7 @@ def load_model(checkpoint: Checkpoint, *, dtype: str = "float32", device: str = 
         If the model is not built as its adapter says.
     """
     bare = load_skeleton(checkpoint, dtype=dtype)
-    Shards(checkpoint, bare.model)
+    Shards(checkpoint, blueprint.of_model(bare.model))
     factory: Any = transformers.AutoModelForCausalLM
     try:
         model, report = factory.from_pretrained(
@@ -62,7 +63,7 @@ def load_model(checkpoint: Checkpoint, *, dtype: str = "float32", device: str = 
         )
     except Exception as error:
         memory.refuse_exhausted(error, str(checkpoint.directory))
-        raise _not_the_model(checkpoint, error) from error
+        raise not_the_model(checkpoint, error) from error
     _refuse_incomplete(report, checkpoint)
     _refuse_offloaded(model, checkpoint)
     for name, parameter in model.named_parameters():
@@ -95,13 +96,9 @@ def load_skeleton(
     ConformanceError
         If the model is not built as its adapter says.
     """
-    _quieten()
-    configurations: Any = transformers.AutoConfig
+    config = configuration(checkpoint)
     factory: Any = transformers.AutoModelForCausalLM
     try:
-        config = configurations.from_pretrained(
-            checkpoint.directory, trust_remote_code=False, local_files_only=True
-        )
         adapter = checkpoint.adapter.of(config)
         with torch.device("meta"):
             model = factory.from_config(
@@ -111,7 +108,7 @@ def load_skeleton(
                 trust_remote_code=False,
             )
     except Exception as error:
-        raise _not_the_model(checkpoint, error) from error
+        raise not_the_model(checkpoint, error) from error
     _make_buffers(model, device)
     return decoder(model.eval(), checkpoint.adapter)
 
@@ -125,14 +122,6 @@ def _make_buffers(model: Any, device: str) -> None:
         for name, buffer in module.named_buffers(recurse=False):
             module._buffers[name] = _on_device(torch.zeros_like(buffer, device="cpu"), device)
     model.initialize_weights()
-
-
-def _not_the_model(checkpoint: Checkpoint, error: Exception) -> InputError:
-    return InputError(
-        f"The checkpoint {checkpoint.directory} must load as the model its config.json "
-        f"describes; it does not: {_first_line(error)}",
-        "Copy or download it again, or check config.json.",
-    )
 
 
 def _refuse_incomplete(report: Any, checkpoint: Checkpoint) -> None:
@@ -165,7 +154,7 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
     InputError
         If there is none, or it is broken.
     """
-    _quieten()
+    quieten()
     if not any((checkpoint.directory / name).is_file() for name in _TOKENIZER_FILES):
         raise InputError(
             f"A checkpoint must bring its tokenizer; {checkpoint.directory} has none of "
@@ -178,7 +167,7 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
         )
     except Exception as error:
         raise InputError(
-            f"The tokenizer of {checkpoint.directory} must load; it does not: {_first_line(error)}",
+            f"The tokenizer of {checkpoint.directory} must load; it does not: {first_line(error)}",
             "Save it again with tokenizer.save_pretrained.",
         ) from error
 
@@ -190,19 +179,6 @@ def _on_device(holder: Any, device: str) -> Any:
     except (RuntimeError, AssertionError, MemoryError) as error:
         memory.refuse_exhausted(error, f"what was to be put on {device!r}")
         raise InputError(
-            f"The device {device!r} must be usable by torch; {_first_line(error)}",
+            f"The device {device!r} must be usable by torch; {first_line(error)}",
             "Use --device cpu.",
         ) from error
-
-
-def _quieten() -> None:
-    chatter: Any = transformers.logging
-    chatter.set_verbosity_error()
-    chatter.disable_progress_bar()
-
-
-def _first_line(error: Exception) -> str:
-    """Return the first line of a message, and those after it as long as a colon announces them."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    n_told = next((n for n, line in enumerate(lines, start=1) if not line.endswith(":")), None)
-    return " ".join(lines[:n_told]) or type(error).__name__

@@ -53,7 +53,8 @@ def measure(task: Task, subject: Subject) -> dict[str, pd.DataFrame]:
 def _of_weights(subject: Subject) -> dict[str, pd.DataFrame]:
     title = f"{subject.checkpoint.model_id}, weights"
     with subject.settings.bar(len(subject.skeleton.blocks), title, "layer") as bar:
-        return spectra.frames(subject.checkpoint, subject.skeleton, on_layer=bar.update)
+        rows_of = spectra.rows(subject.checkpoint, on_layer=bar.update)
+    return {table: pd.DataFrame(of_table) for table, of_table in rows_of.items()}
 
 
 def _of_prompts(task: Task, subject: Subject) -> dict[str, pd.DataFrame]:

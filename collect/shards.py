@@ -7,7 +7,6 @@ one by one and run as one tensor.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
@@ -19,9 +18,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 from transformers import core_model_loading
-from transformers.conversion_mapping import get_model_conversion_mapping
-from transformers.modeling_utils import LoadStateDictConfig
 
+from collect.blueprint import Blueprint
 from collect.checkpoint import Checkpoint
 from collect.errors import InputError, UnsupportedModelError
 
@@ -71,15 +69,19 @@ class _Origin:
 class Shards:
     """The tensors of a checkpoint by the name of the parameter they make up.
 
-    On construction only the headers are read, and checked against the model.
+    On construction only the headers are read, and checked against the blueprint.
 
     Parameters
     ----------
     checkpoint
         The files.
-    model
-        The causal model of transformers whose parameters they hold; its own may be on the
-        meta device.
+    blueprint
+        The parameters wanted of them; tensors of any others are left alone.
+
+    Attributes
+    ----------
+    directory, blueprint
+        Where the files are, and as given.
 
     Raises
     ------
@@ -90,24 +92,23 @@ class Shards:
         If a tensor is quantised.
     """
 
-    def __init__(self, checkpoint: Checkpoint, model: Any) -> None:
-        self._directory = checkpoint.directory
-        self._model = model
+    def __init__(self, checkpoint: Checkpoint, blueprint: Blueprint) -> None:
+        self.directory = checkpoint.directory
+        self.blueprint = blueprint
         self._entries = _headers(checkpoint.weight_files)
-        self._conversions: list[Any] = get_model_conversion_mapping(model)
-        origins = _origins(self._entries, model, self._conversions)
+        origins = _origins(self._entries, blueprint)
         self._origins = {name: origin for origin in origins for name in origin.parameters}
         self._refuse_missing()
         self._refuse_contradictions()
 
     @property
     def parameters(self) -> set[str]:
-        """The parameters and buffers of the model that have tensors of their own."""
+        """The parameters and buffers that have tensors of their own."""
         return set(self._origins)
 
     def stored_name(self, parameter: str) -> str | None:
         """Return the parameter whose tensor is stored for this one: itself or one it is tied to."""
-        tied: dict[str, str] = self._model.all_tied_weights_keys
+        tied = self.blueprint.tied
         source = tied.get(parameter, parameter)
         same = [parameter, source, *(name for name, other in tied.items() if other == source)]
         return next((name for name in same if name in self._origins), None)
@@ -151,40 +152,21 @@ class Shards:
         refuse_non_finite(parameter, found)
         return found
 
-    def load(self, parameters: Iterable[str], *, device: str) -> None:
-        """Put parameters into the model, in its number format, exactly as ``from_pretrained`` does.
+    def made_with(self, parameters: Iterable[str]) -> list[str]:
+        """Return the parameters that the tensors of some parameters make up: these and others."""
+        return [name for origin in self._origins_of(parameters) for name in origin.parameters]
 
-        Names of which the file holds no tensor are left out. Where number format and device are
-        those of the file, nothing is copied: its pages are read when they are needed.
-
-        Raises
-        ------
-        InputError
-            If a number is not finite, or tensors cannot be converted.
-        """
-        origins = self._origins_of(name for name in parameters if name in self._origins)
-        dtype: torch.dtype = self._model.dtype
-        settings = LoadStateDictConfig(
-            dtype=dtype,
-            dtype_plan=self._model._get_dtype_plan(dtype),
-            device_map={"": device},
-            weight_mapping=self._conversions,
-        )
-        with self._opened([key for origin in origins for key in origin.patterns]) as tensors:
-            report, _ = core_model_loading.convert_and_load_state_dict_in_model(
-                self._model, tensors, settings
-            )
-        for name, problem in report.conversion_errors.items():
-            raise InputError(self._unconverted(name, str(problem).splitlines()[-1]))
-        for name, found, expected in report.mismatched_keys:
-            raise InputError(*_contradiction(self._directory, name, found, expected))
-        for name in (name for origin in origins for name in origin.parameters):
-            refuse_non_finite(name, self._model.get_parameter_or_buffer(name))
+    @contextmanager
+    def opened(self, parameters: Iterable[str]) -> Iterator[dict[str, Any]]:
+        """Yield the stored tensors that make up parameters, not read yet, by the file's names."""
+        keys = [key for origin in self._origins_of(parameters) for key in origin.patterns]
+        with self._opened(keys) as tensors:
+            yield tensors
 
     def _known(self, parameter: str) -> str:
         name = self.stored_name(parameter)
         if name is None:
-            raise InputError(*_missing(self._directory, [parameter]))
+            raise InputError(*_missing(self.directory, [parameter]))
         return name
 
     def _origins_of(self, parameters: Iterable[str]) -> list[_Origin]:
@@ -202,19 +184,13 @@ class Shards:
                 converter.add_tensor(origin.target, key, pattern, tensors[key][...])
             try:
                 made = converter.convert(
-                    origin.target, model=self._model, config=self._model.config
+                    origin.target, model=self.blueprint.model, config=self.blueprint.config
                 )
             except Exception as error:
-                raise InputError(self._unconverted(origin.target, str(error))) from error
+                raise unconverted(self.directory, origin.target, str(error)) from error
         return {
             name: tensor[0] if isinstance(tensor, list) else tensor for name, tensor in made.items()
         }
-
-    def _unconverted(self, name: str, cause: str) -> str:
-        return (
-            f"The tensors of {self._directory} must make up the parameter {name}; "
-            f"they do not: {cause}"
-        )
 
     @contextmanager
     def _opened(self, keys: Iterable[str]) -> Iterator[dict[str, Any]]:
@@ -233,35 +209,34 @@ class Shards:
             yield tensors
 
     def _refuse_missing(self) -> None:
-        patterns = self._model._keys_to_ignore_on_load_missing
+        blueprint = self.blueprint
         missing = [
             name
-            for name in self._model.state_dict()
-            if self.stored_name(name) is None
-            and not any(re.search(pattern, name) for pattern in patterns)
+            for name in blueprint.shapes
+            if name in blueprint.required and self.stored_name(name) is None
         ]
         if missing:
-            raise InputError(*_missing(self._directory, missing))
+            raise InputError(*_missing(self.directory, missing))
 
     def _refuse_contradictions(self) -> None:
         """Refuse quantised tensors, and shapes that config.json contradicts."""
-        weights = {name for name, _ in self._model.named_parameters(remove_duplicate=False)}
+        weights = self.blueprint.weights
         for name, origin in self._origins.items():
             for key in origin.patterns if name in weights else ():
                 entry = self._entries[key]
                 if entry.number_format not in _FLOATS:
                     raise UnsupportedModelError(
                         f"The weights must be stored as plain floating numbers; {key} of "
-                        f"{self._directory} is quantised ({entry.number_format}).",
+                        f"{self.directory} is quantised ({entry.number_format}).",
                         "Use the checkpoint it was quantised from.",
                     )
                 if origin.converter is None:
                     self._check_shape(name, entry.shape)
 
     def _check_shape(self, name: str, found: Sequence[int]) -> None:
-        expected = self._model.get_parameter_or_buffer(name).shape
-        if tuple(found) != tuple(expected):
-            raise InputError(*_contradiction(self._directory, name, found, expected))
+        expected = self.blueprint.shapes[name]
+        if tuple(found) != expected:
+            raise contradiction(self.directory, name, found, expected)
 
 
 def refuse_non_finite(name: str, tensor: Tensor) -> None:
@@ -306,36 +281,43 @@ def _headers(weight_files: Iterable[Path]) -> dict[str, _Entry]:
     return entries
 
 
-def _origins(keys: Iterable[str], model: Any, conversions: Sequence[Any]) -> list[_Origin]:
+def _origins(keys: Iterable[str], blueprint: Blueprint) -> list[_Origin]:
     """Group stored tensors by the parameter they make up, as from_pretrained does."""
-    state = model.state_dict()
-    renamings = [c for c in conversions if isinstance(c, core_model_loading.WeightRenaming)]
-    converters = [c for c in conversions if isinstance(c, core_model_loading.WeightConverter)]
+    converters = _of_kind(core_model_loading.WeightConverter, blueprint)
     of_pattern = {pattern: c for c in converters for pattern in c.source_patterns}
+    renamings = _of_kind(core_model_loading.WeightRenaming, blueprint)
     origins: dict[str, _Origin] = {}
     for key in sorted(keys, key=core_model_loading.dot_natural_key):
-        target, pattern = _renamed(key, renamings, converters, model, state)
-        if target in state:
+        target, pattern = _renamed(key, renamings, converters, blueprint)
+        if target in blueprint.shapes:
             converter = None if pattern is None else of_pattern[pattern]
             origin = origins.setdefault(target, _Origin(target, converter))
             origin.patterns[key] = pattern or key
     return list(origins.values())
 
 
+def _of_kind(kind: type, blueprint: Blueprint) -> list[Any]:
+    return [conversion for conversion in blueprint.conversions if isinstance(conversion, kind)]
+
+
 def _renamed(
-    key: str,
-    renamings: list[Any],
-    converters: list[Any],
-    model: Any,
-    state: dict[str, Tensor],
+    key: str, renamings: list[Any], converters: list[Any], blueprint: Blueprint
 ) -> tuple[str, str | None]:
     """Return the parameter a stored tensor belongs to, and the converter's pattern if any."""
-    prefix = model.base_model_prefix
-    renamed = core_model_loading.rename_source_key(key, renamings, converters, prefix, state)
-    if renamed[0] not in state and key in state:
-        renamed = core_model_loading.rename_source_key(key, [], [], prefix, state)
+    wanted: Any = blueprint.shapes
+    place = (blueprint.prefix, wanted)
+    renamed = core_model_loading.rename_source_key(key, renamings, converters, *place)
+    if renamed[0] not in wanted and key in wanted:
+        renamed = core_model_loading.rename_source_key(key, [], [], *place)
     target, pattern = renamed
     return target, pattern
+
+
+def unconverted(directory: Path, name: str, cause: str) -> InputError:
+    """Return the error that stored tensors do not make up a parameter."""
+    return InputError(
+        f"The tensors of {directory} must make up the parameter {name}; they do not: {cause}"
+    )
 
 
 def _missing(directory: Path, names: Sequence[str]) -> tuple[str, str]:
@@ -346,10 +328,11 @@ def _missing(directory: Path, names: Sequence[str]) -> tuple[str, str]:
     )
 
 
-def _contradiction(
+def contradiction(
     directory: Path, name: str, found: Sequence[int], expected: Sequence[int]
-) -> tuple[str, str]:
-    return (
+) -> InputError:
+    """Return the error that a parameter has another shape than the configuration says."""
+    return InputError(
         f"The weight {name} of {directory} must have the shape {tuple(expected)} that its "
         f"config.json describes; found {tuple(found)}.",
         "Copy or download it again, or check config.json.",

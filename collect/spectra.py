@@ -1,6 +1,8 @@
 """The weights of a checkpoint to rows of ``weight_norm`` and ``matrix_norm``, without a model.
 
-The attention weights of one block are read from the files, measured and dropped.
+The attention weights of one block are read from the files, measured and dropped. Which tensors
+they are follows from ``config.json`` and the adapter; the library's code of the model is never
+imported.
 """
 
 from __future__ import annotations
@@ -9,28 +11,26 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import pandas as pd
 import torch
 from torch import Tensor
 
-from collect.adapters import HeadWeights, cut, weight_names
+from collect import blueprint
+from collect.adapters import Adapter, Heads, HeadWeights, cut, weight_names
 from collect.checkpoint import Checkpoint
-from collect.decoder import Decoder
+from collect.configuration import configuration
 from collect.shards import Shards
 from collect.singular import Norms, grams, head_norms, product_norms, whole_norms
 
 
-def frames(
-    checkpoint: Checkpoint, decoder: Decoder, *, on_layer: Callable[[], object] | None = None
-) -> dict[str, pd.DataFrame]:
+def rows(
+    checkpoint: Checkpoint, *, on_layer: Callable[[], object] | None = None
+) -> dict[str, list[NamedTuple]]:
     """Return the norms of the attention weights of a checkpoint, as they are stored.
 
     Parameters
     ----------
     checkpoint
         Where the weights are.
-    decoder
-        Its model, for names and shapes; the parameters may be on the meta device.
     on_layer
         Called after each layer.
 
@@ -44,21 +44,25 @@ def frames(
     Raises
     ------
     InputError
-        If a tensor is missing, of another shape than ``config.json`` says, or not finite.
+        If ``config.json`` describes no model, or a tensor is missing, of another shape than it
+        says, or not finite.
     UnsupportedModelError
         If the weights are quantised.
     """
-    shards = Shards(checkpoint, decoder.model)
-    by_head: list[_HeadRow] = []
-    whole: list[_WholeRow] = []
-    for layer in range(len(decoder.blocks)):
-        weights = head_weights(shards, decoder, layer)
-        by_head += _head_rows(decoder, layer, weights)
+    config = configuration(checkpoint)
+    adapter = checkpoint.adapter.of(config)
+    heads = blueprint.heads_of(adapter, config)
+    shards = Shards(checkpoint, blueprint.of_attention(adapter, config))
+    by_head: list[NamedTuple] = []
+    whole: list[NamedTuple] = []
+    for layer in range(config.num_hidden_layers):
+        weights = head_weights(shards, adapter, heads, layer)
+        by_head += _head_rows(heads, layer, weights)
         whole += _whole_rows(layer, weights)
         del weights
         if on_layer is not None:
             on_layer()
-    return {"weight_norm": pd.DataFrame(by_head), "matrix_norm": pd.DataFrame(whole)}
+    return {"weight_norm": by_head, "matrix_norm": whole}
 
 
 class _HeadRow(NamedTuple):
@@ -84,18 +88,18 @@ class _WholeRow(NamedTuple):
     frobenius: float
 
 
-def head_weights(shards: Shards, decoder: Decoder, layer: int) -> HeadWeights:
+def head_weights(shards: Shards, adapter: Adapter, heads: Heads, layer: int) -> HeadWeights:
     """Return Q, K, V and O of a layer, head by head, read from the files as they are stored.
 
     Only the gain is widened, to float64, before anything is added to it.
     """
-    block = f"{decoder.adapter.blocks}.{layer}."
+    block = f"{adapter.blocks}.{layer}."
     stored_names = shards.parameters
-    names = [name for name in weight_names(decoder.adapter) if block + name in stored_names]
+    names = [name for name in weight_names(adapter) if block + name in stored_names]
     stored = shards.read(block + name for name in names)
     tensors = {name: stored[block + name] for name in names}
     vectors = {name: tensor.double() for name, tensor in tensors.items() if tensor.ndim == 1}
-    return cut(decoder.adapter, decoder.heads, tensors | vectors)
+    return cut(adapter, heads, tensors | vectors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +112,8 @@ class _Variant:
     slicing: str = "correct"
 
 
-def _head_rows(decoder: Decoder, layer: int, weights: HeadWeights) -> Iterator[_HeadRow]:
-    kv_heads = [decoder.heads.kv_head(head) for head in range(decoder.heads.n_heads)]
+def _head_rows(heads: Heads, layer: int, weights: HeadWeights) -> Iterator[_HeadRow]:
+    kv_heads = [heads.kv_head(head) for head in range(heads.n_heads)]
     for variant in _variants(weights, torch.tensor(kv_heads)):
         numbers = zip(
             variant.norms.sigma_max.tolist(), variant.norms.frobenius.tolist(), strict=True

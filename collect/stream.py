@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from collect.decoder import Decoder
 from collect.passes import Batch, Watcher
+from collect.placement import place
 from collect.replay import finish, record, replay
 from collect.shards import Shards
 
@@ -58,7 +59,7 @@ def streamed(
         with watcher.attached(decoder):
             for layer, block in enumerate(decoder.blocks):
                 with _emptied_afterwards(block):
-                    shards.load(_names(decoder, block), device=device)
+                    place(shards, _names(decoder, block), device=device)
                     for index, recording in enumerate(recordings):
                         watcher.watch(index)
                         states[index] = replay(block, layer, recording, states[index])
@@ -82,15 +83,15 @@ def _surroundings(
     with ExitStack() as stack:
         stack.enter_context(_emptied_afterwards(decoder.model))
         stack.enter_context(_buffers_on(decoder.model, device))
-        shards.load(shards.parameters - in_blocks - {embedding, head}, device=device)
+        place(shards, shards.parameters - in_blocks - {embedding, head}, device=device)
         if shards.is_stored_as_it_is(embedding):
             stack.enter_context(_rows_of_embedding(decoder, shards, embedding, tokens, device))
         else:
-            shards.load([embedding], device=device)
+            place(shards, [embedding], device=device)
         if shards.is_stored_as_it_is(head):
             stack.enter_context(_rows_of_head(decoder, shards, head, device))
         else:
-            shards.load([head], device=device)
+            place(shards, [head], device=device)
         yield
 
 
@@ -151,22 +152,22 @@ def _rows_of_embedding(
 class _StoredRows:
     """The weight of the output embedding, of which a slice of rows is read when it is asked for."""
 
-    def __init__(self, shards: Shards, name: str, shape: torch.Size, place: dict[str, Any]) -> None:
+    def __init__(self, shards: Shards, name: str, shape: torch.Size, kind: dict[str, Any]) -> None:
         self.shape = shape
-        self._shards, self._name, self._place = shards, name, place
+        self._shards, self._name, self._kind = shards, name, kind
 
     def __getitem__(self, places: slice) -> Tensor:
         """Return some rows, in the number format and on the device of the pass."""
-        return self._shards.rows(self._name, places).to(**self._place)
+        return self._shards.rows(self._name, places).to(**self._kind)
 
 
 @contextmanager
 def _rows_of_head(decoder: Decoder, shards: Shards, name: str, device: str) -> Iterator[None]:
     """Let the output embedding read its rows when they are asked for."""
     head: Any = decoder.head
-    place = {"device": device, "dtype": decoder.model.dtype}
+    kind = {"device": device, "dtype": decoder.model.dtype}
     weight = head._parameters.pop("weight")
-    head.__dict__["weight"] = _StoredRows(shards, name, weight.shape, place)
+    head.__dict__["weight"] = _StoredRows(shards, name, weight.shape, kind)
     try:
         yield
     finally:

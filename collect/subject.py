@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeAlias
 
-from collect import conformance, memory
+from collect import blueprint, conformance, memory
 from collect.checkpoint import Checkpoint
 from collect.decoder import Decoder
 from collect.errors import ConformanceError
@@ -96,7 +96,7 @@ class Subject:
 
     @cached_property
     def _shards(self) -> Shards:
-        return Shards(self.checkpoint, self.skeleton.model)
+        return Shards(self.checkpoint, blueprint.of_model(self.skeleton.model))
 
     @cached_property
     def findings(self) -> list[conformance.Finding]:

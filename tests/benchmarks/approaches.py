@@ -202,11 +202,14 @@ def nnsight(model: Any, prompts: tuple[Encoded, ...]) -> Action:
     return measure
 
 
+#: The approach whose share of the others' time the table prints.
+OURS = "ours: stream, attention"
+
 #: Every approach by the name the table prints; the first is what the others are compared with.
 APPROACHES: dict[str, Callable[[Any, tuple[Encoded, ...]], Action]] = {
     "bare forward, buckets": bare_in_buckets,
     "bare body without head, buckets": bare_body,
-    "ours: stream, attention": collecting("stream", "attention"),
+    OURS: collecting("stream", "attention"),
     "ours: and geometry": collecting("stream", "attention", "geometry"),
     "bare forward, padded": bare_padded,
     "output flags, padded": flags,

@@ -1,9 +1,10 @@
 """Cost of collecting beside a bare forward pass and beside peers: time and memory, one table.
 
 Run with ``make benchmark``. All approaches take turns in one process, on one thread; the table
-holds the median CPU time of the rounds, the median ratio to the bare pass of the same round, and
-the peak memory beyond the loaded model, each found in a process of its own. Nothing is asserted;
-a time is a property of a machine. A peer that is not installed is named as such.
+holds the median CPU time of the rounds, the median ratio to the bare pass of the same round, the
+median share of it that our collection took in the same round, and the peak memory beyond the
+loaded model, each found in a process of its own. Nothing is asserted; a time is a property of a
+machine. A peer that is not installed is named as such.
 """
 
 from __future__ import annotations
@@ -21,7 +22,15 @@ import warnings
 from pathlib import Path
 
 import torch
-from approaches import APPROACHES, Action, drawn_prompts, models, random_model, sharing_weights
+from approaches import (
+    APPROACHES,
+    OURS,
+    Action,
+    drawn_prompts,
+    models,
+    random_model,
+    sharing_weights,
+)
 
 MEBIBYTE = 2**20
 
@@ -48,18 +57,26 @@ def print_table(name: str, n_rounds: int) -> None:
     """Measure and print the table of one model."""
     actions, absent = prepared(name)
     times = rounds(actions, n_rounds)
-    reference = next(iter(times.values()))
+    reference, ours = next(iter(times.values())), times[OURS]
     print(f"\n{name}, random weights; 25 prompts, 1351 tokens; float32; 1 thread")
     print(f"medians of {n_rounds} rounds on {processor()}, torch {torch.__version__}\n")
-    print(f"| {'approach':<31} | {'CPU s':>7} | {'ratio':>6} | {'extra MiB':>9} |")
-    print(f"|{'-' * 33}|{'-' * 8}:|{'-' * 7}:|{'-' * 10}:|")
+    print(f"| {'approach':<31} | {'CPU s':>7} | {'ratio':>6} | {'ours/it':>7} | {'extra MiB':>9} |")
+    print(f"|{'-' * 33}|{'-' * 8}:|{'-' * 7}:|{'-' * 8}:|{'-' * 10}:|")
     for approach, of_approach in times.items():
-        ratio = statistics.median(a / b for a, b in zip(of_approach, reference, strict=True))
+        ratio, share = _median_ratio(of_approach, reference), _median_ratio(ours, of_approach)
         memory = in_own_process(name, approach) / MEBIBYTE
         median = statistics.median(of_approach)
-        print(f"| {approach:<31} | {median:7.2f} | {ratio:6.3f} | {memory:9.0f} |", flush=True)
+        print(
+            f"| {approach:<31} | {median:7.2f} | {ratio:6.3f} | {share:7.3f} | {memory:9.0f} |",
+            flush=True,
+        )
     for approach, reason in absent.items():
         print(f"| {approach:<31} | not run: {reason} |")
+
+
+def _median_ratio(times: list[float], reference: list[float]) -> float:
+    """Return the median over rounds of one time to the other of the same round."""
+    return statistics.median(a / b for a, b in zip(times, reference, strict=True))
 
 
 def prepared(name: str) -> tuple[dict[str, Action], dict[str, str]]:

@@ -140,6 +140,7 @@ class _Digest:
 def _run(directory: Path, *, dtype: str, is_streamed: bool) -> str:
     import torch
 
+    from collect.blueprint import of_model
     from collect.checkpoint import locate
     from collect.load import load_model, load_skeleton
     from collect.passes import whole
@@ -154,7 +155,7 @@ def _run(directory: Path, *, dtype: str, is_streamed: bool) -> str:
     checkpoint, digest = locate(str(directory)), _Digest()
     if is_streamed:
         skeleton = load_skeleton(checkpoint, dtype=dtype)
-        shards = Shards(checkpoint, skeleton.model)
+        shards = Shards(checkpoint, of_model(skeleton.model))
         list(streamed(skeleton, batches, digest, shards=shards))
     else:
         list(whole(load_model(checkpoint, dtype=dtype), batches, digest))
@@ -164,11 +165,9 @@ def _run(directory: Path, *, dtype: str, is_streamed: bool) -> str:
 def _spectra(directory: Path) -> str:
     from collect import spectra
     from collect.checkpoint import locate
-    from collect.load import load_skeleton
 
-    checkpoint = locate(str(directory))
-    frames = spectra.frames(checkpoint, load_skeleton(checkpoint))
-    return hashlib.sha256(frames["weight_norm"].to_csv().encode()).hexdigest()
+    rows = spectra.rows(locate(str(directory)))
+    return hashlib.sha256(repr(rows["weight_norm"]).encode()).hexdigest()
 
 
 def _singular_values() -> dict[str, Any]:

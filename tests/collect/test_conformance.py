@@ -15,6 +15,7 @@ from collect.adapters import ADAPTERS
 from collect.adapters.configuration import always
 from collect.adapters.layouts import contiguous
 from collect.adapters.logits import unchanged
+from collect.blueprint import of_model
 from collect.checkpoint import locate
 from collect.conformance import (
     TOLERANCES,
@@ -76,7 +77,7 @@ def test_right_models_conform_in_half_precision_too(name, dtype):
 def test_a_model_read_block_by_block_is_examined_as_a_loaded_one(tmp_path):
     checkpoint = locate(str(save_family("falcon_rw", tmp_path / "falcon")))
     bare = load_skeleton(checkpoint)
-    pass_of = partial(streamed, bare, shards=Shards(checkpoint, bare.model))
+    pass_of = partial(streamed, bare, shards=Shards(checkpoint, of_model(bare.model)))
     found = {finding.property: finding for finding in examine(bare, pass_of)}
     assert found == examined(placed("falcon_rw"))
 
@@ -213,7 +214,7 @@ def test_an_adapter_wrong_about_what_follows_the_blocks_fails_logits_alone(name,
     checkpoint = locate(str(save_family(name, tmp_path / name)))
     bare = load_skeleton(checkpoint)
     wrong = replace(bare, adapter=replace(bare.adapter, forms=(), **changes))
-    pass_of = partial(streamed, wrong, shards=Shards(checkpoint, wrong.model))
+    pass_of = partial(streamed, wrong, shards=Shards(checkpoint, of_model(wrong.model)))
     assert failing({f.property: f for f in examine(wrong, pass_of)}) == {"logits"}
 
 
@@ -226,7 +227,8 @@ def test_a_final_norm_that_is_never_called_is_not_taken_for_right():
 def test_right_models_conform_when_read_block_by_block(name, tmp_path):
     checkpoint = locate(str(save_family(name, tmp_path / "model")))
     bare = load_skeleton(checkpoint)
-    findings = examine(bare, partial(streamed, bare, shards=Shards(checkpoint, bare.model)))
+    shards = Shards(checkpoint, of_model(bare.model))
+    findings = examine(bare, partial(streamed, bare, shards=shards))
     assert all(finding.is_met for finding in findings)
 
 

@@ -13,6 +13,7 @@ import torch
 
 from collect import rows
 from collect.adapters import ADAPTERS
+from collect.blueprint import of_model
 from collect.checkpoint import locate
 from collect.decoder import Decoder, decoder
 from collect.errors import ConformanceError
@@ -246,7 +247,7 @@ def test_all_batches_through_one_block_at_a_time_give_the_very_same_rows(name, t
     batches = list(buckets(drawn(17, 3, 9, 5), 2))
     at_once = measured(loaded(load_model(checkpoint)), batches)
     skeleton = load_skeleton(checkpoint)
-    shards = Shards(checkpoint, skeleton.model)
+    shards = Shards(checkpoint, of_model(skeleton.model))
     by_block = measured(
         lambda batches, watcher: streamed(skeleton, batches, watcher, shards=shards), batches
     )

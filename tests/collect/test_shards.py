@@ -9,16 +9,18 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from collect.blueprint import of_model
 from collect.checkpoint import locate
 from collect.errors import InputError, UnsupportedModelError
 from collect.load import load_skeleton
+from collect.placement import place
 from collect.shards import Shards, refuse_non_finite
 from tests.collect.families import FAMILIES, save_family, tiny_family
 
 
 def opened(directory: Path) -> Shards:
     checkpoint = locate(str(directory))
-    return Shards(checkpoint, load_skeleton(checkpoint).model)
+    return Shards(checkpoint, of_model(load_skeleton(checkpoint).model))
 
 
 def rewrite(directory: Path, change) -> None:
@@ -137,7 +139,7 @@ def test_experts_of_another_shape_are_refused_when_they_are_read(tmp_path):
     with pytest.raises(InputError, match=sentence):
         opened(tmp_path).read([name])
     with pytest.raises(InputError, match=r"experts\.\w+ of .* must have the shape"):
-        opened(tmp_path).load([name], device="cpu")
+        place(opened(tmp_path), [name], device="cpu")
 
 
 def test_a_missing_expert_is_refused(tmp_path):
@@ -148,7 +150,7 @@ def test_a_missing_expert_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"must have the shape \(4, 64, 160\).*found \(3, 64, 160"):
         opened(tmp_path).read([name])
     with pytest.raises(InputError, match=r"must have the shape \(4, 64, 160\).*found \(3, 64, 160"):
-        opened(tmp_path).load([name], device="cpu")
+        place(opened(tmp_path), [name], device="cpu")
 
 
 def test_a_file_that_was_cut_off_is_refused(tmp_path):
@@ -157,7 +159,7 @@ def test_a_file_that_was_cut_off_is_refused(tmp_path):
     skeleton = load_skeleton(checkpoint)
     path.write_bytes(path.read_bytes()[:-1000])
     with pytest.raises(InputError, match=r"model\.safetensors must be complete safetensors"):
-        Shards(checkpoint, skeleton.model)
+        Shards(checkpoint, of_model(skeleton.model))
 
 
 @pytest.mark.parametrize("quantised", [torch.int8, torch.uint8, torch.float8_e4m3fn])
@@ -180,7 +182,7 @@ def test_weights_that_are_not_finite_are_refused_by_name_and_number(value, tmp_p
 
     rewrite(tmp_path, spoil)
     shards = opened(tmp_path)
-    for act in (shards.read, lambda names: shards.load(names, device="cpu")):
+    for act in (shards.read, lambda names: place(shards, names, device="cpu")):
         with pytest.raises(InputError, match=r"1\.self_attn\.q_proj\.weight holds 3 .* of 4096"):
             act([name])
     with pytest.raises(InputError, match="holds 2 that are NaN or infinite, of 64"):
@@ -194,9 +196,9 @@ def test_the_search_for_infinite_numbers_covers_every_part_of_a_large_tensor(mon
     tensor = torch.zeros(3, 5)
     refuse_non_finite("w", tensor)
     refuse_non_finite("counts", torch.tensor([1, 2]))
-    for place in range(tensor.numel()):
+    for spot in range(tensor.numel()):
         spoilt = tensor.clone()
-        spoilt.view(-1)[place] = float("nan")
+        spoilt.view(-1)[spot] = float("nan")
         with pytest.raises(InputError, match="w holds 1 that are NaN or infinite, of 15"):
             refuse_non_finite("w", spoilt)
 
@@ -204,9 +206,9 @@ def test_the_search_for_infinite_numbers_covers_every_part_of_a_large_tensor(mon
 def test_loading_puts_parameters_into_the_model_in_its_number_format(tmp_path):
     checkpoint = locate(str(save_family("llama", tmp_path)))
     skeleton = load_skeleton(checkpoint, dtype="bfloat16")
-    shards = Shards(checkpoint, skeleton.model)
+    shards = Shards(checkpoint, of_model(skeleton.model))
     name = "model.layers.1.mlp.up_proj.weight"
-    shards.load([name, "a name of nothing stored"], device="cpu")
+    place(shards, [name, "a name of nothing stored"], device="cpu")
     parameters = dict(skeleton.model.named_parameters())
     expected = tiny_family("llama").model.layers[1].mlp.up_proj.weight.bfloat16()
     assert torch.equal(parameters.pop(name), expected)

@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from collect import stream
+from collect.blueprint import of_model
 from collect.checkpoint import Checkpoint, locate
 from collect.decoder import Decoder
 from collect.errors import InputError
@@ -87,7 +88,7 @@ def watched_whole(checkpoint: Checkpoint, dtype: str = "float32") -> dict[tuple[
 def watched_stream(checkpoint: Checkpoint, dtype: str = "float32") -> dict[tuple[int, str], Tensor]:
     watcher = Everything()
     skeleton = load_skeleton(checkpoint, dtype=dtype)
-    shards = Shards(checkpoint, skeleton.model)
+    shards = Shards(checkpoint, of_model(skeleton.model))
     assert list(streamed(skeleton, batches(), watcher, shards=shards)) == [0, 1, 2]
     return watcher.kept
 
@@ -99,7 +100,7 @@ def assert_same(one: dict[tuple[int, str], Tensor], other: dict[tuple[int, str],
 
 
 def stream_of(skeleton: Decoder, checkpoint: Checkpoint, watcher: Watcher) -> list[int]:
-    shards = Shards(checkpoint, skeleton.model)
+    shards = Shards(checkpoint, of_model(skeleton.model))
     return list(streamed(skeleton, batches(), watcher, shards=shards))
 
 
