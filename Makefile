@@ -39,7 +39,7 @@ drift: $(VENV)/.everything ## compare the generated files with their sources
 	$(RUN) -m analysis claims --check
 
 unit: $(VENV)/.everything
-	$(RUN) -m pytest --cov --cov-report=term
+	$(RUN) -m pytest -n logical --maxprocesses 4 --dist loadfile --cov --cov-report=term
 
 bare: $(VENV)/.everything ## install without extras elsewhere, torch blocked, and judge the claims
 	bash tests/bare_install.sh

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from analysis import claims
+from analysis.claims.claim import Check
 from analysis.store import Store, open_store
 from collect.writer import write_table
 
@@ -110,9 +111,15 @@ def shipped_store() -> Iterator[Store]:
 
 
 @pytest.fixture(scope="session")
-def judged(shipped_store: Store) -> pd.DataFrame:
-    """Return the verdicts on the shipped store, computed once for all tests that read them."""
-    return claims.evaluate(shipped_store)
+def made(shipped_store: Store) -> dict[int, Sequence[Check]]:
+    """Return the checks of every claim on the shipped store, made once for all tests."""
+    return claims.examine(shipped_store)
+
+
+@pytest.fixture(scope="session")
+def judged(shipped_store: Store, made: dict[int, Sequence[Check]]) -> pd.DataFrame:
+    """Return the verdicts on the shipped store."""
+    return claims.evaluate(shipped_store, made=made)
 
 
 def _model() -> pd.DataFrame:

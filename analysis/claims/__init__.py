@@ -1,4 +1,4 @@
-"""The claims that can be judged so far, and the verdicts on them.
+"""The claims that can be judged, and the verdicts on them.
 
 To add one: write a function from a store to checks in the module of its subject (or a new
 one), and list a `Claim` there. The statement and its place are data (`claim.csv`). The claims of
@@ -8,7 +8,8 @@ its registry in place of `CLAIMS`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import pandas as pd
@@ -102,9 +103,20 @@ def claim(claim_id: int, registry: Mapping[int, Claim] = CLAIMS) -> Claim:
     if claim_id not in registry:
         raise AnalysisError(
             f"A claim must be one of those that can be judged; {claim_id} is not.",
-            f"Choose from {', '.join(map(str, registry))}.",
+            f"Choose from {_in_runs(registry)}.",
         )
     return registry[claim_id]
+
+
+def _in_runs(numbers: Iterable[int]) -> str:
+    """Return whole numbers for people, neighbours joined.
+
+    >>> _in_runs([3, 1, 2, 7])
+    '1 to 3, 7'
+    """
+    by_run = groupby(enumerate(sorted(numbers)), lambda placed: placed[1] - placed[0])
+    runs = [[number for _, number in run] for _, run in by_run]
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def checks(store: Store, claim_id: int, registry: Mapping[int, Claim] = CLAIMS) -> pd.DataFrame:

@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 
 from analysis import claims
-from analysis.claims import evidence
+from analysis.claims import benchmark, depth, evidence
 from analysis.claims.claim import Check, verdict
 from analysis.claims.evidence import rounds_to
 from analysis.cli import to_csv
 from analysis.errors import AnalysisError, StoreError
+from analysis.forensics import quoted
 from analysis.store import open_store
 from collect import schema
 
@@ -87,13 +88,24 @@ def test_without_evidence_no_claim_is_contradicted(tmp_path):
 def test_an_unknown_claim_is_refused_with_the_known_ones():
     with pytest.raises(AnalysisError, match="999 is not") as refusal:
         claims.claim(999)
-    assert "1, 2, 3" in refusal.value.hint
+    assert refusal.value.hint == "Choose from 1 to 61."
 
 
 def test_a_quoted_number_is_compared_at_the_digits_it_was_quoted_with():
     assert rounds_to(0.014438, "0.014")
     assert not rounds_to(0.0146, "0.014")
     assert rounds_to(62695.87, "62696")
+
+
+def test_numbers_in_the_code_of_claims_are_those_quoted(shipped_store):
+    printed = quoted.quoted(shipped_store)
+    order = printed[(printed["claim_id"] == 18) & (printed["quantity"] == "gain")]
+    assert [*benchmark.ORDER.items()] == [*zip(order["subject"], order["value"], strict=True)]
+    correlation, p_value = (
+        quoted.text(shipped_store, "Fig. 1", name, "Pythia") for name in ("correlation", "p_value")
+    )
+    assert depth.QUOTED["estimate"] == correlation.replace("−", "-")
+    assert depth.QUOTED["p_value"] == p_value.removeprefix("= ")
 
 
 # The numbers below are counted by hand from the raw result files.
@@ -178,10 +190,10 @@ def test_gemma_is_as_quoted(shipped_store):
     assert claims.checks(shipped_store, 48)["note"].item() == "2.3159 before, 1.1531 after."
 
 
-def test_every_check_names_files_that_exist_in_the_store(shipped_store):
+def test_every_check_names_files_that_exist_in_the_store(shipped_store, made):
     known = set(shipped_store.query("FROM published_file")["file"])
-    for claim_id in claims.CLAIMS:
-        named = " ".join(claims.checks(shipped_store, claim_id)["evidence"]).split(" ")
+    for checks in made.values():
+        named = " ".join(claims.check_rows(checks)["evidence"]).split(" ")
         files = {name for name in named if name.endswith((".json", ".csv"))}
         assert files <= known
 

@@ -9,7 +9,6 @@ import pytest
 from analysis import claims, summary
 from analysis.errors import AnalysisError
 from analysis.exhibits import Words
-from analysis.store import open_store
 
 ROOT = Path(__file__).parents[2]
 QUARTO = ROOT / "quarto"
@@ -71,14 +70,13 @@ def test_a_check_is_found_by_its_condition_or_refused():
         summary.reading(told, "some")
 
 
-def test_every_check_that_a_sentence_quotes_by_place_is_the_one_it_means():
+def test_every_check_that_a_sentence_quotes_by_place_is_the_one_it_means(made):
     sources = "".join(path.read_text() for path in QUARTO.rglob("*.qmd"))
     places = {
         (int(claim), int(place)) for claim, place in re.findall(r"said\[(\d+)\]\[(\d+)\]", sources)
     }
     quoted = pd.read_csv(QUOTED)
     assert places == set(zip(quoted["claim_id"], quoted["position"], strict=True))
-    made = claims.examine(open_store(ROOT / "data/published", ROOT / "data/sample"))
     found = [
         claims.check_rows(made[row.claim_id])["condition"].iloc[row.position]
         for row in quoted.itertuples()
