@@ -11,7 +11,10 @@ export OMP_NUM_THREADS = 1
 export QUARTO_PYTHON = $(abspath $(RUN))
 
 .DEFAULT_GOAL := help
-.PHONY: help install report test lint types contracts drift unit bare claims codebook database lock benchmark clean
+.PHONY: help install report test lint types contracts drift unit coverage bare claims codebook database lock benchmark clean
+
+# A test room is one process's work.
+PYTEST := $(RUN) -m pytest -n logical --maxprocesses 4 --dist loadfile
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -39,7 +42,10 @@ drift: $(VENV)/.everything ## compare the generated files with their sources
 	$(RUN) -m analysis claims --check
 
 unit: $(VENV)/.everything
-	$(RUN) -m pytest -n logical --maxprocesses 4 --dist loadfile --cov --cov-report=term
+	$(PYTEST)
+
+coverage: $(VENV)/.everything ## run the tests and list the lines and branches that none reaches
+	$(PYTEST) --cov --cov-report=term
 
 bare: $(VENV)/.everything ## install without extras elsewhere, torch blocked, and judge the claims
 	bash tests/bare_install.sh

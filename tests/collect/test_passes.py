@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from collect.adapters import ADAPTERS
 from collect.decoder import Decoder, decoder
@@ -33,17 +36,38 @@ def lengths_of(prompts: list[Encoded], batch_size: int) -> list[list[int]]:
     return [[len(prompt) for prompt in batch] for batch in buckets(prompts, batch_size)]
 
 
+def cost(batches: Iterable[Sequence[int]]) -> int:
+    """Return what batches of these lengths cost: tokens with padding, and 64 for each batch."""
+    return sum(64 + len(batch) * max(batch) for batch in batches)
+
+
+def cuts(lengths: list[int], batch_size: int) -> Iterator[list[list[int]]]:
+    """Yield every way to cut a list into batches of at most so many."""
+    if not lengths:
+        yield []
+    for n in range(1, min(batch_size, len(lengths)) + 1):
+        for rest in cuts(lengths[n:], batch_size):
+            yield [lengths[:n], *rest]
+
+
 def test_batches_hold_prompts_of_about_equal_length_the_shortest_first():
-    assert lengths_of(drawn(17, 3, 9), 2) == [[3, 9], [17]]
+    assert lengths_of(drawn(170, 3, 9), 2) == [[3, 9], [170]]
 
 
 def test_short_prompts_share_a_pass_however_much_of_it_is_padding():
     assert lengths_of(drawn(2, 20, 8), 8) == [[2, 8, 20]]
 
 
-def test_a_batch_worth_a_pass_takes_no_prompt_that_makes_a_tenth_of_it_padding():
-    assert lengths_of(drawn(40, 42, 43, 60), 8) == [[40, 42, 43], [60]]
+def test_a_batch_takes_no_prompt_whose_padding_costs_more_than_a_pass():
+    assert lengths_of(drawn(40, 42, 43, 100), 8) == [[40, 42, 43], [100]]
     assert lengths_of(drawn(63, 70, 200), 8) == [[63, 70], [200]]
+
+
+@given(st.lists(st.integers(1, 200), max_size=9), st.integers(1, 5))
+def test_no_other_way_to_cut_is_cheaper(lengths, batch_size):
+    found = lengths_of(drawn(*lengths), batch_size)
+    assert [n for batch in found for n in batch] == sorted(lengths)
+    assert cost(found) == min(cost(one) for one in cuts(sorted(lengths), batch_size))
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 8])
