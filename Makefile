@@ -59,9 +59,9 @@ codebook: $(VENV)/.report ## write data/README.md from collect/schema.sql
 database: $(VENV)/.report ## build data/measurements.duckdb for SQL clients
 	$(RUN) -m collect database
 
-benchmark: .cache/benchmark/.installed ## time what we claim to be quick, beside peers (never part of the tests)
+benchmark: .cache/benchmark/.installed $(VENV)/.everything ## time what we claim to be quick, beside peers (never part of the tests)
 	.cache/benchmark/bin/python tests/benchmarks/collection.py
-	.cache/benchmark/bin/python -m tests.benchmarks.streaming
+	$(RUN) -m tests.benchmarks.streaming
 	.cache/benchmark/bin/python tests/benchmarks/mixed_models.py
 	.cache/benchmark/bin/python -m tests.benchmarks.inference_size
 
