@@ -13,7 +13,7 @@ from typing import Any
 
 from transformers import conversion_mapping
 
-from collect.adapters import Adapter, Heads, weight_names
+from collect.adapters import Adapter, Heads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,18 +80,14 @@ def of_attention(adapter: Adapter, config: Any) -> Blueprint:
     config
         Configuration of transformers.
     """
-    parts = {part.name: part for part in _parts(adapter, config)}
-    names = [name for name in weight_names(adapter) if name in parts]
-    shapes, required = {}, set()
-    for layer in range(config.num_hidden_layers):
-        for name in names:
-            parameter = f"{adapter.blocks}.{layer}.{name}"
-            shapes[parameter] = parts[name].shape
-            if parts[name].is_required:
-                required.add(parameter)
+    blocks = [f"{adapter.blocks}.{layer}" for layer in range(config.num_hidden_layers)]
+    parts = [*_parts(adapter, config)]
+    shapes = {f"{block}.{part.name}": part.shape for block in blocks for part in parts}
     return Blueprint(
         shapes=shapes,
-        required=frozenset(required),
+        required=frozenset(
+            f"{block}.{part.name}" for block in blocks for part in parts if part.is_required
+        ),
         weights=frozenset(shapes),
         prefix=adapter.body,
         conversions=_conversions(config),
@@ -116,7 +112,7 @@ class _Part:
 
 
 def _parts(adapter: Adapter, config: Any) -> Iterator[_Part]:
-    """Yield the parameters of a block that its attention weights are cut from."""
+    """Yield the parameters of a block that `cut` may ask for, with their shapes."""
     heads, d_model = heads_of(adapter, config), int(config.hidden_size)
     query, shared = (n * heads.d_head for n in (heads.n_heads, heads.n_kv_heads))
     rows = (query, shared, shared) if adapter.layout is None else (query + 2 * shared,)

@@ -166,7 +166,7 @@ class Shards:
     def _known(self, parameter: str) -> str:
         name = self.stored_name(parameter)
         if name is None:
-            raise InputError(*_missing(self.directory, [parameter]))
+            raise _missing(self.directory, [parameter])
         return name
 
     def _origins_of(self, parameters: Iterable[str]) -> list[_Origin]:
@@ -216,7 +216,7 @@ class Shards:
             if name in blueprint.required and self.stored_name(name) is None
         ]
         if missing:
-            raise InputError(*_missing(self.directory, missing))
+            raise _missing(self.directory, missing)
 
     def _refuse_contradictions(self) -> None:
         """Refuse quantised tensors, and shapes that config.json contradicts."""
@@ -320,8 +320,8 @@ def unconverted(directory: Path, name: str, cause: str) -> InputError:
     )
 
 
-def _missing(directory: Path, names: Sequence[str]) -> tuple[str, str]:
-    return (
+def _missing(directory: Path, names: Sequence[str]) -> InputError:
+    return InputError(
         f"The checkpoint {directory} must hold every weight that its config.json describes; "
         f"it lacks {len(names)}, for example {names[0]}.",
         "Copy or download it again, or check config.json.",

@@ -155,8 +155,8 @@ def check_fits(prompts: Sequence[Encoded], n_context: int | None, n_vocabulary: 
             )
 
 
-#: Tokens that cost as much as a pass does by itself, measured on models of 124 and 410 million
-#: parameters: all weights go through the processor's cache once, however few tokens there are.
+#: Tokens that cost about as much as a pass does by itself, found with GPT-2 on a processor: all
+#: weights go through its cache once, however few tokens there are.
 _TOKENS_OF_A_PASS = 64
 
 

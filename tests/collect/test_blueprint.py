@@ -11,7 +11,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from collect import spectra
-from collect.adapters import adapter_for
+from collect.adapters import adapter_for, weight_names
 from collect.blueprint import heads_of, of_attention, of_model
 from collect.checkpoint import locate
 from collect.decoder import decoder
@@ -34,6 +34,10 @@ def test_the_attention_weights_are_those_of_the_model(name):
     drawn, built = of_attention(placed.adapter, model.config), of_model(model)
     assert heads_of(placed.adapter, model.config) == placed.heads
     assert drawn.required <= built.required
+    asked = {f"{placed.adapter.blocks}.0.{name}" for name in weight_names(placed.adapter)}
+    assert {
+        name for name in drawn.shapes if name.startswith(f"{placed.adapter.blocks}.0.")
+    } == asked
     common = drawn.shapes.keys() & built.shapes.keys()
     assert {name: drawn.shapes[name] for name in common} == {
         name: built.shapes[name] for name in common
