@@ -11,11 +11,17 @@ import torch
 from collect import run as loop
 from collect.integrity import faults
 
-FORK = multiprocessing.get_context("fork")
+#: Processes are forked from one that has imported and done nothing else: a fork of this one,
+#: which has threads of other libraries by now, can hang or crash.
+SERVER = multiprocessing.get_context("forkserver")
+SERVER.set_forkserver_preload(
+    ["collect.run", *(f"transformers.models.{f}.modeling_{f}" for f in ("gpt2", "llama"))]
+)
+PATIENCE_S = 300
 
 
-def collect(models, sets, out, barrier, said):
-    """Run in a process of its own, starting with the other, and report what was measured."""
+def collect(models, sets, out, pipe):
+    """Run in a process of its own when told to, and report what was measured and said."""
     torch.set_num_threads(1)
     measured = []
     measure = loop.measure
@@ -27,26 +33,39 @@ def collect(models, sets, out, barrier, said):
     loop.measure = counted
     sentences: list[str] = []
     loop.Settings.say = lambda _self, sentence: sentences.append(sentence)
-    barrier.wait(60)
+    pipe.send("ready")
+    pipe.recv()
     try:
         loop.run(models, sets, out)
     except Exception as error:
         sentences.append(f"{type(error).__name__}: {error}")
-    said.put((measured, sentences))
+    pipe.send((measured, sentences))
+
+
+def begun(act, *arguments):
+    """Start a process that does something; return it and the pipe to it, which ends with it."""
+    here, there = SERVER.Pipe()
+    process = SERVER.Process(target=act, args=(*arguments, there), daemon=True)
+    process.start()
+    there.close()
+    return process, here
+
+
+def heard(pipe):
+    """Return what a process says next; its death is an EOFError, not a wait."""
+    assert pipe.poll(PATIENCE_S), f"the process must speak within {PATIENCE_S} s"
+    return pipe.recv()
 
 
 def side_by_side(out: Path, *commands: tuple[list[str], list[str]]):
     """Start one process per command at the same time; return what each measured and said."""
-    barrier, said = FORK.Barrier(len(commands)), FORK.Queue()
-    processes = [
-        FORK.Process(target=collect, args=(models, sets, out, barrier, said))
-        for models, sets in commands
-    ]
-    for process in processes:
-        process.start()
-    answers = [said.get(timeout=120) for _ in processes]
-    for process in processes:
-        process.join(60)
+    started = [begun(collect, models, sets, out) for models, sets in commands]
+    assert [heard(pipe) for _, pipe in started] == ["ready"] * len(commands)
+    for _, pipe in started:
+        pipe.send("begin")
+    answers = [heard(pipe) for _, pipe in started]
+    for process, _ in started:
+        process.join(PATIENCE_S)
         assert process.exitcode == 0
     return answers
 
@@ -105,12 +124,10 @@ def test_of_two_that_contradict_each_other_one_is_refused(save_tiny, prompt_file
 @pytest.mark.slow
 def test_the_work_of_a_collector_that_dies_is_taken_over(models, prompt_file, tmp_path):
     out = tmp_path / "out"
-    here, there = FORK.Pipe()
-    process = FORK.Process(target=stop_within_a_unit, args=(models[0], prompt_file, out, there))
-    process.start()
-    assert here.poll(60)
+    process, pipe = begun(stop_within_a_unit, models[0], prompt_file, out)
+    assert heard(pipe) == "begun"
     process.kill()
-    process.join(60)
+    process.join(PATIENCE_S)
     assert (out / ".locks").is_dir()
     loop.run([models[0]], [str(prompt_file)], out, quiet=True)
     assert list(faults(out)) == []
@@ -123,7 +140,7 @@ def stop_within_a_unit(model, prompt_file, out, pipe):
 
     def stop(_task, _subject):
         pipe.send("begun")
-        pipe.poll(60)
+        pipe.recv()
 
     loop.measure = stop
     loop.run([model], [str(prompt_file)], out, quiet=True)

@@ -12,27 +12,28 @@ import pytest
 from collect import locks
 from collect.errors import OutputError
 
-FORK = multiprocessing.get_context("fork")
+#: Not a fork of this process: it has threads of other libraries by now, and could hang or crash.
+SPAWN = multiprocessing.get_context("spawn")
 
 
 def hold(out, pipe):
     with locks.held(out, "a unit") as is_held:
         pipe.send(is_held)
-        pipe.poll(20)
+        pipe.poll(100)
 
 
 @pytest.fixture
 def holder(tmp_path):
     """Another process that holds the lock until something is sent to it."""
-    here, there = FORK.Pipe()
-    process = FORK.Process(target=hold, args=(tmp_path, there))
+    here, there = SPAWN.Pipe()
+    process = SPAWN.Process(target=hold, args=(tmp_path, there))
     process.start()
-    assert here.poll(20)
+    assert here.poll(100)
     assert here.recv()
     yield process, here
     if process.is_alive():
         here.send("end")
-    process.join(20)
+    process.join(100)
 
 
 def test_a_lock_leaves_nothing_behind(tmp_path):
@@ -71,7 +72,7 @@ def test_a_second_process_is_turned_away_and_then_let_in(tmp_path, holder):
 def test_a_lock_ends_with_a_process_that_is_killed(tmp_path, holder):
     process, _ = holder
     os.kill(process.pid, signal.SIGKILL)
-    process.join(20)
+    process.join(100)
     assert (tmp_path / ".locks" / "a unit.lock").is_file()
     assert not locks.is_held_elsewhere(tmp_path, "a unit")
     assert list(tmp_path.iterdir()) == []
@@ -98,7 +99,8 @@ def test_a_file_system_without_locks_is_refused(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_never_two_at_once_among_many(tmp_path):
-    processes = [FORK.Process(target=count_up, args=(tmp_path, 40)) for _ in range(3)]
+    start = SPAWN.Barrier(3)
+    processes = [SPAWN.Process(target=count_up, args=(tmp_path, 40, start)) for _ in range(3)]
     (tmp_path / "count").write_text("0")
     for process in processes:
         process.start()
@@ -109,7 +111,8 @@ def test_never_two_at_once_among_many(tmp_path):
     assert not (tmp_path / ".locks").exists()
 
 
-def count_up(out, n_times):
+def count_up(out, n_times, start):
+    start.wait(100)
     for _ in range(n_times):
         with locks.held(out, "count", wait=True):
             count = int((out / "count").read_text())
