@@ -88,7 +88,7 @@ def printed_gains_by_lab(store: Store) -> pd.DataFrame:
     printed = quoted.quoted(store)
     rows = printed[(printed["place"] == "Fig. 2") & (printed["quantity"] == "gain_by_lab")]
     return pd.DataFrame(
-        {"lab": rows["subject"].to_numpy(), "gain_mean": rows["value"].astype(float).to_numpy()}
+        {"lab": rows["subject"].to_numpy(), "gain_mean": rows["printed"].astype(float).to_numpy()}
     )
 
 

@@ -1,15 +1,14 @@
 """Every number the paper, and our notes on its files, state: computed again, or why it cannot be.
 
-The numbers are data (`stated.csv`, beside the published figures): each has its place, the number
-as printed, and a query over the store that computes it. A query returns one row; what is not
-SQL's business, such as a p-value, goes *through* one of a few functions. A number that nothing
-in the store can give has a reason instead of a query.
+The numbers are data (table ``stated_number``): each has its place, the number as printed, and a
+query over the store that computes it. A query returns one row; what is not SQL's business, such as
+a p-value, goes *through* one of a few functions. A number that nothing in the store can give has a
+reason instead of a query.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,8 +22,7 @@ from analysis.forensics import rounding
 from analysis.glossary import checked
 from analysis.store import Store
 
-FILE = "stated.csv"
-COLUMNS = ["place", "quantity", "stated", "unit", "accuracy", "query", "through", "reason"]
+TABLE = "stated_number"
 
 #: Status of a number: what was found when it was computed again.
 STATUSES = ("agrees", "differs", "needs the raw files", "cannot be computed")
@@ -43,7 +41,7 @@ def ledger(store: Store) -> pd.DataFrame:
 
     Returns
     -------
-    One row per number, in the order of `stated.csv`: `place`, `term` (the quantity),
+    One row per number, in the order of its `stated_id`: `place`, `term` (the quantity),
     `printed` (as printed), `estimate` (computed again; missing where it cannot be), `status` (one
     of `STATUSES`) and `note` (the reason). A number agrees when the estimate prints as it does, or
     lies within the accuracy with which it was read off a figure.
@@ -51,7 +49,7 @@ def ledger(store: Store) -> pd.DataFrame:
     Raises
     ------
     StoreError
-        If the file of stated numbers lacks a column, or a query fails.
+        If a number goes through a function that does not exist, or a query fails.
     """
     rows = [_row(store, stated) for stated in _read(store).to_dict("records")]
     found = pd.DataFrame(rows, columns=["place", "term", "printed", "estimate", "status", "note"])
@@ -85,15 +83,14 @@ def printable(ledger: pd.DataFrame, *statuses: str) -> pd.DataFrame:
 
 
 def _row(store: Store, stated: Mapping[Any, Any]) -> tuple[object, ...]:
-    head = (stated["place"], stated["quantity"], stated["stated"])
+    head = (stated["place"], stated["quantity"], stated["printed"])
     if not stated["query"]:
         return (*head, None, "cannot be computed", stated["reason"])
     values = _values(store, stated)
     if not values or any(value is None for value in values):
         return (*head, None, ABSENT, "The published figures do not hold it.")
     estimate = _THROUGH[stated["through"]](store, values)
-    accuracy = float(stated["accuracy"]) if stated["accuracy"] else None
-    printed = rounding.read(stated["stated"], accuracy=accuracy)
+    printed = rounding.read(stated["printed"], accuracy=_present(stated["accuracy"]))
     agrees = printed.meets(estimate, estimate)
     return (*head, estimate, "agrees" if agrees else DIFFERS, stated["reason"])
 
@@ -104,7 +101,7 @@ def _values(store: Store, stated: Mapping[Any, Any]) -> list[Any]:
         rows = store.query(str(stated["query"]))
     except AnalysisError as error:
         raise StoreError(
-            f"The query of {stated['quantity']!r} in {FILE} must run; {error}", error.hint
+            f"The query of {stated['quantity']!r} in {TABLE} must run; {error}", error.hint
         ) from error
     if rows.empty:
         return []
@@ -118,26 +115,14 @@ def _present(value: Any) -> Any:
 
 
 def _read(store: Store) -> pd.DataFrame:
-    """Return the stated numbers of every source that has the file, all text."""
-    paths = [source / FILE for source in store.sources if (source / FILE).is_file()]
-    tables = [_read_file(path) for path in paths]
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=COLUMNS)
-
-
-def _read_file(path: Path) -> pd.DataFrame:
-    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
-    if missing := [name for name in COLUMNS if name not in rows.columns]:
-        raise StoreError(
-            f"{path} must be a table of stated numbers; it lacks {', '.join(missing)}.",
-            f"Its columns are {', '.join(COLUMNS)}.",
-        )
+    rows = store.query(f"FROM {TABLE} ORDER BY stated_id")
     unknown = sorted(set(rows["through"]) - set(_THROUGH))
     if unknown:
         raise StoreError(
-            f"Numbers in {path} must go through a known function; found {unknown[0]!r}.",
+            f"Numbers in {TABLE} must go through a known function; found {unknown[0]!r}.",
             f"Choose from {', '.join(name for name in _THROUGH if name)}.",
         )
-    return rows[COLUMNS]
+    return rows
 
 
 def _itself(_store: Store, values: Sequence[Any]) -> float:

@@ -470,6 +470,78 @@ COMMENT ON COLUMN claim.claim_id IS 'Number of the claim, 1 to 61 [-]';
 COMMENT ON COLUMN claim.statement IS 'The statement, as quoted [-]';
 COMMENT ON COLUMN claim.place IS 'Where it stands [-]';
 
+CREATE TABLE claim_family (
+    claim_id  INTEGER NOT NULL,
+    family    VARCHAR NOT NULL,
+    PRIMARY KEY (claim_id)
+);
+COMMENT ON TABLE claim_family IS 'One row per claim: the family of claims within which its p is adjusted, declared before any p was looked at.';
+COMMENT ON COLUMN claim_family.claim_id IS 'Number of the claim; see claim [-]';
+COMMENT ON COLUMN claim_family.family IS 'The law or section whose claims would each be reported as evidence for it [-]';
+
+CREATE TABLE quoted_number (
+    claim_id  INTEGER NOT NULL,
+    place     VARCHAR NOT NULL,
+    quantity  VARCHAR NOT NULL,
+    subject   VARCHAR NOT NULL,
+    printed   VARCHAR NOT NULL,
+    unit      VARCHAR NOT NULL,
+    accuracy  DOUBLE CHECK (accuracy > 0),
+    PRIMARY KEY (claim_id, place, quantity, subject, printed)
+);
+COMMENT ON TABLE quoted_number IS 'One row per number (or name) that the paper prints or draws, with its place.';
+COMMENT ON COLUMN quoted_number.claim_id IS 'Claim it belongs to; see claim [-]';
+COMMENT ON COLUMN quoted_number.place IS 'Section, figure or document [-]';
+COMMENT ON COLUMN quoted_number.quantity IS 'A metric, or what else is quoted [-]';
+COMMENT ON COLUMN quoted_number.subject IS 'Model, lab, suite or whatever it is about; empty when about none [-]';
+COMMENT ON COLUMN quoted_number.printed IS 'As printed, because the number of decimals is part of it; empty where a figure shows its subject without a number [see unit]';
+COMMENT ON COLUMN quoted_number.unit IS 'Unit of the number [-]';
+COMMENT ON COLUMN quoted_number.accuracy IS 'Half-width within which it was read off a figure; NULL when it is printed [see unit]';
+
+CREATE TABLE digitised_point (
+    figure    VARCHAR NOT NULL,
+    point     INTEGER NOT NULL CHECK (point > 0),
+    model_id  VARCHAR NOT NULL,
+    metric    VARCHAR NOT NULL,
+    layer     INTEGER CHECK (layer >= 0),
+    value     DOUBLE NOT NULL,
+    unit      VARCHAR NOT NULL,
+    caveats   VARCHAR NOT NULL,
+    PRIMARY KEY (figure, point)
+);
+COMMENT ON TABLE digitised_point IS 'One row per point read off a figure of the paper that no result file explains; as exact as a plot can be read, about 1 %.';
+COMMENT ON COLUMN digitised_point.figure IS 'Figure of the paper [-]';
+COMMENT ON COLUMN digitised_point.point IS 'Number of the point in its figure, from 1 [1]';
+COMMENT ON COLUMN digitised_point.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN digitised_point.metric IS 'What the figure plots; see metric [-]';
+COMMENT ON COLUMN digitised_point.layer IS 'Block, from 0; NULL when about the whole model [1]';
+COMMENT ON COLUMN digitised_point.value IS 'The value as read [see unit]';
+COMMENT ON COLUMN digitised_point.unit IS 'Unit of value [-]';
+COMMENT ON COLUMN digitised_point.caveats IS 'Defects that touch the point, comma-separated; see caveat; empty when none is known [-]';
+
+CREATE TABLE stated_number (
+    stated_id  INTEGER NOT NULL,
+    place      VARCHAR NOT NULL,
+    quantity   VARCHAR NOT NULL,
+    printed    VARCHAR NOT NULL,
+    unit       VARCHAR NOT NULL,
+    accuracy   DOUBLE CHECK (accuracy > 0),
+    query      VARCHAR NOT NULL,
+    through    VARCHAR NOT NULL,
+    reason     VARCHAR NOT NULL,
+    PRIMARY KEY (stated_id)
+);
+COMMENT ON TABLE stated_number IS 'One row per number that the paper, or our notes on its files, states, with the query that gives it.';
+COMMENT ON COLUMN stated_number.stated_id IS 'Number of the row, in the order of the paper and then of the notes [-]';
+COMMENT ON COLUMN stated_number.place IS 'Section, figure or document [-]';
+COMMENT ON COLUMN stated_number.quantity IS 'What the number is [-]';
+COMMENT ON COLUMN stated_number.printed IS 'The number as stated [see unit]';
+COMMENT ON COLUMN stated_number.unit IS 'Unit of the number [-]';
+COMMENT ON COLUMN stated_number.accuracy IS 'Half-width within which it was read off a figure; NULL when it is printed [see unit]';
+COMMENT ON COLUMN stated_number.query IS 'Query over tables and views whose first row gives it; empty when it cannot be computed [-]';
+COMMENT ON COLUMN stated_number.through IS 'Function of analysis.stated that the first row goes through; empty when it is the number itself [-]';
+COMMENT ON COLUMN stated_number.reason IS 'Why it cannot be computed, or why it differs; empty when it agrees [-]';
+
 CREATE TABLE published_file (
     file          VARCHAR NOT NULL,
     sha256        VARCHAR NOT NULL,

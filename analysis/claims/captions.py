@@ -29,10 +29,12 @@ Mask = NDArray[np.bool_]
 def standard_errors(store: Store) -> Sequence[Check]:
     """Check claim 24: the error bars of Fig. 2 are one standard error."""
     figure = quoted.at(store, "Fig. 2")
-    drawn = figure.pivot_table(index="subject", columns="quantity", values="value", aggfunc="first")
+    drawn = figure.pivot_table(
+        index="subject", columns="quantity", values="printed", aggfunc="first"
+    )
     if "error_bar" not in drawn:
         part = "the bars are one standard error"
-        return [evidence.missing(part, "as drawn", f"the store holds no {quoted.FILE}")]
+        return [evidence.missing(part, "as drawn", quoted.ABSENT)]
     accuracy = float(figure["accuracy"].max())
     bars = drawn.dropna(subset=["error_bar"])
     gains = evidence.published_gains(store, "gain_penultimate_block", [evidence.HUNT])

@@ -1,9 +1,9 @@
 """Points read off the paper's figures where no result file holds what they plot.
 
 Figure 5 (L* of six models) and Fig. 8 (squared spectral norm of W_V per layer of six models)
-have no data in the repository. Their points were read off the images and lie in
-`digitised.csv`, beside the published figures. They are as exact as a plot can be read, about
-1 % of the value, and the figure is their only source.
+have no data in the repository. Their points were read off the images (table
+``digitised_point``). They are as exact as a plot can be read, about 1 % of the value, and the
+figure is their only source.
 """
 
 from __future__ import annotations
@@ -12,13 +12,9 @@ import pandas as pd
 
 from analysis.store import Store
 
-FILE = "digitised.csv"
-
 #: What a check names as its evidence, and why it may be missing.
-EVIDENCE = "digitised"
-ABSENT = "the points read off the figures do not lie beside the figures of this store"
-
-COLUMNS = ("model_id", "lab", "suite", "n_layers", "n_heads", "layer", "value", "file", "caveats")
+EVIDENCE = "digitised_point"
+ABSENT = f"the points read off the figure are not in this store ({EVIDENCE})"
 
 
 def points(store: Store, figure: str) -> pd.DataFrame:
@@ -27,7 +23,7 @@ def points(store: Store, figure: str) -> pd.DataFrame:
     Parameters
     ----------
     store
-        Its directories are searched for the file of points; a database file has none.
+        With table ``digitised_point`` and the models it names.
     figure
         Name of the figure: ``Fig. 5`` or ``Fig. 8``.
 
@@ -37,22 +33,15 @@ def points(store: Store, figure: str) -> pd.DataFrame:
     `layer` (missing in Fig. 5), `value` [layers in Fig. 5, weight units squared in Fig. 8],
     `file`, `caveats`. No rows when the points are not there.
     """
-    paths = [source / FILE for source in store.sources if (source / FILE).is_file()]
-    if not paths:
-        return pd.DataFrame(columns=list(COLUMNS))
     return store.query(
         """
         SELECT p.model_id, m.lab, m.suite, m.n_layers, m.n_heads, p.layer, p.value,
-               $evidence AS file, coalesce(p.caveats, '') AS caveats
-          FROM read_csv($path, header = true, columns = {
-                   'figure': 'VARCHAR', 'model_id': 'VARCHAR', 'metric': 'VARCHAR',
-                   'layer': 'INTEGER', 'value': 'DOUBLE', 'unit': 'VARCHAR', 'caveats': 'VARCHAR'
-               }) AS p
+               $evidence AS file, p.caveats
+          FROM digitised_point AS p
           JOIN model AS m USING (model_id)
          WHERE p.figure = $figure
          ORDER BY p.model_id, p.layer
         """,
-        path=str(paths[0].resolve()),
         figure=figure,
         evidence=EVIDENCE,
     )

@@ -1,13 +1,11 @@
 """Families of claims, and the p of their primary checks adjusted within each.
 
 A family holds the claims about one law or section: tests of which any one would be reported as
-evidence for it. Which claim belongs to which is declared in `family.csv` beside the statements,
-before any p is looked at.
+evidence for it. Which claim belongs to which is declared (table ``claim_family``) before any p is
+looked at.
 """
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pandas as pd
 
@@ -15,8 +13,6 @@ from analysis import multiplicity
 from analysis.errors import StoreError
 from analysis.glossary import checked
 from analysis.store import Store
-
-FILE, STATEMENTS = "family.csv", "claim.csv"
 
 #: The family of every claim of a paper that declares none.
 UNDECLARED = "all claims"
@@ -31,17 +27,16 @@ def families(store: Store, judged: pd.DataFrame) -> pd.Series[str]:
     Raises
     ------
     StoreError
-        If `family.csv` lacks a column, names a claim twice or leaves one of these out.
+        If some claims have a declared family and one of these has none.
     """
-    beside = [source for source in store.sources if (source / STATEMENTS).is_file()]
-    if not beside or not (beside[0] / FILE).is_file():
+    declared = store.query("FROM claim_family").set_index("claim_id")["family"]
+    if declared.empty:
         return pd.Series(UNDECLARED, index=judged.index, dtype="str")
-    path = beside[0] / FILE
-    found = judged["claim_id"].map(_read(path))
+    found = judged["claim_id"].map(declared)
     if found.isna().any():
         lacking = ", ".join(map(str, judged.loc[found.isna(), "claim_id"]))
         raise StoreError(
-            f"{path} must give each claim a family; it leaves out {lacking}.",
+            f"Table claim_family must give each claim a family; it leaves out {lacking}.",
             "Add a row with claim_id and family.",
         )
     return found
@@ -76,16 +71,3 @@ def adjusted(judged: pd.DataFrame) -> pd.DataFrame:
     columns = ["claim_id", "family", "n_tests", "p_value", "p_holm", "p_bh", "statement", "method"]
     checked(columns)
     return joined[columns].sort_values(["family", "p_value", "claim_id"], ignore_index=True)
-
-
-def _read(path: Path) -> dict[int, str]:
-    try:
-        rows = pd.read_csv(path)
-        if not rows["claim_id"].is_unique:
-            raise ValueError("it names a claim twice")
-        return {int(n): str(name) for n, name in rows[["claim_id", "family"]].to_numpy()}
-    except (OSError, ValueError, KeyError) as error:
-        raise StoreError(
-            f"{path} must be a table of families, one row per claim; {error}.",
-            "Its columns are claim_id and family.",
-        ) from error

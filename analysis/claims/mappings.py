@@ -67,7 +67,7 @@ def mappings(store: Store) -> Sequence[Check]:
     found = figures(store)
     if found.empty:
         part = "each figure comes from the notebook named for it"
-        return [evidence.missing(part, "README", f"the store holds no {quoted.FILE}")]
+        return [evidence.missing(part, "README", quoted.ABSENT)]
     return [_check(store, str(place), rows) for place, rows in found.groupby("place", sort=False)]
 
 
@@ -81,7 +81,7 @@ def figures(store: Store) -> pd.DataFrame:
     `n_hits`, `n_obs`, `n_by_chance`, `consistent`, as `analysis.forensics.provenance.sources`.
     A figure of which no file holds any quantity has one row without a file.
     """
-    named = quoted.at(store, "README").groupby("subject", sort=False)["value"].agg(list)
+    named = quoted.at(store, "README").groupby("subject", sort=False)["printed"].agg(list)
     written = store.query("SELECT file, notebook FROM published_file")
     held = store.query(HELD).dropna(subset=["value"])
     tables = [
@@ -120,12 +120,12 @@ def _shown(store: Store, place: str) -> pd.DataFrame:
             {
                 "quantity": "l_star_empirical",
                 "subject": points["model_id"],
-                "value": points["value"].astype(str),
+                "printed": points["value"].astype(str),
                 "accuracy": LAYER_ACCURACY,
             }
         )
     subject = shown["quantity"] + " of " + shown["subject"]
-    return shown.assign(subject=subject, printed=shown["value"])
+    return shown.assign(subject=subject)
 
 
 def _check(store: Store, place: str, rows: pd.DataFrame) -> Check:

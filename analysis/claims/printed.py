@@ -1,7 +1,7 @@
 """Claims judged by what is printed: the p of all three laws, and the seeds.
 
-What the paper prints is data (`quoted.csv`, see `analysis.forensics.quoted`); it is checked
-against itself first, then against the figures its files give.
+What the paper prints is data (see `analysis.forensics.quoted`); it is checked against itself
+first, then against the figures its files give.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def _named(part: str, store: Store) -> Check:
     printed = quoted.at(store, "§3.3")
     names = printed.loc[printed["quantity"] == "lab", "subject"].tolist()
     if not names:
-        return evidence.missing(part, condition, f"the store holds no {quoted.FILE}")
+        return evidence.missing(part, condition, quoted.ABSENT)
     return Check(
         part,
         condition,

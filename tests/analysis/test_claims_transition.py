@@ -93,7 +93,9 @@ def test_layers_where_the_formula_puts_them_lie_nearer_to_it(
     models = published_l_star.readings(published_store)[FIGURE].set_index("model_id")
     wobble = pd.Series(np.linspace(-0.2, 0.2, 6), models.index)
     layers = (models["formula"] + wobble).to_dict()
-    assert check(changed(facts, "digitised", of_figure(layers)), 37, FIGURE, "nearer")["holds"]
+    assert check(changed(facts, "digitised_point", of_figure(layers)), 37, FIGURE, "nearer")[
+        "holds"
+    ]
 
 
 def test_the_error_within_one_heritage_turns_when_the_layers_do(
@@ -142,7 +144,7 @@ def test_half_the_depth_is_the_better_prediction_when_layers_lie_there(
     part = "the formula's error is the smaller"
     assert check(published_store, 39, f"{FIGURE}, over L", part)["holds"]
     depths = published_l_star.readings(published_store)[FIGURE].set_index("model_id")["n_layers"]
-    store = changed(facts, "digitised", of_figure((depths / 2).to_dict()))
+    store = changed(facts, "digitised_point", of_figure((depths / 2).to_dict()))
     assert not check(store, 39, f"{FIGURE}, over L", part)["holds"]
 
 
@@ -150,7 +152,7 @@ def test_the_error_across_heritages_holds_in_the_figure_alone(published_store, f
     rows = claims.checks(published_store, 40).set_index("condition")
     assert rows["holds"].tolist() == [True, False, False, False, False]
     assert rows["p_value"].iloc[0] == pytest.approx(0.103, abs=0.01)
-    (facts / "digitised.csv").unlink()
+    (facts / "digitised_point.csv").unlink()
     assert judge(open_store(facts), 40) == "contradicted"
 
 
@@ -178,13 +180,13 @@ def test_six_models_of_four_labs_are_counted(published_store, facts, changed, ju
     def fewer(points):
         return points[points["model_id"] != "openai-community/gpt2"]
 
-    store = changed(facts, "digitised", fewer)
+    store = changed(facts, "digitised_point", fewer)
     assert not check(store, 44, FIGURE, "labs")["holds"]
     assert check(store, 44, CHANGES, "labs")["holds"]
 
 
 def test_without_the_points_read_off_nothing_about_the_figure_is_decided(facts):
-    (facts / "digitised.csv").unlink()
+    (facts / "digitised_point.csv").unlink()
     store = open_store(facts)
     for claim_id in (37, 40, 44):
         rows = claims.checks(store, claim_id)

@@ -67,7 +67,9 @@ def test_the_layers_read_off_average_to_the_published_means(published_store):
 
 def test_lines_that_do_not_average_to_the_means_are_of_something_else(facts, changed, judge):
     store = changed(
-        facts, "digitised", lambda points: points.assign(value=points["value"].astype(float) * 1.1)
+        facts,
+        "digitised_point",
+        lambda points: points.assign(value=points["value"].astype(float) * 1.1),
     )
     assert judge(store, 33) == "contradicted"
 
@@ -76,7 +78,7 @@ def test_three_of_six_lines_are_of_the_value_matrix(published_store, facts, chan
     row = check(published_store, 33, "all six models")
     assert (row["holds"], row["estimate"]) == (False, 0.5)
     assert judge(published_store, 33) == "reproduced under a condition"
-    store = changed(facts, "digitised", lambda points: points.assign(caveats=""))
+    store = changed(facts, "digitised_point", lambda points: points.assign(caveats=""))
     assert judge(store, 33) == "reproduced"
 
 
@@ -104,7 +106,7 @@ def test_the_factor_turns_with_the_lines(facts, changed, judge):
         values = points["value"].astype(float)
         return points.assign(value=values.where(~is_meta, values * 10))
 
-    assert judge(changed(facts, "digitised", smaller), 34) == "contradicted"
+    assert judge(changed(facts, "digitised_point", smaller), 34) == "contradicted"
 
 
 def test_two_suites_cannot_tell_whether_norms_fall_with_depth(published_store, judge, check):

@@ -13,7 +13,7 @@ from analysis.store import open_store
 
 ROOT = Path(__file__).parents[2]
 RAW = ROOT.parent / "shared/published/Results"
-HEADER = ",".join(stated.COLUMNS)
+HEADER = "stated_id,place,quantity,printed,unit,accuracy,query,through,reason"
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,7 @@ def test_with_the_raw_files_no_number_is_left_for_want_of_them(tmp_path):
     ],
 )
 def test_the_status_of_a_number_by_hand(tmp_path, row, status):
-    (tmp_path / stated.FILE).write_text(f"{HEADER}\n{row}\n", encoding="utf-8")
+    (tmp_path / "stated_number.csv").write_text(f"{HEADER}\n1,{row}\n", encoding="utf-8")
     assert _ledger(tmp_path)["status"].tolist() == [status]
 
 
@@ -101,13 +101,16 @@ def test_the_mean_sign_change_on_noise_is_that_of_a_simulation(shipped):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("place,quantity\nhere,count\n", "lacks stated"),
-        (f"{HEADER}\nhere,count,3,1,,SELECT 3,magic,\n", "known function; found 'magic'"),
-        (f"{HEADER}\nhere,count,3,1,,SELEC 3,,\n", "The query of 'count' in stated.csv must run"),
+        ("place,quantity\nhere,count\n", "columns of table stated_number; missing: stated_id"),
+        (f"{HEADER}\n1,here,count,3,1,,SELECT 3,magic,\n", "known function; found 'magic'"),
+        (
+            f"{HEADER}\n1,here,count,3,1,,SELEC 3,,\n",
+            "The query of 'count' in stated_number must run",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_in_one_sentence(tmp_path, content, message):
-    (tmp_path / stated.FILE).write_text(content, encoding="utf-8")
+    (tmp_path / "stated_number.csv").write_text(content, encoding="utf-8")
     with pytest.raises(StoreError, match=message):
         _ledger(tmp_path)
 

@@ -9,9 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from analysis import claims, stated
 from analysis.errors import QueryError, StoreError
 from analysis.store import open_store
 from collect import schema
+from collect.database import write_database
 from collect.writer import write_table
 
 ROOT = Path(__file__).parents[2]
@@ -192,3 +194,14 @@ def test_a_tables_comments_survive_when_it_stays_in_its_files(tiny_store):
         "AND column_name = 'norm'"
     )
     assert rows["comment"].item().endswith("[activation units]")
+
+
+def test_a_database_file_judges_and_states_what_its_directory_does(published_store, tmp_path):
+    path = tmp_path / "published.duckdb"
+    write_database(published_store.sources, path)
+    store = open_store(path)
+    assert store.counts().equals(published_store.counts())
+    for claim_id in (4, 33, 34, 40, 41, 43, 53):
+        rows = claims.checks(published_store, claim_id)
+        pd.testing.assert_frame_equal(claims.checks(store, claim_id), rows)
+    pd.testing.assert_frame_equal(stated.ledger(store), stated.ledger(published_store))

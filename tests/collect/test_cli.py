@@ -32,7 +32,7 @@ def python_m_collect(*arguments: str, **environment: str) -> subprocess.Complete
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
 
@@ -218,7 +218,7 @@ def python_m_collect_into(stdout: IO[str] | int, *arguments: str, unbuffered: st
         stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
 

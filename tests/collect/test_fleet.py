@@ -147,7 +147,7 @@ def test_without_ray_the_command_says_which_extra_to_install(save_tiny, tmp_path
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert answer.returncode == 3

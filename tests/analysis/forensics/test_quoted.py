@@ -15,14 +15,16 @@ PAPER = ROOT.parent / "shared" / "paper"
 #: Printed inside the images, or counted in them, of which the text has only the captions.
 IN_IMAGES = {"n_clipped"}
 
+HEADER = "claim_id,place,quantity,subject,printed,unit,accuracy"
+
 
 def test_every_row_belongs_to_a_claim_and_every_value_can_be_read(published_store):
     rows = quoted.quoted(published_store)
     known = set(published_store.query("FROM claim")["claim_id"])
     assert set(rows["claim_id"]) <= known
-    assert not rows.duplicated(["place", "quantity", "subject", "value"]).any()
+    assert not rows.duplicated(["place", "quantity", "subject", "printed"]).any()
     is_name = rows["quantity"].isin(["notebook", "excluded_positional_scheme"])
-    for value in rows.loc[~is_name & (rows["value"] != ""), "value"]:
+    for value in rows.loc[~is_name & (rows["printed"] != ""), "printed"]:
         rounding.read(value)
 
 
@@ -31,7 +33,7 @@ def test_every_model_and_notebook_named_is_known(published_store):
     models = set(published_store.query("FROM model")["model_id"])
     assert {name for name in rows["subject"] if "/" in name} <= models
     notebooks = set(published_store.query("FROM published_file")["notebook"].dropna())
-    assert set(rows.loc[rows["quantity"] == "notebook", "value"]) <= notebooks
+    assert set(rows.loc[rows["quantity"] == "notebook", "printed"]) <= notebooks
 
 
 def test_what_is_quoted_is_printed_in_the_paper(published_store):
@@ -41,7 +43,7 @@ def test_what_is_quoted_is_printed_in_the_paper(published_store):
     plain = re.sub(r"[\\${}]", "", rounding.plain(text)).replace(" times", "×")
     rows = quoted.quoted(published_store)
     printed = rows[rows["accuracy"].isna() & ~rows["quantity"].isin(IN_IMAGES)]
-    for value in printed["value"]:
+    for value in printed["printed"]:
         digits = rounding.plain(value).rstrip("× ")
         assert digits in plain, value
 
@@ -52,7 +54,7 @@ def test_numbers_read_off_a_figure_say_how_well(published_store):
     assert quoted.text(published_store, "§5.5", "gain", "google/gemma-7b") == "2.32"
 
 
-def test_a_store_without_the_file_has_no_quoted_number(tiny_store):
+def test_a_store_without_them_has_no_quoted_number(tiny_store):
     assert quoted.quoted(tiny_store).empty
     with pytest.raises(LookupError, match=r"the p_value printed in §4.2 is not in the store"):
         quoted.text(tiny_store, "§4.2", "p_value")
@@ -61,12 +63,12 @@ def test_a_store_without_the_file_has_no_quoted_number(tiny_store):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("claim_id,place\n1,x\n", "it lacks quantity, subject"),
-        (",".join(quoted.COLUMNS) + "\none,x,y,z,1,1,\n", "invalid literal|one"),
+        ("claim_id,place\n1,x\n", "columns of table quoted_number; missing: quantity, subject"),
+        (f"{HEADER}\none,x,y,z,1,1,\n", "invalid value 'one'"),
+        (f"{HEADER}\n1,x,y,z,1,1,-0.5\n", "CHECK constraint failed"),
     ],
 )
 def test_a_damaged_file_is_refused(tmp_path, content, reason):
-    (tmp_path / "quoted.csv").write_text(content)
-    (tmp_path / "claim.csv").write_text("claim_id,statement,place\n1,x,y\n")
+    (tmp_path / "quoted_number.csv").write_text(content)
     with pytest.raises(StoreError, match=reason):
-        quoted.quoted(open_store(tmp_path))
+        open_store(tmp_path)
