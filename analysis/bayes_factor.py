@@ -3,7 +3,7 @@
 Default priors: JZS for a t test (Rouder and others 2009, Psychonomic Bulletin & Review 16, 225),
 a stretched beta for a correlation (Ly, Verhagen and Wagenmakers 2016, Journal of Mathematical
 Psychology 72, 19), Gunel and Dickey (1974, Biometrika 61, 545) for a 2x2 table. Above 1 the data
-speak for the effect, below 1 against it; a p value cannot do the second.
+speak for the effect, below 1 against it; a p-value cannot do the second.
 """
 
 from __future__ import annotations

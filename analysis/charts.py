@@ -7,6 +7,7 @@ on a light and on a dark page.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import altair as alt
@@ -17,55 +18,56 @@ from analysis.theme import (
     INK,
     LABS,
     SHAPES,
+    WIDTH,
     lab_colour,
+    lab_shape,
     line_at,
     log_axis,
     named,
-    points_by_lab,
     series,
 )
 
+#: Least ratio of the heights of two labels on the logarithmic axis of the traces.
+LABELS_APART = 1.35
 
-def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.LayerChart:
-    """Draw gain against depth, with the claimed bound.
+#: Claims side by side in the column of a verdict, distance between the columns [claims], and side
+#: of the square of a claim [pixels].
+ABREAST, BETWEEN, SIDE = 3, 3.4, 21
 
-    Parameters
-    ----------
-    models
-        One row per model: `n_layers`, `gain_mean`, `conf_low`, `conf_high` [ratio], `lab`.
-    bounds
-        One row per depth: `n_layers`, `bound` [ratio].
+
+def marks_by_lab(models: pd.DataFrame) -> list[alt.Chart]:
+    """Return marks coloured and shaped by lab, hollow for models that normalise after a block.
+
+    ``models`` has one row per model: `lab` and `norm_position`.
     """
-    x = alt.X("n_layers:Q", title="depth L [blocks]", scale=alt.Scale(zero=False))
-    curve = (
-        alt.Chart(bounds).mark_line(color=INK, strokeDash=[6, 4]).encode(x=x, y=alt.Y("bound:Q"))
-    )
-    whiskers = (
-        alt.Chart(models)
-        .mark_rule(opacity=0.7)
-        .encode(x=x, y="conf_low:Q", y2="conf_high:Q", color=lab_colour(models))
-    )
-    points = points_by_lab(models).encode(
-        x=x,
-        y=alt.Y("gain_mean:Q", title="mean gain [ratio]", scale=alt.Scale(zero=False)),
-    )
-    return named(
-        alt.layer(line_at(1, "y"), curve, whiskers, points),
-        "Gain of each published model against its depth, with the bound 10 to the 1/L dashed.",
-    )
+    colour, shape = lab_colour(models), lab_shape(models)
+    return [mark.encode(color=colour, shape=shape) for mark in _marks(models)]
+
+
+def _marks(models: pd.DataFrame) -> list[alt.Chart]:
+    """Return filled marks, and hollow ones for models that normalise after a block, if any."""
+    after = models["norm_position"] == "post"
+    filled = alt.Chart(models[~after]).mark_point(filled=True, size=90, opacity=0.9)
+    hollow = alt.Chart(models[after]).mark_point(filled=False, size=90, strokeWidth=2)
+    return [filled, hollow] if after.any() else [filled]
 
 
 def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
     """Draw the gain of each model in the row of its lab.
 
-    ``models`` has one row per model: `lab`, `gain_mean` [ratio].
+    ``models`` has one row per model: `lab`, `norm_position`, `gain_mean` [ratio].
     """
-    points = points_by_lab(models).encode(
-        x=alt.X("gain_mean:Q", title="mean gain [ratio]", scale=alt.Scale(zero=False)),
-        y=alt.Y("lab:N", title=None, sort=list(LABS)),
-    )
+    points = [
+        mark.encode(
+            x=alt.X("gain_mean:Q", title="mean gain [ratio]", scale=alt.Scale(zero=False)),
+            y=alt.Y("lab:N", title=None, sort=list(LABS)),
+            color=lab_colour(models).legend(None),
+            shape=lab_shape(models).legend(None),
+        )
+        for mark in marks_by_lab(models)
+    ]
     return named(
-        alt.layer(line_at(1, "x"), points),
+        alt.layer(line_at(1, "x"), *points).properties(height=190),
         "Gain of each published model, one row per lab, with a line at 1.",
     )
 
@@ -73,7 +75,7 @@ def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
 def chart_gain_by_density(models: pd.DataFrame, *, band: tuple[float, float]) -> alt.LayerChart:
     """Draw gain against head density, with the claimed critical band.
 
-    ``models`` has one row per model: `rho` [1], `gain_mean` [ratio], `lab`.
+    ``models`` has one row per model: `rho` [1], `gain_mean` [ratio], `lab`, `norm_position`.
     """
     limits = pd.DataFrame({"low": [band[0]], "high": [band[1]]})
     title = "head density ρ = H / d_head [1], log scale"
@@ -81,11 +83,10 @@ def chart_gain_by_density(models: pd.DataFrame, *, band: tuple[float, float]) ->
     critical = (
         alt.Chart(limits).mark_rect(color=INK, opacity=0.2).encode(x=alt.X("low:Q"), x2="high:Q")
     )
-    points = points_by_lab(models).encode(
-        x=x, y=alt.Y("gain_mean:Q", title="mean gain [ratio]", scale=alt.Scale(zero=False))
-    )
+    y = alt.Y("gain_mean:Q", title="mean gain [ratio]", scale=alt.Scale(zero=False))
+    points = [mark.encode(x=x, y=y) for mark in marks_by_lab(models)]
     return named(
-        alt.layer(critical, line_at(1, "y"), points),
+        alt.layer(critical, line_at(1, "y"), *points),
         "Gain of each published model against head density, the claimed critical band shaded.",
     )
 
@@ -152,40 +153,66 @@ def chart_trace_profile(layers: pd.DataFrame) -> alt.LayerChart:
     """
     names = sorted(layers["model"].unique())
     encoded = alt.Chart(layers).encode(
-        x=alt.X("relative_depth:Q", title="relative depth (l + 1) / L [1]"),
+        x=alt.X(
+            "relative_depth:Q", title="relative depth (l + 1) / L [1]", axis=alt.Axis(tickCount=5)
+        ),
         y=alt.Y("trace:Q", title="trace [weight units², log]", **log_axis(layers["trace"])),
-        color=alt.Color("model:N", title=None, scale=series(names, COLOURS)),
-        shape=alt.Shape("model:N", title=None, scale=series(names, SHAPES)),
+        color=alt.Color("model:N", scale=series(names, COLOURS), legend=None),
+        shape=alt.Shape("model:N", scale=series(names, SHAPES), legend=None),
     )
-    return named(
-        alt.layer(encoded.mark_line(opacity=0.6), encoded.mark_point(filled=True, size=60)),
-        "Trace of the sheaf Laplacian per layer for four published models.",
-    )
-
-
-def chart_spectral(weights: pd.DataFrame) -> alt.LayerChart:
-    """Draw the spectral norms of W_V and W_O of each model.
-
-    ``weights`` has one row per model: `model`, `lab`, `value_norm`, `output_norm` [weight units].
-    """
-    x = alt.X(
-        "output_norm:Q",
-        title="mean spectral norm of W_O [weight units], log",
-        **log_axis(weights["output_norm"]),
-    )
-    y = alt.Y(
-        "value_norm:Q",
-        title="mean spectral norm of W_V [weight units], log",
-        **log_axis(weights["value_norm"]),
-    )
-    names = (
-        alt.Chart(weights)
+    labels = (
+        alt.Chart(_apart(layers.sort_values("layer").drop_duplicates("model", keep="last")))
         .mark_text(align="left", dx=10, color=INK, fontSize=13)
+        .encode(x="relative_depth:Q", y="label_at:Q", text="model:N")
+    )
+    marks = [encoded.mark_line(opacity=0.6), encoded.mark_point(filled=True, size=60)]
+    return named(
+        alt.layer(*marks, labels).properties(width=WIDTH - 90),
+        "Trace of the sheaf Laplacian per layer for four published models, each named at its end.",
+    )
+
+
+def _apart(ends: pd.DataFrame) -> pd.DataFrame:
+    """Return the last points with `label_at`: their trace, raised where a label is too near."""
+    ordered = ends.sort_values("trace")
+    places: list[float] = []
+    for value in ordered["trace"]:
+        places.append(max(float(value), places[-1] * LABELS_APART) if places else float(value))
+    return ordered.assign(label_at=places)
+
+
+def chart_ratio(weights: pd.DataFrame, gains: pd.DataFrame) -> alt.LayerChart:
+    """Draw gain against the ratio of norms that is said to predict its sign.
+
+    Parameters
+    ----------
+    weights
+        One row per model: `model_id`, `model`, `ratio` [1], `is_misread`.
+    gains
+        One row per model: `model_id`, `gain_mean` [ratio], `norm_position`; models without both
+        are not drawn.
+    """
+    both = weights.merge(gains[["model_id", "gain_mean", "norm_position"]], on="model_id")
+    cuts = {False: "W_V", True: "rows of Q, K and V mixed"}
+    both = both.assign(cut=both["is_misread"].map(cuts))
+    title = "‖W_V‖ / ‖W_O‖ [1], log scale"
+    reach = pd.concat([both["ratio"] / 1.2, both["ratio"] * 2.5])
+    x = alt.X("ratio:Q", title=title, **log_axis(reach))
+    scale = alt.Scale(zero=False, padding=18)
+    y = alt.Y("gain_mean:Q", title="mean gain [ratio]", scale=scale)
+    spoken = list(cuts.values())
+    colour = alt.Color("cut:N", title=None, scale=series(spoken, COLOURS))
+    shape = alt.Shape("cut:N", title=None, scale=series(spoken, ["circle", "triangle-up"]))
+    points = [mark.encode(x=x, y=y, color=colour, shape=shape) for mark in _marks(both)]
+    names = (
+        alt.Chart(both)
+        .mark_text(align="left", dx=8, dy=12, color=INK, fontSize=13)
         .encode(x=x, y=y, text="model:N")
     )
     return named(
-        alt.layer(points_by_lab(weights).encode(x=x, y=y), names),
-        "Spectral norms of the value and output matrices of seven published models.",
+        alt.layer(line_at(1, "y"), *points, names),
+        "Gain of six published models against the ratio of the norms of W_V and W_O; models of "
+        "low and of high ratio lie on both sides of one.",
     )
 
 
@@ -227,47 +254,70 @@ def chart_twins(pairs: pd.DataFrame) -> alt.LayerChart:
 
 
 def chart_verdicts(claims: pd.DataFrame, *, verdicts: Sequence[str]) -> alt.LayerChart:
-    """Draw one row per claim with a mark in the column of its verdict.
+    """Draw a column per verdict, as high as it has claims, each claim a square with its number.
 
-    ``claims`` has one row per claim: `label`, `verdict`.
+    ``claims`` has one row per claim: `claim_id`, `label`, `verdict`.
     """
+    placed = _tiles(claims, verdicts)
+    wide, high = BETWEEN * len(verdicts), float(placed["place"].max()) + 2 * ABREAST
     x = alt.X(
-        "verdict:N",
-        title=None,
-        sort=list(verdicts),
-        scale=alt.Scale(domain=list(verdicts)),
-        axis=alt.Axis(
-            orient="top",
-            labelFontSize=12,
-            labelAngle=0,
-            labelPadding=22,  # the second line of a label goes down
-            labelExpr="split(replace(datum.label, 'reproduced under a', 'under'), ' ')",
-            grid=True,
-        ),
+        "across:Q", title=None, axis=_names(verdicts), scale=alt.Scale(domain=[0, wide], nice=False)
     )
-    points = (
-        alt.Chart(claims)
-        .mark_point(filled=True, size=170, opacity=1)
-        .encode(
-            x=x,
-            y=alt.Y("label:N", title=None, sort=None, axis=alt.Axis(grid=True)),
-            color=alt.Color(
-                "verdict:N",
-                legend=None,
-                scale=alt.Scale(
-                    domain=list(verdicts), range=["#009E73", "#E69F00", "#D55E00", INK]
-                ),
-            ),
-            shape=alt.Shape(
-                "verdict:N",
-                legend=None,
-                scale=alt.Scale(
-                    domain=list(verdicts), range=["circle", "triangle-up", "square", "diamond"]
-                ),
-            ),
-        )
+    y = alt.Y(
+        "place:Q",
+        title="claims [count]",
+        axis=alt.Axis(tickCount=5, grid=False),
+        scale=alt.Scale(domain=[0, high], nice=False),
+    )
+    squares = (
+        alt.Chart(placed)
+        .mark_square(filled=False, color=INK, size=(SIDE - 3) ** 2, strokeWidth=1.2, opacity=1)
+        .encode(x=x, y=y, description="label:N")
+    )
+    numbers = (
+        alt.Chart(placed).mark_text(color=INK, fontSize=12).encode(x=x, y=y, text="claim_id:Q")
+    )
+    totals = (
+        alt.Chart(placed.drop_duplicates("verdict", keep="last"))
+        .mark_text(color=INK, fontSize=20, dy=-SIDE)
+        .encode(x="middle:Q", y=y, text="total:Q")
     )
     return named(
-        alt.layer(points).properties(width=280, height=24 * len(claims)),
-        "Verdict on each claim, one row per claim, one column per verdict.",
+        alt.layer(squares, numbers, totals).properties(
+            width=SIDE * wide, height=SIDE * high / ABREAST
+        ),
+        "Number of claims with each verdict: a column per verdict of squares that hold the "
+        "numbers of the claims, its count on top.",
+    )
+
+
+def _tiles(claims: pd.DataFrame, verdicts: Sequence[str]) -> pd.DataFrame:
+    """Return where each claim stands in the column of its verdict, and how many stand there.
+
+    Adds `across` and `middle` (of its square and of its column [squares]), `place` (of the middle
+    of its row [claims]) and `total`; ordered by number.
+    """
+    ordered = claims.sort_values("claim_id", ignore_index=True)
+    same = ordered.groupby("verdict", sort=False)["claim_id"]
+    nth = same.cumcount()
+    middle = (ordered["verdict"].map(list(verdicts).index) + 0.5) * BETWEEN
+    return ordered.assign(
+        middle=middle,
+        across=middle + nth % ABREAST - (ABREAST - 1) / 2,
+        place=(nth // ABREAST + 0.5) * ABREAST,
+        total=same.transform("size"),
+    )
+
+
+def _names(verdicts: Sequence[str]) -> alt.Axis:
+    """Return an axis with the verdicts below the middles of their columns, a word to a line."""
+    lines = [name.replace("under a", "under\u00a0a").split(" ") for name in verdicts]
+    return alt.Axis(
+        values=[(place + 0.5) * BETWEEN for place in range(len(lines))],
+        labelExpr=f"{json.dumps(lines)}[round(datum.value / {BETWEEN} - 0.5)]",
+        labelAngle=0,
+        labelFontSize=12,
+        ticks=False,
+        grid=False,
+        labelPadding=8,
     )

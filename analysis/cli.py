@@ -89,7 +89,7 @@ def _registry(options: argparse.Namespace) -> Mapping[int, claims.Claim]:
 def _claims(options: argparse.Namespace) -> int:
     if options.adjusted and (options.json or options.write or options.check):
         raise AnalysisError(
-            "Adjusted p values must be printed as a table or as CSV; another form was asked for.",
+            "Adjusted p-values must be printed as a table or as CSV; another form was asked for.",
             "Give --adjusted alone or with --csv.",
         )
     registry = _registry(options)

@@ -142,7 +142,7 @@ def partial(
 
 
 def from_summary(r: float, n: int, *, conf_level: float = 0.95) -> pd.DataFrame:
-    """Return the p value and interval that a printed Pearson r with n rows implies.
+    """Return the p-value and interval that a printed Pearson r with n rows implies.
 
     A printed r is rounded: call it for both ends of the rounding interval before calling a
     printed p wrong.

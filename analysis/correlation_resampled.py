@@ -42,7 +42,7 @@ def permutation(
     rng: np.random.Generator | None = None,
     n_permutations: int = 9999,
 ) -> pd.DataFrame:
-    """Return the permutation p value of a correlation, two-sided by |r|.
+    """Return the permutation p-value of a correlation, two-sided by |r|.
 
     Up to nine rows all n! orders of y are evaluated; beyond, `n_permutations` are drawn and
     p = (b + 1) / (B + 1).

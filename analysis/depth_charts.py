@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import cast
 
 import altair as alt
@@ -13,8 +14,11 @@ from analysis.theme import COLOURS, INK, SHAPES, WIDTH, series
 HEIGHT = 150
 DASHES = ([1, 0], [6, 4], [2, 3])
 
-#: Column of the recipe a model was trained with, and its title.
-RECIPE = ("suite", "recipe")
+#: Columns that tell lines apart, and the titles of their legends.
+RECIPE, DEPTH, PART = ("suite", "recipe"), ("n_blocks", "depth [blocks]"), ("part", "part")
+
+#: Where the colours and shapes of the parts begin, so that they are not those of recipes.
+OF_PARTS = 2
 
 
 def chart_stream(layers: pd.DataFrame) -> alt.VConcatChart:
@@ -26,7 +30,7 @@ def chart_stream(layers: pd.DataFrame) -> alt.VConcatChart:
         layers,
         panels={"log_norm": "ln |x| [nat]", "log_gain": "log gain [nat]"},
         lines=RECIPE,
-        at_zero=["log_gain"],
+        lines_at={"log_gain": 0},
         description="Length of the stream and log gain of each block over depth, by family.",
     )
 
@@ -39,23 +43,30 @@ def chart_updates(blocks: pd.DataFrame) -> alt.VConcatChart:
     return _profiles(
         blocks,
         panels={"log_ratio": "ln ratio [nat]", "cosine": "cosine [1]"},
-        lines=("part", "part"),
+        lines=PART,
         dashes=RECIPE,
-        at_zero=["cosine"],
+        lines_at={"cosine": 0},
         description="Updates of attention and feed-forward part relative to the stream, by family.",
     )
 
 
-def chart_attention(layers: pd.DataFrame) -> alt.VConcatChart:
+def chart_attention(layers: pd.DataFrame, even: Mapping[str, float]) -> alt.VConcatChart:
     """Draw how evenly layers attend, and what the first token takes.
 
-    ``layers`` has one row per model and layer, as `analysis.profiles.attention` returns it.
+    Parameters
+    ----------
+    layers
+        One row per model and layer, as `analysis.profiles.attention` returns it.
+    even
+        What even causal attention would give, as `analysis.even_attention` returns it.
     """
     return _profiles(
         layers,
         panels={"relative_entropy": "entropy / ln n [1]", "sink_share": "on first token [1]"},
         lines=RECIPE,
-        description="Relative entropy of attention and its share on the first token, by family.",
+        lines_at=even,
+        description="Relative entropy of attention and its share on the first token, by family; "
+        "lines mark attention that looks back evenly.",
     )
 
 
@@ -79,7 +90,7 @@ def chart_circuit(layers: pd.DataFrame) -> alt.VConcatChart:
     """
     return _profiles(
         layers,
-        panels={"sigma_max": "σ of OV [weights]", "stable_rank": "stable rank [1]"},
+        panels={"sigma_max": "σ [weight units²]", "stable_rank": "stable rank [1]"},
         lines=RECIPE,
         description="Largest singular value and stable rank of the folded OV circuit, by family.",
     )
@@ -91,25 +102,25 @@ def _profiles(
     panels: Mapping[str, str],
     lines: tuple[str, str],
     description: str,
-    dashes: tuple[str, str] | None = None,
-    at_zero: Sequence[str] = (),
+    dashes: tuple[str, str] = DEPTH,
+    lines_at: Mapping[str, float] = MappingProxyType({}),
 ) -> alt.VConcatChart:
     """Return one row of panels per quantity: column to draw and title of its axis.
 
     ``lines`` and ``dashes`` are columns that tell lines apart, with their titles; panels of
-    columns in ``at_zero`` have a line at zero.
+    columns in ``lines_at`` have a line across at that value.
     """
     columns = list(panels)
-    depths = sorted(layers["layer"].unique())
-    present = {column: layers.dropna(subset=[column]) for column in columns}
+    deep = layers.assign(n_blocks=layers.groupby("model_id")["layer"].transform("max") + 1)
+    present = {column: deep.dropna(subset=[column]) for column in columns}
     rows = [
         _row(
             present[column],
             column,
             panels[column],
-            depths=depths,
+            depths=sorted(layers["layer"].unique()),
             marks=_marks(present[column], lines, dashes),
-            has_zero=column in at_zero,
+            line_at=lines_at.get(column),
             has_header=column == columns[0],
             has_labels=column == columns[-1],
         )
@@ -127,7 +138,7 @@ def _row(
     *,
     depths: Sequence[int],
     marks: Sequence[alt.Chart],
-    has_zero: bool,
+    line_at: float | None,
     has_header: bool,
     has_labels: bool,
 ) -> alt.FacetChart:
@@ -147,33 +158,45 @@ def _row(
         f"{column}:Q",
         title=title,
         axis=alt.Axis(tickCount=4, grid=True, minExtent=34),
-        scale=alt.Scale(zero=has_zero),
+        scale=alt.Scale(zero=line_at == 0),
     )
-    zero = alt.Chart(layers).mark_rule(color=INK).encode(y=alt.datum(0))
     drawn = [mark.encode(x=x, y=y) for mark in marks]
-    panel = alt.layer(*drawn, *([zero] if has_zero else []))
+    if line_at is not None:
+        across = alt.Chart(layers).mark_rule(color=INK, strokeWidth=1.5)
+        drawn.append(across.encode(y=alt.datum(line_at)))
     header = alt.Header() if has_header else alt.Header(labels=False)
-    return panel.properties(width=WIDTH / 3 - 12, height=HEIGHT).facet(
-        column=alt.Column("family:N", title=None, header=header), spacing=12
+    return (
+        alt.layer(*drawn)
+        .properties(width=WIDTH // 3 - 12, height=HEIGHT)
+        .facet(column=alt.Column("family:N", title=None, header=header), spacing=12, bounds="flush")
     )
 
 
 def _marks(
-    layers: pd.DataFrame, lines: tuple[str, str], dashes: tuple[str, str] | None
+    layers: pd.DataFrame, lines: tuple[str, str], dashes: tuple[str, str]
 ) -> list[alt.Chart]:
-    """Return lines and points, told apart by colour and shape, and by dashes if asked."""
+    """Return lines and points, told apart by colour and shape, and by dashes and hollow points.
+
+    The deepest model, or the first of other values of the column of ``dashes``, has solid lines and
+    filled points.
+    """
     column, title = lines
-    names = sorted(layers[column].unique())
+    names, start = sorted(layers[column].unique()), OF_PARTS if lines == PART else 0
     encoded = alt.Chart(layers).encode(
         detail="model_id:N",
-        color=alt.Color(f"{column}:N", title=title, scale=series(names, COLOURS)),
-        shape=alt.Shape(f"{column}:N", title=title, scale=series(names, SHAPES)),
+        color=alt.Color(f"{column}:N", title=title, scale=series(names, COLOURS[start:])),
+        shape=alt.Shape(f"{column}:N", title=title, scale=series(names, SHAPES[start:])),
     )
-    line, points = encoded.mark_line(opacity=0.7), encoded.mark_point(filled=True, size=50)
-    if dashes is not None:
-        column, title = dashes
-        scale = series(sorted(layers[column].unique()), DASHES)
-        legend = alt.Legend(symbolType="stroke")
-        dashed = alt.StrokeDash(f"{column}:N", title=title, scale=scale, legend=legend)
-        line = line.encode(strokeDash=dashed)
-    return [line, points]
+    column, title = dashes
+    kinds = sorted(layers[column].unique().tolist(), reverse=dashes == DEPTH)
+    legend = alt.Legend(symbolType="stroke", symbolSize=500)
+    dashed = alt.StrokeDash(
+        f"{column}:N", title=title, scale=series(kinds, DASHES), sort=kinds, legend=legend
+    )
+    points = [
+        encoded.mark_point(filled=is_filled, size=55, strokeWidth=1.3, opacity=1).transform_filter(
+            alt.FieldOneOfPredicate(field=column, oneOf=of)
+        )
+        for is_filled, of in ((False, kinds[1:]), (True, kinds[:1]))
+    ]
+    return [encoded.mark_line(opacity=0.7).encode(strokeDash=dashed), *points]

@@ -51,7 +51,7 @@ def law_rows(models: pd.DataFrame, definition: str) -> pd.DataFrame:
         {
             "law": [_printed(law) for law in fits["law"]],
             "delta": [prose.number(value, 1) for value in fits["delta_aicc"]],
-            "weight": [prose.number(value) for value in fits["weight"]],
+            "weight": [prose.floored(value) for value in fits["weight"]],
             "model": [prose.number(singly[law]["rmse"], 3) for law in fits["law"]],
             "suite": [prose.number(errors[law]["rmse"], 3) for law in fits["law"]],
             "difference": [

@@ -1,8 +1,8 @@
 """Equivalence: two one-sided tests that an effect lies within stated bounds.
 
-A large p value does not show the absence of an effect; a small one here does show that it lies
+A large p-value does not show the absence of an effect; a small one here does show that it lies
 between the bounds (Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15, 657).
-The p value is the larger of the two one-sided ones; the interval has level 1 - 2 alpha, and lies
+The p-value is the larger of the two one-sided ones; the interval has level 1 - 2 alpha, and lies
 within the bounds exactly when p is below alpha.
 """
 

@@ -6,7 +6,6 @@ same functions the verdicts use.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis import claims, partition, prose
+from analysis import claims, estimates_shown, notation, partition, prose
 from analysis.claims import benchmark, evidence, finetuning, heritage, spectral
 from analysis.store import Store
 
@@ -43,6 +42,12 @@ class Words:
         """Return the 95 % interval, a dash where there is none."""
         return prose.interval(self.row["conf_low"], self.row["conf_high"], digits)
 
+    @property
+    def hits(self) -> str:
+        """The estimate, a share, as a count out of the rows it was taken over."""
+        whole = int(self.row["n_obs"])
+        return prose.share_of(round(self.row["estimate"] * whole), whole)
+
     def percent_interval(self) -> str:
         """Return the 95 % interval of a share."""
         return prose.percent_interval(self.row["conf_low"], self.row["conf_high"])
@@ -51,6 +56,11 @@ class Words:
     def p(self) -> str:
         """The p-value, as an equation."""
         return prose.p_value(self.row["p_value"])
+
+    @property
+    def bare_p(self) -> str:
+        """The p-value without its letter, for a column that is headed p."""
+        return prose.bare(self.p)
 
     @property
     def models(self) -> str:
@@ -69,8 +79,8 @@ class Words:
 
     @property
     def note(self) -> str:
-        """What a reader must know."""
-        return str(self.row["note"])
+        """What a reader must know, numbers kept with their units."""
+        return prose.bound(str(self.row["note"]))
 
 
 def words(made: Sequence[claims.Check]) -> list[Words]:
@@ -85,13 +95,12 @@ def verdict_rows(judged: pd.DataFrame, claim_ids: Sequence[int] | None = None) -
     return pd.DataFrame(
         {
             "claim": [str(row["claim_id"]) for row in rows],
-            "statement": [prose.literal(row["statement"]) for row in rows],
+            "statement": [notation.typeset(row["statement"]) for row in rows],
             "verdict": [prose.verdict_mark(row["verdict"]) for row in rows],
-            "estimate": [_rounded(row["estimate"]) for row in rows],
-            "interval": [_interval(row) for row in rows],
-            "p": [_bare_p(row["p_value"]) for row in rows],
-            "models": [prose.count(row["n_models"]) for row in rows],
-            "suites": [prose.count(row["n_suites"]) for row in rows],
+            "estimate": [estimates_shown.estimate(row) for row in rows],
+            "interval": [estimates_shown.interval(row) for row in rows],
+            "p": [prose.bare(prose.p_value(row["p_value"])) for row in rows],
+            "models": [_models(row["n_models"], row["n_suites"]) for row in rows],
         }
     )
 
@@ -132,6 +141,32 @@ def groups_behind(gains: pd.DataFrame) -> tuple[str, str]:
     return prose.plural(labs, "lab"), prose.plural(suites, "suite")
 
 
+def base_sets(store: Store) -> dict[str, str]:
+    """Return the two sets of base models in words: all, those kept for sizes, and who is left out.
+
+    All have a published gain of the penultimate block; a post-norm model is kept only where signs
+    are counted as the paper counts them.
+    """
+    sets = heritage.readings(store)
+    every, kept = sets[heritage.EVERY], sets[heritage.KEPT]
+    out = every[~every["model_id"].isin(kept["model_id"])]
+    return {
+        "all": prose.plural(len(every), "base model"),
+        "kept": prose.plural(len(kept), "base model"),
+        "left_out": prose.listing(prose.short_name(out["model_id"]).tolist()),
+        "left_out_gain": prose.listing([prose.number(gain, 4) for gain in out["gain_mean"]]),
+    }
+
+
+def judged_by_interval(judged: pd.DataFrame) -> str:
+    """Return the numbers of the claims whose rule decides by an interval, as a list in words.
+
+    ``judged`` has one row per claim: `claim_id`, `rule`; see `analysis.claims.evaluate`.
+    """
+    chosen = judged[judged["rule"].str.contains("interval")]
+    return prose.listing([str(claim_id) for claim_id in chosen["claim_id"]])
+
+
 def penultimate_gains(store: Store) -> pd.DataFrame:
     """Return one row per base model: gain of the penultimate block with a 95 % t interval."""
     gains = evidence.published_gains(store, "gain_penultimate_block")
@@ -166,13 +201,37 @@ def definitions(store: Store) -> pd.DataFrame:
     """Return one row per model of the benchmark and definition of gain."""
     spoken = {
         "gain_last_block": "last block, last token",
-        "gain_penultimate_block": "last block but one",
+        "gain_penultimate_block": "penultimate block",
         "gain_whole_matrix": "last block, all tokens",
         "gain_body": "mean over blocks",
     }
     rows = benchmark.definitions(store)
     return rows.assign(
         definition=rows["metric"].map(spoken), model=prose.short_name(rows["model_id"])
+    )
+
+
+def gain_definitions(store: Store) -> pd.DataFrame:
+    """Return one row per definition of gain, formatted for print: symbol; definition and name."""
+    rows = store.query("FROM gain_definition ORDER BY metric")
+    explained = zip(rows["definition"], rows["metric"], strict=True)
+    return pd.DataFrame(
+        {
+            "symbol": rows["symbol"].map(notation.typeset),
+            "definition": [f"{notation.typeset(text)} `{name}`" for text, name in explained],
+        }
+    )
+
+
+def caveats(store: Store) -> pd.DataFrame:
+    """Return one row per known defect, formatted for print: its number and name, what it does."""
+    rows = store.query("FROM caveat ORDER BY CAST(substr(caveat_id, 2) AS INTEGER)")
+    named = zip(rows["caveat_id"], rows["title"], strict=True)
+    return pd.DataFrame(
+        {
+            "title": [f"{number}. {title}" for number, title in named],
+            "explanation": rows["explanation"].map(notation.typeset),
+        }
     )
 
 
@@ -214,18 +273,12 @@ def dampening_twins(store: Store) -> str:
     return prose.share_of(int((pairs["gain_mean_base"] < 1).sum()), len(pairs))
 
 
-def _interval(row: Mapping[Any, Any]) -> str:
-    if pd.isna(row["conf_low"]):
-        return prose.MISSING
-    return prose.interval(row["conf_low"], row["conf_high"])
+def _models(models: float, suites: float) -> str:
+    r"""Return a number of models with that of their suites.
 
-
-def _bare_p(p: float) -> str:
-    """Return p without its letter, for a column that is headed p."""
-    return prose.p_value(p).removeprefix("p").lstrip(f"={prose.NO_BREAK}")
-
-
-def _rounded(value: float) -> str:
-    if math.isnan(value):
-        return prose.MISSING
-    return prose.number(value, 0 if value.is_integer() or abs(value) >= 1000 else 2)
+    >>> _models(16, 7), _models(0, 0)
+    ('16\xa0(7)', '–')
+    """
+    return (
+        f"{prose.count(models)}{prose.NO_BREAK}({prose.count(suites)})" if models else prose.MISSING
+    )

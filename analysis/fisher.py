@@ -186,7 +186,7 @@ def _conditional(cells: Integers) -> ConditionalTable:
 
 
 def _p_values(table: ConditionalTable, alternative: str) -> Floats:
-    """Return the p value of every table with these margins, shape (k,)."""
+    """Return the p-value of every table with these margins, shape (k,)."""
     probabilities = table.probabilities(0.0)
     if alternative == "less":
         p_values = np.cumsum(probabilities)

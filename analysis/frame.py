@@ -164,7 +164,7 @@ def require_count(argument: str, value: int) -> None:
     if not isinstance(value, int | np.integer) or value < 1:
         raise AnalysisError(
             f"`{argument}` must be a whole number of at least 1; found {value!r}.",
-            "A p value or an interval takes some thousand draws.",
+            "A p-value or an interval takes some thousand draws.",
         )
 
 

@@ -218,7 +218,7 @@ def _tested(member: Member, conf_level: float) -> pd.DataFrame | None:
 def _without_too_thin(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows, an interval that less than one degree of freedom gives made the line."""
     is_known = rows["df"] >= LEAST_DF
-    reason = f"Fewer than {LEAST_DF} degree of freedom: no p, and the interval is the whole line."
+    reason = f"Fewer than {LEAST_DF} degree of freedom: no p, and no interval is estimable."
     return rows.assign(
         p_value=rows["p_value"].where(is_known),
         conf_low=rows["conf_low"].where(is_known, -np.inf),

@@ -51,7 +51,7 @@ def chart_forest(effects: pd.DataFrame, *, reach: float) -> alt.VConcatChart:
     return _panels(
         drawn,
         names=NAMES_OF_SETS,
-        title="coefficient [nat]; of numbers, per standard deviation",
+        title="coefficient [nat per SD]",
         scale=alt.Scale(domain=[-reach, reach]),
         panels=list(PREDICTORS.values()),
         rows=list(dict.fromkeys(effects["data_set"])),
@@ -67,23 +67,37 @@ def chart_caterpillar(modes: pd.DataFrame) -> alt.VConcatChart:
     ``modes`` has the rows of `analysis.hierarchy.conditional_modes` of one data set under both
     members: `group`, `level`, `block`, `estimate`, `conf_low`, `conf_high` [nat].
     """
-    drawn = modes.assign(
-        panel=modes["group"],
-        mark=modes["block"].map({NOTHING: BEFORE, GEOMETRY_AND_SCALE: AFTER}),
-        row=modes["level"],
+    named = modes.assign(
+        mark=modes["block"].map({NOTHING: BEFORE, GEOMETRY_AND_SCALE: AFTER}), row=modes["level"]
     )
-    ordered = drawn.sort_values(["block", "estimate"], ascending=[False, True])
+    ordered = named.sort_values(["block", "estimate"], ascending=[False, True])
+    panels = {
+        group: _titled(str(group), rows) for group, rows in named.groupby("group", sort=False)
+    }
     return _panels(
-        drawn,
+        _varying(named.assign(panel=named["group"].map(panels))),
         names=NAMES_OF_LEVELS,
         title="distance from the mean [nat]",
         scale=alt.Scale(),
-        panels=list(dict.fromkeys(modes["group"])),
+        panels=list(panels.values()),
         rows=list(dict.fromkeys(ordered["row"])),
         marks=(BEFORE, AFTER),
         description="Conditional modes of labs and suites with 95 % intervals, sorted, before and "
         "after geometry and scale enter; zero is a line.",
     )
+
+
+def _varying(modes: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of groups and marks whose variance is not estimated as zero."""
+    deviates = modes.groupby(["group", "mark"])["estimate"].transform(lambda rows: rows.ne(0).any())
+    return modes[deviates]
+
+
+def _titled(group: str, modes: pd.DataFrame) -> str:
+    """Return the title of a group's panel, which says where its variance is estimated as zero."""
+    drawn = set(_varying(modes)["mark"])
+    absent = [mark for mark in (BEFORE, AFTER) if mark in set(modes["mark"]) - drawn]
+    return f"{group} ({', '.join(absent)}: variance estimated as zero)" if absent else group
 
 
 def _panels(
@@ -102,7 +116,12 @@ def _panels(
     stacked = [
         _panel(
             drawn[drawn["panel"] == panel],
-            alt.X("estimate:Q", title=title if panel == present[-1] else None, scale=scale),
+            alt.X(
+                "estimate:Q",
+                title=title if panel == present[-1] else None,
+                scale=scale,
+                axis=alt.Axis(tickCount=4),
+            ),
             names=names,
             title=panel,
             rows=rows,

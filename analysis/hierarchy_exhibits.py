@@ -14,6 +14,7 @@ from analysis.exhibits import Words
 from analysis.hierarchy_charts import PREDICTORS
 from analysis.hierarchy_frames import LAYERS
 from analysis.hierarchy_models import EVERYTHING, GEOMETRY_AND_SCALE, NOTHING, Family
+from analysis.hierarchy_sign import SEPARATED
 
 SEED = 20260106
 
@@ -52,16 +53,16 @@ COMPONENTS = {
     "before_interval": "95 % interval",
     "after_sd": "SD after",
     "after_share": "Share after",
-    "after_interval": "95 % interval",
+    "after_interval": "95 % interval after",
 }
 PREDICTIONS = {
     "block": "Predictors",
-    "suite_r_squared": "R² of suites",
-    "suite_score": "Log score",
-    "suite_better": "Gains in",
-    "lab_r_squared": "R² of labs",
-    "lab_score": "Log score",
-    "lab_better": "Gains in",
+    "suite_r_squared": "R² (suites)",
+    "suite_score": "Log score (suites)",
+    "suite_better": "Gains in (suites)",
+    "lab_r_squared": "R² (labs)",
+    "lab_score": "Log score (labs)",
+    "lab_better": "Gains in (labs)",
 }
 SIGNS = {
     "predictor": "Predictor",
@@ -157,6 +158,12 @@ class Told(Words):
         """Degrees of freedom."""
         return prose.number(self.row["df"], 1)
 
+    def interval(self, digits: int = 2) -> str:
+        """Return the 95 % interval, or that there is none for want of degrees of freedom."""
+        if np.isinf(self.row["conf_low"]) and np.isinf(self.row["conf_high"]):
+            return "not estimable"
+        return super().interval(digits)
+
     @property
     def zero(self) -> str:
         """Whether the interval contains zero."""
@@ -213,15 +220,25 @@ def effect_rows(effects: pd.DataFrame, metric: str = MAIN) -> pd.DataFrame:
 def sign_rows(effects: pd.DataFrame, metric: str = MAIN) -> pd.DataFrame:
     """Return one row per predictor of the sign under one definition, formatted for print.
 
-    ``effects`` is `analysis.hierarchy_sign.sign_effects`.
+    ``effects`` is `analysis.hierarchy_sign.sign_effects`. Log odds without a bound print as
+    "separated", with neither interval nor p.
     """
-    rows = effects[effects["metric"] == metric].dropna(subset=["estimate"]).to_dict("records")
+    found = effects[effects["metric"] == metric].dropna(subset=["estimate"])
+    is_separated = found["note"].str.startswith(SEPARATED)
+    numbers = ["estimate", "conf_low", "conf_high", "p_value"]
+    rows = found.assign(**{name: found[name].mask(is_separated) for name in numbers})
     return pd.DataFrame(
         {
-            "predictor": [PREDICTORS[str(row["term"])] for row in rows],
-            "estimate": [prose.number(row["estimate"]) for row in rows],
-            "interval": [prose.interval(row["conf_low"], row["conf_high"]) for row in rows],
-            "p": [prose.number(row["p_value"], 3) for row in rows],
+            "predictor": [PREDICTORS[str(row["term"])] for row in rows.to_dict("records")],
+            "estimate": [
+                "separated" if separated else prose.number(estimate)
+                for separated, estimate in zip(is_separated, rows["estimate"], strict=True)
+            ],
+            "interval": [
+                prose.interval(low, high)
+                for low, high in zip(rows["conf_low"], rows["conf_high"], strict=True)
+            ],
+            "p": [prose.number(p, 3) for p in rows["p_value"]],
         }
     )
 

@@ -16,7 +16,7 @@ from analysis.store import Store
 
 #: Definitions of gain that are published for several labs, and how a figure names them.
 DEFINITIONS = {
-    "gain_penultimate_block": "last block but one",
+    "gain_penultimate_block": "penultimate block",
     "gain_last_block": "last block",
     "gain_body": "mean over blocks",
 }

@@ -20,6 +20,9 @@ from analysis.store import Store
 #: Suites share a recipe, so their models do not answer alone.
 GROUP = "suite"
 
+#: Begins the note on a predictor whose log odds have no finite estimate.
+SEPARATED = "Separated: in every suite with both signs"
+
 
 def sign_effects(store: Store) -> pd.DataFrame:
     """Return what each predictor says of dampening, by data set, with a random suite.
@@ -31,7 +34,8 @@ def sign_effects(store: Store) -> pd.DataFrame:
     of the recipe last in the alphabet less the rest],
     `std_error`, `statistic`, `p_value` (Wald z), the interval, `n_models`, `n_suites`, `method`,
     `note`. A predictor that cannot be estimated, because it tells the signs apart without error
-    or all signs are alike, has a row with the reason.
+    or all signs are alike, has a row with the reason. Where a predictor parts the signs within
+    every suite the estimate is where the search stopped, and the note begins with `SEPARATED`.
 
     Raises
     ------
@@ -91,4 +95,21 @@ def _effect(data_set: DataSet, models: pd.DataFrame, predictor: str) -> dict[str
     effects = fitted.tidy(("fixed",))
     named = effects[effects["term"] == predictor].iloc[0]
     kept = ["estimate", "std_error", "statistic", "p_value", "conf_low", "conf_high"]
-    return {**row, **{str(name): named[name] for name in [*kept, "method", "note"]}}
+    note = f"{_separation(models, predictor)} {named['note']}".strip()
+    return {**row, **{str(name): named[name] for name in [*kept, "method"]}, "note": note}
+
+
+def _separation(models: pd.DataFrame, predictor: str) -> str:
+    """Return a note where the predictor parts the signs in each suite that has both, else nothing.
+
+    The suites' levels are free, so that one slope as steep as one likes then fits every suite
+    (Albert and Anderson 1984, Biometrika 71, 1); ties at the cut do not prevent it.
+    """
+    mixed_suites = [rows for _, rows in models.groupby(GROUP) if rows["dampens"].nunique() == 2]
+    values = [(rows[predictor], rows["dampens"] == 1) for rows in mixed_suites]
+    moving = [(x, is_low) for x, is_low in values if x.min() < x.max()]
+    above = [x[is_low].min() >= x[~is_low].max() for x, is_low in moving]
+    below = [x[is_low].max() <= x[~is_low].min() for x, is_low in moving]
+    if not moving or not (all(above) or all(below)):
+        return ""
+    return f"{SEPARATED} it parts dampening from expanding models, and the log odds have no bound."

@@ -92,7 +92,7 @@ def pool(
     One row: `estimate`, `std_error`, `statistic`, `df`, `p_value`, the interval,
     `predicted_low`, `predicted_high` (for the true effect of a new suite; missing for a common
     effect), `tau_squared` with the ends of its Q-profile interval, `q_statistic` and its
-    p value `p_value_q` (chi-squared, k - 1), `i_squared` [share], `n_groups` (k).
+    p-value `p_value_q` (chi-squared, k - 1), `i_squared` [share], `n_groups` (k).
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Many tests at once: p values adjusted within families declared beforehand.
+"""Many tests at once: p-values adjusted within families declared beforehand.
 
 A family is the set of tests of which any one would be reported. Holm (1979) bounds the chance of
 one false rejection in it whatever the dependence; Benjamini and Hochberg (1995) bound the
@@ -32,18 +32,18 @@ def adjust(
     method
         ``holm`` or ``benjamini-hochberg``, as R's p.adjust.
     p_value
-        Column of raw p values. A missing one, of a test that could not be computed, stays missing
+        Column of raw p-values. A missing one, of a test that could not be computed, stays missing
         and does not count, as in R.
 
     Returns
     -------
-    The frame with three columns after the raw p: `p_adjusted`, `n_tests` (tests with a p value in
+    The frame with three columns after the raw p: `p_adjusted`, `n_tests` (tests with a p-value in
     the family) and `adjustment` (the method).
 
     Raises
     ------
     AnalysisError
-        If a p value lies outside 0 to 1.
+        If a p-value lies outside 0 to 1.
     ColumnError
         If a column is absent, a family is missing, or the frame already has a column added here.
     """
@@ -53,7 +53,7 @@ def adjust(
     if taken:
         raise ColumnError(
             f"The frame must not already have the columns added here; it has {taken}.",
-            "Adjust the raw p values once.",
+            "Adjust the raw p-values once.",
         )
     families = level_codes(tests, family)[0]
     raw = _probabilities(tests, p_value)
@@ -77,7 +77,7 @@ def _families(codes: Integers) -> list[Integers]:
 
 
 def _adjusted(raw: Floats, method: str) -> Floats:
-    """Return adjusted p values of one family, in the order given."""
+    """Return adjusted p-values of one family, in the order given."""
     order = np.argsort(raw)
     sorted_p, ranks = raw[order], np.arange(1, len(raw) + 1)
     if method == "holm":
@@ -94,13 +94,13 @@ def _probabilities(tests: pd.DataFrame, name: str) -> Floats:
     if not pd.api.types.is_numeric_dtype(tests[name]) or pd.api.types.is_complex_dtype(tests[name]):
         raise ColumnError(
             f"Column {name!r} must hold numbers; it holds {tests[name].dtype}.",
-            "Give p values, not text such as '< .001'.",
+            "Give p-values, not text such as '< .001'.",
         )
     values = tests[name].to_numpy(dtype=np.float64, na_value=np.nan)
     outside = values[(values < 0) | (values > 1)]
     if len(outside):
         raise AnalysisError(
-            f"A p value must lie between 0 and 1; column {name!r} holds {float(outside[0])!r}.",
-            "Name the column that holds the p values.",
+            f"A p-value must lie between 0 and 1; column {name!r} holds {float(outside[0])!r}.",
+            "Name the column that holds the p-values.",
         )
     return values

@@ -11,6 +11,14 @@ from analysis.theme import COLOURS, INK, SHAPES, WIDTH, line_at, named, series
 
 DASHES = ([1, 0], [8, 4], [2, 3], [8, 3, 2, 3], [12, 3], [4, 4], [1, 2])
 
+#: What the legend adds to the name of a law.
+SPOKEN = (
+    "datum.label == '10^(1/L)' ? '10^(1/L), claimed' : datum.label == '1' ? 'G = 1' : datum.label"
+)
+
+#: What the ticks of the figure of shares are, and their shape.
+CHANCE, TICK = "of pure noise", "M-0.12,-1H0.12V1H-0.12Z"
+
 #: Power that designs are usually made for, and the level of the tests.
 TARGET, LEVEL = 0.8, 0.05
 
@@ -22,20 +30,28 @@ def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
     `conf_high`, `chance_share` [share of variance].
     """
     methods = list(shares["method"].unique())
+    named_marks, shapes = [*methods, CHANCE], [*SHAPES[: len(methods)], TICK]
+    colours = series(named_marks, [*COLOURS[: len(methods)], INK])
     low = min(0.0, float(shares["conf_low"].min()))
     scale = alt.Scale(domain=[low, 1], nice=False)
     y = alt.Y("block:N", title=None, sort=None, scale=alt.Scale(paddingInner=0.3))
     offset = alt.YOffset("method:N", sort=methods)
-    colour = alt.Color("method:N", title=None, sort=methods, scale=series(methods, COLOURS))
+    legend = alt.Legend(columns=2)
+    colour = alt.Color("method:N", title=None, scale=colours, legend=legend)
+    shape = alt.Shape("method:N", title=None, scale=series(named_marks, shapes), legend=legend)
     base = alt.Chart(shares).encode(y=y, yOffset=offset)
     whiskers = base.mark_rule(strokeWidth=2).encode(
         x=alt.X("conf_low:Q", scale=scale), x2="conf_high:Q", color=colour
     )
-    chance = base.mark_tick(color=INK, thickness=3, size=16).encode(x="chance_share:Q")
+    by_chance = alt.Chart(shares.assign(mark=CHANCE)).encode(y=y, yOffset=offset)
+    chance = by_chance.mark_point(filled=True, size=200, opacity=1).encode(
+        x="chance_share:Q",
+        color=alt.Color("mark:N", scale=colours, legend=legend),
+        shape=alt.Shape("mark:N", scale=series(named_marks, shapes), legend=legend),
+    )
+    x = alt.X("share:Q", title="share of the variance of log gain [1]", scale=scale)
     points = base.mark_point(filled=True, size=100, opacity=1).encode(
-        x=alt.X("share:Q", title="share of the variance of log gain [1]", scale=scale),
-        color=colour,
-        shape=alt.Shape("method:N", title=None, sort=methods, scale=series(methods, SHAPES)),
+        x=x, color=colour, shape=shape
     )
     height = 24 * len(methods) * shares["block"].nunique()
     return named(
@@ -45,21 +61,25 @@ def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
     )
 
 
-def chart_power(curves: pd.DataFrame, found: pd.DataFrame) -> alt.LayerChart:
+def chart_power(curves: pd.DataFrame) -> alt.LayerChart:
     """Draw the power of each test against the true effect.
 
-    Parameters
-    ----------
-    curves
-        One row per test and effect: `test` (words), `true_value` [log ratio], `power`.
-    found
-        One row per test that has a point: `test`, `true_value` (size of the effect found),
-        `power` there.
+    ``curves`` has one row per test and effect: `test` (words), `true_value` (size of the effect
+    [nat]), `power`.
     """
     tests = list(curves["test"].unique())
-    x = alt.X("true_value:Q", title="size of the true effect on log gain [nat]")
-    y = alt.Y("power:Q", title="probability of p ≤ 0.05 [1]", scale=alt.Scale(domain=[0, 1]))
-    legend = alt.Legend(columns=1, labelLimit=360, symbolType="stroke", symbolSize=400)
+    x = alt.X(
+        "true_value:Q",
+        title="true effect, by which log gain is lower [nat]",
+        axis=alt.Axis(tickCount=6),
+    )
+    y = alt.Y(
+        "power:Q",
+        title="probability of p ≤ 0.05 [1]",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(tickCount=5),
+    )
+    legend = alt.Legend(columns=1, labelLimit=360, symbolType="stroke", symbolSize=900)
     lines = (
         alt.Chart(curves)
         .mark_line(strokeWidth=2.5)
@@ -74,15 +94,10 @@ def chart_power(curves: pd.DataFrame, found: pd.DataFrame) -> alt.LayerChart:
             ),
         )
     )
-    points = (
-        alt.Chart(found)
-        .mark_point(filled=True, size=110, opacity=1)
-        .encode(x=x, y=y, color=alt.Color("test:N", sort=tests, scale=series(tests, COLOURS)))
-    )
     return named(
-        alt.layer(line_at(TARGET, "y"), line_at(LEVEL, "y"), lines, points),
+        alt.layer(line_at(TARGET, "y"), line_at(LEVEL, "y"), lines),
         "Power of the tests at the published design, rising with the size of the true effect; "
-        "lines at 0.8 and at the level 0.05, points at the effects found.",
+        "lines at 0.8 and at the level 0.05.",
     )
 
 
@@ -104,7 +119,6 @@ def chart_laws(models: pd.DataFrame, curves: pd.DataFrame) -> alt.VConcatChart:
             curves[curves["definition"] == definition],
             laws,
             definition,
-            is_last=definition == definitions[-1],
         )
         for definition in definitions
     ]
@@ -116,17 +130,17 @@ def chart_laws(models: pd.DataFrame, curves: pd.DataFrame) -> alt.VConcatChart:
 
 
 def _law_panel(
-    models: pd.DataFrame, curves: pd.DataFrame, laws: list[str], definition: str, *, is_last: bool
+    models: pd.DataFrame, curves: pd.DataFrame, laws: list[str], definition: str
 ) -> alt.LayerChart:
     scale = alt.Scale(zero=False)
     x = alt.X(
         "n_layers:Q",
-        title="depth L [blocks]" if is_last else None,
+        title="depth L [blocks]",
         scale=scale,
         axis=alt.Axis(tickMinStep=5),
     )
     title = f"gain, {definition} [ratio]"
-    legend = alt.Legend(symbolType="stroke", symbolSize=400, columns=3)
+    legend = alt.Legend(symbolType="stroke", symbolSize=900, columns=2, labelExpr=SPOKEN)
     lines = (
         alt.Chart(curves)
         .mark_line(strokeWidth=2)

@@ -270,21 +270,6 @@ def drawn_curves(curves: pd.DataFrame) -> pd.DataFrame:
     return curves[~curves["test"].str.endswith("clustered by suite")]
 
 
-def power_at_found(found: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per test of some curves: its power were the effect found the true one."""
-    sizes = found.set_index("test")["estimate"].abs()
-    return pd.DataFrame(
-        [
-            {
-                "test": test,
-                "true_value": sizes[test],
-                "power": np.interp(sizes[test], part["true_value"], part["power"]),
-            }
-            for test, part in curves.groupby("test", sort=False)
-        ]
-    )
-
-
 def detectable_rows(found: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
     """Return one row per effect and test, formatted: found, detectable, size of the test."""
     detectable = power.minimum_detectable(curves.assign(method=curves["test"]))
@@ -299,7 +284,7 @@ def detectable_rows(found: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
                 "test": row["test"],
                 "found": prose.number(row["estimate"]),
                 "interval": prose.interval(row["conf_low"], row["conf_high"]),
-                "p": _bare_p(row["p_value"]),
+                "p": prose.bare(prose.p_value(row["p_value"])),
                 "detectable": prose.number(row["detectable"]),
                 "size": prose.number(row["test_size"], 3),
             }
@@ -312,10 +297,13 @@ def design_words(found: pd.DataFrame, known: pd.DataFrame, curves: pd.DataFrame)
     """Return how many suites per group 80 % power asks for, as text.
 
     For the effect that the mixed model finds, and for half of it; suites hold four models
-    each. The ranges go over the interval of the deviation between suites. `detectable` is of
-    the most powerful of the tests in `curves`.
+    each. The ranges go over the interval of the deviation between suites. `effect` is a factor
+    above 1, `ratio` is EleutherAI's gain over the others'. `detectable` is of the most powerful
+    of the tests in `curves`.
     """
-    effect = abs(float(found.loc[found["term"] == "eleuther", "estimate"].iloc[0]))
+    fitted = found[found["term"] == "eleuther"].to_dict("records")[0]
+    effect = abs(float(fitted["estimate"]))
+    low, high = float(np.exp(fitted["conf_low"])), float(np.exp(fitted["conf_high"]))
     by_term = known.set_index("term").to_dict("index")
     between, within = by_term["between"], by_term["within"]["estimate"]
     whole, half = (
@@ -329,6 +317,10 @@ def design_words(found: pd.DataFrame, known: pd.DataFrame, curves: pd.DataFrame)
     return {
         "detectable": prose.number(float(np.exp(detectable))),
         "effect": prose.number(float(np.exp(effect))),
+        "direction": "lower" if fitted["estimate"] < 0 else "higher",
+        "ratio": prose.number(float(np.exp(fitted["estimate"]))),
+        "ratio_interval": prose.interval(low, high),
+        "ratio_covers": "contains" if low <= 1 <= high else "excludes",
         "half_effect": prose.number(float(np.exp(effect / 2))),
         "between": prose.number(between["estimate"], 3),
         "between_interval": prose.interval(between["conf_low"], between["conf_high"], 3),
@@ -352,11 +344,6 @@ def _exchanged(models: pd.DataFrame, unit: str) -> pd.DataFrame:
     return tested.assign(
         term="eleuther", test=_named(pd.Series(["eleuther"]), f"{unit}s exchanged")
     )
-
-
-def _bare_p(p: float) -> str:
-    """Return p without its letter, for a column that is headed p."""
-    return prose.p_value(p).removeprefix("p").lstrip(f"={prose.NO_BREAK}")
 
 
 def _named(terms: pd.Series, tests: pd.Series | str) -> pd.Series:

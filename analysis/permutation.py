@@ -1,6 +1,6 @@
 """Permutation test: labels are exchanged between whole units, exactly when there are few.
 
-With G units the p value cannot fall below one over the number of distinct assignments,
+With G units the p-value cannot fall below one over the number of distinct assignments,
 whatever the number of rows; `smallest_p` says what it is.
 """
 
@@ -39,7 +39,7 @@ def permutation_test(
     n_permutations: int = 9999,
     alternative: str = "two-sided",
 ) -> pd.DataFrame:
-    """Return the permutation p value of a statistic whose labels belong to units.
+    """Return the permutation p-value of a statistic whose labels belong to units.
 
     Up to 20,000 distinct assignments are enumerated, the observed one among them, and p is
     the share at least as extreme. Beyond that, `n_permutations` are drawn and

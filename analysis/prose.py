@@ -15,37 +15,68 @@ import pandas as pd
 NO_BREAK = "\u00a0"  # a space that does not break: a number stays with its unit
 MINUS = "−"  # the minus sign; a hyphen would break lines and reads as a dash
 MISSING = "–"
-NUMBER = re.compile(r"[<\d\[\]−–∞.,\s%]+")
+RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+NUMBER = re.compile(rf"[<>≤≥≈±\d()\[\]−–∞×.,\s%⁻{RAISED}]+")
+
+#: A space inside a quantity: before its unit, around "of" in a share, and around the sign of a p.
+INSIDE = re.compile(
+    r"(?<=\d) (?=(?:%|of \d|SD\b|SE\b|nat\b))|(?<=\d of) (?=\d)"
+    r"|(?<=\bp) (?=[<=])|(?<=\bp [<=]) (?=\d)"
+)
+
+#: The verdicts where words must be short; the report says in its second section what they mean.
+SHORT_VERDICTS = {"reproduced under a condition": "conditional"}
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Return a number with a fixed count of decimals and thousands separated.
+    r"""Return a number with a fixed count of decimals and thousands separated.
 
     A number that would print as zero by far is written in powers of ten.
 
     >>> number(-0.8116), number(62695.87, 0), number(2.1e-8), number(float("nan"))
-    ('−0.81', '62,696', '2e−08', '–')
+    ('−0.81', '62,696', '2\xa0×\xa010⁻⁸', '–')
     """
     if value is None or math.isnan(value):
         return MISSING
     if 0 < abs(value) < 10**-digits / 100:
-        return f"{value:.0e}".replace("-", MINUS)
+        return power_of_ten(value)
     if math.isinf(value):
         return "∞" if value > 0 else f"{MINUS}∞"
+    return _fixed(value, digits)
+
+
+def _fixed(value: float, digits: int) -> str:
+    """Return a number with a fixed count of decimals; zero has no sign."""
     text = f"{value:,.{digits}f}"
     is_zero = not any(figure in text for figure in "123456789")
     return text.removeprefix("-") if is_zero else text.replace("-", MINUS)
 
 
-def power_of_ten(value: float) -> str:
-    """Return a small number by its leading digit and power of ten.
+def power_of_ten(value: float, digits: int = 0) -> str:
+    r"""Return a small number by its leading digits and power of ten.
 
-    >>> power_of_ten(3.4e-7), power_of_ten(0), power_of_ten(float("nan"))
-    ('3e−07', '0', '–')
+    One that needs no power, from a thousandth to one, is written without.
+
+    >>> power_of_ten(3.4e-7), power_of_ten(-1.84e-15, 1), power_of_ten(0.5), power_of_ten(0)
+    ('3\xa0×\xa010⁻⁷', '−1.8\xa0×\xa010⁻¹⁵', '0.5', '0')
     """
     if math.isnan(value):
         return MISSING
-    return f"{value:.0e}".replace("-", MINUS) if value else "0"
+    if not value or 0.001 <= abs(value) < 1:
+        return f"{value:.{digits + 1}g}".replace("-", MINUS)
+    leading, _, power = f"{value:.{digits}e}".partition("e")
+    raised = str(int(power)).translate(str.maketrans("-0123456789", f"⁻{RAISED}"))
+    return f"{leading.replace('-', MINUS)}{NO_BREAK}×{NO_BREAK}10{raised}"
+
+
+def floored(value: float, digits: int = 2) -> str:
+    r"""Return a number that is not negative, as below the least one printed where it is less.
+
+    >>> floored(0.004), floored(0.25), floored(0)
+    ('<\xa00.01', '0.25', '0.00')
+    """
+    least = 10.0**-digits
+    return f"<{NO_BREAK}{number(least, digits)}" if 0 < value < least else number(value, digits)
 
 
 def count(value: float) -> str:
@@ -58,12 +89,12 @@ def count(value: float) -> str:
 
 
 def percent(share: float, digits: int = 0) -> str:
-    r"""Return a share as a percentage.
+    r"""Return a share as a percentage; of a share, rounding errors are zero.
 
-    >>> percent(0.4375, 2)
-    '43.75\xa0%'
+    >>> percent(0.4375, 2), percent(1e-17)
+    ('43.75\xa0%', '0\xa0%')
     """
-    return MISSING if math.isnan(share) else f"{number(100 * share, digits)}{NO_BREAK}%"
+    return MISSING if math.isnan(share) else f"{_fixed(100 * share, digits)}{NO_BREAK}%"
 
 
 def p_value(p: float) -> str:
@@ -77,6 +108,15 @@ def p_value(p: float) -> str:
     if p < 0.001:
         return f"p{NO_BREAK}<{NO_BREAK}0.001"
     return f"p{NO_BREAK}={NO_BREAK}{p:.2f}" if p >= 0.0995 else f"p{NO_BREAK}={NO_BREAK}{p:.3f}"
+
+
+def bare(p: str) -> str:
+    r"""Return the equation of a p-value without its letter, for a column that is headed p.
+
+    >>> bare(p_value(0.03571)), bare(p_value(0.0002)), bare(p_value(float("nan")))
+    ('0.036', '<\xa00.001', '–')
+    """
+    return p.removeprefix("p").lstrip(f"={NO_BREAK}")
 
 
 def interval(low: float, high: float, digits: int = 2) -> str:
@@ -137,6 +177,15 @@ def short_name(model_ids: pd.Series[str]) -> pd.Series[str]:
     return model_ids.str.replace(r"^.*/", "", regex=True)
 
 
+def bound(text: str) -> str:
+    r"""Return text in which no number is parted from its unit, nor a share from its whole.
+
+    >>> bound("80 % dampening in 21 of 22 models, p < 0.001")
+    '80\xa0% dampening in 21\xa0of\xa022 models, p\xa0<\xa00.001'
+    """
+    return INSIDE.sub(NO_BREAK, text)
+
+
 def literal(text: str) -> str:
     r"""Return text whose carets and tildes Markdown will not take for super- and subscripts.
 
@@ -179,15 +228,25 @@ def _rule(header: str, cells: Sequence[str]) -> str:
     return f"{dashes}:" if is_number else f":{dashes}"
 
 
+def once(cells: pd.Series[str]) -> pd.Series[str]:
+    """Return cells with those that repeat the one above left empty.
+
+    >>> once(pd.Series(["a", "a", "b", "a"])).tolist()
+    ['a', '', 'b', 'a']
+    """
+    return cells.mask(cells == cells.shift(), "")
+
+
 def verdict_mark(verdict: str) -> str:
-    """Return a verdict as a Markdown span that the style sheet can mark.
+    """Return a verdict in short as a Markdown span that the style sheet can mark.
 
     >>> verdict_mark("not computable")
     '[not computable]{.verdict .verdict-not-computable}'
     """
-    return f"[{verdict}]{{.verdict .verdict-{verdict.replace(' ', '-')}}}"
+    shown = SHORT_VERDICTS.get(verdict, verdict)
+    return f"[{shown}]{{.verdict .verdict-{verdict.replace(' ', '-')}}}"
 
 
 def _cell(value: Any) -> str:
     text = MISSING if pd.isna(value) else str(value)
-    return text.replace("|", "\\|").replace("\n", " ")
+    return bound(text.replace("|", "\\|").replace("\n", " "))

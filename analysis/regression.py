@@ -288,7 +288,7 @@ def _term_note(fitted: Regression, testable: bool, df: float) -> str:
     if not testable:
         own = "One cluster alone determines this term, wholly or in part: it cannot be tested."
     elif fitted.clustered and df < RELIABLE_DF:
-        own = f"Fewer than {RELIABLE_DF} degrees of freedom: the p value is unreliable."
+        own = f"Fewer than {RELIABLE_DF} degrees of freedom: the p-value is unreliable."
     return f"{fitted.note} {own}".strip()
 
 

@@ -1,8 +1,8 @@
 """The paper's eight figures as frames: what each really draws, and what we would draw instead.
 
-Every frame has a column `panel` with one of `PANELS`. *As drawn* repeats the figure from the
-file it really came from, which is often not the file it is said to come from. *Primary* shows
-the same models, or those that can be shown honestly, with our primary definition.
+Frames of two panels have a column `panel` with one of `PANELS`. *As drawn* repeats the figure
+from the file it really came from, which is often not the file it is said to come from. *Primary*
+shows the same models, or those that can be shown honestly, with our primary definition.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from analysis.store import Store
 
 AS_DRAWN, PRIMARY = "as the paper draws it", "with our primary definition"
 PANELS = (AS_DRAWN, PRIMARY)
+
+#: The panels of Figure 5, whose second has another predictor, not another definition.
+BY_SHARE = "predicted by the other suites' share of the depth"
+PREDICTORS = (AS_DRAWN, BY_SHARE)
 
 #: Blocks whose published gain is of one block of the stream: neither the first, which follows
 #: the embedding, nor the last, which the files never hold (caveat B1).
@@ -49,7 +53,7 @@ def gains_by_depth(store: Store) -> pd.DataFrame:
     """Return Figures 1 and 6: one row per panel and Pythia model.
 
     Columns are `panel`, `model`, `n_layers`, `n_parameters`, `gain_mean`, `gain_low`, `gain_high`
-    [ratio] and `sign`. Drawn is the gain of the last block but one, with one standard deviation
+    [ratio] and `sign`. Drawn is the gain of the penultimate block, with one standard deviation
     over prompts to each side; primary is the geometric mean over inner blocks, of which the
     files hold no spread.
     """
@@ -140,39 +144,18 @@ def spectral_profiles(store: Store) -> pd.DataFrame:
     )
 
 
-def circuit_profiles(store: Store) -> pd.DataFrame:
-    """Return what Figures 4 and 8 would show: one row per measured model and layer.
-
-    Columns are `model`, `layer`, `relative_depth` [1], `sigma_max`: the median over heads of the
-    largest singular value of the OV circuit, gain of the norm folded in [weight units squared].
-    """
-    rows = store.query(
-        """
-        SELECT h.model_id, h.layer, (h.layer + 1) / m.n_layers AS relative_depth,
-               median(h.sigma_max) AS sigma_max
-          FROM head_norm AS h
-          JOIN primary_run USING (run_id)
-          JOIN model AS m ON m.model_id = h.model_id
-         WHERE h.matrix = 'OV' AND h.is_folded AND h.slicing = 'correct'
-         GROUP BY ALL
-         ORDER BY h.model_id, h.layer
-        """
-    )
-    return rows.assign(model=prose.short_name(rows["model_id"]))
-
-
 def transition_layers(store: Store) -> pd.DataFrame:
     """Return Figure 5: one row per panel and model.
 
     Columns are `panel`, `model`, `lab`, `estimate` (L* as read off) and `predicted` [layers]: by
-    the formula as drawn; by the other suites' mean share of the depth in the primary panel.
+    the formula as drawn; by the other suites' mean share of the depth in the second panel.
     """
     models = published_l_star.readings(store)[published_l_star.FIGURE]
     if models.empty:
         return pd.DataFrame(columns=["panel", "model", "lab", "estimate", "predicted"])
     shared = l_star_frames.constant_share(models)
     panels = {AS_DRAWN: models.assign(predicted=models["formula"])}
-    panels[PRIMARY] = shared.assign(predicted=shared["fitted"])
+    panels[BY_SHARE] = shared.assign(predicted=shared["fitted"])
     rows = pd.concat([part.assign(panel=name) for name, part in panels.items()])
     return rows.assign(model=prose.short_name(rows["model_id"])).reset_index(drop=True)
 
@@ -180,7 +163,7 @@ def transition_layers(store: Store) -> pd.DataFrame:
 def gains_by_prompt(store: Store) -> pd.DataFrame:
     """Return the marks of Figure 7, one row per Pythia model and prompt, if raw files are there.
 
-    Columns are `model` and `gain` [ratio] of the last block but one; no rows without the raw
+    Columns are `model` and `gain` [ratio] of the penultimate block; no rows without the raw
     files, which a checkout does not hold.
     """
     rows = store.query(

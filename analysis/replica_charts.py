@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import altair as alt
 import pandas as pd
 
-from analysis.replica import PANELS
+from analysis.replica import PANELS, PREDICTORS
 from analysis.theme import (
     COLOURS,
     INK,
     LABS,
     SHAPES,
     WIDTH,
+    lab_colour,
+    lab_shape,
     line_at,
     log_axis,
     named,
@@ -36,9 +39,14 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConc
     bounds
         One row per depth: `n_layers`, `bound` [ratio].
     """
-    x = alt.X("n_layers:Q", title="depth L [blocks]", scale=alt.Scale(zero=False))
+    x = alt.X(
+        "n_layers:Q",
+        title="depth L [blocks]",
+        scale=alt.Scale(zero=False, nice=False, padding=12),
+        axis=alt.Axis(tickMinStep=5),
+    )
     limits = (
-        alt.Chart(bounds)
+        alt.Chart(bounds[bounds["n_layers"] <= models["n_layers"].max()])
         .mark_line(color=INK, strokeDash=[6, 4])
         .encode(x=x, y=alt.Y("bound:Q", title=GAIN))
     )
@@ -49,6 +57,7 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConc
         ],
         "Gain of eight Pythia models against depth, as the paper draws it and with the geometric "
         "mean over inner blocks; the claimed bound is dashed.",
+        shared=["y"],
     )
 
 
@@ -68,6 +77,7 @@ def chart_gain_by_size(models: pd.DataFrame) -> alt.VConcatChart:
         ],
         "Gain of eight Pythia models against their number of parameters, as the paper draws it "
         "and with the geometric mean over inner blocks.",
+        shared=["y"],
     )
 
 
@@ -83,7 +93,8 @@ def chart_gain_by_lab(labs: pd.DataFrame, printed: pd.DataFrame) -> alt.VConcatC
     """
     drawn, primary = _by_panel(labs)
     y = alt.Y("lab:N", title=None, sort=list(LABS))
-    x = alt.X("gain_mean:Q", title=GAIN, scale=alt.Scale(zero=False))
+    axis = alt.Axis(tickCount=5, labelOverlap=True)
+    x = alt.X("gain_mean:Q", title=GAIN, scale=alt.Scale(zero=False), axis=axis)
     bars = (
         alt.Chart(drawn)
         .mark_rule(color=INK, strokeWidth=2)
@@ -95,7 +106,9 @@ def chart_gain_by_lab(labs: pd.DataFrame, printed: pd.DataFrame) -> alt.VConcatC
         .mark_point(filled=False, size=170, strokeWidth=2, shape="square", color=COLOURS[1])
         .encode(x=x, y=y)
     )
-    models = points_by_lab(primary).encode(x=x, y=y).properties(height=HEIGHT)
+    models = points_by_lab(primary).encode(
+        x=x, y=y, color=lab_colour(primary).legend(None), shape=lab_shape(primary).legend(None)
+    )
     return _stacked(
         [
             alt.layer(line_at(1, "x"), bars, means, in_print),
@@ -103,6 +116,7 @@ def chart_gain_by_lab(labs: pd.DataFrame, printed: pd.DataFrame) -> alt.VConcatC
         ],
         "Mean gain by lab with standard errors, the printed means as hollow squares; below, the "
         "gain of each model.",
+        shared=["x"],
     )
 
 
@@ -150,13 +164,16 @@ def chart_spectral_profiles(layers: pd.DataFrame, *, is_squared: bool) -> alt.La
     rows = layers.assign(norm=values)
     names = sorted(rows["model"].unique())
     encoded = alt.Chart(rows).encode(
-        x=alt.X("relative_depth:Q", title="relative depth (l + 1) / L [1]"),
+        x=alt.X(
+            "relative_depth:Q", title="relative depth (l + 1) / L [1]", axis=alt.Axis(tickCount=5)
+        ),
         y=alt.Y("norm:Q", title=f"{power.lower()} of W_V [{unit}], log", **log_axis(values)),
         color=alt.Color("model:N", title=None, scale=series(names, COLOURS)),
         strokeDash=alt.StrokeDash(
             "cut:N",
             title=None,
             scale=alt.Scale(domain=["W_V", "rows of Q, K and V mixed"], range=[[1, 0], [6, 4]]),
+            legend=None,
         ),
     )
     points = encoded.mark_point(filled=True, size=45, opacity=0.9).encode(
@@ -166,33 +183,6 @@ def chart_spectral_profiles(layers: pd.DataFrame, *, is_squared: bool) -> alt.La
         alt.layer(encoded.mark_line(opacity=0.7), points),
         f"{power} of W_V of each layer of six published models, read off the paper's figure; "
         "dashed lines are of matrices whose rows mix Q, K and V.",
-    )
-
-
-def chart_circuit_profiles(layers: pd.DataFrame) -> alt.LayerChart:
-    """Draw what Figures 4 and 8 would show of models whose weights are here.
-
-    ``layers`` is `replica.circuit_profiles`.
-    """
-    families = layers.assign(family=layers["model"].str.split("-").str[0])
-    names = sorted(families["family"].unique())
-    encoded = alt.Chart(families).encode(
-        x=alt.X("relative_depth:Q", title="relative depth (l + 1) / L [1]"),
-        y=alt.Y(
-            "sigma_max:Q",
-            title="median σ_max of W_O W_V [weight units²], log",
-            **log_axis(layers["sigma_max"]),
-        ),
-        color=alt.Color("family:N", title=None, scale=series(names, COLOURS)),
-        detail="model:N",
-    )
-    points = encoded.mark_point(filled=True, size=45, opacity=0.9).encode(
-        shape=alt.Shape("family:N", title=None, scale=series(names, SHAPES))
-    )
-    return named(
-        alt.layer(encoded.mark_line(opacity=0.5), points),
-        "Largest singular value of the OV circuit, median over heads, by relative depth, for the "
-        "models trained here.",
     )
 
 
@@ -211,10 +201,11 @@ def chart_transition_layers(models: pd.DataFrame) -> alt.VConcatChart:
                 equal,
                 points_by_lab(panel).encode(x=alt.X("estimate:Q", title=title), y="predicted:Q"),
             )
-            for panel in _by_panel(models)
+            for panel in _by_panel(models, PREDICTORS)
         ],
         "Predicted against found L* of six models, by the paper's formula and by the other "
         "suites' mean share of the depth; equality is dashed.",
+        names=PREDICTORS,
     )
 
 
@@ -248,22 +239,29 @@ def chart_gain_by_prompt(models: pd.DataFrame, prompts: pd.DataFrame) -> alt.Lay
     )
 
 
-def _stacked(panels: list[Any], description: str) -> alt.VConcatChart:
-    """Return panels below each other, each under its name."""
+def _stacked(
+    panels: list[Any],
+    description: str,
+    *,
+    shared: Sequence[str] = (),
+    names: Sequence[str] = PANELS,
+) -> alt.VConcatChart:
+    """Return panels below each other, each under its name, with the axes that they share."""
     titled = [
         panel.properties(
             width=WIDTH,
             height=HEIGHT,
             title=alt.Title(name, fontSize=14, fontWeight="normal", anchor="start"),
         )
-        for name, panel in zip(PANELS, panels, strict=True)
+        for name, panel in zip(names, panels, strict=True)
     ]
-    chart = alt.vconcat(*titled, spacing=24).resolve_scale(color="shared", shape="shared")
+    scales: dict[str, Any] = dict.fromkeys(("color", "shape", *shared), "shared")
+    chart = alt.vconcat(*titled, spacing=24).resolve_scale(**scales)
     return cast(alt.VConcatChart, chart.properties(description=description))
 
 
-def _by_panel(rows: pd.DataFrame) -> list[pd.DataFrame]:
-    return [rows[rows["panel"] == name] for name in PANELS]
+def _by_panel(rows: pd.DataFrame, names: Sequence[str] = PANELS) -> list[pd.DataFrame]:
+    return [rows[rows["panel"] == name] for name in names]
 
 
 def _gain() -> alt.Y:

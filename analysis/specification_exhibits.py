@@ -86,7 +86,7 @@ def marks(found: SpecificationCurve) -> pd.DataFrame:
 
 
 def words(found: SpecificationCurve) -> dict[str, str]:
-    """Return the counts, shares and p values of the curve, ready for sentences."""
+    """Return the counts, shares and p-values of the curve, ready for sentences."""
     rows, some = found.specifications, distinct(found.specifications)
     joint = found.joint[found.joint["groups"] == ALL_WAYS].set_index("term")
     ours = found.joint[found.joint["groups"] == OURS].set_index("term")
@@ -150,15 +150,17 @@ def joint_rows(found: SpecificationCurve) -> pd.DataFrame:
             "term": [row["term"] for row in rows],
             "estimate": [form(row["estimate"]) for form, row in zip(write, rows, strict=True)],
             "null_value": [form(row["null_value"]) for form, row in zip(write, rows, strict=True)],
-            "p": [_bare(row["p_value"]) for row in rows],
-            "smallest_p": [_bare(row["smallest_p"]) for row in rows],
+            "p": [prose.bare(prose.p_value(row["p_value"])) for row in rows],
+            "smallest_p": [prose.bare(prose.p_value(row["smallest_p"])) for row in rows],
         }
     )
 
 
 def choice_rows(found: SpecificationCurve) -> pd.DataFrame:
-    """Return one row per choice, formatted for print: what it explains of the estimates."""
-    rows = choice_shares(found.specifications).to_dict("records")
+    """Return one row per choice, and one for what is left to how they combine, for print."""
+    shares = choice_shares(found.specifications)
+    rest = pd.DataFrame({"choice": ["how they combine"], "share": 1 - shares["r_squared"].iloc[0]})
+    rows = pd.concat([shares, rest], ignore_index=True).to_dict("records")
     return pd.DataFrame(
         {
             "choice": [str(row["choice"]).replace("_", " ") for row in rows],
@@ -205,8 +207,3 @@ def _exchanged(rows: pd.DataFrame) -> pd.Series[bool]:
 
 def _share(holds: pd.Series[bool]) -> float:
     return float(holds.astype(float).mean()) if len(holds) else float("nan")
-
-
-def _bare(p: float) -> str:
-    """Return p without its letter, for a column that is headed p."""
-    return prose.p_value(p).removeprefix("p").lstrip(f"={prose.NO_BREAK}")

@@ -8,6 +8,7 @@ reason instead of a query.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis import correlation, l_star, prose
+from analysis import correlation, l_star, notation, prose
 from analysis.claims import published_l_star
 from analysis.errors import AnalysisError, StoreError
 from analysis.forensics import rounding
@@ -27,7 +28,16 @@ TABLE = "stated_number"
 #: Status of a number: what was found when it was computed again.
 STATUSES = ("agrees", "differs", "needs the raw files", "cannot be computed")
 
-DIFFERS, ABSENT = "differs", "needs the raw files"
+AGREES, DIFFERS, ABSENT, IMPOSSIBLE = STATUSES
+
+#: Where a number stands: the paper with its readme and forum post, or our notes on its files.
+PAPER, OURS = "paper", "notes"
+
+#: A status in a table that must fit a phone; the caption says what each sign means.
+SHORT = {AGREES: "=", DIFFERS: "≠", ABSENT: "raw", IMPOSSIBLE: "–"}
+
+#: What a reader is told where the row itself gives no reason.
+NOT_HELD = "The published figures do not hold it."
 
 
 def ledger(store: Store) -> pd.DataFrame:
@@ -63,36 +73,63 @@ def counted(ledger: pd.DataFrame) -> dict[str, int]:
     return {status: int(counts.get(status, 0)) for status in STATUSES}
 
 
+def counted_by_source(ledger: pd.DataFrame) -> dict[str, dict[str, int]]:
+    """Return how many numbers of the paper, and of our notes, have each status."""
+    ours = ledger["place"].str.startswith(OURS)
+    return {PAPER: counted(ledger[~ours]), OURS: counted(ledger[ours])}
+
+
 def printable(ledger: pd.DataFrame, *statuses: str) -> pd.DataFrame:
-    """Return the rows with one of the statuses, all of them without any, as text for a table."""
+    """Return the rows with one of the statuses, all of them without any, as text for a table.
+
+    `term` begins with the place; `found` has one digit more than `printed`.
+    """
     chosen = ledger[ledger["status"].isin(statuses)] if statuses else ledger
-    found = [
-        prose.MISSING if pd.isna(estimate) else f"{estimate:,.6g}".replace("-", prose.MINUS)
-        for estimate in chosen["estimate"]
-    ]
+    rows = chosen.to_dict("records")
     return pd.DataFrame(
         {
-            "place": chosen["place"],
-            "term": [prose.literal(term) for term in chosen["term"]],
-            "printed": chosen["printed"],
-            "found": found,
-            "status": chosen["status"],
-            "note": chosen["note"],
+            "term": [f"{_source(row['place'])}: {notation.typeset(row['term'])}" for row in rows],
+            "printed": [row["printed"].replace("-", prose.MINUS) for row in rows],
+            "found": [_found(row["printed"], row["estimate"]) for row in rows],
+            "status": [SHORT[row["status"]] for row in rows],
+            "note": [notation.typeset(row["note"]) for row in rows],
         }
     )
+
+
+def _source(place: str) -> str:
+    """Return a place as a reader knows it: our notes are not at hand, so their sections are not.
+
+    >>> _source("notes 5.3"), _source("Fig. 2").replace(prose.NO_BREAK, " ")
+    ('our notes', 'Fig. 2')
+    """
+    return "our notes" if place.startswith(OURS) else prose.bound(place)
+
+
+def _found(printed: str, estimate: float | None) -> str:
+    """Return a number with one digit more than it is printed with, counts as counts.
+
+    >>> _found("62,696", 62695.8677), _found("-0.81", -0.8784), _found("≥ 23", 33.0)
+    ('62,695.9', '−0.878', '33')
+    """
+    if estimate is None or math.isnan(estimate):
+        return prose.MISSING
+    decimals = len(printed.partition(".")[2])
+    is_count = not decimals and math.isclose(estimate, round(estimate))
+    return prose.number(estimate, 0 if is_count else decimals + 1)
 
 
 def _row(store: Store, stated: Mapping[Any, Any]) -> tuple[object, ...]:
     head = (stated["place"], stated["quantity"], stated["printed"])
     if not stated["query"]:
-        return (*head, None, "cannot be computed", stated["reason"])
+        return (*head, None, IMPOSSIBLE, stated["reason"])
     values = _values(store, stated)
     if not values or any(value is None for value in values):
-        return (*head, None, ABSENT, "The published figures do not hold it.")
+        return (*head, None, ABSENT, stated["reason"] or NOT_HELD)
     estimate = _THROUGH[stated["through"]](store, values)
     printed = rounding.read(stated["printed"], accuracy=_present(stated["accuracy"]))
     agrees = printed.meets(estimate, estimate)
-    return (*head, estimate, "agrees" if agrees else DIFFERS, stated["reason"])
+    return (*head, estimate, AGREES if agrees else DIFFERS, "" if agrees else stated["reason"])
 
 
 def _values(store: Store, stated: Mapping[Any, Any]) -> list[Any]:

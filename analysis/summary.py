@@ -85,7 +85,7 @@ def named(judged: pd.DataFrame, verdict: str) -> str:
     """
     having = set(judged.loc[judged["verdict"] == verdict, "claim_id"])
     links = [
-        f"[{said}](#{section}) ({claim_id})"
+        f"[{prose.bound(said)}](#{section}) ({claim_id})"
         for claim_id, (said, section) in KEY.items()
         if claim_id in having
     ]

@@ -5,7 +5,17 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
+from analysis import prose
 from analysis.theme import COLOURS, INK, SHAPES, line_at, named, series
+
+#: How much higher each line of an error ends than the one before it [share of the highest bar].
+STEP = 0.12
+
+#: What the figure calls the estimators of L*, where not by their names.
+ESTIMATORS = {
+    "argmax abs gradient": "largest gradient",
+    "argmax interior gradient": "largest gradient, ends left out",
+}
 
 
 def chart_l_star(shares: pd.DataFrame) -> alt.LayerChart:
@@ -49,7 +59,7 @@ def chart_l_star(shares: pd.DataFrame) -> alt.LayerChart:
 
 
 def chart_error_by_chance(bins: pd.DataFrame, observed: pd.DataFrame) -> alt.LayerChart:
-    """Draw the distribution of the formula's error on noise, and the errors in Fig. 5.
+    """Draw the distribution of the formula's error on noise, and the errors in Fig. 5, named.
 
     Parameters
     ----------
@@ -71,25 +81,27 @@ def chart_error_by_chance(bins: pd.DataFrame, observed: pd.DataFrame) -> alt.Lay
             ),
             x2="high:Q",
             y2=alt.datum(0),
-            y=alt.Y("probability:Q", title="share of draws [1]"),
+            y=alt.Y("probability:Q", title="share of draws [1]", axis=alt.Axis(tickCount=5)),
         )
     )
-    names = list(observed["prediction"])
+    highest = float(bins["probability"].max())
+    ordered = observed.sort_values("error", ascending=False, ignore_index=True)
+    ends = ordered.assign(
+        top=highest * (1 + STEP * (ordered.index + 1)),
+        label=ordered["prediction"] + ", " + ordered["error"].map(lambda e: prose.percent(e, 1)),
+    )
     lines = (
-        alt.Chart(observed)
-        .mark_rule(strokeWidth=3)
-        .encode(
-            x=alt.X("error:Q", scale=scale),
-            color=alt.Color("prediction:N", title="error in Fig. 5", scale=series(names, COLOURS)),
-            strokeDash=alt.StrokeDash(
-                "prediction:N",
-                title="error in Fig. 5",
-                scale=series(names, [[1, 0], [6, 4], [2, 3]]),
-            ),
-        )
+        alt.Chart(ends)
+        .mark_rule(strokeWidth=2.5, color=COLOURS[1])
+        .encode(x=alt.X("error:Q", scale=scale), y="top:Q", y2=alt.datum(0))
+    )
+    labels = (
+        alt.Chart(ends)
+        .mark_text(align="left", dx=5, dy=4, fontSize=13, color=INK)
+        .encode(x=alt.X("error:Q", scale=scale), y="top:Q", text="label:N")
     )
     return named(
-        alt.layer(bars, lines).properties(height=230),
+        alt.layer(bars, lines, labels).properties(height=230),
         "Error of the formula when L* is read off noise, and the errors in the paper's figure.",
     )
 
@@ -99,9 +111,10 @@ def chart_noise_layers(layers: pd.DataFrame) -> alt.LayerChart:
 
     ``layers`` has one row per estimator and layer: `estimator`, `layer`, `probability`.
     """
-    names = list(dict.fromkeys(layers["estimator"]))
-    encoded = alt.Chart(layers).encode(
-        x=alt.X("layer:O", title="layer", axis=alt.Axis(labelAngle=0)),
+    spoken = layers.assign(estimator=layers["estimator"].replace(ESTIMATORS))
+    names = list(dict.fromkeys(spoken["estimator"]))
+    encoded = alt.Chart(spoken).encode(
+        x=alt.X("layer:O", title="layer [block]", axis=alt.Axis(labelAngle=0)),
         y=alt.Y("probability:Q", title="probability [1]"),
         color=alt.Color(
             "estimator:N",

@@ -119,7 +119,7 @@ def p_value(
     test: str = "boschloo",
     alternative: str = "two-sided",
 ) -> float:
-    """Return the p value alone, for simulations of many tables.
+    """Return the p-value alone, for simulations of many tables.
 
     Parameters
     ----------

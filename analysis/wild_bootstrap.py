@@ -66,7 +66,7 @@ class WildTest:
     enumerated: bool
 
     def p_value(self, null_value: float) -> float:
-        """Return the p value of the hypothesis that the coefficient has a value."""
+        """Return the p-value of the hypothesis that the coefficient has a value."""
         offset = self.estimate - null_value
         drawn = np.abs(wild_statistics(self.sums, self.direction, offset, self.vectors))
         reached = drawn >= abs(offset / self.std_error) * (1 - TIE)
@@ -76,7 +76,7 @@ class WildTest:
 
     @property
     def smallest_p(self) -> float:
-        """Smallest p value possible: a sign vector and its opposite give the same |t|."""
+        """Smallest p-value possible: a sign vector and its opposite give the same |t|."""
         if self.enumerated:
             return 2 / len(self.vectors)
         return 1 / (len(self.vectors) + 1)

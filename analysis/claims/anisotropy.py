@@ -123,7 +123,7 @@ def _counted(part: str, condition: str, models: pd.DataFrame) -> Check:
     shown = counted if len(counted) else models
     found = shown["n_phases"]
     note = (
-        f"Between {found.min()} and {found.max()} phases; independent values would have "
+        f"They have between {found.min()} and {found.max()} phases; independent values would have "
         f"{shown['n_by_chance'].mean():.1f} on average."
     )
     undecided = f"Only models of the paper with at least {FEWEST_BLOCKS} blocks count."

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from analysis import prose
 from analysis.claims import evidence
 from analysis.claims.claim import Check, Claim
 from analysis.store import Store
@@ -140,7 +141,7 @@ def _separates(condition: str, rows: pd.DataFrame) -> Check:
         rows,
         estimate=hits / len(rows),
         method="accuracy of the best threshold in the band, chosen after looking",
-        note=f"{hits} of {len(rows)} models on the right side with the best threshold in the band; "
+        note=f"The best threshold in the band puts {hits} of {len(rows)} models on the right side; "
         f"always saying 'expands' gets {expanding}.",
     )
 
@@ -152,6 +153,7 @@ def _improves(store: Store, condition: str, file: str) -> Check:
     if before.empty or after.empty:
         return evidence.missing(part, condition, "the file's figures are not in the store")
     first, second = 100 * accuracy_of(before), 100 * accuracy_of(after)
+    right = [prose.share_of(int(correct_side(r, THRESHOLD).sum()), len(r)) for r in (before, after)]
     return evidence.share_check(
         part,
         condition,
@@ -159,7 +161,7 @@ def _improves(store: Store, condition: str, file: str) -> Check:
         after,
         holds=evidence.rounds_to(first, "43.75") and evidence.rounds_to(second, "100"),
         method="accuracy without the final norm",
-        note=f"{first:.2f} % of {len(before)} models before, {second:.2f} % of {len(after)} after.",
+        note=f"The rule is right for {right[0]} models with the final norm, {right[1]} without.",
     )
 
 

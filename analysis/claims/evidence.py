@@ -220,23 +220,27 @@ def share_check(
     holds: bool | None,
     method: str,
     units: str = "models",
+    is_sample: bool = True,
     note: str = "",
     **result: Any,
 ) -> Check:
     """Return a check that rests on a share of the rows: ``hits`` of them, with exact interval.
 
-    ``units`` says what the rows are, which the interval takes as independent.
+    ``units`` says what the rows are, which the interval takes as independent. There is no interval
+    unless ``is_sample``: whether a printed value comes again is a fact about each row, and no
+    sample of anything.
     """
     share = fisher.proportion(hits, len(rows)).iloc[0]
+    interval = {name: share[name] for name in ("conf_low", "conf_high")} if is_sample else {}
+    how = f", Clopper-Pearson interval as if {units} were independent" if is_sample else ""
     return check(
         part,
         condition,
         holds,
         rows,
         estimate=share["estimate"],
-        conf_low=share["conf_low"],
-        conf_high=share["conf_high"],
-        method=f"{method}, Clopper-Pearson interval as if {units} were independent",
+        **interval,
+        method=f"{method}{how}",
         note=note,
         **result,
     )

@@ -238,6 +238,7 @@ def _order(condition: str, pairs: pd.DataFrame) -> Check:
         estimate=1 - len(swaps) / total,
         method="share of orders between two models that fine-tuning leaves",
         note=_sides_in_words(pairs),
+        n_obs=total,
         **evidence.both_sides(pairs, "_base"),
     )
 

@@ -24,7 +24,7 @@ LAST_BLOCK = "the gain is that of the last block, equation (2) at its end"
 def steps(store: Store) -> pd.DataFrame:
     """Return one row per model and sweep: its plotted gain and the published steps it may be.
 
-    Columns: `gain_mean` (plotted), `penultimate` (step of the last block but one in the same
+    Columns: `gain_mean` (plotted), `penultimate` (step of the penultimate block in the same
     file's profile) and `with_norm` (last step of the profile, final norm in it) [ratio].
     """
     return store.query(
@@ -89,6 +89,7 @@ def _without_norm(condition: str, rows: pd.DataFrame) -> Check:
         rows,
         holds=bool(outside.all()),
         method="share of models whose plotted gain is not the file's step with the norm in it",
+        is_sample=False,
         note=f"With the norm the gain would be {factor.min():.3g} to {factor.max():.3g} times as "
         f"large, and {turned} of {len(rows)} models would change sides of 1.",
     )
@@ -104,9 +105,10 @@ def _last_block(condition: str, rows: pd.DataFrame) -> Check:
         int((~earlier).sum()),
         rows,
         holds=not earlier.any(),
-        method="share of models whose plotted gain is not the step of the last block but one",
+        method="share of models whose plotted gain is not the step of the penultimate block",
+        is_sample=False,
         note=f"The plotted gain of {int(earlier.sum())} of {len(rows)} models is the step of the "
-        "last block but one in the profile of the same file.",
+        "penultimate block in the profile of the same file.",
     )
 
 

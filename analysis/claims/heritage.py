@@ -21,6 +21,7 @@ BLOCKS = {
 }
 HUNT = "the models of the hunt, penultimate block"
 EVERY = "all base models, penultimate block"
+KEPT = "all base models without the post-norm model, penultimate block"
 BELOW = "EleutherAI's mean gain is below 1"
 SEED = 20260106
 RESAMPLES = 2000
@@ -30,12 +31,14 @@ def readings(store: Store) -> Mapping[str, pd.DataFrame]:
     """Return the defensible sets of models, one row per base model, the paper's own first."""
     penultimate = evidence.published_gains(store, "gain_penultimate_block")
     hunt = evidence.base_models(penultimate[penultimate["file"] == evidence.HUNT])
+    every = evidence.base_models(penultimate)
     joined = evidence.penultimate_or_last(store)
     return {
-        "the models of the hunt, penultimate block": hunt,
+        HUNT: hunt,
         "the hunt without the post-norm model": evidence.without_post_norm(hunt),
         "the hunt without gains within 1 % of 1": evidence.away_from_one(hunt),
-        "all base models, penultimate block": evidence.base_models(penultimate),
+        EVERY: every,
+        KEPT: evidence.without_post_norm(every),
         "all base models, penultimate or else last block": joined,
         "the same without the post-norm model": evidence.without_post_norm(joined),
         "the same without gains within 1 % of 1": evidence.away_from_one(joined),
@@ -125,7 +128,7 @@ def hierarchy(store: Store) -> Sequence[Check]:
 
 def hierarchy_models(store: Store) -> pd.DataFrame:
     """Return the frame behind claim 20: one row per base model that is not post-norm."""
-    return evidence.without_post_norm(readings(store)["all base models, penultimate block"])
+    return readings(store)[KEPT]
 
 
 def only_below(store: Store) -> Sequence[Check]:
@@ -200,10 +203,7 @@ def _other_labs(condition: str, rows: pd.DataFrame) -> Check:
 
 def _fisher(condition: str, rows: pd.DataFrame) -> Check:
     part = "the lab decides the sign with p < 0.001"
-    labelled = rows.assign(
-        heritage=np.where(rows["lab"] == "EleutherAI", "EleutherAI", "other"),
-        sign=rows["sign_strict"],
-    )
+    labelled = _labelled(rows)
     if labelled["heritage"].nunique() < 2 or labelled["sign"].nunique() < 2:
         return evidence.missing(part, condition, "the table has an empty margin")
     row = fisher.fisher_exact(labelled, row="heritage", column="sign").iloc[0]
@@ -220,29 +220,44 @@ def _fisher(condition: str, rows: pd.DataFrame) -> Check:
         conf_low=row["conf_low"],
         conf_high=row["conf_high"],
         p_value=row["p_value"],
-        method=row["method"],
-        note=f"{cells}. Smallest p these margins admit: {row['smallest_p']:.2g}. The p orders "
-        "tables by probability, the interval by tails, so the two can disagree.",
+        method=f"{row['method']} from the tails, two-sided p from the likelihood of tables",
+        note=f"{cells}. The smallest p these margins admit is {row['smallest_p']:.2g}. The p that "
+        f"belongs to the interval, twice the one-sided p, is {central_p(rows):.2g}.",
     )
+
+
+def central_p(rows: pd.DataFrame) -> float:
+    """Return twice the smaller one-sided Fisher p, at most 1: the test that the interval inverts.
+
+    ``rows`` has one row per model: `lab`, `sign_strict`.
+    """
+    tails = [
+        fisher.fisher_exact(_labelled(rows), row="heritage", column="sign", alternative=side)
+        for side in ("less", "greater")
+    ]
+    return min(1.0, 2 * min(float(tail["p_value"].iloc[0]) for tail in tails))
+
+
+def least_p(store: Store, condition: str) -> tuple[float, float]:
+    """Return the smallest p that Fisher's test and the exchange of suites can give a reading."""
+    rows = readings(store)[condition]
+    table = fisher.fisher_exact(_labelled(rows), row="heritage", column="sign")
+    return float(table["smallest_p"].iloc[0]), float(_exchange(_suites(rows))["smallest_p"])
+
+
+def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
+    ours = rows["lab"] == "EleutherAI"
+    return rows.assign(heritage=np.where(ours, "EleutherAI", "other"), sign=rows["sign_strict"])
 
 
 def _by_suite(condition: str, rows: pd.DataFrame) -> Check:
     """Test with suites as units: lab is permuted over suites, which share a recipe."""
     part = "the lab decides the sign with p < 0.001"
     condition = f"exact permutation of suites; {condition}"
-    suites = (
-        rows.assign(dampens=(rows["sign_strict"] == "dampen").astype(float))
-        .groupby(["suite", "lab"], as_index=False)["dampens"]
-        .mean()
-        .assign(
-            heritage=lambda frame: np.where(frame["lab"] == "EleutherAI", "EleutherAI", "other")
-        )
-    )
+    suites = _suites(rows)
     if suites["heritage"].nunique() < 2:
         return evidence.missing(part, condition, "one of the two groups of labs is missing")
-    tested = permutation.permutation_test(
-        suites, _difference_in_dampening, label="heritage", unit="suite"
-    ).iloc[0]
+    tested = _exchange(suites)
     return evidence.check(
         part,
         condition,
@@ -252,8 +267,21 @@ def _by_suite(condition: str, rows: pd.DataFrame) -> Check:
         p_value=tested["p_value"],
         n_obs=len(suites),
         method="difference in the share of dampening models, mean over suites; exact permutation",
-        note=f"Smallest p that {len(suites)} suites admit: {tested['smallest_p']:.2g}.",
+        note=f"The smallest p that {len(suites)} suites admit is {tested['smallest_p']:.2g}.",
     )
+
+
+def _suites(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per suite: the share of its models that dampen, and its heritage."""
+    dampens = _labelled(rows).assign(dampens=(rows["sign_strict"] == "dampen").astype(float))
+    return dampens.groupby(["suite", "heritage"], as_index=False)[["dampens"]].mean()
+
+
+def _exchange(suites: pd.DataFrame) -> pd.Series[Any]:
+    found: pd.Series[Any] = permutation.permutation_test(
+        suites, _difference_in_dampening, label="heritage", unit="suite"
+    ).iloc[0]
+    return found
 
 
 def _difference_in_dampening(suites: pd.DataFrame) -> float:

@@ -55,7 +55,7 @@ def definitions(store: Store) -> Mapping[str, pd.DataFrame]:
             evidence.away_from_one(base)
         ),
         "all base models, last block": last,
-        "all base models, mean over blocks 1 to the last but one": mean_over_blocks(store),
+        "all base models, mean over blocks 1 to the penultimate": mean_over_blocks(store),
     }
 
 
@@ -215,8 +215,8 @@ def _all_opposite(part: str, condition: str, matched: pd.DataFrame) -> Check:
         condition,
         matched,
         holds=alike.empty,
-        note=f"{prose.share_of(len(matched) - len(alike), len(matched))} pairs."
-        + (f" Not so: {named}." if named else ""),
+        note=f"Of the pairs {prose.share_of(len(matched) - len(alike), len(matched))} are opposite"
+        + (f"; not so {named}." if named else "."),
     )
 
 
@@ -230,7 +230,9 @@ def _some_opposite(condition: str, matched: pd.DataFrame) -> Check:
         condition,
         matched,
         holds=not clear.empty,
-        note=f"Clear of 1: {named}." if named else "No pair is clear of 1 on both sides.",
+        note=f"Both intervals exclude 1 for {named}."
+        if named
+        else "No pair is clear of 1 on both sides.",
     )
 
 

@@ -91,7 +91,8 @@ def _printed_correlation(part: str, store: Store) -> Check:
         n_suites=1,
         evidence=(quoted.EVIDENCE,),
         method=f"t test of the printed correlation, {evidence.INDEPENDENT}",
-        note="Arithmetic is right; that r is the one of depth and gain is another check.",
+        note="This p follows from the printed r, which is rounded; that of the unrounded r differs "
+        "in its last digit (claim 16). Whether r is the one of depth and gain is another check.",
     )
 
 
@@ -163,7 +164,7 @@ def _permuted(part: str, condition: str, units: pd.DataFrame, models: pd.DataFra
     """Test two groups of units; a test that cannot reach the level decides nothing."""
     tested = permutation.permutation_test(units, _difference, label="group", unit=None).iloc[0]
     is_able = tested["smallest_p"] < LEVEL
-    note = f"Smallest p that {len(units)} units admit: {tested['smallest_p']:.2g}"
+    note = f"The smallest p that {len(units)} units admit is {tested['smallest_p']:.2g}"
     return evidence.check(
         part,
         condition,

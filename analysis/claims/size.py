@@ -21,7 +21,7 @@ MARGINS = (1.05, 1.10)
 ALMOST_NOTHING = sqrt(0.1)
 #: Rows below which the interval of r = 0 itself is wider than the margin.
 FEWEST = ceil(3 + (stats.norm.ppf(0.975) / atanh(ALMOST_NOTHING)) ** 2)
-TOO_FEW = f"With fewer than {FEWEST} models not even r = 0 would show it."
+TOO_FEW = f"With fewer than {FEWEST} models the interval is wider than the margin even at r = 0."
 IDENTICAL = "Pythia-160M and Pythia-12B behave almost identically"
 NO_SIZE = "size explains less than a tenth of the variance"
 
@@ -55,7 +55,7 @@ def nothing_to_do_with_size(store: Store) -> Sequence[Check]:
         _across("gain in the Pythia family", models[models["suite"] == "Pythia"], "log_gain"),
         _within_suites("gain within suites, penultimate block, base models", models),
         _within_suites("the same, penultimate or else last block", with_last),
-        _by_suite("gain within suites, suites as units, penultimate block", models),
+        _by_suite("gain within suites, standardised slope with suites as units", models),
     ]
 
 
@@ -118,7 +118,7 @@ def _equivalent(
         n_obs=n_obs,
         method=f"ratio of gains, 12B over 160M; {method}; two one-sided tests",
         note=f"{'The whole interval lies outside the margin. ' if outside else ''}"
-        "A small p shows that the two are alike.",
+        "The test is one of equivalence: a small p would show that the two are alike.",
     )
 
 
@@ -145,7 +145,7 @@ def _same_side(condition: str, rows: pd.DataFrame) -> Check:
 
 def _mean_over_blocks(store: Store) -> Check:
     """Show the ratio of the means over blocks, for which no spread was published."""
-    condition = "mean over blocks 1 to the last but one"
+    condition = "mean over blocks 1 to the penultimate"
     means = popular.mean_over_blocks(store)
     rows = means[means["model_id"].isin([SMALL, LARGE])]
     if len(rows) < 2:
@@ -216,7 +216,11 @@ def _within_suites(condition: str, models: pd.DataFrame) -> Check:
 
 
 def _by_suite(condition: str, models: pd.DataFrame) -> Check:
-    """Put the slope within suites on the scale of r, with an interval that clusters by suite."""
+    """Put the slope within suites on the scale of r, with an interval that clusters by suite.
+
+    The slope is one of standardised columns and equals r; its interval, made from standard errors
+    by suite, is not one of a correlation and may reach beyond 1.
+    """
     rows = within_suites(models)
     if rows["suite"].nunique() < 3:
         return evidence.missing(NO_SIZE, condition, "fewer than three suites have several sizes")
@@ -224,9 +228,8 @@ def _by_suite(condition: str, models: pd.DataFrame) -> Check:
     scale = float(rows["log_parameters"].std() / rows["log_gain"].std())
     ends = {name: scale * fitted[name] for name in ("estimate", "conf_low", "conf_high")}
     found = pd.Series(ends | {"p_value": fitted["p_value"]})
-    return _small(
-        condition, rows, found, str(fitted["note"]), f"standardised slope; {fitted['method']}"
-    )
+    method = f"standardised slope, whose interval may reach beyond 1; {fitted['method']}"
+    return _small(condition, rows, found, str(fitted["note"]), method)
 
 
 def _across(condition: str, rows: pd.DataFrame, response: str) -> Check:
@@ -269,8 +272,8 @@ CLAIMS = (
     Claim(
         58,
         "Correlation of the gain, or of its side of 1, with the logarithm of the parameter count",
-        "The 95 % interval of r lies within +-0.32, a tenth of the variance; outside it the claim "
-        "fails, across it is undecided.",
+        "The 95 % interval of r, or of the standardised slope with suites as units, lies within "
+        "+-0.32, a tenth of the variance; outside it the claim fails, across it is undecided.",
         nothing_to_do_with_size,
     ),
 )

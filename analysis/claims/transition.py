@@ -136,6 +136,7 @@ def _same_layer(condition: str, stated: pd.DataFrame, found: pd.DataFrame) -> Ch
         both,
         holds=bool(same.all()),
         method="share of models whose stated L* comes again",
+        is_sample=False,
         note=f"{layers}.",
     )
 

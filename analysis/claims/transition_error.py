@@ -128,8 +128,9 @@ def _printing(models: pd.DataFrame, whose: str, *, quoted: str, prediction: str 
         for over, missed in misses.items()
         if evidence.rounds_to(100 * float(missed[list(chosen)].mean()), quoted)
     ]
-    listed = "; ".join(hits) or "none"
-    return f"Of the {len(sets)} sets of {whose} these give {quoted} %: {listed}."
+    if not hits:
+        return f"None of the {len(sets)} sets of {whose} gives {quoted} %."
+    return f"Of the {len(sets)} sets of {whose} these give {quoted} %: {'; '.join(hits)}."
 
 
 def _naive_error(condition: str, models: pd.DataFrame, over: str, note: str) -> Check:

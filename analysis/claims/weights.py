@@ -185,6 +185,7 @@ def _is_value(points: pd.DataFrame, condition: str) -> Check:
         models,
         holds=right == len(models),
         method="share of models whose value rows are read where they lie",
+        is_sample=False,
         note="The fused matrices of Pythia and BLOOM were cut in the wrong place.",
     )
 
@@ -296,7 +297,7 @@ def _deeper_is_smaller(
     if pairs.empty:
         return evidence.missing(SMALLER, condition, "no two models differ in depth alone there")
     falls = int(pairs["falls"].sum())
-    note = f"It falls in {falls} of {len(pairs)} pairs."
+    note = f"The norm falls with depth in {falls} of {len(pairs)} pairs."
     return evidence.share_check(
         SMALLER,
         condition,

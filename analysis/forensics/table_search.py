@@ -1,4 +1,4 @@
-"""Which tables of counts could stand behind printed shares and a printed p value."""
+"""Which tables of counts could stand behind printed shares and a printed p-value."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def likelihood_ratio_bootstrap(
     rng: np.random.Generator,
     n_resamples: int = 999,
 ) -> pd.DataFrame:
-    """Return the parametric bootstrap p value of a likelihood ratio, as R's PBmodcomp.
+    """Return the parametric bootstrap p-value of a likelihood ratio, as R's PBmodcomp.
 
     Responses are drawn under the smaller model and both are fitted to each by maximum
     likelihood: no chi-squared is supposed, so that a variance may be zero.

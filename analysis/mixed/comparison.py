@@ -99,7 +99,7 @@ def _row(model: MixedModel, before: MixedModel | None) -> dict[str, object]:
     if model.terms == before.terms and n_variances == 1:
         row["p_value_boundary"] = boundary_p_value(statistic, df)
     elif model.terms == before.terms and n_variances > 1:
-        row["note"] = f"{n_variances} new variances: the p value is too large (boundary)."
+        row["note"] = f"{n_variances} new variances: the p-value is too large (boundary)."
     return row
 
 
@@ -108,7 +108,7 @@ def _n_variances(model: MixedModel) -> int:
 
 
 def boundary_p_value(statistic: float, df: int) -> float:
-    """Return the p value of a test of one new variance, with df - 1 new covariances.
+    """Return the p-value of a test of one new variance, with df - 1 new covariances.
 
     Half the weight lies on chi-squared with df, half with df - 1; with no df that is zero.
     """

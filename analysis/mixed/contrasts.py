@@ -138,7 +138,7 @@ def _frame(
             "conf_level": conf_level,
             "n_obs": model.statistics.n_obs,
             "method": f"Linear contrast; {NAMES[df]}",
-            "note": "p values are not adjusted for their number." if len(labels) > 1 else "",
+            "note": "p-values are not adjusted for their number." if len(labels) > 1 else "",
         }
     )
     glossary.checked(result.columns)

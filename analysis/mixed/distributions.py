@@ -12,7 +12,7 @@ from analysis.frame import Floats
 
 
 def t_p_value(statistic: Floats, df: Floats) -> Floats:
-    """Return the two-sided p value of t; infinite degrees of freedom are the normal's."""
+    """Return the two-sided p-value of t; infinite degrees of freedom are the normal's."""
     size = -np.abs(statistic)
     finite = np.where(np.isfinite(df), df, 1.0)
     tail = np.where(np.isposinf(df), special.ndtr(size), special.stdtr(finite, size))

@@ -56,7 +56,7 @@ class ContrastTests:
 
     @property
     def p_values(self) -> Floats:
-        """Two-sided p values."""
+        """Two-sided p-values."""
         return t_p_value(self.statistics, self.df)
 
     def interval(self, conf_level: float) -> tuple[Floats, Floats]:

@@ -38,7 +38,7 @@ def permutation_test(
     rng: np.random.Generator | None = None,
     n_permutations: int = 999,
 ) -> pd.DataFrame:
-    """Return the permutation p value of a term whose predictor belongs to whole units.
+    """Return the permutation p-value of a term whose predictor belongs to whole units.
 
     The predictor's values are exchanged between units, the model is fitted again, and |t| is
     compared. All distinct assignments are used when there are at most 2,000, the observed one

@@ -134,7 +134,7 @@ def wild_cluster_bootstrap(
     rng: np.random.Generator | None = None,
     n_resamples: int = 9999,
 ) -> pd.DataFrame:
-    """Return the wild cluster bootstrap p value of one fixed term, the null imposed.
+    """Return the wild cluster bootstrap p-value of one fixed term, the null imposed.
 
     Cameron, Gelbach and Miller (2008), Review of Economics and Statistics 90, 414 (WCR):
     residuals under the null get one random sign per cluster, and |t| with CR1 is compared.

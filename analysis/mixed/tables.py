@@ -178,7 +178,7 @@ def _term_notes(warned: pd.DataFrame, term: str) -> list[str]:
 def _df_note(df: float) -> list[str]:
     if df >= RELIABLE_DF:
         return []
-    return [f"Fewer than {RELIABLE_DF} degrees of freedom: the p value is unreliable."]
+    return [f"Fewer than {RELIABLE_DF} degrees of freedom: the p-value is unreliable."]
 
 
 def _variance_parameters(model: MixedModel) -> pd.DataFrame:

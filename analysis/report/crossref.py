@@ -214,7 +214,7 @@ def _table(node: Node, numbering: Numbering) -> list[Node]:
     # As Quarto's `tbl-colwidths: false`: the browser fits columns better than dashes do.
     columns = [[alignment, {"t": "ColWidthDefault"}] for alignment, _ in columns]
     bare: Node = {"t": "Table", "c": [attributes("", classes), [None, []], columns, *rest]}
-    scrolling = div([bare], "", "table-scroll", role="group", tabindex="0", aria_label="Table")
+    scrolling = _scrolling(bare, "table-scroll", aria_label=_table_name(rest[0]))
     if not caption:
         return [scrolling]
     return _float("tbl", identifier, _inlines(caption), [scrolling], numbering)
@@ -241,14 +241,37 @@ def _equations(node: Node, numbering: Numbering) -> Node:
 def _float(
     kind: str, label: str, caption: list[Node], content: list[Node], numbering: Numbering
 ) -> list[Node]:
-    named = ""
+    number, named, legend_named = NAMES[kind], "", ""
     if label:
-        number = f"{NAMES[kind]}\u00a0{numbering.next(kind, label)}: "
-        caption = [span(text_nodes(number), "float-number"), *caption]
+        number = f"{NAMES[kind]}\u00a0{numbering.next(kind, label)}"
+        caption = [span(text_nodes(f"{number}: "), "float-number"), *caption]
         named = f' id="{escape(label)}"'
-    legend = [html("<figcaption>"), plain(caption), html("</figcaption>")]
-    parts = [*legend, *content] if kind == "tbl" else [*content, *legend]
+        legend_named = f' id="{escape(label)}-caption"'
+    legend = [html(f"<figcaption{legend_named}>"), plain(caption), html("</figcaption>")]
+    body = rewritten(content, lambda node: _reachable(node, number, label))
+    parts = [*legend, *body] if kind == "tbl" else [*body, *legend]
     return [html(f'<figure{named} class="float float-{kind}">'), *parts, html("</figure>")]
+
+
+def _reachable(node: Node, number: str, label: str) -> Node:
+    """Return a block of a float; images scroll by themselves, tables are named by the caption."""
+    if node["t"] in ("Para", "Plain") and _has_image(node):
+        return _scrolling(node, "img-scroll", aria_label=number)
+    if label and _has_class(node, "table-scroll"):
+        return _scrolling(node["c"][1][0], "table-scroll", aria_labelledby=f"{label}-caption")
+    return node
+
+
+def _scrolling(node: Node, name: str, **naming: str) -> Node:
+    """Return a block in a box that scrolls sideways, by keys too, and says what it holds."""
+    return div([node], "", name, role="group", tabindex="0", **naming)
+
+
+def _table_name(head: Any) -> str:
+    """Return a name for a table without a caption: its headers."""
+    cells = [cell[-1] for row in head[1] for cell in row[1]]
+    headers = [text for cell in cells if (text := plain_text(cell).strip())]
+    return f"Table of {', '.join(headers)}" if headers else "Table"
 
 
 def _reference(citations: list[Any], labels: Mapping[str, str]) -> list[Node]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import datetime
 import json
 import re
@@ -17,6 +18,7 @@ from analysis.report.settings import Settings
 from analysis.report.tree import Node, html, link, plain
 
 ASSETS = Path(__file__).parent
+FORMULAS = ASSETS.parent / "fonts" / "FormulaSans-Regular.woff"
 GENERATOR = "analysis.report embedded renderer, with pandoc; not Quarto"
 HEAD = re.compile(r"<thead\b.*?</thead>", re.DOTALL)
 HEADER_CELL = re.compile(r"<th(?![a-z])(?![^>]*\bscope=)")
@@ -118,7 +120,7 @@ class PageFaults(HTMLParser):
 
 def _page_meta(settings: Settings, headings: Sequence[Heading]) -> dict[str, Any]:
     sheets = [ASSETS / "page.css", *settings.styles]
-    css = "\n".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
+    css = "\n".join([_font_face(), *(sheet.read_text(encoding="utf-8") for sheet in sheets)])
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     contents = _contents([it for it in headings if it.level <= settings.toc_depth])
     return {
@@ -130,6 +132,15 @@ def _page_meta(settings: Settings, headings: Sequence[Heading]) -> dict[str, Any
         "contents-title": _string(settings.toc_title),
         **({"contents": {"t": "MetaBlocks", "c": contents}} if settings.toc and contents else {}),
     }
+
+
+def _font_face() -> str:
+    """Return the rule that brings a font for formulas, for readers who have none."""
+    source = base64.b64encode(FORMULAS.read_bytes()).decode("ascii")
+    return (
+        '@font-face { font-family: "Formula Sans"; '
+        f'src: url(data:font/woff;base64,{source}) format("woff"); }}'
+    )
 
 
 def _string(text: str) -> Mapping[str, str]:

@@ -1,9 +1,11 @@
 """Charts say what they show: fields that exist, axes with units, no colour without shape."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import charts, claims, depth_charts, exhibits, profiles, theme
+from analysis import bound_charts, charts, claims, depth_charts, exhibits, profiles, theme
+from analysis.even_attention import even_attention, even_map
 from tests.analysis.drawn import encodings
 
 
@@ -12,8 +14,8 @@ def drawn(request):
     store = request.getfixturevalue("shipped_store")
     judged = request.getfixturevalue("judged")
     return {
-        "depth": charts.chart_gain_by_depth(
-            exhibits.penultimate_gains(store), exhibits.bound_curve(store)
+        "depth": bound_charts.chart_gain_by_depth(
+            bound_charts.gains(store), exhibits.bound_curve(store)
         ),
         "labs": charts.chart_gain_by_lab(exhibits.signed_gains(store)),
         "density": charts.chart_gain_by_density(
@@ -23,12 +25,14 @@ def drawn(request):
         "benchmark": charts.chart_definitions(
             exhibits.definitions(store), order=exhibits.benchmark_order()
         ),
-        "spectral": charts.chart_spectral(exhibits.spectral_norms(store)),
+        "ratio": charts.chart_ratio(
+            exhibits.spectral_norms(store), exhibits.penultimate_gains(store)
+        ),
         "trace": charts.chart_trace_profile(exhibits.published_traces(store)),
         "twins": charts.chart_twins(exhibits.twins(store)),
         "stream": depth_charts.chart_stream(profiles.stream(store)),
         "updates": depth_charts.chart_updates(profiles.deepest(profiles.updates(store))),
-        "attention": depth_charts.chart_attention(profiles.attention(store)),
+        "attention": depth_charts.chart_attention(profiles.attention(store), even_attention(store)),
         "geometry": depth_charts.chart_geometry(profiles.geometry(store)),
         "circuit": depth_charts.chart_circuit(profiles.circuit(store)),
         "verdicts": charts.chart_verdicts(
@@ -97,6 +101,90 @@ def test_exhibits_do_not_invent_models(shipped_store):
 def test_the_bound_curve_is_ten_when_raised_to_the_depth(shipped_store):
     curve = exhibits.bound_curve(shipped_store)
     assert (curve["bound"] ** curve["n_layers"]).tolist() == pytest.approx([10.0] * len(curve))
+
+
+def points(chart):
+    """Return every point mark of a chart's specification, with its frame."""
+    spec = chart.to_dict()
+
+    def found(node):
+        if isinstance(node, dict):
+            if isinstance(node.get("mark"), dict) and node["mark"]["type"] in ("point", "square"):
+                yield node
+            for value in node.values():
+                yield from found(value)
+        elif isinstance(node, list):
+            for value in node:
+                yield from found(value)
+
+    return [
+        (node["mark"], pd.DataFrame(spec["datasets"][node["data"]["name"]]))
+        for node in found(spec)
+        if "data" in node
+    ]
+
+
+@pytest.mark.parametrize("name", ["depth", "density", "labs", "ratio"])
+def test_the_model_that_normalises_after_its_blocks_is_hollow_and_alone(drawn, name):
+    marks = points(drawn[name])
+    hollow = [rows for mark, rows in marks if not mark["filled"]]
+    assert hollow
+    assert {model for rows in hollow for model in rows["model_id"]} == {"facebook/opt-350m"}
+    filled = {model for mark, rows in marks if mark["filled"] for model in rows["model_id"]}
+    assert filled
+    assert "facebook/opt-350m" not in filled
+
+
+def test_models_of_one_depth_stand_side_by_side_in_the_order_of_their_gains():
+    models = pd.DataFrame(
+        {"definition": "a", "n_layers": [24, 24, 24, 6], "gain_mean": [1.2, 0.9, 1.0, 1.1]}
+    )
+    placed = bound_charts.side_by_side(models).sort_index()
+    step = bound_charts.STEP
+    assert placed["place"].tolist() == pytest.approx([24 + step, 24 - step, 24, 6])
+
+
+def test_no_two_models_of_a_panel_share_a_place(shipped_store):
+    placed = bound_charts.side_by_side(bound_charts.gains(shipped_store))
+    assert not placed.duplicated(["definition", "place"]).any()
+    assert placed["definition"].nunique() == 2
+
+
+def test_the_bound_is_drawn_beside_both_gains_on_one_scale(drawn):
+    spec = drawn["depth"].to_dict()
+    assert len(spec["vconcat"]) == 2
+    assert spec["resolve"]["scale"]["y"] == "shared"
+
+
+def test_each_claim_has_a_square_of_its_own_in_the_column_of_its_verdict(drawn, judged):
+    ((_, tiles),) = points(drawn["verdicts"])
+    assert sorted(tiles["claim_id"]) == sorted(judged["claim_id"])
+    assert not tiles.duplicated(["across", "place"]).any()
+    assert tiles.groupby("middle")["verdict"].nunique().eq(1).all()
+    counts = exhibits.verdict_counts(judged)
+    assert tiles.groupby("verdict")["total"].first().to_dict() == {
+        name: n for name, n in counts.items() if n
+    }
+    heights = tiles.groupby("verdict")["place"].max() + charts.ABREAST / 2
+    assert all(0 <= height - counts[name] < charts.ABREAST for name, height in heights.items())
+
+
+def test_the_chart_of_verdicts_fits_a_phone(drawn):
+    assert drawn["verdicts"].width <= 300
+
+
+def test_even_attention_over_three_tokens_is_counted_by_hand():
+    # Rows 1, (1/2, 1/2), (1/3, 1/3, 1/3): entropies 0, ln 2, ln 3; first token 1 + 1/2 + 1/3.
+    found = even_map(pd.Series([3])).iloc[0]
+    assert found["relative_entropy"] == pytest.approx(np.log(6) / (3 * np.log(3)))
+    assert found["sink_share"] == pytest.approx(11 / 18)
+
+
+def test_no_map_is_more_even_than_the_even_one(shipped_store):
+    layers = profiles.attention(shipped_store)
+    even = even_attention(shipped_store)["relative_entropy"]
+    assert layers["relative_entropy"].max() <= even * 1.001
+    assert layers["relative_entropy"].max() > even * 0.99
 
 
 def test_verdict_counts_add_up(judged):

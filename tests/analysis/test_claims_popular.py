@@ -65,7 +65,9 @@ def test_a_pair_that_behaves_alike_leaves_a_condition(made_store):
     store = made_store(published_figure=figures)
     assert verdict(store, 55) == "reproduced under a condition"
     first = claims.checks(store, 55).iloc[0]
-    assert first["note"] == "1 of 2 pairs. Not so: pythia-160m 1.20 and opt-125m 1.10."
+    assert first["note"] == (
+        "Of the pairs 1 of 2 are opposite; not so pythia-160m 1.20 and opt-125m 1.10."
+    )
 
 
 def test_labs_that_behave_alike_contradict(made_store):

@@ -3,7 +3,7 @@
 import pytest
 
 from analysis import claims
-from analysis.claims import evidence, threshold
+from analysis.claims import evidence, heritage, threshold
 
 
 def row(judged, claim_id):
@@ -31,11 +31,58 @@ def test_the_error_in_the_file_of_layers_is_what_the_notebook_calls_mape(judged)
 
 def test_the_law_is_judged_first_on_the_family_it_is_stated_for(judged):
     found = row(judged, 5)
+    # All but Pythia-70M, by the largest gain, of which the law speaks.
+    assert (found["estimate"], found["n_models"]) == (7 / 8, 8)
+    assert "One violation breaks a bound" in found["note"]
+
+
+def test_the_plotted_gain_of_one_pythia_model_is_surely_above_the_bound(check, shipped_store):
+    found = check(
+        shipped_store,
+        5,
+        "gain of the penultimate block, Pythia family",
+        "no model exceeds 10^(1/L)",
+    )
     # Only Pythia-1B: 1.2163 against 10^(1/16) = 1.1548.
-    assert (found["estimate"], found["n_models"]) == (1 / 8, 8)
+    assert found["estimate"] == 1 / 8
     assert found["note"].startswith(
         "Above the bound: EleutherAI/pythia-1b. For 1 of them the 95 % interval"
     )
+
+
+def test_whether_a_printed_value_comes_again_has_no_interval(judged):
+    for claim_id in (25, 26, 42):
+        found = row(judged, claim_id)
+        assert found["estimate"] == 1
+        assert found["conf_low"] != found["conf_low"], claim_id
+        assert "Clopper-Pearson" not in found["method"]
+
+
+def test_fishers_p_and_interval_are_told_apart(check, shipped_store):
+    found = check(
+        shipped_store, 7, "Fisher's exact test; the models of the hunt, penultimate block"
+    )
+    # 6 of 16 dampen, 4 of the 5 of the lab: (150 + 6) of 4368 tables, and as much on one side.
+    assert found["p_value"] == pytest.approx(0.0357, abs=5e-5)
+    assert found["conf_low"] < 1 < found["conf_high"]
+    assert found["note"].endswith("twice the one-sided p, is 0.071.")
+
+
+def test_one_model_moves_fishers_p_over_the_usual_level(check, shipped_store):
+    with_it, without = (
+        check(shipped_store, 7, f"Fisher's exact test; {name}")
+        for name in (heritage.EVERY, heritage.KEPT)
+    )
+    assert (with_it["n_models"], without["n_models"]) == (23, 22)
+    assert without["p_value"] < 0.05 < with_it["p_value"]
+
+
+def test_the_smallest_p_of_a_reading_is_that_of_its_margins_and_suites(shipped_store):
+    by_models, by_suites = heritage.least_p(shipped_store, heritage.HUNT)
+    # Six of 16 dampen and five are of the lab: 6 of 4368 tables are as extreme as can be.
+    assert by_models == pytest.approx(6 / 4368)
+    # Three of seven suites are EleutherAI's: one of 35 assignments.
+    assert by_suites == pytest.approx(1 / 35)
 
 
 def test_eleutherai_comes_before_its_suites(judged):

@@ -227,3 +227,11 @@ def test_the_exponent_of_the_file_comes_again(shipped_store):
     # As the file states it, which was found by another program.
     assert first["estimate"] == pytest.approx(0.26500476896304215, rel=1e-9)
     assert first["p_value"] == pytest.approx(0.015209792158816016, rel=1e-9)
+
+
+def test_the_slope_by_suites_equals_r_and_its_interval_is_not_one_of_r(check, shipped_store):
+    r = check(shipped_store, 58, "gain within suites, penultimate block, base models")
+    slope = check(shipped_store, 58, "gain within suites, standardised slope with suites as units")
+    assert slope["estimate"] == pytest.approx(r["estimate"])
+    assert slope["conf_low"] < -1 < r["conf_low"]
+    assert "may reach beyond 1" in slope["method"]

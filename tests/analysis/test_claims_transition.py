@@ -103,7 +103,7 @@ def test_the_error_within_one_heritage_turns_when_the_layers_do(
 ):
     assert judge(published_store, 38) == "contradicted"
     note = check(published_store, 38, "EleutherAI's models of script 20, over L")["note"]
-    assert note == "Of the 15 sets of script 20's models these give 4.8 %: none."
+    assert note == "None of the 15 sets of script 20's models gives 4.8 %."
 
     def exact(figures):
         # 7.948 - 0.048 * 12 and 16.902 - 0.048 * 24: both err by 4.8 % of the depth.
@@ -269,7 +269,7 @@ def test_raw_values_are_shown_and_change_no_verdict(with_raw, published_store, j
         assert judge(with_raw, claim_id) == judge(published_store, claim_id)
     assert claims.checks(with_raw, 40)["estimate"].iloc[-1] == pytest.approx(0.157)
     note = claims.checks(with_raw, 38)["note"].iloc[-1]
-    assert "with four-bit weights, these give 4.8 %: none." in note
+    assert "with four-bit weights, gives 4.8 %." in note
 
 
 def test_every_claim_of_the_two_modules_is_registered():

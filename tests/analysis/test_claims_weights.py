@@ -112,7 +112,7 @@ def test_the_factor_turns_with_the_lines(facts, changed, judge):
 def test_two_suites_cannot_tell_whether_norms_fall_with_depth(published_store, judge, check):
     row = check(published_store, 59, "published |W_V|, pairs of one suite")
     # Pythia falls from 22.1 to 16.9, OPT rises from 1.6 to 2.8.
-    assert row["note"] == "It falls in 1 of 2 pairs."
+    assert row["note"] == "The norm falls with depth in 1 of 2 pairs."
     assert row["holds"] is None
     assert judge(published_store, 59) == "not computable"
 

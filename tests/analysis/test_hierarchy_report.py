@@ -49,7 +49,7 @@ def test_the_forest_has_a_panel_per_predictor_with_one_title_and_unit(told: View
     assert titles == list(hierarchy_charts.PREDICTORS.values())
     of_axes = [panel["layer"][1]["encoding"]["x"].get("title") for panel in spec["vconcat"]]
     assert of_axes[:-1] == [None] * 4
-    assert "[nat]" in of_axes[-1]
+    assert of_axes[-1] == "coefficient [nat per SD]"
 
 
 def test_whole_lines_are_drawn_to_the_edge_of_the_panel(told: Views) -> None:
@@ -65,6 +65,15 @@ def test_marks_are_told_apart_without_colour(told: Views) -> None:
     points = spec["vconcat"][0]["layer"][1]["encoding"]
     assert points["shape"]["field"] == points["color"]["field"] == "mark"
     assert len(set(points["shape"]["scale"]["range"])) == 2
+
+
+def test_a_group_whose_variance_is_zero_is_said_to_be_so_and_not_drawn(told: Views) -> None:
+    spec = hierarchy_charts.chart_caterpillar(told.modes).to_dict()
+    titles = [panel["title"]["text"] for panel in spec["vconcat"]]
+    assert titles == ["suite", "lab (before: variance estimated as zero)"]
+    rows = pd.DataFrame([row for rows in spec["datasets"].values() for row in rows])
+    assert set(rows.loc[rows["group"] == "lab", "mark"]) == {hierarchy_charts.AFTER}
+    assert (rows["conf_high"] > rows["conf_low"]).all()
 
 
 def test_suites_are_sorted_by_where_they_lie_before_geometry_enters(told: Views) -> None:
@@ -83,13 +92,13 @@ def test_a_row_of_the_effects_prints_what_the_frame_holds(told: Views) -> None:
     printed = rows[(rows["predictor"] == "depth") & (rows["block"] == "all blocks")].iloc[0]
     assert printed["estimate"] == f"{depth['estimate']:.3f}".replace("-", "−")
     assert printed["df"] == f"{depth['df']:.1f}"
-    assert rows["interval"].iloc[0] == "[−∞,\u00a0∞]"
+    assert rows["interval"].iloc[0] == "not estimable"
 
 
 def test_shares_below_one_per_cent_are_not_printed_as_zero(told: Views) -> None:
     rows = hierarchy_exhibits.component_rows(told.components)
     assert list(rows) == list(hierarchy_exhibits.COMPONENTS)
-    first = rows[rows["data_set"] == "published figures, last block but one"].set_index("group")
+    first = rows[rows["data_set"] == "published figures, penultimate block"].set_index("group")
     assert first["before_share"]["residual"] == "<\u00a01\u00a0%"
     last = rows[rows["data_set"] == "published figures, last block"]
     assert set(last["after_share"]) == {"–"}

@@ -45,15 +45,10 @@ def gains(request: pytest.FixtureRequest) -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def drawn(
-    found: pd.DataFrame, subsets: Any, curves: pd.DataFrame, gains: pd.DataFrame
-) -> dict[str, Any]:
+def drawn(subsets: Any, curves: pd.DataFrame, gains: pd.DataFrame) -> dict[str, Any]:
     return {
         "shares": partition_charts.chart_share_methods(partition_exhibits.shares(subsets)),
-        "power": partition_charts.chart_power(
-            partition_exhibits.drawn_curves(curves),
-            partition_exhibits.power_at_found(found, partition_exhibits.drawn_curves(curves)),
-        ),
+        "power": partition_charts.chart_power(partition_exhibits.drawn_curves(curves)),
         "laws": partition_charts.chart_laws(gains, depth_law_exhibits.law_curves(gains)),
     }
 
@@ -88,6 +83,20 @@ def test_series_differ_by_more_than_colour(drawn: dict[str, Any]) -> None:
     assert {"color", "shape"} <= found["shares"]
     assert {"color", "strokeDash"} <= found["power"]
     assert {"color", "strokeDash"} <= found["laws"]
+
+
+def test_the_figure_of_power_shows_no_power_at_the_effect_found(drawn: dict[str, Any]) -> None:
+    marks = {layer["mark"]["type"] for layer in drawn["power"].to_dict()["layer"]}
+    assert marks == {"rule", "line"}
+
+
+def test_what_noise_would_give_stands_in_the_legend_of_the_shares(drawn: dict[str, Any]) -> None:
+    spec = drawn["shares"].to_dict()
+    domains = [
+        e["shape"]["scale"]["domain"] for e in encodings(spec) if e.get("shape", {}).get("scale")
+    ]
+    assert domains
+    assert all(domain[-1] == partition_charts.CHANCE for domain in domains)
 
 
 def test_the_lab_explains_nothing_beside_its_suites(subsets: Any) -> None:
@@ -126,8 +135,6 @@ def test_no_test_with_labs_as_units_can_reject(curves: pd.DataFrame) -> None:
 def test_every_test_that_has_a_curve_was_made(found: pd.DataFrame, curves: pd.DataFrame) -> None:
     assert set(found["test"]) == set(curves["test"])
     assert len(found) == 8
-    points = partition_exhibits.power_at_found(found, curves)
-    assert points["power"].between(0, 1).all()
 
 
 def test_exhibits_of_power_are_text(

@@ -90,8 +90,8 @@ def test_conformance_is_printed_in_words_with_the_worst_place(tiny_store):
     assert rows.to_dict("records") == [
         {
             "property": conformity.PROPERTIES["attention_rows"],
-            "deviation": "1e−07",
-            "tolerance": "1e−05",
+            "deviation": "1\u00a0×\u00a010⁻⁷",
+            "tolerance": "1\u00a0×\u00a010⁻⁵",
             "met": "1 of 1",
             "worst": "tiny, block 1",
         },
@@ -120,7 +120,7 @@ def test_a_failed_and_an_unchecked_property_are_said(tiny_copy):
     store = open_store(tiny_copy)
     rows = conformity.summary(store)
     assert rows["met"].tolist() == ["0 of 1", "0 of 1"]
-    assert rows["deviation"].tolist() == ["5e−01", "–"]
+    assert rows["deviation"].tolist() == ["0.5", "–"]
     assert conformity.outcome(store)["failed"] == "test/tiny"
     assert conformity.outcome(store)["unchecked"] == "1 check"
 

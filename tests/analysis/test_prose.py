@@ -35,3 +35,36 @@ def test_columns_of_numbers_are_set_right():
 def test_a_list_reads_as_english():
     assert prose.listing(["one"]) == "one"
     assert prose.listing([]) == ""
+
+
+@pytest.mark.parametrize(
+    "cell", ["3\u00a0×\u00a010⁻⁷", "∞", "<\u00a00.01", "[11\u00a0%, 50\u00a0%]", "–"]
+)
+def test_powers_infinities_and_bounds_are_numbers(cell):
+    rows = pd.DataFrame({"n": ["1.5", cell]})
+    assert prose.pipe_table(rows, {"n": "N"}).splitlines()[1].endswith("-:|")
+
+
+def test_a_number_is_never_written_with_an_e():
+    tiny = [prose.number(2.1e-8), prose.power_of_ten(1.84e-15, 1), prose.power_of_ten(-4e-5)]
+    assert [text.replace(prose.NO_BREAK, " ") for text in tiny] == [
+        "2 × 10⁻⁸",
+        "1.8 × 10⁻¹⁵",
+        "−4 × 10⁻⁵",
+    ]
+
+
+def test_a_cell_keeps_numbers_with_their_units():
+    rows = pd.DataFrame({"a": ["4.8 % in 21 of 22 models"]})
+    cell = prose.pipe_table(rows, {"a": "A"}).splitlines()[2]
+    assert cell == "| 4.8\u00a0% in 21\u00a0of\u00a022 models |"
+
+
+def test_a_weight_that_is_not_zero_does_not_print_as_zero():
+    assert prose.floored(2e-8) == "<\u00a00.01"
+    assert prose.floored(0.01) == "0.01"
+
+
+def test_a_verdict_is_short_in_print_and_whole_in_its_class():
+    mark = prose.verdict_mark("reproduced under a condition")
+    assert mark == "[conditional]{.verdict .verdict-reproduced-under-a-condition}"

@@ -113,7 +113,7 @@ def test_few_clusters_are_noted_and_the_f_test_is_withheld() -> None:
     fit = regression.fit(models, FORMULAS["trait"], cluster="lab")
     notes = fit.tidy().set_index("term")["note"]
     assert notes["Intercept"] == "Only 7 clusters: read the degrees of freedom."
-    assert notes["density"].endswith("Fewer than 4 degrees of freedom: the p value is unreliable.")
+    assert notes["density"].endswith("Fewer than 4 degrees of freedom: the p-value is unreliable.")
     assert fit.glance()["p_value"].isna().all()
     assert fit.glance()["n_groups"].iloc[0] == 7
     weaker = regression.fit(models, FORMULAS["trait"], cluster="lab", covariance="CR1")

@@ -91,18 +91,9 @@ def test_the_points_of_figure_8_average_to_those_of_figure_3(shipped):
     assert (means / norms[means.index] - 1).abs().max() < 0.01
 
 
-def test_the_circuit_profile_is_the_median_over_heads(shipped):
-    heads = shipped.query(
-        "FROM head_norm WHERE matrix = 'OV' AND is_folded AND slicing = 'correct'"
-    )
-    by_hand = heads.groupby(["model_id", "layer"])["sigma_max"].median()
-    found = replica.circuit_profiles(shipped).set_index(["model_id", "layer"])["sigma_max"]
-    pd.testing.assert_series_equal(found.sort_index(), by_hand.sort_index())
-
-
 def test_each_panel_of_figure_5_has_the_same_six_points(shipped):
     models = replica.transition_layers(shipped)
-    drawn, primary = (models[models["panel"] == panel] for panel in replica.PANELS)
+    drawn, primary = (models[models["panel"] == panel] for panel in replica.PREDICTORS)
     assert len(drawn) == 6
     assert drawn["estimate"].tolist() == primary["estimate"].tolist()
     assert drawn["predicted"].tolist() != primary["predicted"].tolist()
@@ -123,10 +114,41 @@ def test_every_chart_describes_itself(shipped):
         replica_charts.chart_spectral(replica.spectral_norms(shipped)),
         replica_charts.chart_spectral_profiles(layers, is_squared=True),
         replica_charts.chart_spectral_profiles(layers, is_squared=False),
-        replica_charts.chart_circuit_profiles(replica.circuit_profiles(shipped)),
         replica_charts.chart_transition_layers(replica.transition_layers(shipped)),
         replica_charts.chart_gain_by_size(by_depth),
         replica_charts.chart_gain_by_prompt(by_depth, replica.gains_by_prompt(shipped)),
     ]
     for chart in charts:
         assert len(chart.to_dict()["description"].split()) > 8
+
+
+@pytest.mark.parametrize(
+    ("draw", "axis"),
+    [
+        (
+            lambda store: replica_charts.chart_gain_by_depth(
+                replica.gains_by_depth(store), exhibits.bound_curve(store)
+            ),
+            "y",
+        ),
+        (lambda store: replica_charts.chart_gain_by_size(replica.gains_by_depth(store)), "y"),
+        (
+            lambda store: replica_charts.chart_gain_by_lab(
+                replica.gains_by_lab(store), replica.printed_gains_by_lab(store)
+            ),
+            "x",
+        ),
+    ],
+)
+def test_panels_that_are_compared_share_the_axis_of_the_gain(shipped, draw, axis):
+    spec = draw(shipped).to_dict()
+    assert spec["resolve"]["scale"][axis] == "shared"
+    titles = [panel["title"]["text"] for panel in spec["vconcat"]]
+    assert titles == list(replica.PANELS)
+
+
+def test_the_second_panel_of_figure_5_is_named_for_its_predictor(shipped):
+    spec = replica_charts.chart_transition_layers(replica.transition_layers(shipped)).to_dict()
+    titles = [panel["title"]["text"] for panel in spec["vconcat"]]
+    assert titles == list(replica.PREDICTORS)
+    assert not any("primary" in title for title in titles)

@@ -94,6 +94,26 @@ def test_a_wide_table_scrolls_and_leaves_its_columns_to_the_browser() -> None:
     assert markup.startswith('<div class="table-scroll" role="group" tabindex="0" aria-label=')
 
 
+def test_a_table_that_scrolls_is_named_by_its_caption_or_else_its_headers() -> None:
+    table = "| a *b* | c |\n|---|---|\n| 1 | 2 |\n"
+    markup = linked(f"{table}\n\n: One {{#tbl-a}}\n\n::: {{#tbl-b}}\n{table}\nTwo\n:::\n\n{table}")
+    for label in ("tbl-a", "tbl-b"):
+        assert f'<figcaption id="{label}-caption">' in markup
+        assert f'tabindex="0" aria-labelledby="{label}-caption">' in markup
+    assert markup.count("aria-label=") == 1
+    assert 'aria-label="Table of a b, c">' in markup
+
+
+@pytest.mark.parametrize(
+    "figure", ["::: {#fig-b}\n![text](b.png)\n\nCaption\n:::", "![Caption](b.png){#fig-b}"]
+)
+def test_a_figure_scrolls_without_its_caption(figure: str) -> None:
+    markup = linked(figure).replace("\n", "")
+    box = '<div class="img-scroll" role="group" tabindex="0" aria-label="Figure\u00a01"><img'
+    assert markup.startswith(f'<figure id="fig-b" class="float float-fig">{box}')
+    assert '/></div><figcaption id="fig-b-caption">' in markup
+
+
 @pytest.mark.parametrize(
     ("reference", "text"),
     [

@@ -72,9 +72,12 @@ def test_the_words_are_the_counts_of_the_rows(found):
 
 def test_the_tables_have_one_row_per_level_choice_and_statistic(found):
     assert len(specification_exhibits.joint_rows(found)) == 4 * 3
-    assert set(specification_exhibits.choice_rows(found)["choice"]) == {
-        name.replace("_", " ") for name in CHOICES
+    choices = specification_exhibits.choice_rows(found)
+    assert set(choices["choice"]) == {*(name.replace("_", " ") for name in CHOICES)} | {
+        "how they combine"
     }
+    shares = choices["share"].str.removesuffix("\u00a0%").astype(float)
+    assert shares.sum() == pytest.approx(100, abs=len(shares) / 2)
     levels = specification_exhibits.level_rows(found, "gain")
     assert len(levels) == 4
     counted = levels["n"].str.replace(",", "").astype(int).sum()
@@ -103,6 +106,15 @@ def test_the_figure_draws_columns_of_its_frames_and_computes_nothing(drawn):
             assert "aggregate" not in channel
             assert channel.get("field", "rank") in columns
             assert "color" not in encoding
+
+
+def test_the_ranks_are_labelled_above_and_below_and_the_squares_have_a_legend(drawn):
+    panels = drawn["vconcat"]
+    titled = [any(e.get("x", {}).get("title") for e in encodings(panel)) for panel in panels]
+    assert titled == [True, *[False] * (len(panels) - 2), True]
+    for panel in panels[1:]:
+        assert "[1]" in panel["encoding"]["size"]["title"]
+        assert panel["encoding"]["size"].get("legend") is not None
 
 
 def test_axes_have_units_and_labels_of_eleven_pixels_at_least(drawn):

@@ -44,7 +44,37 @@ def test_what_the_paper_states_and_its_files_do_not_bear_out(shipped):
         "p of lab and sign",
         "mean gain of EleutherAI, as drawn",
         "standard error of EleutherAI, as drawn",
+        "exponent of the scaling law",
     }
+
+
+def test_numbers_of_the_paper_and_of_our_notes_are_counted_apart(shipped):
+    counted = stated.counted_by_source(shipped)
+    assert set(counted) == {"paper", "notes"}
+    for status, n in stated.counted(shipped).items():
+        assert counted["paper"][status] + counted["notes"][status] == n
+    assert counted["paper"]["agrees"] < counted["notes"]["agrees"]
+    of_paper = shipped[~shipped["place"].str.startswith("notes")]
+    assert counted["paper"] == stated.counted(of_paper)
+
+
+@pytest.mark.skipif(not RAW.is_dir(), reason=f"The paper's raw files are not at {RAW}.")
+def test_a_number_of_the_figures_is_the_same_with_the_raw_files(shipped, tmp_path):
+    from collect.cli import main
+
+    assert main(["published", str(RAW), "--out", str(tmp_path / "raw")]) == 0
+    opened = stated.ledger(open_store(ROOT / "data/published", tmp_path / "raw"))
+    held = shipped["estimate"].notna()
+    assert (shipped.loc[held, "estimate"] == opened.loc[held, "estimate"]).all()
+
+
+def test_nothing_that_the_report_prints_elsewhere_is_said_to_need_the_raw_files(shipped):
+    found = shipped.set_index("term")["status"]
+    for term in ("overall error of L*", "mean of the thirty stored L*", "p of that regression"):
+        assert found[term] == "agrees"
+    missing = shipped[shipped["status"] == stated.ABSENT]
+    assert missing["note"].str.len().gt(20).all()
+    assert missing["place"].str.startswith("notes").all()
 
 
 def test_our_own_notes_on_the_files_are_borne_out(shipped):
@@ -119,8 +149,14 @@ def test_a_table_for_print_has_a_dash_where_nothing_was_found(shipped):
     missing = stated.printable(shipped, "cannot be computed")
     assert set(missing["found"]) == {"–"}
     assert len(stated.printable(shipped)) == len(shipped)
-    r = stated.printable(shipped, stated.DIFFERS).set_index("term")["found"]
-    assert r["r of depth and gain, Pythia"] == "−0.878428"
+    differing = stated.printable(shipped, stated.DIFFERS).set_index("term")
+    r = differing.loc["abstract: r of depth and gain, Pythia"]
+    assert (r["printed"], r["found"]) == ("−0.81", "−0.878")
+    everywhere = stated.printable(shipped)
+    assert not everywhere["term"].str.contains("notes [0-9B]").any()
+    assert set(everywhere["status"]) == {"=", "≠", "raw", "–"}
+    trace = everywhere["term"] == "our notes: mean trace over heads, gpt2"
+    assert everywhere.loc[trace, "found"].tolist() == ["62,695.868"]
 
 
 def _ledger(directory: Path) -> pd.DataFrame:

@@ -52,9 +52,33 @@ def test_axes_carry_units(drawn):
         "L* / L [share of depth]",
         "mean |predicted − found L*| / L [share of depth]",
         "share of draws [1]",
-        "layer",
+        "layer [block]",
         "probability [1]",
     }
+
+
+def test_each_error_is_named_with_its_value_and_no_two_lines_end_at_one_height(drawn):
+    spec = drawn["chance"].to_dict()
+    rows = next(rows for rows in spec["datasets"].values() if "label" in rows[0])
+    assert [row["label"].replace(prose.NO_BREAK, " ") for row in rows] == [
+        "share of other suites, 17.8 %",
+        "L / 2, 16.0 %",
+        "formula, 15.7 %",
+    ]
+    assert sorted(row["top"] for row in rows) == [row["top"] for row in rows]
+    highest = max(r["probability"] for r in next(iter_bins(spec)))
+    assert min(row["top"] for row in rows) > highest
+
+
+def iter_bins(spec):
+    """Yield the frames that hold bins."""
+    return (rows for rows in spec["datasets"].values() if "probability" in rows[0])
+
+
+def test_estimators_are_named_in_words(drawn):
+    spec = drawn["noise"].to_dict()
+    names = {row["estimator"] for rows in spec["datasets"].values() for row in rows}
+    assert names == {"largest gradient", "largest gradient, ends left out", "first sign change"}
 
 
 def test_each_published_layer_is_one_point(published_store):

@@ -89,7 +89,7 @@ def response(rows: pd.DataFrame, lab_deviation: float, rng: np.random.Generator)
 
 
 def p_values(lab_deviation: float, n_simulations: int, n_slow: int) -> dict[str, list[float]]:
-    """Return the p values of every method under no effect."""
+    """Return the p-values of every method under no effect."""
     rng = np.random.default_rng(SEED)
     rows = models()
     found: dict[str, list[float]] = {}
@@ -104,7 +104,7 @@ def p_values(lab_deviation: float, n_simulations: int, n_slow: int) -> dict[str,
 
 
 def of_models(drawn: pd.DataFrame) -> dict[str, float]:
-    """Return the p values of methods that take models as independent."""
+    """Return the p-values of methods that take models as independent."""
     groups = [drawn.loc[drawn["heritage"] == code, "y"] for code in (0, 1)]
     high = drawn["y"] > 0
     counts = tuple(int(high[drawn["heritage"] == code].sum()) for code in (0, 1))
@@ -126,7 +126,7 @@ def of_models(drawn: pd.DataFrame) -> dict[str, float]:
 
 @cache
 def of_table(counts: tuple[int, int]) -> dict[str, float]:
-    """Return the p values of methods that see only a 2x2 table: above zero by heritage."""
+    """Return the p-values of methods that see only a 2x2 table: above zero by heritage."""
     sizes = models()["heritage"].value_counts().sort_index().tolist()
     if sum(counts) in (0, sum(sizes)):
         return dict.fromkeys(OF_TABLE, 1.0)  # One outcome only: nothing can be tested.
@@ -148,7 +148,7 @@ def of_table(counts: tuple[int, int]) -> dict[str, float]:
 
 
 def of_labs(drawn: pd.DataFrame) -> dict[str, float]:
-    """Return the p values of methods that know the labs."""
+    """Return the p-values of methods that know the labs."""
     found = {}
     for covariance in ("CR1", "CR2"):
         tidy = regression.fit(
@@ -190,7 +190,7 @@ def of_families(rng: np.random.Generator) -> dict[str, float]:
 
 
 def resampled(drawn: pd.DataFrame, rng: np.random.Generator) -> dict[str, float]:
-    """Return the p values of methods that resample, and whether an interval misses."""
+    """Return the p-values of methods that resample, and whether an interval misses."""
     formula = "y ~ heritage + density"
     labs = bootstrap.cluster_bootstrap(
         drawn, mean_response, cluster="lab", rng=rng, n_resamples=199

@@ -79,7 +79,7 @@ def _p_values(
 
 
 def _tests(drawn: Statistics, *, permuted: bool) -> dict[str, float]:
-    """Return the p value of every test of the lab-level effect, and of depth."""
+    """Return the p-value of every test of the lab-level effect, and of depth."""
     with_lab = mixed.fit_statistics(WITH_LAB, drawn)
     without_lab = mixed.fit_statistics(WITHOUT_LAB, drawn)
     maximal = mixed.fit_statistics(MAXIMAL, drawn)

@@ -56,8 +56,8 @@ def test_the_first_two_laws_have_a_printed_p_below_five_per_cent(found):
 def test_a_test_that_no_data_could_bring_below_the_level_decides_nothing(found):
     printed_p, by_sign, correlated, by_lab, in_logs, by_suite = parts(found[21], "spectral")
     assert (printed_p.holds, by_sign.holds, by_suite.holds) == (None, None, None)
-    assert by_sign.note == "Smallest p that 6 units admit: 0.1; the test cannot tell."
-    assert by_suite.note == "Smallest p that 5 units admit: 0.1; the test cannot tell."
+    assert by_sign.note == "The smallest p that 6 units admit is 0.1; the test cannot tell."
+    assert by_suite.note == "The smallest p that 5 units admit is 0.1; the test cannot tell."
     assert not correlated.holds
     assert correlated.p_value > 0.5
     # EleutherAI's three norms are the largest of seven, one choice in 35; in logarithms the three
