@@ -133,6 +133,6 @@ def _printed(law: str) -> str:
         "C^(1/L)": "C^{1/L}",
         "1": "G = 1",
         "a L^b": "a L^b",
-        "a + b ln L": r"a + b \ln L",
+        "a + b ln L": r"a + b\,\ln L",
     }
     return f"${shown.get(law, law)}$"

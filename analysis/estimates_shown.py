@@ -24,6 +24,7 @@ NAMES = {
     "Difference of Shapley shares": "difference",
     "Least squares": "exponent",
     "accuracy": "accuracy",
+    "share of models above": "share above",
     "share of": "share",
     "count": "count",
     "number of": "count",
@@ -45,7 +46,7 @@ NAMES = {
 }
 
 #: What is printed in percent.
-IN_PERCENT = ("accuracy", "share", "error/L", "deviation", "change")
+IN_PERCENT = ("accuracy", "share", "share above", "error/L", "deviation", "change")
 
 #: Mark of a method whose estimate is in percent already.
 PERCENT = "[%]"

@@ -224,8 +224,18 @@ def _rule(header: str, cells: Sequence[str]) -> str:
     """Return the rule of one column: its width in dashes, and a colon where the text is set."""
     longest = max([len(header), *(len(cell) for cell in cells)])
     dashes = "-" * min(max(longest, 5), 60)
-    is_number = bool(cells) and all(NUMBER.fullmatch(cell) for cell in cells)
-    return f"{dashes}:" if is_number else f":{dashes}"
+    return f"{dashes}:" if _holds_numbers(cells) else f":{dashes}"
+
+
+def _holds_numbers(cells: Sequence[str]) -> bool:
+    """Return whether cells are numbers, a word now and then in the place of one allowed.
+
+    >>> _holds_numbers(["2.53", "separated", "1.25"]), _holds_numbers(["llama", "–", "–"])
+    (True, False)
+    """
+    filled = [cell for cell in cells if cell != MISSING]
+    n_numbers = sum(bool(NUMBER.fullmatch(cell)) for cell in filled)
+    return bool(cells) and 2 * n_numbers >= len(filled) + bool(filled)
 
 
 def once(cells: pd.Series[str]) -> pd.Series[str]:

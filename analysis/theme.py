@@ -69,6 +69,7 @@ def _theme() -> alt.theme.ThemeConfig:
                 "orient": "bottom",
                 "columns": 3,
                 "columnPadding": 24,
+                "layout": {"bottom": {"margin": 24}},
                 "symbolSize": 110,
             },
             "header": text,

@@ -60,7 +60,7 @@ def gemma(store: Store) -> Sequence[Check]:
             chosen,
             estimate=row["ratio"],
             method="ratio of mean gains, instruct over base",
-            note=f"{row['gain_mean_base']:.4f} before, {row['gain_mean']:.4f} after.",
+            note=f"{row['gain_mean_base']:.2f} before, {row['gain_mean']:.2f} after.",
             **evidence.both_sides(chosen, "_base"),
         )
     ]

@@ -188,7 +188,7 @@ def test_seven_of_sixteen_is_the_accuracy_of_the_threshold_rule_without_the_norm
 
 
 def test_gemma_is_as_quoted(shipped_store):
-    assert claims.checks(shipped_store, 48)["note"].item() == "2.3159 before, 1.1531 after."
+    assert claims.checks(shipped_store, 48)["note"].item() == "2.32 before, 1.15 after."
 
 
 def test_every_check_names_files_that_exist_in_the_store(shipped_store, made):
