@@ -46,7 +46,7 @@ def test_claims_as_csv_and_as_json_hold_the_same_rows(capsys):
 def test_one_claim_is_printed_check_by_check(capsys):
     code, out, _ = run(capsys, "claim", "7")
     assert code == 0
-    assert out.count("read as:") == 10
+    assert out.count("read as:") == 11
     assert "Verdict:  contradicted" in out
 
 
