@@ -20,7 +20,7 @@ from analysis.store import Store
 #: Suites share a recipe, so their models do not answer alone.
 GROUP = "suite"
 
-#: Begins the note on a predictor whose log odds have no finite estimate.
+#: Begins the note on a predictor whose log odds the approximated likelihood cannot give.
 SEPARATED = "Separated: in every suite with both signs"
 
 
@@ -35,7 +35,7 @@ def sign_effects(store: Store) -> pd.DataFrame:
     `std_error`, `statistic`, `p_value` (Wald z), the interval, `n_models`, `n_suites`, `method`,
     `note`. A predictor that cannot be estimated, because it tells the signs apart without error
     or all signs are alike, has a row with the reason. Where a predictor parts the signs within
-    every suite the estimate is where the search stopped, and the note begins with `SEPARATED`.
+    every suite the estimate is not to be trusted, and the note begins with `SEPARATED`.
 
     Raises
     ------
@@ -102,8 +102,10 @@ def _effect(data_set: DataSet, models: pd.DataFrame, predictor: str) -> dict[str
 def _separation(models: pd.DataFrame, predictor: str) -> str:
     """Return a note where the predictor parts the signs in each suite that has both, else nothing.
 
-    The suites' levels are free, so that one slope as steep as one likes then fits every suite
-    (Albert and Anderson 1984, Biometrika 71, 1); ties at the cut do not prevent it.
+    Were the suites' levels free, one slope as steep as one likes would then fit every suite
+    (Albert and Anderson 1984, Biometrika 71, 1); ties at the cut do not prevent it. With normal
+    levels the likelihood may have a maximum, but not its Laplace approximation, which is poor
+    where levels lie as far apart as such slopes need.
     """
     mixed_suites = [rows for _, rows in models.groupby(GROUP) if rows["dampens"].nunique() == 2]
     values = [(rows[predictor], rows["dampens"] == 1) for rows in mixed_suites]
@@ -112,4 +114,7 @@ def _separation(models: pd.DataFrame, predictor: str) -> str:
     below = [x[is_low].max() <= x[~is_low].min() for x, is_low in moving]
     if not moving or not (all(above) or all(below)):
         return ""
-    return f"{SEPARATED} it parts dampening from expanding models, and the log odds have no bound."
+    return (
+        f"{SEPARATED} it parts dampening from expanding models; the Laplace approximation does "
+        "not give its log odds."
+    )
