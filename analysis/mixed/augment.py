@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import duckdb
 import numpy as np
@@ -14,12 +13,10 @@ import pyarrow as pa
 from analysis import glossary
 from analysis.errors import ColumnError, DesignError
 from analysis.mixed.expression import quoted, translate
+from analysis.mixed.fitted import Fitted
 from analysis.mixed.linear_predictor import fixed_part, random_part
 from analysis.mixed.plan import plan
 from analysis.mixed.source import Source
-
-if TYPE_CHECKING:
-    from analysis.mixed.model import MixedModel
 
 ADDED = ("fitted", "fitted_fixed", "residual")
 
@@ -27,7 +24,7 @@ ADDED = ("fitted", "fitted_fixed", "residual")
 BATCH = 100_000
 
 
-def augment(model: MixedModel, path: Path | None) -> pd.DataFrame | None:
+def augment(model: Fitted, path: Path | None) -> pd.DataFrame | None:
     """Return the rows in their order with `fitted`, `fitted_fixed` and `residual` added.
 
     Parameters
@@ -77,7 +74,7 @@ class FittedRows:
         If the model was fitted from statistics alone.
     """
 
-    def __init__(self, model: MixedModel) -> None:
+    def __init__(self, model: Fitted) -> None:
         if model.source is None:
             raise DesignError(
                 "Fitted values of rows need the rows; this model was fitted from statistics.",
@@ -106,7 +103,7 @@ class FittedRows:
         return self._connection.sql(f"WITH fitted_rows AS ({self._joined}) {sql}")
 
 
-def _cell_maps(model: MixedModel) -> pa.Table:
+def _cell_maps(model: Fitted) -> pa.Table:
     """Return one row per cell: its levels, and what every basis number is multiplied by."""
     fixed = fixed_part(model.design.fixed, model.coefficients, model.statistics)
     random = random_part(model)
@@ -122,7 +119,7 @@ def _cell_maps(model: MixedModel) -> pa.Table:
     return pa.table(columns)
 
 
-def _joined_sql(model: MixedModel, source: Source) -> str:
+def _joined_sql(model: Fitted, source: Source) -> str:
     needed = plan(model.formula, source)
     numbers = [
         " * ".join(needed.numbers[name].sql for name in product) or "CAST(1 AS DOUBLE)"

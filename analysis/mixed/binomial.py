@@ -19,6 +19,7 @@ from analysis import glossary
 from analysis.errors import DesignError
 from analysis.frame import Floats, require_conf_level, require_option
 from analysis.mixed import guards
+from analysis.mixed.definitions import count_definitions
 from analysis.mixed.design import Design, build
 from analysis.mixed.formula import MixedFormula, parse
 from analysis.mixed.inference import ContrastTests
@@ -81,7 +82,7 @@ class BinomialModel:
     @cached_property
     def definitions(self) -> dict[str, int]:
         """How many definitions every column of definitions outside the model holds."""
-        return guards.count_definitions(self.source, self.statistics.factors)
+        return count_definitions(self.source, self.statistics.factors)
 
     def tidy(
         self, effects: Sequence[str] = ("fixed", "ran_pars"), *, conf_level: float = 0.95

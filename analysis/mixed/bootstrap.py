@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,9 +11,11 @@ from numpy.typing import NDArray
 from analysis import glossary
 from analysis.errors import AnalysisError, DesignError
 from analysis.frame import FEW_GROUPS, Floats, Integers, require_conf_level, require_count
+from analysis.mixed import tables
 from analysis.mixed.crossproducts import CrossProducts, assemble, with_fixed
 from analysis.mixed.design import build
 from analysis.mixed.deviance import Profile, profile, relative_factors
+from analysis.mixed.fitted import Fitted
 from analysis.mixed.merge import take
 from analysis.mixed.optimise import quick
 from analysis.mixed.r_squared import shares_at, variance_shares
@@ -26,12 +27,9 @@ from analysis.mixed.units import cells_by_level, nested_factors, require_unit
 #: Likelihood ratios closer than this are equal (the refits keep about six digits).
 CLOSE = 1e-7
 
-if TYPE_CHECKING:
-    from analysis.mixed.model import MixedModel
-
 
 def parametric_bootstrap(
-    model: MixedModel,
+    model: Fitted,
     *,
     rng: np.random.Generator,
     n_resamples: int = 999,
@@ -67,7 +65,7 @@ def parametric_bootstrap(
 
 
 def r_squared_intervals(
-    model: MixedModel,
+    model: Fitted,
     *,
     rng: np.random.Generator,
     n_resamples: int = 999,
@@ -106,7 +104,7 @@ def r_squared_intervals(
 
 
 def cluster_bootstrap(
-    model: MixedModel,
+    model: Fitted,
     unit: str,
     *,
     rng: np.random.Generator,
@@ -157,8 +155,8 @@ def cluster_bootstrap(
 
 
 def likelihood_ratio_bootstrap(
-    smaller: MixedModel,
-    larger: MixedModel,
+    smaller: Fitted,
+    larger: Fitted,
     *,
     rng: np.random.Generator,
     n_resamples: int = 999,
@@ -221,7 +219,7 @@ def likelihood_ratio_bootstrap(
     return result
 
 
-def _embedding(null: MixedModel, full: MixedModel) -> tuple[NDArray[np.bool_], Integers]:
+def _embedding(null: Fitted, full: Fitted) -> tuple[NDArray[np.bool_], Integers]:
     """Return which elements of the larger theta and which fixed columns the smaller model has."""
     of_null, of_full = _theta_labels(null), _theta_labels(full)
     free = np.array([label in of_null for label in of_full])
@@ -241,7 +239,7 @@ def _embedding(null: MixedModel, full: MixedModel) -> tuple[NDArray[np.bool_], I
     return free, np.array(columns, dtype=np.intp)
 
 
-def _theta_labels(model: MixedModel) -> list[tuple[str, str, str]]:
+def _theta_labels(model: Fitted) -> list[tuple[str, str, str]]:
     return [
         (block.group, block.columns[row].name, block.columns[column].name)
         for block in model.design.blocks
@@ -249,18 +247,18 @@ def _theta_labels(model: MixedModel) -> list[tuple[str, str, str]]:
     ]
 
 
-def _refitted(model: MixedModel, cross: CrossProducts) -> Floats:
+def _refitted(model: Fitted, cross: CrossProducts) -> Floats:
     theta = quick(cross, model.found.theta, reml=model.reml)
     return _parameters(model, cross, profile(cross, theta, reml=model.reml))
 
 
-def _shares(model: MixedModel, cross: CrossProducts) -> tuple[float, float, float]:
+def _shares(model: Fitted, cross: CrossProducts) -> tuple[float, float, float]:
     found = profile(cross, quick(cross, model.found.theta, reml=model.reml), reml=model.reml)
     shares = shares_at(model, cross.centring @ found.coefficients + cross.shift, found)
     return shares.marginal, shares.conditional, shares.intraclass
 
 
-def _attempt(model: MixedModel, resample: Statistics) -> Floats:
+def _attempt(model: Fitted, resample: Statistics) -> Floats:
     """Return the parameters from other statistics, missing where they have no fit."""
     try:
         design = build(model.formula, resample, model.contrasts)
@@ -273,7 +271,7 @@ def _attempt(model: MixedModel, resample: Statistics) -> Floats:
         return np.full(len(model.terms) + len(model.found.theta) + 1, np.nan)
 
 
-def _parameters(model: MixedModel, cross: CrossProducts, found: Profile) -> Floats:
+def _parameters(model: Fitted, cross: CrossProducts, found: Profile) -> Floats:
     """Return fixed effects, deviations and correlations, and sigma."""
     estimated = cross.centring @ found.coefficients + cross.shift
     parameters: list[float] = []
@@ -306,11 +304,11 @@ def _resample(
 
 
 def _frame(
-    model: MixedModel, replicates: Floats, conf_level: float, method: str, note: str
+    model: Fitted, replicates: Floats, conf_level: float, method: str, note: str
 ) -> pd.DataFrame:
     usable = replicates[np.isfinite(replicates[:, : len(model.terms)]).all(axis=1)]
     low, high = _percentiles(usable, conf_level, len(replicates))
-    estimates = model.tidy(["fixed", "ran_pars"], df="wald")
+    estimates = tables.tidy(model, ("fixed", "ran_pars"), "wald", 0.95)
     result = estimates[["effect", "group", "term", "estimate", "n_obs"]].assign(
         std_error=np.nanstd(usable, axis=0, ddof=1),
         conf_low=low,

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from analysis import glossary
 from analysis.errors import DesignError
+from analysis.mixed import tables
 from analysis.mixed.distributions import chi_squared_p_value
-
-if TYPE_CHECKING:
-    from analysis.mixed.model import MixedModel
+from analysis.mixed.fitted import Fitted
 
 
-def compare(models: Sequence[MixedModel]) -> pd.DataFrame:
+def compare(models: Sequence[Fitted]) -> pd.DataFrame:
     """Return one row per model, each tested against the one before it.
 
     Models whose fixed parts differ are fitted again by maximum likelihood first. When only
@@ -53,12 +51,12 @@ def compare(models: Sequence[MixedModel]) -> pd.DataFrame:
     return result
 
 
-def n_parameters(model: MixedModel) -> int:
+def n_parameters(model: Fitted) -> int:
     """Return the number of fixed effects, variance parameters and the residual variance."""
     return len(model.terms) + len(model.found.theta) + 1
 
 
-def _require_same_rows(models: Sequence[MixedModel]) -> None:
+def _require_same_rows(models: Sequence[Fitted]) -> None:
     sizes = {model.statistics.n_obs for model in models}
     responses = {model.statistics.responses[model.response] for model in models}
     if len(models) < 2 or len(sizes) > 1 or len(responses) > 1:
@@ -70,8 +68,8 @@ def _require_same_rows(models: Sequence[MixedModel]) -> None:
         )
 
 
-def _row(model: MixedModel, before: MixedModel | None) -> dict[str, object]:
-    glance = model.glance().iloc[0]
+def _row(model: Fitted, before: Fitted | None) -> dict[str, object]:
+    glance = tables.glance(model).iloc[0]
     row: dict[str, object] = {
         "term": model.formula.text,
         "log_likelihood": glance["log_likelihood"],
@@ -103,7 +101,7 @@ def _row(model: MixedModel, before: MixedModel | None) -> dict[str, object]:
     return row
 
 
-def _n_variances(model: MixedModel) -> int:
+def _n_variances(model: Fitted) -> int:
     return sum(block.width for block in model.design.blocks)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ from analysis.frame import Floats, nearest, require_conf_level
 from analysis.mixed.design import Column, design_columns, is_factor
 from analysis.mixed.distributions import t_quantile
 from analysis.mixed.expression import translate
+from analysis.mixed.fitted import Fitted
 from analysis.mixed.formula import terms
 from analysis.mixed.guards import is_in_fixed
 from analysis.mixed.inference import NAMES, ContrastTests
@@ -22,12 +22,9 @@ from analysis.mixed.plan import factor_column
 from analysis.mixed.source import open_source
 from analysis.mixed.statistics import Factor, Statistics
 
-if TYPE_CHECKING:
-    from analysis.mixed.model import MixedModel
-
 
 def contrast(
-    model: MixedModel,
+    model: Fitted,
     contrasts: Mapping[str, Mapping[str, float]],
     df: str,
     conf_level: float,
@@ -53,7 +50,7 @@ def contrast(
     return _frame(model, list(contrasts), tests, df, conf_level)
 
 
-def means(model: MixedModel, factor: str, pairs: bool, df: str, conf_level: float) -> pd.DataFrame:
+def means(model: Fitted, factor: str, pairs: bool, df: str, conf_level: float) -> pd.DataFrame:
     """Return one row per level of a factor, or per pair of levels, averaged over the others.
 
     Every combination of the other factors of the fixed part counts the same; numbers are at
@@ -82,7 +79,7 @@ def means(model: MixedModel, factor: str, pairs: bool, df: str, conf_level: floa
     return _frame(model, labels, model.inference.tests(rows, df), df, conf_level)
 
 
-def predict(model: MixedModel, rows: pd.DataFrame, df: str, conf_level: float) -> pd.DataFrame:
+def predict(model: Fitted, rows: pd.DataFrame, df: str, conf_level: float) -> pd.DataFrame:
     """Return one row per new row: the mean there, and an interval for one observation.
 
     `conf_low` and `conf_high` hold the mean; `predicted_low` and `predicted_high` an
@@ -121,7 +118,7 @@ def predict(model: MixedModel, rows: pd.DataFrame, df: str, conf_level: float) -
 
 
 def _frame(
-    model: MixedModel, labels: list[str], tests: ContrastTests, df: str, conf_level: float
+    model: Fitted, labels: list[str], tests: ContrastTests, df: str, conf_level: float
 ) -> pd.DataFrame:
     require_conf_level(conf_level)
     low, high = tests.interval(conf_level)
@@ -162,12 +159,12 @@ def _grid(factors: dict[str, Factor], numbers: dict[str, Floats], size: int) -> 
     )
 
 
-def _fixed_design(model: MixedModel, grid: Statistics) -> Floats:
+def _fixed_design(model: Fitted, grid: Statistics) -> Floats:
     columns, _ = design_columns(model.formula.fixed, grid, model.contrasts)
     return np.column_stack([column.coefficient for column in columns])
 
 
-def _reference_grid(model: MixedModel) -> tuple[Statistics, list[str]]:
+def _reference_grid(model: Fitted) -> tuple[Statistics, list[str]]:
     """Return every combination of the fixed factors' levels, numbers at their means."""
     known = model.statistics.factors
     names = [name for name in known if is_in_fixed(model, name)]
@@ -182,7 +179,7 @@ def _reference_grid(model: MixedModel) -> tuple[Statistics, list[str]]:
     return _grid(factors, numbers, size), names
 
 
-def _means(model: MixedModel) -> dict[str, float]:
+def _means(model: Fitted) -> dict[str, float]:
     """Return the mean over rows of every numeric expression."""
     statistics = model.statistics
     size = float(statistics.product(0, 0).sum())
@@ -203,7 +200,7 @@ def _means(model: MixedModel) -> dict[str, float]:
     return result
 
 
-def _given_grid(model: MixedModel, rows: pd.DataFrame) -> Statistics:
+def _given_grid(model: Fitted, rows: pd.DataFrame) -> Statistics:
     """Return a point per new row."""
     source = open_source(rows)
     known = model.statistics.factors
@@ -236,7 +233,7 @@ def _codes(
     return np.array([position[str(level)] for level in column], dtype=np.intp)
 
 
-def _random_variances(model: MixedModel, grid: Statistics) -> Floats:
+def _random_variances(model: Fitted, grid: Statistics) -> Floats:
     """Return z' Sigma z summed over groups at every point."""
     total = np.zeros(len(grid.counts))
     for modes in model.inference.estimated.modes:

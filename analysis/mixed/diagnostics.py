@@ -5,8 +5,6 @@ All but the simulated ranks are aggregated where the rows lie.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
@@ -17,15 +15,13 @@ from analysis.mixed.augment import FittedRows
 from analysis.mixed.deviance import relative_factors
 from analysis.mixed.distributions import normal_quantile
 from analysis.mixed.expression import quoted, translate
-
-if TYPE_CHECKING:
-    from analysis.mixed.model import MixedModel
+from analysis.mixed.fitted import Fitted
 
 #: Responses simulated for the ranks: DHARMa's default.
 SIMULATED = 250
 
 
-def residual_quantiles(model: MixedModel, *, n_points: int = 99) -> pd.DataFrame:
+def residual_quantiles(model: Fitted, *, n_points: int = 99) -> pd.DataFrame:
     """Return quantiles of the residuals over sigma beside those of the normal (a QQ plot).
 
     Returns
@@ -50,9 +46,7 @@ def residual_quantiles(model: MixedModel, *, n_points: int = 99) -> pd.DataFrame
     return result
 
 
-def binned_residuals(
-    model: MixedModel, against: str = "fitted", *, n_bins: int = 20
-) -> pd.DataFrame:
+def binned_residuals(model: Fitted, against: str = "fitted", *, n_bins: int = 20) -> pd.DataFrame:
     """Return mean residuals in bins of equally many rows of the fitted values or a predictor.
 
     Under the model two in three means lie within one standard error of zero (Gelman and Hill
@@ -95,7 +89,7 @@ def binned_residuals(
     return result
 
 
-def residuals_by_level(model: MixedModel, factor: str) -> pd.DataFrame:
+def residuals_by_level(model: Fitted, factor: str) -> pd.DataFrame:
     """Return mean and spread of the residuals in every level of a column.
 
     Returns
@@ -126,7 +120,7 @@ def residuals_by_level(model: MixedModel, factor: str) -> pd.DataFrame:
     return result
 
 
-def random_effect_quantiles(model: MixedModel) -> pd.DataFrame:
+def random_effect_quantiles(model: Fitted) -> pd.DataFrame:
     """Return conditional modes, standardised and sorted, beside normal quantiles.
 
     A mode is divided by its marginal standard deviation, the root of variance less conditional
@@ -158,7 +152,7 @@ def random_effect_quantiles(model: MixedModel) -> pd.DataFrame:
 
 
 def quantile_residuals(
-    model: MixedModel,
+    model: Fitted,
     *,
     rng: np.random.Generator,
     n_rows: int = 5000,
@@ -212,7 +206,7 @@ def quantile_residuals(
     return result
 
 
-def _drawn_effects(model: MixedModel, rng: np.random.Generator) -> Floats:
+def _drawn_effects(model: Fitted, rng: np.random.Generator) -> Floats:
     """Return the random part with effects drawn anew, shape (basis, cells)."""
     result = np.zeros((len(model.statistics.basis), len(model.statistics.counts)))
     sigma = np.sqrt(model.found.variance)

@@ -6,8 +6,7 @@ and by Barr, Levy, Scheepers and Tily (2013), Journal of Memory and Language 68,
 
 from __future__ import annotations
 
-from collections.abc import Container
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -15,15 +14,11 @@ import pandas as pd
 from analysis import glossary
 from analysis.frame import Integers
 from analysis.mixed.design import Block, Column, Design, is_factor
-from analysis.mixed.expression import quoted
+from analysis.mixed.fitted import Fitted
 from analysis.mixed.formula import MixedFormula, terms
 from analysis.mixed.optimise import NEAR_ZERO, natural_scale
 from analysis.mixed.plan import factor_column
-from analysis.mixed.source import Source
 from analysis.mixed.statistics import Factor, Statistics
-
-if TYPE_CHECKING:
-    from analysis.mixed.model import MixedModel
 
 #: With fewer groups than this a normal reference is too thin-tailed for a term that they carry.
 ENOUGH_FOR_Z = 50
@@ -36,9 +31,6 @@ NEARLY_SATURATED = 1e3
 
 #: What a linear mixed model offers instead of a z test.
 REMEDY = "read Kenward-Roger's or Satterthwaite's t."
-
-#: Names of columns that say how a response was defined.
-DEFINITIONS = ("definition", "gain_definition", "metric")
 
 #: What is warned of, and the term, the group and the sentence it is about.
 GuardRow = tuple[str, str, str, str]
@@ -64,7 +56,7 @@ class Designed(Protocol):
         """How many definitions every column of definitions outside the model holds."""
 
 
-def warnings(model: MixedModel, df: str) -> pd.DataFrame:
+def warnings(model: Fitted, df: str) -> pd.DataFrame:
     """Return one row per guard that speaks: `guard`, `term`, `group`, `note`.
 
     Parameters
@@ -248,7 +240,7 @@ def of_groups(model: Designed) -> list[GuardRow]:
     ]
 
 
-def _boundary(model: MixedModel) -> list[GuardRow]:
+def _boundary(model: Fitted) -> list[GuardRow]:
     rows = []
     at = model.found.theta * natural_scale(model.cross)
     places = [
@@ -275,7 +267,7 @@ def _alone(block: Block, row: int) -> bool:
     return not any(r == row and c < row for r, c in block.positions)
 
 
-def _not_converged(model: MixedModel) -> list[GuardRow]:
+def _not_converged(model: Fitted) -> list[GuardRow]:
     if model.optimum.converged:
         return []
     note = (
@@ -298,13 +290,3 @@ def of_response(model: Designed) -> list[GuardRow]:
         for name, n_definitions in model.definitions.items()
         if n_definitions > 1
     ]
-
-
-def count_definitions(source: Source, modelled: Container[str]) -> dict[str, int]:
-    """Return how many definitions every such column outside the model holds."""
-    found = {}
-    for name in DEFINITIONS:
-        if name in source.types and name not in modelled:
-            sql = f"SELECT count(DISTINCT {quoted(name)}) AS n FROM observations"
-            found[name] = int(source.query(sql).column("n")[0].as_py())
-    return found

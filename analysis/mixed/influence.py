@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from analysis import glossary
 from analysis.errors import AnalysisError
 from analysis.frame import Floats, Integers
+from analysis.mixed.fitted import Fitted
 from analysis.mixed.merge import take
 from analysis.mixed.units import cells_by_level, require_unit
 
-if TYPE_CHECKING:
-    from analysis.mixed.model import MixedModel
 
-
-def leave_one_out(model: MixedModel, unit: str, *, df: str = "satterthwaite") -> pd.DataFrame:
+def leave_one_out(model: Fitted, unit: str, *, df: str = "satterthwaite") -> pd.DataFrame:
     """Return the fixed effects without each level of a unit in turn.
 
     Cook's distance of a level is (b - b_without)' C^-1 (b - b_without) / p with C the covariance
@@ -58,7 +54,7 @@ def leave_one_out(model: MixedModel, unit: str, *, df: str = "satterthwaite") ->
     return result
 
 
-def _without(model: MixedModel, cells: Integers, df: str) -> pd.DataFrame:
+def _without(model: Fitted, cells: Integers, df: str) -> pd.DataFrame:
     nothing = pd.DataFrame({"term": model.terms}).assign(
         estimate=np.nan, std_error=np.nan, df=np.nan, p_value=np.nan, change=np.nan
     )

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from analysis.frame import Floats
+from analysis.mixed.design import Column
+from analysis.mixed.fitted import Fitted
 from analysis.mixed.statistics import Statistics
-
-if TYPE_CHECKING:
-    from analysis.mixed.design import Column
-    from analysis.mixed.model import MixedModel
 
 
 def fixed_part(columns: tuple[Column, ...], coefficients: Floats, statistics: Statistics) -> Floats:
@@ -22,7 +18,7 @@ def fixed_part(columns: tuple[Column, ...], coefficients: Floats, statistics: St
     return result
 
 
-def random_part(model: MixedModel) -> Floats:
+def random_part(model: Fitted) -> Floats:
     """Return the conditional modes' part, shape (basis, cells)."""
     result = np.zeros((len(model.statistics.basis), len(model.statistics.counts)))
     for modes in model.inference.estimated.modes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,86 +16,19 @@ from analysis.mixed import augment as rows_again
 from analysis.mixed import contrasts as marginal
 from analysis.mixed import guards, tables
 from analysis.mixed.collect import collect
-from analysis.mixed.crossproducts import CrossProducts, assemble
-from analysis.mixed.design import Design, build
-from analysis.mixed.deviance import Profile, profile
-from analysis.mixed.estimates import estimates
-from analysis.mixed.formula import MixedFormula, parse
-from analysis.mixed.inference import Inference
-from analysis.mixed.optimise import Optimum, optimise
+from analysis.mixed.fitted import Fitted, inference_at, solve
+from analysis.mixed.formula import parse
 from analysis.mixed.plan import plan
-from analysis.mixed.rank import require_estimable
 from analysis.mixed.source import Rows, Source, open_source
 from analysis.mixed.statistics import Statistics
 
 
 @dataclass(frozen=True)
-class MixedModel:
+class MixedModel(Fitted):
     """A fitted linear mixed model.
 
-    Attributes
-    ----------
-    formula
-        The model in its parts.
-    statistics
-        The cells it was fitted from.
-    design
-        Columns of the fixed and the random design over the cells.
-    optimum
-        Where the deviance is least, and how it was found.
-    inference
-        Estimates and tests of the fixed effects.
-    response
-        Which of the responses of the statistics.
-    contrasts
-        Contrasts of factors, as stated.
-    source
-        The rows, None when only their statistics are known.
-    weights
-        Expression of the weights, None without or when only statistics are known.
+    Attributes are those of `Fitted`.
     """
-
-    formula: MixedFormula
-    statistics: Statistics
-    design: Design
-    optimum: Optimum
-    inference: Inference
-    response: int
-    contrasts: Mapping[str, Any]
-    source: Source | None
-    weights: str | None
-
-    @cached_property
-    def definitions(self) -> dict[str, int]:
-        """How many definitions every column of definitions outside the model holds."""
-        if self.source is None:
-            return {}
-        return guards.count_definitions(self.source, self.statistics.factors)
-
-    @property
-    def cross(self) -> CrossProducts:
-        """The cross-products."""
-        return self.inference.cross
-
-    @property
-    def found(self) -> Profile:
-        """The solution at theta."""
-        return self.inference.found
-
-    @property
-    def reml(self) -> bool:
-        """Whether the fit is by restricted maximum likelihood."""
-        return self.inference.reml
-
-    @property
-    def terms(self) -> tuple[str, ...]:
-        """Names of the fixed effects."""
-        return tuple(column.name for column in self.design.fixed)
-
-    @property
-    def coefficients(self) -> Floats:
-        """Fixed effects, shape (p,)."""
-        return self.inference.estimated.coefficients
 
     def tidy(
         self,
@@ -120,11 +52,6 @@ class MixedModel:
             Nominal coverage of the intervals.
         """
         return tables.tidy(self, tuple(effects), df or self.default_df, conf_level)
-
-    @property
-    def default_df(self) -> str:
-        """Kenward-Roger for a REML fit, Satterthwaite for one by maximum likelihood."""
-        return "kenward-roger" if self.reml else "satterthwaite"
 
     def glance(self) -> pd.DataFrame:
         """Return one row: size, likelihood, criteria, shares of variance, convergence."""
@@ -186,21 +113,6 @@ class MixedModel:
         Random effects are taken at zero: the prediction is for a new level of every group.
         """
         return marginal.predict(self, rows, df or self.default_df, conf_level)
-
-    def refitted(
-        self, statistics: Statistics | None = None, *, reml: bool | None = None
-    ) -> MixedModel:
-        """Return the same model fitted to other statistics, or by the other likelihood."""
-        return fit_statistics(
-            self.formula.text,
-            self.statistics if statistics is None else statistics,
-            reml=self.reml if reml is None else reml,
-            response=self.response,
-            contrasts=self.contrasts,
-            source=self.source if statistics is None else None,
-            weights=self.weights,
-            start=self.optimum.theta,
-        )
 
 
 def fit(
@@ -346,34 +258,20 @@ def fit_statistics(
         As in `fit`, or if the statistics lack what the formula needs.
     """
     parsed = parse(formula)
-    if response not in range(len(statistics.responses)):
-        raise DesignError(
-            f"`response` must be a place in {list(statistics.responses)}; found {response!r}.",
-            "The first is 0.",
-        )
-    if response == 0 and statistics.responses[0] != parsed.response.text:
-        raise DesignError(
-            f"The statistics must be of the response {parsed.response.text!r}; they are of "
-            f"{list(statistics.responses)}.",
-            "Name the response they hold, or its place by `response`.",
-        )
-    if statistics.offset != parsed.offset_text:
-        raise DesignError(
-            f"The statistics must be of the formula's offset, {parsed.offset_text or 'none'}; they "
-            f"were collected with {statistics.offset or 'none'}.",
-            "Fit with the offset they were collected with, or collect them again.",
-        )
-    design = build(parsed, statistics, contrasts)
-    cross = assemble(statistics, design, response=response)
-    require_estimable(cross, design, statistics.responses[response])
-    optimum = optimise(cross, reml=reml, start=start)
-    found = profile(cross, optimum.theta, reml=reml)
+    design, optimum, inference = solve(
+        parsed,
+        statistics,
+        reml=reml,
+        response=response,
+        contrasts=contrasts or {},
+        start=start,
+    )
     return MixedModel(
         formula=parsed,
         statistics=statistics,
         design=design,
         optimum=optimum,
-        inference=Inference(cross, found, estimates(cross, found), reml),
+        inference=inference,
         response=response,
         contrasts=dict(contrasts or {}),
         source=source,
@@ -394,7 +292,4 @@ def at_theta(model: MixedModel, theta: Floats) -> MixedModel:
             f"theta must have {len(model.optimum.theta)} elements; found {np.shape(theta)}.",
             "One per element of the lower triangles, block by block.",
         )
-    cross = model.cross
-    found = profile(cross, np.asarray(theta, dtype=np.float64), reml=model.reml)
-    inference = Inference(cross, found, estimates(cross, found), model.reml)
-    return replace(model, inference=inference)
+    return replace(model, inference=inference_at(model.cross, theta, reml=model.reml))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,12 +14,10 @@ from analysis.mixed.crossproducts import assemble
 from analysis.mixed.design import build
 from analysis.mixed.deviance import profile
 from analysis.mixed.estimates import estimates
+from analysis.mixed.fitted import Fitted
 from analysis.mixed.optimise import quick
 from analysis.mixed.statistics import Factor, Statistics
 from analysis.mixed.units import require_unit
-
-if TYPE_CHECKING:
-    from analysis.mixed.model import MixedModel
 
 #: Statistics closer than this are tied: refits keep about six digits.
 TIE = 1e-5
@@ -30,7 +27,7 @@ MOST_ENUMERATED = 2_000
 
 
 def permutation_test(
-    model: MixedModel,
+    model: Fitted,
     term: str,
     predictor: str,
     unit: str,
@@ -144,9 +141,7 @@ def _codes(statistics: Statistics, predictor: str) -> Integers:
     )
 
 
-def _statistic(
-    model: MixedModel, predictor: str, unit: str, assigned: Integers, place: int
-) -> float:
+def _statistic(model: Fitted, predictor: str, unit: str, assigned: Integers, place: int) -> float:
     """Return the t of a term with the predictor's values assigned to units anew."""
     statistics = model.statistics
     by_cell = assigned[statistics.factors[unit].codes]

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from analysis import glossary
 from analysis.errors import AnalysisError
 from analysis.frame import Floats, Integers
+from analysis.mixed.fitted import Fitted
 from analysis.mixed.linear_predictor import fixed_part
 from analysis.mixed.merge import take
+from analysis.mixed.statistics import Statistics
 from analysis.mixed.units import cells_by_level, require_unit
 
-if TYPE_CHECKING:
-    from analysis.mixed.model import MixedModel
-    from analysis.mixed.statistics import Statistics
 
-
-def leave_one_out_prediction(model: MixedModel, unit: str) -> pd.DataFrame:
+def leave_one_out_prediction(model: Fitted, unit: str) -> pd.DataFrame:
     """Return the error of predicting every level of a unit from a fit to the others.
 
     The prediction is the fixed part; it is compared with the mean of the other levels' rows.
@@ -71,7 +67,7 @@ def leave_one_out_prediction(model: MixedModel, unit: str) -> pd.DataFrame:
     return result
 
 
-def _prediction(model: MixedModel, cells: Integers) -> dict[str, object]:
+def _prediction(model: Fitted, cells: Integers) -> dict[str, object]:
     """Return sums of squared errors over left-out cells, of the model and of the mean."""
     statistics = model.statistics
     held = take(statistics, cells)

@@ -7,16 +7,13 @@ Johnson (2014), ibid. 5, 944: the variance of a random term is the mean of z' Si
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from analysis.frame import Floats
 from analysis.mixed.deviance import Profile, relative_factors
+from analysis.mixed.fitted import Fitted
 from analysis.mixed.linear_predictor import fixed_part, variance
-
-if TYPE_CHECKING:
-    from analysis.mixed.model import MixedModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +50,12 @@ class VarianceShares:
         return self.random / (self.random + self.residual)
 
 
-def variance_shares(model: MixedModel) -> VarianceShares:
+def variance_shares(model: Fitted) -> VarianceShares:
     """Return the variance of the fixed, the random and the residual part."""
     return shares_at(model, model.coefficients, model.found)
 
 
-def shares_at(model: MixedModel, coefficients: Floats, found: Profile) -> VarianceShares:
+def shares_at(model: Fitted, coefficients: Floats, found: Profile) -> VarianceShares:
     """Return the variances at other estimates on the same rows, such as a bootstrap's."""
     statistics = model.statistics
     part = fixed_part(model.design.fixed, coefficients, statistics)
@@ -69,7 +66,7 @@ def shares_at(model: MixedModel, coefficients: Floats, found: Profile) -> Varian
     )
 
 
-def _random_variance(model: MixedModel, found: Profile) -> float:
+def _random_variance(model: Fitted, found: Profile) -> float:
     """Return the sum over blocks of tr(Sigma Z'Z) / n."""
     cross = model.cross
     size = float(model.statistics.product(0, 0).sum())

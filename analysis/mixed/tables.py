@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
@@ -12,12 +10,10 @@ from analysis.errors import AnalysisError
 from analysis.frame import require_conf_level, require_option
 from analysis.mixed import guards
 from analysis.mixed.distributions import normal_quantile
+from analysis.mixed.estimates import Modes
+from analysis.mixed.fitted import Fitted
 from analysis.mixed.inference import NAMES, ContrastTests
 from analysis.mixed.r_squared import variance_shares
-
-if TYPE_CHECKING:
-    from analysis.mixed.estimates import Modes
-    from analysis.mixed.model import MixedModel
 
 EFFECTS = ("fixed", "ran_pars", "ran_vals")
 
@@ -25,7 +21,7 @@ EFFECTS = ("fixed", "ran_pars", "ran_vals")
 RELIABLE_DF = 4
 
 
-def tidy(model: MixedModel, effects: tuple[str, ...], df: str, conf_level: float) -> pd.DataFrame:
+def tidy(model: Fitted, effects: tuple[str, ...], df: str, conf_level: float) -> pd.DataFrame:
     """Return one row per fixed effect, variance parameter or conditional mode."""
     require_conf_level(conf_level)
     if not effects:
@@ -46,7 +42,7 @@ def tidy(model: MixedModel, effects: tuple[str, ...], df: str, conf_level: float
     return result
 
 
-def glance(model: MixedModel) -> pd.DataFrame:
+def glance(model: Fitted) -> pd.DataFrame:
     """Return one row about the whole model."""
     shares = variance_shares(model)
     found, optimum = model.found, model.optimum
@@ -76,7 +72,7 @@ def glance(model: MixedModel) -> pd.DataFrame:
     return result
 
 
-def groups(model: MixedModel) -> pd.DataFrame:
+def groups(model: Fitted) -> pd.DataFrame:
     """Return one row per grouping factor."""
     blocks = model.design.blocks
     result = pd.DataFrame(
@@ -90,7 +86,7 @@ def groups(model: MixedModel) -> pd.DataFrame:
     return result
 
 
-def anova(model: MixedModel, df: str) -> pd.DataFrame:
+def anova(model: Fitted, df: str) -> pd.DataFrame:
     """Return one row per fixed term: F test that its coefficients are all zero."""
     rows = []
     identity = np.eye(len(model.terms))
@@ -118,12 +114,12 @@ def anova(model: MixedModel, df: str) -> pd.DataFrame:
     return result
 
 
-def _estimator(model: MixedModel) -> str:
+def _estimator(model: Fitted) -> str:
     likelihood = "restricted maximum likelihood" if model.reml else "maximum likelihood"
     return f"Linear mixed model, {likelihood}"
 
 
-def _fixed(model: MixedModel, df: str, conf_level: float) -> pd.DataFrame:
+def _fixed(model: Fitted, df: str, conf_level: float) -> pd.DataFrame:
     tests = model.inference.tests(np.eye(len(model.terms)), df)
     warned, method = guards.warnings(model, df), f"{_estimator(model)}; {NAMES[df]}"
     return fixed_table(model, tests, warned, method, conf_level)
@@ -181,7 +177,7 @@ def _df_note(df: float) -> list[str]:
     return [f"Fewer than {RELIABLE_DF} degrees of freedom: the p-value is unreliable."]
 
 
-def _variance_parameters(model: MixedModel) -> pd.DataFrame:
+def _variance_parameters(model: Fitted) -> pd.DataFrame:
     """Return standard deviations and correlations, named as by broom.mixed."""
     rows = []
     for modes in model.inference.estimated.modes:
@@ -202,13 +198,13 @@ def _variance_parameters(model: MixedModel) -> pd.DataFrame:
     )
 
 
-def _singular_note(model: MixedModel) -> str:
+def _singular_note(model: Fitted) -> str:
     return "The fit is singular: a variance is zero or a correlation is one." * int(
         model.optimum.singular
     )
 
 
-def _conditional_modes(model: MixedModel, conf_level: float) -> pd.DataFrame:
+def _conditional_modes(model: Fitted, conf_level: float) -> pd.DataFrame:
     parts = [_modes_frame(modes, conf_level) for modes in model.inference.estimated.modes]
     return pd.concat(parts, ignore_index=True).assign(
         effect="ran_vals",
