@@ -9,7 +9,6 @@ statistics: `analysis.mixed.wild_cluster_bootstrap`.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,6 +16,13 @@ import numpy as np
 import pandas as pd
 
 from analysis import glossary, regression
+from analysis.cluster_sums import (
+    MOST_CLUSTERS_ENUMERATED,
+    TIE,
+    ClusterSums,
+    every_sign,
+    wild_statistics,
+)
 from analysis.errors import AnalysisError, DesignError
 from analysis.frame import (
     Floats,
@@ -28,7 +34,6 @@ from analysis.frame import (
     require_option,
     rows_by_group,
 )
-from analysis.mixed.robust import MOST_CLUSTERS_ENUMERATED, TIE, ClusterSums, wild_statistics
 
 WEIGHTS = {
     "rademacher": (-1.0, 1.0),
@@ -145,7 +150,7 @@ def wild_cluster_bootstrap(
     n_clusters = len(sums.scores)
     enumerated = weights == "rademacher" and n_clusters <= MOST_CLUSTERS_ENUMERATED
     vectors = (
-        _every_sign(n_clusters) if enumerated else _drawn(n_clusters, weights, rng, n_resamples)
+        every_sign(n_clusters) if enumerated else _drawn(n_clusters, weights, rng, n_resamples)
     )
     test = _test(sums, vectors, fitted.terms.index(term), term, enumerated=enumerated)
     ends = [_end(test, direction, 1 - conf_level) for direction in (-1.0, 1.0)]
@@ -204,10 +209,6 @@ def _cluster_sums(fitted: regression.Regression, clusters: Integers) -> ClusterS
         coefficients=fitted.coefficients,
         n_obs=len(clusters),
     )
-
-
-def _every_sign(n_clusters: int) -> Floats:
-    return np.array(list(itertools.product((-1.0, 1.0), repeat=n_clusters)))
 
 
 def _drawn(

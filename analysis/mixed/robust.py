@@ -2,77 +2,36 @@
 
 The estimates are those of least squares, whose errors may be dependent within clusters in any
 way: no random effect is supposed. They answer the same question as the mixed model with fewer
-assumptions and less power. CR0 to CR3 as in R's clubSandwich (Pustejovsky and Tipton 2018,
-Journal of Business & Economic Statistics 36, 672): with G_g = X_g'X_g, M = (X'X)^-1 and the
-score s_g of a cluster, CR2 uses (I - G_g M)^(-1/2) s_g and CR3 uses (I - G_g M)^-1 s_g, so
-that sums over clusters suffice.
+assumptions and less power. Their numbers come from sums over clusters (`analysis.cluster_sums`).
 """
 
 from __future__ import annotations
-
-import itertools
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from analysis import glossary
+from analysis.cluster_sums import (
+    MOST_CLUSTERS_ENUMERATED,
+    TIE,
+    ClusterSums,
+    cr2_variances,
+    every_sign,
+    variances,
+    wild_statistics,
+)
 from analysis.errors import DesignError
 from analysis.frame import Floats, nearest, require_conf_level, require_count, require_option
 from analysis.mixed.crossproducts import cluster_products
 from analysis.mixed.distributions import t_p_value, t_quantile
+from analysis.mixed.fitted import Fitted
 from analysis.mixed.units import require_unit
-from analysis.sandwich import DETERMINED, satterthwaite_df
-
-if TYPE_CHECKING:
-    from analysis.mixed.model import MixedModel
 
 COVARIANCES = ("CR0", "CR1", "CR2", "CR3")
 
-#: CR2's expected share below which comparing clusters does not show a coefficient's variance.
-TESTABLE = 1 - 1e-6
-
-#: Up to this many clusters every sign vector of the wild bootstrap is used.
-MOST_CLUSTERS_ENUMERATED = 12
-
-#: Statistics closer than this, relatively, are tied.
-TIE = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterSums:
-    """Least squares by clusters, in orthonormal coordinates.
-
-    Attributes
-    ----------
-    squares
-        Q_g'Q_g with X = QR, shape (G, p, p).
-    scores
-        Q_g'(y_g - X_g b), shape (G, p).
-    to_terms
-        R^-1, mapped to the formula's coefficients, shape (p, p).
-    coefficients
-        Least-squares estimates, shape (p,).
-    n_obs
-        Rows.
-    """
-
-    squares: Floats
-    scores: Floats
-    to_terms: Floats
-    coefficients: Floats
-    n_obs: int
-
-    @property
-    def correction(self) -> float:
-        """G / (G - 1) (n - 1) / (n - p), Stata's."""
-        clusters, terms = self.scores.shape
-        return float(clusters / (clusters - 1) * (self.n_obs - 1) / (self.n_obs - terms))
-
 
 def cluster_robust(
-    model: MixedModel, cluster: str, *, covariance: str = "CR2", conf_level: float = 0.95
+    model: Fitted, cluster: str, *, covariance: str = "CR2", conf_level: float = 0.95
 ) -> pd.DataFrame:
     """Return one row per fixed term: least squares with cluster-robust standard errors.
 
@@ -97,9 +56,9 @@ def cluster_robust(
     require_conf_level(conf_level)
     sums = cluster_sums(model, cluster)
     if covariance == "CR2":
-        variance, df = _cr2(sums)
+        variance, df = cr2_variances(sums)
     else:
-        variance = _sandwich(sums, covariance)
+        variance = variances(sums, covariance)
         df = np.full(len(sums.coefficients), len(sums.scores) - 1.0)
     std_error = np.sqrt(variance)
     statistic = sums.coefficients / std_error
@@ -127,7 +86,7 @@ def cluster_robust(
 
 
 def wild_cluster_bootstrap(
-    model: MixedModel,
+    model: Fitted,
     term: str,
     cluster: str,
     *,
@@ -187,7 +146,7 @@ def wild_cluster_bootstrap(
     return result
 
 
-def cluster_sums(model: MixedModel, cluster: str) -> ClusterSums:
+def cluster_sums(model: Fitted, cluster: str) -> ClusterSums:
     """Return the least-squares fit of the fixed part by clusters.
 
     Raises
@@ -214,34 +173,6 @@ def cluster_sums(model: MixedModel, cluster: str) -> ClusterSums:
     )
 
 
-def _sandwich(sums: ClusterSums, covariance: str) -> Floats:
-    """Return the variances of the coefficients by CR0, CR1 or CR3."""
-    scores = sums.scores
-    if covariance == "CR3":
-        remaining = np.eye(scores.shape[1]) - sums.squares
-        inverse = np.linalg.pinv(remaining, rcond=DETERMINED, hermitian=True)
-        scores = np.einsum("gab,gb->ga", inverse, scores)
-    correction = sums.correction if covariance == "CR1" else 1.0
-    result: Floats = correction * ((scores @ sums.to_terms.T) ** 2).sum(axis=0)
-    return result
-
-
-def _cr2(sums: ClusterSums) -> tuple[Floats, Floats]:
-    """Return variances and Satterthwaite degrees of freedom, missing where one cluster decides."""
-    values, vectors = np.linalg.eigh(sums.squares)
-    values = np.clip(values, 0.0, 1.0)
-    free = 1 - values > DETERMINED
-    roots = np.where(free, (1 - np.where(free, values, 0.0)) ** -0.5, 0.0)
-    adjusted = np.einsum("gab,gb,gcb,gc->ga", vectors, roots, vectors, sums.scores)
-    inner = (vectors * (values * roots)[:, None, :]) @ vectors.transpose(0, 2, 1)
-    outer = (vectors * (values * roots**2)[:, None, :]) @ vectors.transpose(0, 2, 1)
-    weights = sums.to_terms.T
-    df, expected = satterthwaite_df(weights, inner, outer)
-    testable = expected / (weights**2).sum(axis=0) > TESTABLE
-    variance = ((adjusted @ weights) ** 2).sum(axis=0)
-    return np.where(testable, variance, np.nan), np.where(testable, df, np.nan)
-
-
 def _untestable(std_error: float) -> str:
     if np.isfinite(std_error):
         return ""
@@ -250,7 +181,7 @@ def _untestable(std_error: float) -> str:
 
 def _signs(n_clusters: int, rng: np.random.Generator | None, n_resamples: int) -> Floats:
     if n_clusters <= MOST_CLUSTERS_ENUMERATED:
-        return np.array(list(itertools.product((-1.0, 1.0), repeat=n_clusters)))
+        return every_sign(n_clusters)
     if rng is None:
         raise DesignError(
             f"2^{n_clusters} sign vectors are too many to enumerate; `rng` must be given.",
@@ -258,31 +189,3 @@ def _signs(n_clusters: int, rng: np.random.Generator | None, n_resamples: int) -
         )
     require_count("n_resamples", n_resamples)
     return rng.choice((-1.0, 1.0), size=(n_resamples, n_clusters))
-
-
-def wild_statistics(sums: ClusterSums, direction: Floats, estimate: float, signs: Floats) -> Floats:
-    """Return the CR1 t of every weighting of clusters, the null imposed, shape (S,).
-
-    In orthonormal coordinates the coefficients under the null are those of least squares
-    less direction * estimate / direction'direction.
-
-    Parameters
-    ----------
-    sums
-        Least squares by clusters.
-    direction
-        Row of `sums.to_terms` of the term tested, shape (p,).
-    estimate
-        Estimate of the term less its value under the null.
-    signs
-        Weights, one row per draw, shape (S, G).
-    """
-    moved = direction * (estimate / float(direction @ direction))
-    null_scores = sums.scores + sums.squares @ moved
-    shifts = signs @ null_scores
-    residual_scores = signs[:, :, None] * null_scores - np.einsum(
-        "gab,sb->sga", sums.squares, shifts
-    )
-    variance = sums.correction * ((residual_scores @ direction) ** 2).sum(axis=1)
-    found: Floats = (shifts @ direction) / np.sqrt(variance)
-    return found
