@@ -21,7 +21,7 @@ from analysis.mixed.deviance import profile, relative_factors
 from analysis.mixed.optimise import is_diagonal, natural_scale
 
 if TYPE_CHECKING:
-    from analysis.mixed.model import MixedModel
+    from analysis.mixed.fitted import Fitted
 
 #: Share of a covariance's diagonal that keeps a singular one factorable.
 JITTER = 1e-10
@@ -113,12 +113,12 @@ class Held:
         return np.where(is_diagonal(self.cross), 0.0, -np.inf)
 
 
-def held(model: MixedModel) -> Held:
+def held(model: Fitted) -> Held:
     """Return a model fitted by maximum likelihood, to ask its deviance of."""
     return Held(model.cross, model.found.theta, float(np.sqrt(model.found.variance)))
 
 
-def brought_forward(model: MixedModel, which: int, effects: tuple[int, ...]) -> Held:
+def brought_forward(model: Fitted, which: int, effects: tuple[int, ...]) -> Held:
     """Return the same model with some effects of a term written first.
 
     Parameters

@@ -23,13 +23,13 @@ from analysis.mixed.held import Held, brought_forward, held, term_of
 from analysis.mixed.optimise import natural_scale, optimise
 
 if TYPE_CHECKING:
-    from analysis.mixed.model import MixedModel
+    from analysis.mixed.fitted import Fitted
 
 #: Doublings of the distance within which an end of an interval is looked for.
 MOST_DOUBLINGS = 40
 
 
-def profile_intervals(model: MixedModel, *, conf_level: float = 0.95) -> pd.DataFrame:
+def profile_intervals(model: Fitted, *, conf_level: float = 0.95) -> pd.DataFrame:
     """Return one row per fixed effect, deviation and correlation: its profile interval.
 
     As R's ``confint(method = "profile")``: by maximum likelihood, whatever the fit. A deviation
@@ -70,7 +70,7 @@ def profile_intervals(model: MixedModel, *, conf_level: float = 0.95) -> pd.Data
 Row = tuple[str, str, str, float, float, float]
 
 
-def _fixed_row(model: MixedModel, place: int, rise: float) -> Row:
+def _fixed_row(model: Fitted, place: int, rise: float) -> Row:
     """Return the interval of a fixed effect: y less the effect held, regressed on the others."""
     cross = model.cross
     estimate = float(model.coefficients[place])
@@ -112,7 +112,7 @@ def _less_column(cross: CrossProducts, column: int, value: float) -> CrossProduc
     return replace(cross, cross=cross.cross @ turn, rest=turn.T @ cross.rest @ turn)
 
 
-def _variance_row(model: MixedModel, place: int, rise: float) -> Row:
+def _variance_row(model: Fitted, place: int, rise: float) -> Row:
     """Return the interval of the deviation or the correlation that an element of theta names."""
     which, start = _block_of(model, place)
     block = model.design.blocks[which]
@@ -133,7 +133,7 @@ def _variance_row(model: MixedModel, place: int, rise: float) -> Row:
     return "ran_pars", block.group, term, estimate, *ends
 
 
-def _block_of(model: MixedModel, place: int) -> tuple[int, int]:
+def _block_of(model: Fitted, place: int) -> tuple[int, int]:
     """Return the block of an element of theta, and the place of the block's first element."""
     start = 0
     for which, block in enumerate(model.design.blocks):
@@ -148,7 +148,7 @@ def _leads(block: Block, row: int) -> bool:
 
 
 def _deviation_ends(
-    model: MixedModel, forward: Held, place: int, estimate: float, rise: float
+    model: Fitted, forward: Held, place: int, estimate: float, rise: float
 ) -> tuple[float, float]:
     """Return the ends of the interval of the standard deviation of a term's first effect."""
 
@@ -161,7 +161,7 @@ def _deviation_ends(
     return low, high
 
 
-def _correlation(model: MixedModel, which: int, effects: tuple[int, int]) -> float:
+def _correlation(model: Fitted, which: int, effects: tuple[int, int]) -> float:
     """Return the correlation of two effects, NaN where a deviation is zero."""
     factor = relative_factors(model.design.blocks, model.found.theta)[which]
     a, b = factor[list(effects)]
@@ -170,7 +170,7 @@ def _correlation(model: MixedModel, which: int, effects: tuple[int, int]) -> flo
 
 
 def _correlation_ends(
-    model: MixedModel, forward: Held, place: int, estimate: float, rise: float
+    model: Fitted, forward: Held, place: int, estimate: float, rise: float
 ) -> tuple[float, float]:
     """Return the ends of the interval of a correlation: one where it is not bounded away."""
 
@@ -185,7 +185,7 @@ def _correlation_ends(
     return (np.nan, np.nan) if np.isnan(estimate) else (end(-1.0), end(1.0))
 
 
-def _sigma_row(model: MixedModel, rise: float) -> Row:
+def _sigma_row(model: Fitted, rise: float) -> Row:
     whole = held(model)
 
     def excess(value: float) -> float:
