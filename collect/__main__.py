@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from collect.cli import main
+from collect.commands.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

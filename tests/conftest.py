@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 from analysis import claims
-from analysis.claims.claim import Check
+from analysis.evidence.checks import Check
 from analysis.store import Store, open_store
-from collect.writer import write_table
+from collect.record.writer import write_table
 
 ROOT = Path(__file__).parents[1]
 RUN, WEIGHTS = "run-prompts", "run-weights"

@@ -55,7 +55,13 @@ assert len(names) > 5, names
 
 @pytest.mark.parametrize(
     "module",
-    ["collect.schema", "collect.cli", "collect.prompts", "collect.status", "collect.integrity"],
+    [
+        "collect.schema",
+        "collect.commands.cli",
+        "collect.prompts.sets",
+        "collect.record.status",
+        "collect.record.integrity",
+    ],
 )
 def test_the_contract_and_the_command_line_import_without_torch(module):
     answer = python_without_torch(f"import {module}")
@@ -63,7 +69,7 @@ def test_the_contract_and_the_command_line_import_without_torch(module):
 
 
 def test_the_blocker_blocks():
-    answer = python_without_torch("import collect.run")
+    answer = python_without_torch("import collect.job.run")
     assert answer.returncode == 1
     assert "No module named 'torch'" in answer.stderr
 

@@ -2,7 +2,7 @@
 
 To add one: write a function from a store to checks in the module of its subject (or a new
 one), and list a `Claim` there. The statement and its place are data (`claim.csv`). The claims of
-another paper lie in a folder of their own, see `analysis.claims.paper`; every function here takes
+another paper lie in a folder of their own, see `analysis.claims.verdict.paper`; every function here takes
 its registry in place of `CLAIMS`.
 """
 
@@ -14,36 +14,19 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.claims import (
-    anisotropy,
-    benchmark,
-    captions,
-    density,
-    depth,
-    finetuning,
-    gain,
-    heritage,
-    laws,
-    layer_formula,
-    mappings,
-    mechanism,
-    popular,
-    printed,
-    scope,
-    size,
-    spectral,
-    structure,
-    trace,
-    transition,
-    transition_error,
-    weights,
-)
-from analysis.claims.claim import VERDICTS, Check, Claim, caveats_of, verdict
-from analysis.claims.examination import examined
-from analysis.claims.family import adjusted, families
-from analysis.errors import AnalysisError, StoreError
-from analysis.glossary import checked
+from analysis.claims.depth import anisotropy, laws, layer_formula, transition, transition_error
+from analysis.claims.depth import law as depth
+from analysis.claims.print import captions, mappings, printed, scope
+from analysis.claims.sign import benchmark, density, finetuning, gain, heritage, popular, size
+from analysis.claims.verdict.claim import VERDICTS, Claim, verdict
+from analysis.claims.verdict.examination import examined
+from analysis.claims.verdict.family import adjusted, families
+from analysis.claims.weights import between_labs as weights
+from analysis.claims.weights import mechanism, spectral, structure, trace
+from analysis.evidence.checks import Check, caveats_of
 from analysis.store import Store
+from analysis.tidy.errors import AnalysisError, StoreError
+from analysis.tidy.glossary import checked
 
 __all__ = [
     "CLAIMS",
@@ -169,7 +152,7 @@ def evaluate(
 ) -> pd.DataFrame:
     """Return one row per claim: statement, family, verdict, estimand and primary numbers, rule.
 
-    Verdicts follow the rule of `analysis.claims.claim.verdict`. The estimate, interval, p and
+    Verdicts follow the rule of `analysis.claims.verdict.claim.verdict`. The estimate, interval, p and
     counts are those of the first check that could be made, the primary reading. The note
     counts the checks and names those that fail and the parts that none could decide.
 

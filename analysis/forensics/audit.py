@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.errors import AnalysisError
 from analysis.forensics import p_value, reported_tests
+from analysis.tidy.errors import AnalysisError
 
 #: Verdicts that make the paper inconsistent with itself.
 WRONG = (p_value.INCONSISTENT, p_value.DECISION_ERROR)

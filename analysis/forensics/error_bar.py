@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis import glossary
-from analysis.errors import DesignError
 from analysis.forensics.rounding import Printed, read
-from analysis.frame import Floats, numbers
+from analysis.tidy import glossary
+from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import Floats, numbers
 
 #: Subsets enumerated at most.
 MOST_SUBSETS = 1_000_000

@@ -14,10 +14,10 @@ from math import ceil, floor, nan
 
 import pandas as pd
 
-from analysis import glossary
-from analysis.errors import DesignError
 from analysis.forensics.rounding import Printed, read
-from analysis.frame import require_columns
+from analysis.tidy import glossary
+from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import require_columns
 
 
 def grim(means: pd.DataFrame) -> pd.DataFrame:

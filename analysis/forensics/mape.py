@@ -11,10 +11,10 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from analysis import glossary
-from analysis.errors import DesignError
 from analysis.forensics.rounding import read
-from analysis.frame import Floats, numbers
+from analysis.tidy import glossary
+from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import Floats, numbers
 
 MAPE = "mean of |error| / found: MAPE"
 

@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis import glossary
-from analysis.errors import AnalysisError, ColumnError, DesignError
 from analysis.forensics.rounding import Printed, read
-from analysis.frame import Floats, require_columns, require_option
+from analysis.tidy import glossary
+from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
+from analysis.tidy.frame import Floats, require_columns, require_option
 
 #: Statistics that can be recomputed; two-sided where the distribution has two tails.
 TESTS = ("t", "r", "z", "F", "chi2", "Q")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from analysis import glossary
 from analysis.forensics.rounding import read
-from analysis.frame import numbers, require_columns
+from analysis.tidy import glossary
+from analysis.tidy.frame import numbers, require_columns
 
 
 def sources(figure: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:

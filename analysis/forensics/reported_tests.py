@@ -12,9 +12,9 @@ from math import nan
 
 import pandas as pd
 
-from analysis import glossary
 from analysis.forensics.p_value import COLUMNS, NS
 from analysis.forensics.rounding import plain
+from analysis.tidy import glossary
 
 P_ALONE = "p alone"
 

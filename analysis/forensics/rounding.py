@@ -14,8 +14,8 @@ from fractions import Fraction
 
 import pandas as pd
 
-from analysis import glossary
-from analysis.errors import AnalysisError, DesignError
+from analysis.tidy import glossary
+from analysis.tidy.errors import AnalysisError, DesignError
 
 #: Characters that papers print for a minus sign, and spaces that do not break.
 MINUS = re.compile("[\u2212\u2010\u2011\u2012\u2013\ufe63\uff0d]")

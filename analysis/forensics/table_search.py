@@ -8,11 +8,11 @@ from math import comb, prod
 
 import pandas as pd
 
-from analysis import glossary
-from analysis.errors import AnalysisError, DesignError
 from analysis.forensics.granularity import hits_of
 from analysis.forensics.rounding import Printed, read
-from analysis.frame import require_count
+from analysis.tidy import glossary
+from analysis.tidy.errors import AnalysisError, DesignError
+from analysis.tidy.frame import require_count
 
 #: Tables enumerated at most, for one exact p and for one search.
 MOST_TABLES = 2_000_000

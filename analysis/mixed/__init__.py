@@ -7,15 +7,7 @@ likelihood and its optimum (`deviance`, `optimise`), the estimates and their tes
 """
 
 from analysis.mixed.binomial import BinomialModel, fit_binomial
-from analysis.mixed.bootstrap import (
-    cluster_bootstrap,
-    likelihood_ratio_bootstrap,
-    parametric_bootstrap,
-    r_squared_intervals,
-)
-from analysis.mixed.comparison import compare
-from analysis.mixed.influence import leave_one_out
-from analysis.mixed.merge import merge_statistics, read_statistics, write_statistics
+from analysis.mixed.frames.comparison import compare
 from analysis.mixed.model import (
     MixedModel,
     collect_statistics,
@@ -23,10 +15,18 @@ from analysis.mixed.model import (
     fit_many,
     fit_statistics,
 )
-from analysis.mixed.permutation import permutation_test
-from analysis.mixed.prediction import leave_one_out_prediction
-from analysis.mixed.profile_interval import profile_intervals
-from analysis.mixed.robust import cluster_robust, wild_cluster_bootstrap
+from analysis.mixed.reading.merge import merge_statistics, read_statistics, write_statistics
+from analysis.mixed.refitting.bootstrap import (
+    cluster_bootstrap,
+    likelihood_ratio_bootstrap,
+    parametric_bootstrap,
+    r_squared_intervals,
+)
+from analysis.mixed.refitting.influence import leave_one_out
+from analysis.mixed.refitting.permutation import permutation_test
+from analysis.mixed.refitting.prediction import leave_one_out_prediction
+from analysis.mixed.refitting.profile_interval import profile_intervals
+from analysis.mixed.refitting.robust import cluster_robust, wild_cluster_bootstrap
 
 __all__ = [
     "BinomialModel",

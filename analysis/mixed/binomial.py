@@ -15,23 +15,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis import glossary
-from analysis.errors import DesignError
-from analysis.frame import Floats, require_conf_level, require_option
-from analysis.mixed import guards
-from analysis.mixed.definitions import count_definitions
-from analysis.mixed.design import Design, build
-from analysis.mixed.formula import MixedFormula, parse
-from analysis.mixed.inference import ContrastTests
-from analysis.mixed.laplace import Laplace, maximise
-from analysis.mixed.linear_predictor import fixed_part, variance
-from analysis.mixed.r_squared import VarianceShares
-from analysis.mixed.rank import require_independent
-from analysis.mixed.separation import levels_with_both, separating_columns
-from analysis.mixed.source import Rows, Source, open_source
-from analysis.mixed.statistics import Statistics
-from analysis.mixed.tables import EFFECTS, fixed_table
-from analysis.mixed.trials import count_trials, offset_name
+from analysis.mixed.algebra.design import Design, build
+from analysis.mixed.algebra.laplace import Laplace, maximise
+from analysis.mixed.algebra.rank import require_independent
+from analysis.mixed.algebra.separation import levels_with_both, separating_columns
+from analysis.mixed.frames import guards
+from analysis.mixed.frames.tables import EFFECTS, fixed_table
+from analysis.mixed.inference.fixed_effects import ContrastTests
+from analysis.mixed.inference.linear_predictor import fixed_part, variance
+from analysis.mixed.inference.r_squared import VarianceShares
+from analysis.mixed.reading.definitions import count_definitions
+from analysis.mixed.reading.formula import MixedFormula, parse
+from analysis.mixed.reading.source import Rows, Source, open_source
+from analysis.mixed.reading.statistics import Statistics
+from analysis.mixed.reading.trials import count_trials, offset_name
+from analysis.tidy import glossary
+from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import Floats, require_conf_level, require_option
 
 METHOD = "Logistic mixed model, Laplace approximation"
 

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DesignError
-from analysis.frame import Floats
-from analysis.mixed import augment as rows_again
-from analysis.mixed import contrasts as marginal
-from analysis.mixed import guards, tables
-from analysis.mixed.collect import collect
-from analysis.mixed.fitted import Fitted, inference_at, solve
-from analysis.mixed.formula import parse
-from analysis.mixed.plan import plan
-from analysis.mixed.source import Rows, Source, open_source
-from analysis.mixed.statistics import Statistics
+from analysis.mixed.frames import augment as rows_again
+from analysis.mixed.frames import contrasts as marginal
+from analysis.mixed.frames import guards, tables
+from analysis.mixed.inference.fitted import Fitted, inference_at, solve
+from analysis.mixed.reading.collect import collect
+from analysis.mixed.reading.formula import parse
+from analysis.mixed.reading.plan import plan
+from analysis.mixed.reading.source import Rows, Source, open_source
+from analysis.mixed.reading.statistics import Statistics
+from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import Floats
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from analysis.errors import ReportError
-from analysis.report.extra import extra
+from analysis.tidy.errors import ReportError
+from analysis.tidy.extra import extra
 
 TIME_LIMIT_S = 1800.0
 START_LIMIT_S = 60.0

@@ -9,20 +9,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from analysis.errors import ReportError
-from analysis.output import replace_text
-from analysis.report.callout import with_callouts
-from analysis.report.chunk import Chunk, assignments
-from analysis.report.crossref import Heading, numbered, resolved
 from analysis.report.execution import Kernel, environment
-from analysis.report.front_matter import written
-from analysis.report.images import embedded
-from analysis.report.markup import Gallery, chunk_markdown, prose_markdown
-from analysis.report.page import page
-from analysis.report.pandoc import pandoc
-from analysis.report.settings import Settings, project_options, settings_of
-from analysis.report.source import Prose, Source, read_source
-from analysis.report.tree import Node, div, text_nodes
+from analysis.report.making.callout import with_callouts
+from analysis.report.making.crossref import Heading, numbered, resolved
+from analysis.report.making.images import embedded
+from analysis.report.making.page import page
+from analysis.report.making.pandoc import pandoc
+from analysis.report.making.tree import Node, div, text_nodes
+from analysis.report.reading.chunk import Chunk, assignments
+from analysis.report.reading.front_matter import written
+from analysis.report.reading.markup import Gallery, chunk_markdown, prose_markdown
+from analysis.report.reading.settings import Settings, project_options, settings_of
+from analysis.report.reading.source import Prose, Source, read_source
+from analysis.tidy.errors import ReportError
+from analysis.tidy.output import replace_text
 
 Engine = Literal["auto", "quarto", "embedded"]
 REFERENCES = "References"

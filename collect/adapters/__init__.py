@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collect.adapters.adapter import Adapter, AttentionCall, Form
 from collect.adapters.bloom import BLOOM, MPT
-from collect.adapters.cutting import HeadWeights, cut, weight_names
+from collect.adapters.cutting import cut, weight_names
 from collect.adapters.falcon import FALCON
 from collect.adapters.gemma import GEMMA, GEMMA2, GLM4, OLMO2, VAULTGEMMA
 from collect.adapters.gpt2 import GPT2, GPT_BIGCODE, GPT_NEO
 from collect.adapters.gpt_neox import GPT_NEOX, PERSIMMON
 from collect.adapters.gptj import CODEGEN, GPTJ
+from collect.adapters.head_weights import HeadWeights
 from collect.adapters.layouts import Heads
 from collect.adapters.llama import (
     APERTUS,

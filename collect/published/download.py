@@ -8,9 +8,9 @@ import urllib.request
 from pathlib import Path
 from urllib.parse import quote
 
-from collect import writer
 from collect.errors import InputError, UnreachableError
 from collect.published import catalogue
+from collect.record import writer
 
 #: The paper's repository at the commit whose files `published_file.csv` describes.
 BASE_URL = "https://github.com/buk81/uniformity-asymmetry/raw/660747c/paper3/Results"

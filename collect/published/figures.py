@@ -17,10 +17,11 @@ from typing import Any
 
 import pandas as pd
 
-from collect import prompts, writer
 from collect.errors import InputError
+from collect.prompts import sets as prompts
 from collect.published import catalogue, importer
 from collect.published.values import published_values
+from collect.record import writer
 
 #: Metrics that have one number per model in a file.
 FIGURES = (

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from collect import writer
 from collect.errors import InputError
 from collect.published import catalogue
 from collect.published.values import published_values
+from collect.record import writer
 
 _WHERE_FROM = (
     "Give the folder paper3/Results of the paper's repository, or add --fetch to download it."

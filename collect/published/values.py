@@ -15,7 +15,8 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from collect import prompts, schema
+from collect import schema
+from collect.prompts import sets as prompts
 from collect.published import catalogue
 from collect.published.flatten import Leaf, Scalar, read_leaves
 from collect.published.rules import Captures, Rule, RuleBook, classify, rule_book

@@ -26,12 +26,12 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from collect import rows
 from collect.adapters import adapter_for
-from collect.decoder import Decoder, decoder
-from collect.hooks import Recorder
-from collect.passes import whole
-from collect.tokens import Encoded, buckets, right_padded
+from collect.checkpoint.decoder import Decoder, decoder
+from collect.forward.passes import whole
+from collect.measure import rows
+from collect.measure.hooks import Recorder
+from collect.prompts.tokens import Encoded, buckets, right_padded
 
 BATCH_SIZE = 8
 N_PROMPTS, N_TOKENS, SHORTEST, LONGEST = 25, 1351, 16, 96

@@ -19,22 +19,22 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis import (
-    bayes_factor,
-    bootstrap,
+from analysis.inference.association import (
     correlation,
     correlation_resampled,
-    effect_size,
-    equivalence,
-    fisher,
-    meta_analysis,
-    multiplicity,
-    permutation,
     regression,
-    unconditional,
     wild_bootstrap,
 )
-from analysis.firth import firth
+from analysis.inference.association.firth import firth
+from analysis.inference.counts import fisher, unconditional
+from analysis.inference.effects import (
+    bayes_factor,
+    effect_size,
+    equivalence,
+    meta_analysis,
+    multiplicity,
+)
+from analysis.inference.resampling import bootstrap, permutation
 
 MODELS_PER_LAB = (6, 5, 4, 3, 2, 2, 2)
 HERITAGE = (1, 1, 0, 1, 0, 0, 0)

@@ -15,11 +15,11 @@ import numpy as np
 from mixed_rows import rows
 
 from analysis import mixed
+from analysis.mixed.algebra.simulate import draw_statistics
 from analysis.mixed.model import MixedModel
-from analysis.mixed.permutation import permutation_test
-from analysis.mixed.robust import cluster_robust, wild_cluster_bootstrap
-from analysis.mixed.simulate import draw_statistics
-from analysis.mixed.statistics import Statistics
+from analysis.mixed.reading.statistics import Statistics
+from analysis.mixed.refitting.permutation import permutation_test
+from analysis.mixed.refitting.robust import cluster_robust, wild_cluster_bootstrap
 
 FIXED = "y ~ heritage + rho + scale + depth"
 WITH_LAB = FIXED + " + (1 | lab) + (1 | model) + (1 | prompt)"

@@ -14,9 +14,10 @@ import time
 import numpy as np
 import pandas as pd
 
-from analysis import dominance, partition_exhibits
+from analysis.exhibits.heritage import partition as partition_exhibits
+from analysis.inference.partition import dominance
+from analysis.inference.partition.subsets import all_subsets
 from analysis.store import open_store
-from analysis.subsets import all_subsets
 
 N_RESAMPLES = 199
 NOISE = {"independent": (0.0, 1.0), "shared by suites": (0.09, 0.06)}

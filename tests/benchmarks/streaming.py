@@ -141,13 +141,13 @@ class _Digest:
 def _run(directory: Path, *, dtype: str, is_streamed: bool) -> str:
     import torch
 
-    from collect.blueprint import of_model
-    from collect.checkpoint import locate
-    from collect.load import load_model, load_skeleton
-    from collect.passes import whole
-    from collect.shards import Shards
-    from collect.stream import streamed
-    from collect.tokens import Encoded
+    from collect.checkpoint.blueprint import of_model
+    from collect.checkpoint.checkpoint import locate
+    from collect.checkpoint.load import load_model, load_skeleton
+    from collect.checkpoint.shards import Shards
+    from collect.forward.passes import whole
+    from collect.forward.stream import streamed
+    from collect.prompts.tokens import Encoded
 
     generator = torch.Generator().manual_seed(0)
     ids = torch.randint(0, 32_000, (N_PROMPTS, N_TOKENS), generator=generator).tolist()
@@ -164,8 +164,8 @@ def _run(directory: Path, *, dtype: str, is_streamed: bool) -> str:
 
 
 def _spectra(directory: Path) -> str:
-    from collect import spectra
-    from collect.checkpoint import locate
+    from collect.checkpoint.checkpoint import locate
+    from collect.measure import spectra
 
     rows = spectra.rows(locate(str(directory)))
     return hashlib.sha256(repr(rows["weight_norm"]).encode()).hexdigest()
@@ -174,7 +174,7 @@ def _spectra(directory: Path) -> str:
 def _singular_values() -> dict[str, Any]:
     import torch
 
-    from collect.singular import head_norms
+    from collect.measure.singular import head_norms
 
     generator = torch.Generator().manual_seed(0)
     kinds = {}

@@ -12,11 +12,11 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
 from collect.adapters import ADAPTERS
-from collect.checkpoint import locate
-from collect.decoder import Decoder, decoder
-from collect.load import load_model
-from collect.tokens import Encoded
-from collect.train import train
+from collect.checkpoint.checkpoint import locate
+from collect.checkpoint.decoder import Decoder, decoder
+from collect.checkpoint.load import load_model
+from collect.prompts.tokens import Encoded
+from collect.training.train import train
 
 torch.set_num_threads(1)
 transformers.logging.disable_progress_bar()

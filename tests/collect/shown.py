@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from collect.adapters import ADAPTERS
-from collect.decoder import Decoder, decoder
-from collect.passes import inputs
-from collect.tokens import Encoded
+from collect.checkpoint.decoder import Decoder, decoder
+from collect.forward.passes import inputs
+from collect.prompts.tokens import Encoded
 from tests.collect.families import tiny_family
 
 LONG, SHORT = (

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import cli
+from analysis.commands import cli
 
 PAPER = Path(__file__).parents[4] / "shared" / "paper" / "paper.md"
 

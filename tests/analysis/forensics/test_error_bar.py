@@ -6,8 +6,8 @@ from statistics import mean, stdev
 import numpy as np
 import pytest
 
-from analysis.errors import DesignError
 from analysis.forensics import error_bar
+from analysis.tidy.errors import DesignError
 
 VALUES = [1.0, 2.0, 3.0, 4.0, 5.0]
 

@@ -6,9 +6,9 @@ from statistics import stdev
 import pandas as pd
 import pytest
 
-from analysis.errors import AnalysisError, DesignError
 from analysis.forensics import granularity
 from analysis.forensics.rounding import read
+from analysis.tidy.errors import AnalysisError, DesignError
 
 
 def test_published_cases_of_grim_come_out_as_published():

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from analysis.errors import ColumnError, DesignError
 from analysis.forensics import mape
+from analysis.tidy.errors import ColumnError, DesignError
 
 CASES = pd.DataFrame({"predicted": [6.0, 6.0, 9.0], "found": [3.0, 6.0, 10.0], "size": 12.0})
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.errors import AnalysisError, ColumnError, DesignError
 from analysis.forensics import p_value, reported_tests
 from analysis.forensics.rounding import read
+from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 
 STATCHECK = pd.read_csv(Path(__file__).parents[2] / "r" / "statcheck.csv")
 

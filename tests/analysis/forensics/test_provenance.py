@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.errors import AnalysisError, ColumnError
 from analysis.forensics import provenance
+from analysis.tidy.errors import AnalysisError, ColumnError
 
 FIGURE = pd.DataFrame(
     {

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from analysis.errors import AnalysisError, DesignError
 from analysis.forensics import rounding
 from analysis.forensics.rounding import percent_change, ratio, read
+from analysis.tidy.errors import AnalysisError, DesignError
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.errors import AnalysisError, DesignError
 from analysis.forensics import table_search
+from analysis.tidy.errors import AnalysisError, DesignError
 
 ANSWERS = pd.read_csv(Path(__file__).parents[2] / "r" / "table_search.csv")
 

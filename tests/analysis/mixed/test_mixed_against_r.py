@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from analysis import mixed
-from analysis.mixed.comparison import compare
+from analysis.mixed.frames.comparison import compare
 
 #: lme4 solves with sparse Cholesky factors of unshifted columns; ours are shifted.
 FIXED = 1e-8

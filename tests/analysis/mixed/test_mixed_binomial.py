@@ -15,11 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import glossary, mixed
-from analysis.errors import AnalysisError, ColumnError, DesignError, MissingExtraError
-from analysis.mixed import laplace
+from analysis import mixed
+from analysis.mixed.algebra import laplace
+from analysis.mixed.algebra.separation import separating_columns
 from analysis.mixed.binomial import BinomialModel
-from analysis.mixed.separation import separating_columns
+from analysis.tidy import glossary
+from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, MissingExtraError
 
 R = Path(__file__).parents[2] / "r"
 rows = pd.read_csv(R / "mixed_data_crossed.csv")

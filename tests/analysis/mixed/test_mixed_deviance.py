@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
 from analysis import mixed
-from analysis.mixed.crossproducts import CrossProducts, assemble
-from analysis.mixed.deviance import profile
-from analysis.mixed.estimates import estimates
-from analysis.mixed.information import information
-from analysis.mixed.kenward_roger import kenward_roger
-from analysis.mixed.levels import LevelClasses, SeparateLevels, gather
-from analysis.mixed.satterthwaite import satterthwaite
+from analysis.mixed.algebra.crossproducts import CrossProducts, assemble
+from analysis.mixed.algebra.deviance import profile
+from analysis.mixed.algebra.estimates import estimates
+from analysis.mixed.algebra.information import information
+from analysis.mixed.algebra.levels import LevelClasses, SeparateLevels, gather
+from analysis.mixed.inference.kenward_roger import kenward_roger
+from analysis.mixed.inference.satterthwaite import satterthwaite
 
 
 def small(seed: int, n: int = 60) -> pd.DataFrame:

@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 from analysis import mixed
-from analysis.errors import DesignError
-from analysis.mixed.diagnostics import (
+from analysis.mixed.frames.diagnostics import (
     binned_residuals,
     quantile_residuals,
     random_effect_quantiles,
@@ -19,6 +18,7 @@ from analysis.mixed.diagnostics import (
     residuals_by_level,
 )
 from analysis.mixed.model import MixedModel
+from analysis.tidy.errors import DesignError
 
 rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
 

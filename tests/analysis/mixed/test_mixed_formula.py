@@ -10,9 +10,9 @@ import patsy
 import pytest
 
 from analysis import mixed
-from analysis.errors import ColumnError
-from analysis.mixed.expression import translate
-from analysis.mixed.formula import RandomTerm, parse
+from analysis.mixed.reading.expression import translate
+from analysis.mixed.reading.formula import RandomTerm, parse
+from analysis.tidy.errors import ColumnError
 
 rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
 

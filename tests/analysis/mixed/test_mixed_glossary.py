@@ -14,21 +14,18 @@ import pandas as pd
 import pytest
 
 import analysis.mixed
-from analysis import glossary, mixed
-from analysis.mixed import (
-    binomial,
+from analysis import mixed
+from analysis.mixed import binomial
+from analysis.mixed.frames import comparison, contrasts, diagnostics, guards, tables
+from analysis.mixed.refitting import (
     bootstrap,
-    comparison,
-    contrasts,
-    diagnostics,
-    guards,
     influence,
     permutation,
     prediction,
     profile_interval,
     robust,
-    tables,
 )
+from analysis.tidy import glossary
 
 rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
 KR = "kenward-roger"

@@ -11,21 +11,21 @@ import pytest
 from scipy import stats
 
 from analysis import mixed
-from analysis.errors import ColumnError, DesignError
-from analysis.mixed.bootstrap import (
+from analysis.mixed.algebra.simulate import draw_statistics, simulator
+from analysis.mixed.frames.comparison import boundary_p_value, compare
+from analysis.mixed.model import MixedModel
+from analysis.mixed.refitting.bootstrap import (
     cluster_bootstrap,
     likelihood_ratio_bootstrap,
     parametric_bootstrap,
     r_squared_intervals,
 )
-from analysis.mixed.comparison import boundary_p_value, compare
-from analysis.mixed.influence import leave_one_out
-from analysis.mixed.model import MixedModel
-from analysis.mixed.permutation import permutation_test
-from analysis.mixed.prediction import leave_one_out_prediction
-from analysis.mixed.profile_interval import profile_intervals
-from analysis.mixed.robust import COVARIANCES, cluster_robust, wild_cluster_bootstrap
-from analysis.mixed.simulate import draw_statistics, simulator
+from analysis.mixed.refitting.influence import leave_one_out
+from analysis.mixed.refitting.permutation import permutation_test
+from analysis.mixed.refitting.prediction import leave_one_out_prediction
+from analysis.mixed.refitting.profile_interval import profile_intervals
+from analysis.mixed.refitting.robust import COVARIANCES, cluster_robust, wild_cluster_bootstrap
+from analysis.tidy.errors import ColumnError, DesignError
 
 R = Path(__file__).parents[2] / "r"
 rows = pd.read_csv(R / "mixed_data_crossed.csv")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, minimize, rosen, rosen_der
 
-from analysis.mixed.quasi_newton import descend
+from analysis.mixed.algebra.quasi_newton import descend
 
 FREE = np.full(2, -np.inf)
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis import mixed
-from analysis.errors import AnalysisError, ColumnError, DesignError, StoreError
+from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, StoreError
 
 rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
 

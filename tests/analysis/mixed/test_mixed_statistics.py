@@ -12,9 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import mixed
-from analysis.errors import ColumnError, DesignError, StoreError
-from analysis.mixed.merge import merge_statistics, read_statistics, shift_to, take, write_statistics
-from analysis.mixed.statistics import Statistics
+from analysis.mixed.reading.merge import (
+    merge_statistics,
+    read_statistics,
+    shift_to,
+    take,
+    write_statistics,
+)
+from analysis.mixed.reading.statistics import Statistics
+from analysis.tidy.errors import ColumnError, DesignError, StoreError
 
 rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
 FORMULA = "gain ~ rho + depth + kind + (1 | lab) + (1 + depth | model) + (1 | prompt)"

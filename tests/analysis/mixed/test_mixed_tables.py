@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import glossary, mixed
-from analysis.errors import AnalysisError, ColumnError, DesignError
+from analysis import mixed
 from analysis.mixed.model import MixedModel
+from analysis.tidy import glossary
+from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 
 R = Path(__file__).parents[2] / "r"
 rows = pd.read_csv(R / "mixed_data_crossed.csv")

@@ -86,7 +86,7 @@ def test_the_committed_figures_come_from_the_raw_files_byte_for_byte(
 
 @pytest.mark.parametrize("table", ["published_figure", "published_profile", "model", "caveat"])
 def test_the_committed_facts_satisfy_the_contract(table: str) -> None:
-    from collect.writer import conforming
+    from collect.record.writer import conforming
 
     path = FACTS / f"{table}.csv"
     rows = duckdb.sql(f"FROM read_csv('{path}', nullstr='', all_varchar=true)").df()

@@ -1,0 +1,297 @@
+"""The command line: verdicts on the claims, ad-hoc SQL, the report."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis import claims
+from analysis.claims.sign.heritage import SEED
+from analysis.claims.verdict import paper
+from analysis.claims.verdict.committed import (
+    COMMITTED,
+    COMMITTED_BESIDE,
+    COMMITTED_RAW,
+    differences,
+    read_verdicts,
+)
+from analysis.commands.checkout import default_sources, project_root, writable_root
+from analysis.commands.options import Verb, parser
+from analysis.forensics import audit
+from analysis.questions.signs import signs
+from analysis.questions.turning.turning import errors, layers
+from analysis.store import Store, open_store
+from analysis.tidy import prose
+from analysis.tidy.errors import AnalysisError
+from analysis.tidy.output import replace_text
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; no traceback reaches the user."""
+    options = parser(_VERBS).parse_args(arguments)
+    try:
+        code = int(options.run(options))
+        sys.stdout.flush()
+    except AnalysisError as error:
+        return _complain(error.problem, error.hint, error.exit_code)
+    except KeyboardInterrupt:
+        return _complain("The command was interrupted.", "", 130)
+    except UnicodeEncodeError as error:
+        character = ascii(error.object[error.start])
+        return _complain(
+            f"The output must take {character}; its encoding does not.",
+            "Set PYTHONIOENCODING=utf-8.",
+            5,
+        )
+    except OSError as error:
+        # What is still buffered must not be written at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return 0
+        return _complain(f"The output must be writable; {error.strerror}.", "", 5)
+    return code
+
+
+def _complain(problem: str, hint: str, exit_code: int) -> int:
+    print(f"error: {problem}", file=sys.stderr)
+    if hint:
+        print(f"hint: {hint}", file=sys.stderr)
+    return exit_code
+
+
+def _open(options: argparse.Namespace) -> Store:
+    store = open_store(*_sources(options))
+    for unit in store.incomplete:
+        print(f"note: left out, its measurement was interrupted: {unit}", file=sys.stderr)
+    return store
+
+
+def _sources(options: argparse.Namespace) -> list[Path]:
+    """Return what to open: what was named, else what the project ships."""
+    if options.paper:
+        return [options.paper, *(options.data or [])]
+    return options.data or default_sources()
+
+
+def _registry(options: argparse.Namespace) -> Mapping[int, claims.Claim]:
+    return paper.load(options.paper) if options.paper else claims.CLAIMS
+
+
+def _claims(options: argparse.Namespace) -> int:
+    if options.adjusted and (options.json or options.write or options.check):
+        raise AnalysisError(
+            "Adjusted p-values must be printed as a table or as CSV; another form was asked for.",
+            "Give --adjusted alone or with --csv.",
+        )
+    registry = _registry(options)
+    store = _open(options)
+    judged = claims.evaluate(store, registry)
+    if options.adjusted:
+        return _print(claims.adjusted(judged), as_csv=options.csv)
+    if options.csv:
+        sys.stdout.write(to_csv(judged))
+    elif options.json:
+        print(judged.to_json(orient="records", indent=2, force_ascii=False))
+    elif options.write:
+        print(replace_text(_committed_path(options, store, writable_root), to_csv(judged)))
+    elif options.check:
+        return _compare(judged, _committed_path(options, store, project_root))
+    else:
+        print(_overview(judged))
+    return 0
+
+
+def _committed_path(options: argparse.Namespace, store: Store, root: Callable[[], Path]) -> Path:
+    """Return where the verdicts lie that a new evaluation is compared with."""
+    if options.paper:
+        return Path(options.paper) / COMMITTED_BESIDE
+    has_raw_files = bool(store.query("SELECT count(*) > 0 FROM published_value").iloc[0, 0])
+    return root() / (COMMITTED_RAW if has_raw_files else COMMITTED)
+
+
+def _claim(options: argparse.Namespace) -> int:
+    registry = _registry(options)
+    one = claims.claim(options.claim_id, registry)
+    store = _open(options)
+    judged = claims.judge(store, one.claim_id, registry)
+    if options.json:
+        print(_as_json(judged, claims.checks(store, one.claim_id, registry)))
+        return 0
+    print(f"Claim {one.claim_id}: {judged['statement']} ({judged['place']})")
+    print(f"Verdict:  {judged['verdict']}\nEstimand: {one.estimand}.\nRule:     {one.rule}\n")
+    for check in claims.checks(store, one.claim_id, registry).to_dict("records"):
+        print(_check_lines(check))
+    return 0
+
+
+def _as_json(judged: Mapping[str, object], checks: pd.DataFrame) -> str:
+    """Return a claim's row as one JSON object, its checks in the list `checks`."""
+    (row,) = json.loads(pd.DataFrame([judged]).to_json(orient="records"))
+    row["checks"] = json.loads(checks.to_json(orient="records"))
+    return json.dumps(row, indent=2, ensure_ascii=False)
+
+
+def _check_lines(row: Mapping[Any, Any]) -> str:
+    answer = {True: "holds", False: "fails", None: "undecided"}[row["holds"]]
+    lines = [
+        f"- {row['term']}\n    read as: {row['condition']}\n    {answer}: {_numbers(row)}"
+        f" ({row['method'] or 'comparison'}; {_design(row)})",
+        f"    from {row['evidence']}" if row["evidence"] else "",
+        f"    caveats {row['caveats']}" if row["caveats"] else "",
+        f"    {row['note']}" if row["note"] else "",
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def _numbers(row: Mapping[Any, Any]) -> str:
+    """Return estimate, interval and p of one row, as far as it has them."""
+    parts = [prose.number(row["estimate"], 4)]
+    if not math.isnan(row["conf_low"]):
+        parts.append(prose.interval(row["conf_low"], row["conf_high"], 4))
+    if not math.isnan(row["p_value"]):
+        parts.append(prose.p_value(row["p_value"]))
+    return ", ".join(parts).replace(prose.NO_BREAK, " ")
+
+
+def _design(row: Mapping[Any, Any]) -> str:
+    """Return how many models and suites entered."""
+    return f"{prose.plural(row['n_models'], 'model')}, {prose.plural(row['n_suites'], 'suite')}"
+
+
+def _sql(options: argparse.Namespace) -> int:
+    return _print(_open(options).query(options.query), as_csv=options.csv)
+
+
+def _l_star(options: argparse.Namespace) -> int:
+    table = errors if options.errors else layers
+    return _print(table(_open(options), options.profile), as_csv=options.csv)
+
+
+def _signs(options: argparse.Namespace) -> int:
+    rng = np.random.default_rng(SEED)
+    rows = signs(_open(options), options.gain, rng=rng, band=options.band)
+    return _print(rows, as_csv=options.csv)
+
+
+def _stated(options: argparse.Namespace) -> int:
+    from analysis.claims.print import stated
+
+    return _print(stated.ledger(_open(options)), as_csv=options.csv)
+
+
+def _specifications(options: argparse.Namespace) -> int:
+    from analysis.exhibits.specification import curve as specification_exhibits
+    from analysis.questions.specification import choices as specification_choices
+    from analysis.questions.specification import curve as specification
+
+    found = specification.specification_curve(
+        specification_choices.figures(_open(options)),
+        rng=np.random.default_rng(specification.SEED),
+    )
+    if options.csv:
+        sys.stdout.write(to_csv(found.specifications))
+    else:
+        print(specification_exhibits.overview(found))
+    return 0
+
+
+def _forensics(options: argparse.Namespace) -> int:
+    tests = audit.of_file(options.file, alpha=options.alpha)
+    if options.csv:
+        sys.stdout.write(to_csv(tests))
+    else:
+        print(audit.words(tests))
+    return 0 if audit.is_consistent(tests) else 1
+
+
+def _print(rows: pd.DataFrame, *, as_csv: bool) -> int:
+    if as_csv:
+        sys.stdout.write(to_csv(rows))
+    else:
+        with pd.option_context(
+            "display.max_rows", 200, "display.max_columns", None, "display.width", 160
+        ):
+            print(rows.to_string(index=False) if len(rows) <= 200 else rows)
+        print(prose.plural(len(rows), "row"), file=sys.stderr)
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from analysis.report import render
+
+    root = project_root()
+    if options.data or options.paper:
+        raise AnalysisError(
+            "The report reads what its parameters name, not --data or --paper.",
+            "Name a directory with -P measurements:DIR (or -P published:DIR).",
+        )
+    page = render(
+        root / "quarto" / "paper.qmd",
+        options.out or root / "reports" / "paper" / "paper.html",
+        parameters=dict(_parameter(text) for text in options.parameters),
+        engine=options.engine,
+    )
+    print(page)
+    return 0
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    """Return name and value; a value that is a place is made absolute, as chunks run elsewhere."""
+    name, separator, value = text.partition(":")
+    if not separator:
+        raise AnalysisError(
+            f"A parameter must be written NAME:VALUE; found {text!r}.",
+            "For example -P measurements:runs",
+        )
+    return name, str(Path(value).resolve()) if Path(value).exists() else value
+
+
+def to_csv(rows: pd.DataFrame) -> str:
+    """Return rows as CSV text: ten significant digits, so that a diff is never rounding noise."""
+    return rows.to_csv(index=False, lineterminator="\n", float_format="%.10g")
+
+
+def _compare(judged: pd.DataFrame, committed: Path) -> int:
+    """Print the verdicts and numbers that differ from the committed ones; 1 if any does."""
+    before, after = read_verdicts(committed), pd.read_csv(io.StringIO(to_csv(judged)))
+    found = differences(before, after)
+    for line in found["difference"]:
+        print(line)
+    n_claims = len({*before["claim_id"], *after["claim_id"]})
+    print(f"{found['claim_id'].nunique()} of {n_claims} claims differ from {committed.name}.")
+    return 1 if len(found) else 0
+
+
+def _overview(judged: pd.DataFrame) -> str:
+    lines = []
+    for row in judged.to_dict("records"):
+        lines.append(f"{row['claim_id']:>3}  {row['verdict']:<29} {row['statement']}")
+        counts = _design(row)
+        lines.append(f"     {_numbers(row)}; {counts}")
+    counted = judged["verdict"].value_counts()
+    total = ", ".join(f"{counted.get(name, 0)} {name}" for name in claims.VERDICTS)
+    number = prose.plural(len(judged), "claim")
+    return "\n".join([*lines, "", f"{number}: {total}."])
+
+
+_VERBS: Mapping[str, Verb] = {
+    "claims": _claims,
+    "claim": _claim,
+    "sql": _sql,
+    "l-star": _l_star,
+    "signs": _signs,
+    "specifications": _specifications,
+    "stated": _stated,
+    "forensics": _forensics,
+    "report": _report,
+}

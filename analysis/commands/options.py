@@ -1,0 +1,153 @@
+"""The options of the command line, one function per verb."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from analysis.claims.verdict.committed import COMMITTED, COMMITTED_BESIDE, COMMITTED_RAW
+from analysis.questions.signs import BAND
+from analysis.questions.turning.turning import PRIMARY
+
+EPILOG = """\
+examples:
+  python -m analysis claims                       verdict on each claim
+  python -m analysis claims --csv > verdicts.csv
+  python -m analysis claims --adjusted            p adjusted within families of claims
+  python -m analysis claim 7                      one claim, check by check
+  python -m analysis claim 7 --json
+  python -m analysis --paper FOLDER claims        the claims of another paper
+  python -m analysis sql "FROM model" --csv
+  python -m analysis --data runs sql "SELECT count(*) FROM residual_norm"
+  python -m analysis l-star --profile trace_multi_head
+  python -m analysis signs --gain gain_last_block
+  python -m analysis specifications --csv > specifications.csv
+  python -m analysis stated                       every number stated, computed again
+  python -m analysis forensics paper.md           the tests a paper reports, recomputed
+  python -m analysis report
+
+exit codes:
+  0  success
+  1  a claim differs from the committed one (claims --check); committed verdicts lie in
+     reports/claims.csv (in reports/claims_raw_files.csv those with the imported raw
+     files open as well), those of another paper in verdicts.csv in its folder
+     or: a test that a paper reports contradicts itself (forensics)
+  2  wrong input: unknown claim, bad query, damaged or missing data
+  3  a package of the [report] extra is missing
+  5  the output cannot be written, or the report cannot be rendered
+130  interrupted from the keyboard
+"""
+
+#: What runs a verb: from its options to an exit code.
+Verb = Callable[[argparse.Namespace], int]
+
+
+def parser(verbs: Mapping[str, Verb]) -> argparse.ArgumentParser:
+    """Return the parser of the command line; ``options.run`` is the verb's own function.
+
+    Parameters
+    ----------
+    verbs
+        What runs each verb, by its name on the command line.
+    """
+    made = argparse.ArgumentParser(
+        prog="python -m analysis",
+        description="Judge claims about transformers from published figures and measurements.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_sources(made)
+    listed = made.add_subparsers(required=True, metavar="VERB")
+    for name, (meaning, add) in _VERBS.items():
+        verb = listed.add_parser(name, help=meaning)
+        add(verb)
+        verb.set_defaults(run=verbs[name])
+    return made
+
+
+def _add_sources(made: argparse.ArgumentParser) -> None:
+    made.add_argument(
+        "--data",
+        action="append",
+        type=Path,
+        metavar="DIR",
+        help="directory of measurements, or one .duckdb file; repeat to open several "
+        "(default: data/published and data/sample)",
+    )
+    made.add_argument(
+        "--paper",
+        type=Path,
+        metavar="FOLDER",
+        help="another paper: a folder with claim.csv, published_*.csv and claims.py, whose code "
+        "is run; a source beside --data",
+    )
+
+
+def _add_claims(verb: argparse.ArgumentParser) -> None:
+    form = verb.add_mutually_exclusive_group()
+    _add_csv(form)
+    form.add_argument("--json", action="store_true", help="print JSON, one object per claim")
+    form.add_argument(
+        "--check",
+        action="store_true",
+        help=f"compare with {COMMITTED} ({COMMITTED_RAW} if imported raw files are open), or "
+        f"{COMMITTED_BESIDE} of the paper",
+    )
+    form.add_argument("--write", action="store_true", help="write what --check compares with")
+    verb.add_argument(
+        "--adjusted",
+        action="store_true",
+        help="each p beside those adjusted for the other claims of its family; also with --csv",
+    )
+
+
+def _add_claim(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("claim_id", type=int, metavar="ID")
+    verb.add_argument("--json", action="store_true", help="print JSON: the claim and its checks")
+
+
+def _add_sql(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("query", metavar="QUERY")
+    _add_csv(verb)
+
+
+def _add_l_star(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--profile", default=PRIMARY, metavar="NAME", help=f"default: {PRIMARY}")
+    verb.add_argument("--errors", action="store_true", help="errors of the predictions instead")
+    _add_csv(verb)
+
+
+def _add_signs(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--gain", default="gain_body", metavar="NAME", help="default: gain_body")
+    verb.add_argument("--band", type=float, default=BAND, help=f"neutral log gain, default: {BAND}")
+    _add_csv(verb)
+
+
+def _add_forensics(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("file", type=Path, metavar="FILE.md", help="Markdown of any paper")
+    verb.add_argument("--alpha", type=float, default=0.05, help="its level, default: 0.05")
+    _add_csv(verb)
+
+
+def _add_report(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--engine", choices=("auto", "quarto", "embedded"), default="auto")
+    verb.add_argument("-P", dest="parameters", action="append", default=[], metavar="NAME:VALUE")
+    verb.add_argument("--out", type=Path, default=None, metavar="FILE")
+
+
+def _add_csv(verb: argparse._ActionsContainer) -> None:
+    verb.add_argument("--csv", action="store_true", help="print CSV")
+
+
+_VERBS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "claims": ("verdict on each claim", _add_claims),
+    "claim": ("one claim, check by check", _add_claim),
+    "sql": ("run one reading statement", _add_sql),
+    "l-star": ("the layer L* by every estimator", _add_l_star),
+    "signs": ("does a measured model dampen or expand, by its prompts", _add_signs),
+    "specifications": ("heritage under every choice at once", _add_csv),
+    "stated": ("every stated number, computed again", _add_csv),
+    "forensics": ("recompute every test that a paper reports", _add_forensics),
+    "report": ("render the report", _add_report),
+}

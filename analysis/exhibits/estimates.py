@@ -1,0 +1,94 @@
+"""The estimates of claims in a table: a short name for what each is, and its unit.
+
+Claims measure correlations, shares, ratios and counts, which one column heads alike. What an
+estimate is follows from the method of the check it comes from; shares and errors are printed in
+percent, so that a claim of 80 % is met by a number that looks the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis.tidy import prose
+
+#: Beginning of a method, and what it estimates; the first that fits counts.
+NAMES = {
+    "Pearson correlation": "r",
+    "t test of the printed correlation": "r",
+    "rank correlation": "rank r",
+    "Fisher's exact test": "odds ratio",
+    "Difference of Shapley shares": "difference",
+    "Least squares": "exponent",
+    "accuracy": "accuracy",
+    "share of models above": "share above",
+    "share of": "share",
+    "count": "count",
+    "number of": "count",
+    "smallest number of prompts": "count",
+    "mean of |formula - L*|": "error/L",
+    "mean of |L/2 - L*|": "error/L",
+    "mean over models [%]": "error/L",
+    "largest relative difference": "deviation",
+    "largest |instruct / base - 1|": "change",
+    "mean over layers": "mean trace",
+    "mean over the lab's models": "mean gain",
+    "ratio": "ratio",
+    "spectral norm of W_V over": "ratio",
+    "largest number of additions and multiplications over": "ratio",
+    "largest |equation (4)| relative": "ratio",
+    "largest L* of the formula over": "ratio",
+    "drawn length over": "ratio",
+    "smallest of EleutherAI's": "ratio",
+}
+
+#: What is printed in percent.
+IN_PERCENT = ("accuracy", "share", "share above", "error/L", "deviation", "change")
+
+#: Mark of a method whose estimate is in percent already.
+PERCENT = "[%]"
+
+
+def name(row: Mapping[Any, Any]) -> str:
+    """Return what the estimate of a claim is, a dash where there is none.
+
+    >>> name({"estimate": 0.8, "method": "share of models, Clopper-Pearson interval"})
+    'share'
+    """
+    if pd.isna(row["estimate"]):
+        return prose.MISSING
+    fitting = (name for start, name in NAMES.items() if str(row["method"]).startswith(start))
+    return next(fitting, prose.MISSING)
+
+
+def estimate(row: Mapping[Any, Any]) -> str:
+    r"""Return what the estimate of a claim is, and the estimate.
+
+    >>> estimate({"estimate": 0.4375, "method": "accuracy of a rule"})
+    'accuracy 43.8\xa0%'
+    >>> estimate({"estimate": 55.69, "method": "mean over models [%]"})
+    'error/L 55.7\xa0%'
+    """
+    value, said = float(row["estimate"]), name(row)
+    if math.isnan(value):
+        return prose.MISSING
+    if said in IN_PERCENT:
+        share = value / 100 if PERCENT in str(row["method"]) else value
+        shown = prose.percent(share, 1).replace(f".0{prose.NO_BREAK}", prose.NO_BREAK)
+    else:
+        shown = prose.number(value, 0 if value.is_integer() or abs(value) >= 1000 else 2)
+    return f"{said} {shown}" if said != prose.MISSING else shown
+
+
+def interval(row: Mapping[Any, Any]) -> str:
+    """Return the interval of the estimate of a claim in the same unit."""
+    low, high = row["conf_low"], row["conf_high"]
+    if pd.isna(low):
+        return prose.MISSING
+    write: Callable[[float, float], str] = prose.interval
+    if name(row) in IN_PERCENT:
+        write = prose.percent_interval
+    return write(low, high)

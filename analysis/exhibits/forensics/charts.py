@@ -1,0 +1,44 @@
+"""Charts of the report's section on what is printed."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from analysis.exhibits.drawing.theme import COLOURS, INK, named, series
+
+#: Where the numbers were looked for; the second mark is open, so that both show on one spot.
+KINDS = ("notebook named for it", "best other file")
+
+
+def chart_figure_sources(figures: pd.DataFrame) -> alt.LayerChart:
+    """Draw the share of each figure's numbers found where the README points, and elsewhere.
+
+    ``figures`` has one row per figure and place searched: `place`, `searched` (of `KINDS`),
+    `share` [1].
+    """
+    order = list(figures["place"].unique())
+    y = alt.Y("place:N", title=None, sort=order, axis=alt.Axis(labelPadding=14, ticks=False))
+    x = alt.X(
+        "share:Q",
+        title="share of the figure's numbers found [1]",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2f", offset=8),
+    )
+    spans = (
+        alt.Chart(figures)
+        .mark_rule(color=INK, opacity=0.5)
+        .encode(y=y, x=alt.X("min(share):Q"), x2="max(share):Q")
+    )
+    colour = alt.Color("searched:N", title=None, scale=series(KINDS, COLOURS))
+    shape = alt.Shape("searched:N", title=None, scale=series(KINDS, ["triangle-down", "circle"]))
+    marks = [
+        alt.Chart(figures[figures["searched"] == kind])
+        .mark_point(strokeWidth=2.5, opacity=1, size=size)
+        .encode(x=x, y=y, color=colour, shape=shape)
+        for kind, size in zip(KINDS, (60, 260), strict=True)
+    ]
+    return named(
+        alt.layer(spans, *marks).properties(height=270),
+        "Share of each figure's numbers found in the files of the notebook named for it.",
+    )

@@ -1,0 +1,132 @@
+"""Charts of L*: what the formula predicts, what was found, and what noise would give."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, line_at, named, series
+from analysis.tidy import prose
+
+#: How much higher each line of an error ends than the one before it [share of the highest bar].
+STEP = 0.12
+
+#: What the figure calls the estimators of L*, where not by their names.
+ESTIMATORS = {
+    "argmax abs gradient": "largest gradient",
+    "argmax interior gradient": "largest gradient, ends left out",
+}
+
+
+def chart_l_star(shares: pd.DataFrame) -> alt.LayerChart:
+    """Draw every published L* of each model as a share of its depth, and the formula's.
+
+    ``shares`` has one row per model and source: `model`, `source`, `share`, `formula` [of L].
+    """
+    order = list(dict.fromkeys(shares["model"]))
+    sources = list(dict.fromkeys(shares["source"]))
+    y = alt.Y("model:N", title=None, sort=order, axis=alt.Axis(grid=True))
+    scale = alt.Scale(domain=[0, 1])
+    points = (
+        alt.Chart(shares)
+        .mark_point(filled=True, size=120, opacity=0.9)
+        .encode(
+            x=alt.X(
+                "share:Q",
+                title="L* / L [share of depth]",
+                scale=scale,
+                axis=alt.Axis(tickCount=5, labelFlush=False),
+            ),
+            y=y,
+            color=alt.Color(
+                "source:N",
+                title=None,
+                scale=series(sources, COLOURS),
+                legend=alt.Legend(columns=2),
+            ),
+            shape=alt.Shape("source:N", title=None, scale=series(sources, SHAPES)),
+        )
+    )
+    predicted = (
+        alt.Chart(shares.drop_duplicates("model"))
+        .mark_tick(color=INK, thickness=4, size=26)
+        .encode(x=alt.X("formula:Q", scale=scale), y=y)
+    )
+    return named(
+        alt.layer(line_at(0.5, "x"), predicted, points).properties(height=250),
+        "Published values of L* over depth for six models, with the formula's prediction.",
+    )
+
+
+def chart_error_by_chance(bins: pd.DataFrame, observed: pd.DataFrame) -> alt.LayerChart:
+    """Draw the distribution of the formula's error on noise, and the errors in Fig. 5, named.
+
+    Parameters
+    ----------
+    bins
+        One row per bin: `low`, `high` [share of depth], `probability`.
+    observed
+        One row per prediction: `prediction`, `error` [share of depth].
+    """
+    scale = alt.Scale(domain=[0, float(bins["high"].max())], nice=False)
+    bars = (
+        alt.Chart(bins)
+        .mark_bar(color=INK, opacity=0.4)
+        .encode(
+            x=alt.X(
+                "low:Q",
+                title="mean |predicted − found L*| / L [share of depth]",
+                scale=scale,
+                axis=alt.Axis(tickCount=5),
+            ),
+            x2="high:Q",
+            y2=alt.datum(0),
+            y=alt.Y("probability:Q", title="share of draws [1]", axis=alt.Axis(tickCount=5)),
+        )
+    )
+    highest = float(bins["probability"].max())
+    ordered = observed.sort_values("error", ascending=False, ignore_index=True)
+    ends = ordered.assign(
+        top=highest * (1 + STEP * (ordered.index + 1)),
+        label=ordered["prediction"] + ", " + ordered["error"].map(lambda e: prose.percent(e, 1)),
+    )
+    lines = (
+        alt.Chart(ends)
+        .mark_rule(strokeWidth=2.5, color=COLOURS[1])
+        .encode(x=alt.X("error:Q", scale=scale), y="top:Q", y2=alt.datum(0))
+    )
+    labels = (
+        alt.Chart(ends)
+        .mark_text(align="left", dx=5, dy=4, fontSize=13, color=INK)
+        .encode(x=alt.X("error:Q", scale=scale), y="top:Q", text="label:N")
+    )
+    return named(
+        alt.layer(bars, lines, labels).properties(height=230),
+        "Error of the formula when L* is read off noise, and the errors in the paper's figure.",
+    )
+
+
+def chart_noise_layers(layers: pd.DataFrame) -> alt.LayerChart:
+    """Draw how often each estimator names each layer of pure noise.
+
+    ``layers`` has one row per estimator and layer: `estimator`, `layer`, `probability`.
+    """
+    spoken = layers.assign(estimator=layers["estimator"].replace(ESTIMATORS))
+    names = list(dict.fromkeys(spoken["estimator"]))
+    encoded = alt.Chart(spoken).encode(
+        x=alt.X("layer:O", title="layer [block]", axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("probability:Q", title="probability [1]"),
+        color=alt.Color(
+            "estimator:N",
+            title=None,
+            scale=series(names, COLOURS),
+            legend=alt.Legend(columns=1, labelLimit=300),
+        ),
+        shape=alt.Shape("estimator:N", title=None, scale=series(names, SHAPES)),
+    )
+    return named(
+        alt.layer(
+            encoded.mark_line(opacity=0.6), encoded.mark_point(filled=True, size=70)
+        ).properties(height=230),
+        "Probability that each of three estimators names each layer of pure noise.",
+    )

@@ -1,0 +1,310 @@
+"""Correlation: Pearson, Spearman, partial, and what a printed r and n imply.
+
+Rows are taken as independent. When they are not (models of one suite), resample the
+suites instead: `analysis.inference.resampling.bootstrap.cluster_bootstrap`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+from math import sqrt
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.tidy import glossary
+from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
+from analysis.tidy.frame import (
+    Floats,
+    numbers,
+    require_conf_level,
+    require_option,
+    require_rows,
+    require_variation,
+)
+
+METHODS = ("pearson", "spearman")
+
+#: Largest n whose n! orders are enumerated for Spearman's p (9! = 362,880), as R does.
+EXACT_SPEARMAN_ROWS = 9
+
+#: Variance of Fisher's z, times (n - 3).
+PEARSON_VARIANCE = 1.0
+FIELLER_VARIANCE = 1.06
+
+#: A correlation this close to 1 or -1 is perfect up to rounding.
+ROUNDING = 1e-14
+
+
+def correlate(
+    frame: pd.DataFrame, *, x: str, y: str, method: str = "pearson", conf_level: float = 0.95
+) -> pd.DataFrame:
+    """Return the correlation of two columns with its test and interval.
+
+    Pearson: t test with n - 2 degrees of freedom and Fisher's z interval, variance 1/(n - 3).
+    Spearman: p by enumerating all n! orders up to n = 9 (ties kept, |rho| rule), beyond that
+    the t approximation; interval by Fisher's z with the variance 1.06/(n - 3) of Fieller,
+    Hartley and Pearson (1957), Biometrika 44.
+
+    Parameters
+    ----------
+    frame
+        One row per independent unit.
+    x, y
+        Columns of finite numbers.
+    method
+        ``pearson`` or ``spearman``.
+    conf_level
+        Nominal coverage of the interval.
+
+    Returns
+    -------
+    One row: `term`, `estimate` [-1 to 1], `statistic` and `df` of the t test (missing when p
+    is exact), `p_value`, the interval, `n_obs`, `method`, `note`.
+
+    Raises
+    ------
+    ColumnError
+        If a column is absent or holds text, missing or infinite values.
+    DesignError
+        If there are fewer than 3 rows or a column is constant.
+    """
+    require_option("method", method, METHODS)
+    first, second = _pair(frame, x, y)
+    if method == "pearson":
+        estimate = _rounded(stats.pearsonr(first, second).statistic)
+        return _row(
+            f"{y} ~ {x}",
+            estimate,
+            n=len(frame),
+            covariates=0,
+            conf_level=conf_level,
+            method="Pearson correlation",
+        )
+    return _spearman_row(f"{y} ~ {x}", first, second, conf_level)
+
+
+def partial(
+    frame: pd.DataFrame, *, x: str, y: str, covariates: Sequence[str], conf_level: float = 0.95
+) -> pd.DataFrame:
+    """Return the Pearson correlation of two columns after removing covariates from both.
+
+    The estimate is pingouin's; the t test has n - 2 - k degrees of freedom for k covariates,
+    and Fisher's z the variance 1/(n - 3 - k).
+
+    Parameters
+    ----------
+    frame
+        One row per independent unit.
+    x, y, covariates
+        Columns of finite numbers, all different.
+    conf_level
+        Nominal coverage of the interval.
+
+    Returns
+    -------
+    One row with the columns of `correlate`.
+
+    Raises
+    ------
+    ColumnError
+        If a column is absent, named twice, or holds text, missing or infinite values.
+    DesignError
+        If there are fewer than 3 + k rows, a column is constant, or the covariates explain
+        x or y, or one another, completely.
+    """
+    names = [x, y, *covariates]
+    if len(set(names)) < len(names) or not covariates:
+        raise ColumnError(
+            f"A partial correlation needs x, y and at least one other column; found {names}.",
+            "Name each column once.",
+        )
+    require_rows(frame, 3 + len(covariates), "A partial correlation")
+    columns = pd.DataFrame({name: numbers(frame, name) for name in names})
+    for name in names:
+        require_variation(columns[name].to_numpy(), name)
+    _require_independent(columns)
+    from pingouin import partial_corr
+
+    result = partial_corr(columns, x=x, y=y, covar=list(covariates))
+    term = f"{y} ~ {x} | {' + '.join(covariates)}"
+    estimate = _rounded(result["r"].iloc[0])
+    return _row(
+        term,
+        estimate,
+        n=len(frame),
+        covariates=len(covariates),
+        conf_level=conf_level,
+        method="Partial correlation",
+    )
+
+
+def from_summary(r: float, n: int, *, conf_level: float = 0.95) -> pd.DataFrame:
+    """Return the p-value and interval that a printed Pearson r with n rows implies.
+
+    A printed r is rounded: call it for both ends of the rounding interval before calling a
+    printed p wrong.
+
+    Parameters
+    ----------
+    r
+        Printed correlation.
+    n
+        Printed number of rows.
+    conf_level
+        Nominal coverage of the interval.
+
+    Returns
+    -------
+    One row with the columns of `correlate`.
+
+    Raises
+    ------
+    AnalysisError
+        If r is outside [-1, 1].
+    DesignError
+        If n is below 3.
+    """
+    if not -1 <= r <= 1:
+        raise AnalysisError(
+            f"A correlation must lie in [-1, 1]; found {r!r}.", "Check the printed value."
+        )
+    if n != int(n) or n < 3:
+        raise DesignError(
+            f"A correlation needs a whole number of rows, at least 3; found {n!r}.",
+            "Two points always lie on a line.",
+        )
+    return _row(
+        "printed r",
+        float(r),
+        n=int(n),
+        covariates=0,
+        conf_level=conf_level,
+        method="Pearson correlation as printed",
+    )
+
+
+def _pair(frame: pd.DataFrame, x: str, y: str) -> tuple[Floats, Floats]:
+    first, second = numbers(frame, x), numbers(frame, y)
+    require_rows(frame, 3, "A correlation")
+    require_variation(first, x)
+    require_variation(second, y)
+    return first, second
+
+
+def _require_independent(columns: pd.DataFrame) -> None:
+    standardised = (columns - columns.mean()) / columns.std()
+    if np.linalg.matrix_rank(standardised.to_numpy()) < columns.shape[1]:
+        raise DesignError(
+            f"No column may be a linear combination of the others; {list(columns)} are.",
+            "Drop the covariate that repeats another, or that x or y is made of.",
+        )
+
+
+def _row(
+    term: str, estimate: float, *, n: int, covariates: int, conf_level: float, method: str
+) -> pd.DataFrame:
+    """Return the row of a correlation tested with Student's t."""
+    df = n - 2 - covariates
+    statistic = _t_statistic(estimate, df)
+    return _result(
+        term=term,
+        estimate=estimate,
+        statistic=statistic,
+        df=float(df),
+        p_value=float(2 * stats.t.sf(abs(statistic), df)),
+        interval=_fisher_z(estimate, n - 3 - covariates, PEARSON_VARIANCE, conf_level),
+        conf_level=conf_level,
+        n_obs=n,
+        method=f"{method}; t test; Fisher z interval",
+        note=_notes(estimate, n - 3 - covariates),
+    )
+
+
+def _spearman_row(term: str, first: Floats, second: Floats, conf_level: float) -> pd.DataFrame:
+    n = len(first)
+    estimate = _rounded(stats.pearsonr(stats.rankdata(first), stats.rankdata(second)).statistic)
+    exact = n <= EXACT_SPEARMAN_ROWS
+    statistic = float("nan") if exact else _t_statistic(estimate, n - 2)
+    p_value = (
+        _exact_spearman_p(first, second) if exact else float(2 * stats.t.sf(abs(statistic), n - 2))
+    )
+    test = "exact permutation p" if exact else "t approximation"
+    return _result(
+        term=term,
+        estimate=estimate,
+        statistic=statistic,
+        df=float("nan") if exact else float(n - 2),
+        p_value=p_value,
+        interval=_fisher_z(estimate, n - 3, FIELLER_VARIANCE, conf_level),
+        conf_level=conf_level,
+        n_obs=n,
+        method=f"Spearman rank correlation; {test}; Fisher z interval, Fieller variance",
+        note=_notes(estimate, n - 3),
+    )
+
+
+def _rounded(estimate: float) -> float:
+    perfect = 1 - abs(estimate) < ROUNDING
+    return float(np.sign(estimate)) if perfect else float(estimate)
+
+
+def _t_statistic(estimate: float, df: int) -> float:
+    if abs(estimate) == 1:
+        return float(np.copysign(np.inf, estimate))
+    return estimate * sqrt(df / (1 - estimate**2))
+
+
+def _fisher_z(
+    estimate: float, denominator: int, variance: float, conf_level: float
+) -> tuple[float, float]:
+    """Return Fisher's z interval; without a degree of freedom it is the whole range."""
+    require_conf_level(conf_level)
+    if abs(estimate) == 1:
+        return estimate, estimate
+    if denominator < 1:
+        return -1.0, 1.0
+    reach = float(stats.norm.isf((1 - conf_level) / 2)) * sqrt(variance / denominator)
+    centre = float(np.arctanh(estimate))
+    return float(np.tanh(centre - reach)), float(np.tanh(centre + reach))
+
+
+def _exact_spearman_p(first: Floats, second: Floats) -> float:
+    """Return the share of all n! orders whose |rho| reaches the observed, in whole numbers."""
+    doubled_first = np.rint(2 * stats.rankdata(first)).astype(np.int64)
+    doubled_second = np.rint(2 * stats.rankdata(second)).astype(np.int64)
+    orders = np.array(list(permutations(doubled_second.tolist())), dtype=np.int64)
+    expected = doubled_first.sum() * doubled_second.sum()
+    distances = np.abs(len(first) * (orders @ doubled_first) - expected)
+    # The first order that itertools yields is the observed one.
+    return float(np.mean(distances >= distances[0]))
+
+
+def _notes(estimate: float, denominator: int) -> str:
+    if abs(estimate) == 1:
+        return "Perfect correlation: the interval has no width and says nothing."
+    if denominator < 1:
+        return "Too few rows for Fisher's z: the interval is the whole range."
+    return ""
+
+
+def _result(*, interval: tuple[float, float], **columns: object) -> pd.DataFrame:
+    row = {**columns, "conf_low": interval[0], "conf_high": interval[1]}
+    order = [
+        "term",
+        "estimate",
+        "statistic",
+        "df",
+        "p_value",
+        "conf_low",
+        "conf_high",
+        "conf_level",
+        "n_obs",
+        "method",
+        "note",
+    ]
+    result = pd.DataFrame([row], columns=order)
+    glossary.checked(result.columns)
+    return result

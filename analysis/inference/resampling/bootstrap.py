@@ -1,0 +1,265 @@
+"""Bootstrap: resample whole clusters, because rows of one cluster are not independent.
+
+Davison and Hinkley (1997), Bootstrap Methods and their Application, chapters 2, 3 and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.tidy import glossary
+from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import (
+    FEW_GROUPS,
+    Floats,
+    Integers,
+    group_codes,
+    level_codes,
+    require_conf_level,
+    require_count,
+    require_option,
+    rows_by_group,
+)
+
+Statistic = Callable[[pd.DataFrame], float]
+
+METHODS = ("percentile", "bca")
+
+#: Relative difference below which a replicate equals the estimate: another order of summation.
+SAME_VALUE = 1e-12
+
+
+def cluster_bootstrap(
+    frame: pd.DataFrame,
+    statistic: Statistic,
+    *,
+    cluster: str | None,
+    rng: np.random.Generator,
+    n_resamples: int = 1999,
+    conf_level: float = 0.95,
+    method: str = "percentile",
+    nested: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Return a statistic with an interval from resampling clusters with replacement.
+
+    A resample holds as many clusters as the frame. A cluster drawn twice counts as two: in a
+    resample the `cluster` column is categorical with one level per draw, and so are the
+    columns named in `nested` (models within a lab), one level per draw and original level.
+    A resample on which the statistic raises ValueError or ZeroDivisionError, or is not
+    finite, is counted in `n_failed` and left out.
+
+    Parameters
+    ----------
+    frame
+        One row per observation.
+    statistic
+        Takes a frame with the columns of `frame`, returns one number.
+    cluster
+        Column naming the independent units; None when each row is one.
+    rng
+        Source of the draws.
+    n_resamples
+        Resamples to draw.
+    conf_level
+        Nominal coverage of the interval.
+    method
+        ``percentile``, or ``bca`` with the acceleration from leaving out one cluster at a time.
+    nested
+        Columns whose levels lie within one cluster and which the statistic groups by.
+
+    Returns
+    -------
+    One row: `estimate` on the frame itself, `std_error` (standard deviation of the
+    replicates), the interval, `n_obs`, `n_groups`, `n_resamples`, `n_failed`, `note`.
+
+    Raises
+    ------
+    ColumnError
+        If a named column is absent or has missing values.
+    DesignError
+        If there are fewer than two clusters, a nested level spans clusters, the statistic is
+        not finite on the frame, or too few resamples succeed for the level asked.
+    """
+    require_option("method", method, METHODS)
+    require_conf_level(conf_level)
+    clusters = group_codes(frame, cluster)
+    rows_of = rows_by_group(clusters)
+    relabel = _relabelling(frame, clusters, cluster, nested)
+    estimate = float(statistic(frame))
+    if not np.isfinite(estimate):
+        raise DesignError(
+            f"The statistic must be finite on the frame itself; it is {estimate!r}.",
+            "Check the frame for the case the statistic cannot handle.",
+        )
+
+    def replicate(draw: Integers) -> float:
+        rows = np.concatenate([rows_of[code] for code in draw])
+        copies = np.repeat(np.arange(len(draw)), [len(rows_of[code]) for code in draw])
+        return _attempt(statistic, relabel(rows, copies))
+
+    replicates = np.array([replicate(draw) for draw in draws(len(rows_of), n_resamples, rng)])
+    left_out = (
+        np.array([_attempt(statistic, frame[clusters != code]) for code in range(len(rows_of))])
+        if method == "bca"
+        else None
+    )
+    low, high = interval(replicates, estimate, conf_level, method=method, left_out=left_out)
+    result = pd.DataFrame(
+        {
+            "term": [name_of(statistic)],
+            "estimate": [estimate],
+            "std_error": [float(np.nanstd(replicates, ddof=1))],
+            "conf_low": [low],
+            "conf_high": [high],
+            "conf_level": [conf_level],
+            "n_obs": [len(frame)],
+            "n_groups": [len(rows_of)],
+            "n_resamples": [n_resamples],
+            "n_failed": [int(np.isnan(replicates).sum())],
+            "method": [f"Cluster bootstrap, {method} interval"],
+            "note": [interval_note(len(rows_of), estimate, low, high)],
+        }
+    )
+    glossary.checked(result.columns)
+    return result
+
+
+def name_of(statistic: Statistic) -> str:
+    """Return the name of a statistic, for the term column."""
+    name = str(getattr(statistic, "__name__", "statistic"))
+    return name if name.isidentifier() else "statistic"
+
+
+def draws(n_clusters: int, n_resamples: int, rng: np.random.Generator) -> Integers:
+    """Return the clusters drawn in every resample, shape (n_resamples, n_clusters)."""
+    require_count("n_resamples", n_resamples)
+    return np.asarray(rng.integers(n_clusters, size=(n_resamples, n_clusters)), dtype=np.intp)
+
+
+def interval(
+    replicates: Floats,
+    estimate: float,
+    conf_level: float,
+    *,
+    method: str = "percentile",
+    left_out: Floats | None = None,
+) -> tuple[float, float]:
+    """Return the interval that replicates imply; NaN replicates are left out.
+
+    The quantile at probability p is the (B + 1)p-th order statistic, interpolated.
+
+    Parameters
+    ----------
+    replicates
+        Statistic on every resample, shape (B,).
+    estimate
+        Statistic on the frame itself.
+    conf_level
+        Nominal coverage.
+    method
+        ``percentile`` or ``bca`` (Efron 1987, Journal of the American Statistical Association 82).
+    left_out
+        For ``bca``: the statistic without each cluster in turn, shape (G,).
+
+    Raises
+    ------
+    DesignError
+        If too few replicates are finite for the level, or BCa is undefined.
+    """
+    usable = replicates[np.isfinite(replicates)]
+    alpha = (1 - conf_level) / 2
+    if (len(usable) + 1) * alpha < 1 - SAME_VALUE:
+        raise DesignError(
+            f"A {conf_level:g} interval needs at least {int(np.ceil(1 / alpha - 1e-9)) - 1} "
+            f"resamples; {len(usable)} of {len(replicates)} succeeded.",
+            "Draw more resamples, or ask for a lower level.",
+        )
+    probabilities = np.array([alpha, 1 - alpha])
+    if method == "bca":
+        if left_out is None:
+            raise ValueError("`left_out` must be given for a BCa interval; found None.")
+        probabilities = _bca_probabilities(usable, estimate, left_out, probabilities)
+    low, high = np.quantile(usable, probabilities, method="weibull")
+    return float(low), float(high)
+
+
+def interval_note(n_groups: int, estimate: float, low: float, high: float) -> str:
+    """Return what a reader must know of a bootstrap interval, empty when nothing."""
+    notes = []
+    if n_groups < FEW_GROUPS:
+        notes.append(f"Only {n_groups} clusters: the interval is likely too narrow.")
+    if not low <= estimate <= high:
+        notes.append("The estimate lies outside its interval: resamples bias the statistic.")
+    return " ".join(notes)
+
+
+def _bca_probabilities(
+    usable: Floats, estimate: float, left_out: Floats, probabilities: Floats
+) -> Floats:
+    """Return probabilities shifted for the bias and skewness of the statistic."""
+    if not np.isfinite(left_out).all():
+        raise DesignError(
+            f"A BCa interval needs the statistic without each cluster; it fails without "
+            f"{int((~np.isfinite(left_out)).sum())} of {len(left_out)}.",
+            "Use method='percentile'.",
+        )
+    same = np.isclose(usable, estimate, rtol=SAME_VALUE, atol=0)
+    share_below = float(np.mean(np.where(same, 0.5, usable < estimate)))
+    if share_below in (0.0, 1.0):
+        raise DesignError(
+            "A BCa interval needs replicates on both sides of the estimate; all lie on one.",
+            "Use method='percentile', and read it as a warning about the statistic.",
+        )
+    bias = float(stats.norm.ppf(share_below))
+    deviations = left_out.mean() - left_out
+    spread = float((deviations**2).sum())
+    acceleration = float((deviations**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
+    shifted = bias + stats.norm.ppf(probabilities)
+    adjusted = stats.norm.cdf(bias + shifted / (1 - acceleration * shifted))
+    return np.asarray(adjusted, dtype=np.float64)
+
+
+def _relabelling(
+    frame: pd.DataFrame, clusters: Integers, cluster: str | None, nested: Sequence[str]
+) -> Callable[[Integers, Integers], pd.DataFrame]:
+    """Return a function from row positions and copy numbers to the resample."""
+    codes_of = {name: level_codes(frame, name)[0] for name in nested}
+    for name, codes in codes_of.items():
+        _require_nested(name, codes, clusters)
+    draw_names = pd.Index([f"draw {number}" for number in range(int(clusters.max()) + 1)])
+
+    def resample(rows: Integers, copies: Integers) -> pd.DataFrame:
+        drawn = frame.take(rows)
+        drawn.index = pd.RangeIndex(len(rows))
+        if cluster is not None:
+            drawn[cluster] = pd.Categorical.from_codes(copies, categories=draw_names)
+        for name, codes in codes_of.items():
+            distinct, levels = pd.factorize(copies * (codes.max() + 1) + codes[rows])
+            drawn[name] = pd.Categorical.from_codes(distinct, categories=pd.RangeIndex(len(levels)))
+        return drawn
+
+    return resample
+
+
+def _require_nested(name: str, codes: Integers, clusters: Integers) -> None:
+    pairs = np.unique(np.column_stack([codes, clusters]), axis=0)
+    spanning = len(pairs) - len(np.unique(codes))
+    if spanning:
+        raise DesignError(
+            f"Every level of nested column {name!r} must lie in one cluster; "
+            f"there are {spanning} more pairs of level and cluster than levels.",
+            "Leave the column out of `nested`, or choose the larger unit as the cluster.",
+        )
+
+
+def _attempt(statistic: Statistic, frame: pd.DataFrame) -> float:
+    """Return the statistic, or NaN where it cannot be computed."""
+    try:
+        value = float(statistic(frame))
+    except (ValueError, ZeroDivisionError):
+        return float("nan")
+    return value if np.isfinite(value) else float("nan")

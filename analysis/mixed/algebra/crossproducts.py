@@ -1,0 +1,269 @@
+"""X'X, Z'X, Z'Z, X'y, Z'y and y'y from the cells, laid out for elimination.
+
+The rows of the grouping factor with most levels make a block-diagonal Z1'Z1: it is kept as
+one small matrix per level, with what each level shares with all the rest. The rest is
+[Z2 | X | y], every other random effect, the fixed design and the response.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from analysis.mixed.algebra.design import Block, Column, Design
+from analysis.mixed.algebra.levels import Levels, gather
+from analysis.mixed.reading.statistics import Statistics
+from analysis.tidy.frame import Floats, Integers
+
+#: Columns that sum to one within this span the constant.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class CrossProducts:
+    """Cross-products of [Z1 | Z2 | X | y], all weighted.
+
+    Attributes
+    ----------
+    blocks
+        Random effects: the first is Z1, the others make Z2.
+    diagonal
+        Z1'Z1 per level, shape (L, k, k).
+    cross
+        Z1'[Z2 | X | y] per level, shape (L, k, q + p + 1).
+    rest
+        [Z2 | X | y]'[Z2 | X | y], shape (q + p + 1, q + p + 1).
+    n_obs
+        Rows.
+    n_fixed
+        Columns of X, p.
+    log_weights
+        Sum of the logarithms of the weights.
+    centring
+        Fixed effects of the internal design times this are those of the formula's, (p, p).
+    shift
+        Fixed effects, in the formula's design, that were taken out of the response, (p,).
+    """
+
+    blocks: tuple[Block, ...]
+    diagonal: Floats
+    cross: Floats
+    rest: Floats
+    n_obs: int
+    n_fixed: int
+    log_weights: float
+    centring: Floats
+    shift: Floats
+
+    @cached_property
+    def levels(self) -> Levels:
+        """Levels of the first block, gathered where that saves work."""
+        return gather(self.diagonal, self.cross)
+
+    @property
+    def n_random(self) -> int:
+        """Columns of Z2, q."""
+        return len(self.rest) - self.n_fixed - 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Variable:
+    """A column in a row of cell i: coefficient[i] * (shifted basis number + added)."""
+
+    coefficient: Floats
+    variable: int
+    added: float
+
+
+def assemble(statistics: Statistics, design: Design, *, response: int = 0) -> CrossProducts:
+    """Return the cross-products of a design.
+
+    Columns of X whose basis number was shifted stay shifted where the design has the column
+    that absorbs the shift (the intercept, or the dummy without the predictor): sums of squares
+    about the mean keep their digits. Random effects are never shifted, as that would change
+    what their covariance means.
+
+    Parameters
+    ----------
+    statistics
+        The cells.
+    design
+        The columns.
+    response
+        Which of the responses of the statistics.
+    """
+    fixed, centring = _fixed_variables(statistics, design)
+    explained, shift = _response_variable(statistics, design, response)
+    others = design.blocks[1:]
+    dense = [*fixed, explained]
+    n_random = sum(len(block.levels) * block.width for block in others)
+    size = n_random + len(dense)
+    rest = np.zeros((size, size))
+    starts = np.cumsum([0, *(len(block.levels) * block.width for block in others)])
+    for place, block in enumerate(others):
+        rows = slice(int(starts[place]), int(starts[place + 1]))
+        for other_place in range(place, len(others)):
+            columns = slice(int(starts[other_place]), int(starts[other_place + 1]))
+            rest[rows, columns] = _between(statistics, block, others[other_place])
+        rest[rows, n_random:] = _against(statistics, block, dense)
+    rest[n_random:, n_random:] = _among(statistics, dense)
+    rest = np.triu(rest) + np.triu(rest, 1).T
+    first = design.blocks[0]
+    shape = (len(first.levels), first.width, -1)
+    with_others = [_between(statistics, first, block) for block in others]
+    with_dense = _against(statistics, first, dense)
+    return CrossProducts(
+        blocks=design.blocks,
+        diagonal=_within(statistics, first),
+        cross=np.concatenate([*with_others, with_dense], axis=1).reshape(shape),
+        rest=rest,
+        n_obs=statistics.n_obs,
+        n_fixed=len(fixed),
+        log_weights=float(statistics.log_weights.sum()),
+        centring=centring,
+        shift=shift,
+    )
+
+
+def cluster_products(
+    statistics: Statistics,
+    design: Design,
+    codes: Integers,
+    n_clusters: int,
+    *,
+    response: int = 0,
+) -> Floats:
+    """Return [X | y]'[X | y] of every cluster, in the internal design, shape (G, p + 1, p + 1)."""
+    variables = [*_fixed_variables(statistics, design)[0]]
+    variables.append(_response_variable(statistics, design, response)[0])
+    size = len(variables)
+    result = np.empty((n_clusters, size, size))
+    for i in range(size):
+        for j in range(i, size):
+            products = _products(statistics, variables[i], variables[j])
+            result[:, i, j] = result[:, j, i] = np.bincount(codes, products, n_clusters)
+    return result
+
+
+def with_fixed(cross: CrossProducts, columns: Integers) -> CrossProducts:
+    """Return the cross-products with some of the fixed columns only, in the internal design."""
+    q = cross.n_random
+    kept = np.concatenate([np.arange(q), q + columns, [len(cross.rest) - 1]])
+    return replace(
+        cross,
+        cross=cross.cross[:, :, kept],
+        rest=cross.rest[np.ix_(kept, kept)],
+        n_fixed=len(columns),
+        centring=cross.centring[np.ix_(columns, columns)],
+        shift=cross.shift[columns],
+    )
+
+
+def _unshifted(column: Column, statistics: Statistics) -> _Variable:
+    return _Variable(column.coefficient, column.basis, float(statistics.shift[column.basis]))
+
+
+def _fixed_variables(statistics: Statistics, design: Design) -> tuple[list[_Variable], Floats]:
+    """Return X, shifted where another column absorbs it, and the map of its coefficients."""
+    variables, centring = [], np.eye(len(design.fixed))
+    for place, column in enumerate(design.fixed):
+        absorber = _absorber(design, column.coefficient) if column.basis else None
+        if absorber is None:
+            variables.append(_unshifted(column, statistics))
+        else:
+            variables.append(_Variable(column.coefficient, column.basis, 0.0))
+            centring[absorber, place] = -float(statistics.shift[column.basis])
+    return variables, centring
+
+
+def _absorber(design: Design, coefficient: Floats) -> int | None:
+    """Return the fixed column that equals the coefficient, times the number one."""
+    for place, column in enumerate(design.fixed):
+        if column.basis == 0 and np.array_equal(column.coefficient, coefficient):
+            return place
+    return None
+
+
+def _response_variable(
+    statistics: Statistics, design: Design, response: int
+) -> tuple[_Variable, Floats]:
+    """Return the response, shifted where the fixed design can give the shift back."""
+    ones = np.ones(len(statistics.counts))
+    position = len(statistics.basis) + response
+    shift = float(statistics.shift[position])
+    fixed_shift = np.zeros(len(design.fixed))
+    absorber = _absorber(design, ones)
+    if absorber is not None:
+        fixed_shift[absorber] = shift
+        return _Variable(ones, position, 0.0), fixed_shift
+    plain = [place for place, column in enumerate(design.fixed) if column.basis == 0]
+    if plain:
+        columns = np.column_stack([design.fixed[place].coefficient for place in plain])
+        weights = np.linalg.lstsq(columns, ones)[0]
+        if np.abs(columns @ weights - ones).max() < ROUNDING:
+            fixed_shift[plain] = shift * weights
+            return _Variable(ones, position, 0.0), fixed_shift
+    return _Variable(ones, position, shift), fixed_shift
+
+
+def _products(statistics: Statistics, first: _Variable, second: _Variable) -> Floats:
+    """Return the sums of products of two columns over every cell, shape (n cells,)."""
+    i, j = first.variable, second.variable
+    total = statistics.product(i, j)
+    if second.added:
+        total = total + second.added * statistics.product(0, i)
+    if first.added:
+        total = total + first.added * statistics.product(0, j)
+    if first.added and second.added:
+        total = total + first.added * second.added * statistics.product(0, 0)
+    return first.coefficient * second.coefficient * total
+
+
+def _among(statistics: Statistics, variables: list[_Variable]) -> Floats:
+    size = len(variables)
+    result = np.zeros((size, size))
+    for i in range(size):
+        for j in range(i, size):
+            result[i, j] = _products(statistics, variables[i], variables[j]).sum()
+    return result
+
+
+def _against(statistics: Statistics, block: Block, variables: list[_Variable]) -> Floats:
+    """Return Z'[X | y] of a block, shape (L * k, p + 1)."""
+    levels, width = len(block.levels), block.width
+    result = np.zeros((levels, width, len(variables)))
+    for i, column in enumerate(block.columns):
+        random = _unshifted(column, statistics)
+        for j, variable in enumerate(variables):
+            products = _products(statistics, random, variable)
+            result[:, i, j] = np.bincount(block.codes, products, levels)
+    return result.reshape(levels * width, -1)
+
+
+def _between(statistics: Statistics, block: Block, other: Block) -> Floats:
+    """Return Za'Zb of two blocks, shape (La * ka, Lb * kb)."""
+    shape = (len(block.levels), len(other.levels))
+    pair: Integers = block.codes * shape[1] + other.codes
+    result = np.zeros((shape[0], block.width, shape[1], other.width))
+    for i, first in enumerate(block.columns):
+        for j, second in enumerate(other.columns):
+            products = _products(
+                statistics, _unshifted(first, statistics), _unshifted(second, statistics)
+            )
+            summed = np.bincount(pair, products, shape[0] * shape[1])
+            result[:, i, :, j] = summed.reshape(shape)
+    return result.reshape(shape[0] * block.width, shape[1] * other.width)
+
+
+def _within(statistics: Statistics, block: Block) -> Floats:
+    """Return Z'Z of a block per level, shape (L, k, k)."""
+    levels, width = len(block.levels), block.width
+    result = np.zeros((levels, width, width))
+    variables = [_unshifted(column, statistics) for column in block.columns]
+    for i in range(width):
+        for j in range(width):
+            products = _products(statistics, variables[i], variables[j])
+            result[:, i, j] = np.bincount(block.codes, products, levels)
+    return result

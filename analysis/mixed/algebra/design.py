@@ -1,0 +1,372 @@
+"""Columns of the fixed and the random design, each a coefficient per cell times a basis number.
+
+`patsy` decides which dummies a factor gets where (full rank or reduced, and the contrast);
+the columns themselves are never written out over rows.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from analysis.mixed.reading.formula import MixedFormula, RandomTerm, is_factor_call, terms
+from analysis.mixed.reading.plan import column_name, factor_column
+from analysis.mixed.reading.statistics import Factor, Statistics
+from analysis.tidy.errors import ColumnError, DesignError
+from analysis.tidy.frame import Floats, Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A design column: in a row of cell i it is ``coefficient[i]`` times a basis number.
+
+    Attributes
+    ----------
+    name
+        As patsy writes it, such as ``lab[T.EleutherAI]:depth``.
+    coefficient
+        Shape (n cells,).
+    basis
+        Position of the basis number in the statistics.
+    """
+
+    name: str
+    coefficient: Floats
+    basis: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """All random effects of one grouping factor.
+
+    Attributes
+    ----------
+    group
+        Name of the factor, such as ``lab:suite``.
+    levels
+        Labels of its levels.
+    codes
+        Level of every cell, shape (n cells,).
+    columns
+        The coefficients that vary, k of them.
+    positions
+        Row and column of every parameter in the k x k relative factor, lme4's order.
+    """
+
+    group: str
+    levels: tuple[str, ...]
+    codes: Integers
+    columns: tuple[Column, ...]
+    positions: tuple[tuple[int, int], ...]
+
+    @property
+    def width(self) -> int:
+        """Random effects per level."""
+        return len(self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What a formula makes of the cells.
+
+    Attributes
+    ----------
+    fixed
+        Columns of the fixed design.
+    blocks
+        Random effects by grouping factor, most levels first, as in lme4.
+    references
+        Reference level of every factor with treatment contrasts, as ``lab = AI2``.
+    term_columns
+        Columns of every fixed term: name of the term to positions.
+    """
+
+    fixed: tuple[Column, ...]
+    blocks: tuple[Block, ...]
+    references: tuple[str, ...]
+    term_columns: dict[str, tuple[int, ...]]
+
+
+def build(
+    formula: MixedFormula, statistics: Statistics, contrasts: Mapping[str, Any] | None = None
+) -> Design:
+    """Return the design of a formula over the cells.
+
+    Parameters
+    ----------
+    formula
+        The model.
+    statistics
+        The cells.
+    contrasts
+        Contrast of a factor by column: the reference level, or a contrast of patsy's such as
+        ``patsy.Sum()``. Treatment contrasts with the first level as reference otherwise.
+
+    Raises
+    ------
+    DesignError
+        If a factor has one level, or a group has as many effects as there are rows.
+    ColumnError
+        If a contrast is of no factor, or a stated reference is not a level.
+    """
+    stated = dict(contrasts or {})
+    unknown = [name for name in stated if name not in statistics.factors]
+    if unknown:
+        raise ColumnError(
+            f"Contrasts must be of factors of the formula; {unknown} are none.",
+            f"Its factors are: {', '.join(statistics.factors)}.",
+        )
+    fixed, term_columns = design_columns(formula.fixed, statistics, stated)
+    blocks = _blocks(formula.random, statistics, stated)
+    references = tuple(
+        f"{name} = {_reference(name, statistics.factors[name], stated)}"
+        for name in statistics.factors
+        if any(column.name.startswith(f"{name}[T.") for column in fixed)
+    )
+    return Design(tuple(fixed), tuple(blocks), references, term_columns)
+
+
+def _blocks(
+    random: tuple[RandomTerm, ...], statistics: Statistics, stated: Mapping[str, Any]
+) -> list[Block]:
+    """Return one block per grouping factor; its uncorrelated terms share it."""
+    by_group: dict[tuple[str, ...], list[tuple[Column, ...]]] = {}
+    for term in random:
+        part, _ = design_columns(term.left, statistics, stated)
+        by_group.setdefault(term.group, []).append(tuple(part))
+    blocks = []
+    for group, parts in by_group.items():
+        _require_collected(group, statistics)
+        factor = interaction([statistics.factors[name] for name in group])
+        columns = tuple(itertools.chain.from_iterable(parts))
+        block = Block(":".join(group), factor.levels, factor.codes, columns, _positions(parts))
+        _require_groups(block, statistics.n_obs)
+        blocks.append(block)
+    return sorted(blocks, key=lambda block: -len(block.levels))
+
+
+def _require_collected(group: tuple[str, ...], statistics: Statistics) -> None:
+    absent = [name for name in group if name not in statistics.factors]
+    if absent:
+        raise DesignError(
+            f"The statistics must hold the factors {absent}; they hold {list(statistics.factors)}.",
+            "Collect them with this formula, or name the factors in `units`.",
+        )
+
+
+def interaction(factors: list[Factor]) -> Factor:
+    """Return the combinations of several factors that occur, as one factor."""
+    if len(factors) == 1:
+        return factors[0]
+    codes = np.zeros(len(factors[0].codes), dtype=np.intp)
+    for factor in factors:
+        codes = codes * len(factor.levels) + factor.codes
+    _, first, combined = np.unique(codes, return_index=True, return_inverse=True)
+    levels = [":".join(f.levels[f.codes[cell]] for f in factors) for cell in first]
+    return Factor(tuple(levels), np.asarray(combined.reshape(-1)[: len(codes)], dtype=np.intp))
+
+
+def _positions(parts: list[tuple[Column, ...]]) -> tuple[tuple[int, int], ...]:
+    """Return the lower triangles of the terms' blocks, column by column."""
+    positions, start = [], 0
+    for part in parts:
+        width = len(part)
+        positions += [
+            (start + row, start + column) for column in range(width) for row in range(column, width)
+        ]
+        start += width
+    return tuple(positions)
+
+
+def _require_groups(block: Block, n_obs: int) -> None:
+    if not block.columns:
+        raise DesignError(
+            f"Something must vary among the levels of {block.group!r}; the term has no effect.",
+            f"Write (1 | {block.group}), or drop it.",
+        )
+    if len(block.levels) < 2:
+        raise DesignError(
+            f"Group {block.group!r} must have at least two levels; found {list(block.levels)}.",
+            "Drop its random term, or widen the filter.",
+        )
+    if len(block.levels) * block.width >= n_obs:
+        raise DesignError(
+            f"Group {block.group!r} must have fewer effects than there are rows; it has "
+            f"{len(block.levels) * block.width} for {n_obs} rows.",
+            "They cannot be told from the residual: drop the term.",
+        )
+
+
+def design_columns(
+    side: str, statistics: Statistics, stated: Mapping[str, Any]
+) -> tuple[list[Column], dict[str, tuple[int, ...]]]:
+    """Return the columns of a right side over the cells, and which of them every term has.
+
+    Parameters
+    ----------
+    side
+        What stands right of the tilde, or left of a bar.
+    statistics
+        The cells.
+    stated
+        Contrasts by column.
+    """
+    from patsy.build import design_matrix_builders
+    from patsy.desc import Term
+    from patsy.eval import EvalEnvironment
+
+    adapted = [
+        Term([_adapted(factor.code, statistics, stated) for factor in term.factors])
+        for term in terms(side)
+    ]
+    environment = EvalEnvironment([{}])
+    (info,) = design_matrix_builders([adapted], lambda: iter([{}]), environment)
+    columns: list[Column] = []
+    term_columns = {}
+    for term, subterms in info.term_codings.items():
+        start = len(columns)
+        for subterm in subterms:
+            columns += _subterm_columns(subterm, statistics)
+        term_columns[term.name()] = tuple(range(start, len(columns)))
+    return columns, term_columns
+
+
+@dataclass(frozen=True, eq=True)
+class _Number:
+    """A predictor as patsy sees it; its values are not asked for."""
+
+    code: str
+    origin: ClassVar[None] = None
+
+    def name(self) -> str:
+        return self.code
+
+    def memorize_passes_needed(self, state: object, environment: object) -> int:
+        return 0
+
+    def eval(self, state: object, rows: object) -> Floats:
+        return np.ones(1)
+
+
+@dataclass(frozen=True, eq=True)
+class _Label:
+    """A factor as patsy sees it: its levels in order."""
+
+    code: str
+    column: str
+    levels: tuple[str, ...]
+    stated: Any
+    origin: ClassVar[None] = None
+
+    def name(self) -> str:
+        return self.code
+
+    def memorize_passes_needed(self, state: object, environment: object) -> int:
+        return 0
+
+    def eval(self, state: object, rows: object) -> Any:
+        from patsy.categorical import C
+
+        levels = list(self.levels)
+        return C(pd.Categorical(levels, categories=levels), self.stated, levels)
+
+
+def is_factor(code: str, statistics: Statistics) -> bool:
+    """Tell whether a piece of a formula is a factor of the statistics."""
+    return is_factor_call(code) or column_name(code) in statistics.factors
+
+
+def _adapted(code: str, statistics: Statistics, stated: Mapping[str, Any]) -> _Number | _Label:
+    if not is_factor(code, statistics):
+        return _Number(code)
+    name = factor_column(code)
+    factor = statistics.factors[name]
+    if len(factor.levels) < 2:
+        raise DesignError(
+            f"Factor {name!r} must have at least two levels; found {list(factor.levels)}.",
+            "Drop it from the formula, or widen the filter.",
+        )
+    contrast = _written_contrast(code) if name not in stated else _contrast(name, factor, stated)
+    return _Label(code, name, factor.levels, contrast)
+
+
+def _written_contrast(code: str) -> Any:
+    """Return the contrast inside ``C(column, contrast)``, None without."""
+    import patsy
+
+    if not is_factor_call(code) or "," not in code:
+        return None
+    known = {name: getattr(patsy, name) for name in ("Treatment", "Sum", "Helmert", "Poly", "Diff")}
+    text = code.partition(",")[2].rsplit(")", 1)[0].strip()
+    try:
+        return eval(text, {"__builtins__": {}}, known)  # noqa: S307 - the caller's own formula
+    except (NameError, SyntaxError, TypeError) as error:
+        raise ColumnError(
+            f"The contrast in {code!r} must be one of {', '.join(known)}; {error}.",
+            "Such as C(lab, Treatment('EleutherAI')) or C(lab, Sum).",
+        ) from error
+
+
+def _contrast(name: str, factor: Factor, stated: Mapping[str, Any]) -> Any:
+    from patsy import Treatment
+
+    if not isinstance(stated[name], str | int | float):
+        return stated[name]
+    if stated[name] not in factor.levels:
+        raise ColumnError(
+            f"The reference of {name!r} must be one of its levels; found {stated[name]!r}.",
+            f"Levels: {', '.join(factor.levels)}.",
+        )
+    return Treatment(reference=stated[name])
+
+
+def _reference(name: str, factor: Factor, stated: Mapping[str, Any]) -> str:
+    reference = stated.get(name)
+    return reference if isinstance(reference, str) else factor.levels[0]
+
+
+def _subterm_columns(subterm: Any, statistics: Statistics) -> list[Column]:
+    """Return the columns of patsy's subterm: the leftmost factor's columns vary fastest."""
+    choices = []
+    numbers = []
+    for factor in subterm.factors:
+        if isinstance(factor, _Number):
+            numbers.append(factor.code)
+        else:
+            choices.append(_dummies(factor, subterm.contrast_matrices[factor], statistics))
+    varying = tuple(sorted(name for name in numbers if name not in statistics.constants))
+    if varying not in statistics.basis:
+        raise DesignError(
+            f"The statistics must hold the product {' * '.join(varying)!r}; they do not.",
+            "Collect them with this formula, or with one that has all its terms.",
+        )
+    basis = statistics.basis.index(varying)
+    constant = np.ones(len(statistics.counts))
+    for name in numbers:
+        constant = constant * statistics.constants.get(name, 1.0)
+    columns = []
+    for chosen in itertools.product(*reversed(choices)):
+        suffixes = {code: suffix for code, suffix, _ in chosen}
+        name = ":".join(f.code + suffixes.get(f.code, "") for f in subterm.factors) or "Intercept"
+        coefficient = constant
+        for _, _, dummy in chosen:
+            coefficient = coefficient * dummy
+        columns.append(Column(name, coefficient, basis))
+    return columns
+
+
+def _dummies(
+    factor: _Label, contrast: Any, statistics: Statistics
+) -> list[tuple[str, str, Floats]]:
+    """Return code, suffix and value per cell of a factor's columns."""
+    matrix = np.asarray(contrast.matrix, dtype=np.float64)
+    over_cells = matrix[statistics.factors[factor.column].codes]
+    return [
+        (factor.code, suffix, over_cells[:, place])
+        for place, suffix in enumerate(contrast.column_suffixes)
+    ]

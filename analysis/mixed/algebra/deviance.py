@@ -1,0 +1,263 @@
+"""The profiled deviance and its gradient, from cross-products.
+
+Bates, Maechler, Bolker and Walker (2015), Journal of Statistical Software 67(1): the deviance
+of theta with the fixed effects and the variance profiled out is equation 34 (ML) or 42 (REML).
+With A = Lambda' Z'Z Lambda + I,
+
+    -2 log L = log|A| + [log|X' H^-1 X|] + d (1 + log(2 pi r^2 / d)) - sum log w,
+
+where H = Z Lambda Lambda' Z' + I, d is n (ML) or n - p (REML, with the term in brackets), and
+r^2 the penalised residual sum of squares. The first block's Z1 is eliminated level by level
+(its part of A is block-diagonal), the remainder is one dense Cholesky factor.
+
+The gradient is by reverse accumulation: with F the remainder, d log|F| = tr(F^-1 dF), and r^2
+is the minimum of a quadratic form w'Fw, so that dr^2 = w' dF w.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+
+from analysis.mixed.algebra.crossproducts import CrossProducts
+from analysis.mixed.algebra.design import Block
+from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import Floats, Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Elimination:
+    """The first block eliminated at a relative factor; H1 = Z1 Lambda1 Lambda1' Z1' + I.
+
+    Attributes
+    ----------
+    factor
+        Lambda1 of one level, shape (k, k).
+    inverse
+        A1^-1 = (Lambda1' Z1'Z1 Lambda1 + I)^-1 per class of levels, shape (V, k, k).
+    kernel_by_class
+        B = Lambda1 A1^-1 Lambda1' per class, shape (V, k, k).
+    codes
+        Class of every level, shape (L,).
+    reduced
+        M = [Z2 | X | y]' H1^-1 [Z2 | X | y], shape (q + p + 1, q + p + 1).
+    log_determinant
+        log|A1| over all levels.
+    """
+
+    factor: Floats
+    inverse: Floats
+    kernel_by_class: Floats
+    codes: Integers
+    reduced: Floats
+    log_determinant: float
+
+    @property
+    def kernel(self) -> Floats:
+        """B per level, shape (L, k, k)."""
+        return self.kernel_by_class[self.codes]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Everything known at a theta.
+
+    Attributes
+    ----------
+    theta
+        Parameters of the relative factors.
+    criterion
+        Minus twice the profiled (restricted) log-likelihood.
+    gradient
+        Its derivative by theta.
+    coefficients
+        Fixed effects of the internal design, shape (p,).
+    modes
+        Spherical conditional modes u2 of the later blocks, shape (q,).
+    residual
+        Penalised residual sum of squares r^2.
+    df
+        d: n for ML, n - p for REML.
+    root
+        Lower Cholesky factor of [Lambda2' Z2 | X]' H1^-1 [Z2 Lambda2 | X] + I, (q + p, q + p).
+    eliminated
+        The first block.
+    """
+
+    theta: Floats
+    criterion: float
+    gradient: Floats
+    coefficients: Floats
+    modes: Floats
+    residual: float
+    df: int
+    root: Floats
+    eliminated: Elimination
+
+    @property
+    def variance(self) -> float:
+        """Residual variance, r^2 / d."""
+        return self.residual / self.df
+
+
+def profile(
+    cross: CrossProducts, theta: Floats, *, reml: bool = True, variance: float | None = None
+) -> Profile:
+    """Return the profiled deviance, its gradient, and the solution at a theta.
+
+    Parameters
+    ----------
+    cross
+        The cross-products.
+    theta
+        Elements of the relative factors, block by block.
+    reml
+        Restricted maximum likelihood.
+    variance
+        Hold the residual variance here instead of profiling it out.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If the fixed design is rank deficient.
+    DesignError
+        If the residual variance is lost in rounding.
+    """
+    factors = relative_factors(cross.blocks, theta)
+    eliminated = eliminate(cross, factors[0])
+    q, p = cross.n_random, cross.n_fixed
+    moment = scaled_rows(
+        scaled_rows(eliminated.reduced, cross.blocks[1:], factors[1:]).T,
+        cross.blocks[1:],
+        factors[1:],
+    )
+    moment[np.arange(q), np.arange(q)] += 1.0
+    root = cholesky(moment[:-1, :-1], lower=True, check_finite=False)
+    half = solve_triangular(root, moment[:-1, -1], lower=True, check_finite=False)
+    residual = float(moment[-1, -1] - half @ half)
+    solution = solve_triangular(root, half, lower=True, trans=1, check_finite=False)
+    logs = 2 * np.log(np.diag(root))
+    df = cross.n_obs - p if reml else cross.n_obs
+    log_determinant = eliminated.log_determinant + logs[:q].sum() + (logs[q:].sum() if reml else 0)
+    scale = residual / df if variance is None else variance
+    if not scale > 0:
+        raise DesignError(
+            "The residual variance must be positive; it is lost in rounding.",
+            "Subtract from each predictor a constant near its mean.",
+        )
+    fit = df * np.log(2 * np.pi * scale) + residual / scale
+    sensitivity = _sensitivity(root, solution, q, reml, scale)
+    return Profile(
+        theta=theta,
+        criterion=float(log_determinant + fit - cross.log_weights),
+        gradient=_gradient(cross, factors, eliminated, sensitivity),
+        coefficients=solution[q:],
+        modes=solution[:q],
+        residual=residual,
+        df=df,
+        root=root,
+        eliminated=eliminated,
+    )
+
+
+def relative_factors(blocks: tuple[Block, ...], theta: Floats) -> list[Floats]:
+    """Return Lambda of one level for every block: lower triangular, shape (k, k)."""
+    factors, start = [], 0
+    for block in blocks:
+        factor = np.zeros((block.width, block.width))
+        for (row, column), value in zip(block.positions, theta[start:], strict=False):
+            factor[row, column] = value
+        start += len(block.positions)
+        factors.append(factor)
+    return factors
+
+
+def scaled_rows(matrix: Floats, blocks: tuple[Block, ...], factors: list[Floats]) -> Floats:
+    """Return Lambda2' times a matrix whose first rows are the random effects of the blocks."""
+    result = matrix.copy()
+    start = 0
+    for block, factor in zip(blocks, factors, strict=True):
+        end = start + len(block.levels) * block.width
+        by_level = matrix[start:end].reshape(len(block.levels), block.width, -1)
+        result[start:end] = (factor.T @ by_level).reshape(end - start, -1)
+        start = end
+    return result
+
+
+def eliminate(cross: CrossProducts, factor: Floats) -> Elimination:
+    """Return the cross-products of the rest once Z1 is integrated out.
+
+    By the Woodbury identity M = W'W - sum over levels of C' B C, with C = Z1'W of the level.
+    """
+    levels = cross.levels
+    penalised = factor.T @ levels.diagonal @ factor + np.eye(len(factor))
+    inverse: Floats = np.linalg.inv(penalised).astype(np.float64)
+    kernel = factor @ inverse @ factor.T
+    return Elimination(
+        factor=factor,
+        inverse=inverse,
+        kernel_by_class=kernel,
+        codes=levels.codes,
+        reduced=cross.rest - levels.weighted(kernel),
+        log_determinant=float(levels.sizes @ np.linalg.slogdet(penalised).logabsdet),
+    )
+
+
+def _sensitivity(root: Floats, solution: Floats, q: int, reml: bool, scale: float) -> Floats:
+    """Return the derivative of the deviance by F, the augmented moment matrix.
+
+    It is F^-1 without the response (of its random part alone for ML) plus w w' / variance,
+    where w = (-u, -beta, 1) attains the residual sum of squares.
+    """
+    size = len(root)
+    direction = np.append(-solution, 1.0)
+    result = np.outer(direction, direction) / scale
+    kept = size if reml else q
+    # The leading q x q part of the factor is the factor of the leading part.
+    result[:kept, :kept] += cho_solve((root[:kept, :kept], True), np.eye(kept))
+    return result
+
+
+def _gradient(
+    cross: CrossProducts, factors: list[Floats], eliminated: Elimination, sensitivity: Floats
+) -> Floats:
+    """Return the derivative of the deviance by theta."""
+    later = cross.blocks[1:]
+    half = _unscaled_rows(sensitivity, later, factors[1:])
+    by_factor = 2 * eliminated.reduced @ half
+    through = _unscaled_rows(half.T, later, factors[1:])
+    parts = [_first_gradient(cross, eliminated, through)[_places(cross.blocks[0])]]
+    start = 0
+    for block in later:
+        levels = start + np.arange(len(block.levels)) * block.width
+        parts.append(
+            np.array([by_factor[levels + r, levels + c].sum() for r, c in block.positions])
+        )
+        start += len(block.levels) * block.width
+    return np.concatenate(parts)
+
+
+def _places(block: Block) -> tuple[list[int], list[int]]:
+    return [row for row, _ in block.positions], [column for _, column in block.positions]
+
+
+def _unscaled_rows(matrix: Floats, blocks: tuple[Block, ...], factors: list[Floats]) -> Floats:
+    """Return Lambda2 times a matrix whose first rows are random effects."""
+    return scaled_rows(matrix, blocks, [factor.T for factor in factors])
+
+
+def _first_gradient(cross: CrossProducts, eliminated: Elimination, through: Floats) -> Floats:
+    """Return the derivative by Lambda1 of one level, shape (k, k).
+
+    With D = Z1'Z1 and Q = C P C' of a level, P the derivative by M: the log-determinant gives
+    2 D Lambda A^-1, the eliminated part -2 (I - D B) Q Lambda A^-1.
+    """
+    levels = cross.levels
+    scaled = eliminated.factor @ eliminated.inverse
+    by_determinant = levels.sizes[:, None, None] * (levels.diagonal @ scaled)
+    remaining = np.eye(len(eliminated.factor)) - levels.diagonal @ eliminated.kernel_by_class
+    by_moments = remaining @ levels.inner(through) @ scaled
+    result: Floats = 2 * (by_determinant - by_moments).sum(axis=0)
+    return result

@@ -1,0 +1,120 @@
+"""Fixed effects, conditional modes and variance components at a theta."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_solve
+
+from analysis.mixed.algebra.crossproducts import CrossProducts
+from analysis.mixed.algebra.design import Block
+from analysis.mixed.algebra.deviance import Profile, relative_factors, scaled_rows
+from analysis.tidy.frame import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Modes:
+    """Conditional modes of one grouping factor.
+
+    Attributes
+    ----------
+    block
+        The grouping factor.
+    effects
+        Modes of the L levels, shape (L, k).
+    std_errors
+        Conditional standard deviations, theta and the fixed effects held, shape (L, k).
+    covariance
+        Estimated covariance of the effects, shape (k, k).
+    """
+
+    block: Block
+    effects: Floats
+    std_errors: Floats
+    covariance: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """What a fit estimates.
+
+    Attributes
+    ----------
+    coefficients
+        Fixed effects, shape (p,).
+    covariance
+        Their covariance at theta, shape (p, p).
+    variance
+        Residual variance.
+    modes
+        Random effects by grouping factor.
+    """
+
+    coefficients: Floats
+    covariance: Floats
+    variance: float
+    modes: tuple[Modes, ...]
+
+
+def estimates(cross: CrossProducts, found: Profile) -> Estimates:
+    """Return the estimates at a profile's theta (Bates et al. 2015, equations 28 to 31)."""
+    q = cross.n_random
+    inner = cho_solve((found.root[q:, q:], True), np.eye(cross.n_fixed))
+    covariance = found.variance * cross.centring @ inner @ cross.centring.T
+    factors = relative_factors(cross.blocks, found.theta)
+    later = scaled_rows(
+        found.modes[:, None], cross.blocks[1:], [factor.T for factor in factors[1:]]
+    )[:, 0]
+    return Estimates(
+        coefficients=cross.centring @ found.coefficients + cross.shift,
+        covariance=covariance,
+        variance=found.variance,
+        modes=(
+            _first_modes(cross, found, factors, later),
+            *_later_modes(cross, found, factors, later),
+        ),
+    )
+
+
+def later_kernel(cross: CrossProducts, found: Profile) -> Floats:
+    """Return K = Lambda2 A2^-1 Lambda2', the conditional covariance of u2 over variance."""
+    q = cross.n_random
+    if q == 0:
+        return np.zeros((0, 0))
+    inverse = cho_solve((found.root[:q, :q], True), np.eye(q))
+    factors = [factor.T for factor in relative_factors(cross.blocks, found.theta)[1:]]
+    half = scaled_rows(inverse, cross.blocks[1:], factors)
+    return scaled_rows(half.T, cross.blocks[1:], factors)
+
+
+def _first_modes(
+    cross: CrossProducts, found: Profile, factors: list[Floats], later: Floats
+) -> Modes:
+    """Return b1 = B (Z1'y - Z1'Z2 b2 - Z1'X beta) of every level, and its deviations."""
+    kernel, q = found.eliminated.kernel, cross.n_random
+    direction = np.concatenate([-later, -found.coefficients, [1.0]])
+    values = np.einsum("lij,ljr,r->li", kernel, cross.cross, direction, optimize=True)
+    through = kernel @ cross.cross[:, :, :q]
+    spread = np.einsum("lii->li", kernel).copy()
+    spread += np.einsum("lir,lir->li", through @ later_kernel(cross, found), through)
+    return _modes(cross.blocks[0], values, spread, factors[0], found.variance)
+
+
+def _later_modes(
+    cross: CrossProducts, found: Profile, factors: list[Floats], later: Floats
+) -> list[Modes]:
+    spread = np.diag(later_kernel(cross, found))
+    result, start = [], 0
+    for block, factor in zip(cross.blocks[1:], factors[1:], strict=True):
+        shape = (len(block.levels), block.width)
+        end = start + shape[0] * shape[1]
+        values = later[start:end].reshape(shape)
+        within = spread[start:end].reshape(shape)
+        result.append(_modes(block, values, within, factor, found.variance))
+        start = end
+    return result
+
+
+def _modes(block: Block, values: Floats, spread: Floats, factor: Floats, variance: float) -> Modes:
+    return Modes(block, values, np.sqrt(variance * spread), variance * factor @ factor.T)

@@ -1,0 +1,167 @@
+"""Draw the sums of a new response from their exact distribution.
+
+Under the model y = X beta + Z b + e the cross-products of y are Gram products of beta and b
+plus those of e, and the cross-products of e with the columns are normal with the Gram matrix
+as covariance. Nothing is drawn per row, and nothing is approximated:
+e'e given the rest is sigma^2 chi-squared on the remaining degrees of freedom.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from analysis.mixed.algebra.crossproducts import CrossProducts
+from analysis.mixed.algebra.deviance import Profile, relative_factors, scaled_rows
+from analysis.mixed.reading.statistics import Statistics
+from analysis.tidy.frame import Floats
+
+#: Eigenvalues of a Gram matrix below this share of the largest are zero.
+NULL = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Simulator:
+    """A fitted model as a source of responses.
+
+    Attributes
+    ----------
+    cross
+        The cross-products of the fit.
+    found
+        The solution to draw from.
+    first_root
+        Square root of Z1'Z1 per level, shape (L, k, k).
+    regression
+        (Z1'Z1)^+ Z1'[Z2 | X] per level, shape (L, k, q + p).
+    rest_root
+        Square root of the rest's Gram matrix given Z1, shape (q + p, q + p).
+    n_free
+        Rows less the rank of [Z1 | Z2 | X].
+    """
+
+    cross: CrossProducts
+    found: Profile
+    first_root: Floats
+    regression: Floats
+    rest_root: Floats
+    n_free: int
+
+    def draw(self, rng: np.random.Generator) -> CrossProducts:
+        """Return the cross-products with a new response."""
+        cross, found = self.cross, self.found
+        sigma = np.sqrt(found.variance)
+        shape = self.first_root.shape[:2]
+        normal, other = rng.standard_normal(shape), rng.standard_normal(len(self.rest_root))
+        first_noise = sigma * np.einsum("lij,lj->li", self.first_root, normal)
+        rest_noise = sigma * (self.rest_root @ other)
+        rest_noise += np.einsum("lir,li->r", self.regression, first_noise)
+        free = rng.chisquare(self.n_free) if self.n_free else 0.0
+        noise = found.variance * (self._used(normal, other) + free)
+        first, later = self._effects(rng, sigma)
+        dense = np.concatenate([later, found.coefficients])
+        columns = cross.cross[:, :, :-1]
+        first_mean = np.einsum("lij,lj->li", cross.diagonal, first) + columns @ dense
+        rest_mean = cross.rest[:-1, :-1] @ dense + np.einsum("lir,li->r", columns, first)
+        square = (first * (first_mean + 2 * first_noise)).sum()
+        square += dense @ (rest_mean + 2 * rest_noise) + noise
+        return with_response(cross, first_mean + first_noise, rest_mean + rest_noise, square)
+
+    def _used(self, normal: Floats, other: Floats) -> float:
+        """Return e'e of the part of e in the span of the columns, over the variance.
+
+        The roots have a column of zeros for every direction that is not spanned.
+        """
+        in_first = (self.first_root != 0).any(axis=1)
+        in_rest = (self.rest_root != 0).any(axis=0)
+        return float((normal[in_first] ** 2).sum() + (other[in_rest] ** 2).sum())
+
+    def _effects(self, rng: np.random.Generator, sigma: float) -> tuple[Floats, Floats]:
+        """Return new random effects of the first block, (L, k), and of the others, (q,)."""
+        factors = relative_factors(self.cross.blocks, self.found.theta)
+        shape = self.first_root.shape[:2]
+        first = sigma * rng.standard_normal(shape) @ factors[0].T
+        spherical = sigma * rng.standard_normal((self.cross.n_random, 1))
+        later = scaled_rows(spherical, self.cross.blocks[1:], [f.T for f in factors[1:]])
+        return first, later[:, 0]
+
+
+def simulator(cross: CrossProducts, found: Profile) -> Simulator:
+    """Return a source of responses under a fit."""
+    values, vectors = np.linalg.eigh(cross.diagonal)
+    kept = values > NULL * values.max()
+    roots = np.where(kept, np.sqrt(np.where(kept, values, 1.0)), 0.0)
+    inverse = np.where(kept, 1 / np.where(kept, values, 1.0), 0.0)
+    columns = cross.cross[:, :, :-1]
+    regression = (vectors * inverse[:, None, :]) @ vectors.transpose(0, 2, 1) @ columns
+    remaining = cross.rest[:-1, :-1] - np.einsum("lir,lis->rs", columns, regression)
+    rest_values, rest_vectors = np.linalg.eigh(remaining)
+    rest_kept = rest_values > 1e-10 * np.diag(cross.rest)[:-1].max()
+    rest_roots = np.where(rest_kept, np.sqrt(np.where(rest_kept, rest_values, 1.0)), 0.0)
+    return Simulator(
+        cross=cross,
+        found=found,
+        first_root=vectors * roots[:, None, :],
+        regression=regression,
+        rest_root=rest_vectors * rest_roots,
+        n_free=cross.n_obs - int(kept.sum()) - int(rest_kept.sum()),
+    )
+
+
+def draw_statistics(
+    statistics: Statistics, part: Floats, sigma: float, rng: np.random.Generator
+) -> Statistics:
+    """Return the statistics with a new first response, drawn cell by cell.
+
+    In a cell with Gram matrix S of the basis, b'e is normal with covariance sigma^2 S, and e'e
+    given it is sigma^2 chi-squared on the rows less the rank of S. Unlike `Simulator` this
+    keeps the cells, for tests that need them.
+
+    Parameters
+    ----------
+    statistics
+        The cells.
+    part
+        What a row's basis numbers are multiplied by to give its mean, shape (basis, cells).
+    sigma
+        Residual standard deviation.
+    rng
+        Source of the draws.
+    """
+    m = len(statistics.basis)
+    gram = np.empty((len(statistics.counts), m, m))
+    for i in range(m):
+        for j in range(m):
+            gram[:, i, j] = statistics.product(i, j)
+    values, vectors = np.linalg.eigh(gram)
+    kept = values > NULL * values.max(axis=1, keepdims=True)
+    roots = np.sqrt(np.where(kept, values, 0.0))
+    normal = np.where(kept, rng.standard_normal(values.shape), 0.0)
+    noise = sigma * np.einsum("cij,cj->ci", vectors, roots * normal)
+    free = statistics.counts - kept.sum(axis=1)
+    square = (normal**2).sum(axis=1) + np.where(free > 0, rng.chisquare(np.maximum(free, 1)), 0)
+    about = part.copy()
+    about[0] += statistics.shift[:m] @ part
+    mean = np.einsum("cij,jc->ci", gram, about)
+    sums = statistics.sums.copy()
+    for i in range(m):
+        sums[statistics.pairs[i, m]] = mean[:, i] + noise[:, i]
+    sums[statistics.pairs[m, m]] = (
+        np.einsum("ic,ci->c", about, mean + 2 * noise) + sigma**2 * square
+    )
+    shift = statistics.shift.copy()
+    shift[m] = 0.0
+    return replace(statistics, sums=sums, shift=shift)
+
+
+def with_response(
+    cross: CrossProducts, first: Floats, rest: Floats, square: float
+) -> CrossProducts:
+    """Return cross-products with another response: Z1'y (L, k), [Z2 | X]'y and y'y."""
+    changed = cross.rest.copy()
+    changed[:-1, -1] = changed[-1, :-1] = rest
+    changed[-1, -1] = square
+    across = cross.cross.copy()
+    across[:, :, -1] = first
+    return replace(cross, cross=across, rest=changed)

@@ -1,0 +1,149 @@
+"""Fitted values and residuals of every row, by a second pass that can go straight to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.linear_predictor import fixed_part, random_part
+from analysis.mixed.reading.expression import quoted, translate
+from analysis.mixed.reading.plan import plan
+from analysis.mixed.reading.source import Source
+from analysis.tidy import glossary
+from analysis.tidy.errors import ColumnError, DesignError
+
+ADDED = ("fitted", "fitted_fixed", "residual")
+
+#: Rows per batch that are read from a relation of another connection.
+BATCH = 100_000
+
+
+def augment(model: Fitted, path: Path | None) -> pd.DataFrame | None:
+    """Return the rows in their order with `fitted`, `fitted_fixed` and `residual` added.
+
+    Parameters
+    ----------
+    model
+        The fit.
+    path
+        Parquet file to write instead; nothing is returned then.
+
+    Raises
+    ------
+    DesignError
+        If the model was fitted from statistics alone.
+    ColumnError
+        If the rows already have a column of such a name.
+    """
+    taken = [name for name in ADDED if model.source and name in model.source.types]
+    if taken:
+        raise ColumnError(
+            f"The rows must not already have the columns augment adds; they have {taken}.",
+            "Rename them before the fit.",
+        )
+    rows = FittedRows(model)
+    augmented = rows.select([*rows.columns, *ADDED])
+    if path is not None:
+        augmented.write_parquet(str(path))
+        return None
+    frame: pd.DataFrame = augmented.df()
+    glossary.checked(frame.columns, also=rows.columns)
+    return frame
+
+
+class FittedRows:
+    """The rows of a model with what the model says of each, as a view that streams.
+
+    A fitted value is a map of the row's basis numbers that is the same in all of its cell:
+    the cells' maps are joined to the rows. Fitted values contain the offset.
+
+    Parameters
+    ----------
+    model
+        The fit.
+
+    Raises
+    ------
+    DesignError
+        If the model was fitted from statistics alone.
+    """
+
+    def __init__(self, model: Fitted) -> None:
+        if model.source is None:
+            raise DesignError(
+                "Fitted values of rows need the rows; this model was fitted from statistics.",
+                "Fit it with the rows at hand.",
+            )
+        self.columns = list(model.source.types)
+        self._connection = duckdb.connect()
+        reader = model.source.relation.to_arrow_reader(BATCH)
+        self._connection.from_arrow(reader).create_view("observations")
+        self._connection.register("cells", _cell_maps(model))
+        self._joined = _joined_sql(model, model.source)
+
+    def select(self, columns: Sequence[str], where: str = "true") -> duckdb.DuckDBPyRelation:
+        """Return columns of the fitted rows in the order of the rows.
+
+        Beside the rows' own there are `fitted`, `fitted_fixed`, `residual`, `cell_` (its cell),
+        `basis0_`, ... (its basis numbers), `weight_` and `row_place_`, counted from one.
+        """
+        chosen = ", ".join(quoted(name) for name in columns)
+        return self._connection.sql(
+            f"SELECT {chosen} FROM ({self._joined}) WHERE {where} ORDER BY row_place_"
+        )
+
+    def query(self, sql: str) -> duckdb.DuckDBPyRelation:
+        """Return the result of a query on ``fitted_rows``; the rows can be read once."""
+        return self._connection.sql(f"WITH fitted_rows AS ({self._joined}) {sql}")
+
+
+def _cell_maps(model: Fitted) -> pa.Table:
+    """Return one row per cell: its levels, and what every basis number is multiplied by."""
+    fixed = fixed_part(model.design.fixed, model.coefficients, model.statistics)
+    random = random_part(model)
+    columns: dict[str, object] = {
+        f"level{place}": pa.DictionaryArray.from_arrays(
+            factor.codes.astype("int32"), list(factor.levels)
+        ).cast(pa.string())
+        for place, factor in enumerate(model.statistics.factors.values())
+    }
+    columns |= {f"fixed{place}": values for place, values in enumerate(fixed)}
+    columns |= {f"random{place}": values for place, values in enumerate(random)}
+    columns["cell_"] = np.arange(len(model.statistics.counts))
+    return pa.table(columns)
+
+
+def _joined_sql(model: Fitted, source: Source) -> str:
+    needed = plan(model.formula, source)
+    numbers = [
+        " * ".join(needed.numbers[name].sql for name in product) or "CAST(1 AS DOUBLE)"
+        for product in model.statistics.basis
+    ]
+    offset = "0.0" if model.formula.offset is None else model.formula.offset.sql
+    weight = "1.0" if model.weights is None else translate(model.weights).sql
+    places = range(len(numbers))
+    basis = ", ".join(f"{number} AS basis{place}_" for place, number in enumerate(numbers))
+    fixed = " + ".join(f"basis{place}_ * fixed{place}" for place in places)
+    random = " + ".join(f"basis{place}_ * random{place}" for place in places)
+    response = translate(model.statistics.responses[model.response]).sql
+    matched = " AND ".join(
+        f"CAST(o.{quoted(name)} AS VARCHAR) = level{place}"
+        for place, name in enumerate(model.statistics.factors)
+    )
+    return f"""
+        SELECT *,
+               offset_ + fixed_ + random_ AS fitted,
+               offset_ + fixed_ AS fitted_fixed,
+               response_ - (offset_ + fixed_ + random_) AS residual
+          FROM (SELECT o.*, cell_, {fixed} AS fixed_, {random} AS random_
+                  FROM (SELECT *, {basis}, {offset} AS offset_, {response} AS response_,
+                               {weight} AS weight_, row_number() OVER () AS row_place_
+                          FROM observations) AS o
+                  JOIN cells ON {matched})
+    """

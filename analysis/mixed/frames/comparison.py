@@ -1,0 +1,114 @@
+"""Likelihood-ratio tests of nested mixed models, with the boundary allowed for."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.mixed.frames import tables
+from analysis.mixed.inference.distributions import chi_squared_p_value
+from analysis.mixed.inference.fitted import Fitted
+from analysis.tidy import glossary
+from analysis.tidy.errors import DesignError
+
+
+def compare(models: Sequence[Fitted]) -> pd.DataFrame:
+    """Return one row per model, each tested against the one before it.
+
+    Models whose fixed parts differ are fitted again by maximum likelihood first. When only
+    variances are added, zero lies on the boundary of what is allowed: `p_value_boundary` is the
+    half-and-half mixture of chi-squared with df and with df less the new variances (Self and
+    Liang 1987, Journal of the American Statistical Association 82; Stram and Lee 1994,
+    Biometrics 50, case of one new random effect); `p_value` is the plain one, too large then.
+
+    Parameters
+    ----------
+    models
+        Fits to the same rows, from the smallest to the largest.
+
+    Returns
+    -------
+    One row per model: `term` (its formula), `log_likelihood`, `aic`, `bic`, and `statistic`,
+    `df`, `p_value`, `p_value_boundary` of the test against the model before.
+
+    Raises
+    ------
+    DesignError
+        If the models differ in their rows, or a larger one has no more parameters.
+    """
+    _require_same_rows(models)
+    same_fixed = len({model.terms for model in models}) == 1
+    refit = not (same_fixed and len({model.reml for model in models}) == 1)
+    fitted = [model.refitted(reml=False) if refit else model for model in models]
+    rows = [_row(fitted[0], None), *(_row(b, a) for a, b in itertools.pairwise(fitted))]
+    result = pd.DataFrame(rows).assign(
+        method="Likelihood ratio, " + ("REML" if fitted[0].reml else "maximum likelihood")
+    )
+    glossary.checked(result.columns)
+    return result
+
+
+def n_parameters(model: Fitted) -> int:
+    """Return the number of fixed effects, variance parameters and the residual variance."""
+    return len(model.terms) + len(model.found.theta) + 1
+
+
+def _require_same_rows(models: Sequence[Fitted]) -> None:
+    sizes = {model.statistics.n_obs for model in models}
+    responses = {model.statistics.responses[model.response] for model in models}
+    if len(models) < 2 or len(sizes) > 1 or len(responses) > 1:
+        raise DesignError(
+            "A likelihood ratio must compare at least two models of the same response on the same "
+            f"rows; found {len(models)} models, rows {sorted(sizes)}, responses "
+            f"{sorted(responses)}.",
+            "Fit them to the same source.",
+        )
+
+
+def _row(model: Fitted, before: Fitted | None) -> dict[str, object]:
+    glance = tables.glance(model).iloc[0]
+    row: dict[str, object] = {
+        "term": model.formula.text,
+        "log_likelihood": glance["log_likelihood"],
+        "aic": glance["aic"],
+        "bic": glance["bic"],
+        "n_obs": glance["n_obs"],
+        "statistic": np.nan,
+        "df": np.nan,
+        "p_value": np.nan,
+        "p_value_boundary": np.nan,
+        "note": "",
+    }
+    if before is None:
+        return row
+    df = n_parameters(model) - n_parameters(before)
+    if df <= 0:
+        raise DesignError(
+            f"Models must be ordered from the smallest; {model.formula.text!r} has "
+            f"{-df} fewer parameters than the one before.",
+            "Reorder them.",
+        )
+    statistic = max(0.0, before.found.criterion - model.found.criterion)
+    row |= {"statistic": statistic, "df": float(df), "p_value": chi_squared_p_value(statistic, df)}
+    n_variances = _n_variances(model) - _n_variances(before)
+    if model.terms == before.terms and n_variances == 1:
+        row["p_value_boundary"] = boundary_p_value(statistic, df)
+    elif model.terms == before.terms and n_variances > 1:
+        row["note"] = f"{n_variances} new variances: the p-value is too large (boundary)."
+    return row
+
+
+def _n_variances(model: Fitted) -> int:
+    return sum(block.width for block in model.design.blocks)
+
+
+def boundary_p_value(statistic: float, df: int) -> float:
+    """Return the p-value of a test of one new variance, with df - 1 new covariances.
+
+    Half the weight lies on chi-squared with df, half with df - 1; with no df that is zero.
+    """
+    smaller = chi_squared_p_value(statistic, df - 1) if df > 1 else float(statistic <= 0)
+    return (chi_squared_p_value(statistic, df) + smaller) / 2

@@ -1,0 +1,292 @@
+"""What a reader must know before using a mixed model's numbers, as rows of a frame.
+
+The false-positive rates behind these guards are simulated in `statistics.md` of the reference
+and by Barr, Levy, Scheepers and Tily (2013), Journal of Memory and Language 68, 255.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+
+from analysis.mixed.algebra.design import Block, Column, Design, is_factor
+from analysis.mixed.algebra.optimise import NEAR_ZERO, natural_scale
+from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.reading.formula import MixedFormula, terms
+from analysis.mixed.reading.plan import factor_column
+from analysis.mixed.reading.statistics import Factor, Statistics
+from analysis.tidy import glossary
+from analysis.tidy.frame import Integers
+
+#: With fewer groups than this a normal reference is too thin-tailed for a term that they carry.
+ENOUGH_FOR_Z = 50
+
+#: With fewer groups than this a variance among them is hardly known.
+ENOUGH_GROUPS = 5
+
+#: A relative standard deviation beyond this leaves no residual.
+NEARLY_SATURATED = 1e3
+
+#: What a linear mixed model offers instead of a z test.
+REMEDY = "read Kenward-Roger's or Satterthwaite's t."
+
+#: What is warned of, and the term, the group and the sentence it is about.
+GuardRow = tuple[str, str, str, str]
+
+
+class Designed(Protocol):
+    """What the guards of a design read of a model."""
+
+    @property
+    def formula(self) -> MixedFormula:
+        """The model in its parts."""
+
+    @property
+    def statistics(self) -> Statistics:
+        """The cells it was fitted from."""
+
+    @property
+    def design(self) -> Design:
+        """Columns over the cells."""
+
+    @property
+    def definitions(self) -> dict[str, int]:
+        """How many definitions every column of definitions outside the model holds."""
+
+
+def warnings(model: Fitted, df: str) -> pd.DataFrame:
+    """Return one row per guard that speaks: `guard`, `term`, `group`, `note`.
+
+    Parameters
+    ----------
+    model
+        The fit.
+    df
+        The method of the tests that will be read.
+    """
+    return frame_of(
+        [
+            *of_groups(model),
+            *_boundary(model),
+            *_not_converged(model),
+            *of_response(model),
+            *of_terms(model, df),
+        ]
+    )
+
+
+def frame_of(found: list[GuardRow]) -> pd.DataFrame:
+    """Return warnings as rows of a frame."""
+    result = pd.DataFrame(found, columns=["guard", "term", "group", "note"])
+    glossary.checked(result.columns)
+    return result
+
+
+def of_terms(model: Designed, df: str, remedy: str = REMEDY) -> list[GuardRow]:
+    """Return what the design says against the tests of single terms.
+
+    Parameters
+    ----------
+    model
+        The fit.
+    df
+        The method of the tests.
+    remedy
+        What to do instead of a z test with few groups.
+    """
+    uncovered = _without_intercept(model)
+    rows: list[GuardRow] = []
+    for column in model.design.fixed:
+        if column.name != "Intercept":
+            rows += [*_of_term(model, column, df, remedy), *_missing_intercepts(column, uncovered)]
+    return rows
+
+
+def unit_of(model: Designed, column: Column) -> Block | None:
+    """Return the group with fewest levels within which a column is constant, if any.
+
+    Its levels are the independent units that the column's estimate compares.
+    """
+    for block in sorted(model.design.blocks, key=lambda block: len(block.levels)):
+        if is_constant_within(column, block.codes, len(block.levels)):
+            return block
+    return None
+
+
+def carrier_of(model: Designed, column: Column) -> Block | None:
+    """Return the group whose levels a column's estimate averages over.
+
+    The group within which it is constant, else the one with fewest levels among which its
+    slope varies; None when rows carry it.
+    """
+    sloped = [block for block in model.design.blocks if _has_slope(block, column)]
+    sloped.sort(key=lambda block: len(block.levels))
+    return unit_of(model, column) or next(iter(sloped), None)
+
+
+def is_constant_within(column: Column, codes: Integers, n_levels: int) -> bool:
+    """Tell whether a design column takes one value in every level of a factor."""
+    if column.basis:
+        return False
+    low = np.full(n_levels, np.inf)
+    high = np.full(n_levels, -np.inf)
+    np.minimum.at(low, codes, column.coefficient)
+    np.maximum.at(high, codes, column.coefficient)
+    return bool((high <= low).all())
+
+
+def is_in_fixed(model: Designed, name: str) -> bool:
+    """Tell whether a column is a factor of the fixed part."""
+    codes = [factor.code for term in terms(model.formula.fixed) for factor in term.factors]
+    return any(is_factor(code, model.statistics) and factor_column(code) == name for code in codes)
+
+
+def _of_term(model: Designed, column: Column, df: str, remedy: str) -> list[GuardRow]:
+    rows = []
+    unit, carrier = unit_of(model, column), carrier_of(model, column)
+    if unit is not None:
+        rows.append(_confounded(column, unit))
+    if df == "wald" and carrier is not None and len(carrier.levels) < ENOUGH_FOR_Z:
+        note = (
+            f"A z test of a term carried by {len(carrier.levels)} levels of {carrier.group} "
+            f"rejects too often: {remedy}"
+        )
+        rows.append(("few groups for a z test", column.name, carrier.group, note))
+    if carrier is None:
+        group = model.design.blocks[-1].group
+        note = (
+            f"{column.name} varies within every group and has no random slope: its standard "
+            "error supposes that its effect is the same in all of them."
+        )
+        rows.append(("no random slope", column.name, group, note))
+    return rows
+
+
+def _confounded(column: Column, unit: Block) -> GuardRow:
+    note = (
+        f"{column.name} is constant within {unit.group}: its estimate compares "
+        f"{len(unit.levels)} levels and supposes that they are exchangeable but for the "
+        "predictors."
+    )
+    return ("confounded with a group", column.name, unit.group, note)
+
+
+def _without_intercept(model: Designed) -> dict[str, Factor]:
+    """Return the factors that are neither in the fixed part nor have a random intercept.
+
+    Levels of one row each are no groups: the residual is their deviation.
+    """
+    covering = [block.codes for block in model.design.blocks if _has_intercept(block)]
+    return {
+        name: factor
+        for name, factor in model.statistics.factors.items()
+        if len(factor.levels) < model.statistics.n_obs
+        and not is_in_fixed(model, name)
+        and not any(_same_groups(codes, factor.codes) for codes in covering)
+    }
+
+
+def _missing_intercepts(column: Column, uncovered: dict[str, Factor]) -> list[GuardRow]:
+    """Return a warning for every factor without intercept within which a term is constant."""
+    return [
+        (
+            "no random intercept",
+            column.name,
+            name,
+            f"{column.name} is constant within {name}, and the model has no (1 | {name}): "
+            f"rows of one {name} are taken as independent.",
+        )
+        for name, factor in uncovered.items()
+        if is_constant_within(column, factor.codes, len(factor.levels))
+    ]
+
+
+def _same_groups(one: Integers, other: Integers) -> bool:
+    """Tell whether two factors divide the cells alike, whatever their levels are called."""
+    n_one, n_other = int(one.max()) + 1, int(other.max()) + 1
+    return n_one == n_other == len(np.unique(one * n_other + other))
+
+
+def _has_intercept(block: Block) -> bool:
+    """Tell whether a group has an intercept, alone or as the sum of a factor's dummies."""
+    plain = [column.coefficient for column in block.columns if column.basis == 0]
+    return bool(plain) and bool(np.all(np.sum(plain, axis=0) == 1))
+
+
+def _has_slope(block: Block, column: Column) -> bool:
+    """Tell whether a group has a random slope of a column."""
+    return _parts(column.name) in [_parts(each.name) for each in block.columns]
+
+
+def _parts(name: str) -> set[str]:
+    """Return the parts of an interaction, dummies named alike in reduced and in full rank."""
+    return set(name.replace("[T.", "[").split(":"))
+
+
+def of_groups(model: Designed) -> list[GuardRow]:
+    """Return a warning for every group with too few levels to know a variance by."""
+    return [
+        (
+            "fewer than five groups",
+            "",
+            block.group,
+            f"{block.group} has {len(block.levels)} levels: the variance among them is hardly "
+            "known.",
+        )
+        for block in model.design.blocks
+        if len(block.levels) < ENOUGH_GROUPS
+    ]
+
+
+def _boundary(model: Fitted) -> list[GuardRow]:
+    rows = []
+    at = model.found.theta * natural_scale(model.cross)
+    places = [
+        (block, row, column) for block in model.design.blocks for row, column in block.positions
+    ]
+    for value, (block, row, column) in zip(at, places, strict=True):
+        if row == column and value < NEAR_ZERO:
+            name = block.columns[row].name
+            what = "is zero" if row == 0 or _alone(block, row) else "is zero or tied to the others"
+            note = f"The variance of {name} among {block.group} {what}: the fit is singular."
+            rows.append(("variance at the boundary", "", block.group, note))
+    largest = int(np.argmax(at))
+    if at[largest] > NEARLY_SATURATED:
+        group = places[largest][0].group
+        note = (
+            f"The residual variance is nothing beside that among {group}: the effects fit nearly "
+            "every row, and no test of them can be trusted."
+        )
+        rows.append(("variance at the boundary", "", group, note))
+    return rows
+
+
+def _alone(block: Block, row: int) -> bool:
+    return not any(r == row and c < row for r, c in block.positions)
+
+
+def _not_converged(model: Fitted) -> list[GuardRow]:
+    if model.optimum.converged:
+        return []
+    note = (
+        f"The search stopped where one more step would lower the deviance by "
+        f"{model.optimum.decrement:.1e}: do not trust the last digits."
+    )
+    return [("not converged", "", "", note)]
+
+
+def of_response(model: Designed) -> list[GuardRow]:
+    """Return a warning for every column of definitions that mixes several in one response."""
+    return [
+        (
+            "mixed definitions",
+            "",
+            name,
+            f"The response mixes {n_definitions} definitions (column {name!r}): its rows are not "
+            "comparable.",
+        )
+        for name, n_definitions in model.definitions.items()
+        if n_definitions > 1
+    ]

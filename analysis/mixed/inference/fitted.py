@@ -1,0 +1,174 @@
+"""What a fitted mixed model is: what it was fitted to, and what was found.
+
+Frames, guards, contrasts and resampling take this, not the model with its methods: their modules
+lie below `model`, which calls them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from analysis.mixed.algebra.crossproducts import CrossProducts, assemble
+from analysis.mixed.algebra.design import Design, build
+from analysis.mixed.algebra.deviance import Profile, profile
+from analysis.mixed.algebra.estimates import estimates
+from analysis.mixed.algebra.optimise import Optimum, optimise
+from analysis.mixed.algebra.rank import require_estimable
+from analysis.mixed.inference.fixed_effects import Inference
+from analysis.mixed.reading.definitions import count_definitions
+from analysis.mixed.reading.formula import MixedFormula
+from analysis.mixed.reading.source import Source
+from analysis.mixed.reading.statistics import Statistics
+from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import Floats
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted linear mixed model as plain data.
+
+    Attributes
+    ----------
+    formula
+        The model in its parts.
+    statistics
+        The cells it was fitted from.
+    design
+        Columns of the fixed and the random design over the cells.
+    optimum
+        Where the deviance is least, and how it was found.
+    inference
+        Estimates and tests of the fixed effects.
+    response
+        Which of the responses of the statistics.
+    contrasts
+        Contrasts of factors, as stated.
+    source
+        The rows, None when only their statistics are known.
+    weights
+        Expression of the weights, None without or when only statistics are known.
+    """
+
+    formula: MixedFormula
+    statistics: Statistics
+    design: Design
+    optimum: Optimum
+    inference: Inference
+    response: int
+    contrasts: Mapping[str, Any]
+    source: Source | None
+    weights: str | None
+
+    @cached_property
+    def definitions(self) -> dict[str, int]:
+        """How many definitions every column of definitions outside the model holds."""
+        if self.source is None:
+            return {}
+        return count_definitions(self.source, self.statistics.factors)
+
+    @property
+    def cross(self) -> CrossProducts:
+        """The cross-products."""
+        return self.inference.cross
+
+    @property
+    def found(self) -> Profile:
+        """The solution at theta."""
+        return self.inference.found
+
+    @property
+    def reml(self) -> bool:
+        """Whether the fit is by restricted maximum likelihood."""
+        return self.inference.reml
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Names of the fixed effects."""
+        return tuple(column.name for column in self.design.fixed)
+
+    @property
+    def coefficients(self) -> Floats:
+        """Fixed effects, shape (p,)."""
+        return self.inference.estimated.coefficients
+
+    @property
+    def default_df(self) -> str:
+        """Kenward-Roger for a REML fit, Satterthwaite for one by maximum likelihood."""
+        return "kenward-roger" if self.reml else "satterthwaite"
+
+    def refitted(self, statistics: Statistics | None = None, *, reml: bool | None = None) -> Self:
+        """Return the same model fitted to other statistics, or by the other likelihood."""
+        by_reml = self.reml if reml is None else reml
+        cells = self.statistics if statistics is None else statistics
+        design, optimum, inference = solve(
+            self.formula,
+            cells,
+            reml=by_reml,
+            response=self.response,
+            contrasts=self.contrasts,
+            start=self.optimum.theta,
+        )
+        return replace(
+            self,
+            statistics=cells,
+            design=design,
+            optimum=optimum,
+            inference=inference,
+            source=self.source if statistics is None else None,
+        )
+
+
+def solve(
+    formula: MixedFormula,
+    statistics: Statistics,
+    *,
+    reml: bool,
+    response: int,
+    contrasts: Mapping[str, Any],
+    start: Floats | None,
+) -> tuple[Design, Optimum, Inference]:
+    """Return the design over the cells, where the deviance is least, and the estimates there.
+
+    Raises
+    ------
+    DesignError
+        If the statistics lack what the formula needs, or the design cannot be estimated.
+    """
+    _require_collected(formula, statistics, response)
+    design = build(formula, statistics, contrasts)
+    cross = assemble(statistics, design, response=response)
+    require_estimable(cross, design, statistics.responses[response])
+    optimum = optimise(cross, reml=reml, start=start)
+    return design, optimum, inference_at(cross, optimum.theta, reml=reml)
+
+
+def inference_at(cross: CrossProducts, theta: Floats, *, reml: bool) -> Inference:
+    """Return the estimates at a theta, and what their tests need."""
+    found = profile(cross, np.asarray(theta, dtype=np.float64), reml=reml)
+    return Inference(cross, found, estimates(cross, found), reml)
+
+
+def _require_collected(formula: MixedFormula, statistics: Statistics, response: int) -> None:
+    """Refuse statistics of another response or another offset."""
+    if response not in range(len(statistics.responses)):
+        raise DesignError(
+            f"`response` must be a place in {list(statistics.responses)}; found {response!r}.",
+            "The first is 0.",
+        )
+    if response == 0 and statistics.responses[0] != formula.response.text:
+        raise DesignError(
+            f"The statistics must be of the response {formula.response.text!r}; they are of "
+            f"{list(statistics.responses)}.",
+            "Name the response they hold, or its place by `response`.",
+        )
+    if statistics.offset != formula.offset_text:
+        raise DesignError(
+            f"The statistics must be of the formula's offset, {formula.offset_text or 'none'}; "
+            f"they were collected with {statistics.offset or 'none'}.",
+            "Fit with the offset they were collected with, or collect them again.",
+        )

@@ -1,0 +1,187 @@
+"""Tests of linear contrasts of the fixed effects, with the degrees of freedom asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from analysis.mixed.algebra.crossproducts import CrossProducts
+from analysis.mixed.algebra.deviance import Profile
+from analysis.mixed.algebra.estimates import Estimates
+from analysis.mixed.algebra.information import Information, information
+from analysis.mixed.inference.distributions import f_p_value, t_p_value, t_quantile
+from analysis.mixed.inference.kenward_roger import KenwardRoger, kenward_roger
+from analysis.mixed.inference.satterthwaite import Satterthwaite, satterthwaite
+from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import Floats, require_option
+
+METHODS = ("kenward-roger", "satterthwaite", "wald")
+
+#: How a table names the reference distribution.
+NAMES = {
+    "kenward-roger": "Kenward-Roger t",
+    "satterthwaite": "Satterthwaite t",
+    "wald": "Wald z",
+}
+
+
+#: Fewer degrees of freedom than this are none but for rounding.
+LEAST_DF = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class ContrastTests:
+    """Tests of single contrasts; arrays run over the contrasts.
+
+    Attributes
+    ----------
+    estimates
+        Values of the contrasts.
+    std_errors
+        Standard errors.
+    df
+        Degrees of freedom, infinite for a z test.
+    """
+
+    estimates: Floats
+    std_errors: Floats
+    df: Floats
+
+    @property
+    def statistics(self) -> Floats:
+        """Estimates over their standard errors."""
+        return self.estimates / self.std_errors
+
+    @property
+    def p_values(self) -> Floats:
+        """Two-sided p-values."""
+        return t_p_value(self.statistics, self.df)
+
+    def interval(self, conf_level: float) -> tuple[Floats, Floats]:
+        """Return the ends of the intervals."""
+        reach = t_quantile((1 + conf_level) / 2, self.df) * self.std_errors
+        return self.estimates - reach, self.estimates + reach
+
+
+@dataclass(frozen=True, slots=True)
+class JointTest:
+    """F test that several contrasts are all zero.
+
+    Attributes
+    ----------
+    statistic
+        F, scaled as the method says.
+    df
+        Numerator degrees of freedom.
+    df_residual
+        Denominator degrees of freedom.
+    """
+
+    statistic: float
+    df: int
+    df_residual: float
+
+    @property
+    def p_value(self) -> float:
+        """Upper tail of the F distribution."""
+        return f_p_value(self.statistic, self.df, self.df_residual)
+
+
+@dataclass(frozen=True)
+class Inference:
+    """A fit's fixed effects and all that their tests need, computed when first asked for.
+
+    Attributes
+    ----------
+    cross
+        The cross-products.
+    found
+        The solution at theta.
+    estimated
+        The estimates.
+    reml
+        Whether the fit is by restricted maximum likelihood.
+    """
+
+    cross: CrossProducts
+    found: Profile
+    estimated: Estimates
+    reml: bool
+
+    @cached_property
+    def products(self) -> Information:
+        """Products with the inverse covariance."""
+        return information(self.cross, self.found)
+
+    @cached_property
+    def satterthwaite(self) -> Satterthwaite:
+        """What Satterthwaite's degrees of freedom follow from."""
+        return satterthwaite(self.cross, self.found, self.products, reml=self.reml)
+
+    @cached_property
+    def kenward_roger(self) -> KenwardRoger:
+        """What Kenward and Roger's test follows from."""
+        if not self.reml:
+            raise DesignError(
+                "Kenward-Roger's method must have a REML fit; this one is by maximum likelihood.",
+                "Fit with reml=True, or ask for df='satterthwaite'.",
+            )
+        return kenward_roger(self.cross, self.found, self.products)
+
+    def covariance(self, method: str) -> Floats:
+        """Return the covariance of the fixed effects that a method uses, shape (p, p)."""
+        return self.kenward_roger.adjusted if _is_kr(method) else self.estimated.covariance
+
+    def tests(self, contrasts: Floats, method: str) -> ContrastTests:
+        """Return the tests of contrasts, shape (m, p), each on its own.
+
+        Raises
+        ------
+        DesignError
+            If a contrast has no positive variance, or no degrees of freedom, by the method.
+        """
+        require_option("df", method, METHODS)
+        covariance = self.covariance(method)
+        variances = np.einsum("ma,ab,mb->m", contrasts, covariance, contrasts)
+        if not (variances > 0).all():
+            raise DesignError(
+                f"The variance of every contrast must be positive; by {NAMES[method]} the smallest "
+                f"is {float(variances.min())!r}.",
+                "The fit leaves too little to tell it from: use fewer terms.",
+            )
+        if method == "wald":
+            df = np.full(len(contrasts), np.inf)
+        else:
+            known = self.kenward_roger if _is_kr(method) else self.satterthwaite
+            df = np.array([known.df(contrast) for contrast in contrasts])
+            _require_df(df, method)
+        return ContrastTests(contrasts @ self.estimated.coefficients, np.sqrt(variances), df)
+
+    def joint(self, contrasts: Floats, method: str) -> JointTest:
+        """Return the F test that contrasts, shape (m, p), are all zero."""
+        require_option("df", method, METHODS)
+        values, vectors = np.linalg.eigh(contrasts @ self.covariance(method) @ contrasts.T)
+        usable = values > 1e-12 * values.max()
+        rotated = vectors[:, usable].T @ contrasts
+        q = int(usable.sum())
+        along = rotated @ self.estimated.coefficients
+        statistic = float((along**2 / values[usable]).sum()) / q
+        if _is_kr(method):
+            df, scale = self.kenward_roger.joint(rotated)
+            return JointTest(scale * statistic, q, df)
+        df = np.inf if method == "wald" else self.satterthwaite.df_joint(rotated)
+        return JointTest(statistic, q, df)
+
+
+def _require_df(df: Floats, method: str) -> None:
+    if not (df > LEAST_DF).all():
+        raise DesignError(
+            f"A {NAMES[method]} test needs degrees of freedom; some contrast has {df.min():.2g}.",
+            "The groups tell too little of its uncertainty: use fewer random effects.",
+        )
+
+
+def _is_kr(method: str) -> bool:
+    return method == "kenward-roger"

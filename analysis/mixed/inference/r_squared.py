@@ -1,0 +1,87 @@
+"""Shares of variance of a mixed model.
+
+Nakagawa and Schielzeth (2013), Methods in Ecology and Evolution 4, 133; with random slopes,
+Johnson (2014), ibid. 5, 944: the variance of a random term is the mean of z' Sigma z over rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.mixed.algebra.deviance import Profile, relative_factors
+from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.linear_predictor import fixed_part, variance
+from analysis.tidy.frame import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceShares:
+    """Variance of the parts of a model.
+
+    Attributes
+    ----------
+    fixed
+        Of the fixed part over rows.
+    random
+        Of the random part, averaged over rows.
+    residual
+        Of the residual.
+    """
+
+    fixed: float
+    random: float
+    residual: float
+
+    @property
+    def marginal(self) -> float:
+        """Share of the fixed part."""
+        return self.fixed / (self.fixed + self.random + self.residual)
+
+    @property
+    def conditional(self) -> float:
+        """Share of the fixed and the random part."""
+        return (self.fixed + self.random) / (self.fixed + self.random + self.residual)
+
+    @property
+    def intraclass(self) -> float:
+        """Share of the random part in what the fixed part leaves (the adjusted ICC)."""
+        return self.random / (self.random + self.residual)
+
+
+def variance_shares(model: Fitted) -> VarianceShares:
+    """Return the variance of the fixed, the random and the residual part."""
+    return shares_at(model, model.coefficients, model.found)
+
+
+def shares_at(model: Fitted, coefficients: Floats, found: Profile) -> VarianceShares:
+    """Return the variances at other estimates on the same rows, such as a bootstrap's."""
+    statistics = model.statistics
+    part = fixed_part(model.design.fixed, coefficients, statistics)
+    return VarianceShares(
+        fixed=variance(part, statistics),
+        random=_random_variance(model, found),
+        residual=found.variance,
+    )
+
+
+def _random_variance(model: Fitted, found: Profile) -> float:
+    """Return the sum over blocks of tr(Sigma Z'Z) / n."""
+    cross = model.cross
+    size = float(model.statistics.product(0, 0).sum())
+    factors = relative_factors(cross.blocks, found.theta)
+    squares = [cross.diagonal.sum(axis=0)]
+    start = 0
+    for block in cross.blocks[1:]:
+        end = start + len(block.levels) * block.width
+        within = cross.rest[start:end, start:end].reshape(
+            len(block.levels), block.width, len(block.levels), block.width
+        )
+        squares.append(np.einsum("lilj->ij", within))
+        start = end
+    total = sum(
+        float(np.sum((factor @ factor.T) * square))
+        for factor, square in zip(factors, squares, strict=True)
+    )
+    return found.variance * total / size

@@ -1,0 +1,122 @@
+"""Degrees of freedom by Satterthwaite's method, as in R's lmerTest.
+
+Kuznetsova, Brockhoff and Christensen (2017), Journal of Statistical Software 82(13): for a
+contrast l, df = 2 (l'Cl)^2 / (g'Ag), where C is the covariance of the fixed effects, g the
+gradient of l'Cl by (theta, sigma) and A the asymptotic covariance of (theta, sigma), twice the
+inverse Hessian of the deviance. For several contrasts F has the df of Fai and Cornelius (1996).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.mixed.algebra.crossproducts import CrossProducts
+from analysis.mixed.algebra.deviance import Profile, profile, relative_factors
+from analysis.mixed.algebra.information import Information
+from analysis.mixed.algebra.optimise import hessian_by_differences, natural_scale
+from analysis.tidy.frame import Floats
+
+#: Curvatures of the deviance below this show no variance parameter (lmerTest's tolerance).
+FLAT = 1e-8
+
+
+@dataclass(frozen=True, slots=True)
+class Satterthwaite:
+    """What the degrees of freedom of any contrast follow from.
+
+    Attributes
+    ----------
+    covariance
+        Covariance of the fixed effects, shape (p, p).
+    derivatives
+        Its derivatives by theta and sigma, shape (m, p, p).
+    uncertainty
+        Asymptotic covariance of theta and sigma, shape (m, m).
+    """
+
+    covariance: Floats
+    derivatives: Floats
+    uncertainty: Floats
+
+    def df(self, contrast: Floats) -> float:
+        """Return the degrees of freedom of one contrast, shape (p,)."""
+        gradient = np.einsum("a,jab,b->j", contrast, self.derivatives, contrast)
+        spread = float(gradient @ self.uncertainty @ gradient)
+        variance = float(contrast @ self.covariance @ contrast)
+        return 2 * variance**2 / spread if spread > 0 else np.inf
+
+    def df_joint(self, contrasts: Floats) -> float:
+        """Return the denominator degrees of freedom of a joint F test, contrasts (q, p)."""
+        values, vectors = np.linalg.eigh(contrasts @ self.covariance @ contrasts.T)
+        usable = values > np.finfo(np.float64).eps * values.max() * len(values)
+        each = np.array([self.df(row) for row in vectors[:, usable].T @ contrasts])
+        if len(each) == 1 or np.ptp(each) < FLAT:
+            return float(each.mean())
+        if (each <= 2).any():
+            return 2.0
+        expectation = float((each / (each - 2)).sum()) if np.isfinite(each).all() else np.nan
+        return 2 * expectation / (expectation - len(each))
+
+
+def satterthwaite(
+    cross: CrossProducts, found: Profile, products: Information, *, reml: bool
+) -> Satterthwaite:
+    """Return the covariance of the fixed effects with its uncertainty."""
+    inner = np.linalg.inv(products.fixed)
+    derivatives = [
+        found.variance * inner @ each @ inner
+        for each in _information_derivatives(products, found.theta)
+    ]
+    derivatives.append(2 * np.sqrt(found.variance) * inner)
+    scale = natural_scale(cross)
+    by_unit = np.array(derivatives)
+    by_unit[:-1] /= scale[:, None, None]
+    centring = cross.centring
+    return Satterthwaite(
+        covariance=found.variance * centring @ inner @ centring.T,
+        derivatives=centring @ by_unit @ centring.T,
+        uncertainty=_uncertainty(deviance_hessian(cross, found, scale, reml)),
+    )
+
+
+def _information_derivatives(products: Information, theta: Floats) -> list[Floats]:
+    """Return -d(X'H^-1 X) by every element of theta: X'H^-1 Z (dLL' + LdL') Z'H^-1 X."""
+    derivatives = []
+    for place, (block, factor) in enumerate(
+        zip(products.blocks, relative_factors(products.blocks, theta), strict=True)
+    ):
+        towards = products.fixed_products(place)
+        scaled = factor.T @ towards
+        for row, column in block.positions:
+            half = towards[:, row].T @ scaled[:, column]
+            derivatives.append(half + half.T)
+    return derivatives
+
+
+def deviance_hessian(cross: CrossProducts, found: Profile, scale: Floats, reml: bool) -> Floats:
+    """Return the Hessian of the deviance by theta, in units of `scale`, and sigma.
+
+    With sigma held the deviance is log-determinants + d log(2 pi sigma^2) + r^2 / sigma^2.
+    """
+
+    def gradient(at: Floats, variance: float) -> Floats:
+        return profile(cross, at / scale, reml=reml, variance=variance).gradient / scale
+
+    at, variance = found.theta * scale, found.variance
+    sigma, size = np.sqrt(variance), len(at)
+    hessian = np.empty((size + 1, size + 1))
+    hessian[:size, :size] = hessian_by_differences(lambda each: gradient(each, variance), at)
+    # Only r^2 / sigma^2 depends on sigma and theta, so two variances show the slope of r^2.
+    residual_slope = 2 * variance * (gradient(at, variance) - gradient(at, 2 * variance))
+    hessian[:size, size] = hessian[size, :size] = -2 * residual_slope / sigma**3
+    hessian[size, size] = 6 * found.residual / variance**2 - 2 * found.df / variance
+    return hessian
+
+
+def _uncertainty(hessian: Floats) -> Floats:
+    values, vectors = np.linalg.eigh(hessian)
+    usable = values > FLAT
+    result: Floats = 2 * (vectors[:, usable] / values[usable]) @ vectors[:, usable].T
+    return result

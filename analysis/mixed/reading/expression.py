@@ -1,0 +1,151 @@
+"""Turn an arithmetic expression of a formula, such as ``log10(parameters)``, into SQL.
+
+A predictor is then computed where its rows lie: no row has to leave the database.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from analysis.tidy.errors import ColumnError
+
+#: Functions of a formula and their names in SQL; ``np.log(x)`` reads like ``log(x)``.
+FUNCTIONS = {
+    "I": "",
+    "abs": "abs",
+    "cos": "cos",
+    "exp": "exp",
+    "log": "ln",
+    "log10": "log10",
+    "log2": "log2",
+    "sin": "sin",
+    "sqrt": "sqrt",
+}
+
+OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+}
+
+#: A comparison is 1 where it holds and 0 where it does not, as in R's I(x > 0).
+COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Eq: "=",
+    ast.NotEq: "<>",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An arithmetic expression over columns.
+
+    Attributes
+    ----------
+    text
+        As the formula has it.
+    sql
+        The same in SQL, of type DOUBLE.
+    columns
+        Columns it reads.
+    """
+
+    text: str
+    sql: str
+    columns: tuple[str, ...]
+
+
+def quoted(name: str) -> str:
+    """Return a name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def translate(text: str) -> Expression:
+    """Return an arithmetic expression as SQL.
+
+    Parameters
+    ----------
+    text
+        Columns (``Q("a name")`` for one that is not a word), numbers, ``+ - * / **`` (``^`` is
+        read as ``**``), one comparison, brackets, and the functions of `FUNCTIONS`.
+
+    Raises
+    ------
+    ColumnError
+        If the text cannot be read, or uses anything else.
+
+    Examples
+    --------
+    >>> translate("log(rho) / 2").sql
+    '(ln(CAST("rho" AS DOUBLE)) / 2.0)'
+    """
+    try:
+        tree = ast.parse(text.strip().replace("^", "**"), mode="eval")
+    except SyntaxError as error:
+        raise ColumnError(
+            f"The expression {text!r} must be readable; {error.msg}.",
+            "Check its brackets and operators.",
+        ) from error
+    columns: list[str] = []
+    sql = _sql(tree.body, text, columns.append)
+    return Expression(text.strip(), sql, tuple(dict.fromkeys(columns)))
+
+
+def _sql(node: ast.expr, text: str, note: Callable[[str], None]) -> str:
+    match node:
+        case ast.Constant(value=bool() | int() | float() as value):
+            return repr(float(value))
+        case ast.Name(id=name):
+            return _column(name, note)
+        case ast.Call(func=ast.Name(id="Q"), args=[ast.Constant(value=str() as name)]):
+            return _column(name, note)
+        case ast.Call(func=function, args=[argument], keywords=[]):
+            return f"{_function(function, text)}({_sql(argument, text, note)})"
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return f"(-{_sql(operand, text, note)})"
+    return _operation(node, text, note)
+
+
+def _operation(node: ast.expr, text: str, note: Callable[[str], None]) -> str:
+    match node:
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return f"pow({_sql(left, text, note)}, {_sql(right, text, note)})"
+        case ast.BinOp(left=left, op=operator, right=right) if type(operator) in OPERATORS:
+            symbol = OPERATORS[type(operator)]
+            return f"({_sql(left, text, note)} {symbol} {_sql(right, text, note)})"
+        case ast.Compare(left=left, ops=[sign], comparators=[right]) if type(sign) in COMPARISONS:
+            sides = _sql(left, text, note), _sql(right, text, note)
+            return _comparison(COMPARISONS[type(sign)], *sides)
+    raise ColumnError(
+        f"The expression {text!r} must be arithmetic over columns; "
+        f"{ast.unparse(node)!r} is not understood.",
+        f"Use + - * / ** > < and {', '.join(FUNCTIONS)}; make anything else a column first.",
+    )
+
+
+def _comparison(sign: str, left: str, right: str) -> str:
+    """Return 1 or 0, and nothing where a side is no finite number (SQL sorts NaN last)."""
+    finite = f"isfinite({left}) AND isfinite({right})"
+    return f"(CASE WHEN {finite} THEN CAST({left} {sign} {right} AS DOUBLE) END)"
+
+
+def _column(name: str, note: Callable[[str], None]) -> str:
+    note(name)
+    return f"CAST({quoted(name)} AS DOUBLE)"
+
+
+def _function(function: ast.expr, text: str) -> str:
+    match function:
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="np" | "numpy"), attr=name):
+            if name in FUNCTIONS:
+                return FUNCTIONS[name]
+    raise ColumnError(
+        f"The expression {text!r} must use known functions; {ast.unparse(function)!r} is not one.",
+        f"Known are {', '.join(FUNCTIONS)}; make anything else a column first.",
+    )

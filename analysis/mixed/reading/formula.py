@@ -1,0 +1,248 @@
+"""Read lme4's formula language: ``y ~ x + (1 + x | model) + (1 | lab/suite)``.
+
+Bates, Maechler, Bolker and Walker (2015), Journal of Statistical Software 67(1), section 2.1
+and table 2, define it; `patsy` reads what stands outside the random terms.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tokenize
+from dataclasses import dataclass
+from functools import cache
+from io import StringIO
+from typing import Any
+
+from analysis.mixed.reading.expression import Expression, translate
+from analysis.tidy.errors import ColumnError, DesignError
+
+#: Wrappers that make a factor of a column: patsy's and R's.
+FACTOR_CALLS = ("C(", "factor(", "as_factor(")
+
+
+@dataclass(frozen=True, slots=True)
+class RandomTerm:
+    """Coefficients that vary among the levels of a group, correlated with each other.
+
+    Attributes
+    ----------
+    left
+        What varies, such as ``1 + depth``.
+    group
+        Factors whose combinations are the levels: ``("lab", "suite")`` for ``lab:suite``.
+    """
+
+    left: str
+    group: tuple[str, ...]
+
+    @property
+    def group_name(self) -> str:
+        """The group as lme4 writes it, such as ``lab:suite``."""
+        return ":".join(self.group)
+
+
+@dataclass(frozen=True, slots=True)
+class MixedFormula:
+    """A formula in its parts.
+
+    Attributes
+    ----------
+    text
+        As the caller wrote it.
+    response
+        Left side.
+    fixed
+        Right side without random terms and offsets, in patsy's language.
+    random
+        Random terms, nested ones expanded and uncorrelated ones split, as in lme4.
+    offset
+        What is added with coefficient one, None without.
+    """
+
+    text: str
+    response: Expression
+    fixed: str
+    random: tuple[RandomTerm, ...]
+    offset: Expression | None
+
+    @property
+    def offset_text(self) -> str:
+        """The offset as the caller wrote it, empty without one."""
+        return "" if self.offset is None else self.offset.text
+
+
+def parse(text: str) -> MixedFormula:
+    """Return the parts of a mixed-model formula.
+
+    Raises
+    ------
+    ColumnError
+        If it cannot be read.
+    DesignError
+        If it has no random term.
+
+    Examples
+    --------
+    >>> [term.group_name for term in parse("y ~ x + (1 | lab/suite)").random]
+    ['lab', 'lab:suite']
+    """
+    left, separator, right = text.partition("~")
+    if not separator or not left.strip() or not right.strip() or "~" in right:
+        raise ColumnError(
+            f"A formula must read 'response ~ terms + (1 | group)'; found {text!r}.",
+            "Such as: log_gain ~ rho + (1 | lab).",
+        )
+    rest, inner = _random_parts(right, text)
+    fixed, offset = _without_offsets(rest, text)
+    random = tuple(itertools.chain.from_iterable(_random_terms(part, text) for part in inner))
+    if not random:
+        raise DesignError(
+            f"A mixed model must have a random term; {text!r} has none.",
+            "Add one such as (1 | model), or fit it with analysis.inference.association.regression.",
+        )
+    return MixedFormula(text, translate(left), fixed, random, offset)
+
+
+@cache
+def terms(side: str) -> tuple[Any, ...]:
+    """Return patsy's terms of a right side, in the order their columns will have.
+
+    Raises
+    ------
+    ColumnError
+        If the side cannot be read.
+    """
+    from patsy import PatsyError
+    from patsy.desc import ModelDesc
+
+    try:
+        found = tuple(ModelDesc.from_formula(side.replace("^", "**")).rhs_termlist)
+    except (PatsyError, SyntaxError, tokenize.TokenError) as error:
+        sentence = str(error).partition("\n")[0]
+        raise ColumnError(
+            f"The formula part {side.strip()!r} must be readable; {sentence}.",
+            "Write terms as 'a + b + a:b', and random ones as (1 + a | group).",
+        ) from error
+    for factor in itertools.chain.from_iterable(term.factors for term in found):
+        _require_one_expression(factor.code, side)
+    return found
+
+
+def is_factor_call(code: str) -> bool:
+    """Tell whether a piece of a formula makes a factor of its column, as ``C(layer)`` does."""
+    return code.startswith(FACTOR_CALLS)
+
+
+def _require_one_expression(code: str, side: str) -> None:
+    try:
+        compile(code, "formula", "eval")
+    except SyntaxError as error:
+        raise ColumnError(
+            f"The formula part {side.strip()!r} must be readable; {code!r} is not one term.",
+            "An operator may be missing between two names.",
+        ) from error
+
+
+def _random_parts(right: str, text: str) -> tuple[str, list[str]]:
+    """Return the right side without its random terms, and what stands inside them."""
+    kept, inner, position = "", [], 0
+    while position < len(right):
+        if right[position] != "(":
+            kept, position = kept + right[position], position + 1
+            continue
+        end = _closing(right, position, text)
+        content = right[position + 1 : end]
+        if not _has_bar(content):
+            kept, position = kept + right[position : end + 1], end + 1
+            continue
+        before = kept.rstrip()
+        if before and not before.endswith("+"):
+            raise ColumnError(
+                f"A random term must be added to the others; ({content}) in {text!r} is not.",
+                "Put a + before it.",
+            )
+        kept, position = before.removesuffix("+"), end + 1
+        inner.append(content)
+    if "|" in kept:
+        raise ColumnError(
+            f"A random term must stand in brackets; {text!r} has a bar outside them.",
+            "Write (1 | group).",
+        )
+    return kept.strip().removeprefix("+").strip() or "1", inner
+
+
+def _closing(right: str, opening: int, text: str) -> int:
+    depth = 0
+    for position in range(opening, len(right)):
+        depth += {"(": 1, ")": -1}.get(right[position], 0)
+        if depth == 0:
+            return position
+    raise ColumnError(
+        f"The formula {text!r} must be readable; a bracket is not closed.", "Check its brackets."
+    )
+
+
+def _has_bar(content: str) -> bool:
+    depth = 0
+    for character in content:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == "|" and depth == 0:
+            return True
+    return False
+
+
+def _random_terms(content: str, text: str) -> list[RandomTerm]:
+    """Return the terms that one bracket stands for."""
+    correlated = "||" not in content
+    left, _, right = content.partition("|" if correlated else "||")
+    if not left.strip() or not right.strip() or "|" in right:
+        raise ColumnError(
+            f"A random term must read (what varies | group); ({content}) in {text!r} does not.",
+            "Such as (1 + depth | model).",
+        )
+    lefts = [left.strip()] if correlated else _separate(left)
+    return [RandomTerm(each, group) for group in _groups(right, text) for each in lefts]
+
+
+def _groups(right: str, text: str) -> list[tuple[str, ...]]:
+    """Return the factors of every group: ``a/b`` stands for ``a`` and ``a:b``."""
+    groups: list[tuple[str, ...]] = []
+    outer: tuple[str, ...] = ()
+    for part in right.split("/"):
+        names = tuple(name.strip() for name in part.split(":"))
+        if not all(name.isidentifier() for name in names):
+            raise ColumnError(
+                f"A group must be a column, a:b or a/b; {right.strip()!r} in {text!r} is not.",
+                "Make the group a column of its own first.",
+            )
+        outer += tuple(name for name in names if name not in outer)
+        groups.append(outer)
+    return groups
+
+
+def _separate(left: str) -> list[str]:
+    """Return the uncorrelated pieces of ``1 + x`` in ``(1 + x || group)``."""
+    pieces = []
+    for term in terms(left):
+        names = ":".join(factor.code for factor in term.factors)
+        pieces.append(f"0 + {names}" if names else "1")
+    return pieces
+
+
+def _without_offsets(rest: str, text: str) -> tuple[str, Expression | None]:
+    """Return the fixed part without ``offset(x)`` terms, and their sum."""
+    tokens = list(tokenize.generate_tokens(StringIO(rest).readline)) if "offset" in rest else []
+    names = [token for token in tokens if token.string == "offset"]
+    if not names:
+        return rest, None
+    start = names[0].start[1]
+    opening = rest.find("(", start)
+    if len(names) > 1 or opening < 0:
+        raise ColumnError(
+            f"A formula may have one term offset(x); {text!r} does not.",
+            "Add the columns inside one offset: offset(a + b).",
+        )
+    end = _closing(rest, opening, text)
+    before, after = rest[:start].rstrip().removesuffix("+"), rest[end + 1 :].strip()
+    fixed = f"{before} {after}".strip().removeprefix("+").strip()
+    return fixed or "1", translate(rest[opening + 1 : end])

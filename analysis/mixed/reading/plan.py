@@ -1,0 +1,159 @@
+"""What a formula needs of the rows: factors to group by, numbers to sum products of."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from dataclasses import dataclass, field
+
+from analysis.mixed.reading.expression import Expression, translate
+from analysis.mixed.reading.formula import MixedFormula, is_factor_call, terms
+from analysis.mixed.reading.source import Source
+from analysis.tidy.errors import ColumnError
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What must be collected for a formula.
+
+    Attributes
+    ----------
+    factors
+        Columns whose combinations are the cells, in order of appearance.
+    numbers
+        Numeric expressions of the formula by their text.
+    products
+        Sets of expressions multiplied in some term, each sorted; ``()`` is the intercept.
+    responses
+        What is explained, less the offset.
+    offset
+        Text of the offset, empty without one.
+    weights
+        Precision of every row, None when all count the same.
+    """
+
+    factors: tuple[str, ...]
+    numbers: dict[str, Expression]
+    products: tuple[tuple[str, ...], ...]
+    responses: tuple[Expression, ...]
+    offset: str
+    weights: Expression | None = field(default=None)
+
+
+def plan(
+    formula: MixedFormula,
+    source: Source,
+    *,
+    responses: tuple[str, ...] = (),
+    weights: str | None = None,
+    units: tuple[str, ...] = (),
+) -> Plan:
+    """Return what a formula needs of the rows.
+
+    Parameters
+    ----------
+    formula
+        The model.
+    source
+        The rows.
+    responses
+        Responses beside the formula's, all under the same right side.
+    weights
+        Expression proportional to the precision of a row.
+    units
+        Columns beside the formula's that name units to resample, leave out or test by.
+
+    Raises
+    ------
+    ColumnError
+        If the formula names no column, or multiplies labels.
+    """
+    factors: dict[str, None] = {}
+    numbers: dict[str, Expression] = {}
+    products: dict[tuple[str, ...], None] = {(): None}
+    for side in (formula.fixed, *(term.left for term in formula.random)):
+        for term in terms(side):
+            codes = [factor.code for factor in term.factors]
+            numeric = [code for code in codes if not is_label(code, source)]
+            numbers |= {code: _number(code, source) for code in numeric}
+            factors |= {factor_column(code): None for code in codes if code not in numeric}
+            products[tuple(sorted(numeric))] = None
+    for term in formula.random:
+        source.require(term.group)
+        factors |= dict.fromkeys(term.group)
+    source.require(units)
+    factors |= dict.fromkeys(units)
+    explained = (formula.response, *(translate(text) for text in responses))
+    for expression in (*explained, formula.offset):
+        source.require_numbers(() if expression is None else expression.columns)
+    precision = None if weights is None else translate(weights)
+    for expression in (*explained, precision):
+        if expression is not None and not expression.columns:
+            raise ColumnError(
+                f"A response, and weights, must read a column; {expression.text!r} reads none.",
+                f"The rows have: {', '.join(source.types)}.",
+            )
+    source.require_numbers(() if precision is None else precision.columns)
+    return Plan(
+        factors=tuple(factors),
+        numbers=numbers,
+        products=tuple(products),
+        responses=tuple(_less_offset(each, formula.offset) for each in explained),
+        offset=formula.offset_text,
+        weights=precision,
+    )
+
+
+def is_label(code: str, source: Source) -> bool:
+    """Tell whether a piece of a formula is a factor: a column of labels, or ``C(column)``."""
+    if is_factor_call(code):
+        source.require([factor_column(code)])
+        return True
+    name = column_name(code)
+    if name is None:
+        return False
+    source.require([name])
+    return source.is_label(name)
+
+
+def column_name(code: str) -> str | None:
+    """Return the column that a piece of a formula is, None when it is an expression."""
+    match ast.parse(code, mode="eval").body:
+        case ast.Name(id=name):
+            return name
+        case ast.Call(func=ast.Name(id="Q"), args=[ast.Constant(value=str() as name)]):
+            return name
+    return None
+
+
+def factor_column(code: str) -> str:
+    """Return the column of a factor: ``layer`` of ``C(layer, Sum)``.
+
+    Raises
+    ------
+    ColumnError
+        If what the call makes a factor of is not a column.
+    """
+    name = column_name(code)
+    match ast.parse(code, mode="eval").body:
+        case ast.Call(args=[first, *_]) if is_factor_call(code):
+            name = column_name(ast.unparse(first))
+    if name is None:
+        raise ColumnError(
+            f"A factor must be made of one column; {code!r} is not.",
+            "Such as C(layer), or C(lab, Treatment('EleutherAI')).",
+        )
+    return name
+
+
+def _number(code: str, source: Source) -> Expression:
+    expression = translate(code)
+    source.require_numbers(expression.columns)
+    return expression
+
+
+def _less_offset(response: Expression, offset: Expression | None) -> Expression:
+    if offset is None:
+        return response
+    columns = tuple(dict.fromkeys(itertools.chain(response.columns, offset.columns)))
+    return Expression(response.text, f"({response.sql} - {offset.sql})", columns)

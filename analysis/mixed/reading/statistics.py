@@ -1,0 +1,84 @@
+"""Sufficient statistics of a mixed model: cross-products per cell.
+
+A cell is a combination of factor levels that occurs. Within a cell the design of a Gaussian
+mixed model is a linear map of a few numbers per row, so that sums of their products over the
+rows of every cell determine the likelihood (Bates et al. 2015, equations 16 to 23, read the
+rows only through X'X, Z'X, Z'Z, X'y, Z'y and y'y).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.tidy.frame import Floats, Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A factor over n cells.
+
+    Attributes
+    ----------
+    levels
+        Labels of the levels, in order.
+    codes
+        Level of every cell, shape (n,).
+    """
+
+    levels: tuple[str, ...]
+    codes: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Sums over the rows of every cell; arrays run over n cells.
+
+    Variables are the basis first, then the responses. Variable i enters less ``shift[i]``.
+
+    Attributes
+    ----------
+    factors
+        Factors by column.
+    constants
+        Predictors that are constant within every cell, shape (n,) each.
+    basis
+        Products of predictors that vary within cells; the first is ``()``, the number one.
+    responses
+        Texts of the responses.
+    offset
+        Text of what was taken from every response, empty for nothing.
+    shift
+        What was subtracted from every variable before squaring, shape (variables,).
+    pairs
+        Row of `sums` for every pair of variables, the smaller first.
+    sums
+        Sums of weighted products, shape (pairs, n).
+    counts
+        Rows, shape (n,).
+    log_weights
+        Sum of the logarithms of the weights, shape (n,).
+    weighted
+        Whether rows have weights.
+    """
+
+    factors: dict[str, Factor]
+    constants: dict[str, Floats]
+    basis: tuple[tuple[str, ...], ...]
+    responses: tuple[str, ...]
+    offset: str
+    shift: Floats
+    pairs: dict[tuple[int, int], int]
+    sums: Floats
+    counts: Floats
+    log_weights: Floats
+    weighted: bool
+
+    @property
+    def n_obs(self) -> int:
+        """Rows that entered."""
+        return round(float(self.counts.sum()))
+
+    def product(self, first: int, second: int) -> Floats:
+        """Return the sum over every cell of the product of two variables, shape (n,)."""
+        values: Floats = self.sums[self.pairs[min(first, second), max(first, second)]]
+        return values

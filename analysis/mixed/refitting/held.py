@@ -1,0 +1,180 @@
+"""The least deviance (ML) with a standard deviation or a correlation held.
+
+The first effect of a correlated term has a row of the relative factor to itself, so that its
+standard deviation is one element of theta times sigma; the row of the second is its relative
+deviation times (rho, sqrt(1 - rho^2)). Any effect can be brought to the front, as the order of
+a term's effects is a matter of writing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analysis.mixed.algebra.crossproducts import CrossProducts, assemble
+from analysis.mixed.algebra.design import Block
+from analysis.mixed.algebra.deviance import profile, relative_factors
+from analysis.mixed.algebra.optimise import is_diagonal, natural_scale
+from analysis.tidy.frame import Floats
+
+if TYPE_CHECKING:
+    from analysis.mixed.inference.fitted import Fitted
+
+#: Share of a covariance's diagonal that keeps a singular one factorable.
+JITTER = 1e-10
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A fitted model whose deviance is asked with one parameter held.
+
+    Attributes
+    ----------
+    cross
+        The cross-products.
+    theta
+        The unconstrained optimum, where every search starts.
+    sigma
+        The residual standard deviation there.
+    """
+
+    cross: CrossProducts
+    theta: Floats
+    sigma: float
+
+    def with_deviation(self, place: int, value: float) -> float:
+        """Return the least deviance with theta[place] * sigma equal to a value.
+
+        Searched over the other elements of theta and log sigma.
+        """
+        scale, others = natural_scale(self.cross), self._others(place)
+
+        def objective(at: Floats) -> tuple[float, Floats]:
+            sigma = float(np.exp(at[-1]))
+            theta = np.empty(len(self.theta))
+            theta[others] = at[:-1] / scale[others]
+            theta[place] = value / sigma
+            found = profile(self.cross, theta, reml=False, variance=sigma**2)
+            by_theta = found.gradient
+            by_log = 2 * found.df - 2 * found.residual / sigma**2 - by_theta[place] * theta[place]
+            return found.criterion, np.append(by_theta[others] / scale[others], by_log)
+
+        start = np.append((self.theta * scale)[others], np.log(self.sigma))
+        low = np.append(self._lower()[others], -np.inf)
+        return _least(objective, start, low)
+
+    def with_correlation(self, place: int, value: float) -> float:
+        """Return the least deviance with the correlation held of a term's first two effects.
+
+        Parameters
+        ----------
+        place
+            Place in theta of the second effect's first element; its other is the next diagonal.
+        value
+            The correlation.
+        """
+        scale, lower = natural_scale(self.cross), self._lower()
+        diagonal = place + int(np.argmax(lower[place:] == 0))
+        others = self._others(diagonal)
+        along, across = value, float(np.sqrt(1 - value**2))
+
+        def objective(at: Floats) -> tuple[float, Floats]:
+            theta = np.empty(len(self.theta))
+            theta[others] = at / scale[others]
+            deviation = theta[place]
+            theta[place], theta[diagonal] = along * deviation, across * deviation
+            found = profile(self.cross, theta, reml=False)
+            slope = found.gradient.copy()
+            slope[place] = along * slope[place] + across * slope[diagonal]
+            return found.criterion, slope[others] / scale[others]
+
+        start = self.theta * scale
+        start[place] = np.hypot(start[place], start[diagonal])
+        lower[place] = 0.0
+        return _least(objective, start[others], lower[others])
+
+    def with_sigma(self, sigma: float) -> float:
+        """Return the least deviance with sigma held."""
+        scale = natural_scale(self.cross)
+
+        def objective(at: Floats) -> tuple[float, Floats]:
+            found = profile(self.cross, at / scale, reml=False, variance=sigma**2)
+            return found.criterion, found.gradient / scale
+
+        return _least(objective, self.theta * scale * self.sigma / sigma, self._lower())
+
+    def _others(self, place: int) -> list[int]:
+        return [k for k in range(len(self.theta)) if k != place]
+
+    def _lower(self) -> Floats:
+        return np.where(is_diagonal(self.cross), 0.0, -np.inf)
+
+
+def held(model: Fitted) -> Held:
+    """Return a model fitted by maximum likelihood, to ask its deviance of."""
+    return Held(model.cross, model.found.theta, float(np.sqrt(model.found.variance)))
+
+
+def brought_forward(model: Fitted, which: int, effects: tuple[int, ...]) -> Held:
+    """Return the same model with some effects of a term written first.
+
+    Parameters
+    ----------
+    model
+        A fit by maximum likelihood.
+    which
+        Place of the block.
+    effects
+        Effects of one term, as columns of the block, in the order they shall have.
+    """
+    block = model.design.blocks[which]
+    term = term_of(block, effects[0])
+    order = list(range(block.width))
+    order[term.start : term.stop] = [*effects, *(k for k in term if k not in effects)]
+    columns = tuple(block.columns[k] for k in order)
+    blocks = list(model.design.blocks)
+    blocks[which] = replace(block, columns=columns)
+    design = replace(model.design, blocks=tuple(blocks))
+    cross = assemble(model.statistics, design, response=model.response)
+    factors = relative_factors(model.design.blocks, model.found.theta)
+    factors[which] = _reordered(factors[which], order)
+    theta = [
+        factor[row, column]
+        for factor, each in zip(factors, blocks, strict=True)
+        for row, column in each.positions
+    ]
+    return Held(cross, np.array(theta), float(np.sqrt(model.found.variance)))
+
+
+def term_of(block: Block, effect: int) -> range:
+    """Return the effects of a block that are correlated with one, itself included."""
+    tied = [row for row, column in block.positions if column == effect]
+    tied += [column for row, column in block.positions if row == effect]
+    return range(min(tied), max(tied) + 1)
+
+
+def _reordered(factor: Floats, order: list[int]) -> Floats:
+    """Return the lower triangular factor of a covariance with its effects in another order."""
+    covariance = (factor @ factor.T)[np.ix_(order, order)]
+    size = float(np.trace(covariance)) or 1.0
+    root = np.linalg.cholesky(covariance + JITTER * size * np.eye(len(order)))
+    return np.asarray(root, dtype=np.float64)
+
+
+def _least(
+    objective: Callable[[Floats], tuple[float, Floats]], start: Floats, low: Floats
+) -> float:
+    from scipy.optimize import Bounds, minimize
+
+    found = minimize(
+        objective,
+        np.where(low == 0, np.maximum(start, 1e-3), start),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=Bounds(low, np.full(len(low), np.inf)),
+        options={"maxiter": 500, "ftol": 1e-14, "gtol": 1e-7},
+    )
+    return float(found.fun)

@@ -1,0 +1,158 @@
+"""Permutation of a predictor between whole units, with the mixed model's t as statistic."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from analysis.mixed.algebra.crossproducts import assemble
+from analysis.mixed.algebra.design import build
+from analysis.mixed.algebra.deviance import profile
+from analysis.mixed.algebra.estimates import estimates
+from analysis.mixed.algebra.optimise import quick
+from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.reading.statistics import Factor, Statistics
+from analysis.mixed.reading.units import require_unit
+from analysis.tidy import glossary
+from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import Floats, Integers, nearest, require_count
+
+#: Statistics closer than this are tied: refits keep about six digits.
+TIE = 1e-5
+
+#: Up to this many distinct assignments are enumerated; beyond, they are sampled.
+MOST_ENUMERATED = 2_000
+
+
+def permutation_test(
+    model: Fitted,
+    term: str,
+    predictor: str,
+    unit: str,
+    *,
+    rng: np.random.Generator | None = None,
+    n_permutations: int = 999,
+) -> pd.DataFrame:
+    """Return the permutation p-value of a term whose predictor belongs to whole units.
+
+    The predictor's values are exchanged between units, the model is fitted again, and |t| is
+    compared. All distinct assignments are used when there are at most 2,000, the observed one
+    among them; else p = (b + 1) / (B + 1) of those drawn. The other predictors stay, so that
+    the test supposes the predictor unrelated to them.
+
+    Parameters
+    ----------
+    model
+        The fit.
+    term
+        The fixed effect tested.
+    predictor
+        The column or expression exchanged; constant within a unit.
+    unit
+        A factor of the statistics, such as the lab.
+    rng
+        Source of the draws; needed only when assignments are sampled.
+    n_permutations
+        Assignments to draw when they are sampled.
+
+    Returns
+    -------
+    One row: `term`, `estimate`, `statistic`, `p_value`, `smallest_p` (below which no data could
+    bring this test), `n_permutations`, `n_groups` (units), `n_obs`.
+
+    Raises
+    ------
+    DesignError
+        If the predictor varies within a unit, or the term or the unit is unknown.
+    """
+    from analysis.inference.resampling.permutation import every_assignment, n_assignments
+
+    require_unit(model.statistics, unit)
+    if term not in model.terms:
+        raise DesignError(
+            f"The term tested must be a fixed effect; {term!r} is none, the nearest is "
+            f"{nearest(term, model.terms)!r}.",
+            f"The model has: {', '.join(model.terms)}.",
+        )
+    values = _values_of_units(model.statistics, predictor, unit)
+    possible = n_assignments(values)
+    enumerated = possible <= MOST_ENUMERATED
+    if enumerated:
+        assignments = every_assignment(values)
+    else:
+        if rng is None:
+            raise DesignError(
+                f"{possible} assignments are too many to enumerate; `rng` must be given.",
+                "Pass rng=numpy.random.default_rng(seed).",
+            )
+        require_count("n_permutations", n_permutations)
+        assignments = iter([values, *(rng.permutation(values) for _ in range(n_permutations))])
+    place = model.terms.index(term)
+    found = np.array([_statistic(model, predictor, unit, each, place) for each in assignments])
+    sizes = np.abs(found)
+    reached = sizes >= sizes[0] - TIE * (1 + sizes[0])
+    most = sizes >= sizes.max() - TIE * (1 + sizes.max())
+    result = pd.DataFrame(
+        {
+            "term": [term],
+            "estimate": [model.coefficients[place]],
+            "statistic": [found[0]],
+            "p_value": [reached.mean()],
+            "smallest_p": [most.mean() if enumerated else 1 / len(found)],
+            "n_permutations": [len(found) if enumerated else n_permutations],
+            "n_groups": [len(model.statistics.factors[unit].levels)],
+            "n_obs": [model.statistics.n_obs],
+            "method": [
+                f"Permutation of {predictor} between levels of {unit}, "
+                f"{'enumerated' if enumerated else 'sampled'}; |t| of the mixed model"
+            ],
+            "note": [""],
+        }
+    )
+    glossary.checked(result.columns)
+    return result
+
+
+def _values_of_units(statistics: Statistics, predictor: str, unit: str) -> Integers:
+    """Return a code of the predictor's value in every unit, shape (units,)."""
+    codes = _codes(statistics, predictor)
+    units = statistics.factors[unit]
+    pairs = np.unique(np.column_stack([units.codes, codes]), axis=0)
+    if len(pairs) != len(units.levels):
+        raise DesignError(
+            f"{predictor!r} must have one value in every {unit}; it takes several in some.",
+            "Permute it between the smaller units that it belongs to.",
+        )
+    return np.asarray(pairs[:, 1], dtype=np.intp)
+
+
+def _codes(statistics: Statistics, predictor: str) -> Integers:
+    if predictor in statistics.factors:
+        return statistics.factors[predictor].codes
+    if predictor in statistics.constants:
+        return np.unique(statistics.constants[predictor], return_inverse=True)[1].reshape(-1)
+    known = [*statistics.factors, *statistics.constants]
+    raise DesignError(
+        f"A predictor to permute must be constant within cells; {predictor!r} is not among "
+        f"{known}.",
+        "Only what belongs to whole units can be exchanged between them.",
+    )
+
+
+def _statistic(model: Fitted, predictor: str, unit: str, assigned: Integers, place: int) -> float:
+    """Return the t of a term with the predictor's values assigned to units anew."""
+    statistics = model.statistics
+    by_cell = assigned[statistics.factors[unit].codes]
+    if predictor in statistics.factors:
+        factor = Factor(statistics.factors[predictor].levels, by_cell)
+        changed = replace(statistics, factors=statistics.factors | {predictor: factor})
+    else:
+        values: Floats = np.unique(statistics.constants[predictor])[by_cell]
+        changed = replace(statistics, constants=statistics.constants | {predictor: values})
+    design = build(model.formula, changed, model.contrasts)
+    cross = assemble(changed, design, response=model.response)
+    theta = quick(cross, model.found.theta, reml=model.reml)
+    found = estimates(cross, profile(cross, theta, reml=model.reml))
+    return float(found.coefficients[place] / np.sqrt(found.covariance[place, place]))

@@ -1,0 +1,213 @@
+"""Profile-likelihood intervals: where the deviance rises by a chi-squared quantile.
+
+Bates et al. (2015), section 5.1: the signed root of the rise of the deviance (ML) over its
+minimum, with one parameter held and all others optimised, is compared with a normal quantile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from analysis.mixed.algebra.crossproducts import CrossProducts, with_fixed
+from analysis.mixed.algebra.design import Block
+from analysis.mixed.algebra.deviance import profile, relative_factors
+from analysis.mixed.algebra.optimise import natural_scale, optimise
+from analysis.mixed.inference.distributions import chi_squared_quantile
+from analysis.mixed.refitting.held import Held, brought_forward, held, term_of
+from analysis.tidy import glossary
+from analysis.tidy.frame import require_conf_level
+
+if TYPE_CHECKING:
+    from analysis.mixed.inference.fitted import Fitted
+
+#: Doublings of the distance within which an end of an interval is looked for.
+MOST_DOUBLINGS = 40
+
+
+def profile_intervals(model: Fitted, *, conf_level: float = 0.95) -> pd.DataFrame:
+    """Return one row per fixed effect, deviation and correlation: its profile interval.
+
+    As R's ``confint(method = "profile")``: by maximum likelihood, whatever the fit. A deviation
+    whose likelihood falls less than asked at zero has its lower end there, a correlation that
+    is not bounded away from one its end at one; where a deviation is zero, the correlations of
+    its effect are not known and have no ends.
+
+    Parameters
+    ----------
+    model
+        The fit.
+    conf_level
+        Nominal coverage.
+
+    Returns
+    -------
+    `effect`, `group`, `term`, `estimate` (of the maximum likelihood), `conf_low`, `conf_high`,
+    `conf_level`.
+    """
+    require_conf_level(conf_level)
+    fitted = model.refitted(reml=False) if model.reml else model
+    rise = chi_squared_quantile(conf_level, 1)
+    rows = [_fixed_row(fitted, place, rise) for place in range(len(fitted.terms))]
+    rows += [_variance_row(fitted, place, rise) for place in range(len(fitted.found.theta))]
+    rows.append(_sigma_row(fitted, rise))
+    result = pd.DataFrame(
+        rows, columns=["effect", "group", "term", "estimate", "conf_low", "conf_high"]
+    ).assign(
+        conf_level=conf_level,
+        n_obs=fitted.statistics.n_obs,
+        method="Profile likelihood",
+        note="",
+    )
+    glossary.checked(result.columns)
+    return result
+
+
+Row = tuple[str, str, str, float, float, float]
+
+
+def _fixed_row(model: Fitted, place: int, rise: float) -> Row:
+    """Return the interval of a fixed effect: y less the effect held, regressed on the others."""
+    cross = model.cross
+    estimate = float(model.coefficients[place])
+    std_error = float(np.sqrt(model.inference.estimated.covariance[place, place]))
+    turned = _in_formulas_design(cross)
+    others = np.array([k for k in range(cross.n_fixed) if k != place], dtype=np.intp)
+    q = cross.n_random
+    start = model.found.theta
+
+    def excess(value: float) -> float:
+        held = _less_column(turned, q + place, value - float(cross.shift[place]))
+        theta = optimise(with_fixed(held, others), reml=False, start=start).theta
+        found = profile(with_fixed(held, others), theta, reml=False)
+        return found.criterion - model.found.criterion - rise
+
+    low = _end(excess, estimate, -std_error)
+    high = _end(excess, estimate, std_error)
+    return "fixed", "", model.terms[place], estimate, low, high
+
+
+def _in_formulas_design(cross: CrossProducts) -> CrossProducts:
+    """Return cross-products in the formula's design, where every coefficient has its column."""
+    q, p = cross.n_random, cross.n_fixed
+    size = len(cross.rest)
+    turn = np.eye(size)
+    turn[q : q + p, q : q + p] = np.linalg.inv(cross.centring)
+    return replace(
+        cross,
+        cross=cross.cross @ turn,
+        rest=turn.T @ cross.rest @ turn,
+        centring=np.eye(p),
+    )
+
+
+def _less_column(cross: CrossProducts, column: int, value: float) -> CrossProducts:
+    """Return cross-products of y - value * column."""
+    turn = np.eye(len(cross.rest))
+    turn[column, -1] = -value
+    return replace(cross, cross=cross.cross @ turn, rest=turn.T @ cross.rest @ turn)
+
+
+def _variance_row(model: Fitted, place: int, rise: float) -> Row:
+    """Return the interval of the deviation or the correlation that an element of theta names."""
+    which, start = _block_of(model, place)
+    block = model.design.blocks[which]
+    row, column = block.positions[place - start]
+    if row == column:
+        forward = held(model) if _leads(block, row) else brought_forward(model, which, (row,))
+        leading = start + block.positions.index((term_of(block, row).start,) * 2)
+        factor = relative_factors(model.design.blocks, model.found.theta)[which]
+        estimate = forward.sigma * float(np.linalg.norm(factor[row]))
+        ends = _deviation_ends(model, forward, leading, estimate, rise)
+        return "ran_pars", block.group, f"sd__{block.columns[row].name}", estimate, *ends
+    first = term_of(block, row).start
+    forward = brought_forward(model, which, (column, row))
+    below = start + block.positions.index((first + 1, first))
+    estimate = _correlation(model, which, (column, row))
+    ends = _correlation_ends(model, forward, below, estimate, rise)
+    term = f"cor__{block.columns[column].name}.{block.columns[row].name}"
+    return "ran_pars", block.group, term, estimate, *ends
+
+
+def _block_of(model: Fitted, place: int) -> tuple[int, int]:
+    """Return the block of an element of theta, and the place of the block's first element."""
+    start = 0
+    for which, block in enumerate(model.design.blocks):
+        if place < start + len(block.positions):
+            return which, start
+        start += len(block.positions)
+    raise IndexError(place)
+
+
+def _leads(block: Block, row: int) -> bool:
+    return term_of(block, row).start == row
+
+
+def _deviation_ends(
+    model: Fitted, forward: Held, place: int, estimate: float, rise: float
+) -> tuple[float, float]:
+    """Return the ends of the interval of the standard deviation of a term's first effect."""
+
+    def excess(value: float) -> float:
+        return forward.with_deviation(place, max(value, 0.0)) - model.found.criterion - rise
+
+    step = max(estimate, forward.sigma / float(natural_scale(forward.cross)[place]) / 10) / 4
+    low = 0.0 if estimate == 0 or excess(0.0) <= 0 else _root(excess, 0.0, estimate)
+    high = _end(excess, estimate, step)
+    return low, high
+
+
+def _correlation(model: Fitted, which: int, effects: tuple[int, int]) -> float:
+    """Return the correlation of two effects, NaN where a deviation is zero."""
+    factor = relative_factors(model.design.blocks, model.found.theta)[which]
+    a, b = factor[list(effects)]
+    lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return float(a @ b) / lengths if lengths else np.nan
+
+
+def _correlation_ends(
+    model: Fitted, forward: Held, place: int, estimate: float, rise: float
+) -> tuple[float, float]:
+    """Return the ends of the interval of a correlation: one where it is not bounded away."""
+
+    def excess(value: float) -> float:
+        return forward.with_correlation(place, value) - model.found.criterion - rise
+
+    def end(bound: float) -> float:
+        if excess(bound) <= 0:
+            return bound
+        return _root(excess, float(np.clip(estimate, -1, 1)), bound)
+
+    return (np.nan, np.nan) if np.isnan(estimate) else (end(-1.0), end(1.0))
+
+
+def _sigma_row(model: Fitted, rise: float) -> Row:
+    whole = held(model)
+
+    def excess(value: float) -> float:
+        return whole.with_sigma(value) - model.found.criterion - rise
+
+    step = whole.sigma / np.sqrt(model.statistics.n_obs)
+    low, high = _end(excess, whole.sigma, -step), _end(excess, whole.sigma, step)
+    return "ran_pars", "Residual", "sd__Observation", whole.sigma, low, high
+
+
+def _root(excess: Callable[[float], float], one: float, other: float, xtol: float = 2e-12) -> float:
+    from scipy.optimize import brentq
+
+    return float(brentq(excess, one, other, xtol=xtol))
+
+
+def _end(excess: Callable[[float], float], estimate: float, step: float) -> float:
+    """Return where the excess changes sign, on the side of the step."""
+    near = estimate
+    for _ in range(MOST_DOUBLINGS):
+        far = near + step
+        if excess(far) > 0:
+            return _root(excess, near, far, xtol=abs(step) * 1e-7)
+        near, step = far, 2 * step
+    return float(np.copysign(np.inf, step))

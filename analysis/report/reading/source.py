@@ -1,0 +1,200 @@
+"""A Quarto source as blocks: front matter, prose and chunks, with includes spliced in.
+
+Structure inside the prose is pandoc's business; here only what stands on a line of its own
+is read: fences, chunk fences, includes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from analysis.report.reading.chunk import Chunk, chunk_of
+from analysis.report.reading.front_matter import mapping
+from analysis.tidy.errors import ReportError
+
+FENCE = re.compile(r"^\s*(?P<ticks>`{3,}|~{3,})(?P<info>.*)$")
+CHUNK_INFO = re.compile(r"^\s*\{(?P<language>[A-Za-z]\w*)(?P<rest>[^}]*)\}\s*$")
+SHORTCODE = re.compile(r"\{\{<\s*(?P<name>\S+)\s*(?P<argument>.*?)\s*>\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a source file; ``fence`` is empty outside of code fences."""
+
+    text: str
+    path: Path
+    number: int
+    fence: Literal["", "open", "inside", "close"] = ""
+
+    @property
+    def place(self) -> str:
+        """File and line for messages.
+
+        >>> Line("text", Path("quarto/paper.qmd"), 7).place
+        'paper.qmd:7'
+        """
+        return f"{self.path.name}:{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Consecutive lines between two chunks."""
+
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A whole document.
+
+    Attributes
+    ----------
+    front_matter
+        The YAML block at the head of the main file.
+    blocks
+        Prose and chunks in the order of the text, included files spliced in.
+    """
+
+    path: Path
+    front_matter: Mapping[str, Any]
+    blocks: tuple[Prose | Chunk, ...]
+
+    @property
+    def chunks(self) -> tuple[Chunk, ...]:
+        """The chunks in the order of the text."""
+        return tuple(block for block in self.blocks if isinstance(block, Chunk))
+
+    def place_of(self, text: str) -> str:
+        """Return ``file:line`` of the first prose line that contains the text, or the file."""
+        lines = (line for block in self.blocks if isinstance(block, Prose) for line in block.lines)
+        return next((line.place for line in lines if text in line.text), self.path.name)
+
+
+def read_source(path: Path) -> Source:
+    """Return the blocks of a Quarto source and everything that it includes.
+
+    Parameters
+    ----------
+    path
+        The main ``.qmd`` file.
+
+    Raises
+    ------
+    ReportError
+        If a file or include is missing or includes itself, a fence stays open, a chunk is not
+        Python or has an unknown option, a label is used twice, or a shortcode is unknown.
+    """
+    lines = list(_expanded(path, ()))
+    head = _front_matter_length(lines)
+    front_matter = mapping("\n".join(line.text for line in lines[:head][1:-1]), path.name)
+    source = Source(path, front_matter, tuple(_blocks(lines[head:])))
+    _refuse_repeated_labels(source.chunks)
+    return source
+
+
+def _expanded(path: Path, including: tuple[Line, ...]) -> Iterator[Line]:
+    for line in _file_lines(path, including):
+        shortcode = None if line.fence else SHORTCODE.search(line.text)
+        if shortcode is None:
+            yield line
+            continue
+        if shortcode["name"] != "include" or line.text.strip() != shortcode[0]:
+            raise ReportError(
+                "A shortcode must be '{{< include file >}}' on a line of its own; "
+                f"found '{line.text.strip()}' at {line.place}."
+            )
+        target = path.parent / shortcode["argument"].strip("\"'")
+        chain = (*including, line)
+        if target.resolve() in {outer.path.resolve() for outer in chain}:
+            raise ReportError(f"A file must not include itself; {line.place} includes {target}.")
+        yield from _expanded(target, chain)
+
+
+def _file_lines(path: Path, including: tuple[Line, ...]) -> Iterator[Line]:
+    texts = _text(path, including).splitlines()
+    opened: Line | None = None
+    ticks = ""
+    for number, text in enumerate(texts, start=1):
+        fence = FENCE.match(text)
+        if opened is None and fence and not ("`" in fence["info"] and "`" in fence["ticks"]):
+            opened, ticks = Line(text, path, number, "open"), fence["ticks"]
+            yield opened
+        elif opened and fence and fence["ticks"].startswith(ticks) and not fence["info"].strip():
+            opened = None
+            yield Line(text, path, number, "close")
+        else:
+            yield Line(text, path, number, "inside" if opened else "")
+    if opened is not None:
+        raise ReportError(f"The fence opened at {opened.place} must be closed; the file ends.")
+
+
+def _text(path: Path, including: tuple[Line, ...]) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        wanted_by = f", included at {including[-1].place}," if including else ""
+        fault = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ReportError(
+            f"The source {path}{wanted_by} must be a readable file; found: {fault}.",
+            "The path of an include is relative to the file that includes it." * bool(including),
+        ) from error
+
+
+def _front_matter_length(lines: Sequence[Line]) -> int:
+    if not lines or lines[0].text.rstrip() != "---":
+        return 0
+    ends = (i for i, line in enumerate(lines) if i and line.text.rstrip() in ("---", "..."))
+    end = next(ends, None)
+    if end is None:
+        raise ReportError(f"The YAML block at {lines[0].place} must end with '---'; it does not.")
+    return end + 1
+
+
+def _blocks(lines: Sequence[Line]) -> Iterator[Prose | Chunk]:
+    prose: list[Line] = []
+    position = 0
+    while position < len(lines):
+        if not _opens_chunk(lines[position]):
+            prose.append(lines[position])
+            position += 1
+            continue
+        if prose:
+            yield Prose(tuple(prose))
+            prose = []
+        end = next(i for i in range(position, len(lines)) if lines[i].fence == "close")
+        code = [inner.text for inner in lines[position + 1 : end]]
+        yield chunk_of(code, place=lines[position].place)
+        position = end + 1
+    if prose:
+        yield Prose(tuple(prose))
+
+
+def _opens_chunk(line: Line) -> bool:
+    fence = FENCE.match(line.text) if line.fence == "open" else None
+    info = CHUNK_INFO.match(fence["info"]) if fence else None
+    if info is None:
+        return False
+    if info["language"] != "python" or info["rest"].strip() or line.text[0].isspace():
+        raise ReportError(
+            "A chunk must open with '```{python}' in the first column; "
+            f"found '{line.text}' at {line.place}.",
+            "Write its options as '#| key: value' lines; code that is only shown opens with "
+            "'```python'.",
+        )
+    return True
+
+
+def _refuse_repeated_labels(chunks: Sequence[Chunk]) -> None:
+    places: dict[str, str] = {}
+    for chunk in chunks:
+        label = chunk.options.get("label")
+        if label in places:
+            raise ReportError(
+                f"A label must be used once; '{label}' is at {places[label]} and {chunk.place}."
+            )
+        if label:
+            places[label] = chunk.place

@@ -1,0 +1,123 @@
+"""What was checked before the first number was kept, and what could not be measured."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.store import Store
+from analysis.tidy import prose
+from collect import schema
+
+#: Properties in the words of the report; the order is that of its table.
+PROPERTIES = {
+    "attention_rows": "rows of the attention maps sum to one, or less with a sink",
+    "attention_causal": "no attention to later tokens",
+    "heads_rebuild_attention": "maps, values and output projection give the attention output",
+    "block_adds_up": "input and updates of a block add up to its output",
+    "norm_gain": "attention and feed-forward read the stream through the norm named",
+    "logits": "final norm, head and scale give the model's own logits",
+    "batch_equals_single": "a prompt in a batch gives what it gives alone",
+    "future_unseen": "another last token changes nothing before it",
+    "finite": "every number is finite; counted are those that are not",
+}
+
+
+def summary(store: Store) -> pd.DataFrame:
+    """Return one row per property and tolerance, formatted for print.
+
+    Columns: `property`, `deviation`, `tolerance`, `met` (runs), `worst` (model and block).
+    """
+    found = store.query("FROM conformance_summary ORDER BY property, tolerance")
+    places = list(PROPERTIES)
+    ordered = found.sort_values(
+        "property", key=lambda names: names.map(places.index), kind="stable"
+    )
+    return pd.DataFrame(
+        [
+            {
+                "property": PROPERTIES[row["property"]],
+                "deviation": prose.power_of_ten(row["worst_deviation"]),
+                "tolerance": prose.power_of_ten(row["tolerance"]),
+                "met": prose.share_of(row["n_met"], row["n_runs"]),
+                "worst": _place(row["worst_model_id"], row["worst_layer"]),
+            }
+            for row in ordered.to_dict("records")
+        ],
+        columns=["property", "deviation", "tolerance", "met", "worst"],
+    )
+
+
+def outcome(store: Store) -> dict[str, str]:
+    """Return how many runs and models were examined and which failed, in words."""
+    row = store.query(
+        """
+        SELECT count(DISTINCT run_id)                                   AS n_runs,
+               count(DISTINCT model_id)                                 AS n_models,
+               count(*) FILTER (is_met IS NULL)                         AS n_unchecked,
+               coalesce(
+                   list(DISTINCT model_id ORDER BY model_id) FILTER (NOT is_met), []
+               )                                                        AS failed
+          FROM conformance
+        """
+    ).iloc[0]
+    return {
+        "runs": prose.plural(int(row["n_runs"]), "run"),
+        "models": prose.plural(int(row["n_models"]), "model"),
+        "unchecked": prose.plural(int(row["n_unchecked"]), "check"),
+        "failed": prose.listing(list(row["failed"])) or "none",
+    }
+
+
+def not_measured(store: Store) -> pd.DataFrame:
+    """Return one row per quantity that could not be measured and reason, formatted for print.
+
+    Columns: `quantity` (with its table), `reason`, `models` (their number and families).
+    """
+    rows = store.query(
+        """
+        SELECT n.measured_table,
+               n.quantity,
+               n.reason,
+               count(DISTINCT n.model_id)                AS n_models,
+               list(DISTINCT m.family ORDER BY m.family) AS families
+          FROM not_measured AS n
+          JOIN model AS m USING (model_id)
+         GROUP BY n.measured_table, n.quantity, n.reason
+         ORDER BY n.measured_table, n.quantity, n.reason
+        """
+    )
+    return pd.DataFrame(
+        [
+            {
+                "quantity": f"{row['measured_table']}: {row['quantity']}",
+                "reason": row["reason"],
+                "models": f"{prose.plural(row['n_models'], 'model')} "
+                f"({prose.listing(list(row['families']))})",
+            }
+            for row in rows.to_dict("records")
+        ],
+        columns=["quantity", "reason", "models"],
+    )
+
+
+def raw_rows(store: Store) -> pd.DataFrame:
+    """Return one row per measured table with rows, but models: what a row is and how many."""
+    counts = store.counts().set_index("table")["n_rows"]
+    tables = schema.tables()
+    kept = [name for name in schema.MEASURED if counts[name] and name != "model"]
+    meanings = [tables[name].meaning.removeprefix("One row per ").rstrip(".") for name in kept]
+    return pd.DataFrame(
+        {
+            "table": kept,
+            "meaning": meanings,
+            "n_rows": [prose.count(counts[name]) for name in kept],
+        }
+    )
+
+
+def _place(model_id: object, layer: float) -> str:
+    """Return where the worst deviation was found: the model, and the block if there is one."""
+    if not isinstance(model_id, str):
+        return prose.MISSING
+    name = model_id.rpartition("/")[2]
+    return name if pd.isna(layer) else f"{name}, block {int(layer)}"

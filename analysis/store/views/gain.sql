@@ -1,0 +1,189 @@
+-- Gains: the paper's equation (2) and every published variant of it.
+
+CREATE MACRO gain_bound(n_layers) AS pow(10.0, 1.0 / n_layers);
+COMMENT ON MACRO gain_bound IS 'G_max = 10^(1/L), eq. (3) of the paper: the claimed largest gain per block [ratio]';
+
+CREATE MACRO head_density(n_heads, d_head) AS n_heads / CAST(d_head AS DOUBLE);
+COMMENT ON MACRO head_density IS 'rho = H / d_head, section 5.4 of the paper [1]';
+
+CREATE MACRO head_density_published(n_heads, d_model) AS n_heads / CAST(d_model // n_heads AS DOUBLE);
+COMMENT ON MACRO head_density_published IS 'rho = H / (d_model // H), as the notebooks compute it; differs from head_density where d_head is not d_model / H [1]';
+
+CREATE MACRO gain_sign(log_gain, band) AS
+    CASE WHEN log_gain < -band THEN 'dampen'
+         WHEN log_gain > band THEN 'expand'
+         ELSE 'neutral'
+     END;
+COMMENT ON MACRO gain_sign IS 'dampen, neutral or expand: the sign of a log gain outside a neutral band around 0; band 0 is the paper''s strict rule [-]';
+
+CREATE VIEW block_gain AS
+SELECT after.run_id,
+       after.model_id,
+       after.prompt_id,
+       after.layer,
+       after.position,
+       after.is_special,
+       after.norm / before.norm                     AS gain,
+       ln(after.norm) - ln(before.norm)             AS log_gain,
+       ln(nullif(after.norm_centred, 0)) - ln(nullif(before.norm_centred, 0)) AS log_gain_centred
+  FROM stream AS after
+  JOIN stream AS before
+    ON before.run_id = after.run_id
+   AND before.prompt_id = after.prompt_id
+   AND before.position = after.position
+   AND before.layer = after.layer - 1
+ WHERE before.norm > 0
+   AND after.norm > 0;
+COMMENT ON VIEW block_gain IS 'One row per model, prompt, layer and token: eq. (2) of the paper, the norm after a block over the norm before it. Log gains add up over depth.';
+COMMENT ON COLUMN block_gain.gain IS '|x_l| / |x_{l-1}| [ratio]';
+COMMENT ON COLUMN block_gain.log_gain IS 'ln |x_l| - ln |x_{l-1}|; the sum over layers is ln |x_{L-1}| - ln |e| exactly [nat]';
+COMMENT ON COLUMN block_gain.log_gain_centred IS 'The same with the mean over features removed; NULL where nothing is left [nat]';
+
+CREATE VIEW last_token_gain AS
+SELECT g.run_id,
+       g.model_id,
+       g.prompt_id,
+       g.layer,
+       g.gain,
+       g.log_gain,
+       g.log_gain_centred
+  FROM block_gain AS g
+  JOIN next_token AS t
+    ON t.run_id = g.run_id
+   AND t.prompt_id = g.prompt_id
+   AND t.n_tokens - 1 = g.position;
+COMMENT ON VIEW last_token_gain IS 'One row per model, prompt and layer: block_gain at the last token, the position the paper uses.';
+
+CREATE VIEW final_norm_gain AS
+SELECT final.run_id,
+       final.model_id,
+       final.prompt_id,
+       final.norm / before.norm AS gain
+  FROM residual_norm AS final
+  JOIN next_token AS t
+    ON t.run_id = final.run_id
+   AND t.prompt_id = final.prompt_id
+   AND t.n_tokens - 1 = final.position
+  JOIN stream AS before
+    ON before.run_id = final.run_id
+   AND before.prompt_id = final.prompt_id
+   AND before.position = final.position
+   AND before.layer = final.layer - 1
+ WHERE final.site = 'final_norm'
+   AND before.norm > 0;
+COMMENT ON VIEW final_norm_gain IS 'One row per model and prompt: |N(x_{L-1})| / |x_{L-2}| at the last token, which is what hidden_states[-1] / hidden_states[-2] gives.';
+
+CREATE VIEW length_gain AS
+SELECT run_id,
+       model_id,
+       prompt_id,
+       layer,
+       reduction,
+       length / nullif(before, 0) AS gain
+  FROM (SELECT run_id,
+               model_id,
+               prompt_id,
+               layer,
+               reduction,
+               length,
+               lag(length) OVER (PARTITION BY run_id, prompt_id, reduction ORDER BY layer) AS before
+          FROM (UNPIVOT (SELECT run_id, model_id, prompt_id, layer, last_token, whole_matrix, token_mean, body_median
+                           FROM stream_length)
+                     ON last_token, whole_matrix, token_mean, body_median
+                   INTO NAME reduction VALUE length) AS lengths) AS pairs
+ WHERE layer >= 0;
+COMMENT ON VIEW length_gain IS 'One row per model, prompt, block and reduction of the tokens: gain of the length that stream_length gives.';
+COMMENT ON COLUMN length_gain.reduction IS 'last_token, whole_matrix, token_mean or body_median; see stream_length [-]';
+COMMENT ON COLUMN length_gain.gain IS 'Length after the block over length before it [ratio]';
+
+CREATE VIEW matrix_gain AS
+SELECT run_id, model_id, prompt_id, layer, gain
+  FROM length_gain
+ WHERE reduction = 'whole_matrix';
+COMMENT ON VIEW matrix_gain IS 'One row per model, prompt and block: ratio of Frobenius norms over all tokens. Dominated by the first token where it is large (caveat B4).';
+COMMENT ON COLUMN matrix_gain.gain IS '|X_l|_F / |X_{l-1}|_F [ratio]';
+
+CREATE MACRO matrix_gain_from(first) AS TABLE
+SELECT run_id,
+       model_id,
+       prompt_id,
+       layer,
+       length / lag(length) OVER (PARTITION BY run_id, prompt_id ORDER BY layer) AS gain
+  FROM (SELECT run_id, model_id, prompt_id, layer, sqrt(sum(norm * norm)) AS length
+          FROM stream
+         WHERE position >= first
+         GROUP BY run_id, model_id, prompt_id, layer) AS matrices;
+COMMENT ON MACRO TABLE matrix_gain_from IS 'FROM matrix_gain_from(k): matrix_gain with the first k tokens left out; NULL at layer -1 [ratio]';
+
+CREATE VIEW embedding_gain AS
+SELECT looked_up.run_id,
+       looked_up.model_id,
+       looked_up.prompt_id,
+       after.whole_matrix / nullif(looked_up.length, 0) AS gain
+  FROM (SELECT run_id, model_id, prompt_id, sqrt(sum(norm * norm)) AS length
+          FROM residual_norm
+         WHERE site = 'embedding'
+         GROUP BY run_id, model_id, prompt_id) AS looked_up
+  JOIN stream_length AS after USING (run_id, prompt_id)
+ WHERE after.layer = 0;
+COMMENT ON VIEW embedding_gain IS 'One row per model and prompt: |X_0|_F over the Frobenius norm of what the embedding module returns, before positions and norms are added (caveat B12). Not a gain where the two differ in width.';
+
+CREATE VIEW prompt_gain AS
+WITH profile AS (
+    SELECT g.run_id,
+           g.model_id,
+           g.prompt_id,
+           m.n_layers,
+           max(g.gain)     FILTER (WHERE g.layer = m.n_layers - 1) AS gain_last_block,
+           max(g.gain)     FILTER (WHERE g.layer = m.n_layers - 2) AS gain_penultimate_block,
+           max(g.gain)     FILTER (WHERE g.layer = 0)              AS gain_embedding,
+           exp(avg(g.log_gain))                                    AS gain_geometric_mean,
+           exp(avg(g.log_gain) FILTER (WHERE g.layer > 0))         AS gain_body,
+           max(g.gain)     FILTER (WHERE g.layer > 0)              AS gain_maximum,
+           exp(sum(g.log_gain) FILTER (WHERE g.layer > 0))         AS total_amplification
+      FROM last_token_gain AS g
+      JOIN model AS m USING (model_id)
+     GROUP BY g.run_id, g.model_id, g.prompt_id, m.n_layers
+), long AS (
+    UNPIVOT (SELECT * EXCLUDE (n_layers) FROM profile)
+         ON gain_last_block, gain_penultimate_block, gain_embedding, gain_geometric_mean,
+            gain_body, gain_maximum, total_amplification
+       INTO NAME metric VALUE gain
+)
+SELECT run_id, model_id, prompt_id, metric, gain, ln(gain) AS log_gain
+  FROM long
+ UNION ALL
+SELECT run_id, model_id, prompt_id, 'gain_with_final_norm', gain, ln(gain)
+  FROM final_norm_gain
+ UNION ALL
+SELECT run_id, model_id, prompt_id, 'gain_embedding_whole_matrix', gain, ln(gain)
+  FROM embedding_gain
+ UNION ALL
+SELECT g.run_id, g.model_id, g.prompt_id, 'gain_whole_matrix', g.gain, ln(g.gain)
+  FROM matrix_gain AS g
+  JOIN model AS m USING (model_id)
+ WHERE g.layer = m.n_layers - 1;
+COMMENT ON VIEW prompt_gain IS 'One row per model, prompt and definition of gain: every variant side by side; see metric for the formulas.';
+COMMENT ON COLUMN prompt_gain.metric IS 'Definition of gain; see metric [-]';
+COMMENT ON COLUMN prompt_gain.gain IS 'The gain [ratio]';
+COMMENT ON COLUMN prompt_gain.log_gain IS 'Its natural logarithm [nat]';
+
+CREATE VIEW model_gain AS
+SELECT g.run_id,
+       g.model_id,
+       p.prompt_set,
+       g.metric,
+       avg(g.gain)             AS gain_mean,
+       stddev_samp(g.gain)     AS gain_sd,
+       stddev_pop(g.gain)      AS gain_sd_population,
+       avg(g.log_gain)         AS log_gain_mean,
+       stddev_samp(g.log_gain) AS log_gain_sd,
+       count(*)                AS n_prompts
+  FROM prompt_gain AS g
+  JOIN prompt AS p USING (prompt_id)
+ GROUP BY g.run_id, g.model_id, p.prompt_set, g.metric;
+COMMENT ON VIEW model_gain IS 'One row per run (a model on a prompt set, in one rendering and number format) and definition of gain: mean and standard deviation over prompts.';
+COMMENT ON COLUMN model_gain.gain_mean IS 'Mean of the ratios over prompts, as published [ratio]';
+COMMENT ON COLUMN model_gain.gain_sd IS 'Standard deviation over prompts, divisor n - 1 [ratio]';
+COMMENT ON COLUMN model_gain.gain_sd_population IS 'The same with divisor n, as notebooks 4 to 7 compute it [ratio]';
+COMMENT ON COLUMN model_gain.log_gain_mean IS 'Mean of the log ratios; exp of it is the geometric mean [nat]';

@@ -1,0 +1,136 @@
+-- Evidence: measured and published gains side by side, with the design of each model.
+
+CREATE VIEW gain_definition AS
+SELECT metric, symbol, definition
+  FROM metric
+ WHERE metric IN ('gain_block', 'gain_last_block', 'gain_penultimate_block', 'gain_with_final_norm',
+                  'gain_whole_matrix', 'gain_embedding', 'gain_geometric_mean', 'gain_body',
+                  'gain_maximum');
+COMMENT ON VIEW gain_definition IS 'One row per definition of gain: what the metric of prompt_gain, model_gain and gain_by_model means.';
+
+CREATE VIEW published_gain AS
+SELECT f.model_id,
+       f.prompt_set,
+       f.metric,
+       f.dtype,
+       f.file,
+       f.mean AS gain_mean,
+       f.sd   AS gain_sd,
+       f.n    AS n_prompts,
+       f.caveats
+  FROM published_figure AS f
+ WHERE f.metric IN (SELECT metric FROM gain_definition)
+ UNION ALL
+SELECT p.model_id,
+       p.prompt_set,
+       'gain_maximum',
+       p.dtype,
+       p.file,
+       max(p.value),
+       NULL,
+       f.n,
+       p.caveats
+  FROM published_profile AS p
+  JOIN published_figure AS f
+    ON f.model_id = p.model_id
+   AND f.file = p.file
+   AND f.metric = 'gain_penultimate_block'
+ WHERE p.metric = 'gain_block'
+   AND p.layer > 0
+ GROUP BY p.model_id, p.prompt_set, p.dtype, p.file, p.caveats, f.n
+ UNION ALL
+SELECT f.model_id,
+       f.prompt_set,
+       'gain_body',
+       f.dtype,
+       f.file,
+       pow(f.mean, 1.0 / (m.n_layers - 1)),
+       NULL,
+       f.n,
+       f.caveats
+  FROM published_figure AS f
+  JOIN model AS m USING (model_id)
+ WHERE f.metric = 'total_amplification';
+COMMENT ON VIEW published_gain IS 'One row per model, definition of gain and file: the published figures; the largest block gain of each published profile, which is a maximum of means over prompts where the measured one is a mean of maxima (last block missing there, caveat B1); and gain_body as the (L-1)-th root of the mean total amplification.';
+
+CREATE VIEW gain_evidence AS
+SELECT 'measured'                                   AS source,
+       g.model_id,
+       g.prompt_set,
+       g.metric,
+       r.dtype_compute                              AS dtype,
+       g.run_id                                     AS file,
+       g.gain_mean,
+       g.gain_sd,
+       g.n_prompts,
+       r.rendering,
+       r.is_conforming,
+       ''                                           AS caveats
+  FROM model_gain AS g
+  JOIN run AS r USING (run_id)
+ UNION ALL
+SELECT 'published',
+       model_id,
+       prompt_set,
+       metric,
+       dtype,
+       file,
+       gain_mean,
+       gain_sd,
+       n_prompts,
+       'plain',
+       NULL,
+       caveats
+  FROM published_gain;
+COMMENT ON VIEW gain_evidence IS 'One row per source, model, prompt set, definition of gain and file: everything known about gains at the level of models. The file of a measured gain is its run_id; a model measured in several ways has several.';
+COMMENT ON COLUMN gain_evidence.rendering IS 'plain or chat, as in run; all published prompts are plain [-]';
+COMMENT ON COLUMN gain_evidence.is_conforming IS 'As in run; NULL for published figures, whose models nobody checked [-]';
+
+CREATE VIEW gain_by_model AS
+SELECT e.source,
+       e.model_id,
+       m.lab,
+       m.suite,
+       m.family,
+       m.base_model_id,
+       m.norm_position,
+       e.prompt_set,
+       e.metric,
+       e.dtype,
+       e.file,
+       e.gain_mean,
+       e.gain_sd,
+       e.n_prompts,
+       e.rendering,
+       e.is_conforming,
+       ln(e.gain_mean)                      AS log_gain,
+       gain_sign(ln(e.gain_mean), 0)        AS sign_strict,
+       gain_sign(ln(e.gain_mean), 0.01)     AS sign_banded,
+       m.n_layers,
+       m.n_heads,
+       m.d_head,
+       m.d_model,
+       head_density(m.n_heads, m.d_head)    AS rho,
+       log10(m.n_parameters)                AS log_parameters,
+       gain_bound(m.n_layers)               AS bound,
+       e.caveats
+  FROM gain_evidence AS e
+  JOIN model AS m USING (model_id);
+COMMENT ON VIEW gain_by_model IS 'gain_evidence with the model''s lab, suite, geometry and scale: the frame most analyses start from.';
+COMMENT ON COLUMN gain_by_model.rendering IS 'plain or chat, as in run; all published prompts are plain [-]';
+COMMENT ON COLUMN gain_by_model.is_conforming IS 'As in run; NULL for published figures, whose models nobody checked [-]';
+COMMENT ON COLUMN gain_by_model.sign_strict IS 'dampen when the mean gain is below 1, else expand [-]';
+COMMENT ON COLUMN gain_by_model.sign_banded IS 'neutral when |ln gain| is below 0.01, the size of rounding in half precision [-]';
+COMMENT ON COLUMN gain_by_model.log_parameters IS 'Decimal logarithm of the parameter count [1]';
+COMMENT ON COLUMN gain_by_model.bound IS 'gain_bound(n_layers) [ratio]';
+
+CREATE VIEW density AS
+SELECT model_id,
+       head_density(n_heads, d_head)              AS rho,
+       head_density_published(n_heads, d_model)   AS rho_published,
+       head_density(n_kv_heads, d_head)           AS rho_kv
+  FROM model;
+COMMENT ON VIEW density IS 'One row per model: head density in three definitions.';
+COMMENT ON COLUMN density.rho IS 'H / d_head, d_head as the model has it [1]';
+COMMENT ON COLUMN density.rho_published IS 'H / (d_model // H), as the notebooks compute it [1]';
+COMMENT ON COLUMN density.rho_kv IS 'Key and value heads over d_head [1]';

@@ -1,0 +1,102 @@
+-- Derived quantities: the paper's equations and every variant of them, as views and macros.
+--
+-- Executed after collect/schema.sql. Equations are macros named as in the paper; a comment says
+-- where each stands. Norms are lengths of one token's vector in the residual stream: e is the
+-- input of block 0, x_l the output of block l, N the final norm, L = n_layers.
+
+-- Runs: which of several measurements of one model a summary uses, and how they conformed.
+
+CREATE VIEW primary_run AS
+SELECT run_id,
+       model_id,
+       kind,
+       prompt_set
+  FROM (SELECT run_id,
+               model_id,
+               kind,
+               prompt_set,
+               row_number() OVER (
+                   PARTITION BY model_id, kind, prompt_set
+                       ORDER BY CASE dtype_compute WHEN 'float64' THEN 0
+                                                   WHEN 'float32' THEN 1
+                                                   WHEN 'bfloat16' THEN 2
+                                                   ELSE 3
+                                END,
+                                run_id
+               ) AS place
+          FROM run
+         WHERE is_conforming
+           AND (kind = 'weights' OR (rendering = 'plain' AND special_tokens = 'default'))) AS ranked
+ WHERE place = 1;
+COMMENT ON VIEW primary_run IS 'One row per model, kind and prompt set: the one run that summaries over models use. It conforms, its prompts are plain and tokenised as the tokenizer does, and of several number formats it is the widest. Join it on run_id so that a model measured in two ways is not averaged over them.';
+
+CREATE VIEW weights_of_run AS
+SELECT run_id,
+       model_id,
+       weights_run_id,
+       is_conforming
+  FROM (SELECT asked.run_id,
+               asked.model_id,
+               weights.run_id                               AS weights_run_id,
+               asked.is_conforming AND weights.is_conforming AS is_conforming,
+               row_number() OVER (
+                   PARTITION BY asked.run_id
+                       ORDER BY weights.is_conforming DESC, weights.run_id
+               ) AS place
+          FROM run AS asked
+          JOIN run AS weights
+            ON weights.model_id = asked.model_id
+           AND weights.weights_sha256 = asked.weights_sha256
+           AND weights.config_sha256 = asked.config_sha256
+         WHERE asked.kind = 'prompts'
+           AND weights.kind = 'weights') AS ranked
+ WHERE place = 1;
+COMMENT ON VIEW weights_of_run IS 'One row per run over prompts whose weights were measured too: the run that measured the very same weights, by their hash.';
+COMMENT ON COLUMN weights_of_run.weights_run_id IS 'run_id in weight_norm and matrix_norm [-]';
+COMMENT ON COLUMN weights_of_run.is_conforming IS 'True when both runs conform [-]';
+
+CREATE VIEW conformance_summary AS
+SELECT property,
+       tolerance,
+       n_runs,
+       n_models,
+       n_met,
+       n_failed,
+       n_unchecked,
+       worst_deviation,
+       worst.model_id  AS worst_model_id,
+       worst.layer     AS worst_layer
+  FROM (SELECT property,
+               tolerance,
+               count(*)                                                          AS n_runs,
+               count(DISTINCT model_id)                                          AS n_models,
+               count(*) FILTER (WHERE is_met)                                    AS n_met,
+               count(*) FILTER (WHERE NOT is_met)                                AS n_failed,
+               count(*) FILTER (WHERE is_met IS NULL)                            AS n_unchecked,
+               max(deviation)                                                    AS worst_deviation,
+               first({'model_id': model_id, 'layer': layer}
+                     ORDER BY deviation DESC, model_id, layer)
+                   FILTER (WHERE deviation <> 0)                                 AS worst
+          FROM conformance
+         GROUP BY property, tolerance) AS checked;
+COMMENT ON VIEW conformance_summary IS 'One row per property and tolerance, which belongs to a number format: how many runs met it, and the worst deviation.';
+COMMENT ON COLUMN conformance_summary.n_unchecked IS 'Runs in which it could not be checked; conformance says why [1]';
+COMMENT ON COLUMN conformance_summary.worst_deviation IS 'Largest deviation of any run [see conformance]';
+COMMENT ON COLUMN conformance_summary.worst_model_id IS 'Model of that run; NULL when no run deviates [-]';
+COMMENT ON COLUMN conformance_summary.worst_layer IS 'Block where it was found; NULL when it belongs to no block [1]';
+
+CREATE VIEW token AS
+SELECT n.run_id,
+       n.model_id,
+       n.prompt_id,
+       n.position,
+       n.is_special,
+       n.position = t.n_tokens - 1            AS is_last,
+       n.position > 0 AND NOT n.is_special    AS is_body
+  FROM residual_norm AS n
+  JOIN next_token AS t USING (run_id, prompt_id)
+ WHERE n.site = 'block_output'
+   AND n.layer = 0;
+COMMENT ON VIEW token IS 'One row per model, prompt and token: which tokens a mean takes.';
+COMMENT ON COLUMN token.is_last IS 'The last token, the position the paper uses [-]';
+COMMENT ON COLUMN token.is_body IS 'Neither at position 0, where many models keep a sink, nor added by the tokenizer [-]';

@@ -1,0 +1,153 @@
+"""A formula's design matrix and response, with explicit factor levels and clear refusals."""
+
+from __future__ import annotations
+
+import tokenize
+from dataclasses import dataclass
+from io import StringIO
+
+import numpy as np
+import pandas as pd
+
+from analysis.tidy.errors import ColumnError, DesignError
+from analysis.tidy.frame import Floats, level_codes, numbers, require_columns
+
+
+@dataclass(frozen=True, slots=True)
+class ModelMatrices:
+    """What a formula makes of n rows and p terms.
+
+    Attributes
+    ----------
+    terms
+        Names of the design's columns, length p.
+    design
+        Shape (n, p).
+    response
+        Shape (n,).
+    references
+        Reference level of every factor, as ``lab = AI2``.
+    """
+
+    terms: tuple[str, ...]
+    design: Floats
+    response: Floats
+    references: tuple[str, ...]
+
+
+def model_matrices(frame: pd.DataFrame, formula: str) -> ModelMatrices:
+    """Return the design and response that a formula makes of a frame.
+
+    Parameters
+    ----------
+    frame
+        One row per observation. Text and truth values become factors with sorted levels,
+        categorical columns keep their order; the first level present is the reference.
+    formula
+        Such as ``gain ~ lab + np.log10(parameters)``. Only columns and ``np`` are known to it.
+
+    Raises
+    ------
+    ColumnError
+        If the formula cannot be read, names no column, or makes a value that is not finite.
+    DesignError
+        If a factor has one level.
+    """
+    left, separator, right = formula.partition("~")
+    if not separator or not left.strip() or not right.strip():
+        raise ColumnError(
+            f"A formula must read 'response ~ terms'; found {formula!r}.",
+            "For a mean alone write 'response ~ 1'.",
+        )
+    columns: dict[str, pd.Series | Floats] = {}
+    references: dict[str, str] = {}
+    for name in _column_names(frame, left):
+        columns[name] = numbers(frame, name)
+    for name in _column_names(frame, right):
+        if _is_factor(frame[name]):
+            columns[name], references[name] = _factor(frame, name)
+        else:
+            columns[name] = numbers(frame, name)
+    design, response = _evaluate(formula, pd.DataFrame(columns, index=range(len(frame))))
+    _require_finite(design, response)
+    terms = tuple(str(name) for name in design.columns)
+    return ModelMatrices(
+        terms=terms,
+        design=design.to_numpy(dtype=np.float64),
+        response=response,
+        references=tuple(
+            f"{name} = {level}"
+            for name, level in references.items()
+            if any(_is_dummy_of(name, term) for term in terms)
+        ),
+    )
+
+
+def _evaluate(formula: str, columns: pd.DataFrame) -> tuple[pd.DataFrame, Floats]:
+    from patsy import PatsyError
+    from statsmodels.formula.api import ols
+
+    try:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            model = ols(formula, data=columns, missing="raise", eval_env={"np": np})
+    except (PatsyError, SyntaxError, NameError) as error:
+        raise ColumnError(
+            f"The formula {formula!r} must be readable and finite; {' '.join(str(error).split())}.",
+            "Write it as 'response ~ a + b + a:b', with np.log10(a) for a transformation.",
+        ) from error
+    design = pd.DataFrame(model.exog, columns=model.exog_names)
+    return design, np.asarray(model.endog, dtype=np.float64)
+
+
+def _column_names(frame: pd.DataFrame, side: str) -> list[str]:
+    """Return the columns a side of a formula uses, each checked to exist."""
+    from patsy.builtins import __all__ as builtins
+
+    try:
+        tokens = list(tokenize.generate_tokens(StringIO(side.strip()).readline))
+    except (tokenize.TokenError, SyntaxError) as error:
+        raise ColumnError(
+            f"The formula part {side.strip()!r} must be readable; {error.args[0]}.",
+            "Check its brackets and quotes.",
+        ) from error
+    names = []
+    for previous, token, following in zip(
+        [None, *tokens], tokens, [*tokens[1:], None], strict=False
+    ):
+        is_name = token.type == tokenize.NAME and token.string not in builtins
+        is_attribute = previous is not None and previous.string == "."
+        leads = following is not None and following.string in ("(", ".", "=")
+        if is_name and not is_attribute and not leads:
+            names.append(token.string)
+    require_columns(frame, names)
+    return list(dict.fromkeys(names))
+
+
+def _is_factor(column: pd.Series) -> bool:
+    return pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column)
+
+
+def _factor(frame: pd.DataFrame, name: str) -> tuple[pd.Series, str]:
+    """Return the column as a factor of its present levels, and the first of them."""
+    codes, levels = level_codes(frame, name)
+    if len(levels) < 2:
+        raise DesignError(
+            f"Factor {name!r} must have at least two levels; found {list(levels)}.",
+            "Drop it from the formula, or widen the filter.",
+        )
+    return pd.Series(pd.Categorical.from_codes(codes, categories=levels)), str(levels[0])
+
+
+def _is_dummy_of(name: str, term: str) -> bool:
+    """Tell whether a term is a treatment dummy of a factor, alone or in an interaction."""
+    return any(part.startswith(f"{name}[T.") for part in term.split(":"))
+
+
+def _require_finite(design: pd.DataFrame, response: Floats) -> None:
+    unusable = ~np.isfinite(design.to_numpy()).all(axis=1) | ~np.isfinite(response)
+    if unusable.any():
+        raise ColumnError(
+            f"Every term of the formula must be finite; it is not in {int(unusable.sum())} of "
+            f"{len(unusable)} rows.",
+            "A logarithm of zero or a division by zero makes such rows.",
+        )

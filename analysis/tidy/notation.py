@@ -1,0 +1,112 @@
+"""Formulas in the words of the data, set as mathematics where they are printed.
+
+Metrics, claims and defects are data and write formulas as one types them: ``|x_{L-1}|``, ``G_max``,
+``10^(1/L)``, ``‖W_V‖²_F``. A browser breaks such a run anywhere and shows its markup. What is set
+here as TeX does not break; other words stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+
+from analysis.tidy import prose
+
+#: A run of words joined by operators; it is a formula if it has a mark of one.
+RUN = re.compile(r'[^\s"”“]+(?: (?:[=/≈∝−<>]|- ) ?[^\s"”“]+)*')
+
+#: An index or exponent at a single letter, bars, or a letter less a number.
+MARK = re.compile(r"(?<![A-Za-z])[A-Zxρ]_[A-Za-z{]|[\w)]\^[\w({]|\|[^|]+\||‖|L\*|^[A-Z]-\d|[a-z]²")
+
+#: A number as computers write it, with its power of ten behind an e.
+POWER = re.compile(r"\b\d+(?:\.\d+)?e-\d+\b")
+
+#: What is said in one way only, in the order in which it is replaced.
+COMMANDS = {
+    "Σ": r"\sum ",
+    "ρ": r"\rho ",
+    "≈": r"\approx ",
+    "∝": r"\propto ",
+    "₂": "_2",
+    "²": "^2",
+    "L*": "L^*",
+    "argmax": r"\operatorname{argmax}",
+    "Tr": r"\operatorname{Tr}",
+    "−": "-",
+    "–": r"\text{–}",
+}
+
+#: What the bars around a vector or matrix begin with; around anything else they are absolute.
+VECTOR = re.compile(r"[xeXW]\b|[xeXW]_|N\(")
+
+
+def typeset(text: str) -> str:
+    r"""Return text as Markdown: its formulas as mathematics, numbers kept with what follows.
+
+    >>> typeset("blocks 1 to L-1: (|x_{L-1}| / |x_0|)^(1/(L-1)).")
+    'blocks 1 to $L-1$: $(\\lVert x_{L-1}\\rVert / \\lVert x_0\\rVert)^{1/(L-1)}$.'
+    >>> typeset('"**GPT** has G_max = 10^(1/L)"')
+    '"GPT has $G_{\\text{max}} = 10^{1/L}$"'
+    """
+    plain = POWER.sub(_power, text.replace("**", ""))
+    parts, end = [], 0
+    for found in RUN.finditer(plain):
+        start, stop = _trimmed(plain, *found.span())
+        if MARK.search(plain[start:stop]):
+            parts += [prose.literal(plain[end:start]), f"${_tex(plain[start:stop])}$"]
+            end = stop
+    return prose.bound("".join([*parts, prose.literal(plain[end:])]))
+
+
+def _trimmed(text: str, start: int, stop: int) -> tuple[int, int]:
+    """Return the ends of a run without the punctuation and the brackets of its sentence."""
+    while start < stop:
+        run = text[start:stop]
+        if run[-1] in ".,;:" or (run[-1] == ")" and run.count(")") > run.count("(")):
+            stop -= 1
+        elif run[0] == "(" and run.count("(") > run.count(")"):
+            start += 1
+        else:
+            break
+    return start, stop
+
+
+def _power(found: re.Match[str]) -> str:
+    """Return a number as computers write it as one writes it by hand."""
+    digits = len(found[0].partition("e")[0].partition(".")[2])
+    return prose.power_of_ten(float(found[0]), digits)
+
+
+def _tex(formula: str) -> str:
+    r"""Return a formula as TeX.
+
+    >>> _tex("‖W_V‖²_F"), _tex("|G−1| ∝ H")
+    ('\\lVert W_V\\rVert^2_F', '\\lvert G-1\\rvert \\propto  H')
+    """
+    barred = re.sub(r"\|([^|]+)\|", _bars, formula)
+    raised = _raised(re.sub(r"‖([^‖]+)‖", r"\\lVert \1\\rVert", barred))
+    for said, command in COMMANDS.items():
+        raised = raised.replace(said, command)
+    return re.sub(r"_([A-Za-z]+,[a-z]+|[A-Za-z]{2,})", r"_{\\text{\1}}", raised).strip()
+
+
+def _bars(found: re.Match[str]) -> str:
+    kind = "V" if VECTOR.match(found[1]) else "v"
+    return rf"\l{kind}ert {found[1]}\r{kind}ert"
+
+
+def _raised(formula: str) -> str:
+    """Return a formula with exponents in braces; the number of a layer keeps its brackets.
+
+    >>> _raised("(a)^(1/(L-1)) x^(l)")
+    '(a)^{1/(L-1)} x^{(l)}'
+    """
+    head, caret, tail = formula.partition("^(")
+    if not caret:
+        return formula
+    depth = 1
+    for place, sign in enumerate(tail):
+        depth += (sign == "(") - (sign == ")")
+        if depth == 0:
+            inside = f"({tail[:place]})" if tail.startswith("l") else tail[:place]
+            return f"{head}^{{{inside}}}{_raised(tail[place + 1 :])}"
+    return formula

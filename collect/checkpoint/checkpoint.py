@@ -1,0 +1,325 @@
+"""A checkpoint on disk or on the hub: its files, its hash, its labels. No weight is loaded here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tomllib
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from collect.adapters import ADAPTERS, Adapter, adapter_for
+from collect.errors import InputError, UnreachableError, UnsupportedModelError
+
+#: File a checkpoint directory may hold to say who trained it; written by ``collect.training.train``.
+SIDECAR = "thermoscope.json"
+
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+_MODEL_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.ASCII)
+_HUB_FILES = ("*.json", "*.txt", "*.model", "*.jinja")
+_HUB_WEIGHTS = ("model.safetensors", "model-*.safetensors")
+_HUB_TIMEOUT_S = 5.0
+_YEARS = range(2017, 2101)
+_FLOAT_NAMES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Who trained a checkpoint, in which suite, in which year, and from which base model.
+
+    Raises
+    ------
+    InputError
+        If the year is no integer of 2017 to 2100, or another label no text or an empty one.
+    """
+
+    lab: str | None = None
+    suite: str | None = None
+    year: int | None = None
+    base_model_id: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("lab", "suite", "base_model_id"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, str) and value.strip()):
+                raise InputError(
+                    f"The {name} of a model must be text that is not empty; found {value!r}.",
+                    "Correct it, or leave it out.",
+                )
+        if self.year is not None and not (type(self.year) is int and self.year in _YEARS):
+            raise InputError(
+                f"The year of a model must be a whole number from {_YEARS[0]} to {_YEARS[-1]}; "
+                f"found {self.year!r}.",
+                "Correct it, or leave it out.",
+            )
+
+    def over(self, others: Labels) -> Labels:
+        """Return these labels, with those that are missing taken from ``others``."""
+        known = {name: getattr(self, name) for name in self.__slots__}
+        return replace(others, **{n: value for n, value in known.items() if value is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint whose files are all on this machine.
+
+    Attributes
+    ----------
+    model_id
+        Hub identifier, the sidecar's ``model_id``, or ``local/`` and the directory's name.
+    revision
+        Commit of the hub repository; None for a local directory.
+    weight_files
+        The safetensors files, sorted by name.
+    dtype_weights
+        Floating types found in them, joined by ``+`` when there are several.
+    config
+        ``config.json`` as written.
+    """
+
+    model_id: str
+    directory: Path
+    revision: str | None
+    adapter: Adapter
+    config: dict[str, Any]
+    weight_files: tuple[Path, ...]
+    dtype_weights: str
+    labels: Labels
+
+    def weights_sha256(self) -> str:
+        """Return a hash over the names and contents of the weight files."""
+        digest = hashlib.sha256()
+        for path in self.weight_files:
+            with path.open("rb") as handle:
+                content = hashlib.file_digest(handle, "sha256").hexdigest()
+            digest.update(f"{path.name}\0{content}\n".encode())
+        return digest.hexdigest()
+
+
+def locate(
+    model: str,
+    *,
+    revision: str | None = None,
+    labels: Labels | None = None,
+    needs_weights: bool = True,
+) -> Checkpoint:
+    """Find a checkpoint by directory or hub identifier and check that it can be measured.
+
+    A hub identifier is downloaded (or found in the cache); a directory is used as it is.
+
+    Parameters
+    ----------
+    model
+        Directory with ``config.json`` and safetensors files, or a hub identifier.
+    revision
+        Branch, tag or commit of the hub repository.
+    labels
+        Labels given by hand; they win over the sidecar, which wins over ``models.toml``.
+    needs_weights
+        False to leave the weights of a hub repository where they are; ``weight_files`` is then
+        empty and ``dtype_weights`` what ``config.json`` says.
+
+    Raises
+    ------
+    InputError
+        If the directory or one of its files is missing, broken or not safetensors.
+    UnsupportedModelError
+        If the model needs code of its own, is quantised, or has no adapter.
+    UnreachableError
+        If the hub cannot be reached.
+    """
+    path = Path(model).expanduser()
+    if model and path.is_dir():
+        if revision is not None:
+            raise InputError(
+                f"A revision belongs to a hub repository; {model} is a directory.",
+                "Leave --revision out.",
+            )
+        return _inspect(path, None, None, labels or Labels(), needs_weights=True)
+    if path.exists() or not _HUB_ID.fullmatch(model) or _is_a_missing_directory(path):
+        raise InputError(
+            f"A model must be a checkpoint directory or a hub identifier; {model!r} is neither.",
+            "Give the directory that holds config.json, or an identifier such as "
+            "EleutherAI/pythia-70m.",
+        )
+    snapshot = _download(model, revision, needs_weights=needs_weights)
+    return _inspect(snapshot, model, snapshot.name, labels or Labels(), needs_weights=needs_weights)
+
+
+def _is_a_missing_directory(path: Path) -> bool:
+    return len(path.parts) > 1 and path.parent.is_dir()
+
+
+def _download(model: str, revision: str | None, *, needs_weights: bool) -> Path:
+    """Return the directory of the repository's snapshot, named by its commit."""
+    from huggingface_hub import constants, errors, snapshot_download
+
+    hint = f"Check the name and the connection, or give a checkpoint directory; {model} is none."
+    try:
+        snapshot = snapshot_download(
+            model,
+            revision=revision,
+            allow_patterns=[*_HUB_FILES, *(_HUB_WEIGHTS if needs_weights else ())],
+            ignore_patterns=["*/*"],
+            etag_timeout=_HUB_TIMEOUT_S,
+        )
+    except errors.GatedRepoError as error:
+        raise UnreachableError(
+            f"The model {model} must be open to this account; its owner asks for a licence first.",
+            "Accept the licence on the hub's page of the model, then run `hf auth login`.",
+        ) from error
+    except errors.RevisionNotFoundError as error:
+        raise InputError(
+            f"The model {model} must have the revision {revision!r}; it has not.",
+            "Give a branch, tag or commit of its repository.",
+        ) from error
+    except errors.RepositoryNotFoundError as error:
+        raise InputError(
+            f"The hub must know the model {model!r}; it does not, or not for this account.", hint
+        ) from error
+    except (OSError, errors.HfHubHTTPError) as error:
+        reason = (
+            "is not asked while HF_HUB_OFFLINE is set"
+            if constants.HF_HUB_OFFLINE
+            else "could not be reached"
+        )
+        raise UnreachableError(
+            f"The model {model} must come from the hub, which {reason}, and is not in the cache.",
+            hint,
+        ) from error
+    return Path(snapshot)
+
+
+def _inspect(
+    directory: Path,
+    model_id: str | None,
+    revision: str | None,
+    labels: Labels,
+    *,
+    needs_weights: bool,
+) -> Checkpoint:
+    config = _config(directory)
+    sidecar = _json_object(directory / SIDECAR) if (directory / SIDECAR).is_file() else {}
+    given = model_id or sidecar.get("model_id")
+    name = f"local/{directory.resolve().name}" if given is None else given
+    if not isinstance(name, str) or not _MODEL_ID.fullmatch(name):
+        raise InputError(
+            f"A model's name may hold letters a to z, digits and '_.-/'; found {name!r}.",
+            f"Rename the directory, or put a model_id into {SIDECAR} beside the weights.",
+        )
+    adapter = adapter_for(str(config["model_type"]))
+    weight_files = _weight_files(directory) if needs_weights else ()
+    return Checkpoint(
+        model_id=name,
+        directory=directory,
+        revision=revision,
+        adapter=adapter,
+        config=config,
+        weight_files=weight_files,
+        dtype_weights=_dtype(weight_files) if needs_weights else _configured_dtype(config),
+        labels=labels.over(_written_labels(sidecar, directory)).over(known_labels(name)),
+    )
+
+
+def _written_labels(sidecar: dict[str, Any], directory: Path) -> Labels:
+    try:
+        return Labels(**{key: sidecar.get(key) for key in Labels.__slots__})
+    except InputError as error:
+        raise InputError(f"{directory / SIDECAR}: {error.problem}", error.hint) from error
+
+
+def _config(directory: Path) -> dict[str, Any]:
+    path = directory / "config.json"
+    if not path.is_file():
+        raise InputError(
+            f"A checkpoint directory must hold config.json; {directory} does not.",
+            "Give the directory that save_pretrained wrote.",
+        )
+    config = _json_object(path)
+    if "model_type" not in config:
+        raise InputError(f"{path} must say which model_type it configures; it does not.")
+    if config.get("quantization_config"):
+        raise UnsupportedModelError(
+            f"The weights must be stored as plain floating numbers; {directory} is quantised.",
+            "Use the checkpoint it was quantised from.",
+        )
+    if config.get("auto_map") and config["model_type"] not in ADAPTERS:
+        raise UnsupportedModelError(
+            f"The model must be one that transformers itself can run; {directory} brings code "
+            f"of its own for model_type {config['model_type']!r}, which is never run.",
+            "Use a conversion of the model to a type that has an adapter: "
+            f"{', '.join(sorted(ADAPTERS))}.",
+        )
+    return config
+
+
+def _json_object(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path} must be readable JSON; {error}.") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path} must hold a JSON object; found {type(content).__name__}.")
+    return content
+
+
+def _weight_files(directory: Path) -> tuple[Path, ...]:
+    index = directory / "model.safetensors.index.json"
+    if index.is_file():
+        names = sorted(set(_json_object(index).get("weight_map", {}).values()))
+    else:
+        names = ["model.safetensors"]
+    found = tuple(directory / name for name in names)
+    missing = [path.name for path in found if not path.is_file()]
+    if missing or not found:
+        pickles = sorted(path.name for path in directory.glob("*.bin"))
+        raise InputError(
+            f"A checkpoint must keep its weights in safetensors files; {directory} lacks "
+            f"{', '.join(missing) or 'any'} and holds {', '.join(pickles) or 'no other weights'}.",
+            "Convert pickled weights with save_pretrained: a pickle can run code and is never "
+            "opened. Otherwise copy the whole directory again.",
+        )
+    return found
+
+
+def _dtype(weight_files: tuple[Path, ...]) -> str:
+    from safetensors import SafetensorError, safe_open
+
+    found: set[str] = set()
+    for path in weight_files:
+        try:
+            with safe_open(path, framework="pt") as tensors:
+                found |= {tensors.get_slice(name).get_dtype() for name in tensors.keys()}  # noqa: SIM118
+        except (SafetensorError, OSError) as error:
+            raise InputError(
+                f"The weight file {path} must be complete safetensors; it is not: {error}.",
+                "Copy or download it again.",
+            ) from error
+    floats = sorted(_FLOAT_NAMES[name] for name in found if name in _FLOAT_NAMES)
+    if not floats:
+        raise UnsupportedModelError(
+            f"The weights must be floating numbers; found {', '.join(sorted(found)) or 'none'}."
+        )
+    return "+".join(floats)
+
+
+def _configured_dtype(config: dict[str, Any]) -> str:
+    return str(config.get("dtype") or config.get("torch_dtype") or "float32")
+
+
+def known_labels(model_id: str) -> Labels:
+    """Return lab, suite, year and base model that ``models.toml`` knows of a hub identifier.
+
+    The longest matching prefix wins; an unknown identifier gets no labels.
+    """
+    known = tomllib.loads(files("collect").joinpath("models.toml").read_text(encoding="utf-8"))
+    base_model_id = known["base"].get(model_id)
+    name = model_id.lower()
+    suites = [suite for suite in known["suite"] if name.startswith(suite["prefix"].lower())]
+    if not suites:
+        return Labels(base_model_id=base_model_id)
+    best = max(suites, key=lambda suite: len(suite["prefix"]))
+    return Labels(best["lab"], best["suite"], best["year"], base_model_id)

@@ -1,0 +1,184 @@
+"""A checkpoint's model, with its weights or without, and its tokenizer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import transformers
+
+from collect.checkpoint import blueprint, memory
+from collect.checkpoint.checkpoint import Checkpoint
+from collect.checkpoint.configuration import configuration, first_line, not_the_model, quieten
+from collect.checkpoint.decoder import Decoder, decoder
+from collect.checkpoint.shards import Shards, refuse_non_finite
+from collect.errors import InputError
+
+#: Number formats a forward pass may run in.
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+#: Device that stands for all accelerators of the machine together.
+AUTO = "auto"
+
+_TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "spiece.model")
+
+
+def load_model(checkpoint: Checkpoint, *, dtype: str = "float32", device: str = "cpu") -> Decoder:
+    """Load the weights, with the attention code its adapter asks for and no code of its own.
+
+    Parameters
+    ----------
+    checkpoint
+        The files.
+    dtype
+        Number format of the forward pass, one of `DTYPES`.
+    device
+        A device of torch, or ``auto`` to spread the blocks over all accelerators.
+
+    Raises
+    ------
+    InputError
+        If the files do not make up the model that ``config.json`` describes, a weight is not
+        finite, the device is not there, or the model does not fit into its memory.
+    UnsupportedModelError
+        If the weights are quantised, or the adapter refuses the configuration.
+    ConformanceError
+        If the model is not built as its adapter says.
+    """
+    bare = load_skeleton(checkpoint, dtype=dtype)
+    Shards(checkpoint, blueprint.of_model(bare.model))
+    factory: Any = transformers.AutoModelForCausalLM
+    try:
+        model, report = factory.from_pretrained(
+            checkpoint.directory,
+            config=bare.model.config,
+            dtype=DTYPES[dtype],
+            attn_implementation=bare.attention_implementation,
+            use_safetensors=True,
+            trust_remote_code=False,
+            local_files_only=True,
+            ignore_mismatched_sizes=True,
+            output_loading_info=True,
+            device_map=AUTO if device == AUTO else None,
+        )
+    except Exception as error:
+        memory.refuse_exhausted(error, str(checkpoint.directory))
+        raise not_the_model(checkpoint, error) from error
+    _refuse_incomplete(report, checkpoint)
+    _refuse_offloaded(model, checkpoint)
+    for name, parameter in model.named_parameters():
+        refuse_non_finite(name, parameter.detach())
+    placed = model if device == AUTO else _on_device(model, device)
+    return decoder(placed.eval(), checkpoint.adapter)
+
+
+def load_skeleton(
+    checkpoint: Checkpoint, *, dtype: str = "float32", device: str = "cpu"
+) -> Decoder:
+    """Return the model without its weights: parameters on the meta device, buffers real.
+
+    Parameters
+    ----------
+    checkpoint
+        The files, of which only ``config.json`` is read.
+    dtype
+        Number format the weights would have.
+    device
+        Where the buffers are: what ``config.json`` determines and no file holds, such as
+        rotary frequencies and masks.
+
+    Raises
+    ------
+    InputError
+        If ``config.json`` describes no model, or the device is not there.
+    UnsupportedModelError
+        If the adapter refuses the configuration.
+    ConformanceError
+        If the model is not built as its adapter says.
+    """
+    config = configuration(checkpoint)
+    factory: Any = transformers.AutoModelForCausalLM
+    try:
+        adapter = checkpoint.adapter.of(config)
+        with torch.device("meta"):
+            model = factory.from_config(
+                config,
+                dtype=DTYPES[dtype],
+                attn_implementation=adapter.attention_implementation(config),
+                trust_remote_code=False,
+            )
+    except Exception as error:
+        raise not_the_model(checkpoint, error) from error
+    _make_buffers(model, device)
+    return decoder(model.eval(), checkpoint.adapter)
+
+
+def _make_buffers(model: Any, device: str) -> None:
+    """Put the buffers of a model on a device and fill them as the library initialises them."""
+    for parameter in model.parameters():
+        # The library's own mark for a weight that it must leave alone.
+        parameter._is_hf_initialized = True
+    for module in model.modules():
+        for name, buffer in module.named_buffers(recurse=False):
+            module._buffers[name] = _on_device(torch.zeros_like(buffer, device="cpu"), device)
+    model.initialize_weights()
+
+
+def _refuse_incomplete(report: Any, checkpoint: Checkpoint) -> None:
+    """Refuse weights that transformers filled with random numbers."""
+    invented = {*report["missing_keys"], *(key[0] for key in report["mismatched_keys"])}
+    if invented:
+        raise InputError(
+            f"The checkpoint {checkpoint.directory} must hold every weight that its "
+            f"config.json describes; {len(invented)} did not load, for example "
+            f"{min(invented)}.",
+            "Copy or download it again, or check config.json.",
+        )
+
+
+def _refuse_offloaded(model: Any, checkpoint: Checkpoint) -> None:
+    """Refuse a model that the library could only place by leaving weights out of memory."""
+    if any(parameter.is_meta for parameter in model.parameters()):
+        raise InputError(
+            f"The accelerators and the main memory must hold the weights of "
+            f"{checkpoint.directory}; they do not.",
+            "Add --stream, which holds one block at a time.",
+        )
+
+
+def load_tokenizer(checkpoint: Checkpoint) -> Any:
+    """Load the tokenizer of a checkpoint.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it is broken.
+    """
+    quieten()
+    if not any((checkpoint.directory / name).is_file() for name in _TOKENIZER_FILES):
+        raise InputError(
+            f"A checkpoint must bring its tokenizer; {checkpoint.directory} has none of "
+            f"{', '.join(_TOKENIZER_FILES)}.",
+            "Save it there with tokenizer.save_pretrained.",
+        )
+    try:
+        return transformers.AutoTokenizer.from_pretrained(
+            checkpoint.directory, trust_remote_code=False, local_files_only=True
+        )
+    except Exception as error:
+        raise InputError(
+            f"The tokenizer of {checkpoint.directory} must load; it does not: {first_line(error)}",
+            "Save it again with tokenizer.save_pretrained.",
+        ) from error
+
+
+def _on_device(holder: Any, device: str) -> Any:
+    """Return a model or tensor on a device."""
+    try:
+        return holder.to(device)
+    except (RuntimeError, AssertionError, MemoryError) as error:
+        memory.refuse_exhausted(error, f"what was to be put on {device!r}")
+        raise InputError(
+            f"The device {device!r} must be usable by torch; {first_line(error)}",
+            "Use --device cpu.",
+        ) from error

@@ -1,0 +1,56 @@
+"""Parameters put into a model without weights, exactly as ``from_pretrained`` puts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from transformers import core_model_loading
+from transformers.modeling_utils import LoadStateDictConfig
+
+from collect.checkpoint.shards import Shards, contradiction, refuse_non_finite, unconverted
+
+
+def place(shards: Shards, parameters: Iterable[str], *, device: str) -> None:
+    """Put parameters into the model of some shards, in its number format.
+
+    Names of which the files hold no tensor are left out. Where number format and device are
+    those of the file, nothing is copied: its pages are read when they are needed.
+
+    Parameters
+    ----------
+    shards
+        The files of a checkpoint, with the blueprint of a model.
+    parameters
+        Names of parameters and buffers.
+    device
+        Where to put them.
+
+    Raises
+    ------
+    InputError
+        If a number is not finite, or tensors cannot be converted.
+    """
+    model: Any = shards.blueprint.model
+    stored = [name for name in parameters if name in shards.parameters]
+    with shards.opened(stored) as tensors:
+        report, _ = core_model_loading.convert_and_load_state_dict_in_model(
+            model, tensors, _settings(shards, model, device)
+        )
+    for name, problem in report.conversion_errors.items():
+        raise unconverted(shards.directory, name, str(problem).splitlines()[-1])
+    for name, found, expected in report.mismatched_keys:
+        raise contradiction(shards.directory, name, found, expected)
+    for name in shards.made_with(stored):
+        refuse_non_finite(name, model.get_parameter_or_buffer(name))
+
+
+def _settings(shards: Shards, model: Any, device: str) -> LoadStateDictConfig:
+    dtype: torch.dtype = model.dtype
+    return LoadStateDictConfig(
+        dtype=dtype,
+        dtype_plan=model._get_dtype_plan(dtype),
+        device_map={"": device},
+        weight_mapping=list(shards.blueprint.conversions),
+    )

@@ -1,0 +1,339 @@
+"""The safetensors files of a checkpoint, by the parameters they make up, read piece by piece.
+
+Which stored tensor makes up which parameter is decided by the code that ``from_pretrained``
+itself uses: prefixes that are added or left out, names that changed, experts that are stored
+one by one and run as one tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+from transformers import core_model_loading
+
+from collect.checkpoint.blueprint import Blueprint
+from collect.checkpoint.checkpoint import Checkpoint
+from collect.errors import InputError, UnsupportedModelError
+
+#: Plain floating numbers; everything else is a quantised weight, whose norm means nothing.
+_FLOATS = ("F64", "F32", "F16", "BF16")
+
+#: Entries that are looked at together in the search for numbers that are not finite.
+_SCANNED = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One stored tensor: the file it is in, its shape and its number format."""
+
+    path: Path
+    shape: tuple[int, ...]
+    number_format: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """The stored tensors that parameters are made of, in the library's order.
+
+    Attributes
+    ----------
+    target
+        The (first) parameter they make up.
+    converter
+        What turns them into it; None when one tensor is the parameter as it is stored.
+    patterns
+        By key of a stored tensor: the pattern of the converter that took it.
+    """
+
+    target: str
+    converter: Any
+    patterns: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> list[str]:
+        """The parameters that come out of the conversion."""
+        if self.converter is None:
+            return [self.target]
+        first, *others = self.converter.target_patterns
+        return [self.target, *(self.target.replace(first, other) for other in others)]
+
+
+class Shards:
+    """The tensors of a checkpoint by the name of the parameter they make up.
+
+    On construction only the headers are read, and checked against the blueprint.
+
+    Parameters
+    ----------
+    checkpoint
+        The files.
+    blueprint
+        The parameters wanted of them; tensors of any others are left alone.
+
+    Attributes
+    ----------
+    directory, blueprint
+        Where the files are, and as given.
+
+    Raises
+    ------
+    InputError
+        If a file is broken, or a tensor is missing or of another shape than ``config.json``
+        says.
+    UnsupportedModelError
+        If a tensor is quantised.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, blueprint: Blueprint) -> None:
+        self.directory = checkpoint.directory
+        self.blueprint = blueprint
+        self._entries = _headers(checkpoint.weight_files)
+        origins = _origins(self._entries, blueprint)
+        self._origins = {name: origin for origin in origins for name in origin.parameters}
+        self._refuse_missing()
+        self._refuse_contradictions()
+
+    @property
+    def parameters(self) -> set[str]:
+        """The parameters and buffers that have tensors of their own."""
+        return set(self._origins)
+
+    def stored_name(self, parameter: str) -> str | None:
+        """Return the parameter whose tensor is stored for this one: itself or one it is tied to."""
+        tied = self.blueprint.tied
+        source = tied.get(parameter, parameter)
+        same = [parameter, source, *(name for name, other in tied.items() if other == source)]
+        return next((name for name in same if name in self._origins), None)
+
+    def is_stored_as_it_is(self, parameter: str) -> bool:
+        """Return whether one stored tensor is the parameter, so that rows of it can be read."""
+        name = self.stored_name(parameter)
+        return name is not None and self._origins[name].converter is None
+
+    def read(self, parameters: Iterable[str]) -> dict[str, Tensor]:
+        """Return whole parameters in the number format they are stored in, on the CPU.
+
+        Raises
+        ------
+        InputError
+            If a number is not finite, or tensors cannot be converted.
+        """
+        wanted = list(parameters)
+        made: dict[str, Tensor] = {}
+        for origin in self._origins_of(wanted):
+            made |= self._converted(origin)
+        found = {name: made[self._known(name)] for name in wanted}
+        for name, tensor in found.items():
+            self._check_shape(name, tensor.shape)
+            refuse_non_finite(name, tensor)
+        return found
+
+    def rows(self, parameter: str, places: slice | Sequence[int]) -> Tensor:
+        """Return some rows of a parameter in the number format it is stored in, on the CPU.
+
+        Only these rows are read. The parameter must be stored as it is.
+
+        Raises
+        ------
+        InputError
+            If a number is not finite.
+        """
+        (key,) = self._origins[self._known(parameter)].patterns
+        with self._opened([key]) as tensors:
+            found: Tensor = tensors[key][places]
+        refuse_non_finite(parameter, found)
+        return found
+
+    def made_with(self, parameters: Iterable[str]) -> list[str]:
+        """Return the parameters that the tensors of some parameters make up: these and others."""
+        return [name for origin in self._origins_of(parameters) for name in origin.parameters]
+
+    @contextmanager
+    def opened(self, parameters: Iterable[str]) -> Iterator[dict[str, Any]]:
+        """Yield the stored tensors that make up parameters, not read yet, by the file's names."""
+        keys = [key for origin in self._origins_of(parameters) for key in origin.patterns]
+        with self._opened(keys) as tensors:
+            yield tensors
+
+    def _known(self, parameter: str) -> str:
+        name = self.stored_name(parameter)
+        if name is None:
+            raise _missing(self.directory, [parameter])
+        return name
+
+    def _origins_of(self, parameters: Iterable[str]) -> list[_Origin]:
+        found = [self._origins[self._known(name)] for name in parameters]
+        return list({origin.target: origin for origin in found}.values())
+
+    def _converted(self, origin: _Origin) -> dict[str, Tensor]:
+        """Return the parameters that a group of stored tensors makes up."""
+        with self._opened(origin.patterns) as tensors:
+            if origin.converter is None:
+                (key,) = origin.patterns
+                return {origin.target: tensors[key][...]}
+            converter = deepcopy(origin.converter)
+            for key, pattern in origin.patterns.items():
+                converter.add_tensor(origin.target, key, pattern, tensors[key][...])
+            try:
+                made = converter.convert(
+                    origin.target, model=self.blueprint.model, config=self.blueprint.config
+                )
+            except Exception as error:
+                raise unconverted(self.directory, origin.target, str(error)) from error
+        return {
+            name: tensor[0] if isinstance(tensor, list) else tensor for name, tensor in made.items()
+        }
+
+    @contextmanager
+    def _opened(self, keys: Iterable[str]) -> Iterator[dict[str, Any]]:
+        """Open the files that hold some tensors, and close them again.
+
+        A file that stays open keeps every page in memory that was ever read.
+        """
+        with ExitStack() as files:
+            handles: dict[Path, Any] = {}
+            tensors = {}
+            for key in keys:
+                path = self._entries[key].path
+                if path not in handles:
+                    handles[path] = files.enter_context(safe_open(path, framework="pt"))
+                tensors[key] = handles[path].get_slice(key)
+            yield tensors
+
+    def _refuse_missing(self) -> None:
+        blueprint = self.blueprint
+        missing = [
+            name
+            for name in blueprint.shapes
+            if name in blueprint.required and self.stored_name(name) is None
+        ]
+        if missing:
+            raise _missing(self.directory, missing)
+
+    def _refuse_contradictions(self) -> None:
+        """Refuse quantised tensors, and shapes that config.json contradicts."""
+        weights = self.blueprint.weights
+        for name, origin in self._origins.items():
+            for key in origin.patterns if name in weights else ():
+                entry = self._entries[key]
+                if entry.number_format not in _FLOATS:
+                    raise UnsupportedModelError(
+                        f"The weights must be stored as plain floating numbers; {key} of "
+                        f"{self.directory} is quantised ({entry.number_format}).",
+                        "Use the checkpoint it was quantised from.",
+                    )
+                if origin.converter is None:
+                    self._check_shape(name, entry.shape)
+
+    def _check_shape(self, name: str, found: Sequence[int]) -> None:
+        expected = self.blueprint.shapes[name]
+        if tuple(found) != expected:
+            raise contradiction(self.directory, name, found, expected)
+
+
+def refuse_non_finite(name: str, tensor: Tensor) -> None:
+    """Raise InputError if a parameter holds NaN or an infinite number.
+
+    Parameters
+    ----------
+    name
+        The parameter's name.
+    tensor
+        Its numbers; those of an integer format are not looked at.
+    """
+    if not tensor.is_floating_point():
+        return
+    # The smallest and the largest number are finite only if all are; no mask is made.
+    parts = tensor.reshape(-1).split(_SCANNED)
+    if all(bool(torch.stack(torch.aminmax(part)).isfinite().all()) for part in parts):
+        return
+    n_bad = sum(int((~part.isfinite()).sum()) for part in parts)
+    raise InputError(
+        f"Every weight must be a finite number; {name} holds {n_bad} that are NaN or infinite, "
+        f"of {tensor.numel()}.",
+        "Copy or download the checkpoint again; in a narrow format it may have overflowed when "
+        "it was saved.",
+    )
+
+
+def _headers(weight_files: Iterable[Path]) -> dict[str, _Entry]:
+    """Return what the headers of safetensors files say of every tensor."""
+    entries = {}
+    for path in weight_files:
+        try:
+            with safe_open(path, framework="pt") as tensors:
+                for key in tensors.keys():  # noqa: SIM118
+                    stored = tensors.get_slice(key)
+                    entries[key] = _Entry(path, tuple(stored.get_shape()), stored.get_dtype())
+        except (SafetensorError, OSError) as error:
+            raise InputError(
+                f"The weight file {path} must be complete safetensors; it is not: {error}.",
+                "Copy or download it again.",
+            ) from error
+    return entries
+
+
+def _origins(keys: Iterable[str], blueprint: Blueprint) -> list[_Origin]:
+    """Group stored tensors by the parameter they make up, as from_pretrained does."""
+    converters = _of_kind(core_model_loading.WeightConverter, blueprint)
+    of_pattern = {pattern: c for c in converters for pattern in c.source_patterns}
+    renamings = _of_kind(core_model_loading.WeightRenaming, blueprint)
+    origins: dict[str, _Origin] = {}
+    for key in sorted(keys, key=core_model_loading.dot_natural_key):
+        target, pattern = _renamed(key, renamings, converters, blueprint)
+        if target in blueprint.shapes:
+            converter = None if pattern is None else of_pattern[pattern]
+            origin = origins.setdefault(target, _Origin(target, converter))
+            origin.patterns[key] = pattern or key
+    return list(origins.values())
+
+
+def _of_kind(kind: type, blueprint: Blueprint) -> list[Any]:
+    return [conversion for conversion in blueprint.conversions if isinstance(conversion, kind)]
+
+
+def _renamed(
+    key: str, renamings: list[Any], converters: list[Any], blueprint: Blueprint
+) -> tuple[str, str | None]:
+    """Return the parameter a stored tensor belongs to, and the converter's pattern if any."""
+    wanted: Any = blueprint.shapes
+    place = (blueprint.prefix, wanted)
+    renamed = core_model_loading.rename_source_key(key, renamings, converters, *place)
+    if renamed[0] not in wanted and key in wanted:
+        renamed = core_model_loading.rename_source_key(key, [], [], *place)
+    target, pattern = renamed
+    return target, pattern
+
+
+def unconverted(directory: Path, name: str, cause: str) -> InputError:
+    """Return the error that stored tensors do not make up a parameter."""
+    return InputError(
+        f"The tensors of {directory} must make up the parameter {name}; they do not: {cause}"
+    )
+
+
+def _missing(directory: Path, names: Sequence[str]) -> InputError:
+    return InputError(
+        f"The checkpoint {directory} must hold every weight that its config.json describes; "
+        f"it lacks {len(names)}, for example {names[0]}.",
+        "Copy or download it again, or check config.json.",
+    )
+
+
+def contradiction(
+    directory: Path, name: str, found: Sequence[int], expected: Sequence[int]
+) -> InputError:
+    """Return the error that a parameter has another shape than the configuration says."""
+    return InputError(
+        f"The weight {name} of {directory} must have the shape {tuple(expected)} that its "
+        f"config.json describes; found {tuple(found)}.",
+        "Copy or download it again, or check config.json.",
+    )

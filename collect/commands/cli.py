@@ -1,0 +1,223 @@
+"""The command line of collection, verb by verb; no traceback reaches the user."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from collect.commands import options as accepted
+from collect.errors import CollectError, InputError, MissingExtraError, OutputError
+from collect.schema import ContractError
+
+#: Packages that come with an extra, and its name.
+_EXTRAS = {
+    **dict.fromkeys(
+        (
+            "accelerate",
+            "filelock",
+            "huggingface_hub",
+            "safetensors",
+            "tokenizers",
+            "torch",
+            "tqdm",
+            "transformers",
+        ),
+        "collect",
+    ),
+    "ray": "fleet",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; no traceback reaches the user."""
+    try:
+        options = _options(arguments)
+        return _ACTS[options.verb](options)
+    except CollectError as error:
+        return _complain(error.problem, error.hint, error.exit_code)
+    except ContractError as error:
+        return _complain(error.problem, error.hint, InputError.exit_code)
+    except ModuleNotFoundError as error:
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        missing = MissingExtraError(
+            f"This command needs the package {error.name}, which is not installed.",
+            f"Install the extra: pip install 'thermoscope[{extra}]', or in a clone: "
+            f"pip install -e '.[{extra}]'.",
+        )
+        return _complain(missing.problem, missing.hint, missing.exit_code)
+    except KeyboardInterrupt:
+        print("interrupted; the same command resumes", file=sys.stderr)
+        return 130
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    try:
+        return accepted.parser().parse_args(arguments)
+    finally:
+        _print("", end="")  # sends off the help, which parse_args leaves in the buffer
+
+
+def _print(text: object, end: str = "\n") -> None:
+    """Print to standard output; when its reader has gone, the work goes on in silence."""
+    try:
+        print(text, end=end, flush=True)
+    except OSError as error:
+        # What is left in the buffer would fail again when the interpreter closes it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise OutputError(
+                f"Standard output must be writable; {error.strerror or error}.",
+                "Free the space, or send the output elsewhere.",
+            ) from error
+
+
+def _json(content: object) -> str:
+    return json.dumps(content, indent=2)
+
+
+def _complain(problem: str, hint: str, exit_code: int) -> int:
+    print(f"error: {problem}", file=sys.stderr)
+    if hint:
+        print(f"hint: {hint}", file=sys.stderr)
+    return exit_code
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from collect.job import plan
+
+    units = plan.plan(
+        options.models, options.prompts, options.out, revision=options.revision, **_how(options)
+    )
+    _print(_json(plan.as_json(units)) if options.json else plan.as_text(units))
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.engine == "ray":
+        from collect.job.fleet import run
+    else:
+        from collect.job.run import run
+
+    run(
+        options.models,
+        options.prompts,
+        options.out,
+        revision=options.revision,
+        lab=options.lab,
+        suite=options.suite,
+        year=options.year,
+        allow_nonconforming=options.allow_nonconforming,
+        overwrite=options.overwrite,
+        quiet=options.quiet,
+        progress=options.progress,
+        **_how(options),
+    )
+    return 0
+
+
+def _how(options: argparse.Namespace) -> dict[str, Any]:
+    """Return how to measure, as attributes of `settings.Settings`."""
+    return {
+        "dtype": options.dtype,
+        "device": options.device,
+        "batch_size": options.batch_size,
+        "quantities": options.quantities or [],
+        "rendering": "chat" if options.chat_template else "plain",
+        "special_tokens": options.special_tokens,
+        "stream": options.stream,
+    }
+
+
+def _status(options: argparse.Namespace) -> int:
+    from collect.record import status
+
+    units = status.units(options.directory)
+    _print(_json(status.as_json(units)) if options.json else status.as_text(units))
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from collect.record.integrity import faults
+
+    found = list(faults(options.directory))
+    for fault in found:
+        _print(fault)
+    if not found:
+        _print(f"{options.directory}: every file is as its run file says")
+    return 1 if found else 0
+
+
+def _train(options: argparse.Namespace) -> int:
+    from collect.training.train import train
+
+    for recipe in options.recipes:
+        checkpoint = train(
+            recipe,
+            options.out,
+            overwrite=options.overwrite,
+            quiet=options.quiet,
+            progress=options.progress,
+        )
+        if not options.quiet:
+            _print(checkpoint)
+    return 0
+
+
+def _published(options: argparse.Namespace) -> int:
+    from collect.published import fetch, import_results, write_figures
+
+    source = options.source or (options.out / "raw" if options.fetch else None)
+    if source is None:
+        raise InputError(
+            "The directory of the result files must be named; none was.",
+            "Give the folder paper3/Results of the paper's repository, or --fetch to download it.",
+        )
+    if options.fetch:
+        fetch(source)
+    for table, n_rows in import_results(source, options.out).items():
+        _print(f"{table}: {n_rows} rows")
+    if options.figures is not None:
+        write_figures(source, options.figures)
+    return 0
+
+
+def _database(options: argparse.Namespace) -> int:
+    from collect.record.database import default_directories, write_database
+
+    directories = options.directories or default_directories()
+    for table, n_rows in write_database(directories, options.out).items():
+        _print(f"{table}: {n_rows} rows")
+    _print(options.out)
+    return 0
+
+
+def _codebook(options: argparse.Namespace) -> int:
+    from collect.record import codebook
+
+    path = codebook.PATH
+    if not options.check:
+        codebook.write_codebook(path)
+        _print(path)
+        return 0
+    if codebook.is_current(path):
+        return 0
+    print(f"{path} is out of date; write it with: python -m collect codebook", file=sys.stderr)
+    return 1
+
+
+_ACTS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "plan": _plan,
+    "run": _run,
+    "status": _status,
+    "check": _check,
+    "train": _train,
+    "published": _published,
+    "database": _database,
+    "codebook": _codebook,
+}

@@ -1,0 +1,243 @@
+"""What the command line of collection accepts, verb by verb."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TypeAlias
+
+from collect.measure.quantities import ALL, DEFAULT, TABLES
+
+Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+_EPILOG = """\
+examples:
+  python -m collect plan EleutherAI/pythia-70m --prompts B_pythia_sweep --out data/measurements
+  python -m collect run EleutherAI/pythia-70m --prompts B_pythia_sweep --out data/measurements
+  python -m collect run checkpoints/mine --prompts A_grand_unified my_prompts.txt --out out
+  python -m collect status out
+  python -m collect check out
+  python -m collect database data/published data/measurements --out data/measurements.duckdb
+
+exit codes:
+  0  success
+  1  a check found a difference
+  2  something given is wrong
+  3  a package of an extra is not installed
+  4  something on the network could not be reached
+  5  the output cannot be written
+  6  a model does not conform to its adapter
+130  interrupted from the keyboard
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser; each verb sets ``verb`` to its name."""
+    parser = argparse.ArgumentParser(
+        prog="python -m collect",
+        description="Run decoders and write raw measurements to Parquet.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB", dest="verb")
+    _add_plan(verbs)
+    _add_run(verbs)
+    _add_status(verbs)
+    _add_check(verbs)
+    _add_train(verbs)
+    _add_published(verbs)
+    _add_database(verbs)
+    _add_codebook(verbs)
+    return parser
+
+
+def _add_run(verbs: Verbs) -> None:
+    parser = verbs.add_parser(
+        "run",
+        help="measure models, on prompt sets and by their weights",
+        usage="%(prog)s MODEL [MODEL ...] [--prompts SET [SET ...]] --out DIR [options]",
+        description="Measure models. What the output already holds is skipped, so a run that "
+        "was stopped is resumed by the same command, and several may share one output.",
+    )
+    _add_what(parser)
+    how = _add_how(parser)
+    how.add_argument(
+        "--allow-nonconforming",
+        nargs="+",
+        default=[],
+        metavar="MODEL",
+        help="measure these models even if they fail a check, marked so in the data",
+    )
+    how.add_argument(
+        "--engine",
+        choices=("local", "ray"),
+        default="local",
+        help="local (default), or ray to spread the models over a Ray cluster",
+    )
+    labels = parser.add_argument_group("labels, where the checkpoint does not say or is wrong")
+    labels.add_argument("--lab", help="who trained the models")
+    labels.add_argument("--suite", help="the suite they were trained in")
+    labels.add_argument("--year", type=int, help="year of first public release")
+    _add_output(parser)
+
+
+def _add_plan(verbs: Verbs) -> None:
+    parser = verbs.add_parser(
+        "plan",
+        help="say what a run would do: rows, bytes, memory, time",
+        usage="%(prog)s MODEL [MODEL ...] [--prompts SET [SET ...]] [--out DIR] [options]",
+        description="Say what `run` with the same arguments would write and need, without "
+        "reading any weight.",
+    )
+    _add_what(parser)
+    _add_how(parser)
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--out", type=Path, metavar="DIR", help="where to look for units that are complete"
+    )
+    output.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def _add_what(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_argument_group("what to measure")
+    what.add_argument("models", nargs="+", metavar="MODEL", help="checkpoint directory or hub id")
+    what.add_argument(
+        "--prompts",
+        nargs="+",
+        metavar="SET",
+        default=[],
+        help="names of prompt sets under data/prompts, or text files; none: weights only",
+    )
+    what.add_argument(
+        "--quantities",
+        nargs="+",
+        metavar="NAME",
+        help=f"{', '.join(TABLES)} or {ALL} (default: {' '.join(DEFAULT)})",
+    )
+    what.add_argument("--revision", help="branch, tag or commit on the hub")
+
+
+def _add_how(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    how = parser.add_argument_group("how to measure")
+    how.add_argument(
+        "--dtype", default="float32", help="float32 (default), bfloat16 or float16 forward pass"
+    )
+    how.add_argument(
+        "--device", default="cpu", help="cpu (default), cuda, cuda:1, or auto for all accelerators"
+    )
+    how.add_argument(
+        "--batch-size", type=int, default=8, metavar="N", help="prompts per forward pass (8)"
+    )
+    how.add_argument(
+        "--stream",
+        action="store_true",
+        help="run block by block even if the model fits into half of the memory",
+    )
+    how.add_argument(
+        "--chat-template",
+        action="store_true",
+        help="put each prompt into the model's chat template, as a user's turn",
+    )
+    how.add_argument(
+        "--special-tokens",
+        default="default",
+        help="default (as the tokenizer does), never, or always (a start token in front)",
+    )
+    return how
+
+
+def _add_status(verbs: Verbs) -> None:
+    parser = verbs.add_parser(
+        "status",
+        help="list the units of an output",
+        description="List the units of an output: complete, incomplete, nonconforming.",
+    )
+    parser.add_argument("directory", type=Path, metavar="DIR", help="the --out of `run`")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def _add_check(verbs: Verbs) -> None:
+    parser = verbs.add_parser(
+        "check",
+        help="check the files of an output",
+        description="Check every file of an output: schema, keys, checks, rows, hashes. "
+        "Prints a sentence for each fault and exits with 1 if there is one.",
+    )
+    parser.add_argument("directory", type=Path, metavar="DIR", help="the --out of `run`")
+
+
+def _add_train(verbs: Verbs) -> None:
+    parser = verbs.add_parser(
+        "train",
+        help="train small models from recipes",
+        description="Train the model of each recipe and save it as a checkpoint. One that is "
+        "there already, from the same recipe and text, is left as it is.",
+    )
+    parser.add_argument("recipes", nargs="+", type=Path, metavar="RECIPE", help="TOML file")
+    _add_output(parser)
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    output = parser.add_argument_group("output")
+    output.add_argument("--out", type=Path, required=True, metavar="DIR", help="where to write")
+    output.add_argument("--overwrite", action="store_true", help="do again what is there already")
+    output.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    output.add_argument(
+        "--progress", action="store_true", help="show progress even when not at a terminal"
+    )
+
+
+def _add_published(verbs: Verbs) -> None:
+    parser = verbs.add_parser(
+        "published",
+        help="import the paper's raw result files",
+        description="Import the raw result files of the paper into tables of the contract.",
+    )
+    parser.add_argument(
+        "source",
+        nargs="?",
+        type=Path,
+        metavar="DIR",
+        help="directory of the result files; with --fetch by default raw/ under --out",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where to write")
+    parser.add_argument(
+        "--fetch", action="store_true", help="download the result files into DIR first"
+    )
+    parser.add_argument(
+        "--figures", type=Path, metavar="DIR", help="write the tables of published figures there"
+    )
+
+
+def _add_database(verbs: Verbs) -> None:
+    parser = verbs.add_parser(
+        "database",
+        help="put measurements into one DuckDB file",
+        description="Put the tables of some directories, with comments, views and macros, into "
+        "one DuckDB file that older DuckDB programs can read.",
+    )
+    parser.add_argument(
+        "directories",
+        nargs="*",
+        type=Path,
+        metavar="DIR",
+        help="directories of tables; by default those under data that exist",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("data/measurements.duckdb"),
+        metavar="FILE",
+        help="file to write (data/measurements.duckdb)",
+    )
+
+
+def _add_codebook(verbs: Verbs) -> None:
+    parser = verbs.add_parser(
+        "codebook",
+        help="write data/README.md",
+        description="Write data/README.md from schema.sql and views.sql.",
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing; fail if the file is out of date"
+    )

@@ -1,0 +1,303 @@
+"""A watcher that compares a decoder with what its adapter promises, block by block.
+
+The first batch shows whether maps, heads and sums are right. The batches after it repeat prompts
+of the first, alone or with another last token, and are compared with the prompt's run before.
+Each block then gets the stream that the first batch had there, so that what is compared is one
+block's doing: differences that only come from rounding would grow from block to block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from collect.checkpoint.decoder import Decoder, Sites
+from collect.conformance.deviations import (
+    above_diagonal,
+    normalised,
+    place_deviation,
+    rebuilt_attention,
+    row_deviation,
+    sum_deviation,
+    sums,
+    whole_deviation,
+)
+from collect.forward.tail import own_logits
+
+#: What a block must show to be compared.
+_COMPARED = {
+    "attention_input",
+    "attention_update",
+    "ffn_input",
+    "ffn_update",
+    "maps",
+    "projected",
+}
+
+#: What a norm adds to the variance when it keeps no such number, as OLMo's does.
+_EPS = 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A later batch: one prompt of the first batch, whose first tokens must give the same.
+
+    Attributes
+    ----------
+    property
+        What it tests.
+    prompt
+        Its place in the first batch.
+    n_tokens
+        Tokens that must give the same.
+    length
+        Tokens it has.
+    """
+
+    property: str
+    prompt: int
+    n_tokens: int
+    length: int
+
+
+class Examiner:
+    """What a pass shows of a decoder; see ``collect.forward.passes.Watcher``.
+
+    It keeps four vectors per token and block: what must come again.
+
+    Parameters
+    ----------
+    decoder
+        The model.
+    lengths
+        Tokens of each prompt of the first batch.
+    repeats
+        The batches after it, in order.
+
+    Attributes
+    ----------
+    deviations
+        By property, then by block: the largest deviation; None stands for what follows the
+        last block.
+    n_not_finite
+        By block: numbers in it that are not finite, over all batches; None stands for what
+        leaves the body. Those without any are left out.
+    """
+
+    def __init__(self, decoder: Decoder, lengths: Sequence[int], repeats: Sequence[Repeat]) -> None:
+        self.deviations: dict[str, dict[int | None, float]] = {}
+        self.n_not_finite: dict[int | None, int] = {}
+        self._decoder = decoder
+        self._lengths = list(lengths)
+        self._repeats = list(repeats)
+        self._index = 0
+        self._seen: dict[str, Tensor] = {}
+        self._kept: dict[tuple[int, str], list[Tensor]] = {}
+        self._last: Tensor | None = None
+
+    @property
+    def _repeat(self) -> Repeat | None:
+        return self._repeats[self._index - 1] if self._index else None
+
+    @contextmanager
+    def attached(self, decoder: Decoder) -> Iterator[None]:
+        """Put hooks on every block, and take them off on leaving."""
+        handles = [
+            handle
+            for layer in range(len(decoder.blocks))
+            for handle in self._hooks(layer, decoder.sites(layer))
+        ]
+        last = decoder.blocks[-1] if decoder.final_norm is None else decoder.final_norm
+        handles.append(_after(last, self._keep_last))
+        try:
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def watch(self, index: int) -> None:
+        """Take what runs from now on as batch ``index``."""
+        self._index = index
+
+    def finish(self, index: int, states: Tensor) -> None:
+        """Count what is not finite in what leaves the body, and compare what becomes of it."""
+        self._index = index
+        leaving = self._of_tokens(states)
+        n_not_finite = self._count(None, [leaving])
+        if n_not_finite or self._repeat is not None or self._last is None:
+            return
+        # After the last block or the norm OPT may project to another width.
+        if self._last.shape == leaving.shape:
+            self._note("logits", None, place_deviation(self._last, leaving))
+        ends = states[range(len(states)), [n - 1 for n in self._lengths]]
+        own = own_logits(self._decoder, ends.unsqueeze(1)).squeeze(1).float()
+        if not self._count(None, [own]):
+            found = self._decoder.next_token_logits(ends)
+            self._note("logits", None, place_deviation(found, own.to(found.device)))
+
+    def _hooks(self, layer: int, sites: Sites) -> Iterator[Any]:
+        projection = self._decoder.at(self._decoder.adapter.output, sites.block)
+        yield sites.block.register_forward_pre_hook(self._enterer(layer), with_kwargs=True)
+        yield _before(sites.attention, self._keeper("attention_input"))
+        yield sites.attention.register_forward_hook(self._maps_keeper(layer), with_kwargs=True)
+        yield _after(projection, self._keeper("projected"))
+        yield _after(sites.attention_update.module, self._keeper("attention_update"))
+        yield _before(sites.ffn_input, self._keeper("ffn_input"))
+        yield _after(sites.ffn_update.module, self._keeper("ffn_update"))
+        if sites.mid is not None:
+            yield _before(sites.mid, self._keeper("mid"))
+        if sites.mid is not None and _has_norm_between(sites):
+            yield _after(sites.mid, self._keeper("mid_normed"))
+        if sites.norms_after is not None:
+            yield _before(sites.norms_after[0], self._keeper("attention_sum"))
+            yield _before(sites.norms_after[1], self._keeper("ffn_sum"))
+        yield _after(sites.block, lambda stream: self._leave(layer, sites, stream))
+
+    def _of_tokens(self, vectors: Tensor) -> Tensor:
+        """Return the vectors of all tokens, padding left out: (n, d) in float32."""
+        lengths = self._lengths if self._repeat is None else [self._repeat.length]
+        of_prompts = vectors.reshape(len(lengths), -1, vectors.shape[-1])
+        return torch.cat([rows[:n] for rows, n in zip(of_prompts, lengths, strict=True)]).float()
+
+    def _enterer(self, layer: int) -> Callable[..., Any]:
+        def enter(_module: nn.Module, args: Any, kwargs: dict[str, Any]) -> Any:
+            device = self._decoder.device_of_block(layer)
+            stream = _first_argument(args, kwargs).to(device)
+            entry = self._of_tokens(stream)
+            if self._repeat is not None and (layer, "stream") in self._kept:
+                n = self._repeat.n_tokens
+                stream = stream.clone()
+                stream[0, :n] = self._kept[layer, "stream"][self._repeat.prompt][:n]
+            self._seen = {"entry": entry, "stream": self._of_tokens(stream)}
+            if args:
+                return (stream, *args[1:]), kwargs
+            return args, {**kwargs, "hidden_states": stream}
+
+        return enter
+
+    def _keeper(self, name: str) -> Callable[[Tensor], None]:
+        def keep(vectors: Tensor) -> None:
+            self._seen[name] = self._of_tokens(vectors)
+
+        return keep
+
+    def _keep_last(self, vectors: Tensor) -> None:
+        if self._repeat is None:
+            self._last = self._of_tokens(vectors)
+
+    def _maps_keeper(self, layer: int) -> Callable[..., None]:
+        def keep(_module: nn.Module, args: Any, kwargs: dict[str, Any], output: Any) -> None:
+            if self._repeat is None:
+                self._seen["maps"] = self._decoder.attention_maps(layer, args, kwargs, output)
+                self._seen["states"] = _first_argument(args, kwargs)
+
+        return keep
+
+    def _leave(self, layer: int, sites: Sites, stream: Tensor) -> None:
+        """Compare what the block showed, and drop it."""
+        seen = {**self._seen, "output": self._of_tokens(stream)}
+        self._seen = {}
+        if self._count(layer, seen.values()) or "attention_update" not in seen:
+            return
+        scale = sites.attention_update.scale
+        seen["after_attention"] = seen["stream"] + seen["attention_update"] * scale
+        if self._repeat is not None:
+            self._compare(layer, seen, self._repeat)
+        elif seen.keys() >= _COMPARED:
+            for name, size in self._deviations(layer, sites, seen):
+                self._note(name, layer, size)
+            for name in ("stream", *self._repeated(layer)):
+                self._kept[layer, name] = list(seen[name].split(self._lengths))
+
+    def _repeated(self, layer: int) -> tuple[str, ...]:
+        """Return what must come again in a block.
+
+        In a short number format rounding sends tokens to other experts, which says nothing of
+        the batch: there the stream counts before they are chosen.
+        """
+        config = self._decoder.model.config
+        is_routed = self._decoder.adapter.experts_per_token(config) is not None
+        is_short = self._decoder.model.dtype != torch.float32
+        names = ("after_attention",) if is_routed and is_short else ("after_attention", "output")
+        return ("entry", *names) if layer == 0 else names
+
+    def _compare(self, layer: int, seen: dict[str, Tensor], repeat: Repeat) -> None:
+        """Compare a repeat with the prompt's run before, and let it take that one's place."""
+        n = repeat.n_tokens
+        for name in self._repeated(layer):
+            if (layer, name) in self._kept:
+                of_prompts = self._kept[layer, name]
+                size = sum_deviation([seen[name][:n]], of_prompts[repeat.prompt][:n])
+                self._note(repeat.property, layer, size)
+                of_prompts[repeat.prompt] = seen[name]
+
+    def _count(self, layer: int | None, found: Iterable[Tensor]) -> int:
+        """Add up the numbers that are not finite, and return how many there are."""
+        n_not_finite = sum(int((~vectors.isfinite()).sum()) for vectors in found)
+        if n_not_finite:
+            self.n_not_finite[layer] = self.n_not_finite.get(layer, 0) + n_not_finite
+        return n_not_finite
+
+    def _note(self, name: str, layer: int | None, size: float) -> None:
+        of_blocks = self.deviations.setdefault(name, {})
+        of_blocks[layer] = max(size, of_blocks.get(layer, size))
+
+    def _deviations(
+        self, layer: int, sites: Sites, seen: dict[str, Tensor]
+    ) -> Iterator[tuple[str, float]]:
+        adapter, heads = self._decoder.adapter, self._decoder.heads
+        maps, lengths = seen["maps"].float(), self._lengths
+        yield "attention_rows", row_deviation(maps, lengths, has_sinks=adapter.has_sinks)
+        yield "attention_causal", above_diagonal(maps, lengths)
+        weights, clip = self._decoder.head_weights(layer), adapter.clip(self._decoder.model.config)
+        rebuilt = self._of_tokens(rebuilt_attention(weights, heads, seen["states"], maps, clip))
+        yield "heads_rebuild_attention", whole_deviation(rebuilt, seen["projected"])
+        expected = self._normed(sites, seen["stream"], weights.gain)
+        yield "norm_gain", place_deviation(seen["attention_input"], expected)
+        if _has_norm_between(sites):
+            yield "norm_gain", place_deviation(seen["ffn_input"], seen["mid_normed"])
+        yield "block_adds_up", max(sum_deviation(*pair) for pair in sums(sites, seen))
+
+    def _normed(self, sites: Sites, stream: Tensor, gain: Tensor | None) -> Tensor:
+        """Return what attention must read: the stream, through its norm if it has one."""
+        adapter = self._decoder.adapter
+        if adapter.attention_norm is None or gain is None:
+            return stream
+        norm: Any = self._decoder.at(adapter.attention_norm, sites.block)
+        eps = getattr(norm, "variance_epsilon", getattr(norm, "eps", _EPS))
+        return normalised(
+            stream,
+            gain,
+            getattr(norm, "bias", None),
+            eps=float(eps),
+            is_centred=adapter.norm_kind == "LayerNorm",
+        )
+
+
+def _has_norm_between(sites: Sites) -> bool:
+    """Return whether the module that ``mid`` names is a norm in front of feed-forward."""
+    return sites.mid is not None and sites.mid is not sites.ffn_input
+
+
+def _first_argument(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    first: Tensor = args[0] if args else kwargs["hidden_states"]
+    return first
+
+
+def _before(module: nn.Module, keep: Callable[[Tensor], None]) -> Any:
+    """Call ``keep`` with the first argument of every call of a module."""
+    return module.register_forward_pre_hook(
+        lambda _module, args, kwargs: keep(_first_argument(args, kwargs)), with_kwargs=True
+    )
+
+
+def _after(module: nn.Module, keep: Callable[[Tensor], None]) -> Any:
+    """Call ``keep`` with what a module returns, alone or first of a tuple."""
+    return module.register_forward_hook(
+        lambda _module, _args, output: keep(output[0] if isinstance(output, tuple) else output)
+    )

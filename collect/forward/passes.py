@@ -1,0 +1,62 @@
+"""A pass of batches through the body of a model, watched as it runs."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol
+
+import torch
+
+from collect.prompts.tokens import Encoded, right_padded
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from collect.checkpoint.decoder import Decoder
+
+#: Prompts that go through the model together, padded on the right to the longest.
+Batch = tuple[Encoded, ...]
+
+
+class Watcher(Protocol):
+    """What looks at a pass while it runs, and keeps what it wants to keep.
+
+    A pass may run batch after batch through the whole body, or all batches through one block
+    before the next block; a watcher keeps its state by batch and works with either.
+    """
+
+    def attached(self, decoder: Decoder) -> AbstractContextManager[None]:
+        """Put hooks on the model, and take them off on leaving."""
+
+    def watch(self, index: int) -> None:
+        """Take what runs from now on as batch ``index``."""
+
+    def finish(self, index: int, states: Tensor) -> None:
+        """Take ``last_hidden_state`` of batch ``index``, (n_prompts, n_tokens, d)."""
+
+
+def whole(decoder: Decoder, batches: Sequence[Batch], watcher: Watcher) -> Iterator[int]:
+    """Run the body of a loaded model on each batch and yield the batch's index when done."""
+    with watcher.attached(decoder):
+        for index, batch in enumerate(batches):
+            with torch.inference_mode():
+                watcher.watch(index)
+                output = decoder.body(**inputs(decoder, batch), use_cache=False)
+                watcher.finish(index, output.last_hidden_state)
+                del output
+            yield index
+
+
+def inputs(decoder: Decoder, batch: Batch) -> dict[str, Tensor]:
+    """Return the arguments of the body for a batch, on the device of its embedding.
+
+    ``position_ids`` are left out where the body takes none, as in families whose positions
+    enter through ALiBi.
+    """
+    device = next(decoder.embedding.parameters()).device
+    taken = inspect.signature(decoder.body.forward).parameters
+    return {
+        name: of_batch for name, of_batch in right_padded(batch, device).items() if name in taken
+    }

@@ -1,0 +1,248 @@
+"""The blocks of a model run one by one, with the arguments its body would give them.
+
+The body runs without its blocks: stand-ins take their places, hand the stream on and keep the
+other arguments (masks, rotary angles, whatever the family passes). A body that stand-ins cannot
+be true to is refused: one that calls a block twice, out of turn or with another stream than the
+block before returned, or whose other arguments depend on what a block returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from collect.checkpoint.decoder import Decoder
+from collect.errors import ConformanceError
+from collect.forward.passes import Batch, inputs
+
+
+class NotReplayableError(ConformanceError):
+    """The blocks of a model cannot be run one by one; found out at block ``layer``."""
+
+    def __init__(self, cause: str, layer: int) -> None:
+        self.layer = layer
+        super().__init__(
+            f"Streaming needs blocks that can be run one by one; {cause}.",
+            "Load the model instead: leave --stream out, or use a machine with more memory.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """The arguments of one call of a block, all but the stream."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    is_positional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """How the body calls its blocks for one batch.
+
+    Attributes
+    ----------
+    calls
+        By block: the arguments.
+    returns_tuple
+        Whether the body takes the stream out of a tuple that a block returns.
+    """
+
+    calls: tuple[_Call, ...]
+    returns_tuple: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """A pass of one batch through the body without its blocks.
+
+    Attributes
+    ----------
+    entered
+        What enters the first block, (n_prompts, n_tokens, d_model).
+    recording
+        How the blocks were called.
+    last
+        The body's ``last_hidden_state``.
+    """
+
+    entered: Tensor
+    recording: Recording
+    last: Tensor
+
+
+class _StandIn(nn.Module):
+    """Takes the place of a block, and its name for what the body asks of it."""
+
+    def __init__(self, layer: int, block: nn.Module, journal: _Journal) -> None:
+        super().__init__()
+        # Beside the modules, so that no one who walks through the model meets the block.
+        self.__dict__.update(layer=layer, block=block, journal=journal)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Keep the arguments and hand the stream on."""
+        return self.journal.called(self.layer, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the block has under a name."""
+        return getattr(self.__dict__["block"], name)
+
+
+class _Journal:
+    """What the stand-ins of one pass note down.
+
+    Parameters
+    ----------
+    returns_tuple
+        Whether they return the stream in a tuple.
+    replacement
+        What the first one returns in place of the stream that enters it, if anything.
+    """
+
+    def __init__(self, *, returns_tuple: bool, replacement: Tensor | None) -> None:
+        self.returns_tuple = returns_tuple
+        self.replacement = replacement
+        self.calls: list[_Call] = []
+        self.entered: Tensor | None = None
+        self.handed_on: Tensor | None = None
+
+    def called(self, layer: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Note a call down and return the stream as the body expects it.
+
+        Raises
+        ------
+        NotReplayableError
+            If the call is out of turn, or with another stream than the block before returned.
+        """
+        if layer != len(self.calls):
+            raise NotReplayableError(f"block {layer} is called out of turn", layer)
+        given, call = _split(args, kwargs)
+        if layer == 0:
+            self.entered = given
+            self.handed_on = given if self.replacement is None else self.replacement
+        elif given is not self.handed_on:
+            raise NotReplayableError(
+                f"what enters block {layer} is not what block {layer - 1} returns", layer
+            )
+        self.calls.append(call)
+        return (self.handed_on, None) if self.returns_tuple else self.handed_on
+
+
+def _split(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, _Call]:
+    """Return the stream and the other arguments of a block's call."""
+    if args:
+        return args[0], _Call(args[1:], kwargs, is_positional=True)
+    others = {name: value for name, value in kwargs.items() if name != "hidden_states"}
+    return kwargs["hidden_states"], _Call((), others, is_positional=False)
+
+
+def record(decoder: Decoder, batch: Batch) -> tuple[Tensor, Recording]:
+    """Return what enters the first block, and how the blocks are called.
+
+    Raises
+    ------
+    NotReplayableError
+        If the body cannot run on stand-ins, or arguments change when the stream does.
+    """
+    returns_tuple = _returns_tuple(decoder, batch)
+    first = _around_blocks(decoder, batch, returns_tuple=returns_tuple)
+    again = _around_blocks(
+        decoder, batch, returns_tuple=returns_tuple, replacement=1 - first.entered
+    )
+    recording = first.recording
+    _check_same_calls(recording, again.recording)
+    return first.entered, recording
+
+
+def _returns_tuple(decoder: Decoder, batch: Batch) -> bool:
+    """Return whether the body takes the stream out of a tuple that a block returns."""
+    # With one prompt alone, states and their first entry could be taken for each other.
+    several = (*batch, *batch)
+    refusals = []
+    for returns_tuple in (False, True):
+        try:
+            _around_blocks(decoder, several, returns_tuple=returns_tuple)
+        except NotReplayableError as refusal:
+            refusals.append(refusal)
+        else:
+            return returns_tuple
+    # The wrong way fails at the block after the first; what got further is the right way.
+    raise max(refusals, key=lambda refusal: refusal.layer)
+
+
+def _around_blocks(
+    decoder: Decoder, batch: Batch, *, returns_tuple: bool, replacement: Tensor | None = None
+) -> _Pass:
+    """Run the body on a batch with stand-ins for the blocks."""
+    journal = _Journal(returns_tuple=returns_tuple, replacement=replacement)
+    arguments = inputs(decoder, batch)
+    with torch.inference_mode(), _stood_in(decoder, journal):
+        last = decoder.body(**arguments, use_cache=False).last_hidden_state
+    n_called, n_blocks = len(journal.calls), len(decoder.blocks)
+    if n_called != n_blocks or journal.entered is None:
+        raise NotReplayableError(f"{n_called} of {n_blocks} blocks are called", n_called)
+    if last.shape[:-1] != arguments["input_ids"].shape:
+        cause = f"the body returns states of shape {tuple(last.shape)}"
+        raise NotReplayableError(cause, n_called)
+    return _Pass(journal.entered, Recording(tuple(journal.calls), returns_tuple), last)
+
+
+@contextmanager
+def _stood_in(decoder: Decoder, journal: _Journal) -> Iterator[None]:
+    """Put stand-ins in the places of the blocks, and the blocks back."""
+    places: Any = decoder.at(decoder.adapter.blocks)
+    blocks = decoder.blocks
+    try:
+        for layer, block in enumerate(blocks):
+            places[layer] = _StandIn(layer, block, journal)
+        yield
+    finally:
+        for layer, block in enumerate(blocks):
+            places[layer] = block
+
+
+def _check_same_calls(first: Recording, second: Recording) -> None:
+    for layer, (call, other) in enumerate(zip(first.calls, second.calls, strict=True)):
+        if not _is_same((call.args, call.kwargs), (other.args, other.kwargs)):
+            raise NotReplayableError(
+                f"the arguments of block {layer} depend on what the blocks before it return", layer
+            )
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Return whether two arguments are equal, tensors bit for bit."""
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return one is other or (one.dtype == other.dtype and torch.equal(one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_is_same(one[k], other[k]) for k in one)
+    if isinstance(one, tuple | list) and type(one) is type(other):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    return bool(one == other)
+
+
+@torch.inference_mode()
+def replay(block: nn.Module, layer: int, recording: Recording, states: Tensor) -> Tensor:
+    """Return what a block makes of the stream, with the arguments that were recorded."""
+    call = recording.calls[layer]
+    if call.is_positional:
+        output = block(states, *call.args, **call.kwargs)
+    else:
+        output = block(*call.args, hidden_states=states, **call.kwargs)
+    if isinstance(output, tuple) is not recording.returns_tuple:
+        raise NotReplayableError(f"block {layer} returns {type(output).__name__}", layer)
+    stream: Tensor = output[0] if isinstance(output, tuple) else output
+    return stream
+
+
+def finish(decoder: Decoder, batch: Batch, recording: Recording, states: Tensor) -> Tensor:
+    """Return the body's ``last_hidden_state``, given the stream after the last block."""
+    final = _around_blocks(
+        decoder, batch, returns_tuple=recording.returns_tuple, replacement=states
+    )
+    _check_same_calls(recording, final.recording)
+    return final.last

@@ -1,0 +1,242 @@
+"""What measuring a unit will take: rows exactly; bytes, memory and time roughly."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from collect.checkpoint.decoder import Decoder
+from collect.checkpoint.load import DTYPES
+from collect.measure import quantities
+from collect.schema import tables
+
+MIB = 2**20
+
+#: Main memory of the interpreter with torch and transformers imported [bytes].
+INTERPRETER_BYTES = 520 * MIB
+
+#: Copies of a batch's stream, and of its attention map, that exist at the same time.
+_STREAM_COPIES, _MAP_COPIES = 12, 6
+
+#: Rate at which weights come from a disk; nothing here measures it [bytes per second].
+READ_RATE = 0.5e9
+
+#: Bytes that a column takes in a file besides its rows, most of them its comment; that the run
+#: file's mark takes; and that a row takes, compressed. Measured on the models of data/sample.
+COLUMN_BYTES, MARK_BYTES = 560, 8_000
+ROW_BYTES = {
+    "residual_norm": 16.0,
+    "residual_update": 14.5,
+    "attention": 35.0,
+    "attention_mean": 45.0,
+    "token_geometry": 42.0,
+    "prompt_geometry": 150.0,
+    "weight_norm": 19.0,
+    "matrix_norm": 40.0,
+    "next_token": 56.0,
+    "token_prediction": 11.0,
+    "legacy_value": 8.5,
+    "prompt": 63.0,
+}
+
+#: Metrics of `legacy` that are taken in every block, and once per prompt.
+LEGACY_PER_LAYER, LEGACY_PER_PROMPT = 6, 4
+
+#: Tokens of the synthetic prompts that a model is examined on.
+_EXAMINED_TOKENS = 60
+
+#: Time a batch takes in a block whatever its size, and a row until it is on disk [s].
+_BLOCK_S, _ROW_S = 4e-3, 1.5e-5
+
+#: Time a command takes before it measures anything [s].
+START_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the cost of measuring a model depends on.
+
+    Attributes
+    ----------
+    n_layers, n_heads, d_model, d_head, n_vocabulary
+        As in table ``model``.
+    n_parameters
+        All parameters, tied ones once.
+    largest_block, largest_tensor
+        Parameters of the largest block, and of the largest single tensor.
+    has_mid, has_final_norm, has_gain, has_contiguous
+        Whether the model has a stream between attention and feed-forward, a norm after the
+        last block, a norm in front of attention, and a fused matrix whose last third is not V.
+    """
+
+    n_layers: int
+    n_heads: int
+    d_model: int
+    d_head: int
+    n_vocabulary: int
+    n_parameters: int
+    largest_block: int
+    largest_tensor: int
+    has_mid: bool
+    has_final_norm: bool
+    has_gain: bool
+    has_contiguous: bool
+
+
+def shape_of(skeleton: Decoder, n_vocabulary: int) -> Shape:
+    """Return the shape of a model, loaded or not."""
+    weights = skeleton.head_weights(0)
+    blocks = [sum(p.numel() for p in block.parameters()) for block in skeleton.blocks]
+    sizes = [parameter.numel() for parameter in skeleton.model.parameters()]
+    return Shape(
+        n_layers=len(skeleton.blocks),
+        n_heads=skeleton.heads.n_heads,
+        d_model=int(skeleton.model.config.hidden_size),
+        d_head=skeleton.heads.d_head,
+        n_vocabulary=n_vocabulary,
+        n_parameters=sum(sizes),
+        largest_block=max(blocks),
+        largest_tensor=max(sizes),
+        has_mid=skeleton.sites(0).mid is not None,
+        has_final_norm=skeleton.final_norm is not None,
+        has_gain=weights.gain is not None,
+        has_contiguous=weights.value_contiguous is not None,
+    )
+
+
+def n_rows(shape: Shape, lengths: Sequence[int], asked: Sequence[str]) -> dict[str, int]:
+    """Return the rows that a unit puts into each table, but for ``run`` and ``not_measured``.
+
+    Parameters
+    ----------
+    shape
+        The model.
+    lengths
+        Tokens of each prompt; none for a unit of weights.
+    asked
+        Quantities, names of `quantities.TABLES`.
+    """
+    layers, heads, prompts, tokens = shape.n_layers, shape.n_heads, len(lengths), sum(lengths)
+    ends = 1 + layers + shape.has_final_norm
+    known = {
+        "residual_norm": tokens * (1 + ends + layers * shape.has_mid),
+        "residual_update": tokens * layers * 3,
+        "next_token": prompts,
+        "attention": prompts * layers * heads,
+        "attention_mean": prompts * layers,
+        "token_geometry": prompts * ends,
+        "prompt_geometry": ends,
+        "token_prediction": tokens,
+        "weight_norm": layers * heads * (5 + 4 * shape.has_gain + shape.has_contiguous),
+        "matrix_norm": layers * (4 + shape.has_contiguous),
+        "legacy_value": prompts * (LEGACY_PER_LAYER * layers + LEGACY_PER_PROMPT),
+    }
+    asked_tables = [table for name in asked for table in quantities.TABLES[name]]
+    shared = {"model": 1, "conformance": 9, **({"prompt": prompts} if lengths else {})}
+    return {**shared, **{table: known[table] for table in asked_tables}}
+
+
+def n_bytes(rows: dict[str, int]) -> int:
+    """Return about how much disk the files of a unit take [bytes]."""
+    of_rows = sum(n * ROW_BYTES.get(table, 250.0) for table, n in rows.items())
+    n_columns = sum(len(tables()[table].columns) for table in {**rows, "run": 1})
+    return int(of_rows + COLUMN_BYTES * n_columns + MARK_BYTES)
+
+
+def peak_bytes(
+    shape: Shape, lengths: Sequence[int], *, dtype: str, batch_size: int, streamed: bool
+) -> int:
+    """Return about how much memory a unit takes at most, the interpreter included [bytes].
+
+    Parameters
+    ----------
+    shape, lengths
+        As in `n_rows`.
+    dtype, batch_size, streamed
+        As in `settings.Settings`; a unit of weights is read tensor by tensor either way, after
+        the model was examined.
+    """
+    width = DTYPES[dtype].itemsize
+    weights = 2 * shape.largest_block if streamed else shape.n_parameters
+    if not lengths:
+        # One matrix at a time as double precision, besides the model that is examined.
+        return INTERPRETER_BYTES + width * weights + 8 * shape.largest_block // 4
+    longest, n_prompts = max(lengths), min(batch_size, len(lengths))
+    stream = n_prompts * longest * shape.d_model * _STREAM_COPIES
+    maps = n_prompts * shape.n_heads * longest**2 * _MAP_COPIES
+    logits = 3 * n_prompts * shape.n_vocabulary
+    if streamed:
+        stream += sum(lengths) * shape.d_model
+    return INTERPRETER_BYTES + width * weights + 4 * (stream + maps + logits)
+
+
+def flops(shape: Shape, lengths: Sequence[int]) -> float:
+    """Return about how many operations a unit takes [1].
+
+    A forward pass takes 2 for each parameter and token, and 4 for each pair of tokens, layer
+    and feature; the weights take 2 d_head for each of their entries in the Gram products.
+    """
+    if not lengths:
+        entries = shape.n_layers * shape.n_heads * shape.d_head * shape.d_model
+        return 20.0 * shape.d_head * entries
+    body = shape.n_parameters - 2 * shape.n_vocabulary * shape.d_model
+    per_token = 2.0 * max(body, shape.n_layers * shape.largest_block)
+    pairs = sum(length**2 for length in lengths)
+    return (
+        per_token * (sum(lengths) + _EXAMINED_TOKENS)
+        + 4.0 * pairs * shape.n_layers * shape.d_model
+        + 2.0 * len(lengths) * shape.n_vocabulary * shape.d_model
+    )
+
+
+def duration_s(
+    shape: Shape,
+    lengths: Sequence[int],
+    rows: dict[str, int],
+    *,
+    dtype: str,
+    batch_size: int,
+    throughput: float,
+) -> float:
+    """Return about how long a unit takes [s]; a factor of 3 either way is no surprise.
+
+    Parameters
+    ----------
+    shape, lengths
+        As in `n_rows`.
+    rows
+        What `n_rows` returned.
+    dtype, batch_size
+        As in `settings.Settings`.
+    throughput
+        What `calibrate` returned [1/s].
+    """
+    n_batches = -(-len(lengths) // batch_size) + 4
+    reading = shape.n_parameters * DTYPES[dtype].itemsize / READ_RATE
+    return (
+        reading
+        + 1.5 * flops(shape, lengths) / throughput
+        + n_batches * shape.n_layers * _BLOCK_S
+        + sum(rows.values()) * _ROW_S
+        + len(rows) * 0.02
+    )
+
+
+def calibrate(dtype: str, device: str, *, seconds: float = 0.2) -> float:
+    """Return the operations a device does per second in products of matrices [1/s].
+
+    The best of several products of 512 x 512 matrices is taken, which the first ones warm up.
+    """
+    place = torch.device("cuda" if device == "auto" and torch.cuda.is_available() else "cpu")
+    place = place if device == "auto" else torch.device(device)
+    matrix = torch.ones(512, 512, dtype=DTYPES[dtype], device=place)
+    best = float("inf")
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        (matrix @ matrix)[0, 0].item()
+        best = min(best, time.perf_counter() - start)
+    return float(2.0 * 512**3 / best)

@@ -1,0 +1,139 @@
+"""One unit, measured: rows of every table it fills, and its row of table ``run``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import pandas as pd
+
+from collect import schema
+from collect.checkpoint import memory
+from collect.checkpoint.decoder import model_row
+from collect.conformance.refusal import check_attention, check_finite
+from collect.job.subject import Subject
+from collect.job.task import Task
+from collect.measure import quantities, rows, spectra
+from collect.measure.hooks import Recorder
+from collect.prompts.tokens import buckets
+from collect.record import provenance
+
+
+def measure(task: Task, subject: Subject) -> dict[str, pd.DataFrame]:
+    """Return the rows of every table that a unit fills, complete but for table ``run``.
+
+    Parameters
+    ----------
+    task
+        The unit, with its prompts when it has any.
+    subject
+        The checkpoint; it is examined before anything is measured.
+
+    Raises
+    ------
+    ConformanceError
+        If the model does not conform, or a number that must be finite is not.
+    InputError
+        If the model or a batch does not fit the device's memory.
+    """
+    try:
+        findings = pd.DataFrame([asdict(finding) for finding in subject.findings])
+        measured = _of_weights(subject) if task.prompt_set is None else _of_prompts(task, subject)
+    except (RuntimeError, MemoryError) as error:
+        memory.refuse_exhausted(error, task.unit.title)
+        raise
+    _check(measured, subject)
+    frames = {**measured, "conformance": findings, "not_measured": _missing(measured, subject)}
+    unit = task.unit
+    labelled = {
+        table: frame.assign(run_id=unit.run_id, model_id=unit.determinants["model_id"])
+        for table, frame in frames.items()
+    }
+    shared = {} if task.prompt_set is None else {"prompt": task.prompt_set.prompts}
+    return {"model": model_row(subject.checkpoint, subject.skeleton), **shared, **labelled}
+
+
+def _of_weights(subject: Subject) -> dict[str, pd.DataFrame]:
+    title = f"{subject.checkpoint.model_id}, weights"
+    with subject.settings.bar(len(subject.skeleton.blocks), title, "layer") as bar:
+        rows_of = spectra.rows(subject.checkpoint, on_layer=bar.update)
+    return {table: pd.DataFrame(of_table) for table, of_table in rows_of.items()}
+
+
+def _of_prompts(task: Task, subject: Subject) -> dict[str, pd.DataFrame]:
+    settings = subject.settings
+    batches = tuple(buckets(task.encoded, settings.batch_size))
+    recorder = Recorder(batches, quantities.of_prompts(settings.quantities))
+    parts: dict[str, list[pd.DataFrame]] = {}
+    with settings.bar(len(task.encoded), task.unit.title, "prompt") as bar:
+        for index in subject.run_pass(batches, recorder):
+            frames = rows.frames(batches[index], recorder.observation(index))
+            for table, frame in frames.items():
+                parts.setdefault(table, []).append(frame)
+            bar.update(len(batches[index]))
+    of_all = rows.across_prompts(recorder, subject.tokenizer)
+    return {
+        **{table: pd.concat(frames, ignore_index=True) for table, frames in parts.items()},
+        **of_all,
+    }
+
+
+def _missing(measured: dict[str, pd.DataFrame], subject: Subject) -> pd.DataFrame:
+    """Return what the model cannot give of the tables that were measured, with reasons."""
+    found = [
+        {"measured_table": gap.table, "quantity": gap.quantity, "reason": gap.reason}
+        for gap in subject.skeleton.missing()
+        if gap.table in {"model", *measured}
+    ]
+    return pd.DataFrame(found, columns=["measured_table", "quantity", "reason"])
+
+
+def _check(measured: dict[str, pd.DataFrame], subject: Subject) -> None:
+    """Refuse numbers that a correctly run decoder cannot produce, on any prompt."""
+    for table, frame in measured.items():
+        check_finite(table, frame)
+    if "attention" in measured and subject.is_conforming:
+        has_sinks = subject.skeleton.adapter.has_sinks
+        check_attention(measured["attention"], subject.settings.dtype, has_sinks=has_sinks)
+
+
+def run_row(task: Task, subject: Subject) -> dict[str, Any]:
+    """Return the unit's row of table ``run``, without the times."""
+    columns = {column.name for column in schema.tables()["run"].columns}
+    known = {k: v for k, v in task.unit.determinants.items() if k in columns}
+    row = {
+        "run_id": task.unit.run_id,
+        **known,
+        **provenance.versions(),
+        "execution": "shards",
+        "is_conforming": subject.is_conforming,
+    }
+    if task.prompt_set is not None:
+        row["execution"] = subject.execution
+        row["adds_special_tokens"] = any(any(prompt.is_special) for prompt in task.encoded)
+        row["batch_size"] = subject.settings.batch_size
+    return row
+
+
+def provenance_of(row: dict[str, Any]) -> dict[str, str]:
+    """Return what every file of a unit says about itself, as key-value metadata."""
+    return {name: _text(row[name]) for name in _PROVENANCE if row.get(name) is not None}
+
+
+_PROVENANCE = (
+    "run_id",
+    "model_id",
+    "revision",
+    "weights_sha256",
+    "config_sha256",
+    "dtype_weights",
+    "dtype_compute",
+    "prompt_set_sha256",
+    "tokens_sha256",
+    "is_conforming",
+    "code_version",
+)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,151 @@
+"""How to measure, as given on the command line, and how much to say about it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from tqdm import tqdm
+
+from collect.checkpoint.load import DTYPES
+from collect.errors import InputError
+from collect.measure import quantities
+from collect.prompts.rendering import RENDERINGS
+from collect.prompts.tokens import SPECIAL_TOKENS
+
+#: Devices with float64, in which every norm is accumulated; mps has none.
+_DEVICE = re.compile(r"(cpu|cuda)(?::([0-9]{1,3}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to measure.
+
+    Attributes
+    ----------
+    dtype, device
+        Number format and device of the forward pass; ``auto`` spreads a model over all
+        accelerators.
+    batch_size
+        Prompts per forward pass at most.
+    quantities
+        What to measure; names of `quantities.TABLES`.
+    rendering, special_tokens
+        How prompts become tokens; see `tokens.encode`.
+    stream
+        True to stream every model block by block, even one that would fit.
+    allow_nonconforming
+        Models, as named on the command line or by model_id, that are measured although they
+        fail a check of conformance.
+    overwrite, quiet, progress
+        Measure again what is complete; say nothing; show progress bars in any case.
+
+    Raises
+    ------
+    InputError
+        If a setting is none of those there are, or two exclude each other.
+    """
+
+    dtype: str = "float32"
+    device: str = "cpu"
+    batch_size: int = 8
+    quantities: tuple[str, ...] = quantities.DEFAULT
+    rendering: str = "plain"
+    special_tokens: str = "default"
+    stream: bool = False
+    allow_nonconforming: tuple[str, ...] = ()
+    overwrite: bool = False
+    quiet: bool = False
+    progress: bool = False
+
+    def __post_init__(self) -> None:
+        _refuse_unknown("dtype", self.dtype, tuple(DTYPES))
+        _refuse_unknown("rendering", self.rendering, RENDERINGS)
+        _refuse_unknown("special tokens", self.special_tokens, SPECIAL_TOKENS)
+        if self.batch_size < 1:
+            raise InputError(
+                f"The batch size must be 1 or more; found {self.batch_size}.",
+                "Use --batch-size 1 to measure one prompt at a time.",
+            )
+        if self.rendering == "chat" and self.special_tokens != "default":
+            raise InputError(
+                "A chat template must place the special tokens itself; "
+                f"found --special-tokens {self.special_tokens} beside --chat-template.",
+                "Leave one of the two out.",
+            )
+        _refuse_absent(self.device)
+        if self.stream and self.device == "auto":
+            raise InputError(
+                "A streamed model must run on one device; found --device auto beside --stream.",
+                "Use --device cuda, or leave --stream out.",
+            )
+
+    @classmethod
+    def given(cls, how: Mapping[str, Any]) -> Settings:
+        """Return settings from attributes by name, quantities named as `quantities.chosen` has it.
+
+        Raises
+        ------
+        InputError
+            As the settings themselves; and if a quantity is unknown.
+        """
+        entries: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in how.items()
+        }
+        return cls(**{**entries, "quantities": quantities.chosen(entries.get("quantities", ()))})
+
+    @property
+    def main_device(self) -> str:
+        """The device of what is not spread over several."""
+        return "cpu" if self.device == "auto" else self.device
+
+    def say(self, sentence: str) -> None:
+        """Tell the person at the terminal, unless asked to be quiet."""
+        if not self.quiet:
+            print(sentence, file=sys.stderr)
+
+    def bar(self, total: int, title: str, unit: str) -> Any:
+        """Return a progress bar with rate and time left; silent when nobody watches."""
+        return progress_bar(total, title, unit, quiet=self.quiet, progress=self.progress)
+
+
+def progress_bar(total: int, title: str, unit: str, *, quiet: bool, progress: bool) -> Any:
+    """Return a progress bar with rate and time left; silent when nobody watches.
+
+    Somebody watches when standard error is a terminal or `progress` is asked for; `quiet`
+    silences the bar in any case.
+    """
+    watched = progress or sys.stderr.isatty()
+    return tqdm(total=total, desc=title, unit=unit, disable=quiet or not watched)
+
+
+def _refuse_unknown(kind: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise InputError(
+            f"The {kind} must be one of {', '.join(known)}; found {value!r}.",
+            f"Use --{kind.replace(' ', '-')} {known[0]}.",
+        )
+
+
+def _refuse_absent(device: str) -> None:
+    """Refuse a device of a kind that cannot be measured on, or that this machine lacks."""
+    if device == "auto":
+        return
+    match = _DEVICE.fullmatch(device)
+    if match is None:
+        raise InputError(
+            f"The device must be cpu, cuda with or without a number, or auto; found {device!r}.",
+            "Use --device cpu.",
+        )
+    kind, number = match.groups()
+    n_devices = torch.cuda.device_count() if kind == "cuda" else 1
+    if int(number or 0) >= n_devices:
+        raise InputError(
+            f"The device must be on this machine, which has {n_devices or 'no'} {kind} "
+            f"device{'s' if n_devices > 1 else ''}; found {device!r}.",
+            f"Use --device {kind}:0 or --device cpu." if n_devices else "Use --device cpu.",
+        )

@@ -1,0 +1,147 @@
+"""A checkpoint ready to be run: loaded or streamed, and examined before its first number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from typing import Any, TypeAlias
+
+from collect.checkpoint import blueprint, memory
+from collect.checkpoint.checkpoint import Checkpoint
+from collect.checkpoint.decoder import Decoder
+from collect.checkpoint.load import DTYPES, load_model
+from collect.checkpoint.shards import Shards
+from collect.conformance import refusal as conformance
+from collect.errors import ConformanceError
+from collect.forward.passes import Batch, Watcher, whole
+from collect.forward.stream import streamed
+from collect.job.settings import Settings
+
+#: Runs batches through the body of a model while a watcher looks on; see `passes`.
+Pass: TypeAlias = Callable[[Sequence[Batch], Watcher], Iterator[int]]
+
+
+class Subject:
+    """What is measured: a checkpoint, its model without weights, its tokenizer, the settings.
+
+    The model is loaded when it is first needed, if it must be, and examined once.
+
+    Parameters
+    ----------
+    name
+        The model as named on the command line.
+    skeleton
+        Its model with all parameters on the meta device.
+    tokenizer
+        None when there are no prompts.
+    is_only_examined
+        True when no prompt is left to be run, so that the model need never be loaded: the
+        weights are measured from the files.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        checkpoint: Checkpoint,
+        skeleton: Decoder,
+        tokenizer: Any,
+        settings: Settings,
+        *,
+        is_only_examined: bool = False,
+    ) -> None:
+        self.name = name
+        self.checkpoint = checkpoint
+        self.skeleton = skeleton
+        self.tokenizer = tokenizer
+        self.settings = settings
+        self.is_only_examined = is_only_examined
+
+    @cached_property
+    def is_streamed(self) -> bool:
+        """Whether the model runs block by block: on request, too large, or only examined."""
+        if self.is_only_examined:
+            return True
+        return self.settings.stream or is_too_large(self.skeleton, self.settings)
+
+    @property
+    def execution(self) -> str:
+        """How the model runs, as column ``run.execution`` has it."""
+        return "streamed" if self.is_streamed else "loaded"
+
+    @cached_property
+    def decoder(self) -> Decoder:
+        """The model that runs; its parameters stay in the files when it is streamed."""
+        settings = self.settings
+        settings.say(
+            f"{self.checkpoint.model_id}: {self._how}; "
+            f"{memory.as_text(n_bytes(self.skeleton, settings.dtype))} of weights in "
+            f"{settings.dtype}, {memory.as_text(memory.available(settings.device))} available"
+        )
+        if self.is_streamed:
+            return self.skeleton
+        return load_model(self.checkpoint, dtype=settings.dtype, device=settings.device)
+
+    @property
+    def _how(self) -> str:
+        if self.is_only_examined:
+            return "examined block by block"
+        return "streamed, block by block" if self.is_streamed else "loaded"
+
+    @property
+    def run_pass(self) -> Pass:
+        """The function that runs batches through the model's body."""
+        if not self.is_streamed:
+            return partial(whole, self.decoder)
+        device = self.settings.main_device
+        return partial(streamed, self.decoder, shards=self._shards, device=device)
+
+    @cached_property
+    def _shards(self) -> Shards:
+        return Shards(self.checkpoint, blueprint.of_model(self.skeleton.model))
+
+    @cached_property
+    def findings(self) -> list[conformance.Finding]:
+        """What the examination of the model found.
+
+        Raises
+        ------
+        ConformanceError
+            If the model fails a check and nobody allowed it by name.
+        """
+        findings = list(conformance.examine(self.decoder, self.run_pass))
+        allowed = self.settings.allow_nonconforming
+        try:
+            conformance.refuse(findings)
+        except ConformanceError as error:
+            if not {self.name, self.checkpoint.model_id} & set(allowed):
+                raise ConformanceError(
+                    f"{self.checkpoint.model_id}: {error.problem}",
+                    f"{error.hint} To measure it all the same, marked as nonconforming for ever, "
+                    f"add --allow-nonconforming {self.name}.".strip(),
+                ) from error
+            self.settings.say(
+                f"{self.checkpoint.model_id}: measured although it does not conform, and marked "
+                f"so in the data; {error.problem}"
+            )
+        return findings
+
+    @property
+    def is_conforming(self) -> bool:
+        """Whether the model met every property that could be checked."""
+        return all(finding.is_met is not False for finding in self.findings)
+
+
+def n_bytes(skeleton: Decoder, dtype: str) -> int:
+    """Return the size of all parameters in a number format [bytes]."""
+    n_parameters = sum(int(parameter.numel()) for parameter in skeleton.model.parameters())
+    return n_parameters * DTYPES[dtype].itemsize
+
+
+def is_too_large(skeleton: Decoder, settings: Settings) -> bool:
+    """Return whether the weights exceed half of the memory that the device has to give.
+
+    Devices that are chosen automatically share a model out among themselves.
+    """
+    if settings.device == "auto":
+        return False
+    return n_bytes(skeleton, settings.dtype) > memory.available(settings.device) / 2

@@ -1,0 +1,159 @@
+"""What there is to measure of a checkpoint: its units, with the prompts of each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from collect import schema
+from collect.checkpoint.checkpoint import Checkpoint
+from collect.checkpoint.decoder import Decoder
+from collect.errors import InputError
+from collect.job.settings import Settings
+from collect.measure import quantities
+from collect.prompts.rendering import check_template
+from collect.prompts.sets import PromptSet
+from collect.prompts.tokens import Encoded, encode
+from collect.record import provenance
+from collect.record.units import Unit
+
+#: Raised when a change of the code changes a number that is measured, so that numbers of
+#: before and after are never taken for one measurement.
+MEASUREMENT_VERSION = 1
+
+#: Entries of config.json that do not change what the model computes.
+_IMMATERIAL = (
+    "_name_or_path",
+    "architectures",
+    "dtype",
+    "torch_dtype",
+    "transformers_version",
+)
+
+#: How the weights are measured: from the files, by the machine's own processor, no attention.
+_OF_WEIGHTS = {
+    "kind": "weights",
+    "prompt_set": None,
+    "quantities": "weights",
+    "dtype_compute": "float32",
+    "device": "cpu",
+    "attention_implementation": "none",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One unit to measure, with its prompts when it has any."""
+
+    unit: Unit
+    prompt_set: PromptSet | None = None
+    encoded: tuple[Encoded, ...] = ()
+
+
+def check_chosen(settings: Settings, n_sets: int) -> None:
+    """Check that the quantities and the prompt sets leave something to measure.
+
+    Raises
+    ------
+    InputError
+        If prompts are given and no quantity needs them, or the other way round.
+    """
+    needs_prompts = quantities.of_prompts(settings.quantities)
+    if n_sets and not needs_prompts:
+        raise InputError(
+            "Prompts must be for a quantity that needs them; weights need none.",
+            f"Leave --prompts out, or add --quantities {' '.join(quantities.DEFAULT)}.",
+        )
+    if not n_sets and "weights" not in settings.quantities:
+        raise InputError(
+            f"Prompts must be given for {', '.join(needs_prompts)}; there are none.",
+            "Add --prompts, or weights to --quantities.",
+        )
+
+
+def tasks(
+    checkpoint: Checkpoint,
+    skeleton: Decoder,
+    sets: Sequence[PromptSet],
+    tokenizer: Any,
+    settings: Settings,
+    *,
+    weights_sha256: str | None,
+) -> list[Task]:
+    """Return the units of a checkpoint: its weights, then each prompt set.
+
+    Parameters
+    ----------
+    checkpoint, sets, settings
+        What is measured, and how.
+    skeleton
+        The checkpoint's model without its weights.
+    tokenizer
+        The checkpoint's tokenizer; None when there are no prompts.
+    weights_sha256
+        Hash of the weights; None to leave it open.
+
+    Raises
+    ------
+    InputError
+        If the prompts cannot be rendered as asked.
+    """
+    shared = _of_model(checkpoint, skeleton) | {"weights_sha256": weights_sha256}
+    labels = asdict(checkpoint.labels)
+    found = []
+    if "weights" in settings.quantities:
+        found.append(Task(Unit({**shared, **_OF_WEIGHTS}, labels)))
+    if sets and settings.rendering == "chat":
+        check_template(tokenizer, checkpoint.model_id)
+    for prompt_set in sets:
+        encoded = encode(
+            prompt_set.prompts,
+            tokenizer,
+            rendering=settings.rendering,
+            special_tokens=settings.special_tokens,
+        )
+        unit = Unit({**shared, **_of_prompts(prompt_set, encoded, skeleton, settings)}, labels)
+        found.append(Task(unit, prompt_set, tuple(encoded)))
+    return found
+
+
+def _of_model(checkpoint: Checkpoint, skeleton: Decoder) -> dict[str, Any]:
+    """Return what determines the numbers of every unit of a checkpoint."""
+    config = {k: v for k, v in checkpoint.config.items() if k not in _IMMATERIAL}
+    versions = provenance.versions()
+    return {
+        "model_id": checkpoint.model_id,
+        "revision": checkpoint.revision,
+        "config_sha256": _sha256(config),
+        "adapter": skeleton.adapter.name,
+        "dtype_weights": checkpoint.dtype_weights,
+        "schema_version": schema.SCHEMA_VERSION,
+        "measurement_version": MEASUREMENT_VERSION,
+        "torch_version": versions["torch_version"],
+        "transformers_version": versions["transformers_version"],
+    }
+
+
+def _of_prompts(
+    prompt_set: PromptSet, encoded: Sequence[Encoded], skeleton: Decoder, settings: Settings
+) -> dict[str, Any]:
+    """Return what determines the numbers of a unit of prompts besides the model."""
+    return {
+        "kind": "prompts",
+        "prompt_set": prompt_set.name,
+        "prompt_set_sha256": prompt_set.sha256,
+        "tokens_sha256": _sha256([asdict(prompt) for prompt in encoded]),
+        "quantities": ",".join(quantities.of_prompts(settings.quantities)),
+        "rendering": settings.rendering,
+        "special_tokens": settings.special_tokens,
+        "dtype_compute": settings.dtype,
+        "device": provenance.device_name(settings.device),
+        "attention_implementation": skeleton.attention_implementation,
+    }
+
+
+def _sha256(content: object) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,297 @@
+"""Hooks that measure while a model reads prompts, and reduce as they go.
+
+They sit on the blocks themselves, because ``hidden_states`` of transformers never holds the
+output of the last block: its last entry has already been through the final norm. No hidden
+state and no attention map outlives its block, except, for the geometry, the input of block 0
+until its batch is done and the vectors at the last token until all prompts have passed a site.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from collect.errors import ConformanceError
+from collect.forward.passes import Batch
+from collect.measure import legacy
+from collect.measure.geometry import Geometry, geometry
+from collect.measure.ledger import Ledger
+from collect.measure.measures import (
+    attention_statistics,
+    correlations,
+    grams,
+    largest_features,
+    token_norms,
+)
+from collect.measure.observation import Observation
+from collect.measure.predictions import Predictions, predictions
+
+if TYPE_CHECKING:
+    from collect.checkpoint.decoder import Contribution, Decoder, Sites
+
+
+class Recorder:
+    """A watcher that reduces what it sees to an `Observation` of each batch.
+
+    Parameters
+    ----------
+    batches
+        What will be run.
+    quantities
+        Some of ``stream``, ``attention``, ``geometry``, ``predictions`` and ``legacy``.
+
+    Attributes
+    ----------
+    batches
+        As given.
+    next_token
+        Distribution after the last token of each prompt, in the order of the batches; None
+        until the last batch is finished, and when ``stream`` was not asked for.
+    across_prompts
+        By (layer, site): geometry of the vectors at the last token of all prompts.
+    """
+
+    def __init__(self, batches: Sequence[Batch], quantities: Sequence[str]) -> None:
+        self.batches = tuple(batches)
+        self.next_token: Predictions | None = None
+        self._quantities = frozenset(quantities)
+        self._observations = {index: Observation() for index in range(len(self.batches))}
+        self._ledgers = {index: Ledger() for index in range(len(self.batches))}
+        self._entered: dict[int, Tensor] = {}
+        self._last_tokens: dict[tuple[int, str], dict[int, Tensor]] = {}
+        self._last_states: dict[int, Tensor] = {}
+        self.across_prompts: dict[tuple[int, str], Geometry] = {}
+        self._running: dict[str, Tensor] = {}
+        self._index = 0
+        self._n_layers = 0
+
+    def observation(self, index: int) -> Observation:
+        """Return what was seen of a batch, and forget it."""
+        self._entered.pop(index, None)
+        observation, ledger = self._observations.pop(index), self._ledgers.pop(index)
+        if "stream" in self._quantities:
+            observation.norms, observation.updates = ledger.norms(), ledger.updates()
+        return observation
+
+    @contextmanager
+    def attached(self, decoder: Decoder) -> Iterator[None]:
+        """Put hooks on the model, and take them off on leaving."""
+        self._decoder = decoder
+        self._n_layers = len(decoder.blocks)
+        with ExitStack() as hooks:
+            for handle in self._hooks(decoder):
+                hooks.callback(handle.remove)
+            yield
+
+    def watch(self, index: int) -> None:
+        """Take what runs from now on as batch ``index``."""
+        self._index = index
+
+    def finish(self, index: int, states: Tensor) -> None:
+        """Measure the predictions made from ``last_hidden_state``, (n_prompts, n_tokens, d)."""
+        batch, logits = self.batches[index], self._decoder.next_token_logits
+        if "predictions" in self._quantities:
+            self._observations[index].predictions = _predictions(states, batch, logits)
+        if "legacy" in self._quantities:
+            self._see_legacy(self._n_layers - 1, legacy.of_logits(logits(self._at_last(states))))
+        if "stream" in self._quantities:
+            self._last_states[index] = self._at_last(states)
+            if len(self._last_states) == len(self.batches):
+                self._predict_next_tokens()
+
+    def _predict_next_tokens(self) -> None:
+        """Predict after all prompts at once, so that the head is read once and not per batch."""
+        states = torch.cat([self._last_states[index] for index in range(len(self.batches))])
+        none_comes = torch.full((len(states),), -1, device=states.device)
+        self.next_token = predictions(states, self._decoder.next_token_logits, none_comes)
+        self._last_states = {}
+
+    def _hooks(self, decoder: Decoder) -> Iterator[Any]:
+        if "stream" in self._quantities:
+            yield _after(decoder.embedding, lambda output: self._see_norms(0, "embedding", output))
+        if decoder.final_norm is not None:
+            yield _after(decoder.final_norm, self._see_final_norm)
+        for layer in range(self._n_layers):
+            yield from self._hooks_of_block(decoder, layer)
+
+    def _hooks_of_block(self, decoder: Decoder, layer: int) -> Iterator[Any]:
+        sites = decoder.sites(layer)
+        yield _before(sites.block, lambda states: self._enter(layer, states))
+        if "stream" in self._quantities:
+            yield from self._hooks_of_parts(layer, sites)
+        if self._quantities & {"attention", "legacy"}:
+            yield sites.attention.register_forward_hook(
+                lambda _module, args, kwargs, output: self._see_maps(
+                    layer, decoder.attention_maps(layer, args, kwargs, output)
+                ),
+                with_kwargs=True,
+            )
+        yield _after(sites.block, lambda states: self._leave(layer, states))
+
+    def _hooks_of_parts(self, layer: int, sites: Sites) -> Iterator[Any]:
+        middle = "block_input" if sites.mid is None else "block_mid"
+        if sites.mid is not None:
+            yield _before(sites.mid, lambda states: self._see_middle(layer, sites, states))
+        for part, contribution, reader, stream in (
+            ("attention", sites.attention_update, sites.attention, "block_input"),
+            ("ffn", sites.ffn_update, sites.ffn_input, middle),
+        ):
+            added_to = f"{part} reads" if sites.adds_to_norm else stream
+            yield _before(reader, self._see_reading(layer, part, is_kept=sites.adds_to_norm))
+            yield _after(contribution.module, self._see_update(layer, part, added_to, contribution))
+
+    def _see_reading(self, layer: int, part: str, *, is_kept: bool) -> Callable[[Tensor], None]:
+        """Return what measures the input of a part, and keeps it where updates are added to it."""
+
+        def see(states: Tensor) -> None:
+            states = states.view_as(self._running["block_input"])
+            self._ledgers[self._index].add_reading(layer, part, token_norms(states, self._n_tokens))
+            if is_kept:
+                self._running[f"{part} reads"] = states
+
+        return see
+
+    def _see_middle(self, layer: int, sites: Sites, states: Tensor) -> None:
+        self._running["block_mid"] = states.view_as(self._running["block_input"])
+        if sites.adds_to_norm:
+            self._see_norms(layer, "block_mid", self._running["block_mid"])
+
+    def _see_update(
+        self, layer: int, part: str, added_to: str, contribution: Contribution
+    ) -> Callable[[Tensor], None]:
+        """Return what measures an update at once, because some families add to it in place."""
+
+        def see(output: Tensor) -> None:
+            stream, n_tokens = self._running[added_to], self._n_tokens
+            ledger = self._ledgers[self._index]
+            products = grams([stream, contribution.of(output, stream)], n_tokens)
+            ledger.add_update(layer, part, products)
+            if added_to == "block_mid":
+                ledger.add_norm(layer, added_to, products, 1, largest_features(stream, n_tokens))
+
+        return see
+
+    def _enter(self, layer: int, states: Tensor) -> None:
+        states = states.to(self._decoder.device_of_block(layer))
+        self._running = {"block_input": states}
+        if layer > 0:
+            return
+        if "stream" in self._quantities:
+            self._see_norms(0, "block_input", states)
+        if "geometry" in self._quantities:
+            self._entered[self._index] = states.clone()
+            self._see_geometry(0, "block_input", states)
+
+    def _leave(self, layer: int, states: Tensor) -> None:
+        self._check_seen(layer)
+        if "stream" in self._quantities:
+            products = grams([self._running["block_input"], states], self._n_tokens)
+            largest = largest_features(states, self._n_tokens)
+            self._ledgers[self._index].add_norm(layer, "block_output", products, 2, largest)
+            self._ledgers[self._index].add_block(layer, products)
+        if "geometry" in self._quantities:
+            self._see_geometry(layer, "block_output", states)
+        if "legacy" in self._quantities:
+            self._see_legacy(layer, legacy.of_states(self._at_last(states)))
+        self._running = {}
+
+    def _check_seen(self, layer: int) -> None:
+        """Raise ConformanceError unless each part of the block that leaves has run."""
+        observation = self._observations[self._index]
+        seen = self._ledgers[self._index].parts(layer)
+        unseen = [
+            part
+            for part in ("attention", "ffn")
+            if "stream" in self._quantities and part not in seen
+        ]
+        if "attention" in self._quantities and layer not in observation.attention:
+            unseen.append("attention map")
+        if unseen:
+            raise ConformanceError(
+                "Every block must run its attention and its feed-forward part; "
+                f"in block {layer} there was no {unseen[0]}."
+            )
+
+    def _see_final_norm(self, states: Tensor) -> None:
+        if "stream" in self._quantities:
+            self._see_norms(self._n_layers - 1, "final_norm", states)
+        if "geometry" in self._quantities:
+            self._see_geometry(self._n_layers - 1, "final_norm", states)
+
+    def _see_norms(self, layer: int, site: str, states: Tensor) -> None:
+        products = grams([states], self._n_tokens)
+        largest = largest_features(states, self._n_tokens)
+        self._ledgers[self._index].add_norm(layer, site, products, 1, largest)
+
+    def _see_maps(self, layer: int, maps: Tensor) -> None:
+        observation, n_tokens = self._observations[self._index], self._n_tokens
+        if "attention" in self._quantities:
+            statistics = attention_statistics(maps, n_tokens)
+            observation.attention[layer], observation.attention_mean[layer] = statistics
+        if "legacy" in self._quantities:
+            weights = self._decoder.head_weights(layer)
+            self._see_legacy(layer, legacy.of_maps(maps, n_tokens, weights))
+
+    def _see_legacy(self, layer: int, of_metrics: dict[str, list[float]]) -> None:
+        observation = self._observations[self._index]
+        observation.legacy |= {(layer, metric): found for metric, found in of_metrics.items()}
+
+    def _see_geometry(self, layer: int, site: str, states: Tensor) -> None:
+        index, observation = self._index, self._observations[self._index]
+        to_input = correlations(grams([states, self._entered[index]], self._n_tokens), 1, 2)
+        observation.embedding_correlation[layer, site] = [
+            float(of_prompt.nanmean()) for of_prompt in to_input.split(self._n_tokens)
+        ]
+        observation.geometry[layer, site] = [
+            geometry(of_prompt[:n]) for of_prompt, n in zip(states, self._n_tokens, strict=True)
+        ]
+        self._see_last_tokens(layer, site, self._at_last(states))
+
+    def _see_last_tokens(self, layer: int, site: str, vectors: Tensor) -> None:
+        """Keep the vectors until all prompts have passed the site, then their geometry alone."""
+        of_batches = self._last_tokens.setdefault((layer, site), {})
+        of_batches[self._index] = vectors
+        if len(of_batches) == len(self.batches):
+            together = torch.cat([of_batches[index] for index in range(len(self.batches))])
+            self.across_prompts[layer, site] = geometry(together)
+            del self._last_tokens[layer, site]
+
+    @property
+    def _n_tokens(self) -> list[int]:
+        return [len(prompt) for prompt in self.batches[self._index]]
+
+    def _at_last(self, states: Tensor) -> Tensor:
+        """Return the vectors (n_prompts, d) at the last token of each prompt that runs."""
+        n_tokens = self._n_tokens
+        return states[range(len(n_tokens)), [n - 1 for n in n_tokens]]
+
+
+def _predictions(states: Tensor, batch: Batch, logits: Callable[[Tensor], Tensor]) -> Predictions:
+    """Return what is predicted after every token of a batch, prompt after prompt."""
+    tokens = torch.cat(
+        [of_prompt[: len(prompt)] for of_prompt, prompt in zip(states, batch, strict=True)]
+    )
+    coming = [token_id for prompt in batch for token_id in (*prompt.token_ids[1:], -1)]
+    return predictions(tokens, logits, torch.tensor(coming, device=states.device))
+
+
+def _before(module: nn.Module, see: Callable[[Tensor], None]) -> Any:
+    """Call ``see`` with the first argument of the module before it runs."""
+
+    def hook(_module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        see(args[0] if args else kwargs["hidden_states"])
+
+    return module.register_forward_pre_hook(hook, with_kwargs=True)
+
+
+def _after(module: nn.Module, see: Callable[[Tensor], None]) -> Any:
+    """Call ``see`` with what the module returned, alone or first of a tuple."""
+
+    def hook(_module: nn.Module, _args: Any, output: Any) -> None:
+        see(output[0] if isinstance(output, tuple) else output)
+
+    return module.register_forward_hook(hook)

@@ -1,0 +1,235 @@
+"""What was measured on prompts, as rows: one function per table of the contract.
+
+Columns are those of the table, without ``run_id`` and ``model_id``. NaN stands for NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from torch import Tensor
+
+from collect.measure.measures import stacked
+
+if TYPE_CHECKING:
+    from collect.forward.passes import Batch
+    from collect.measure.hooks import Recorder
+    from collect.measure.measures import AttentionStatistics, MeanMapStatistics
+    from collect.measure.observation import Norms, Observation, Updates
+    from collect.measure.predictions import Predictions
+
+
+def frames(batch: Batch, observation: Observation) -> dict[str, pd.DataFrame]:
+    """Return the rows of every table that the observation of one batch fills.
+
+    Parameters
+    ----------
+    batch, observation
+        What was run, and what the recorder saw of it.
+    """
+    found = {}
+    if observation.norms is not None:
+        found["residual_norm"] = residual_norms(batch, observation.norms)
+    if observation.updates is not None:
+        found["residual_update"] = residual_updates(batch, observation.updates)
+    if observation.attention:
+        found["attention"] = attention(batch, observation.attention)
+        found["attention_mean"] = attention_means(batch, observation.attention_mean)
+    if observation.geometry:
+        found["token_geometry"] = token_geometry(batch, observation)
+    if observation.predictions is not None:
+        found["token_prediction"] = token_predictions(batch, observation.predictions)
+    if observation.legacy:
+        found["legacy_value"] = legacy_values(batch, observation.legacy)
+    return found
+
+
+def across_prompts(recorder: Recorder, tokenizer: Any) -> dict[str, pd.DataFrame]:
+    """Return the rows of the tables that are known only when all prompts have been read.
+
+    Parameters
+    ----------
+    recorder
+        After the last batch.
+    tokenizer
+        The checkpoint's tokenizer.
+    """
+    found = {}
+    if recorder.next_token is not None:
+        prompts = [prompt for batch in recorder.batches for prompt in batch]
+        found["next_token"] = next_tokens(prompts, recorder.next_token, tokenizer)
+    if recorder.across_prompts:
+        found["prompt_geometry"] = prompt_geometry(recorder)
+    return found
+
+
+def residual_norms(batch: Batch, norms: Norms) -> pd.DataFrame:
+    """Return table ``residual_norm``: one row per (prompt_id, layer, site, position)."""
+    is_special = [flag for prompt in batch for flag in prompt.is_special]
+    rows = _of_tokens(batch, norms, "site")
+    return rows.assign(is_special=np.tile(is_special, len(norms.places)))
+
+
+def residual_updates(batch: Batch, updates: Updates) -> pd.DataFrame:
+    """Return table ``residual_update``: one row per (prompt_id, layer, part, position)."""
+    return _of_tokens(batch, updates, "part")
+
+
+def _of_tokens(batch: Batch, measured: Norms | Updates, place: str) -> pd.DataFrame:
+    """Return one row per (layer, place) and token of a batch."""
+    n_tokens = [len(prompt) for prompt in batch]
+    prompt_ids = np.repeat([prompt.prompt_id for prompt in batch], n_tokens)
+    positions = np.concatenate([np.arange(n) for n in n_tokens])
+    n_places = len(measured.places)
+    names = [quantity.name for quantity in fields(measured) if quantity.name != "places"]
+    return pd.DataFrame(
+        {
+            "prompt_id": np.tile(prompt_ids, n_places),
+            "layer": np.repeat([layer for layer, _ in measured.places], sum(n_tokens)),
+            place: np.repeat([name for _, name in measured.places], sum(n_tokens)),
+            "position": np.tile(positions, n_places),
+            **{name: _numbers(getattr(measured, name)).ravel() for name in names},
+        }
+    )
+
+
+def attention(batch: Batch, measured: Mapping[int, AttentionStatistics]) -> pd.DataFrame:
+    """Return table ``attention``: one row per (prompt_id, layer, head)."""
+    columns = _stacked(measured)
+    of_layer, of_prompt, head = np.indices(columns["mass"].shape).reshape(3, -1)
+    return _of_maps(batch, measured, columns, of_layer, of_prompt).assign(head=head)
+
+
+def attention_means(batch: Batch, measured: Mapping[int, MeanMapStatistics]) -> pd.DataFrame:
+    """Return table ``attention_mean``: one row per (prompt_id, layer)."""
+    columns = _stacked(measured)
+    of_layer, of_prompt = np.indices(columns["mass"].shape).reshape(2, -1)
+    return _of_maps(batch, measured, columns, of_layer, of_prompt)
+
+
+def _stacked(measured: Mapping[int, Any]) -> dict[str, NDArray[Any]]:
+    """Return each statistic of the layers stacked, by name."""
+    names = [quantity.name for quantity in fields(next(iter(measured.values())))]
+    return {
+        name: _numbers(stacked([getattr(of_layer, name) for of_layer in measured.values()]))
+        for name in names
+    }
+
+
+def _of_maps(
+    batch: Batch,
+    measured: Mapping[int, Any],
+    columns: Mapping[str, NDArray[Any]],
+    of_layer: NDArray[np.intp],
+    of_prompt: NDArray[np.intp],
+) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "prompt_id": _taken([prompt.prompt_id for prompt in batch], of_prompt),
+            "layer": _taken(list(measured), of_layer),
+            "n_tokens": _taken([len(prompt) for prompt in batch], of_prompt),
+            **{name: numbers.ravel() for name, numbers in columns.items()},
+        }
+    )
+
+
+def token_geometry(batch: Batch, observation: Observation) -> pd.DataFrame:
+    """Return table ``token_geometry``: one row per (prompt_id, layer, site)."""
+    return pd.DataFrame(
+        {
+            "prompt_id": prompt.prompt_id,
+            "layer": layer,
+            "site": site,
+            "n_tokens": len(prompt),
+            "mean_cosine": of_prompt.mean_cosine,
+            "mean_cosine_body": of_prompt.mean_cosine_body,
+            "uniformity": of_prompt.uniformity,
+            "effective_rank": of_prompt.effective_rank,
+            "embedding_correlation": correlation,
+        }
+        for (layer, site), of_site in observation.geometry.items()
+        for prompt, of_prompt, correlation in zip(
+            batch, of_site, observation.embedding_correlation[layer, site], strict=True
+        )
+    ).astype(dict.fromkeys(("mean_cosine", "mean_cosine_body", *_SHARED_GEOMETRY), float))
+
+
+_SHARED_GEOMETRY = ("uniformity", "effective_rank")
+
+
+def prompt_geometry(recorder: Recorder) -> pd.DataFrame:
+    """Return table ``prompt_geometry``: one row per (layer, site)."""
+    n_prompts = sum(len(batch) for batch in recorder.batches)
+    return pd.DataFrame(
+        {
+            "layer": layer,
+            "site": site,
+            "n_prompts": n_prompts,
+            "mean_cosine": of_site.mean_cosine,
+            "uniformity": of_site.uniformity,
+            "effective_rank": of_site.effective_rank,
+        }
+        for (layer, site), of_site in recorder.across_prompts.items()
+    ).astype(dict.fromkeys(("mean_cosine", *_SHARED_GEOMETRY), float))
+
+
+def next_tokens(batch: Sequence[Any], measured: Predictions, tokenizer: Any) -> pd.DataFrame:
+    """Return table ``next_token``: one row per prompt_id."""
+    top_token_ids = measured.top_token_id.tolist()
+    return pd.DataFrame(
+        {
+            "prompt_id": [prompt.prompt_id for prompt in batch],
+            "n_tokens": [len(prompt) for prompt in batch],
+            "n_special": [sum(prompt.is_special) for prompt in batch],
+            "entropy": _numbers(measured.entropy),
+            "top_token_id": top_token_ids,
+            "top_token": [tokenizer.decode([token_id]) for token_id in top_token_ids],
+            "top_probability": _numbers(measured.top_probability),
+        }
+    )
+
+
+def token_predictions(batch: Batch, measured: Predictions) -> pd.DataFrame:
+    """Return table ``token_prediction``: one row per (prompt_id, position)."""
+    n_tokens = [len(prompt) for prompt in batch]
+    return pd.DataFrame(
+        {
+            "prompt_id": np.repeat([prompt.prompt_id for prompt in batch], n_tokens),
+            "position": np.concatenate([np.arange(n) for n in n_tokens]),
+            "entropy": _numbers(measured.entropy),
+            "top_token_id": _numbers(measured.top_token_id),
+            "top_probability": _numbers(measured.top_probability),
+            "surprisal": _numbers(measured.surprisal),
+        }
+    )
+
+
+def legacy_values(
+    batch: Batch, measured: Mapping[tuple[int, str], Sequence[float]]
+) -> pd.DataFrame:
+    """Return table ``legacy_value``: one row per (prompt_id, layer, metric)."""
+    return pd.DataFrame(
+        {
+            "prompt_id": prompt.prompt_id,
+            "layer": layer,
+            "metric": metric,
+            "value": value,
+        }
+        for (layer, metric), of_prompts in measured.items()
+        for prompt, value in zip(batch, of_prompts, strict=True)
+    )
+
+
+def _numbers(measured: Tensor) -> NDArray[Any]:
+    numbers: NDArray[Any] = measured.cpu().numpy()
+    return numbers
+
+
+def _taken(values: Sequence[object], places: NDArray[np.intp]) -> NDArray[Any]:
+    """Return ``values`` at ``places``, one per row of a frame."""
+    return np.array(values)[places]

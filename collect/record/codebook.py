@@ -1,0 +1,160 @@
+"""The codebook ``data/README.md``: every table, view and macro, read off the SQL files."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+import duckdb
+
+from collect.record.database import views_sql
+from collect.record.writer import write_atomically
+from collect.schema import Table, connect, tables
+
+PATH = Path(__file__).resolve().parents[2] / "data" / "README.md"
+
+
+def codebook() -> str:
+    """Return the codebook as Markdown: prose of ``codebook.md``, then tables, views, macros."""
+    prose = files("collect").joinpath("codebook.md").read_text(encoding="utf-8")
+    text = Template(prose).substitute(
+        diagram=diagram(), tables="\n\n".join(table_section(table) for table in tables().values())
+    )
+    return text.rstrip() + "\n" + views_section()
+
+
+def is_current(path: Path) -> bool:
+    """Return whether the file says what the SQL files say."""
+    return path.is_file() and path.read_text(encoding="utf-8") == codebook()
+
+
+def write_codebook(path: Path) -> None:
+    """Write the codebook to a file.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    text = codebook()
+    write_atomically(path, lambda temporary: _write(text, temporary))
+
+
+def _write(text: str, path: Path) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def diagram() -> str:
+    """Return the tables and the keys that join them as a Mermaid diagram."""
+    lines = ["erDiagram"]
+    for table in tables().values():
+        references = _references(table)
+        lines += [f"    {table.name} {{", *_key_lines(table, references), "    }"]
+        for column in (column for column in table.columns if column.name in references):
+            one = "|o" if column.nullable else "||"
+            parent = references[column.name]
+            lines.append(f"    {parent} {one}--o{{ {table.name} : {column.name}")
+    return "\n".join(lines)
+
+
+def _key_lines(table: Table, references: dict[str, str]) -> list[str]:
+    """Return the columns of a table that are keys, one line each."""
+    lines = []
+    for column in table.columns:
+        roles = [
+            role for role, names in (("PK", table.key), ("FK", references)) if column.name in names
+        ]
+        if roles:
+            lines.append(f"        {column.sql_type} {column.name} {', '.join(roles)}")
+    return lines
+
+
+def _references(table: Table) -> dict[str, str]:
+    """Return the table that each foreign key refers to: keys have the same name everywhere."""
+    keys = {other.key[0]: other.name for other in tables().values() if len(other.key) == 1}
+    return {
+        column.name: keys[column.name]
+        for column in table.columns
+        if column.name in keys and keys[column.name] != table.name
+    }
+
+
+def table_section(table: Table) -> str:
+    """Return one table as Markdown: meaning, key, columns with type, unit and meaning."""
+    key = ", ".join(f"`{name}`" for name in table.key)
+    rows = [
+        f"| `{column.name}` | {column.sql_type} | {'yes' if column.nullable else 'no'} "
+        f"| {_cell(column.unit)} | {_cell(column.meaning)} |"
+        for column in table.columns
+    ]
+    return "\n".join(
+        [
+            f"### {table.name}",
+            "",
+            table.meaning,
+            "",
+            f"Key: {key}.",
+            "",
+            "| Column | Type | NULL | Unit | Meaning |",
+            "|---|---|---|---|---|",
+            *rows,
+        ]
+    )
+
+
+def views_section() -> str:
+    """Return the views and macros of ``views.sql`` as Markdown; empty when there are none."""
+    if not views_sql():
+        return ""
+    connection = connect()
+    connection.execute(views_sql())
+    views = connection.sql(
+        "SELECT view_name, comment FROM duckdb_views() WHERE NOT internal ORDER BY view_oid"
+    ).fetchall()
+    parts = [
+        "## Views and macros",
+        "Derived quantities, from `analysis/views.sql`. A column without a description means "
+        "what it means in the tables.",
+        _macros(connection),
+        *(_view_section(connection, name, comment or "") for name, comment in views),
+    ]
+    return "\n" + "\n\n".join(parts) + "\n"
+
+
+def _macros(connection: duckdb.DuckDBPyConnection) -> str:
+    macros = connection.sql(
+        """
+        SELECT function_name, array_to_string(parameters, ', '), comment
+          FROM duckdb_functions()
+         WHERE NOT internal
+         ORDER BY function_name
+        """
+    ).fetchall()
+    lines = [f"| `{name}({given})` | {_cell(comment or '')} |" for name, given, comment in macros]
+    return "\n".join(["| Macro | Meaning |", "|---|---|", *lines])
+
+
+def _view_section(connection: duckdb.DuckDBPyConnection, name: str, meaning: str) -> str:
+    columns = connection.sql(
+        """
+        SELECT column_name, data_type, comment
+          FROM duckdb_columns()
+         WHERE table_name = $name
+         ORDER BY column_index
+        """,
+        params={"name": name},
+    ).fetchall()
+    names = ", ".join(f"`{column}`" for column, _, _ in columns)
+    described = [
+        f"| `{column}` | {kind} | {_cell(meaning)} |"
+        for column, kind, meaning in columns
+        if meaning
+    ]
+    header = ["| Column | Type | Meaning |", "|---|---|---|"] if described else []
+    parts = [f"### {name}", meaning, f"Columns: {names}."]
+    return "\n\n".join([*parts, *(["\n".join([*header, *described])] if described else [])])
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,107 @@
+"""Every table, view and macro in one DuckDB file that older DuckDB programs can read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+import duckdb
+
+from collect.errors import InputError, OutputError
+from collect.record.writer import write_atomically
+from collect.schema import assemble, schema_sql, table_files, tables
+
+#: Oldest storage format that carries comments and is read by DuckDB 1.2 and later.
+STORAGE_VERSION = "v1.2.0"
+
+_DEFAULTS = ("published", "sample", "measurements", "imported")
+
+
+def default_directories(data: Path = Path("data")) -> list[Path]:
+    """Return the directories under ``data`` that hold tables of the contract.
+
+    Raises
+    ------
+    InputError
+        If none does.
+    """
+    found = [data / name for name in _DEFAULTS if table_files(data / name)]
+    if not found:
+        raise InputError(
+            f"There must be tables under {data}; found none in {', '.join(_DEFAULTS)}.",
+            "Run this in the root of the repository, or name directories.",
+        )
+    return found
+
+
+def write_database(directories: Sequence[Path], out: Path) -> dict[str, int]:
+    """Copy the tables of some directories into one DuckDB file, complete or not at all.
+
+    The file carries the comments of every table and column, and the views and macros of
+    ``analysis/views.sql``. Rows that several directories hold alike count once; only units
+    with a file in ``run`` count.
+
+    Parameters
+    ----------
+    directories
+        Each holds ``<table>.csv``, ``<table>.parquet`` or ``<table>/*.parquet``.
+    out
+        File to create or replace.
+
+    Returns
+    -------
+    Number of rows of each table.
+
+    Raises
+    ------
+    InputError
+        If a directory is missing.
+    ContractError
+        If a directory holds no table, rows break the contract, or directories disagree.
+    OutputError
+        If the file cannot be written.
+    """
+    missing = [str(directory) for directory in directories if not directory.is_dir()]
+    if missing:
+        raise InputError(
+            f"Every source must be a directory of tables; {', '.join(missing)} is none.",
+            "Name directories that `python -m collect` wrote.",
+        )
+    n_rows: dict[str, int] = {}
+    write_atomically(out, lambda temporary: n_rows.update(_fill(temporary, directories)))
+    return n_rows
+
+
+def views_sql() -> str:
+    """Return the text of ``analysis/views.sql``, read as data; empty when it is not there."""
+    path = files("analysis").joinpath("views.sql")
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def _fill(path: Path, directories: Sequence[Path]) -> dict[str, int]:
+    with duckdb.connect() as connection:
+        try:
+            quoted = str(path).replace("'", "''")
+            connection.execute(
+                f"ATTACH '{quoted}' AS measurements (STORAGE_VERSION '{STORAGE_VERSION}')"
+            )
+            connection.execute("USE measurements")
+            connection.execute(schema_sql())
+            assemble(connection, directories, copy=True)
+            connection.execute(views_sql())
+            n_rows = {table: _count(connection, table) for table in tables()}
+            connection.execute("USE memory")
+            connection.execute("DETACH measurements")
+        except duckdb.IOException as error:
+            raise OutputError(
+                f"The database must be writable; {str(error).splitlines()[0]}",
+                "Choose another --out, or free the space.",
+            ) from error
+        finally:
+            path.with_name(f"{path.name}.wal").unlink(missing_ok=True)
+    return n_rows
+
+
+def _count(connection: duckdb.DuckDBPyConnection, table: str) -> int:
+    return int(connection.sql(f'SELECT count(*) FROM "{table}"').fetchall()[0][0])  # noqa: S608

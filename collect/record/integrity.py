@@ -1,0 +1,218 @@
+"""Whether the files of an output directory are what their marks say. No torch here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from collect.errors import InputError
+from collect.record import locks
+from collect.record.units import (
+    UNREADABLE,
+    Mark,
+    file_sha256,
+    n_rows,
+    read_mark,
+    read_run,
+    run_id,
+    stored_prompts_sha256,
+)
+from collect.schema import (
+    MEASURED,
+    SCHEMA_VERSION,
+    ContractError,
+    arrow_schema,
+    incomplete_units,
+    read_rows,
+    table_sql,
+    tables,
+)
+
+#: What to do about most faults.
+_AGAIN = "measure it again with --overwrite"
+
+
+def faults(out: Path) -> Iterator[str]:
+    """Yield what is wrong with an output directory, one sentence per fault.
+
+    Every table's columns and types are compared with ``schema.sql``, its rows with keys and
+    checks, its number of rows and the hash of its content with what the unit's run file says,
+    the prompts with the hash of the prompt set, and conformance with ``run.is_conforming``.
+
+    Parameters
+    ----------
+    out
+        Directory that ``collect run`` wrote.
+
+    Raises
+    ------
+    InputError
+        If there is no such directory, or it holds no complete unit.
+    """
+    marks = sorted((out / "run").glob("*.parquet"))
+    if not marks:
+        raise InputError(
+            f"There must be units of measurement in {out}; no run file was found in {out / 'run'}.",
+            "Name the directory given to `collect run` as --out.",
+        )
+    owners: dict[str, str] = {}
+    listed: set[str] = set()
+    for path in marks:
+        mark = read_mark(path)
+        if mark is None:
+            yield f"{path} must be a run file of this project; it cannot be read: {_AGAIN}."
+            continue
+        for fault in _of_unit(path, mark, out):
+            yield f"{fault.removesuffix('.')}: {_AGAIN}."
+        identity = run_id(mark.determinants)
+        if identity in owners:
+            yield (
+                f"Each unit must have a run_id of its own; {path.stem} shares {identity} with "
+                f"{owners[identity]}: {_AGAIN}."
+            )
+        owners[identity] = path.stem
+        listed |= mark.rows.keys()
+    yield from _strangers(out, listed)
+
+
+def _of_unit(path: Path, mark: Mark, out: Path) -> Iterator[str]:
+    """Yield the faults of one marked unit."""
+    version = mark.determinants.get("schema_version")
+    if version != SCHEMA_VERSION:
+        yield (
+            f"{path.stem} must be of schema version {SCHEMA_VERSION}; it is of version {version}."
+        )
+        return
+    yield from _of_run(path, mark, out)
+    for name, expected in mark.rows.items():
+        yield from _of_file(out / name, expected, mark)
+
+
+def _of_file(path: Path, expected: int, mark: Mark) -> Iterator[str]:
+    """Yield the faults of one file of a unit."""
+    name = f"{path.parent.name}/{path.name}"
+    if not path.is_file():
+        yield f"{name} must be there, as its unit's run file says; it is missing."
+        return
+    if name in mark.sha256 and file_sha256(path) != mark.sha256[name]:
+        yield f"{name} must have the content that its unit's run file hashed; it has another."
+    found = n_rows(path)
+    if found is not None and found != expected:
+        yield f"{name} must have {expected} rows, as its unit's run file says; it has {found}."
+    try:
+        rows = _conforming_rows(path)
+    except ContractError as error:
+        yield error.problem
+        return
+    if path.parent.name == "prompt":
+        yield from _of_prompts(path, mark)
+    else:
+        yield from _of_identity(name, rows, mark)
+
+
+def _conforming_rows(path: Path) -> pa.Table:
+    """Return the rows of a file, or raise ContractError for the contract they break."""
+    table = path.parent.name
+    try:
+        rows = read_rows(path, table)
+        rows.validate(full=True)
+        stored = pq.read_schema(path)
+    except ContractError:
+        raise
+    except UNREADABLE as error:
+        raise ContractError(
+            f"{table}/{path.name} must be a complete file of this project; it cannot be read."
+        ) from error
+    wrong = [f.name for f in arrow_schema(table) if stored.field(f.name).type != f.type]
+    if wrong:
+        raise ContractError(
+            f"{table}/{path.name} must have the types of schema.sql; other types were found in "
+            f"{', '.join(wrong)}."
+        )
+    with duckdb.connect() as connection:
+        connection.execute(table_sql(table))
+        connection.register("rows", rows)
+        try:
+            connection.execute(f'INSERT INTO "{table}" FROM rows')
+        except duckdb.Error as error:
+            reason = str(error).strip().splitlines()[0]
+            raise ContractError(
+                f"Rows of {table}/{path.name} must satisfy schema.sql; found: {reason}"
+            ) from error
+    return rows
+
+
+def _of_identity(name: str, rows: pa.Table, mark: Mark) -> Iterator[str]:
+    expected = {"run_id": run_id(mark.determinants), "model_id": mark.determinants["model_id"]}
+    for column in expected.keys() & set(rows.column_names):
+        others = set(rows.column(column).unique().to_pylist()) - {expected[column]}
+        if others:
+            yield (
+                f"Every {column} of {name} must be {expected[column]}; "
+                f"found {', '.join(sorted(map(str, others)))}."
+            )
+
+
+def _of_prompts(path: Path, mark: Mark) -> Iterator[str]:
+    if stored_prompts_sha256(path) != mark.determinants.get("prompt_set_sha256"):
+        yield f"prompt/{path.name} must hold the prompts that were measured; it holds others."
+
+
+def _of_run(path: Path, mark: Mark, out: Path) -> Iterator[str]:
+    """Yield what is wrong with the run file itself."""
+    try:
+        n_found = len(_conforming_rows(path))
+    except ContractError as error:
+        yield error.problem
+        return
+    run = read_run(path)
+    if run is None:
+        yield f"run/{path.name} must have one row that can be read; it has {n_found} rows."
+        return
+    expected = {"run_id": run_id(mark.determinants), **mark.determinants}
+    for column in sorted(expected.keys() & run.keys()):
+        if run[column] != expected[column]:
+            yield (
+                f"The {column} of run/{path.name} must be {expected[column]}, as its metadata "
+                f"say; it is {run[column]}."
+            )
+    failed = _failed_properties(path.stem, out)
+    if run["is_conforming"] == bool(failed):
+        yield (
+            f"run/{path.name} must be marked as conforming exactly when no check failed; it says "
+            f"{json.dumps(run['is_conforming'])}, and {', '.join(failed) or 'no check'} failed."
+        )
+
+
+def _failed_properties(stem: str, out: Path) -> list[str]:
+    try:
+        checks = read_rows(out / "conformance" / f"{stem}.parquet", "conformance").to_pylist()
+    except ContractError:
+        return []  # a missing or damaged file is a fault of its own
+    return sorted(check["property"] for check in checks if check["is_met"] is False)
+
+
+def _strangers(out: Path, listed: Collection[str]) -> Iterator[str]:
+    """Yield what lies in the directory and belongs to no complete unit."""
+    interrupted = [stem for stem in incomplete_units(out) if not locks.is_held_elsewhere(out, stem)]
+    for stem in interrupted:
+        yield f"Every unit must be complete; {stem} was interrupted: the same command resumes it."
+    for path in sorted(path for table in MEASURED for path in (out / table).glob("*.parquet")):
+        name = f"{path.parent.name}/{path.name}"
+        if name not in listed and (out / "run" / path.name).exists():
+            yield f"{name} must be listed in its unit's run file; it is not: remove it."
+    for path in sorted(out.glob("*/.*.tmp")):
+        yield (
+            f"{path.relative_to(out)} must not be there; a run that was killed left it: "
+            "the next run removes it."
+        )
+    for name in sorted({path.parent.name for path in out.glob("*/*.parquet")} - tables().keys()):
+        yield (
+            f"{name} holds Parquet files and must be a table of schema.sql; it is none: "
+            "move it elsewhere."
+        )

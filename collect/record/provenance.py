@@ -1,0 +1,67 @@
+"""What ran: versions of this code, of Python and of the libraries, and the name of the device."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import torch
+import transformers
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+@cache
+def code_version() -> str:
+    """Return the version of thermoscope, with ``+g<commit>`` when it runs from a git clone.
+
+    ``.dirty`` is appended when the clone holds changes that are not committed.
+    """
+    try:
+        release = version("thermoscope")
+    except PackageNotFoundError:
+        release = "0.unreleased"
+    commit = _git("rev-parse", "--short=12", "HEAD") if (_ROOT / ".git").exists() else ""
+    if not commit:
+        return release
+    dirty = ".dirty" if _git("status", "--porcelain", "--untracked-files=no") else ""
+    return f"{release}+g{commit}{dirty}"
+
+
+def _git(*arguments: str) -> str:
+    try:
+        answer = subprocess.run(  # noqa: S603
+            ["git", "-C", str(_ROOT), *arguments],  # noqa: S607
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return answer.stdout.strip()
+
+
+def versions() -> dict[str, str]:
+    """Return the version columns of table ``run``."""
+    return {
+        "code_version": code_version(),
+        "python_version": platform.python_version(),
+        "torch_version": str(torch.__version__),
+        "transformers_version": str(transformers.__version__),
+    }
+
+
+def device_name(device: str) -> str:
+    """Return the device as table ``run`` names it: cpu, or the accelerator's product name.
+
+    ``auto`` is every accelerator there is, or cpu where there is none.
+    """
+    if device == "auto":
+        names = [torch.cuda.get_device_name(n) for n in range(torch.cuda.device_count())]
+        return f"cuda: {' + '.join(names)}" if names else "cpu"
+    kind = torch.device(device).type
+    return f"{kind}: {torch.cuda.get_device_name(device)}" if kind == "cuda" else kind

@@ -1,0 +1,109 @@
+"""The units of an output directory: which are complete, which conform, when they were measured.
+
+No torch here.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from collect.errors import InputError
+from collect.record import locks
+from collect.record.units import has_its_files, read_mark, read_run
+from collect.schema import incomplete_units
+
+_OF_RUN = (
+    "model_id",
+    "prompt_set",
+    "rendering",
+    "quantities",
+    "dtype_compute",
+    "is_conforming",
+    "started_at",
+    "duration_s",
+)
+
+
+def units(out: Path) -> pd.DataFrame:
+    """Return the units that an output directory holds.
+
+    Parameters
+    ----------
+    out
+        Directory that ``collect run`` wrote.
+
+    Returns
+    -------
+    One row per ``unit`` (stem of its files), sorted: ``state``, which is complete,
+    nonconforming (complete, but the model failed a check), incomplete (interrupted, or a file
+    is missing or altered) or measuring (a process is at work on it); ``n_rows`` [1]; and from
+    table ``run`` model_id, prompt_set, rendering, quantities, dtype_compute, is_conforming,
+    started_at [UTC] and duration_s [s], missing where there is no mark that can be read.
+
+    Raises
+    ------
+    InputError
+        If there is no such directory, or it holds no unit.
+    """
+    if not out.is_dir():
+        raise InputError(
+            f"The output must be a directory; {out} is none.",
+            "Name the directory given to `collect run` as --out.",
+        )
+    marked = [_marked(path, out) for path in (out / "run").glob("*.parquet")]
+    found = marked + [_unmarked(stem, out) for stem in incomplete_units(out)]
+    if not found:
+        raise InputError(
+            f"The directory must hold units of measurement; {out} holds none.",
+            "Name the directory given to `collect run` as --out.",
+        )
+    columns = ["unit", "state", "n_rows", *_OF_RUN]
+    return pd.DataFrame(found, columns=columns).sort_values("unit", ignore_index=True)
+
+
+def _marked(path: Path, out: Path) -> dict[str, Any]:
+    """Return the row of a unit that has a run file."""
+    mark = read_mark(path)
+    if mark is None or not has_its_files(mark, out):
+        return _unmarked(path.stem, out)
+    run = read_run(path)
+    if run is None:
+        return _unmarked(path.stem, out)
+    return {
+        "unit": path.stem,
+        "state": "complete" if run.get("is_conforming", True) else "nonconforming",
+        "n_rows": sum(mark.rows.values()),
+        **{name: run.get(name) for name in _OF_RUN},
+    }
+
+
+def _unmarked(stem: str, out: Path) -> dict[str, Any]:
+    """Return the row of a unit without a mark that can be trusted."""
+    is_in_progress = locks.is_held_elsewhere(out, stem)
+    return {"unit": stem, "state": "measuring" if is_in_progress else "incomplete"}
+
+
+def as_text(units: pd.DataFrame) -> str:
+    """Return the frame of `units` for people, empty where a unit says nothing."""
+    shown = units.assign(
+        n_rows=units["n_rows"].map(lambda n: "" if pd.isna(n) else f"{int(n):,}"),
+        started_at=units["started_at"].map(
+            lambda at: "" if pd.isna(at) else f"{at:%Y-%m-%d %H:%M}"
+        ),
+        duration_s=units["duration_s"].map(lambda s: "" if pd.isna(s) else f"{s:.1f}"),
+    ).drop(columns=["is_conforming"])
+    return shown.astype(object).where(shown.notna(), "").to_string(index=False)
+
+
+def as_json(units: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the frame of `units` as objects of JSON, times as ISO 8601 in UTC."""
+    plain = units.astype(object).where(units.notna(), None)
+    rows = [dict(zip(plain.columns, row, strict=True)) for row in plain.itertuples(index=False)]
+    return [row | {"started_at": _iso(row["started_at"])} for row in rows]
+
+
+def _iso(at: Any) -> str | None:
+    return None if at is None else at.isoformat(timespec="seconds")

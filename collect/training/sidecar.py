@@ -1,0 +1,85 @@
+"""The sidecar of a trained checkpoint: where it comes from, as ``thermoscope.json`` beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from collect.checkpoint.checkpoint import SIDECAR
+from collect.record.provenance import versions
+from collect.training.recipe import Recipe
+
+#: Files without which a trained checkpoint cannot be measured.
+ESSENTIAL_FILES = ("model.safetensors", "config.json", "tokenizer.json")
+
+
+def fingerprint(recipe: bytes, text: bytes) -> dict[str, str]:
+    """Return the hashes that tell one training from another, of the two files as they are."""
+    return {
+        "recipe_sha256": hashlib.sha256(recipe).hexdigest(),
+        "text_sha256": hashlib.sha256(text).hexdigest(),
+    }
+
+
+def sidecar(
+    recipe: Recipe, hashes: dict[str, str], *, loss_before: float, loss_after: float
+) -> dict[str, Any]:
+    """Return what the sidecar says: identity, provenance, held-out loss [nats per byte].
+
+    It holds no time and no path, so that the same code writes the same file twice.
+    """
+    return {
+        "model_id": recipe.model_id,
+        "lab": recipe.lab,
+        "suite": recipe.suite,
+        "year": recipe.year,
+        "recipe": recipe.name,
+        **hashes,
+        "seed": recipe.seed,
+        "steps": recipe.schedule.steps,
+        "loss_before": loss_before,
+        "loss_after": loss_after,
+        **versions(),
+    }
+
+
+def file_hashes(directory: Path) -> dict[str, str]:
+    """Return the hash of every file of a checkpoint by name, the sidecar left out."""
+    paths = sorted(path for path in directory.iterdir() if path.name != SIDECAR)
+    return {path.name: _sha256(path) for path in paths}
+
+
+def is_intact(directory: Path, content: dict[str, Any]) -> bool:
+    """Return whether a directory holds the files its sidecar lists, unchanged.
+
+    A sidecar without a list, as earlier versions wrote it, vouches for names only.
+    """
+    listed = content.get("files")
+    try:
+        if listed is None:
+            return all((directory / name).is_file() for name in ESSENTIAL_FILES)
+        return all(_sha256(directory / name) == digest for name, digest in listed.items())
+    except (OSError, AttributeError):
+        return False
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def write_sidecar(content: dict[str, Any], directory: Path) -> None:
+    """Write the sidecar into the directory of a checkpoint."""
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    (directory / SIDECAR).write_text(text, encoding="utf-8")
+
+
+def read_sidecar(directory: Path) -> dict[str, Any] | None:
+    """Return the sidecar of a checkpoint; None where there is no readable one."""
+    try:
+        content = json.loads((directory / SIDECAR).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None

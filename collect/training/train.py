@@ -1,0 +1,154 @@
+"""The command ``train``: a recipe in, an ordinary transformers checkpoint out.
+
+A checkpoint appears under its name complete, or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from transformers.utils import logging
+
+from collect.checkpoint.checkpoint import SIDECAR
+from collect.errors import InputError, OutputError
+from collect.prompts.tokenizer import byte_tokenizer
+from collect.training.descent import fit
+from collect.training.recipe import read_recipe
+from collect.training.sidecar import (
+    file_hashes,
+    fingerprint,
+    is_intact,
+    read_sidecar,
+    sidecar,
+    write_sidecar,
+)
+from collect.training.text import read_text
+
+
+def train(
+    recipe: Path,
+    out: Path,
+    *,
+    overwrite: bool = False,
+    quiet: bool = False,
+    progress: bool = False,
+) -> Path:
+    """Train the model of a recipe and save it as the checkpoint ``out/<name of the recipe>``.
+
+    The checkpoint holds weights, configuration, a byte-level tokenizer, the recipe and
+    ``thermoscope.json``. If it is there already, trained from the same recipe and text, it
+    is left as it is, unless `overwrite` asks for it anew or one of its files is missing or
+    changed.
+
+    Parameters
+    ----------
+    recipe
+        TOML file; see `collect.training.recipe`.
+    out
+        Directory of checkpoints, created if need be.
+    overwrite
+        Replace a checkpoint of that name.
+    quiet, progress
+        Show no progress; show it even when standard error is no terminal.
+
+    Returns
+    -------
+    Directory of the checkpoint.
+
+    Raises
+    ------
+    InputError
+        If the recipe or its text is wrong, the loss ceases to be finite, or something else
+        has the checkpoint's name.
+    OutputError
+        If the checkpoint cannot be written; a directory that takes no files is found out
+        before training starts.
+    """
+    plan = read_recipe(recipe)
+    text = read_text(recipe.parent / plan.text)
+    hashes = fingerprint(recipe.read_bytes(), text)
+    checkpoint = out / plan.name
+    found = read_sidecar(checkpoint) or {}
+    comes_from_these = hashes.items() <= found.items()
+    if comes_from_these and not overwrite and is_intact(checkpoint, found):
+        return checkpoint
+    _refuse_occupied(checkpoint, may_replace=overwrite or comes_from_these)
+    with _complete_or_absent(checkpoint) as directory:
+        training = fit(plan, text, quiet=quiet, progress=progress)
+        content = sidecar(
+            plan, hashes, loss_before=training.loss_before, loss_after=training.loss_after
+        )
+        _save_network(training.network, directory)
+        byte_tokenizer(plan.geometry.context).save_pretrained(directory)
+        shutil.copyfile(recipe, directory / "recipe.toml")
+        write_sidecar({**content, "files": file_hashes(directory)}, directory)
+    return checkpoint
+
+
+def _refuse_occupied(checkpoint: Path, *, may_replace: bool) -> None:
+    """Refuse to replace what this program did not write, or was not asked to replace."""
+    if not checkpoint.exists():
+        return
+    if read_sidecar(checkpoint) is None:
+        raise InputError(
+            f"{checkpoint} must be free or a trained checkpoint; found no {SIDECAR} in it.",
+            "Choose another --out, or move it away.",
+        )
+    if not may_replace:
+        raise InputError(
+            f"{checkpoint} must come from this recipe and text; found one from another.",
+            "Give --overwrite to replace it, choose another --out, or rename the recipe.",
+        )
+
+
+@contextmanager
+def _complete_or_absent(checkpoint: Path) -> Iterator[Path]:
+    """Lend a temporary directory and, if all goes well, rename it to the checkpoint.
+
+    A killed process leaves at most the temporary directory, whose name starts with a dot and
+    which the next training of that checkpoint replaces.
+    """
+    temporary = checkpoint.with_name(f".{checkpoint.name}.tmp")
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        yield temporary
+        _replace(checkpoint, temporary)
+    except (OSError, SafetensorError) as error:
+        raise OutputError(
+            f"The checkpoint {checkpoint} must be writable; "
+            f"{getattr(error, 'strerror', None) or error}.",
+            "Choose another --out, or free the space.",
+        ) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _replace(checkpoint: Path, temporary: Path) -> None:
+    """Flush the files of a directory to disk and rename it, setting an older one aside."""
+    for path in temporary.iterdir():
+        with path.open("rb+") as handle:
+            os.fsync(handle.fileno())
+    retired = checkpoint.with_name(f".{checkpoint.name}.old")
+    shutil.rmtree(retired, ignore_errors=True)
+    if checkpoint.exists():
+        checkpoint.rename(retired)
+    temporary.rename(checkpoint)
+    shutil.rmtree(retired, ignore_errors=True)
+
+
+def _save_network(network: Any, directory: Path) -> None:
+    """Write weights and configuration, without the progress bar transformers shows for it."""
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        network.save_pretrained(directory)
+    finally:
+        if shown:
+            logging.enable_progress_bar()

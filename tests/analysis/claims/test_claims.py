@@ -1,0 +1,207 @@
+"""The verdict rule, each claim's checks on hand-made stores, and the committed verdicts."""
+
+import io
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis import claims, evidence
+from analysis.claims.depth import law as depth
+from analysis.claims.sign import benchmark
+from analysis.claims.verdict.claim import verdict
+from analysis.commands.cli import to_csv
+from analysis.evidence import quoted, rounds_to
+from analysis.evidence.checks import Check
+from analysis.store import open_store
+from analysis.tidy.errors import AnalysisError, StoreError
+from collect import schema
+
+ROOT = Path(__file__).parents[3]
+
+YES, NO, UNDECIDED = (
+    Check("part", "reading", True),
+    Check("part", "other reading", False),
+    Check("part", "third reading", None),
+)
+OTHER_YES, OTHER_NO = Check("other", "reading", True), Check("other", "reading", False)
+
+
+@pytest.mark.parametrize(
+    ("checks", "expected"),
+    [
+        ([YES], "reproduced"),
+        ([NO], "contradicted"),
+        ([UNDECIDED], "not computable"),
+        ([], "not computable"),
+        ([YES, NO], "reproduced under a condition"),
+        ([YES, UNDECIDED], "reproduced"),
+        ([NO, UNDECIDED], "contradicted"),
+        ([YES, OTHER_YES], "reproduced"),
+        ([YES, NO, OTHER_YES], "reproduced under a condition"),
+        ([YES, OTHER_NO], "contradicted"),
+        ([UNDECIDED, OTHER_NO], "contradicted"),
+        ([UNDECIDED, OTHER_YES], "not computable"),
+    ],
+)
+def test_the_verdict_follows_from_parts_and_conditions(checks, expected):
+    assert verdict(checks) == expected
+    assert verdict(checks[::-1]) == expected
+
+
+def test_every_claim_that_the_project_promises_is_judged():
+    promised = [*range(1, 10), 12, 17, 18, 20, 22, 26, 29, 36, *range(45, 49), 50]
+    assert set(promised) <= set(claims.CLAIMS)
+
+
+def test_every_claim_has_an_estimand_and_a_rule_in_words():
+    for claim in claims.CLAIMS.values():
+        assert len(claim.estimand.split()) > 4
+        assert claim.rule.endswith(".")
+
+
+def test_each_claim_has_one_row_with_its_quoted_statement(shipped_store, judged):
+    quoted = shipped_store.query("FROM claim").set_index("claim_id")["statement"]
+    assert judged["claim_id"].tolist() == list(claims.CLAIMS)
+    assert judged["statement"].tolist() == quoted[judged["claim_id"]].tolist()
+    assert set(judged["verdict"]) <= set(claims.VERDICTS)
+
+
+def test_a_second_evaluation_is_bit_identical(shipped_store, judged):
+    pd.testing.assert_frame_equal(claims.evaluate(shipped_store), judged, check_exact=True)
+
+
+def test_the_committed_numbers_are_those_of_the_data(judged):
+    committed = pd.read_csv(ROOT / "reports/claims.csv", keep_default_na=True)
+    again = pd.read_csv(io.StringIO(to_csv(judged)))
+    # The last digits of a bootstrap quantile may differ between machines.
+    pd.testing.assert_frame_equal(again, committed, rtol=1e-6)
+
+
+def test_without_evidence_no_claim_is_contradicted(tmp_path):
+    columns = [column.name for column in schema.tables()["claim"].columns]
+    statements = pd.DataFrame([[n, "x", "y"] for n in claims.CLAIMS], columns=columns)
+    statements.to_csv(tmp_path / "claim.csv", index=False)
+    judged = claims.evaluate(open_store(tmp_path))
+    assert set(judged["verdict"]) == {"not computable"}
+
+
+def test_an_unknown_claim_is_refused_with_the_known_ones():
+    with pytest.raises(AnalysisError, match="999 is not") as refusal:
+        claims.claim(999)
+    assert refusal.value.hint == "Choose from 1 to 61."
+
+
+def test_a_quoted_number_is_compared_at_the_digits_it_was_quoted_with():
+    assert rounds_to(0.014438, "0.014")
+    assert not rounds_to(0.0146, "0.014")
+    assert rounds_to(62695.87, "62696")
+
+
+def test_numbers_in_the_code_of_claims_are_those_quoted(shipped_store):
+    printed = quoted.quoted(shipped_store)
+    order = printed[(printed["claim_id"] == 18) & (printed["quantity"] == "gain")]
+    order = order.sort_values("printed")
+    assert [*benchmark.ORDER.items()] == [*zip(order["subject"], order["printed"], strict=True)]
+    correlation, p_value = (
+        quoted.text(shipped_store, "Fig. 1", name, "Pythia") for name in ("correlation", "p_value")
+    )
+    assert depth.QUOTED["estimate"] == correlation.replace("−", "-")
+    assert depth.QUOTED["p_value"] == p_value.removeprefix("= ")
+
+
+# The numbers below are counted by hand from the raw result files.
+
+
+def check_values(store, claim_id):
+    return claims.checks(store, claim_id).set_index("condition")
+
+
+def test_the_quoted_correlation_is_that_of_density(shipped_store):
+    first = claims.checks(shipped_store, 4).iloc[0]
+    assert not first["holds"]
+    assert first["estimate"] == pytest.approx(-0.8784, abs=5e-5)
+    assert "head density" in first["note"]
+
+
+def test_fisher_on_the_hunt_counts_four_of_five_against_two_of_eleven(shipped_store):
+    first = claims.checks(shipped_store, 7).iloc[0]
+    # P(X >= 4) for a hypergeometric with 5 EleutherAI, 11 others, 6 dampening:
+    # (C(5,4) C(11,2) + C(5,5) C(11,1)) / C(16,6) = (5*55 + 11) / 8008, doubled by no table
+    # as improbable on the other side.
+    assert first["p_value"] == pytest.approx((5 * 55 + 11) / 8008)
+    assert first["note"].startswith(
+        "EleutherAI dampen 4, EleutherAI expand 1, other dampen 2, other expand 9"
+    )
+
+
+def test_the_traces_are_as_printed_but_their_ratio_depends_on_the_aggregate(shipped_store):
+    ratios = claims.checks(shipped_store, 12)["estimate"]
+    assert ratios[0] == pytest.approx(62695.87 / 2367.53, rel=1e-5)
+    assert ratios[1] == pytest.approx(4603.44 / 183.82, rel=1e-4)
+    assert ratios[2] == pytest.approx((8.954094 / 1.607602) ** 2, rel=1e-5)
+
+
+def test_equation_4_as_printed_is_rounding_on_trained_models(shipped_store):
+    check = claims.checks(shipped_store, 35).iloc[0]
+    assert not check["holds"]
+    assert check["estimate"] < 1e-6
+    assert check["n_models"] == 12
+
+
+def test_with_suites_as_units_no_p_can_be_small(shipped_store):
+    rows = claims.checks(shipped_store, 7)
+    by_suite = rows[rows["condition"].str.startswith("exact permutation of suites")]
+    # Three of EleutherAI's suites among seven: one of C(7,3) = 35 assignments.
+    assert by_suite.iloc[0]["note"] == "The smallest p that 7 suites admit is 0.029."
+    assert by_suite.iloc[0]["p_value"] == pytest.approx(6 / 35)
+
+
+def test_the_penultimate_gain_wins_over_the_last_whatever_their_prompts(shipped_store):
+    rows = evidence.penultimate_or_last(shipped_store).set_index("model_id")
+    assert rows.loc["EleutherAI/gpt-j-6b", "metric"] == "gain_penultimate_block"
+    assert rows.loc["google/gemma-7b", "metric"] == "gain_last_block"
+    assert rows.index.is_unique
+
+
+def test_the_largest_block_gain_knows_over_how_many_prompts_it_is_a_mean(shipped_store):
+    gains = evidence.base_models(evidence.published_gains(shipped_store, "gain_maximum"))
+    row = gains.set_index("model_id").loc["EleutherAI/pythia-6.9b"]
+    assert (row["n_prompts"], row["file"]) == (25, evidence.PYTHIA)
+
+
+def test_a_gain_whose_interval_contains_one_has_no_sign(shipped_store):
+    rows = claims.checks(shipped_store, 45).set_index(["term", "condition"])
+    check = rows.loc[("Pythia-6.9B dampens", "gain of the penultimate block")]
+    assert check["holds"] is None
+    assert check["conf_low"] < 1 < check["conf_high"]
+
+
+def test_a_store_without_statements_is_refused(tiny_store):
+    with pytest.raises(StoreError, match="must hold the statement of claim 1"):
+        claims.evaluate(tiny_store)
+
+
+def test_seven_of_sixteen_is_the_accuracy_of_the_threshold_rule_without_the_norm(shipped_store):
+    rows = claims.checks(shipped_store, 50)
+    assert rows["estimate"].tolist() == [7 / 16, 1, 1]
+    assert rows["holds"].tolist() == [False, False, False]
+
+
+def test_gemma_is_as_quoted(shipped_store):
+    assert claims.checks(shipped_store, 48)["note"].item() == "2.32 before, 1.15 after."
+
+
+def test_every_check_names_files_that_exist_in_the_store(shipped_store, made):
+    known = set(shipped_store.query("FROM published_file")["file"])
+    for checks in made.values():
+        named = " ".join(claims.check_rows(checks)["evidence"]).split(" ")
+        files = {name for name in named if name.endswith((".json", ".csv"))}
+        assert files <= known
+
+
+def test_base_models_keep_the_figure_over_most_prompts(shipped_store):
+    gains = evidence.published_gains(shipped_store, "gain_penultimate_block")
+    chosen = evidence.base_models(gains).set_index("model_id")
+    assert chosen.loc["EleutherAI/pythia-6.9b", "n_prompts"] == 25
+    assert chosen.index.is_unique

@@ -1,0 +1,78 @@
+"""Families of claims are declared, and the p within each adjusted as by hand."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis import claims
+from analysis.claims.verdict import family
+from analysis.tidy.errors import StoreError
+
+ROOT = Path(__file__).parents[3]
+
+
+def rows(*tests):
+    """Return claims with the columns that `adjusted` reads, from pairs of family and p."""
+    return pd.DataFrame(
+        {
+            "claim_id": range(1, len(tests) + 1),
+            "statement": "said",
+            "family": [name for name, _ in tests],
+            "estimate": [float(n) for n in range(len(tests))],
+            "p_value": [p for _, p in tests],
+            "n_obs": 8,
+            "n_models": 8,
+            "method": "a test",
+        }
+    )
+
+
+def test_p_values_are_adjusted_within_their_family_as_by_hand():
+    found = family.adjusted(rows(("a", 0.04), ("a", 0.01), ("b", 0.02), ("a", 0.03)))
+    by_claim = found.set_index("claim_id")
+    # Holm: 3 * 0.01, 2 * 0.03, then 0.04 raised to 0.06. BH: 3 / 1 * 0.01, 3 / 2 * 0.03 and
+    # 0.04 lowered to min(0.045, 0.04).
+    assert by_claim["p_holm"].to_dict() == pytest.approx({1: 0.06, 2: 0.03, 3: 0.02, 4: 0.06})
+    assert by_claim["p_bh"].to_dict() == pytest.approx({1: 0.04, 2: 0.03, 3: 0.02, 4: 0.04})
+    assert by_claim["n_tests"].to_dict() == {1: 3, 2: 3, 3: 1, 4: 3}
+    assert found["claim_id"].tolist() == [2, 4, 1, 3]
+
+
+def test_a_test_that_two_claims_quote_counts_once():
+    twice = rows(("a", 0.01), ("a", 0.01), ("a", 0.04))
+    same = twice.assign(estimate=[0.5, 0.5, 0.7])
+    assert family.adjusted(same)["p_holm"].tolist() == pytest.approx([0.02, 0.02, 0.04])
+    assert family.adjusted(twice)["p_holm"].tolist() == pytest.approx([0.03, 0.03, 0.04])
+
+
+def test_a_claim_without_p_does_not_count():
+    found = family.adjusted(rows(("a", float("nan")), ("a", 0.02)))
+    assert found["claim_id"].tolist() == [2]
+    assert found["p_holm"].tolist() == [0.02]
+    assert family.adjusted(rows(("a", float("nan")))).empty
+
+
+def test_each_claim_of_the_paper_has_one_family(judged):
+    declared = pd.read_csv(ROOT / "data/published/claim_family.csv")
+    assert declared["claim_id"].tolist() == list(claims.CLAIMS)
+    assert judged["family"].tolist() == declared["family"].tolist()
+
+
+def test_fishers_test_of_two_claims_is_one_test_of_its_family(judged):
+    found = claims.adjusted(judged).set_index("claim_id")
+    # 286 / 8008 (claims 7 and 22) and the t test of claim 23.
+    assert found.loc[[7, 22], "n_tests"].tolist() == [2, 2]
+    assert found.loc[7, "p_holm"] == pytest.approx(2 * 286 / 8008)
+
+
+def test_a_paper_that_declares_no_family_has_one(made_store):
+    store = made_store()
+    named = family.families(store, pd.DataFrame({"claim_id": [1, 2]}))
+    assert named.tolist() == ["all claims", "all claims"]
+
+
+def test_a_family_for_some_claims_only_is_refused(made_store):
+    store = made_store(claim_family=[{"claim_id": 1, "family": "a"}])
+    with pytest.raises(StoreError, match=r"must give each claim a family; it leaves out 2\."):
+        family.families(store, pd.DataFrame({"claim_id": [1, 2]}))

@@ -1,0 +1,138 @@
+"""What the forum post and the summary say: each verdict on stores where the answer is plain."""
+
+import numpy as np
+import pytest
+
+from analysis import claims, evidence
+from analysis.claims.sign import popular
+
+SWEEP, HUNT = evidence.PYTHIA, evidence.HUNT
+PYTHIA = [f"EleutherAI/pythia-{size}" for size in ("70m", "160m", "410m", "1b")]
+NEO = ["EleutherAI/gpt-neo-125m", "EleutherAI/gpt-neo-1.3B", "EleutherAI/gpt-neo-2.7B"]
+OPT = ["facebook/opt-125m", "facebook/opt-1.3b", "facebook/opt-2.7b"]
+
+
+def figure(model_id, mean, *, metric="gain_penultimate_block", file=SWEEP, sd=0.001, n=25):
+    return {"model_id": model_id, "metric": metric, "file": file, "mean": mean, "sd": sd, "n": n}
+
+
+def profile(model_id, gains, *, file=SWEEP, first=1):
+    return [
+        {"model_id": model_id, "metric": "gain_block", "file": file, "layer": layer, "value": gain}
+        for layer, gain in enumerate(gains, start=first)
+    ]
+
+
+def verdict(store, claim_id):
+    return claims.judge(store, claim_id)["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("pythia", "neo", "expected"),
+    [
+        ([0.9, 0.9, 0.9, 0.9], 0.9, "reproduced"),
+        ([0.9, 0.9, 0.9, 1.1], 0.9, "reproduced"),
+        ([0.9, 0.9, 1.1, 1.1], 0.9, "contradicted"),
+        ([0.9, 0.9, 0.9, 0.9], 1.1, "reproduced under a condition"),
+    ],
+)
+def test_mostly_means_more_than_half(made_store, pythia, neo, expected):
+    figures = [figure(name, gain) for name, gain in zip(PYTHIA, pythia, strict=True)]
+    figures += [figure(name, neo, file=HUNT) for name in NEO]
+    assert verdict(made_store(published_figure=figures), 54) == expected
+
+
+def test_nobody_has_published_a_gain_of_gpt_neox(shipped_store):
+    rows = claims.checks(shipped_store, 54).set_index(["term", "condition"])
+    named = rows.loc[("GPT-NeoX mostly dampens", "the model of that name")]
+    assert named["holds"] is None
+    assert "gains of 0 such models" in named["note"]
+    pythia = rows.loc[("Pythia mostly dampens", "all base models, penultimate block")]
+    assert (pythia["estimate"], pythia["n_models"], pythia["holds"]) == (0.5, 8, False)
+
+
+def test_opposite_at_each_size_is_reproduced_when_no_shape_speaks_against_it(made_store):
+    figures = [figure(name, 0.9, file=HUNT) for name in NEO]
+    figures += [figure(name, 1.1, file=HUNT) for name in OPT]
+    figures += [figure(name, 0.9) for name in PYTHIA]
+    assert verdict(made_store(published_figure=figures), 55) == "reproduced"
+
+
+def test_a_pair_that_behaves_alike_leaves_a_condition(made_store):
+    figures = [figure(name, 0.9, file=HUNT) for name in NEO]
+    figures += [figure(name, 1.1, file=HUNT) for name in OPT]
+    figures += [figure("EleutherAI/pythia-160m", 1.2)]
+    store = made_store(published_figure=figures)
+    assert verdict(store, 55) == "reproduced under a condition"
+    first = claims.checks(store, 55).iloc[0]
+    assert first["note"] == (
+        "Of the pairs 1 of 2 are opposite; not so pythia-160m 1.20 and opt-125m 1.10."
+    )
+
+
+def test_labs_that_behave_alike_contradict(made_store):
+    figures = [figure(name, 1.1, file=HUNT) for name in (*NEO, *OPT)]
+    assert verdict(made_store(published_figure=figures), 55) == "contradicted"
+
+
+def test_pairs_match_in_depth_and_heads_and_count_parameters(shipped_store):
+    models = popular._sized(shipped_store)
+    matched = popular.pairs(models, ["n_layers", "n_heads"])
+    named = set(zip(matched["model_id"], matched["model_id_other"], strict=True))
+    # 12 layers and 12 heads: two of EleutherAI with OPT-125m; 24 and 16: three with OPT-350m;
+    # 32 and 32: Pythia-2.8b and 6.9b with OPT-2.7b and 6.7b.
+    assert len(named) == 2 + 3 + 4
+    assert ("EleutherAI/gpt-neo-125m", "facebook/opt-125m") in named
+    by_depth = popular.pairs(models, ["n_layers"]).set_index(["model_id", "model_id_other"])
+    close = by_depth.loc[("EleutherAI/gpt-neo-1.3B", "facebook/opt-1.3b"), "size_ratio"]
+    assert close == pytest.approx(1315758080 / 1315575808)
+
+
+@pytest.mark.parametrize(
+    ("gains", "expected"),
+    [
+        ([0.99, 0.98, 0.99], "reproduced"),
+        ([0.99, 0.90, 1.01], "reproduced under a condition"),
+        ([1.10, 0.95, 1.10], "contradicted"),
+    ],
+)
+def test_each_layer_is_quieter_only_when_each_block_is(made_store, gains, expected):
+    models = [*PYTHIA[:3], *NEO]
+    figures = [figure(name, 0.9, file=HUNT if name in NEO else SWEEP) for name in models]
+    profiles = [
+        row for name in models for row in profile(name, gains, file=HUNT if name in NEO else SWEEP)
+    ]
+    store = made_store(published_figure=figures, published_profile=profiles)
+    assert verdict(store, 57) == expected
+
+
+def test_block_zero_is_no_block_of_the_body(made_store):
+    profiles = [row for name in PYTHIA[:2] for row in profile(name, [20.0, 0.9, 0.9], first=0)]
+    store = made_store(published_profile=profiles)
+    first = claims.checks(store, 57).iloc[0]
+    assert (first["estimate"], first["n_obs"], first["holds"]) == (1.0, 4, True)
+
+
+def test_the_interval_of_the_share_resamples_models_not_blocks():
+    same = popular.share_quieter(np.array([1, 1, 1]), np.array([2, 2, 2]))
+    assert same == (0.5, 0.5, 0.5)
+    estimate, low, high = popular.share_quieter(np.array([0, 10]), np.array([10, 10]))
+    assert (estimate, low, high) == (0.5, 0.0, 1.0)
+
+
+def test_a_model_in_two_files_counts_in_the_sweep(shipped_store):
+    blocks = evidence.block_gains(shipped_store)
+    assert set(blocks.loc[blocks["model_id"] == "EleutherAI/pythia-6.9b", "file"]) == {SWEEP}
+    # Pythia has 6 + 12 + 24 + 16 + 24 + 32 + 32 + 36 blocks, less the first and the last of each.
+    assert (blocks["suite"] == "Pythia").sum() == 182 - 16
+
+
+def test_models_that_are_not_the_papers_are_shown_and_not_counted(shipped_store):
+    measured = (
+        claims.checks(shipped_store, 57)
+        .set_index("condition")
+        .loc["every block, models measured here"]
+    )
+    assert measured["holds"] is None
+    assert measured["n_models"] == 12
+    assert evidence.NOT_THEIRS in measured["note"]

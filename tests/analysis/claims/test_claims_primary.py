@@ -1,0 +1,140 @@
+"""The row of a claim shows what its estimand names, and counts what entered."""
+
+import pytest
+
+from analysis import claims, evidence
+from analysis.claims.sign import heritage, threshold
+
+
+def row(judged, claim_id):
+    return judged.set_index("claim_id").loc[claim_id]
+
+
+def test_pairs_count_the_models_of_both_sides(judged, shipped_store):
+    # Three instruct models and their three bases; the pair of Gemma; two pairs of one suite.
+    assert [row(judged, n)["n_models"] for n in (19, 47, 48, 49, 59)] == [6, 6, 2, 6, 4]
+    pairs = claims.checks(shipped_store, 16).set_index("condition")
+    matched = pairs.loc["pairs of one suite and depth"]
+    # BLOOM 560m, 1b1, 1b7; OPT 2.7b, 6.7b; Pythia 410m, 1.4b and 2.8b, 6.9b.
+    assert (matched["n_obs"], matched["n_models"], matched["n_suites"]) == (6, 9, 3)
+    assert "pairs were independent" in matched["method"]
+
+
+def test_the_bar_is_given_in_standard_errors(judged):
+    # Drawn 0.0592 over the standard error of BigScience's four models, 0.059175.
+    assert row(judged, 24)["estimate"] == pytest.approx(0.0592 / 0.0591753, rel=1e-4)
+
+
+def test_the_error_in_the_file_of_layers_is_what_the_notebook_calls_mape(judged):
+    assert row(judged, 41)["estimate"] == pytest.approx(55.69, abs=0.005)
+
+
+def test_the_law_is_judged_first_on_the_family_it_is_stated_for(judged):
+    found = row(judged, 5)
+    # All but Pythia-70M, by the largest gain, of which the law speaks.
+    assert (found["estimate"], found["n_models"]) == (7 / 8, 8)
+    assert "One violation breaks a bound" in found["note"]
+
+
+def test_the_plotted_gain_of_one_pythia_model_is_surely_above_the_bound(check, shipped_store):
+    found = check(
+        shipped_store,
+        5,
+        "gain of the penultimate block, Pythia family",
+        "no model exceeds 10^(1/L)",
+    )
+    # Only Pythia-1B: 1.2163 against 10^(1/16) = 1.1548.
+    assert found["estimate"] == 1 / 8
+    assert found["note"].startswith(
+        "Above the bound: EleutherAI/pythia-1b. For 1 of them the 95 % interval"
+    )
+
+
+def test_whether_a_printed_value_comes_again_has_no_interval(judged):
+    for claim_id in (25, 26, 42):
+        found = row(judged, claim_id)
+        assert found["estimate"] == 1
+        assert found["conf_low"] != found["conf_low"], claim_id
+        assert "Clopper-Pearson" not in found["method"]
+
+
+def test_fishers_p_and_interval_are_told_apart(check, shipped_store):
+    found = check(
+        shipped_store, 7, "Fisher's exact test; the models of the hunt, penultimate block"
+    )
+    # 6 of 16 dampen, 4 of the 5 of the lab: (150 + 6) of 4368 tables, and as much on one side.
+    assert found["p_value"] == pytest.approx(0.0357, abs=5e-5)
+    assert found["conf_low"] < 1 < found["conf_high"]
+    assert found["note"].endswith("twice the one-sided p, is 0.071.")
+
+
+def test_one_model_moves_fishers_p_over_the_usual_level(check, shipped_store):
+    with_it, without = (
+        check(shipped_store, 7, f"Fisher's exact test; {name}")
+        for name in (heritage.EVERY, heritage.KEPT)
+    )
+    assert (with_it["n_models"], without["n_models"]) == (23, 22)
+    assert without["p_value"] < 0.05 < with_it["p_value"]
+
+
+def test_the_smallest_p_of_a_reading_is_that_of_its_margins_and_suites(shipped_store):
+    by_models, by_suites = heritage.least_p(shipped_store, heritage.HUNT)
+    # Six of 16 dampen and five are of the lab: 6 of 4368 tables are as extreme as can be.
+    assert by_models == pytest.approx(6 / 4368)
+    # Three of seven suites are EleutherAI's: one of 35 assignments.
+    assert by_suites == pytest.approx(1 / 35)
+
+
+def test_eleutherai_comes_before_its_suites(judged):
+    assert row(judged, 54)["estimate"] == pytest.approx(7 / 12)
+
+
+def test_two_models_of_25_prompts_are_50_observations(judged):
+    assert (row(judged, 56)["n_obs"], row(judged, 56)["n_models"]) == (50, 2)
+
+
+def test_a_method_that_takes_models_as_independent_says_so(judged):
+    for claim_id in (4, 10, 13, 16, 21, 29, 58, 60, 61):
+        assert "as independent" in row(judged, claim_id)["method"], claim_id
+
+
+def test_the_box_of_fig_6_is_judged_by_its_r_alone(shipped_store):
+    assert set(claims.checks(shipped_store, 29)["term"]) == {"r = -0.81 between depth and gain"}
+
+
+def test_with_block_0_the_total_of_no_pythia_model_stays_within_ten(shipped_store, check):
+    found = check(shipped_store, 6, "the same product with block 0, Pythia family")
+    assert (found["estimate"], found["holds"]) == (0, False)
+    assert found["note"] == "The largest is EleutherAI/pythia-12b with a factor of 513.5."
+
+
+def test_the_paper_names_eight_labs_where_it_counts_seven(shipped_store, check):
+    found = check(shipped_store, 2, "the labs that section 3.3 names")
+    assert (found["estimate"], found["holds"]) == (8, False)
+
+
+def test_the_ratio_separates_the_papers_labels_only_without_the_model_that_contradicts(
+    shipped_store,
+):
+    checks = claims.checks(shipped_store, 10)
+    labelled = checks[checks["condition"].str.startswith("the paper's labels")]
+    # 9.27 and 6.88 (Pythia) lie above, 0.37 (GPT-Neo) below all of 1.48, 0.80, 0.80 and 0.40.
+    assert labelled["estimate"].tolist() == pytest.approx([6 / 7, 1])
+    assert labelled["holds"].tolist() == [False, None]
+    # Two of six lie at one end: 2 of the 15 choices of two models do.
+    assert labelled["p_value"].iloc[1] == pytest.approx(2 / 15)
+
+
+def test_seeds_in_the_code_and_outside_it_are_two_parts(shipped_store):
+    checks = claims.checks(shipped_store, 52)
+    assert checks["holds"].tolist() == [False, None]
+    assert checks["term"].nunique() == 2
+
+
+def test_a_separation_that_does_not_count_decides_nothing(shipped_store):
+    rows = evidence.figures(shipped_store, "weight_spectral_v")
+    models = rows.assign(size=rows["mean"], dampens=rows["lab"] == "EleutherAI")
+    assert threshold.separation("part", "c", models).holds is not None
+    shown = threshold.separation("part", "c", models, counts=False, tests=False)
+    assert shown.holds is None
+    assert shown.p_value != shown.p_value

@@ -1,0 +1,186 @@
+"""Another paper, audited from a folder: its verdicts, and what is wrong with a folder."""
+
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis import claims
+from analysis.claims.verdict import paper
+from analysis.claims.verdict.claim import Claim
+from analysis.commands import cli
+from analysis.evidence.checks import caveats_of
+from analysis.store import open_store
+from analysis.tidy.errors import AnalysisError
+
+SECOND = Path(__file__).parent / "second_paper"
+
+
+def run(capsys, *arguments):
+    code = cli.main(["--paper", *map(str, arguments)])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a copy of the second paper that a test may damage."""
+    return Path(shutil.copytree(SECOND, tmp_path / "paper"))
+
+
+def test_a_second_paper_is_judged_by_the_same_rule():
+    judged = claims.evaluate(open_store(SECOND), paper.load(SECOND)).set_index("claim_id")
+    assert judged["verdict"].tolist() == ["reproduced", "contradicted", "not computable"]
+    # Depths 2, 4, 6, 8 and losses 2.5, 2.1, 2.9, 2.5: r = 0.8 / sqrt(20 * 0.32).
+    assert judged.loc[2, "estimate"] == pytest.approx(0.8 / 6.4**0.5)
+    assert judged.loc[1, ["n_models", "n_suites", "evidence", "caveats"]].tolist() == [
+        4,
+        2,
+        "table_2",
+        "one-seed",
+    ]
+
+
+def test_the_command_line_judges_the_folder_alone(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, SECOND, "claims", "--csv")
+    assert (code, err) == (0, "")
+    assert pd.read_csv(io.StringIO(out))["claim_id"].tolist() == [1, 2, 3]
+    code, out, _ = run(capsys, SECOND, "claim", 2)
+    assert code == 0
+    assert "Verdict:  contradicted" in out
+    assert not (SECOND / "__pycache__").exists()
+
+
+def test_a_claim_as_json_holds_its_checks(capsys):
+    code, out, _ = run(capsys, SECOND, "claim", 2, "--json")
+    found = json.loads(out)
+    assert (code, found["verdict"], len(found["checks"])) == (0, "contradicted", 1)
+    assert found["checks"][0]["estimate"] == found["estimate"]
+    assert found["checks"][0]["holds"] is False
+
+
+def test_the_verdicts_of_a_paper_are_committed_in_its_folder(capsys, folder):
+    code, _, err = run(capsys, folder, "claims", "--check")
+    assert code == 2
+    assert "for another paper, with --paper" in err
+    assert run(capsys, folder, "claims", "--write")[0] == 0
+    assert run(capsys, folder, "claims", "--check")[:2] == (
+        0,
+        "0 of 3 claims differ from verdicts.csv.\n",
+    )
+    figures = (folder / "published_figure.csv").read_text()
+    (folder / "published_figure.csv").write_text(figures.replace(",2.9,", ",3.1,"))
+    code, out, _ = run(capsys, folder, "claims", "--check")
+    assert code == 1
+    assert "claim 1: verdict reproduced -> contradicted" in out
+
+
+def test_another_source_of_figures_is_opened_beside_the_folder(capsys, folder, tmp_path):
+    more = tmp_path / "more"
+    more.mkdir()
+    rows = pd.read_csv(SECOND / "published_figure.csv").assign(
+        metric="held_out_loss_with_dropout", mean=2.0
+    )
+    rows.to_csv(more / "published_figure.csv", index=False)
+    code, out, _ = run(capsys, folder, "--data", more, "claim", 3)
+    assert code == 0
+    assert "Verdict:  reproduced" in out
+
+
+def test_single_values_may_come_as_csv(folder):
+    columns = ["file", "path", "metric", "statistic", "value", "unit", "caveats"]
+    columns += ["model_id", "prompt_set", "prompt_id", "layer", "dtype", "text"]
+    row = pd.DataFrame([["t", "$", "m", "value", 1.5, "nat", ""]], columns=columns[:7])
+    row.reindex(columns=columns).to_csv(folder / "published_value.csv", index=False)
+    assert open_store(folder).query("SELECT value FROM published_value")["value"].item() == 1.5
+
+
+@pytest.mark.parametrize(
+    ("missing", "named"),
+    [
+        ("claim.csv", "lacks claim.csv."),
+        ("claims.py", "lacks claims.py."),
+        ("published_figure.csv", "lacks published_figure.csv or published_profile.csv or"),
+    ],
+)
+def test_a_folder_without_a_file_is_one_sentence(capsys, folder, missing, named):
+    (folder / missing).unlink()
+    code, out, err = run(capsys, folder, "claims")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: The folder of a paper must hold its statements, figures and")
+    assert named in err
+
+
+def test_a_claim_without_a_statement_is_named(capsys, folder):
+    statements = (folder / "claim.csv").read_text().splitlines()
+    (folder / "claim.csv").write_text("\n".join(statements[:-1]) + "\n")
+    code, _, err = run(capsys, folder, "claims")
+    assert code == 2
+    assert "must hold the statement of claim 3" in err
+    assert "Give claim.csv a row" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("CLAIMS = (\n", "must run; it fails in line 1 with SyntaxError"),
+        ("import sys\n\nCLAIMS = sys.nothing\n", "must run; it fails in line 3 with Attribute"),
+        ("import sys\nsys.exit(3)\n", "must run; it fails in line 2 with SystemExit: 3"),
+        ("CLAIM = ()\n", "must assign a tuple of Claim objects to CLAIMS; it holds nothing"),
+        ("CLAIMS = [1]\n", "must assign a tuple of Claim objects to CLAIMS; it holds list"),
+        (
+            "from analysis.claims import Claim\n"
+            "CLAIMS = tuple(Claim(1, 'a', 'b', list) for _ in 'ab')\n",
+            "must have a number of its own; repeated: 1.",
+        ),
+    ],
+)
+def test_claims_that_cannot_be_read_name_their_file(capsys, folder, text, sentence):
+    (folder / "claims.py").write_text(text)
+    code, out, err = run(capsys, folder, "claims")
+    assert (code, out) == (2, "")
+    assert str(folder / "claims.py") in err
+    assert sentence in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("    return 1 / 0\n", "line 3 with ZeroDivisionError: division by zero."),
+        ("    return store.query('FROM nowhere')\n", "line 3 with QueryError: Catalog Error"),
+        ("    return []\n", "at least one Check and nothing else; it returned none."),
+        ("    return ['yes']\n", "at least one Check and nothing else; it returned str."),
+    ],
+)
+def test_a_function_that_fails_names_its_claim(capsys, folder, body, sentence):
+    (folder / "claims.py").write_text(
+        "from analysis.claims import Claim\n"
+        f"def examine(store):\n{body}"
+        "CLAIMS = (Claim(1, 'a', 'b', examine),)\n"
+    )
+    code, _, err = run(capsys, folder, "claims")
+    assert code == 2
+    assert "The function of claim 1 must return" in err
+    assert sentence in err
+    assert "Traceback" not in err
+
+
+def test_the_report_does_not_take_another_paper(capsys):
+    code, _, err = run(capsys, SECOND, "report")
+    assert code == 2
+    assert "not --data or --paper" in err
+
+
+def test_the_paper_audited_here_stays_the_default():
+    assert claims.claim(7).claim_id == 7
+    with pytest.raises(AnalysisError, match="7 is not"):
+        claims.claim(7, {1: Claim(1, "a", "b", lambda _store: [])})
+
+
+def test_caveats_are_in_the_order_of_their_numbers_whatever_they_are_called():
+    assert caveats_of(["B10", "B9", "seed", "B9"]) == ("B9", "B10", "seed")

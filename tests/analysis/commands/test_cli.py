@@ -1,0 +1,224 @@
+"""The command line as a person meets it: output, exit codes, one clear sentence."""
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis import claims
+from analysis.commands import cli
+from analysis.exhibits import colophon
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(autouse=True)
+def _in_the_checkout(monkeypatch, judged):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(claims, "evaluate", lambda _store, _registry: judged.copy())
+
+
+def run(capsys, *arguments):
+    code = cli.main(list(arguments))
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def in_shell(command):
+    return subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+
+
+def test_claims_lists_each_claim_and_counts_the_verdicts(capsys):
+    code, out, err = run(capsys, "claims")
+    assert (code, err) == (0, "")
+    assert out.strip().splitlines()[-1].startswith(f"{len(claims.CLAIMS)} claims: ")
+
+
+def test_claims_as_csv_and_as_json_hold_the_same_rows(capsys):
+    _, csv, _ = run(capsys, "claims", "--csv")
+    _, json, _ = run(capsys, "claims", "--json")
+    from_csv, from_json = pd.read_csv(io.StringIO(csv)), pd.read_json(io.StringIO(json))
+    assert from_csv["verdict"].tolist() == from_json["verdict"].tolist()
+    assert from_csv.columns.tolist() == from_json.columns.tolist()
+
+
+def test_one_claim_is_printed_check_by_check(capsys):
+    code, out, _ = run(capsys, "claim", "7")
+    assert code == 0
+    assert out.count("read as:") == 11
+    assert "Verdict:  contradicted" in out
+
+
+def test_sql_prints_csv_that_pandas_reads_back(capsys):
+    code, out, _ = run(capsys, "sql", "SELECT claim_id FROM claim ORDER BY 1 LIMIT 2", "--csv")
+    assert code == 0
+    assert pd.read_csv(io.StringIO(out))["claim_id"].tolist() == [1, 2]
+
+
+def test_l_star_prints_each_profile_by_each_estimator(capsys):
+    code, out, _ = run(capsys, "l-star", "--profile", "trace_first_head", "--csv")
+    assert code == 0
+    rows = pd.read_csv(io.StringIO(out)).set_index(["source", "model_id", "method"])["estimate"]
+    named = rows["published", "openai-community/gpt2"]
+    assert named["argmax_abs_gradient"] == 9
+    assert named["half_depth"] == 6
+    _, out, _ = run(capsys, "l-star", "--profile", "trace_first_head", "--errors", "--csv")
+    errors = pd.read_csv(io.StringIO(out))
+    assert {"error_over_depth", "error_over_layer"} < set(errors.columns)
+
+
+def test_signs_are_printed_for_each_measured_model(capsys, shipped_store):
+    code, out, _ = run(capsys, "signs", "--csv")
+    assert code == 0
+    runs = shipped_store.query("FROM primary_run WHERE kind = 'prompts'")
+    assert len(pd.read_csv(io.StringIO(out))) == len(runs)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["signs", "--gain", "gain"], "A gain must be one that was measured; 'gain' is not."),
+        (["l-star", "--profile", "trace"], "A profile must be one that the store holds; 'trace'"),
+        (["claim", "999"], "A claim must be one of those that can be judged; 999 is not."),
+        (["sql", "DROP TABLE model"], "A query must be one statement that reads; found DROP."),
+        (["sql", "FROM modl"], "Catalog Error: Table with name modl does not exist!"),
+        (["--data", "nowhere", "claims"], "A store must be opened from existing places"),
+    ],
+)
+def test_wrong_input_is_one_sentence_and_exit_code_2(capsys, arguments, sentence):
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: {sentence}")
+    assert "Traceback" not in err
+
+
+def test_the_committed_verdicts_are_those_of_the_data(capsys):
+    code, out, _ = run(capsys, "claims", "--check")
+    assert (code, out.split(" ")[0]) == (0, "0")
+
+
+def test_verdicts_with_raw_files_have_a_committed_file_of_their_own(
+    capsys, monkeypatch, tmp_path, made_store
+):
+    raw = [{"model_id": "EleutherAI/pythia-70m", "metric": "gain_block", "file": "f", "value": 1}]
+    folder = str(made_store(published_value=raw).sources[0])
+    monkeypatch.setattr(cli, "COMMITTED", str(tmp_path / "claims.csv"))
+    monkeypatch.setattr(cli, "COMMITTED_RAW", str(tmp_path / "raw.csv"))
+    assert run(capsys, "--data", folder, "claims", "--write")[0] == 0
+    assert [path.name for path in tmp_path.glob("*.csv")] == ["raw.csv"]
+    code, out, _ = run(capsys, "--data", folder, "claims", "--check")
+    assert (code, out.endswith("claims differ from raw.csv.\n")) == (0, True)
+    assert run(capsys, "claims", "--check")[0] == 2
+
+
+def test_adjusted_p_values_are_printed_as_a_table_and_as_csv(capsys):
+    code, out, err = run(capsys, "claims", "--adjusted")
+    assert (code, "p_holm" in out) == (0, True)
+    _, csv, _ = run(capsys, "claims", "--adjusted", "--csv")
+    rows = pd.read_csv(io.StringIO(csv))
+    assert err == f"{len(rows)} rows\n"
+    assert (rows["p_holm"] >= rows["p_bh"]).all()
+    assert (rows["p_bh"] >= rows["p_value"]).all()
+    code, _, err = run(capsys, "claims", "--adjusted", "--check")
+    assert code == 2
+    assert "as a table or as CSV" in err
+
+
+def test_a_changed_verdict_is_named_and_exits_1(capsys, monkeypatch, tmp_path):
+    committed = pd.read_csv(ROOT / "reports/claims.csv")
+    committed.loc[committed["claim_id"] == 7, "verdict"] = "reproduced"
+    committed.to_csv(tmp_path / "claims.csv", index=False)
+    monkeypatch.setattr(cli, "COMMITTED", str(tmp_path / "claims.csv"))
+    code, out, _ = run(capsys, "claims", "--check")
+    assert code == 1
+    assert "claim 7: verdict reproduced -> contradicted" in out
+
+
+def test_verdicts_that_were_never_written_are_asked_for(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(cli, "COMMITTED", str(tmp_path / "claims.csv"))
+    code, _, err = run(capsys, "claims", "--check")
+    assert code == 2
+    assert "claims --write" in err
+
+
+def test_written_verdicts_are_read_back_equal(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(cli, "COMMITTED", str(tmp_path / "new" / "claims.csv"))
+    assert run(capsys, "claims", "--write")[0] == 0
+    assert run(capsys, "claims", "--check")[0] == 0
+
+
+def test_an_unwritable_place_is_exit_code_5(capsys, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(cli, "COMMITTED", str(tmp_path / "file" / "claims.csv"))
+    code, _, err = run(capsys, "claims", "--write")
+    assert code == 5
+    assert "must be writable" in err
+
+
+def test_a_parameter_without_a_value_is_refused(capsys):
+    code, _, err = run(capsys, "report", "-P", "measurements")
+    assert code == 2
+    assert "NAME:VALUE" in err
+
+
+def test_the_report_takes_no_data_option(capsys):
+    code, _, err = run(capsys, "--data", "data/published", "report")
+    assert code == 2
+    assert "-P measurements:DIR" in err
+
+
+@pytest.mark.parametrize("content", ["", "claim_id\n1\n", "\xff\xfe"])
+def test_damaged_committed_verdicts_are_refused(capsys, monkeypatch, tmp_path, content):
+    path = tmp_path / "claims.csv"
+    path.write_bytes(content.encode("latin-1"))
+    monkeypatch.setattr(cli, "COMMITTED", str(path))
+    code, _, err = run(capsys, "claims", "--check")
+    assert code == 2
+    assert "must be a whole CSV file" in err
+
+
+def test_a_changed_number_is_named_and_exits_1(capsys, monkeypatch, tmp_path):
+    committed = pd.read_csv(ROOT / "reports/claims.csv")
+    committed.loc[committed["claim_id"] == 7, "p_value"] = 0.0009
+    committed.to_csv(tmp_path / "claims.csv", index=False)
+    monkeypatch.setattr(cli, "COMMITTED", str(tmp_path / "claims.csv"))
+    code, out, _ = run(capsys, "claims", "--check")
+    assert code == 1
+    assert out.startswith("claim 7: p_value 0.0009 -> ")
+
+
+def test_a_closed_pipe_ends_quietly():
+    ran = in_shell(f"{sys.executable} -m analysis sql 'FROM published_profile' --csv | head -1")
+    assert ran.stdout.count("\n") == 1
+    assert "Traceback" not in ran.stderr
+    assert "BrokenPipe" not in ran.stderr
+
+
+def test_a_full_device_is_exit_code_5():
+    ran = in_shell(f"{sys.executable} -m analysis sql 'FROM claim' --csv > /dev/full")
+    assert ran.returncode == 5
+    assert ran.stderr.startswith("error: The output must be writable; No space left")
+    assert "Traceback" not in ran.stderr
+    assert "Exception ignored" not in ran.stderr
+
+
+def test_outside_a_checkout_the_projects_own_data_are_found(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, "claims")[0] == 0
+
+
+def test_the_colophon_names_every_version_and_source(shipped_store):
+    facts = colophon.colophon(shipped_store).set_index("item")["value"]
+    assert set(colophon.PACKAGES) <= set(facts.index)
+    assert "not installed" not in set(facts)
+    assert facts["data"].startswith("published ")
+
+
+def test_the_data_hash_changes_with_one_byte(tmp_path):
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    before = colophon.data_hash(tmp_path)
+    (tmp_path / "a.csv").write_text("x\n2\n")
+    assert colophon.data_hash(tmp_path) != before

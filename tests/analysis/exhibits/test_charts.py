@@ -1,0 +1,198 @@
+"""Charts say what they show: fields that exist, axes with units, no colour without shape."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import claims
+from analysis.exhibits import charts
+from analysis.exhibits import tables as exhibits
+from analysis.exhibits.depth import bound_charts
+from analysis.exhibits.depth import profile_charts as depth_charts
+from analysis.exhibits.drawing import theme
+from analysis.questions.depth import profiles
+from analysis.questions.turning.even_attention import even_attention, even_map
+from tests.analysis.drawn import encodings
+
+
+@pytest.fixture(scope="module")
+def drawn(request):
+    store = request.getfixturevalue("shipped_store")
+    judged = request.getfixturevalue("judged")
+    return {
+        "depth": bound_charts.chart_gain_by_depth(
+            bound_charts.gains(store), exhibits.bound_curve(store)
+        ),
+        "labs": charts.chart_gain_by_lab(exhibits.signed_gains(store)),
+        "density": charts.chart_gain_by_density(
+            exhibits.penultimate_gains(store), band=(0.15, 0.2)
+        ),
+        "shares": charts.chart_shares(exhibits.shares(store)),
+        "benchmark": charts.chart_definitions(
+            exhibits.definitions(store), order=exhibits.benchmark_order()
+        ),
+        "ratio": charts.chart_ratio(
+            exhibits.spectral_norms(store), exhibits.penultimate_gains(store)
+        ),
+        "trace": charts.chart_trace_profile(exhibits.published_traces(store)),
+        "twins": charts.chart_twins(exhibits.twins(store)),
+        "stream": depth_charts.chart_stream(profiles.stream(store)),
+        "updates": depth_charts.chart_updates(profiles.deepest(profiles.updates(store))),
+        "attention": depth_charts.chart_attention(profiles.attention(store), even_attention(store)),
+        "geometry": depth_charts.chart_geometry(profiles.geometry(store)),
+        "circuit": depth_charts.chart_circuit(profiles.circuit(store)),
+        "verdicts": charts.chart_verdicts(
+            exhibits.verdict_labels(judged), verdicts=claims.VERDICTS
+        ),
+    }
+
+
+def test_every_chart_has_a_description_and_data(drawn):
+    for name, chart in drawn.items():
+        spec = chart.to_dict()
+        assert len(spec["description"]) > 30, name
+        assert all(rows for rows in spec["datasets"].values()), name
+
+
+def test_every_field_that_is_drawn_exists_in_its_frame(drawn):
+    for name, chart in drawn.items():
+        spec = chart.to_dict()
+        columns = {column for rows in spec["datasets"].values() for row in rows for column in row}
+        for encoding in encodings(spec):
+            for channel in encoding.values():
+                if isinstance(channel, dict) and "field" in channel:
+                    assert channel["field"] in columns, name
+
+
+def test_no_statistic_is_computed_by_a_chart(drawn):
+    for name, chart in drawn.items():
+        for encoding in encodings(chart.to_dict()):
+            assert not any("aggregate" in channel for channel in encoding.values()), name
+
+
+def test_colour_never_stands_alone(drawn):
+    for name, chart in drawn.items():
+        found = list(encodings(chart.to_dict()))
+        coloured = {e["color"]["field"] for e in found if "field" in e.get("color", {})}
+        shaped = {e["shape"]["field"] for e in found if "field" in e.get("shape", {})}
+        assert coloured <= shaped, name
+
+
+def test_every_number_axis_has_a_unit(drawn):
+    for name, chart in drawn.items():
+        titles = [
+            channel["title"]
+            for encoding in encodings(chart.to_dict())
+            for key, channel in encoding.items()
+            if key in ("x", "y") and channel.get("type") == "quantitative" and channel.get("title")
+        ]
+        assert all("[" in title for title in titles), (name, titles)
+
+
+def test_every_lab_of_the_store_has_a_colour_and_a_shape(shipped_store):
+    labs = shipped_store.query("SELECT DISTINCT lab FROM model WHERE lab IS NOT NULL")["lab"]
+    assert set(labs) <= set(theme.LABS)
+    assert len({(c, s) for c, s in theme.LABS.values()}) == len(theme.LABS)
+
+
+def test_exhibits_do_not_invent_models(shipped_store):
+    gains = exhibits.penultimate_gains(shipped_store)
+    published = shipped_store.query(
+        "SELECT DISTINCT model_id FROM published_figure WHERE metric = 'gain_penultimate_block'"
+    )
+    assert set(gains["model_id"]) == set(published["model_id"])
+    assert (gains["conf_low"] < gains["gain_mean"]).all()
+
+
+def test_the_bound_curve_is_ten_when_raised_to_the_depth(shipped_store):
+    curve = exhibits.bound_curve(shipped_store)
+    assert (curve["bound"] ** curve["n_layers"]).tolist() == pytest.approx([10.0] * len(curve))
+
+
+def points(chart):
+    """Return every point mark of a chart's specification, with its frame."""
+    spec = chart.to_dict()
+
+    def found(node):
+        if isinstance(node, dict):
+            if isinstance(node.get("mark"), dict) and node["mark"]["type"] in ("point", "square"):
+                yield node
+            for value in node.values():
+                yield from found(value)
+        elif isinstance(node, list):
+            for value in node:
+                yield from found(value)
+
+    return [
+        (node["mark"], pd.DataFrame(spec["datasets"][node["data"]["name"]]))
+        for node in found(spec)
+        if "data" in node
+    ]
+
+
+@pytest.mark.parametrize("name", ["depth", "density", "labs", "ratio"])
+def test_the_model_that_normalises_after_its_blocks_is_hollow_and_alone(drawn, name):
+    marks = points(drawn[name])
+    hollow = [rows for mark, rows in marks if not mark["filled"]]
+    assert hollow
+    assert {model for rows in hollow for model in rows["model_id"]} == {"facebook/opt-350m"}
+    filled = {model for mark, rows in marks if mark["filled"] for model in rows["model_id"]}
+    assert filled
+    assert "facebook/opt-350m" not in filled
+
+
+def test_models_of_one_depth_stand_side_by_side_in_the_order_of_their_gains():
+    models = pd.DataFrame(
+        {"definition": "a", "n_layers": [24, 24, 24, 6], "gain_mean": [1.2, 0.9, 1.0, 1.1]}
+    )
+    placed = bound_charts.side_by_side(models).sort_index()
+    step = bound_charts.STEP
+    assert placed["place"].tolist() == pytest.approx([24 + step, 24 - step, 24, 6])
+
+
+def test_no_two_models_of_a_panel_share_a_place(shipped_store):
+    placed = bound_charts.side_by_side(bound_charts.gains(shipped_store))
+    assert not placed.duplicated(["definition", "place"]).any()
+    assert placed["definition"].nunique() == 2
+
+
+def test_the_bound_is_drawn_beside_both_gains_on_one_scale(drawn):
+    spec = drawn["depth"].to_dict()
+    assert len(spec["vconcat"]) == 2
+    assert spec["resolve"]["scale"]["y"] == "shared"
+
+
+def test_each_claim_has_a_square_of_its_own_in_the_column_of_its_verdict(drawn, judged):
+    ((_, tiles),) = points(drawn["verdicts"])
+    assert sorted(tiles["claim_id"]) == sorted(judged["claim_id"])
+    assert not tiles.duplicated(["across", "place"]).any()
+    assert tiles.groupby("middle")["verdict"].nunique().eq(1).all()
+    counts = exhibits.verdict_counts(judged)
+    assert tiles.groupby("verdict")["total"].first().to_dict() == {
+        name: n for name, n in counts.items() if n
+    }
+    heights = tiles.groupby("verdict")["place"].max() + charts.ABREAST / 2
+    assert all(0 <= height - counts[name] < charts.ABREAST for name, height in heights.items())
+
+
+def test_the_chart_of_verdicts_fits_a_phone(drawn):
+    assert drawn["verdicts"].width <= 300
+
+
+def test_even_attention_over_three_tokens_is_counted_by_hand():
+    # Rows 1, (1/2, 1/2), (1/3, 1/3, 1/3): entropies 0, ln 2, ln 3; first token 1 + 1/2 + 1/3.
+    found = even_map(pd.Series([3])).iloc[0]
+    assert found["relative_entropy"] == pytest.approx(np.log(6) / (3 * np.log(3)))
+    assert found["sink_share"] == pytest.approx(11 / 18)
+
+
+def test_no_map_is_more_even_than_the_even_one(shipped_store):
+    layers = profiles.attention(shipped_store)
+    even = even_attention(shipped_store)["relative_entropy"]
+    assert layers["relative_entropy"].max() <= even * 1.001
+    assert layers["relative_entropy"].max() > even * 0.99
+
+
+def test_verdict_counts_add_up(judged):
+    assert sum(exhibits.verdict_counts(judged).values()) == len(judged)
+    assert isinstance(exhibits.verdict_rows(judged), pd.DataFrame)

@@ -1,0 +1,187 @@
+"""The report's exhibits of shares, power and laws of depth: frames, words and charts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.exhibits.depth import depth_law as depth_law_exhibits
+from analysis.exhibits.heritage import partition as partition_exhibits
+from analysis.exhibits.heritage import partition_charts
+from analysis.tidy import prose
+from tests.analysis.drawn import encodings
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def base(request: pytest.FixtureRequest) -> pd.DataFrame:
+    return partition_exhibits.base_models(request.getfixturevalue("shipped_store"))
+
+
+@pytest.fixture(scope="module")
+def subsets(base: pd.DataFrame) -> Any:
+    return partition_exhibits.explained(base)
+
+
+@pytest.fixture(scope="module")
+def deviations(base: pd.DataFrame) -> pd.DataFrame:
+    return partition_exhibits.components(base)
+
+
+@pytest.fixture(scope="module")
+def curves(base: pd.DataFrame, deviations: pd.DataFrame) -> pd.DataFrame:
+    return partition_exhibits.power_curves(base, deviations)
+
+
+@pytest.fixture(scope="module")
+def found(base: pd.DataFrame) -> pd.DataFrame:
+    return partition_exhibits.found_effects(base)
+
+
+@pytest.fixture(scope="module")
+def gains(request: pytest.FixtureRequest) -> pd.DataFrame:
+    return depth_law_exhibits.gains(request.getfixturevalue("shipped_store"))
+
+
+@pytest.fixture(scope="module")
+def drawn(subsets: Any, curves: pd.DataFrame, gains: pd.DataFrame) -> dict[str, Any]:
+    return {
+        "shares": partition_charts.chart_share_methods(partition_exhibits.shares(subsets)),
+        "power": partition_charts.chart_power(partition_exhibits.drawn_curves(curves)),
+        "laws": partition_charts.chart_laws(gains, depth_law_exhibits.law_curves(gains)),
+    }
+
+
+def test_every_chart_has_a_description_and_fields_that_exist(drawn: dict[str, Any]) -> None:
+    for name, chart in drawn.items():
+        spec = chart.to_dict()
+        assert len(spec["description"]) > 60, name
+        columns = {column for rows in spec["datasets"].values() for column in rows[0]}
+        for encoding in encodings(spec):
+            fields = {part["field"] for part in encoding.values() if "field" in part}
+            assert fields <= columns, name
+
+
+def test_axes_have_units(drawn: dict[str, Any]) -> None:
+    for name, chart in drawn.items():
+        titles = [
+            part.get("title")
+            for encoding in encodings(chart.to_dict())
+            for axis, part in encoding.items()
+            if axis in ("x", "y") and part.get("type") == "quantitative" and part.get("title")
+        ]
+        assert titles, name
+        assert all("[" in title for title in titles), name
+
+
+def test_series_differ_by_more_than_colour(drawn: dict[str, Any]) -> None:
+    found = {
+        name: {key for e in encodings(chart.to_dict()) for key in e}
+        for name, chart in drawn.items()
+    }
+    assert {"color", "shape"} <= found["shares"]
+    assert {"color", "strokeDash"} <= found["power"]
+    assert {"color", "strokeDash"} <= found["laws"]
+
+
+def test_the_figure_of_power_shows_no_power_at_the_effect_found(drawn: dict[str, Any]) -> None:
+    marks = {layer["mark"]["type"] for layer in drawn["power"].to_dict()["layer"]}
+    assert marks == {"rule", "line"}
+
+
+def test_what_noise_would_give_stands_in_the_legend_of_the_shares(drawn: dict[str, Any]) -> None:
+    spec = drawn["shares"].to_dict()
+    domains = [
+        e["shape"]["scale"]["domain"] for e in encodings(spec) if e.get("shape", {}).get("scale")
+    ]
+    assert domains
+    assert all(domain[-1] == partition_charts.CHANCE for domain in domains)
+
+
+def test_the_lab_explains_nothing_beside_its_suites(subsets: Any) -> None:
+    shares = partition_exhibits.shares(subsets).set_index(["block", "method"])["share"]
+    assert shares["lab", "entering last"] == pytest.approx(0, abs=1e-12)
+    average = shares.xs("Shapley", level="method")
+    assert average.sum() == pytest.approx(subsets.r_squared[-1])
+
+
+def test_ranking_words_count_what_the_frame_holds(subsets: Any) -> None:
+    words = partition_exhibits.ranking_words(subsets)
+    found = partition_exhibits.rankings(subsets)
+    general = found[found["term"] == "general"]
+    assert words["pairs"] == prose.share_of(int(general["holds"].notna().sum()), 6)
+    assert (words["named"] == "none") == general["holds"].isna().all()
+
+
+def test_matched_models_have_one_shape_and_two_labs(base: pd.DataFrame) -> None:
+    matches = partition_exhibits.same_shape(base)
+    for _, own in matches.groupby("match"):
+        assert len(set(own["lab"])) > 1
+        for name in ("n_layers", "n_heads", "d_head"):
+            assert len(set(own[name])) == 1
+    rows = partition_exhibits.match_rows(base)
+    assert len(rows) == matches["match"].nunique()
+    words = partition_exhibits.match_words(base)
+    assert words["lower"].endswith(f"of {len(rows)}")
+
+
+def test_no_test_with_labs_as_units_can_reject(curves: pd.DataFrame) -> None:
+    labs = curves[curves["test"].str.endswith("labs exchanged")]
+    assert set(labs["power"]) == {0.0}
+    assert (labs["smallest_p"] > 0.05).all()
+
+
+def test_every_test_that_has_a_curve_was_made(found: pd.DataFrame, curves: pd.DataFrame) -> None:
+    assert set(found["test"]) == set(curves["test"])
+    assert len(found) == 8
+
+
+def test_exhibits_of_power_are_text(
+    found: pd.DataFrame, curves: pd.DataFrame, deviations: pd.DataFrame
+) -> None:
+    rows = partition_exhibits.detectable_rows(found, curves)
+    assert len(rows) == 8
+    assert all(isinstance(value, str) for value in rows.to_numpy().ravel())
+    words = partition_exhibits.design_words(found, deviations, curves)
+    low, high = (int(end) for end in words["suites_range"].split(" to "))
+    assert low <= int(words["suites"].split()[0]) <= high
+
+
+def test_confounding_and_variation_are_text(base: pd.DataFrame) -> None:
+    rows = partition_exhibits.confounding_rows(base)
+    assert rows["block"].tolist() == ["lab", "geometry", "depth", "scale"]
+    assert rows["columns"].tolist() == ["4", "2", "1", "1"]
+    assert partition_exhibits.variation_words(base)["suites"] == "4 of 7"
+
+
+def test_laws_are_drawn_and_tabled_for_both_definitions(gains: pd.DataFrame) -> None:
+    curves = depth_law_exhibits.law_curves(gains)
+    assert curves.groupby("definition")["law"].nunique().tolist() == [7, 7]
+    for definition in depth_law_exhibits.DEFINITIONS.values():
+        rows = depth_law_exhibits.law_rows(gains, definition)
+        assert "0.0" in rows["delta"].tolist()
+        words = depth_law_exhibits.law_words(gains, definition)
+        assert words["claimed_root"] == prose.number(float(np.log(10)))
+
+
+def test_the_bound_is_counted_as_the_claim_counts_it(
+    gains: pd.DataFrame, request: pytest.FixtureRequest
+) -> None:
+    from analysis.claims.depth import law as depth
+
+    rows = depth_law_exhibits.bound_rows(gains)
+    counted = rows[rows["term"] == "models above the bound"].drop_duplicates("definition")
+    shares = [share_in(text) for text in counted["count"]]
+    checks = depth.bound(request.getfixturevalue("shipped_store"))
+    expected = {check.condition: check.estimate for check in checks if "exceeds" in check.part}
+    assert shares[0] == pytest.approx(expected["gain of the penultimate block, base models"])
+    assert shares[1] == pytest.approx(expected["largest block gain after block 0, base models"])
+
+
+def share_in(text: str) -> float:
+    part, whole = text.split(" of ")
+    return int(part) / int(whole)

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+from math import factorial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis.inference.association import correlation
+from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
+
+R = Path(__file__).parents[3] / "r"
+
+#: R and scipy sum in another order and use other series for the t and normal distributions.
+AGREEMENT = 1e-12
+
+models = pd.read_csv(R / "models.csv")
+answers = pd.read_csv(R / "correlation.csv")
+COMPARED = ["estimate", "statistic", "df", "p_value", "conf_low", "conf_high"]
+
+pairs = st.lists(
+    st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=4, max_size=8
+).filter(lambda rows: all(len(set(column)) > 1 for column in zip(*rows, strict=True)))
+
+
+def points(x: list[float], y: list[float]) -> pd.DataFrame:
+    return pd.DataFrame({"x": x, "y": y}, dtype=float)
+
+
+def computed(answer: pd.Series) -> pd.DataFrame:
+    rows = models.head(int(answer["n"]))
+    if answer["method"] == "partial":
+        return correlation.partial(
+            rows,
+            x="density",
+            y="gain",
+            covariates=answer["case"].split("+"),
+            conf_level=answer["conf_level"],
+        )
+    y, x = answer["case"].split(" ~ ")
+    return correlation.correlate(
+        rows, x=x, y=y, method=answer["method"], conf_level=answer["conf_level"]
+    )
+
+
+@pytest.mark.parametrize("position", range(len(answers)))
+def test_every_number_agrees_with_r(position: int) -> None:
+    answer = answers.loc[position]
+    row = computed(answer).iloc[0]
+    np.testing.assert_allclose(
+        row[COMPARED].astype(float), answer[COMPARED].astype(float), rtol=AGREEMENT
+    )
+
+
+def test_pearson_of_four_counted_points_is_six_tenths() -> None:
+    # Deviations from 2.5: (-1.5, -.5, .5, 1.5) and (-.5, -1.5, 1.5, .5); products sum to 3 of 5.
+    row = correlation.correlate(points([1, 2, 3, 4], [2, 1, 4, 3]), x="x", y="y").iloc[0]
+    assert row["estimate"] == pytest.approx(0.6, abs=1e-15)
+    assert row["df"] == 2
+    assert row["n_obs"] == 4
+
+
+def test_exact_spearman_p_of_a_perfect_order_is_two_of_all_orders() -> None:
+    row = correlation.correlate(
+        points([1, 2, 3, 4, 5], [10, 20, 30, 40, 500]), x="x", y="y", method="spearman"
+    ).iloc[0]
+    assert row["estimate"] == 1
+    assert row["p_value"] == 2 / factorial(5)
+    assert "no width" in row["note"]
+
+
+def test_exact_spearman_p_with_ties_agrees_with_enumeration_by_scipy() -> None:
+    rows = points([1, 1, 2, 3, 3, 4], [2, 1, 1, 5, 4, 4])
+    centred = rows.rank().sub(rows.rank().mean())
+    enumerated = stats.permutation_test(
+        (centred["x"].to_numpy(),),
+        lambda x: abs(float(x @ centred["y"].to_numpy())),
+        permutation_type="pairings",
+        alternative="greater",
+        n_resamples=factorial(6),
+    )
+    row = correlation.correlate(rows, x="x", y="y", method="spearman").iloc[0]
+    assert row["p_value"] == pytest.approx(enumerated.pvalue, abs=1e-15)
+
+
+def test_pingouin_and_this_module_agree_on_the_pearson_p_value() -> None:
+    from pingouin import corr
+
+    row = correlation.correlate(models, x="density", y="gain").iloc[0]
+    other = corr(models["density"], models["gain"]).iloc[0]
+    assert row["p_value"] == pytest.approx(other["p_val"], rel=AGREEMENT)
+
+
+def test_a_printed_r_gives_the_row_the_data_would_give() -> None:
+    whole = correlation.correlate(models, x="density", y="gain")
+    printed = correlation.from_summary(float(whole["estimate"].iloc[0]), len(models))
+    numeric = ["estimate", "statistic", "df", "p_value", "conf_low", "conf_high", "n_obs"]
+    pd.testing.assert_frame_equal(whole[numeric], printed[numeric], rtol=1e-13)
+
+
+def test_three_rows_leave_the_whole_range_as_interval() -> None:
+    row = correlation.correlate(points([1, 2, 3], [1, 3, 2]), x="x", y="y").iloc[0]
+    assert (row["conf_low"], row["conf_high"]) == (-1, 1)
+    assert "whole range" in row["note"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=pairs, method=st.sampled_from(correlation.METHODS), seed=st.integers(0, 99))
+def test_order_of_rows_and_of_x_and_y_does_not_matter(
+    rows: list[tuple[int, int]], method: str, seed: int
+) -> None:
+    frame = pd.DataFrame(rows, columns=["x", "y"])
+    shuffled = frame.sample(frac=1, random_state=seed)
+    first = correlation.correlate(frame, x="x", y="y", method=method).iloc[0]
+    second = correlation.correlate(shuffled, x="y", y="x", method=method).iloc[0]
+    for name in ("estimate", "p_value", "conf_low", "conf_high"):
+        assert first[name] == pytest.approx(second[name], rel=1e-9, abs=1e-12)
+    assert 0 <= first["p_value"] <= 1
+    assert first["conf_low"] <= first["estimate"] <= first["conf_high"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=pairs, shift=st.integers(-9, 9), scale=st.integers(1, 9))
+def test_pearson_ignores_shift_and_scale_and_follows_the_sign(
+    rows: list[tuple[int, int]], shift: int, scale: int
+) -> None:
+    frame = pd.DataFrame(rows, columns=["x", "y"])
+    plain = correlation.correlate(frame, x="x", y="y").iloc[0]
+    moved = correlation.correlate(frame.assign(x=shift - scale * frame["x"]), x="x", y="y").iloc[0]
+    assert moved["estimate"] == pytest.approx(-plain["estimate"], abs=1e-12)
+    assert moved["conf_low"] == pytest.approx(-plain["conf_high"], abs=1e-9)
+
+
+def test_a_missing_column_is_answered_with_the_nearest_one() -> None:
+    with pytest.raises(ColumnError) as refusal:
+        correlation.correlate(models, x="densty", y="gain")
+    assert str(refusal.value) == (
+        "The frame must have a column 'densty'; the nearest is 'density'.\n"
+        "hint: The frame has: model_id, lab, suite, heritage, layers, density, "
+        "log_parameters, gain."
+    )
+
+
+def test_text_is_refused_where_numbers_are_needed() -> None:
+    with pytest.raises(ColumnError, match=r"'lab' must hold numbers; it holds str"):
+        correlation.correlate(models, x="lab", y="gain")
+
+
+def test_values_that_are_not_finite_are_counted_and_refused() -> None:
+    rows = points([1, np.nan, np.inf, 4], [1, 2, 3, 4])
+    with pytest.raises(ColumnError, match=r"finite numbers; rows that do not: 2 of 4"):
+        correlation.correlate(rows, x="x", y="y")
+
+
+def test_a_constant_column_and_two_rows_are_refused() -> None:
+    with pytest.raises(DesignError, match=r"Column 'x' must vary; all 3 rows hold 2\.0"):
+        correlation.correlate(points([2, 2, 2], [1, 2, 3]), x="x", y="y")
+    with pytest.raises(DesignError, match="needs at least 3 rows; found 2"):
+        correlation.correlate(points([1, 2], [1, 2]), x="x", y="y")
+
+
+def test_a_covariate_that_repeats_another_is_refused() -> None:
+    rows = models.assign(twice=2 * models["layers"])
+    with pytest.raises(DesignError, match="linear combination"):
+        correlation.partial(rows, x="density", y="gain", covariates=["layers", "twice"])
+    with pytest.raises(ColumnError, match="Name each column once"):
+        correlation.partial(rows, x="density", y="gain", covariates=["gain"])
+
+
+def test_unknown_options_are_answered_with_those_allowed() -> None:
+    with pytest.raises(AnalysisError, match=r"'pearson', 'spearman'; found 'spear'"):
+        correlation.correlate(models, x="density", y="gain", method="spear")
+    with pytest.raises(AnalysisError, match="between 0 and 1; found 95"):
+        correlation.correlate(models, x="density", y="gain", conf_level=95)
+
+
+def test_an_impossible_printed_r_is_refused() -> None:
+    with pytest.raises(AnalysisError, match=r"must lie in \[-1, 1\]; found -1\.2"):
+        correlation.from_summary(-1.2, 8)
+    with pytest.raises(DesignError, match="at least 3; found 2"):
+        correlation.from_summary(0.5, 2)

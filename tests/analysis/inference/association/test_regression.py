@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis.inference.association import regression
+from analysis.tidy.errors import ColumnError, DesignError
+
+R = Path(__file__).parents[3] / "r"
+
+#: Both solve by QR; log-scaled products and incomplete beta functions lose a few digits.
+AGREEMENT = 1e-11
+
+#: clubSandwich inverts (I - H) and forms degrees of freedom from n x n products.
+SATTERTHWAITE = 1e-9
+
+FORMULAS = {
+    "trait": "gain ~ heritage + density + log_parameters",
+    "logs": "gain ~ np.log(density) * layers",
+    "labs": "gain ~ lab + density",
+    "mean": "gain ~ 1",
+}
+COMPARED = ["estimate", "std_error", "statistic", "df", "p_value", "conf_low", "conf_high"]
+
+models = pd.read_csv(R / "models.csv")
+answers = pd.read_csv(R / "regression.csv", keep_default_na=False)
+glances = pd.read_csv(R / "regression_glance.csv")
+diagnostics = pd.read_csv(R / "regression_augment.csv")
+FITS = list(answers.groupby(["name", "kind", "cluster"], sort=False).groups)
+
+#: Fixed effects of labs with few suites: clubSandwich reports a variance that no comparison
+#: of clusters shows.
+SINGLE_CLUSTER = "One cluster alone determines this term"
+
+
+def fitted(name: str, kind: str, cluster: str) -> regression.Regression:
+    if kind == "classical":
+        return regression.fit(models, FORMULAS[name])
+    return regression.fit(models, FORMULAS[name], cluster=cluster, covariance=kind)
+
+
+@pytest.mark.parametrize(("name", "kind", "cluster"), FITS)
+def test_coefficients_and_standard_errors_agree_with_r(name: str, kind: str, cluster: str) -> None:
+    tidy = fitted(name, kind, cluster).tidy()
+    answer = answers.query("name == @name and kind == @kind and cluster == @cluster")
+    # R and patsy both put interactions last and factors before numbers here.
+    testable = ~tidy["note"].str.contains(SINGLE_CLUSTER).to_numpy()
+    np.testing.assert_allclose(tidy["estimate"], answer["estimate"].astype(float), rtol=AGREEMENT)
+    np.testing.assert_allclose(
+        tidy.loc[testable, COMPARED],
+        answer.loc[testable, COMPARED].astype(float),
+        rtol=SATTERTHWAITE if kind == "CR2" else AGREEMENT,
+    )
+    assert tidy.loc[~testable, "std_error"].isna().all()
+    assert testable.any()
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_the_one_row_summary_agrees_with_r(name: str) -> None:
+    glance = fitted(name, "classical", "none").glance().iloc[0]
+    answer = glances.set_index("name").loc[name]
+    for column, value in answer.items():
+        assert glance[column] == pytest.approx(value, rel=AGREEMENT, abs=1e-13, nan_ok=True)
+
+
+def test_fitted_values_leverage_and_influence_agree_with_r() -> None:
+    augmented = fitted("trait", "classical", "none").augment()
+    assert list(augmented.columns) == [*models.columns, *diagnostics.columns]
+    for column in diagnostics.columns:
+        np.testing.assert_allclose(augmented[column], diagnostics[column], rtol=1e-9, atol=1e-13)
+
+
+def test_a_line_through_three_counted_points() -> None:
+    # Slope (0 * -1 + 1 * 2) / 2 by deviations: x -1, 0, 1 and y 0, 3, 2 give 1; residual ss 8/3.
+    rows = pd.DataFrame({"x": [-1, 0, 1], "y": [0, 3, 2]})
+    tidy = regression.fit(rows, "y ~ x").tidy().set_index("term")
+    assert tidy.loc["x", "estimate"] == pytest.approx(1)
+    assert tidy.loc["Intercept", "estimate"] == pytest.approx(5 / 3)
+    assert tidy.loc["x", "std_error"] == pytest.approx(np.sqrt(8 / 3 / 2))
+    assert tidy.loc["x", "df"] == 1
+
+
+def test_clusters_of_one_row_give_the_hc2_standard_error_of_a_mean() -> None:
+    rows = pd.DataFrame({"lab": list("abcd"), "y": [1.0, 2.0, 4.0, 9.0]})
+    tidy = regression.fit(rows, "y ~ 1", cluster="lab").tidy().iloc[0]
+    assert tidy["std_error"] == pytest.approx(rows["y"].std() / 2)
+    assert tidy["df"] == pytest.approx(3)
+
+
+def test_reference_levels_are_stated_and_follow_the_category_order() -> None:
+    ordered = models.assign(lab=pd.Categorical(models["lab"], sorted(set(models["lab"]))[::-1]))
+    sorted_fit = regression.fit(models, "gain ~ lab").tidy()
+    ordered_fit = regression.fit(ordered, "gain ~ lab").tidy()
+    assert sorted_fit["note"].iloc[0] == "Reference level: lab = Ainu."
+    assert ordered_fit["note"].iloc[0] == "Reference level: lab = Guarani."
+    assert sorted_fit["term"].iloc[1] == "lab[T.Basque]"
+
+
+def test_unused_categories_are_no_terms() -> None:
+    rows = models.assign(lab=models["lab"].astype("category")).query("lab != 'Basque'")
+    terms = regression.fit(rows, "gain ~ lab + density").terms
+    assert "lab[T.Basque]" not in terms
+    assert len(terms) == 7
+
+
+def test_few_clusters_are_noted_and_the_f_test_is_withheld() -> None:
+    fit = regression.fit(models, FORMULAS["trait"], cluster="lab")
+    notes = fit.tidy().set_index("term")["note"]
+    assert notes["Intercept"] == "Only 7 clusters: read the degrees of freedom."
+    assert notes["density"].endswith("Fewer than 4 degrees of freedom: the p-value is unreliable.")
+    assert fit.glance()["p_value"].isna().all()
+    assert fit.glance()["n_groups"].iloc[0] == 7
+    weaker = regression.fit(models, FORMULAS["trait"], cluster="lab", covariance="CR1")
+    assert "prefer CR2" in weaker.tidy()["note"].iloc[0]
+    assert regression.fit(models, FORMULAS["trait"], cluster="suite").note == ""
+
+
+def test_a_lab_effect_cannot_be_tested_with_labs_as_clusters() -> None:
+    for covariance in regression.COVARIANCES:
+        fit = regression.fit(models, FORMULAS["labs"], cluster="lab", covariance=covariance)
+        tidy = fit.tidy().set_index("term")
+        assert SINGLE_CLUSTER in tidy.loc["lab[T.Basque]", "note"]
+        assert np.isnan(tidy.loc["lab[T.Basque]", "p_value"])
+        assert tidy.loc["density", "p_value"] > 0
+
+
+def test_a_perfect_fit_is_noted() -> None:
+    rows = pd.DataFrame({"x": [1.0, 2.0, 3.0, 5.0]}).assign(y=lambda frame: 2 * frame["x"] + 1)
+    assert "perfect up to rounding" in regression.fit(rows, "y ~ x").note
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 999),
+    scale=st.sampled_from([0.001, 3.0, 5000.0]),
+    cluster=st.sampled_from([None, "lab"]),
+)
+def test_estimates_scale_with_the_units_and_tests_do_not(
+    seed: int, scale: float, cluster: str | None
+) -> None:
+    rows = models.sample(frac=1, random_state=seed)
+    rescaled = rows.assign(gain=scale * rows["gain"], density=rows["density"] / scale)
+    plain = regression.fit(models, FORMULAS["trait"], cluster=cluster).tidy().set_index("term")
+    other = regression.fit(rescaled, FORMULAS["trait"], cluster=cluster).tidy().set_index("term")
+    assert other.loc["heritage", "estimate"] == pytest.approx(
+        scale * plain.loc["heritage", "estimate"], rel=1e-8
+    )
+    assert other.loc["density", "std_error"] == pytest.approx(
+        scale**2 * plain.loc["density", "std_error"], rel=1e-8
+    )
+    np.testing.assert_allclose(other["p_value"], plain["p_value"], rtol=1e-7)
+    assert (
+        (plain["conf_low"] < plain["estimate"]) & (plain["estimate"] < plain["conf_high"])
+    ).all()
+    assert plain["p_value"].between(0, 1, inclusive="right").all()
+
+
+@pytest.mark.slow
+def test_cr2_keeps_its_size_with_seven_labs_where_the_row_test_does_not() -> None:
+    rng = np.random.default_rng(20261120)
+    labs = models["lab"].astype("category").cat.codes.to_numpy()
+    n_simulations = 250
+    rejected = {"rows": 0, "CR1": 0, "CR2": 0}
+    for _ in range(n_simulations):
+        gain = rng.normal(size=7)[labs] + rng.normal(scale=0.5, size=len(models))
+        rows = models.assign(gain=gain)
+        fits = {
+            "rows": regression.fit(rows, "gain ~ heritage"),
+            "CR1": regression.fit(rows, "gain ~ heritage", cluster="lab", covariance="CR1"),
+            "CR2": regression.fit(rows, "gain ~ heritage", cluster="lab"),
+        }
+        for name, fit in fits.items():
+            rejected[name] += fit.tidy()["p_value"].iloc[1] <= 0.1
+    size = {name: count / n_simulations for name, count in rejected.items()}
+    # Two Monte-Carlo standard errors at a nominal 0.1 are 0.038.
+    assert size["CR2"] == pytest.approx(0.1, abs=0.038)
+    assert size["CR1"] > size["CR2"]
+    assert size["rows"] > 0.25
+
+
+def test_a_bare_normal_reference_would_be_too_narrow() -> None:
+    row = regression.fit(models, FORMULAS["trait"], cluster="lab").tidy().iloc[1]
+    normal = row["estimate"] - stats.norm.ppf(0.975) * row["std_error"]
+    assert row["conf_low"] < normal
+
+
+def test_aliased_terms_are_named() -> None:
+    with pytest.raises(DesignError) as refusal:
+        regression.fit(models, "gain ~ lab + heritage + density")
+    assert str(refusal.value) == (
+        "Every term must add something; ['heritage'] are linear combinations of the terms before "
+        "them.\nhint: Drop them, or the terms they repeat: a lab's own traits cannot be told "
+        "from the lab."
+    )
+
+
+def test_a_misspelt_column_is_answered_with_the_nearest_one() -> None:
+    with pytest.raises(ColumnError, match="'densty'; the nearest is 'density'"):
+        regression.fit(models, "gain ~ np.log(densty)")
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        ("gain", "must read 'response ~ terms'; found 'gain'"),
+        ("gain ~ (density", r"part '\(density' must be readable"),
+        ("gain ~ density +", "must be readable and finite"),
+        ("gain ~ shout(density)", "name 'shout' is not defined"),
+        ("lab ~ density", "'lab' must hold numbers; it holds str"),
+        ("gain ~ np.log(heritage)", "must be finite; it is not in 12 of 24 rows"),
+    ],
+)
+def test_a_formula_that_cannot_be_used_says_why(formula: str, message: str) -> None:
+    with pytest.raises(ColumnError, match=message):
+        regression.fit(models, formula)
+
+
+def test_missing_values_are_refused_and_not_dropped() -> None:
+    rows = models.assign(density=models["density"].where(models["density"] < 0.2))
+    with pytest.raises(ColumnError, match=r"'density' must hold finite numbers; .* 6 of 24"):
+        regression.fit(rows, "gain ~ density")
+
+
+def test_designs_without_information_are_refused() -> None:
+    with pytest.raises(DesignError, match="At least two levels of 'lab' are needed; found 1"):
+        regression.fit(models.query("lab == 'Ainu'"), "gain ~ density", cluster="lab")
+    with pytest.raises(DesignError, match="'lab' must have at least two levels"):
+        regression.fit(models.query("lab == 'Ainu'"), "gain ~ lab")
+    with pytest.raises(DesignError, match="4 terms need at least 5 rows; found 4"):
+        regression.fit(models.tail(4), "gain ~ density + layers + log_parameters")
+    with pytest.raises(DesignError, match="needs at least 2 rows; found 0"):
+        regression.fit(models.head(0), "gain ~ density")
+    with pytest.raises(DesignError, match="response must vary"):
+        regression.fit(models.assign(gain=1.0), "gain ~ density")
+
+
+def test_augment_does_not_overwrite_a_column() -> None:
+    with pytest.raises(ColumnError, match=r"it has \['leverage'\]"):
+        regression.fit(models.assign(leverage=0), "gain ~ density").augment()

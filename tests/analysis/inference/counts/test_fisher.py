@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis.inference.counts import fisher
+from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
+
+R = Path(__file__).parents[3] / "r"
+
+#: The same equations with the same convergence; lgamma and dhyper differ in the last digits.
+ROOTS = 1e-11
+
+#: fisher.test's own interval and estimate: uniroot stops within 1.2e-4 of the odds ratio, or of
+#: its inverse when it is above 1.
+R_UNIROOT = 1.3e-4
+
+answers = pd.read_csv(R / "fisher.csv")
+proportions = pd.read_csv(R / "proportion.csv")
+
+cells = st.lists(st.integers(0, 12), min_size=4, max_size=4).filter(
+    lambda c: min(c[0] + c[1], c[2] + c[3], c[0] + c[2], c[1] + c[3]) > 0
+)
+
+
+def table(a: int, b: int, c: int, d: int) -> pd.DataFrame:
+    return pd.DataFrame([[a, b], [c, d]], index=["first", "second"], columns=["yes", "no"])
+
+
+def computed(answer: pd.Series) -> pd.Series:
+    counts = table(*answer[["a", "b", "c", "d"]].astype(int))
+    return fisher.fisher_exact(
+        counts, alternative=answer["alternative"], conf_level=answer["conf_level"]
+    ).iloc[0]
+
+
+def test_the_lady_tasting_tea_has_p_of_34_in_70() -> None:
+    row = fisher.fisher_exact(table(3, 1, 1, 3)).iloc[0]
+    assert row["p_value"] == pytest.approx(34 / 70, abs=1e-15)
+    assert row["smallest_p"] == pytest.approx(2 / 70, abs=1e-15)
+    assert row["contrast"] == "odds of yes over no: first / second"
+    assert row["n_obs"] == 8
+
+
+@pytest.mark.parametrize("position", range(len(answers)))
+def test_p_value_estimate_and_roots_agree_with_r(position: int) -> None:
+    answer = answers.loc[position]
+    row = computed(answer)
+    np.testing.assert_allclose(
+        row[["p_value", "estimate", "conf_low", "conf_high"]].astype(float),
+        answer[["p_value", "tight_estimate", "tight_low", "tight_high"]].astype(float),
+        rtol=ROOTS,
+    )
+
+
+@pytest.mark.parametrize("position", range(len(answers)))
+def test_r_itself_lies_within_its_own_tolerance_of_the_root(position: int) -> None:
+    answer = answers.loc[position]
+    row = computed(answer)
+    for name in ("estimate", "conf_low", "conf_high"):
+        ours, theirs = float(row[name]), float(answer[name])
+        if np.isfinite(ours) and ours > 1:
+            ours, theirs = 1 / ours, 1 / theirs
+        assert ours == pytest.approx(theirs, abs=R_UNIROOT)
+
+
+def test_at_the_upper_end_the_tail_is_what_the_level_says_and_at_r_end_it_is_not() -> None:
+    upper = float(fisher.fisher_exact(table(7, 1, 2, 8))["conf_high"].iloc[0])
+
+    def tail(odds_ratio: float) -> float:
+        return float(stats.nchypergeom_fisher.cdf(7, 18, 9, 8, odds_ratio))
+
+    assert tail(upper) == pytest.approx(0.025, rel=1e-9)
+    assert upper == pytest.approx(1413.29494, rel=1e-8)
+    assert abs(tail(1396.0171) - 0.025) > 2e-4
+
+
+def test_an_empty_cell_puts_the_estimate_on_the_boundary_and_says_so() -> None:
+    never = fisher.fisher_exact(table(0, 6, 5, 4)).iloc[0]
+    always = fisher.fisher_exact(table(10, 0, 3, 5)).iloc[0]
+    assert (never["estimate"], never["conf_low"]) == (0, 0)
+    assert (always["estimate"], always["conf_high"]) == (np.inf, np.inf)
+    assert "A cell is empty" in never["note"]
+    assert "A cell is empty" in always["note"]
+
+
+def test_rows_of_units_and_their_counts_give_the_same_answer() -> None:
+    units = pd.DataFrame(
+        {
+            "lab": pd.Categorical(["EleutherAI"] * 4 + ["other"] * 4, ["other", "EleutherAI"]),
+            "dampens": [True, True, True, False, False, False, False, True],
+        }
+    )
+    row = fisher.fisher_exact(units, row="lab", column="dampens").iloc[0]
+    counted = fisher.fisher_exact(table(3, 1, 1, 3)).iloc[0]
+    assert row["contrast"] == "odds of False over True: other / EleutherAI"
+    assert row["estimate"] == pytest.approx(counted["estimate"])
+    assert row["p_value"] == counted["p_value"]
+
+
+@settings(max_examples=80, deadline=None)
+@given(counts=cells)
+def test_transposing_changes_nothing_and_swapping_rows_inverts(counts: list[int]) -> None:
+    a, b, c, d = counts
+    plain = fisher.fisher_exact(table(a, b, c, d)).iloc[0]
+    transposed = fisher.fisher_exact(table(a, c, b, d)).iloc[0]
+    swapped = fisher.fisher_exact(table(c, d, a, b)).iloc[0]
+    for name in ("estimate", "p_value", "conf_low", "conf_high"):
+        assert plain[name] == pytest.approx(transposed[name], rel=1e-9)
+    assert plain["p_value"] == pytest.approx(swapped["p_value"], rel=1e-9)
+    assert inverse(plain["conf_low"]) == pytest.approx(swapped["conf_high"], rel=1e-9)
+    assert inverse(plain["estimate"]) == pytest.approx(swapped["estimate"], rel=1e-9)
+
+
+def inverse(odds_ratio: float) -> float:
+    return np.inf if odds_ratio == 0 else 1 / odds_ratio
+
+
+@settings(max_examples=80, deadline=None)
+@given(counts=cells, alternative=st.sampled_from(fisher.ALTERNATIVES))
+def test_p_is_a_probability_and_the_interval_holds_the_estimate(
+    counts: list[int], alternative: str
+) -> None:
+    row = fisher.fisher_exact(table(*counts), alternative=alternative).iloc[0]
+    assert 0 < row["smallest_p"] <= row["p_value"] <= 1
+    assert row["conf_low"] <= row["estimate"] <= row["conf_high"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(counts=cells)
+def test_scipy_agrees_on_the_two_sided_p_value(counts: list[int]) -> None:
+    row = fisher.fisher_exact(table(*counts)).iloc[0]
+    other = stats.fisher_exact(np.reshape(counts, (2, 2))).pvalue
+    assert row["p_value"] == pytest.approx(other, rel=1e-9)
+
+
+def test_the_interval_of_a_proportion_agrees_with_r() -> None:
+    for _, answer in proportions.iterrows():
+        row = fisher.proportion(int(answer["successes"]), int(answer["n"])).iloc[0]
+        assert row["estimate"] == answer["successes"] / answer["n"]
+        for name in ("conf_low", "conf_high"):
+            assert row[name] == pytest.approx(answer[name], rel=1e-12)
+
+
+def test_no_success_of_eight_has_the_upper_end_that_makes_eight_failures_one_in_forty() -> None:
+    row = fisher.proportion(0, 8).iloc[0]
+    assert row["conf_low"] == 0
+    assert (1 - row["conf_high"]) ** 8 == pytest.approx(0.025, rel=1e-12)
+
+
+def test_a_table_that_is_not_two_by_two_is_refused() -> None:
+    units = pd.DataFrame({"lab": list("abc"), "sign": [0, 1, 1]})
+    with pytest.raises(DesignError, match="needs a 2x2 table; found 3x2"):
+        fisher.fisher_exact(units, row="lab", column="sign")
+
+
+def test_an_empty_margin_and_shares_are_refused() -> None:
+    with pytest.raises(DesignError, match="Every row and column"):
+        fisher.fisher_exact(table(0, 0, 3, 4))
+    with pytest.raises(ColumnError, match="whole numbers"):
+        fisher.fisher_exact(table(1, 2, 3, 4) / 10)
+
+
+def test_half_a_naming_and_an_unknown_alternative_are_refused() -> None:
+    with pytest.raises(ColumnError, match="Both `row` and `column`"):
+        fisher.fisher_exact(table(1, 2, 3, 4), row="lab")
+    with pytest.raises(AnalysisError, match="Did you mean 'two-sided'"):
+        fisher.fisher_exact(table(1, 2, 3, 4), alternative="two.sided")
+
+
+def test_an_impossible_proportion_is_refused() -> None:
+    with pytest.raises(DesignError, match="found 9 of 8"):
+        fisher.proportion(9, 8)

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from analysis.inference.counts import two_binomials, unconditional
+from analysis.tidy.errors import AnalysisError, DesignError
+
+R = Path(__file__).parents[3] / "r"
+
+#: Both search the nuisance parameter on a grid and refine; at the maximum the error is quadratic.
+MAXIMISED = 1e-8
+
+#: The R script halves a step of 0.2 (0.02) sixteen times.
+BISECTED = 5e-6
+
+#: Published with ten digits.
+PUBLISHED = 1e-9
+
+answers = pd.read_csv(R / "unconditional.csv")
+
+#: One-sided and two-sided p of Boschloo's test from R's Exact (nuisance resolution 1e-8), as
+#: scipy's own tests quote them: columns are the groups there, rows here.
+BOSCHLOO = [
+    ((2, 8, 7, 2), "less", 0.009886142),
+    ((5, 20, 16, 25), "less", 0.05827348),
+    ((0, 3, 1, 2), "less", 0.34375),
+    ((43, 10, 40, 39), "greater", 0.0001615562),
+    ((5, 1, 0, 4), "greater", 0.006865367),
+    ((43, 10, 40, 39), "two-sided", 0.0003231115),
+    ((5, 20, 16, 25), "two-sided", 0.116547),
+    ((7, 8, 12, 3), "two-sided", 0.06821831),
+]
+
+#: Two-sided p of Barnard's test from R's Barnard (resolution 1e-6), as scipy's tests quote them.
+BARNARD = [
+    ((43, 10, 40, 39), 0.000362832367),
+    ((2, 8, 7, 2), 0.019210815430),
+    ((5, 10, 1, 10), 0.156277546306),
+    ((5, 20, 15, 20), 0.066363501421),
+    ((10, 10, 5, 1), 0.177536588915),
+    ((5, 1, 0, 4), 0.013671875000),
+    ((0, 6, 2, 4), 0.197019618792),
+]
+
+groups = st.tuples(st.integers(2, 7), st.integers(2, 7)).flatmap(
+    lambda sizes: st.tuples(
+        st.integers(0, sizes[0]), st.just(sizes[0]), st.integers(0, sizes[1]), st.just(sizes[1])
+    )
+)
+tables = groups.map(lambda g: (g[0], g[1] - g[0], g[2], g[3] - g[2])).filter(
+    lambda c: c[0] + c[2] > 0 and c[1] + c[3] > 0
+)
+
+
+def table(a: int, b: int, c: int, d: int) -> pd.DataFrame:
+    return pd.DataFrame([[a, b], [c, d]], index=["first", "second"], columns=["yes", "no"])
+
+
+def of_counts(cells: tuple[int, int, int, int], test: str, alternative: str = "two-sided") -> float:
+    a, b, c, d = cells
+    return unconditional.p_value((a, c), (a + b, c + d), test=test, alternative=alternative)
+
+
+@pytest.mark.parametrize("position", range(len(answers)))
+def test_p_values_agree_with_brute_force_in_r(position: int) -> None:
+    answer = answers.loc[position]
+    cells = tuple(answer[["a", "b", "c", "d"]].astype(int))
+    for test in ("boschloo", "barnard"):
+        assert of_counts(cells, test) == pytest.approx(answer[test], rel=MAXIMISED)
+        for alternative in ("less", "greater"):
+            found = of_counts(cells, test, alternative)
+            assert found == pytest.approx(answer[f"{test}_{alternative}"], rel=MAXIMISED)
+
+
+@pytest.mark.parametrize("position", range(len(answers)))
+def test_intervals_agree_with_brute_force_in_r(position: int) -> None:
+    answer = answers.loc[position]
+    rows = unconditional.barnard(table(*answer[["a", "b", "c", "d"]].astype(int)))
+    difference, odds = rows.iloc[0], rows.iloc[1]
+    ours = [difference["conf_low"], difference["conf_high"]]
+    np.testing.assert_allclose(
+        ours, answer[["difference_low", "difference_high"]].astype(float), atol=BISECTED
+    )
+    with np.errstate(divide="ignore"):
+        logs = np.log(odds[["conf_low", "conf_high"]].astype(float))
+    np.testing.assert_allclose(
+        logs, answer[["log_odds_low", "log_odds_high"]].astype(float), atol=BISECTED
+    )
+
+
+@pytest.mark.parametrize(("cells", "alternative", "p_value"), BOSCHLOO)
+def test_boschloo_agrees_with_the_published_numbers_of_exact(
+    cells: tuple[int, int, int, int], alternative: str, p_value: float
+) -> None:
+    assert of_counts(cells, "boschloo", alternative) == pytest.approx(p_value, abs=1e-7)
+
+
+@pytest.mark.parametrize(("cells", "p_value"), BARNARD)
+def test_barnard_agrees_with_the_published_numbers_of_barnard(
+    cells: tuple[int, int, int, int], p_value: float
+) -> None:
+    assert of_counts(cells, "barnard") == pytest.approx(p_value, rel=1e-7, abs=PUBLISHED)
+
+
+def test_two_against_two_can_be_counted() -> None:
+    # All against none: p = 1/2 makes 2 tables of probability 1/16 each the likeliest.
+    row = unconditional.barnard(table(2, 0, 0, 2)).iloc[0]
+    assert row["p_value"] == pytest.approx(2 / 16, rel=1e-9)
+    assert row["smallest_p"] == row["p_value"]
+    assert row["estimate"] == 1
+    assert row["contrast"] == "share of yes: first - second"
+
+
+def test_tables_that_mirror_each_other_are_tied_where_scipy_loses_the_tie() -> None:
+    # 1 of 7 against 6 of 8, and 6 of 7 against 2 of 8, have the same |z|.
+    found = of_counts((1, 6, 6, 2), "barnard")
+    mirrored = of_counts((6, 1, 2, 6), "barnard")
+    assert found == pytest.approx(mirrored, rel=1e-9)
+    assert found > 0.0249
+    assert stats.barnard_exact([[1, 6], [6, 2]]).pvalue < 0.0194
+
+
+@settings(max_examples=8, deadline=None)
+@given(cells=tables)
+def test_boschloo_agrees_with_scipy(cells: tuple[int, int, int, int]) -> None:
+    a, b, c, d = cells
+    assert of_counts(cells, "boschloo") == pytest.approx(
+        stats.boschloo_exact([[a, c], [b, d]]).pvalue, rel=1e-5
+    )
+
+
+@settings(max_examples=8, deadline=None)
+@given(cells=tables)
+def test_swapping_groups_turns_the_intervals_round(cells: tuple[int, int, int, int]) -> None:
+    a, b, c, d = cells
+    plain, swapped = (
+        unconditional.barnard(table(a, b, c, d)),
+        unconditional.barnard(table(c, d, a, b)),
+    )
+    assert plain["p_value"].iloc[0] == pytest.approx(swapped["p_value"].iloc[0], rel=1e-7)
+    assert plain["conf_low"].iloc[0] == pytest.approx(-swapped["conf_high"].iloc[0], abs=1e-7)
+    with np.errstate(divide="ignore"):
+        low, high = np.log(plain["conf_low"].iloc[1]), np.log(swapped["conf_high"].iloc[1])
+    assert low == pytest.approx(-high, abs=1e-6)
+
+
+@settings(max_examples=8, deadline=None)
+@given(cells=tables, alternative=st.sampled_from(unconditional.ALTERNATIVES))
+def test_p_is_at_least_the_smallest_and_the_interval_holds_the_estimate(
+    cells: tuple[int, int, int, int], alternative: str
+) -> None:
+    for test in (unconditional.boschloo, unconditional.barnard):
+        rows = test(table(*cells), alternative=alternative)
+        assert (rows["smallest_p"] <= rows["p_value"] * (1 + 1e-9)).all()
+        assert (rows["p_value"] <= 1).all()
+        assert (rows["conf_low"] <= rows["estimate"]).all()
+        assert (rows["estimate"] <= rows["conf_high"]).all()
+
+
+def test_the_one_sided_interval_excludes_no_difference_exactly_when_the_test_rejects() -> None:
+    for cells in ((6, 4, 1, 8), (5, 5, 2, 7), (7, 2, 1, 4), (4, 3, 2, 6)):
+        row = unconditional.barnard(table(*cells), alternative="greater").iloc[0]
+        assert (row["p_value"] <= 0.05) == (row["conf_low"] >= 0)
+        assert row["conf_high"] == 1
+
+
+def test_an_interval_ends_at_the_outermost_of_several_crossings() -> None:
+    def tail(value: float) -> float:
+        return 0.5 if -0.73 < value < -0.6 or value > 0.1 else 0.01
+
+    assert two_binomials.first_accepted(tail, -1, 1, 0.025) == pytest.approx(-0.73, abs=1e-10)
+    assert two_binomials.first_accepted(tail, -1, 1, 0) == -1
+    assert two_binomials.first_accepted(tail, -0.7, 1, 0.025) == -0.7
+
+
+def test_the_restricted_estimates_have_no_slope_along_the_hypothesis() -> None:
+    sizes, value = (4, 6), 0.2
+    score = two_binomials.difference_statistic(sizes, value)
+    # 3 of 4 against 2 of 6: the likelihood on p1 = p2 + 0.2 is largest where its slope is 0.
+    p2 = np.linspace(1e-6, 0.8 - 1e-6, 800_001)
+    p1 = p2 + value
+    likelihood = 3 * np.log(p1) + np.log1p(-p1) + 2 * np.log(p2) + 4 * np.log1p(-p2)
+    best = likelihood.argmax()
+    variance = p1[best] * (1 - p1[best]) / 4 + p2[best] * (1 - p2[best]) / 6
+    assert score[3, 2] == pytest.approx((3 / 4 - 2 / 6 - value) / np.sqrt(variance), rel=1e-6)
+
+
+def test_an_empty_cell_is_said_and_large_groups_are_refused() -> None:
+    rows = unconditional.boschloo(table(5, 0, 2, 4))
+    assert rows["estimate"].iloc[1] == np.inf
+    assert rows["conf_high"].iloc[1] == np.inf
+    assert "A cell is empty" in rows["note"].iloc[1]
+    with pytest.raises(DesignError, match="at most 40000; groups of 300 and 200 have 60501"):
+        unconditional.barnard(table(100, 200, 100, 100))
+    with pytest.raises(AnalysisError, match="Did you mean 'less'"):
+        unconditional.barnard(table(3, 2, 1, 4), alternative="lesser")

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.inference.effects import bayes_factor
+from analysis.tidy.errors import AnalysisError, DesignError
+
+R = Path(__file__).parents[3] / "r"
+
+#: BayesFactor integrates numerically, to about 1e-8 relative.
+INTEGRATED = 1e-6
+
+#: Closed forms.
+CLOSED = 1e-11
+
+models = pd.read_csv(R / "models.csv")
+eight = models.head(8)
+t_tests = pd.read_csv(R / "bayes_factor_t.csv")
+contingency = pd.read_csv(R / "bayes_factor_contingency.csv")
+of_models = pd.read_csv(R / "bayes_factor_models.csv").set_index("case")["bayes_factor"]
+
+
+@pytest.mark.parametrize("position", range(len(t_tests)))
+def test_the_factor_of_a_t_agrees_with_r(position: int) -> None:
+    answer = t_tests.loc[position]
+    n1, n2 = answer["n1"], answer["n2"]
+    effective, df = (n1 * n2 / (n1 + n2), n1 + n2 - 2) if n2 else (n1, n1 - 1)
+    found = bayes_factor.jzs(answer["t"], effective, df, scale=answer["scale"])
+    assert found == pytest.approx(answer["bayes_factor"], rel=INTEGRATED)
+
+
+@pytest.mark.parametrize(
+    ("case", "rows"),
+    [
+        ("t", lambda: bayes_factor.t_test(models, value="gain", group="heritage")),
+        ("t one sample", lambda: bayes_factor.t_test(models, value="gain", null_value=2)),
+        ("correlation", lambda: bayes_factor.correlation(models, x="density", y="gain")),
+        (
+            "correlation uniform",
+            lambda: bayes_factor.correlation(models, x="density", y="gain", scale=1),
+        ),
+        (
+            "correlation of 8",
+            lambda: bayes_factor.correlation(eight, x="density", y="gain"),
+        ),
+    ],
+)
+def test_the_factors_of_the_models_agree_with_r(
+    case: str, rows: Callable[[], pd.DataFrame]
+) -> None:
+    assert rows()["bayes_factor"].iloc[0] == pytest.approx(of_models[case], rel=INTEGRATED)
+
+
+@pytest.mark.parametrize("position", range(len(contingency)))
+def test_the_four_sampling_plans_agree_with_r(position: int) -> None:
+    answer = contingency.loc[position]
+    counts = pd.DataFrame(answer[["a", "b", "c", "d"]].to_numpy(dtype=float).reshape(2, 2))
+    rows = bayes_factor.contingency(counts, concentration=answer["concentration"])
+    found = rows.set_index("sampling").loc[answer["sampling"], "bayes_factor"]
+    assert found == pytest.approx(answer["bayes_factor"], rel=CLOSED)
+
+
+def test_with_both_margins_fixed_the_tables_of_the_tea_are_equally_likely() -> None:
+    # Five tables share the margins 4, 4, 4, 4; under independence [3 1; 1 3] has 16 of 70.
+    rows = bayes_factor.contingency(pd.DataFrame([[3, 1], [1, 3]])).set_index("sampling")
+    expected = (1 / 5) / (comb(4, 3) * comb(4, 1) / comb(8, 4))
+    assert rows.loc["hypergeometric", "bayes_factor"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_with_row_sizes_fixed_and_flat_priors_the_factor_is_a_ratio_of_beta_functions() -> None:
+    # Two binomials with uniform priors, 2 of 2 and 0 of 1: (1/3)(1/2) against 2! 1! / 4!.
+    rows = bayes_factor.contingency(pd.DataFrame([[2, 0], [0, 1]])).set_index("sampling")
+    found = rows.loc["independent multinomial", "bayes_factor"]
+    assert found == pytest.approx((1 / 3) * (1 / 2) / (2 / 24), rel=1e-12)
+
+
+def test_no_effect_speaks_for_none_and_more_rows_more_so() -> None:
+    few, many = bayes_factor.jzs(0.0, 5, 9), bayes_factor.jzs(0.0, 500, 999)
+    assert many < few < 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(t=st.floats(0.1, 20), n=st.integers(2, 200))
+def test_a_larger_t_is_more_evidence_and_its_sign_none(t: float, n: int) -> None:
+    assert bayes_factor.jzs(t * 1.1, n, n) > bayes_factor.jzs(t, n, n)
+    assert bayes_factor.jzs(-t, n, n) == bayes_factor.jzs(t, n, n)
+
+
+def test_the_row_says_what_was_compared() -> None:
+    row = bayes_factor.t_test(models, value="gain", group="heritage").iloc[0]
+    assert row["contrast"] == "mean of gain: 0 - 1"
+    assert row["df"] == 22
+    assert row["prior_scale"] == pytest.approx(np.sqrt(0.5))
+
+
+def test_what_has_no_factor_is_refused() -> None:
+    with pytest.raises(AnalysisError, match="`scale` must be positive"):
+        bayes_factor.t_test(models, value="gain", scale=0)
+    with pytest.raises(DesignError, match="'lab' has 7"):
+        bayes_factor.t_test(models, value="gain", group="lab")
+    with pytest.raises(DesignError, match="must vary within groups"):
+        bayes_factor.t_test(models.assign(gain=models["heritage"]), value="gain", group="heritage")
+    with pytest.raises(DesignError, match="must not lie on a line"):
+        bayes_factor.correlation(models.assign(twice=2 * models["gain"]), x="twice", y="gain")
+    with pytest.raises(AnalysisError, match=r"`concentration` must exceed 0\.5"):
+        bayes_factor.contingency(pd.DataFrame([[3, 1], [1, 3]]), concentration=0.5)

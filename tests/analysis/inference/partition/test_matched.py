@@ -1,0 +1,149 @@
+"""Contrasts within sets of models of like geometry."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.inference.partition import matched
+from analysis.tidy import glossary
+from analysis.tidy.errors import AnalysisError, DesignError
+
+#: Two matches by hand; the last model has no partner.
+models = pd.DataFrame(
+    {
+        "model_id": ["p", "q", "r", "s", "t", "u"],
+        "lab": ["A", "A", "B", "A", "B", "B"],
+        "suite": ["A1", "A2", "B1", "A1", "B2", "B1"],
+        "layers": [12, 12, 12, 24, 25, 48],
+        "heads": [8, 8, 8, 16, 16, 16],
+        "log_gain": [-0.1, 0.0, 0.2, -0.2, 0.1, 0.5],
+    }
+)
+LIKE = {"layers": 1.05, "heads": 1.0}
+
+
+def found_matches(tolerance: dict[str, float] | None = None) -> pd.DataFrame:
+    return matched.matched_models(models, label="lab", tolerance=tolerance or LIKE)
+
+
+def three_tests(rows: pd.DataFrame, **options: object) -> pd.DataFrame:
+    found = matched.match_tests(
+        rows, response="log_gain", label="lab", first="A", unit="suite", **options
+    )
+    return found.set_index("term")
+
+
+def test_models_match_within_the_stated_ratio() -> None:
+    found = found_matches()
+    assert found["model_id"].tolist() == ["p", "q", "r", "s", "t"]
+    assert found["match"].tolist() == [1, 1, 1, 2, 2]
+    np.testing.assert_allclose(found["widest_ratio"], [1, 1, 1, 25 / 24, 25 / 24])
+
+
+def test_a_ratio_of_one_asks_for_equality() -> None:
+    found = found_matches({"layers": 1.0, "heads": 1.0})
+    assert found["model_id"].tolist() == ["p", "q", "r"]
+
+
+def test_models_linked_through_a_third_show_how_far_apart_they_are() -> None:
+    chain = pd.DataFrame({"lab": list("ABA"), "layers": [10.0, 11.0, 12.1]})
+    found = matched.matched_models(chain, label="lab", tolerance={"layers": 1.1})
+    assert found["match"].tolist() == [1, 1, 1]
+    np.testing.assert_allclose(found["widest_ratio"], 1.21)
+
+
+def test_pairs_name_both_models_and_their_signs() -> None:
+    found = matched.matched_pairs(models, label="lab", response="log_gain", tolerance=LIKE)
+    assert found[["first", "second"]].to_numpy().tolist() == [["p", "r"], ["q", "r"], ["s", "t"]]
+    np.testing.assert_allclose(found["estimate"], [-0.3, -0.2, -0.3])
+    assert found["opposite"].tolist() == [True, False, True]
+    assert found["method"].iloc[0] == "Pairs within the ratios layers 1.05, heads 1"
+
+
+def test_no_pair_is_an_empty_frame() -> None:
+    found = matched.matched_pairs(models.iloc[:2], label="lab", response="log_gain", tolerance=LIKE)
+    assert found.empty
+    assert "opposite" in found
+
+
+def test_contrasts_are_differences_of_means_within_a_match() -> None:
+    found = matched.match_contrasts(found_matches(), response="log_gain", label="lab", first="A")
+    np.testing.assert_allclose(found["estimate"], [-0.25, -0.3])
+    assert found["n_first"].tolist() == [2, 1]
+    assert found["n_second"].tolist() == [1, 1]
+
+
+def test_labels_are_exchanged_within_matches_by_hand() -> None:
+    row = three_tests(found_matches()).loc["models within matches"]
+    assert row["estimate"] == pytest.approx(-0.275)
+    # Match 1 can give -0.25, 0.05, 0.2; match 2 -0.3, 0.3: means -0.275, 0.025, -0.125, 0.175,
+    # -0.05, 0.25. Only the observed one reaches 0.275.
+    assert row["n_permutations"] == 6
+    assert row["p_value"] == pytest.approx(1 / 6)
+    assert row["smallest_p"] == pytest.approx(1 / 6)
+    assert row["n_groups"] == 5
+
+
+def test_whole_suites_are_exchanged_together() -> None:
+    row = three_tests(found_matches()).loc["whole suites"]
+    assert row["estimate"] == pytest.approx(-0.275)
+    # Of 6 assignments of two labels to A1, A2, B1, B2 the observed and its mirror are extreme.
+    assert row["n_permutations"] == 6
+    assert row["p_value"] == pytest.approx(2 / 6)
+    assert row["n_groups"] == 4
+
+
+def test_the_sign_test_counts_matches() -> None:
+    row = three_tests(found_matches()).loc["matches in which the first is lower"]
+    assert row["estimate"] == 1.0
+    assert row["p_value"] == pytest.approx(0.5)
+    assert row["smallest_p"] == pytest.approx(0.5)
+    assert row["conf_low"] == pytest.approx(0.025**0.5)
+
+
+def test_many_assignments_are_sampled_with_a_generator() -> None:
+    many = pd.DataFrame(
+        {
+            "lab": ["A"] * 10 + ["B"] * 10,
+            "suite": [f"s{n}" for n in range(20)],
+            "layers": 12,
+            "log_gain": np.r_[np.zeros(10), np.ones(10)] + np.arange(20) / 100,
+        }
+    )
+    rows = matched.matched_models(many, label="lab", tolerance={"layers": 1.0})
+    row = three_tests(rows, rng=np.random.default_rng(1), n_permutations=99).iloc[0]
+    assert row["p_value"] == pytest.approx(1 / 100)
+    assert row["method"].endswith("sampled")
+
+
+def test_too_many_assignments_without_a_generator_are_refused() -> None:
+    many = models.loc[np.repeat([0, 2], 10)].assign(suite=[f"s{n}" for n in range(20)])
+    rows = matched.matched_models(many, label="lab", tolerance=LIKE)
+    with pytest.raises(AnalysisError, match="too many to enumerate; a generator must be given"):
+        three_tests(rows)
+
+
+def test_a_frame_without_matches_is_refused() -> None:
+    with pytest.raises(DesignError, match=r"must match within .*none do"):
+        matched.matched_models(models.iloc[3:], label="lab", tolerance={"layers": 1.0})
+
+
+def test_a_tolerance_below_one_is_refused() -> None:
+    with pytest.raises(AnalysisError, match="ratio of at least 1"):
+        found_matches({"layers": 0.1})
+
+
+def test_a_logarithm_is_not_compared_by_ratio() -> None:
+    with pytest.raises(AnalysisError, match="must be positive"):
+        found_matches({"log_gain": 1.1})
+
+
+def test_a_label_that_no_match_has_is_refused() -> None:
+    with pytest.raises(DesignError, match="one match must hold a model of the first label"):
+        matched.match_contrasts(found_matches(), response="log_gain", label="lab", first="C")
+
+
+def test_all_columns_are_in_the_glossary() -> None:
+    glossary.checked(three_tests(found_matches()).reset_index().columns)

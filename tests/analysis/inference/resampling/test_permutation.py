@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.inference.resampling import permutation
+from analysis.tidy.errors import AnalysisError, DesignError
+
+R = Path(__file__).parents[3] / "r"
+
+models = pd.read_csv(R / "models.csv")
+labs = models.groupby("lab", as_index=False)[["gain", "heritage", "density"]].mean()
+answers = pd.read_csv(R / "permutation.csv")
+
+
+def mean_difference(column: str) -> permutation.Statistic:
+    def difference(rows: pd.DataFrame) -> float:
+        marked = rows["heritage"] == 1
+        return float(rows.loc[marked, column].mean() - rows.loc[~marked, column].mean())
+
+    return difference
+
+
+def marked_sum(rows: pd.DataFrame) -> float:
+    return float(rows["gain"].to_numpy() @ rows["heritage"].to_numpy())
+
+
+@pytest.mark.parametrize("position", range(len(answers)))
+def test_p_values_are_those_of_coin_to_the_count(position: int) -> None:
+    answer = answers.loc[position]
+    row = permutation.permutation_test(
+        labs,
+        mean_difference(answer["response"]),
+        label="heritage",
+        unit="lab",
+        alternative=answer["alternative"],
+    ).iloc[0]
+    assert row["p_value"] == pytest.approx(answer["p_value"], abs=1e-14)
+    assert round(row["p_value"] * 35, 9) == round(row["p_value"] * 35)
+
+
+def test_a_statistic_whose_centre_is_not_zero_is_centred_as_in_coin() -> None:
+    # A sum over the marked labs and a difference of means rank assignments alike.
+    answer = answers.query("response == 'gain' and alternative == 'two-sided'").iloc[0]
+    row = permutation.permutation_test(labs, marked_sum, label="heritage", unit="lab").iloc[0]
+    assert row["null_value"] == pytest.approx(3 * labs["gain"].mean())
+    assert row["p_value"] == pytest.approx(answer["p_value"], abs=1e-14)
+
+
+def test_three_labs_against_four_cannot_reach_below_one_in_35() -> None:
+    rows = pd.DataFrame(
+        {
+            "lab": list("abcdefg"),
+            "heritage": [1, 1, 1, 0, 0, 0, 0],
+            "gain": [7.0, 8, 9, 1, 2, 3, 4],
+        }
+    )
+    row = permutation.permutation_test(
+        rows, mean_difference("gain"), label="heritage", unit="lab"
+    ).iloc[0]
+    assert row["estimate"] == 5.5
+    assert row["n_permutations"] == 35
+    assert row["p_value"] == row["smallest_p"] == 1 / 35
+    assert row["n_groups"] == 7
+
+
+def test_two_against_two_has_six_assignments_and_p_of_a_third() -> None:
+    # Values 1, 2, 3, 4 with the last two marked: differences 2, 1, 0, 0, -1, -2; two reach 2.
+    rows = pd.DataFrame({"heritage": [0, 0, 1, 1], "gain": [1.0, 2.0, 3.0, 4.0]})
+    row = permutation.permutation_test(
+        rows, mean_difference("gain"), label="heritage", unit=None
+    ).iloc[0]
+    assert (row["n_permutations"], row["null_value"]) == (6, 0)
+    assert row["p_value"] == pytest.approx(2 / 6)
+
+
+def test_rows_of_a_unit_move_together() -> None:
+    seen: set[str] = set()
+
+    def remember(rows: pd.DataFrame) -> float:
+        assert len(rows.drop_duplicates(["lab", "heritage"])) == 7
+        seen.add("".join(map(str, rows.drop_duplicates("lab")["heritage"])))
+        return float(rows["gain"] @ rows["heritage"])
+
+    row = permutation.permutation_test(models, remember, label="heritage", unit="lab").iloc[0]
+    assert len(seen) == 35
+    assert row["n_obs"] == 24
+
+
+def test_many_units_are_sampled_and_p_is_never_zero() -> None:
+    rows = pd.DataFrame({"heritage": [0] * 15 + [1] * 15, "gain": np.arange(30.0)})
+    row = permutation.permutation_test(
+        rows,
+        mean_difference("gain"),
+        label="heritage",
+        unit=None,
+        rng=np.random.default_rng(1),
+        n_permutations=199,
+    ).iloc[0]
+    assert row["p_value"] == row["smallest_p"] == 1 / 200
+    assert row["n_permutations"] == 199
+    assert row["method"] == "Permutation test, sampled"
+
+
+def test_sampling_without_a_generator_is_refused() -> None:
+    rows = pd.DataFrame({"heritage": [0] * 15 + [1] * 15, "gain": np.arange(30.0)})
+    with pytest.raises(AnalysisError, match="`rng` must be given"):
+        permutation.permutation_test(rows, mean_difference("gain"), label="heritage", unit=None)
+
+
+def test_the_number_of_assignments_is_a_multinomial_coefficient() -> None:
+    assert permutation.n_assignments(np.array([0, 0, 0, 1, 1, 1, 1])) == 35
+    assert permutation.n_assignments(np.array([0, 1, 2])) == 6
+
+
+def test_a_statistic_that_ignores_the_label_has_p_one() -> None:
+    row = permutation.permutation_test(
+        labs, lambda rows: float(rows["gain"].mean()), label="heritage", unit="lab"
+    ).iloc[0]
+    assert row["p_value"] == row["smallest_p"] == 1
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    gains=st.lists(st.integers(-20, 20), min_size=6, max_size=6),
+    seed=st.integers(0, 99),
+    alternative=st.sampled_from(permutation.ALTERNATIVES),
+)
+def test_order_and_unit_of_measurement_do_not_matter(
+    gains: list[int], seed: int, alternative: str
+) -> None:
+    rows = pd.DataFrame({"lab": list("abcdef"), "heritage": [1, 1, 0, 0, 0, 0], "gain": gains})
+    other = rows.assign(gain=3 + 2 * rows["gain"]).sample(frac=1, random_state=seed)
+    plain, changed = (
+        permutation.permutation_test(
+            frame, mean_difference("gain"), label="heritage", unit="lab", alternative=alternative
+        ).iloc[0]
+        for frame in (rows, other)
+    )
+    assert plain["p_value"] == changed["p_value"]
+    assert 0 < plain["smallest_p"] <= plain["p_value"] <= 1
+
+
+@pytest.mark.slow
+def test_under_the_null_p_falls_below_a_fifth_one_time_in_five() -> None:
+    rng = np.random.default_rng(2)
+    template = pd.DataFrame({"heritage": [1, 1, 1, 0, 0, 0, 0]})
+    small = 0
+    for _ in range(300):
+        rows = template.assign(gain=rng.exponential(size=7))
+        result = permutation.permutation_test(rows, marked_sum, label="heritage", unit=None)
+        p_value = result["p_value"].iloc[0]
+        small += p_value <= 0.2
+    # 7 of 35 assignments have p <= 0.2; two Monte-Carlo standard errors are 0.046.
+    assert small / 300 == pytest.approx(0.2, abs=0.046)
+
+
+def test_a_label_that_varies_within_a_unit_is_refused() -> None:
+    with pytest.raises(DesignError, match="'suite' must be constant within each 'lab'"):
+        permutation.permutation_test(models, mean_difference("gain"), label="suite", unit="lab")
+
+
+def test_a_constant_label_is_refused() -> None:
+    with pytest.raises(DesignError, match="at least two levels; found 1"):
+        permutation.permutation_test(
+            labs.assign(heritage=1), mean_difference("gain"), label="heritage", unit="lab"
+        )
+
+
+def test_a_statistic_that_can_be_undefined_is_refused() -> None:
+    def undefined(rows: pd.DataFrame) -> float:
+        return float("nan") if rows["heritage"].iloc[0] == 1 else 1.0
+
+    with pytest.raises(DesignError, match="every assignment; it is not under 15 of 35"):
+        permutation.permutation_test(labs, undefined, label="heritage", unit="lab")

@@ -1,0 +1,297 @@
+"""Power of the tests at a design at hand, and the design that a power asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import mixed
+from analysis.inference import power
+from analysis.inference.association import regression
+from analysis.inference.power import Components
+from analysis.inference.resampling import permutation
+from analysis.mixed import power as power_mixed
+from analysis.mixed import power_design
+from analysis.tidy import glossary
+from analysis.tidy.errors import AnalysisError, DesignError
+
+R = Path(__file__).parents[2] / "r"
+
+models = pd.read_csv(R / "models.csv")
+answers = pd.read_csv(R / "power.csv")
+KNOWN = Components(between=0.3, within=0.2)
+FORMULA = "gain ~ heritage + log_parameters"
+
+
+def simulated(n: int = 400, **options: object) -> pd.DataFrame:
+    return power.simulated_power(
+        models,
+        formula=FORMULA,
+        cluster="suite",
+        components=KNOWN,
+        effects={"heritage": [0.0, 0.4, 0.8], "log_parameters": [0.0, 0.5]},
+        rng=np.random.default_rng(1),
+        n_simulations=n,
+        **options,
+    )
+
+
+def test_power_of_two_groups_agrees_with_power_t_test() -> None:
+    found = [
+        power_design.two_group_power(row.delta, row.n, row.alpha) for row in answers.itertuples()
+    ]
+    # R's noncentral t is accurate to about 1e-12 in absolute terms.
+    np.testing.assert_allclose(found, answers["power"], atol=1e-9)
+
+
+def test_units_needed_agree_with_power_t_test() -> None:
+    for (delta, alpha), rows in answers.groupby(["delta", "alpha"]):
+        # Means of many models without deviation between: a unit's deviation is within / sqrt(n).
+        found = power_design.units_needed(
+            Components(0.0, 2.0), effects=[delta], models_per_unit=[4], alpha=alpha
+        )
+        assert found["units_needed"].tolist() == [rows["needed"].iloc[0]]
+
+
+def test_more_models_per_unit_cannot_replace_units() -> None:
+    found = power_design.units_needed(
+        Components(1.0, 1.0), effects=[1.0], models_per_unit=[1, 10, 10**6]
+    )
+    alone = power_design.units_needed(Components(1.0, 1e-9), effects=[1.0], models_per_unit=[1])
+    assert found["units_needed"].is_monotonic_decreasing
+    assert found["units_needed"].iloc[-1] == alone["units_needed"].iloc[0] == 17
+
+
+def test_the_design_asked_for_reaches_its_power_in_simulation() -> None:
+    known = Components(0.2, 0.3)
+    row = power_design.units_needed(known, effects=[0.3], models_per_unit=[3]).iloc[0]
+    n = int(row["units_needed"])
+    rng = np.random.default_rng(2)
+    units = 0.2 * rng.standard_normal((4000, 2, n))
+    means = units + (0.3 * rng.standard_normal((4000, 2, n, 3))).mean(axis=3)
+    means[:, 1] += 0.3
+    spread = np.sqrt(means.var(axis=2, ddof=1).sum(axis=1) / n)
+    statistic = np.abs(means[:, 1].mean(axis=1) - means[:, 0].mean(axis=1)) / spread
+    from scipy import stats
+
+    rejected = (statistic >= stats.t.isf(0.025, 2 * n - 2)).mean()
+    assert rejected == pytest.approx(row["power"], abs=4 * (0.16 / 4000) ** 0.5)
+
+
+def test_the_simulated_test_is_that_of_regression() -> None:
+    # One response drawn as the simulation draws it, tested by regression itself.
+    found = simulated(n=60).set_index(["term", "true_value"])["power"]
+    rng = np.random.default_rng(1)
+    clusters = pd.factorize(models["suite"], sort=True)[0]
+    shared = rng.standard_normal((60, clusters.max() + 1))[:, clusters]
+    noise = 0.3 * shared + 0.2 * rng.standard_normal((60, 24))
+    rejected = []
+    for each in noise:
+        rows = models.assign(gain=each + 0.4 * models["heritage"])
+        tested = regression.fit(rows, FORMULA, cluster="suite").tidy().set_index("term")
+        rejected.append(tested.loc["heritage", "p_value"] <= 0.05)
+    assert found["heritage", 0.4] == pytest.approx(np.mean(rejected))
+
+
+def test_power_rises_with_the_effect_and_has_an_interval() -> None:
+    found = simulated()
+    rising = found[found["term"] == "heritage"]["power"]
+    assert rising.is_monotonic_increasing
+    assert (found["conf_low"] <= found["power"]).all()
+    assert (found["power"] <= found["conf_high"]).all()
+    size = found.loc[found["true_value"] == 0, "power"]
+    assert (size < 0.12).all()
+
+
+def test_the_same_seed_gives_the_same_curve() -> None:
+    pd.testing.assert_frame_equal(simulated(50), simulated(50))
+
+
+def test_the_approximation_is_close_to_the_simulation() -> None:
+    effects = {"heritage": [0.0, 0.2, 0.4, 0.6]}
+    options = {"formula": FORMULA, "cluster": "suite", "components": KNOWN, "effects": effects}
+    exact = power.simulated_power(
+        models, rng=np.random.default_rng(1), n_simulations=1500, **options
+    )
+    quick = power.approximate_power(models, **options)
+    assert quick["power"].iloc[0] == pytest.approx(0.05)
+    np.testing.assert_allclose(quick["power"], exact["power"], atol=0.08)
+
+
+def test_the_approximation_is_exact_for_like_units() -> None:
+    rows = pd.DataFrame({"suite": [f"s{n}" for n in range(10)], "gain": range(10)})
+    rows["group"] = [0.0] * 5 + [1.0] * 5
+    found = power.approximate_power(
+        rows,
+        formula="gain ~ group",
+        cluster="suite",
+        components=Components(0.3, 0.4),
+        effects={"group": [0.35, 0.75]},
+    )
+    expected = answers.query("n == 5 and alpha == 0.05").set_index("delta")["power"]
+    np.testing.assert_allclose(found["power"], expected[[0.7, 1.5]], atol=1e-9)
+
+
+def test_permutation_power_is_that_of_the_permutation_test() -> None:
+    rows = models.assign(suite=models["lab"])
+    found = power.permutation_power(
+        rows,
+        label="heritage",
+        unit="lab",
+        cluster="lab",
+        components=KNOWN,
+        effects=[0.0, 0.9],
+        rng=np.random.default_rng(3),
+        n_simulations=15,
+    )
+    rng = np.random.default_rng(3)
+    codes = pd.factorize(models["lab"], sort=True)[0]
+    noise = 0.3 * rng.standard_normal((15, 7))[:, codes] + 0.2 * rng.standard_normal((15, 24))
+
+    def difference(frame: pd.DataFrame) -> float:
+        counts = np.bincount(codes)
+        of_lab = np.bincount(codes, frame["heritage"]) / counts == 1
+        means = np.bincount(codes, frame["gain"]) / counts
+        return float(means[of_lab].mean() - means[~of_lab].mean())
+
+    rejected = []
+    for each in noise:
+        tested = permutation.permutation_test(
+            rows.assign(gain=each + 0.9 * rows["heritage"]),
+            difference,
+            label="heritage",
+            unit="lab",
+        )
+        rejected.append(tested["p_value"].iloc[0] <= 0.05)
+    assert found["power"].iloc[1] == pytest.approx(np.mean(rejected))
+    assert found["smallest_p"].tolist() == [1 / 35, 1 / 35]
+
+
+def test_one_lab_against_four_can_never_reject() -> None:
+    rows = models[models["lab"].isin(["Ainu", "Basque", "Catalan", "Dakota", "Ewe"])]
+    rows = rows.assign(ours=rows["lab"] == "Ainu")
+    found = power.permutation_power(
+        rows,
+        label="ours",
+        unit="lab",
+        cluster="lab",
+        components=KNOWN,
+        effects=[100.0],
+        rng=np.random.default_rng(1),
+        n_simulations=20,
+    )
+    assert found["power"].tolist() == [0.0]
+    assert found["smallest_p"].tolist() == [0.2]
+    unreached = power.minimum_detectable(found)
+    assert np.isnan(unreached["estimate"].iloc[0])
+    assert unreached["note"].iloc[0] == "No effect up to 100 reaches a power of 0.8."
+
+
+def test_the_detectable_effect_is_read_off_the_curve() -> None:
+    curve = pd.DataFrame(
+        {
+            "term": "x",
+            "method": "m",
+            "true_value": [0.0, 1.0, 2.0, 3.0],
+            "power": [0.05, 0.5, 0.7, 0.9],
+            "conf_low": [0.0, 0.4, 0.6, 0.8],
+            "conf_high": [0.1, 0.6, 0.8, 1.0],
+            "alpha": 0.05,
+            "n_obs": 10,
+            "n_groups": 5,
+        }
+    )
+    row = power.minimum_detectable(curve).iloc[0]
+    assert [row["conf_low"], row["estimate"], row["conf_high"]] == pytest.approx([2.0, 2.5, 3.0])
+    assert row["test_size"] == 0.05
+
+
+def test_mixed_power_has_its_size_and_rises() -> None:
+    model = mixed.fit("gain ~ heritage + (1 | lab)", models)
+    found = power_mixed.mixed_power(
+        model,
+        effects={"heritage": [0.0, 3.0]},
+        rng=np.random.default_rng(1),
+        components=KNOWN,
+        n_simulations=60,
+    )
+    assert found["power"].iloc[0] <= 0.15
+    assert found["power"].iloc[1] > 0.95
+    assert found["n_groups"].tolist() == [7, 7]
+    glossary.checked(found.columns)
+
+
+def test_an_effect_shifts_the_fit_as_if_it_had_been_in_the_response() -> None:
+    known = mixed.fit("gain ~ heritage + (1 | lab)", models)
+    shifted = mixed.fit(
+        "gain ~ heritage + (1 | lab)", models.assign(gain=models["gain"] + 2 * models["heritage"])
+    )
+    first, second = (fitted.tidy(["fixed"]).set_index("term") for fitted in (known, shifted))
+    for column in ("std_error", "df"):
+        np.testing.assert_allclose(first[column], second[column], rtol=1e-6)
+    change = second["estimate"] - first["estimate"]
+    np.testing.assert_allclose(change.to_numpy(), [0, 2], atol=1e-8)
+
+
+def test_mixed_power_draws_with_the_components_asked_for() -> None:
+    model = mixed.fit("gain ~ heritage + (1 | lab)", models)
+    rates = [
+        power_mixed.mixed_power(
+            model,
+            effects={"heritage": [1.0]},
+            rng=np.random.default_rng(1),
+            components=components,
+            n_simulations=40,
+        )["power"].iloc[0]
+        for components in (Components(0.05, 0.05), Components(3.0, 3.0))
+    ]
+    assert rates[0] == 1.0
+    assert rates[1] < 0.4
+
+
+def test_components_are_the_deviations_of_the_mixed_model() -> None:
+    found = power_design.variance_components(models, formula="gain ~ heritage", group="lab")
+    fitted = mixed.fit("gain ~ heritage + (1 | lab)", models)
+    expected = fitted.tidy(["ran_pars"])["estimate"]
+    np.testing.assert_allclose(found["estimate"], expected)
+    assert found["term"].tolist() == ["between", "within"]
+    assert (found["conf_low"] <= found["estimate"]).all()
+    assert (found["estimate"] <= found["conf_high"]).all()
+
+
+def test_an_unknown_term_is_refused() -> None:
+    with pytest.raises(DesignError, match=r"\['depth'\] are not among \['Intercept'"):
+        power.approximate_power(
+            models, formula=FORMULA, cluster="suite", components=KNOWN, effects={"depth": [1.0]}
+        )
+    model = mixed.fit("gain ~ heritage + (1 | lab)", models)
+    with pytest.raises(DesignError, match=r"must be in the model; \['depth'\] are not"):
+        power_mixed.mixed_power(model, effects={"depth": [0.0]}, rng=np.random.default_rng(1))
+
+
+def test_a_label_that_varies_within_a_unit_is_refused() -> None:
+    with pytest.raises(DesignError, match="'heritage' must have two levels and be constant"):
+        power.permutation_power(
+            models.assign(lab="one" + models["suite"].str[1]),
+            label="heritage",
+            unit="lab",
+            cluster="lab",
+            components=KNOWN,
+            effects=[0.0],
+            rng=np.random.default_rng(1),
+        )
+
+
+def test_an_effect_of_zero_asks_for_no_design() -> None:
+    with pytest.raises(AnalysisError, match="Effects must differ from 0"):
+        power_design.units_needed(KNOWN, effects=[0.0], models_per_unit=[1])
+    with pytest.raises(DesignError, match="more than 10000 units per group"):
+        power_design.units_needed(KNOWN, effects=[1e-4], models_per_unit=[1])
+
+
+def test_deviations_without_variance_are_refused() -> None:
+    with pytest.raises(AnalysisError, match=r"above 0 within; found 0\.1 and 0\.0"):
+        Components(0.1, 0.0)

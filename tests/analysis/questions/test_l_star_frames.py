@@ -1,0 +1,111 @@
+"""L* as frames: every estimator on every profile, prompts resampled, other suites asked."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.questions.turning import frames as l_star_frames
+from analysis.questions.turning import l_star
+from analysis.tidy.errors import ColumnError, DesignError
+
+
+def profiles(**named):
+    return pd.DataFrame(
+        [
+            {"prompt_id": name, "layer": layer, "trace": value}
+            for name, values in named.items()
+            for layer, value in enumerate(values)
+        ]
+    )
+
+
+STEP_AT_1 = [0.0, 0.0, 4.0, 4.0, 4.0]
+STEP_AT_3 = [0.0, 0.0, 0.0, 0.0, 9.0]
+
+
+def test_every_profile_meets_every_estimator():
+    rows = profiles(a=STEP_AT_1, b=[2.0, 1.0, 3.0, 3.0, 7.0])
+    found = l_star_frames.estimates(rows.iloc[::-1], value="trace", by=["prompt_id"])
+    assert found.groupby("prompt_id")["method"].agg(list).tolist() == [list(l_star.ESTIMATORS)] * 2
+    primary = found[found["method"] == "argmax_interior_gradient"]
+    assert primary["estimate"].tolist() == [1, 3]
+    assert set(found["n_obs"]) == {5}
+    none = found[(found["prompt_id"] == "a") & (found["method"] == "first_sign_change")].iloc[0]
+    assert math.isnan(none["estimate"])
+    assert none["note"] == "The profile has no such layer."
+
+
+def test_a_gap_in_a_profile_is_no_layer_and_says_so():
+    rows = profiles(a=[1.0, None, 4.0, 4.0])
+    found = l_star_frames.estimates(rows, value="trace", by=["prompt_id"])
+    assert found["estimate"].isna().all()
+    assert set(found["note"]) == {"1 of 4 values are missing."}
+
+
+def test_a_profile_with_a_layer_missing_or_twice_is_refused():
+    rows = profiles(a=STEP_AT_1)
+    with pytest.raises(DesignError, match=r"each layer once; \('a',\) has \[0, 1, 3, 4\]"):
+        l_star_frames.estimates(rows[rows["layer"] != 2], value="trace", by=["prompt_id"])
+    with pytest.raises(DesignError, match="each layer once"):
+        l_star_frames.estimates(profiles(a=STEP_AT_1, b=STEP_AT_1), value="trace", by=["layer"])
+    with pytest.raises(ColumnError, match="'depth'"):
+        l_star_frames.estimates(rows, value="depth", by=["prompt_id"])
+
+
+def bootstrap(rows, n_resamples=999, seed=1):
+    rng = np.random.default_rng(seed)
+    return l_star_frames.prompt_bootstrap(rows, value="trace", rng=rng, n_resamples=n_resamples)
+
+
+def test_prompts_that_agree_leave_no_doubt():
+    row = bootstrap(profiles(a=STEP_AT_1, b=STEP_AT_1, c=STEP_AT_1)).iloc[0]
+    assert row[["estimate", "conf_low", "conf_high", "std_error"]].tolist() == [1, 1, 1, 0]
+    assert row[["n_obs", "n_resamples", "n_failed"]].tolist() == [3, 999, 0]
+
+
+def test_prompts_that_disagree_widen_the_interval():
+    # Two prompts turn at block 3, more steeply; a resample without them turns at block 1.
+    rows = profiles(a=STEP_AT_1, b=STEP_AT_1, c=STEP_AT_3, d=STEP_AT_3)
+    row = bootstrap(rows).iloc[0]
+    assert row[["estimate", "conf_low", "conf_high"]].tolist() == [3, 1, 3]
+
+
+def test_the_distribution_over_resamples_is_that_of_the_prompts_drawn():
+    rows = profiles(a=STEP_AT_1, b=STEP_AT_3)
+    rng = np.random.default_rng(2)
+    shares = l_star_frames.prompt_distribution(rows, value="trace", rng=rng, n_resamples=4000)
+    # Twice a (1/4) gives block 1 or 2, which tie: the first. Any b turns at block 3.
+    assert shares["layer"].tolist() == [0, 1, 2, 3, 4]
+    assert shares["probability"].tolist() == pytest.approx([0, 0.25, 0, 0.75, 0], abs=0.03)
+    assert shares["probability"].sum() == 1
+
+
+def test_a_prompt_with_a_gap_takes_the_estimate_with_it():
+    row = bootstrap(profiles(a=STEP_AT_1, b=[0.0, 0.0, None, 4.0, 4.0])).iloc[0]
+    assert row[["estimate", "conf_low", "conf_high", "std_error"]].isna().all()
+    assert row["note"] == "1 of 5 values are missing."
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        (profiles(a=STEP_AT_1), r"found 1 prompts with depths \[5\]"),
+        (profiles(a=STEP_AT_1, b=[1.0, 2.0, 4.0]), r"found 2 prompts with depths \[3, 5\]"),
+    ],
+)
+def test_too_few_or_unlike_prompts_are_refused(rows, found):
+    with pytest.raises(DesignError, match=found):
+        bootstrap(rows)
+
+
+def test_a_constant_share_is_learnt_from_the_other_suites_only():
+    models = pd.DataFrame(
+        {"suite": ["x", "x", "y"], "n_layers": [10, 20, 40], "estimate": [1.0, 4.0, 20.0]}
+    )
+    # Suite x has shares 0.1 and 0.2, suite y has 0.5.
+    fitted = l_star_frames.constant_share(models)["fitted"]
+    assert fitted.tolist() == pytest.approx([5.0, 10.0, 6.0])
+    with pytest.raises(DesignError, match="at least 2 suites; found 1"):
+        l_star_frames.constant_share(models[:2])

@@ -1,0 +1,54 @@
+"""Signs of measured gains: interval and band together, primary runs only."""
+
+import numpy as np
+import pytest
+
+from analysis.questions.signs import signs
+from analysis.store import open_store
+from analysis.tidy.errors import AnalysisError
+
+
+def rng():
+    return np.random.default_rng(4)
+
+
+def only(store, metric, **options):
+    return signs(store, metric, rng=rng(), n_resamples=399, **options).iloc[0]
+
+
+def test_prompts_that_disagree_leave_the_sign_open(tiny_store):
+    # Gains of the last block are 3/6 and 4.
+    row = only(tiny_store, "gain_last_block")
+    assert row["estimate"] == pytest.approx((np.log(0.5) + np.log(4)) / 2)
+    # Resamples of two prompts hold either twice, or both.
+    assert row["conf_low"] == pytest.approx(np.log(0.5))
+    assert row["conf_high"] == pytest.approx(np.log(4))
+    assert row["n_obs"] == 2
+    assert row["sign"] == "not identified"
+
+
+def test_prompts_that_agree_have_a_sign(tiny_store, add_run):
+    # Block 0 doubles the last token of both prompts.
+    assert only(tiny_store, "gain_embedding")["sign"] == "expand"
+    directory = add_run("z", last_norm=0.5)
+    (directory / "run" / "test--tiny@S.parquet").unlink()
+    # The last block takes 6 and 1 to 0.5.
+    assert only(open_store(directory), "gain_last_block")["sign"] == "dampen"
+
+
+def test_a_band_can_hide_a_small_gain(tiny_store):
+    assert only(tiny_store, "gain_embedding", band=0.69)["sign"] == "expand"
+    assert only(tiny_store, "gain_embedding", band=0.70)["sign"] == "not identified"
+
+
+def test_runs_in_chat_do_not_enter(add_run):
+    rows = signs(open_store(add_run("chat", rendering="chat")), "gain_body", rng=rng())
+    assert len(rows) == 1
+
+
+def test_an_unmeasured_gain_is_refused(tiny_store, published_store):
+    with pytest.raises(AnalysisError, match="'gain_bdy' is not") as refusal:
+        signs(tiny_store, "gain_bdy", rng=rng())
+    assert refusal.value.hint == "Did you mean 'gain_body'?"
+    with pytest.raises(AnalysisError, match="must be one that was measured"):
+        signs(published_store, "gain_body", rng=rng())

@@ -1,0 +1,121 @@
+"""L* of the models in a store: every profile, every method, primary runs only."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.questions.turning import l_star, turning
+from analysis.store import open_store
+from analysis.tidy.errors import AnalysisError, DesignError
+from collect.record.writer import write_table
+
+
+def test_every_method_names_a_layer_or_says_why_not(tiny_store):
+    rows = turning.layers(tiny_store, "trace_folded").set_index("method")
+    # The profile is 200, 800, 1800; the gain of the penultimate block is (6/4 + 1/2) / 2 = 1.
+    expected = {
+        "argmax_interior_gradient": 1,
+        "argmax_abs_gradient": 2,
+        "argmax_abs_diff": 1,
+        "first_sign_change": math.nan,
+        "argmin_contraction": 0,
+        "argmax_gap": 2,
+        "formula": 3 * (0.11 + 0.012 * 3 + 4.9 / 2),
+        "a_priori": 1.5,
+        "half_depth": 1.5,
+    }
+    assert rows["estimate"].to_dict() == pytest.approx(expected, nan_ok=True)
+    assert rows.index.tolist() == list(expected)
+    assert rows.loc["first_sign_change", "note"] == "The profile has no such layer."
+    assert set(rows["source"]) == {"measured"}
+
+
+def test_a_profile_without_a_gain_has_no_a_priori_layer(published_store):
+    rows = turning.layers(published_store, "trace_first_head")
+    a_priori = rows[rows["method"] == "a_priori"]
+    assert a_priori["estimate"].isna().all()
+    assert set(a_priori["note"]) == {"No gain in the same file."}
+
+
+def test_every_profile_that_the_store_holds_can_be_asked(published_store):
+    for metric in turning.metrics(published_store):
+        rows = turning.layers(published_store, metric)
+        in_range = rows["estimate"].dropna().between(0, 100)
+        assert in_range.all(), metric
+
+
+def test_a_published_profile_without_block_0_keeps_its_layer_numbers(published_store):
+    file = "4model_validation_results.json"
+    profile = turning.profiles(published_store, "gain_block_whole_matrix")
+    one = profile[(profile["file"] == file) & (profile["model_id"] == "EleutherAI/pythia-6.9b")]
+    assert one["layer"].min() == 1
+    rows = turning.layers(published_store, "gain_block_whole_matrix")
+    found = rows[(rows["file"] == file) & (rows["model_id"] == "EleutherAI/pythia-6.9b")]
+    largest = found.set_index("method")["estimate"]["argmax_gap"]
+    assert largest == one.loc[one["value"].idxmax(), "layer"]
+
+
+def test_runs_in_chat_do_not_enter(add_run):
+    store = open_store(add_run("chat", rendering="chat"))
+    assert set(turning.profiles(store, "trace_folded")["file"]) == {"run-prompts"}
+
+
+def test_an_unknown_profile_is_refused_with_a_guess(tiny_store):
+    with pytest.raises(AnalysisError, match="'trace_fold' is not") as refusal:
+        turning.profiles(tiny_store, "trace_fold")
+    assert refusal.value.hint == "Did you mean 'trace_folded'?"
+
+
+def longer(directory, name):
+    """Make prompt S:01 as long as S:00, so that it has a trace."""
+    path = directory / name / "test--tiny@S.parquet"
+    rows = pd.read_parquet(path)
+    two = rows[rows["prompt_id"] == "S:00"]
+    write_table(name, pd.concat([two, two.assign(prompt_id="S:01")]), path)
+
+
+def test_the_primary_layer_comes_with_an_interval_over_prompts(tiny_copy):
+    for name in ("attention", "attention_mean"):
+        longer(tiny_copy, name)
+    rng = np.random.default_rng(1)
+    row = turning.primary(open_store(tiny_copy), rng=rng).iloc[0]
+    assert row[["model_id", "prompt_set", "n_layers"]].tolist() == ["test/tiny", "S", 3]
+    assert row[["estimate", "conf_low", "conf_high", "n_obs"]].tolist() == [1, 1, 1, 2]
+
+
+def test_one_prompt_with_a_trace_gives_no_interval(tiny_store):
+    with pytest.raises(DesignError, match="found 1 prompts"):
+        turning.primary(tiny_store, rng=np.random.default_rng(1))
+
+
+def test_the_estimators_disagree_on_the_published_traces(published_store):
+    assert turning.disagreement(published_store, "openai-community/gpt2") == {
+        "first_head": "9",
+        "multi_head": "0",
+        "lowest": "0",
+        "highest": "11",
+        "n_layers": "12",
+    }
+    assert set(turning.disagreement(published_store, "nobody/nothing").values()) == {"–"}
+    assert turning.sign_changes(published_store) == {"published": "2.0", "by_chance": "2.2"}
+
+
+def test_the_primary_profile_is_the_normalised_trace(tiny_store):
+    rows = turning.layers(tiny_store)
+    assert len(rows) == len(l_star.ESTIMATORS) + 3
+    assert turning.profiles(tiny_store, turning.PRIMARY)["value"].tolist() == [200, 800, 1800]
+
+
+def test_each_prediction_is_compared_with_each_estimate(tiny_store):
+    rows = turning.errors(tiny_store, "trace_folded").set_index(["method", "prediction"])
+    # L* by the interior gradient is 1 of 3 layers, half the depth is 1.5.
+    row = rows.loc[("argmax_interior_gradient", "half_depth")]
+    assert row["error_over_depth"] == pytest.approx(0.5 / 3)
+    assert row["error_over_layer"] == pytest.approx(0.5)
+    # The smallest value lies at layer 0, over which nothing can be divided.
+    smallest = rows.loc[("argmin_contraction", "half_depth")]
+    assert smallest["error_over_depth"] == pytest.approx(0.5)
+    assert math.isnan(smallest["error_over_layer"])
+    assert "first_sign_change" not in rows.index.get_level_values("method")

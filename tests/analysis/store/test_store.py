@@ -1,0 +1,208 @@
+"""Opening measurements: what is visible, what is refused, and that nothing is written."""
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analysis import claims
+from analysis.claims.print import stated
+from analysis.store import open_store
+from analysis.tidy.errors import QueryError, StoreError
+from collect import schema
+from collect.record.database import write_database
+from collect.record.writer import write_table
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_every_table_of_the_contract_is_there_even_when_empty(tiny_store):
+    assert tiny_store.counts()["table"].tolist() == list(schema.tables())
+
+
+def test_rows_are_those_of_the_files(tiny_store):
+    counts = tiny_store.counts().set_index("table")["n_rows"]
+    assert counts[["model", "prompt", "run", "residual_norm", "attention"]].tolist() == [
+        1,
+        2,
+        2,
+        18,
+        12,
+    ]
+
+
+def test_an_interrupted_unit_is_left_out_and_named(tiny_copy):
+    (tiny_copy / "run" / "test--tiny@S.parquet").unlink()
+    store = open_store(tiny_copy)
+    assert store.counts().set_index("table")["n_rows"]["residual_norm"] == 0
+    assert [unit.rpartition(": ")[2] for unit in store.incomplete] == ["test--tiny@S"]
+
+
+def test_a_half_written_file_is_refused_by_name(tiny_copy):
+    path = tiny_copy / "residual_norm" / "test--tiny@S.parquet"
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(StoreError, match=r"test--tiny@S\.parquet must be a complete file"):
+        open_store(tiny_copy)
+
+
+def test_a_lost_file_of_a_complete_unit_is_refused(tmp_path):
+    sample = Path(shutil.copytree(ROOT / "data/sample", tmp_path / "sample"))
+    name = "attention/thermoscope--gpt2-l4-adamw@A_grand_unified.parquet"
+    (sample / name).unlink()
+    with pytest.raises(StoreError, match=f"lacks {name}"):
+        open_store(sample)
+
+
+def test_a_misnamed_column_is_refused_with_a_guess(tiny_copy):
+    path = tiny_copy / "residual_norm" / "test--tiny@S.parquet"
+    rows = pq.read_table(path)
+    renamed = ["norms" if name == "norm" else name for name in rows.column_names]
+    pq.write_table(rows.rename_columns(renamed), path)
+    with pytest.raises(StoreError, match="missing: norm; unknown: norms") as refusal:
+        open_store(tiny_copy)
+    assert refusal.value.hint == "norms is probably norm"
+
+
+def test_a_row_that_breaks_a_check_is_refused(tiny_copy):
+    path = tiny_copy / "model" / "test--tiny.parquet"
+    pq.write_table(_with_zero_layers(path), path)
+    with pytest.raises(StoreError, match="CHECK constraint"):
+        open_store(tiny_copy)
+
+
+def _with_zero_layers(path):
+    rows = pq.read_table(path)
+    place = rows.column_names.index("n_layers")
+    field = rows.schema.field(place)
+    return rows.set_column(place, field, pa.array([0], field.type))
+
+
+def test_two_directories_with_the_same_run_count_it_once(tiny_directory, tiny_copy):
+    both = open_store(tiny_directory, tiny_copy).counts()
+    assert both["n_rows"].tolist() == open_store(tiny_directory).counts()["n_rows"].tolist()
+
+
+def test_two_measurements_of_one_unit_in_one_store_are_refused(tiny_directory, tiny_copy):
+    path = tiny_copy / "run" / "test--tiny@S.parquet"
+    rows = pq.read_table(path).to_pandas().assign(run_id="another")
+    write_table("run", rows, path)
+    with pytest.raises(StoreError, match="must be measured in one way"):
+        open_store(tiny_directory, tiny_copy)
+
+
+def test_a_measured_model_keeps_its_numbers_and_takes_missing_labels_from_a_table(
+    tiny_directory, tmp_path
+):
+    hand_made = tmp_path / "published"
+    hand_made.mkdir()
+    columns = [column.name for column in schema.tables()["model"].columns]
+    row = dict.fromkeys(columns) | {
+        "model_id": "test/tiny",
+        "lab": "another lab",
+        "year": 2024,
+        "family": "gpt2",
+        "n_layers": 3,
+        "d_model": 4,
+        "n_heads": 2,
+        "n_kv_heads": 1,
+        "d_head": 2,
+    }
+    pd.DataFrame([row]).to_csv(hand_made / "model.csv", index=False)
+    model = open_store(hand_made, tiny_directory).query("FROM model").iloc[0]
+    assert (model["lab"], model["year"]) == ("a lab", 2024)
+
+
+def test_two_shapes_of_one_model_are_refused(tiny_directory, tmp_path):
+    hand_made = tmp_path / "published"
+    hand_made.mkdir()
+    model = open_store(tiny_directory).query("FROM model").assign(n_layers=4)
+    model.to_csv(hand_made / "model.csv", index=False)
+    with pytest.raises(StoreError, match="must agree on its geometry"):
+        open_store(hand_made, tiny_directory)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [("nowhere", "existing places"), (".", "at least one table of measurements")],
+)
+def test_a_directory_without_measurements_is_refused(tmp_path, source, message):
+    with pytest.raises(StoreError, match=message):
+        open_store(tmp_path / source)
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path):
+    path = tmp_path / "not.duckdb"
+    path.write_text("hello")
+    with pytest.raises(StoreError, match="must be a DuckDB database"):
+        open_store(path)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE x (i INTEGER)",
+        "DELETE FROM model",
+        "COPY model TO 'stolen.csv'",
+        "SET threads = 1",
+        "EXPLAIN ANALYZE COPY model TO 'stolen.csv'",
+        "SELECT 1; SELECT 2",
+        "",
+    ],
+)
+def test_only_one_reading_statement_is_run(tiny_store, statement):
+    with pytest.raises(QueryError, match="must be one statement that reads"):
+        tiny_store.query(statement)
+
+
+@pytest.mark.parametrize("place", ["/etc/hostname", "https://example.invalid/x.parquet"])
+def test_a_query_reads_nothing_outside_the_store(tiny_store, place):
+    with pytest.raises(QueryError):
+        tiny_store.query(f"FROM read_text('{place}')")
+
+
+def test_a_database_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "other.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE x (i INTEGER)")
+    with pytest.raises(StoreError, match="must hold every table"):
+        open_store(path)
+
+
+def test_a_database_is_opened_alone(tmp_path, tiny_directory):
+    path = tmp_path / "some.duckdb"
+    path.touch()
+    with pytest.raises(StoreError, match="must be opened alone"):
+        open_store(path, tiny_directory)
+
+
+def test_a_misspelt_column_is_answered_with_the_nearest(tiny_store):
+    with pytest.raises(QueryError, match=r'"modl_id" not found.*"model_id"'):
+        tiny_store.query("SELECT modl_id FROM model")
+
+
+def test_values_are_bound_not_pasted(tiny_store):
+    name = "'; DROP TABLE model; --"
+    assert tiny_store.query("FROM model WHERE model_id = $name", name=name).empty
+
+
+def test_a_tables_comments_survive_when_it_stays_in_its_files(tiny_store):
+    rows = tiny_store.query(
+        "SELECT comment FROM duckdb_columns() WHERE table_name = 'residual_norm' "
+        "AND column_name = 'norm'"
+    )
+    assert rows["comment"].item().endswith("[activation units]")
+
+
+def test_a_database_file_judges_and_states_what_its_directory_does(published_store, tmp_path):
+    path = tmp_path / "published.duckdb"
+    write_database(published_store.sources, path)
+    store = open_store(path)
+    assert store.counts().equals(published_store.counts())
+    for claim_id in (4, 33, 34, 40, 41, 43, 53):
+        rows = claims.checks(published_store, claim_id)
+        pd.testing.assert_frame_equal(claims.checks(store, claim_id), rows)
+    pd.testing.assert_frame_equal(stated.ledger(store), stated.ledger(published_store))

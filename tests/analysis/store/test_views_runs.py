@@ -1,0 +1,109 @@
+"""A model measured in several ways is never averaged over them, nor joined to other weights."""
+
+import pytest
+
+from analysis.claims.weights import trace
+from analysis.questions import measured
+from analysis.questions.depth import profiles
+from analysis.store import open_store
+
+
+def primary(store, kind="prompts"):
+    return store.query("FROM primary_run WHERE kind = $kind", kind=kind)["run_id"].tolist()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"rendering": "chat"},
+        {"special_tokens": "always"},
+        {"special_tokens": "never"},
+        {"is_conforming": False},
+        {"dtype_compute": "bfloat16"},
+    ],
+)
+def test_summaries_use_the_conforming_plain_run_of_the_widest_format(add_run, settings):
+    # "a" comes before "run-prompts": the name does not decide.
+    store = open_store(add_run("a", last_norm=1000.0, **settings))
+    assert primary(store) == ["run-prompts"]
+    models = measured.models(store)
+    # The last token of S:00 has norms 6 and 3 around the last block, that of S:01 has 1 and 4.
+    assert models["gain_last_block"].tolist() == [(3 / 6 + 4 / 1) / 2]
+
+
+def test_a_model_measured_in_chat_only_enters_no_summary(add_run):
+    directory = add_run("chat", rendering="chat")
+    (directory / "run" / "test--tiny@S.parquet").unlink()
+    store = open_store(directory)
+    assert primary(store) == []
+    assert measured.models(store).empty
+    assert profiles.stream(store).empty
+
+
+def test_every_run_has_its_own_gains_and_says_how_it_was_made(add_run):
+    add_run("chat", rendering="chat", last_norm=1000.0)
+    store = open_store(add_run("wrong", is_conforming=False, last_norm=1.0))
+    gains = store.query(
+        "SELECT file, rendering, is_conforming, gain_mean, n_prompts FROM gain_by_model "
+        "WHERE metric = 'gain_last_block' ORDER BY file"
+    ).set_index("file")
+    assert gains["n_prompts"].tolist() == [2, 2, 2]
+    assert gains["rendering"].to_dict() == {
+        "chat": "chat",
+        "run-prompts": "plain",
+        "wrong": "plain",
+    }
+    assert gains["is_conforming"].to_dict() == {"chat": True, "run-prompts": True, "wrong": False}
+    expected = {
+        "chat": (1000 / 6 + 1000 / 1) / 2,
+        "run-prompts": (3 / 6 + 4 / 1) / 2,
+        "wrong": (1 / 6 + 1 / 1) / 2,
+    }
+    assert gains["gain_mean"].to_dict() == pytest.approx(expected)
+
+
+def test_the_trace_takes_the_very_weights_that_were_asked(add_run):
+    # Another checkpoint under the same name, its V three times as large.
+    store = open_store(add_run("other", kind="weights", weights_sha256="1"))
+    rows = store.query("FROM layer_trace WHERE prompt_id = 'S:00' ORDER BY layer")
+    assert rows["trace_multi_head"].tolist() == [100.0, 400.0, 900.0]
+    assert store.query("FROM weights_of_run")["weights_run_id"].tolist() == ["run-weights"]
+
+
+def test_of_two_runs_of_the_same_weights_the_conforming_one_counts(add_run):
+    store = open_store(add_run("a", kind="weights", is_conforming=False))
+    rows = store.query("FROM layer_trace WHERE prompt_id = 'S:00' ORDER BY layer")
+    assert rows["trace_multi_head"].tolist() == [100.0, 400.0, 900.0]
+    assert rows["is_conforming"].tolist() == [True] * 3
+
+
+def test_a_trace_without_its_weights_is_absent(add_run):
+    directory = add_run("other", kind="weights", weights_sha256="1")
+    (directory / "run" / "test--tiny.parquet").unlink()
+    assert open_store(directory).query("FROM layer_trace").empty
+
+
+def test_a_trace_from_weights_that_do_not_conform_says_so(add_run):
+    directory = add_run("wrong", kind="weights", is_conforming=False)
+    (directory / "run" / "test--tiny.parquet").unlink()
+    rows = open_store(directory).query("FROM layer_trace")
+    assert rows["is_conforming"].tolist() == [False] * 6
+
+
+def test_a_claim_is_judged_on_conforming_plain_runs_only(tiny_store, add_run):
+    [expected] = trace.equation_4(tiny_store)
+    add_run("chat", rendering="chat")
+    [found] = trace.equation_4(open_store(add_run("wrong", is_conforming=False)))
+    assert expected.n_obs == 3
+    assert found == expected
+
+
+def test_the_worst_deviation_of_each_property_is_named(add_run):
+    store = open_store(add_run("again", rendering="chat"))
+    rows = store.query("FROM conformance_summary ORDER BY property").set_index("property")
+    assert rows["n_runs"].tolist() == [2, 2]
+    assert rows["n_models"].tolist() == [1, 1]
+    assert rows["n_met"].tolist() == [2, 2]
+    assert rows.loc["attention_rows", ["worst_deviation", "worst_layer"]].tolist() == [1e-7, 1]
+    assert rows.loc["attention_rows", "worst_model_id"] == "test/tiny"
+    assert rows["worst_layer"].isna().tolist() == [False, True]

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.inference.association import correlation, regression
+from analysis.inference.counts import fisher
+from analysis.inference.partition import cross_validation, partition
+from analysis.inference.resampling import bootstrap, permutation
+from analysis.questions.turning import frames as l_star_frames
+from analysis.tidy import glossary
+from analysis.tidy.errors import ColumnError
+
+METHODS = (
+    bootstrap,
+    correlation,
+    cross_validation,
+    fisher,
+    l_star_frames,
+    partition,
+    permutation,
+    regression,
+)
+
+#: What every estimate carries.
+ESTIMATE = {"conf_low", "conf_high", "conf_level", "method", "n_obs", "note"}
+
+models = pd.read_csv(Path(__file__).parents[2] / "r" / "models.csv")
+blocks = {"lab": ["lab"], "scale": ["log_parameters"]}
+profiles = pd.DataFrame(
+    {
+        "group": np.repeat(["a", "b"], 5),
+        "layer": [0, 1, 2, 3, 4] * 2,
+        "residual": [0.0, 0.0, 4.0, 4.0, 4.0, 0.0, 1.0, 3.0, 3.5, 4.0],
+    }
+)
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(1)
+
+
+def mean_gain(rows: pd.DataFrame) -> float:
+    return float(rows["gain"].mean())
+
+
+CALLS: dict[str, Callable[[], pd.DataFrame]] = {
+    "bootstrap.cluster_bootstrap": lambda: bootstrap.cluster_bootstrap(
+        models, mean_gain, cluster="lab", rng=rng(), n_resamples=99
+    ),
+    "correlation.correlate": lambda: correlation.correlate(models, x="density", y="gain"),
+    "correlation.partial": lambda: correlation.partial(
+        models, x="density", y="gain", covariates=["layers"]
+    ),
+    "correlation.from_summary": lambda: correlation.from_summary(-0.81, 8),
+    "cross_validation.leave_one_group_out": lambda: cross_validation.leave_one_group_out(
+        models, response="gain", blocks=blocks, group="suite"
+    ),
+    "fisher.fisher_exact": lambda: fisher.fisher_exact(pd.DataFrame([[7, 1], [2, 8]])),
+    "fisher.proportion": lambda: fisher.proportion(7, 10),
+    "l_star_frames.estimates": lambda: l_star_frames.estimates(
+        profiles, value="residual", by=["group"]
+    ),
+    "l_star_frames.prompt_bootstrap": lambda: l_star_frames.prompt_bootstrap(
+        profiles.rename(columns={"group": "prompt_id"}), value="residual", rng=rng()
+    ),
+    "l_star_frames.prompt_distribution": lambda: l_star_frames.prompt_distribution(
+        profiles.rename(columns={"group": "prompt_id"}), value="residual", rng=rng()
+    ),
+    "l_star_frames.constant_share": lambda: l_star_frames.constant_share(
+        models.assign(n_layers=models["layers"], estimate=models["layers"] / 2)
+    ),
+    "partition.shapley": lambda: partition.shapley(
+        models, response="gain", blocks=blocks, rng=rng(), n_resamples=99
+    ),
+    "partition.differences": lambda: partition.differences(
+        models, response="gain", blocks=blocks, rng=rng(), n_resamples=99
+    ),
+    "permutation.permutation_test": lambda: permutation.permutation_test(
+        models, mean_gain, label="heritage", unit="lab"
+    ),
+    "regression.Regression.tidy": lambda: regression.fit(models, "gain ~ density").tidy(),
+    "regression.Regression.glance": lambda: regression.fit(models, "gain ~ density").glance(),
+    "regression.Regression.augment": lambda: regression.fit(models, "gain ~ density").augment(),
+}
+
+#: Results that add columns to the rows they were given.
+AUGMENTED = {"regression.Regression.augment", "l_star_frames.constant_share"}
+
+NO_ESTIMATE = {
+    "regression.Regression.glance",
+    "l_star_frames.estimates",
+    "l_star_frames.prompt_distribution",
+    *AUGMENTED,
+}
+
+
+def frame_functions(module: ModuleType) -> list[str]:
+    """Names of the public functions and methods of a module that return a frame."""
+    name = module.__name__.rpartition(".")[2]
+    own = [value for value in vars(module).values() if _is_own(value, module)]
+    functions = [(value.__name__, value) for value in own if inspect.isfunction(value)]
+    for value in own:
+        if inspect.isclass(value):
+            functions += [
+                (f"{value.__name__}.{method}", function)
+                for method, function in vars(value).items()
+                if inspect.isfunction(function)
+            ]
+    return [
+        f"{name}.{called}"
+        for called, function in functions
+        if not called.rpartition(".")[2].startswith("_")
+        and function.__annotations__.get("return") == "pd.DataFrame"
+    ]
+
+
+def _is_own(value: object, module: ModuleType) -> bool:
+    return getattr(value, "__module__", None) == module.__name__
+
+
+def test_every_public_function_that_returns_a_frame_is_called_below() -> None:
+    found = {name for module in METHODS for name in frame_functions(module)}
+    assert found == set(CALLS)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_column_returned_is_in_the_glossary(name: str) -> None:
+    result = CALLS[name]()
+    also = [*models.columns, "n_layers"] if name in AUGMENTED else []
+    assert set(result.columns) - set(also) <= set(glossary.GLOSSARY)
+    assert name in NO_ESTIMATE or set(result.columns) >= ESTIMATE
+
+
+def test_no_data_column_holds_formatted_numbers() -> None:
+    words = {"term", "contrast", "group", "method", "note", "alternative", "block"}
+    for name in set(CALLS) - AUGMENTED:
+        result = CALLS[name]()
+        for column in set(result.columns) - words:
+            assert pd.api.types.is_numeric_dtype(result[column]), (name, column)
+
+
+def test_no_argument_is_changed() -> None:
+    before = models.copy()
+    for call in CALLS.values():
+        call()
+    pd.testing.assert_frame_equal(models, before)
+
+
+@pytest.mark.parametrize("name", glossary.GLOSSARY)
+def test_every_entry_is_a_phrase_about_a_column_that_can_be_an_attribute(name: str) -> None:
+    meaning = glossary.GLOSSARY[name]
+    assert name.isidentifier()
+    assert name == name.lower()
+    assert len(meaning.split()) >= 2
+    assert not meaning.endswith(".")
+    assert meaning == meaning.strip()
+
+
+def test_no_two_columns_mean_the_same() -> None:
+    assert len(set(glossary.GLOSSARY.values())) == len(glossary.GLOSSARY)
+
+
+def test_an_undefined_column_is_refused() -> None:
+    glossary.checked(["estimate", "model_id"], also=["model_id"])
+    with pytest.raises(ColumnError, match=r"\['p_val'\] are not"):
+        glossary.checked(["estimate", "p_val"])

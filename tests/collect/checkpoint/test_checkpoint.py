@@ -1,0 +1,283 @@
+"""Checkpoints: found, hashed, labelled, or refused in a sentence."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tomllib
+from pathlib import Path
+
+import huggingface_hub
+import pytest
+from huggingface_hub import errors
+
+from collect.checkpoint.checkpoint import Labels, known_labels, locate
+from collect.errors import InputError, UnreachableError, UnsupportedModelError
+
+ROOT = Path(__file__).parents[3]
+PUBLISHED_MODELS = ROOT / "data" / "published" / "model.csv"
+
+
+def edit_config(directory: Path, **entries: object) -> None:
+    path = directory / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | entries))
+
+
+def test_a_local_checkpoint_is_named_after_its_directory(save_tiny):
+    checkpoint = locate(str(save_tiny("gpt2", at="mine")))
+    assert checkpoint.model_id == "local/mine"
+    assert checkpoint.revision is None
+    assert checkpoint.dtype_weights == "float32"
+    assert checkpoint.labels == Labels()
+
+
+def test_the_sidecar_names_and_labels_a_checkpoint_and_options_win(save_tiny):
+    directory = save_tiny("gpt2")
+    sidecar = {"model_id": "made/here", "lab": "ours", "suite": "small", "year": 2026, "seed": 3}
+    (directory / "thermoscope.json").write_text(json.dumps(sidecar))
+    checkpoint = locate(str(directory), labels=Labels(suite="given"))
+    assert checkpoint.model_id == "made/here"
+    assert checkpoint.labels == Labels("ours", "given", 2026)
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        ({"year": 1900}, "The year of a model .* whole number from 2017 to 2100; found 1900"),
+        ({"year": 2101}, "found 2101"),
+        ({"year": 0}, "found 0"),
+        ({"year": "x"}, "found 'x'"),
+        ({"year": 2020.0}, "found 2020.0"),
+        ({"year": True}, "found True"),
+        ({"lab": ""}, "The lab of a model must be text that is not empty; found ''"),
+        ({"suite": 5}, "The suite of a model must be text that is not empty; found 5"),
+        ({"base_model_id": []}, r"The base_model_id of .* found \[\]"),
+    ],
+)
+def test_labels_that_make_no_sense_are_refused_wherever_they_come_from(save_tiny, labels, sentence):
+    with pytest.raises(InputError, match=sentence) as refusal:
+        Labels(**labels)
+    assert refusal.value.hint
+    directory = save_tiny("gpt2")
+    (directory / "thermoscope.json").write_text(json.dumps(labels))
+    with pytest.raises(InputError, match=rf"thermoscope\.json: .*{sentence}"):
+        locate(str(directory))
+
+
+def test_the_first_and_the_last_year_are_allowed():
+    assert (Labels(year=2017).year, Labels(year=2100).year) == (2017, 2100)
+
+
+def test_null_in_the_sidecar_says_nothing(save_tiny):
+    directory = save_tiny("gpt2")
+    (directory / "thermoscope.json").write_text('{"model_id": null, "lab": null, "year": null}')
+    checkpoint = locate(str(directory))
+    assert (checkpoint.model_id, checkpoint.labels) == ("local/gpt2", Labels())
+
+
+@pytest.mark.parametrize("name", [5, "", ["a"], "caf\u00e9"])
+def test_a_name_in_the_sidecar_that_cannot_name_a_model_is_refused(save_tiny, name):
+    directory = save_tiny("gpt2")
+    (directory / "thermoscope.json").write_text(json.dumps({"model_id": name}))
+    with pytest.raises(InputError, match="may hold letters a to z, digits") as refusal:
+        locate(str(directory))
+    assert refusal.value.problem.endswith(f"found {name!r}.")
+
+
+def test_known_labels_agree_with_the_published_table_of_models():
+    rows = list(csv.DictReader(PUBLISHED_MODELS.read_text(encoding="utf-8").splitlines()))
+    assert rows
+    for row in rows:
+        year = int(row["year"]) if row["year"] else None
+        expected = Labels(row["lab"], row["suite"], year, row["base_model_id"] or None)
+        assert known_labels(row["model_id"]) == expected, row["model_id"]
+
+
+def test_an_unknown_identifier_has_no_labels():
+    assert known_labels("someone/pythia-70m") == Labels()
+
+
+def test_the_hash_depends_on_contents_and_names_of_the_weight_files_only(save_tiny):
+    first = locate(str(save_tiny("gpt2", at="a"))).weights_sha256()
+    again = locate(str(save_tiny("gpt2", at="b"))).weights_sha256()
+    other = locate(str(save_tiny("gpt2", at="c", seed=1))).weights_sha256()
+    assert first == again != other
+
+
+def test_shards_are_found_through_their_index(save_tiny):
+    directory = save_tiny("gpt2")
+    (directory / "model.safetensors").rename(directory / "model-00001-of-00001.safetensors")
+    index = {"weight_map": {"transformer.wte.weight": "model-00001-of-00001.safetensors"}}
+    (directory / "model.safetensors.index.json").write_text(json.dumps(index))
+    checkpoint = locate(str(directory))
+    assert [path.name for path in checkpoint.weight_files] == ["model-00001-of-00001.safetensors"]
+
+
+def pickle_only(directory: Path) -> None:
+    (directory / "model.safetensors").rename(directory / "pytorch_model.bin")
+
+
+def truncated(directory: Path) -> None:
+    path = directory / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1000])
+
+
+def no_safetensors_at_all(directory: Path) -> None:
+    (directory / "model.safetensors").write_bytes(b"not weights")
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (lambda d: (d / "config.json").unlink(), "must hold config.json"),
+        (lambda d: (d / "config.json").write_text("{"), "must be readable JSON"),
+        (lambda d: (d / "config.json").write_text("[]"), "must hold a JSON object; found list"),
+        (lambda d: (d / "config.json").write_text("{}"), "must say which model_type"),
+        (pickle_only, "lacks model.safetensors and holds pytorch_model.bin"),
+        (lambda d: (d / "model.safetensors").unlink(), "and holds no other weights"),
+        (truncated, "must be complete safetensors"),
+        (no_safetensors_at_all, "must be complete safetensors"),
+    ],
+)
+def test_a_damaged_checkpoint_is_refused(save_tiny, damage, sentence):
+    directory = save_tiny("gpt2")
+    damage(directory)
+    with pytest.raises(InputError, match=sentence):
+        locate(str(directory))
+
+
+def test_a_quantised_checkpoint_is_refused(save_tiny):
+    directory = save_tiny("gpt2")
+    edit_config(directory, quantization_config={"load_in_4bit": True})
+    with pytest.raises(UnsupportedModelError, match="is quantised"):
+        locate(str(directory))
+
+
+def test_a_family_without_an_adapter_is_refused(save_tiny):
+    directory = save_tiny("gpt2")
+    edit_config(directory, model_type="wobble")
+    with pytest.raises(UnsupportedModelError, match="'wobble' has none"):
+        locate(str(directory))
+
+
+def test_code_of_the_repository_is_never_run(save_tiny):
+    directory = save_tiny("gpt2")
+    edit_config(directory, model_type="wobble", auto_map={"AutoModelForCausalLM": "evil.Model"})
+    with pytest.raises(UnsupportedModelError, match=r"brings code of its own .* never run"):
+        locate(str(directory))
+
+
+@pytest.mark.parametrize("name", ["/no/such/place", "./nothing", "a/b/c", "has space", ""])
+def test_what_is_neither_directory_nor_identifier_is_refused(name):
+    with pytest.raises(InputError, match="must be a checkpoint directory or a hub identifier"):
+        locate(name)
+
+
+def test_a_missing_directory_beside_others_is_not_taken_for_an_identifier(tmp_path, monkeypatch):
+    (tmp_path / "checkpoints").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="'checkpoints/mine' is neither"):
+        locate("checkpoints/mine")
+
+
+def test_a_directory_whose_name_cannot_name_a_model_is_refused(save_tiny):
+    with pytest.raises(InputError, match="found 'local/a@b'"):
+        locate(str(save_tiny("gpt2", at="a@b")))
+
+
+def test_a_revision_of_a_directory_is_refused(save_tiny):
+    with pytest.raises(InputError, match="A revision belongs to a hub repository"):
+        locate(str(save_tiny("gpt2")), revision="main")
+
+
+def test_a_hub_checkpoint_is_pinned_to_its_commit(save_tiny, monkeypatch):
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    snapshot = save_tiny("gpt_neox", at=commit)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: str(snapshot))
+    checkpoint = locate("EleutherAI/pythia-70m", revision="main")
+    assert checkpoint.model_id == "EleutherAI/pythia-70m"
+    assert checkpoint.revision == commit
+    assert checkpoint.labels == Labels("EleutherAI", "Pythia", 2023)
+
+
+def test_without_weights_only_the_small_files_are_fetched(save_tiny, monkeypatch):
+    snapshot = save_tiny("gpt2", at="0123456789abcdef0123456789abcdef01234567")
+    (snapshot / "model.safetensors").unlink()
+    asked = []
+
+    def fetch(*_: object, allow_patterns: list[str], **__: object) -> str:
+        asked.append(allow_patterns)
+        return str(snapshot)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
+    checkpoint = locate("a/b", needs_weights=False)
+    assert not any("safetensors" in pattern for pattern in asked[0])
+    assert checkpoint.weight_files == ()
+    assert checkpoint.dtype_weights == "float32"
+    with pytest.raises(InputError, match=r"lacks model\.safetensors"):
+        locate("a/b")
+    assert any("safetensors" in pattern for pattern in asked[1])
+
+
+@pytest.mark.parametrize(
+    ("instruct", "base"),
+    [
+        ("google/gemma-7b-it", "google/gemma-7b"),
+        ("mistralai/Mistral-7B-Instruct-v0.2", "mistralai/Mistral-7B-v0.2"),
+        ("meta-llama/Llama-3.1-8B-Instruct", "meta-llama/Llama-3.1-8B"),
+        ("Qwen/Qwen3-8B", "Qwen/Qwen3-8B-Base"),
+        ("swiss-ai/Apertus-8B-Instruct-2509", "swiss-ai/Apertus-8B-2509"),
+    ],
+)
+def test_an_instruct_model_is_linked_to_its_base_and_the_base_to_none(instruct, base):
+    assert known_labels(instruct).base_model_id == base
+    assert known_labels(base).base_model_id is None
+
+
+def test_twins_are_of_one_lab_and_known_suites_and_never_of_themselves():
+    table = tomllib.loads((ROOT / "collect" / "models.toml").read_text(encoding="utf-8"))
+    for instruct, base in table["base"].items():
+        assert instruct != base
+        assert base not in table["base"], f"{base} is a base and has one"
+        labels = known_labels(instruct), known_labels(base)
+        assert labels[0].suite is not None, instruct
+        assert labels[0].lab == labels[1].lab is not None, instruct
+
+
+class Answer:
+    """The little of an HTTP answer that the hub's exceptions look at."""
+
+    headers: dict[str, str] = {}  # noqa: RUF012
+    request = None
+    status_code = 404
+
+
+@pytest.mark.parametrize(
+    ("failure", "kind", "sentence"),
+    [
+        (errors.LocalEntryNotFoundError("x"), UnreachableError, "could not be reached"),
+        (ConnectionError("x"), UnreachableError, "could not be reached"),
+        (errors.GatedRepoError("x", response=Answer()), UnreachableError, "asks for a licence"),
+        (
+            errors.RepositoryNotFoundError("x", response=Answer()),
+            InputError,
+            "does not, or not for",
+        ),
+        (errors.RevisionNotFoundError("x", response=Answer()), InputError, "revision 'v9'; it has"),
+    ],
+)
+def test_a_failure_of_the_hub_is_told_in_a_sentence(monkeypatch, failure, kind, sentence):
+    def fail(*_: object, **__: object) -> str:
+        raise failure
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
+    with pytest.raises(kind, match=sentence):
+        locate("someone/something", revision="v9")
+
+
+def test_a_model_outside_the_cache_is_refused_when_the_hub_must_not_be_asked(monkeypatch, tmp_path):
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(UnreachableError, match="not asked while HF_HUB_OFFLINE is set"):
+        locate("someone/something")

@@ -1,0 +1,237 @@
+"""Loading: the model as stored, or without its weights; broken ones refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from collect.checkpoint.checkpoint import Labels, locate
+from collect.checkpoint.decoder import model_row
+from collect.checkpoint.load import load_model, load_skeleton, load_tokenizer
+from collect.errors import InputError, UnsupportedModelError
+from collect.record.writer import conforming
+from tests.collect.families import FAMILIES, save_family
+
+
+def row_of(directory, **options):
+    checkpoint = locate(str(directory), **options)
+    return model_row(checkpoint, load_model(checkpoint)).iloc[0]
+
+
+def test_the_loaded_weights_are_the_stored_ones(save_tiny, load_tiny):
+    loaded = load_model(locate(str(save_tiny("llama"))))
+    stored = dict(load_tiny("llama").model.named_parameters())
+    for name, parameter in loaded.model.named_parameters():
+        assert torch.equal(parameter, stored[name])
+    assert loaded.model.config._attn_implementation == "eager"
+    assert not loaded.model.training
+
+
+def test_a_forward_pass_may_run_in_another_format_than_the_stored_one(save_tiny):
+    checkpoint = locate(str(save_tiny("llama")))
+    loaded = load_model(checkpoint, dtype="bfloat16")
+    assert checkpoint.dtype_weights == "float32"
+    assert {parameter.dtype for parameter in loaded.model.parameters()} == {torch.bfloat16}
+
+
+def test_the_row_of_gpt2_counts_the_tied_embedding_once(save_tiny):
+    row = row_of(save_tiny("gpt2"), labels=Labels("lab", "suite", 2020))
+    block = 2 * 2 * 32 + (32 * 96 + 96) + (32 * 32 + 32) + (32 * 48 + 48) + (48 * 32 + 32)
+    assert row["n_parameters"] == 257 * 32 + 64 * 32 + 3 * block + 2 * 32
+    assert row["n_parameters_source"] == "counted"
+    expected = {
+        "model_id": "local/gpt2",
+        "revision": None,
+        "lab": "lab",
+        "suite": "suite",
+        "family": "gpt2",
+        "base_model_id": None,
+        "year": 2020,
+        "n_layers": 3,
+        "d_model": 32,
+        "n_heads": 4,
+        "n_kv_heads": 4,
+        "d_head": 8,
+        "d_ffn": 48,
+        "n_vocabulary": 257,
+        "n_context": 64,
+        "norm_kind": "LayerNorm",
+        "norm_position": "pre",
+        "positional_scheme": "learned",
+        "is_parallel": False,
+        "is_tied": True,
+    }
+    assert row[list(expected)].to_dict() == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("gpt_neox", {"is_parallel": True, "is_tied": False, "norm_kind": "LayerNorm"}),
+        ("gpt_neox_sequential", {"is_parallel": False, "positional_scheme": "rotary"}),
+        ("llama", {"norm_kind": "RMSNorm", "n_kv_heads": 4, "d_head": 8, "is_parallel": False}),
+        ("llama_shared_values", {"n_kv_heads": 2, "d_head": 12, "d_ffn": 48}),
+    ],
+)
+def test_the_row_of_other_families_says_how_they_differ(save_tiny, name, expected):
+    directory = save_tiny(name)
+    row = row_of(directory)
+    assert row[list(expected)].to_dict() == expected
+    assert conforming("model", row.to_frame().T.convert_dtypes()).num_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("entries", "sentence"),
+    [
+        ({"n_layer": 4}, "it lacks 12, for example transformer.h.3"),
+        ({"n_embd": 64}, r"c_attn\.bias .* must have the shape \(192,\) .* found \(96,\)"),
+        ({"n_embd": 30}, "must load as the model its config.json describes"),
+    ],
+)
+def test_weights_that_do_not_fit_the_configuration_are_refused(save_tiny, entries, sentence):
+    directory = save_tiny("gpt2")
+    path = directory / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | entries))
+    with pytest.raises(InputError, match=sentence):
+        load_model(locate(str(directory)))
+
+
+def test_a_checkpoint_with_code_of_its_own_runs_as_transformers_own_model(save_tiny):
+    directory = save_tiny("gpt2")
+    path = directory / "config.json"
+    remote = {"auto_map": {"AutoModelForCausalLM": "evil.Model", "AutoConfig": "evil.Config"}}
+    path.write_text(json.dumps(json.loads(path.read_text()) | remote))
+    (directory / "evil.py").write_text("raise SystemExit('ran')")
+    assert type(load_model(locate(str(directory))).model).__name__ == "GPT2LMHeadModel"
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_skeleton_is_the_model_without_its_weights(name, tmp_path):
+    checkpoint = locate(str(save_family(name, tmp_path)))
+    skeleton, loaded = load_skeleton(checkpoint), load_model(checkpoint)
+    expected = {key: (p.shape, p.dtype) for key, p in loaded.model.named_parameters()}
+    found = dict(skeleton.model.named_parameters())
+    assert {key: (p.shape, p.dtype) for key, p in found.items()} == expected
+    assert all(parameter.is_meta for parameter in found.values())
+    buffers, made = (dict(decoder.model.named_buffers()) for decoder in (loaded, skeleton))
+    assert made.keys() == buffers.keys()
+    computed = buffers.keys() - loaded.model.state_dict().keys()
+    assert all(torch.equal(made[key], buffers[key]) for key in computed)
+    assert skeleton.attention_implementation == loaded.attention_implementation
+    assert not skeleton.model.training
+    labelled = [model_row(checkpoint, decoder) for decoder in (skeleton, loaded)]
+    assert labelled[0].equals(labelled[1])
+
+
+def test_a_skeleton_reads_no_weight_file(save_tiny):
+    checkpoint = locate(str(save_tiny("llama")))
+    for path in checkpoint.weight_files:
+        path.unlink()
+    assert load_skeleton(checkpoint, dtype="bfloat16").model.dtype == torch.bfloat16
+
+
+def test_two_skeletons_share_no_configuration(save_tiny):
+    checkpoint = locate(str(save_tiny("llama")))
+    one, other = load_skeleton(checkpoint), load_skeleton(checkpoint)
+    assert one.model.config is not other.model.config
+
+
+def test_all_accelerators_together_are_the_processor_where_there_is_none(save_tiny):
+    checkpoint = locate(str(save_tiny("gpt2")))
+    spread, alone = (load_model(checkpoint, device=device) for device in ("auto", "cpu"))
+    pairs = zip(spread.model.parameters(), alone.model.parameters(), strict=True)
+    assert all(torch.equal(one, other) for one, other in pairs)
+
+
+def test_a_model_that_would_be_left_on_the_disk_is_refused(save_tiny, monkeypatch):
+    from transformers import AutoModelForCausalLM
+
+    load = AutoModelForCausalLM.from_pretrained
+
+    def offload(*args, **kwargs):
+        model, report = load(*args, **kwargs)
+        return model.to("meta"), report
+
+    monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", offload)
+    with pytest.raises(InputError, match=r"must hold the weights of .*; they do not") as refusal:
+        load_model(locate(str(save_tiny("llama"))), device="auto")
+    assert "--stream" in refusal.value.hint
+
+
+def test_a_device_that_is_not_there_is_refused(save_tiny):
+    with pytest.raises(InputError, match="The device 'cuda:7' must be usable by torch"):
+        load_model(locate(str(save_tiny("llama"))), device="cuda:7")
+
+
+def test_a_device_without_memory_left_is_not_called_unusable(save_tiny, monkeypatch):
+    def exhaust(*_: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(torch.nn.Module, "to", exhaust)
+    with pytest.raises(InputError, match="must fit the device's memory; what was") as refusal:
+        load_model(locate(str(save_tiny("llama"))))
+    assert "--stream" in refusal.value.hint
+
+
+def test_weights_that_are_not_numbers_are_refused(save_tiny):
+    path = save_tiny("llama") / "model.safetensors"
+    tensors = load_file(path)
+    tensors["model.layers.0.mlp.up_proj.weight"][0, 0] = float("nan")
+    save_file(tensors, path, {"format": "pt"})
+    with pytest.raises(InputError, match=r"0\.mlp\.up_proj\.weight holds 1 that are NaN"):
+        load_model(locate(str(path.parent)))
+
+
+def test_quantised_weights_are_refused(save_tiny):
+    path = save_tiny("llama") / "model.safetensors"
+    tensors = load_file(path)
+    name = "model.layers.0.mlp.up_proj.weight"
+    save_file(tensors | {name: tensors[name].to(torch.int8)}, path, {"format": "pt"})
+    with pytest.raises(UnsupportedModelError, match=r"up_proj\.weight .* is quantised \(I8\)"):
+        load_model(locate(str(path.parent)))
+
+
+def test_weights_that_the_library_would_invent_are_refused(save_tiny, monkeypatch):
+    monkeypatch.setattr("collect.checkpoint.load.Shards", lambda checkpoint, model: None)
+    directory = save_tiny("llama")
+    path = directory / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"num_hidden_layers": 4}))
+    with pytest.raises(InputError, match=r"9 did not load, for example model\.layers\.3"):
+        load_model(locate(str(directory)))
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("one\ntwo", "one"),
+        ("Errors found:\n\n  - heads do not divide\nmore", "Errors found: - heads do not divide"),
+        ("announced:", "announced:"),
+        ("", "RuntimeError"),
+    ],
+)
+def test_a_refusal_tells_the_cause_that_a_colon_announces(save_tiny, monkeypatch, message, told):
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError(message)
+
+    monkeypatch.setattr("transformers.AutoModelForCausalLM.from_pretrained", fail)
+    with pytest.raises(InputError) as refusal:
+        load_model(locate(str(save_tiny("gpt2"))))
+    assert refusal.value.problem.endswith(f"it does not: {told}")
+
+
+def test_a_missing_tokenizer_is_refused(save_tiny):
+    directory = save_tiny("gpt2")
+    for path in directory.glob("tokenizer*"):
+        path.unlink()
+    with pytest.raises(InputError, match="must bring its tokenizer"):
+        load_tokenizer(locate(str(directory)))
+
+
+def test_a_broken_tokenizer_is_refused(save_tiny):
+    directory = save_tiny("gpt2")
+    (directory / "tokenizer.json").write_text("{}")
+    with pytest.raises(InputError, match=r"The tokenizer of .* must load"):
+        load_tokenizer(locate(str(directory)))

@@ -1,0 +1,86 @@
+"""A model that lies on two devices is measured as on one."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+import torch
+
+from collect.adapters import ADAPTERS
+from collect.checkpoint.decoder import Decoder, decoder
+from collect.conformance.refusal import examine
+from collect.forward.passes import whole
+from collect.measure import rows
+from collect.measure.hooks import Recorder
+from collect.prompts.tokens import Encoded
+from tests.collect.checkpoint.pretended_devices import PretendedDevices
+from tests.collect.families import tiny_family
+
+#: One of each kind of block and of attention.
+NAMES = ("gpt2", "gptj", "opt_post_norm", "bloom", "falcon_7b", "falcon_11b", "llama", "mixtral")
+NAMES += ("gemma3_text", "olmo2", "gpt_oss", "apertus")
+EVERYTHING = ("stream", "attention", "geometry", "predictions", "legacy")
+BATCHES = (
+    (Encoded("p:0", (5, 7, 11, 13), (False,) * 4), Encoded("p:1", (17, 19, 23), (False,) * 3)),
+    (Encoded("p:2", (29, 31), (False,) * 2),),
+)
+FIRST, SECOND = torch.device("cpu:0"), torch.device("cpu:1")
+
+
+class Numbers:
+    """Writes a token as its number."""
+
+    def decode(self, token_ids: list[int]) -> str:
+        return str(token_ids[0])
+
+
+def spread(of: Decoder, devices: PretendedDevices) -> None:
+    """Put the later half of the blocks and the final norm on the second device."""
+    half = len(of.blocks) // 2
+    later = {*of.blocks[half:], of.final_norm}
+    in_blocks = {module for block in of.blocks for module in block.modules()}
+    for module in of.model.modules():
+        is_leaf = module not in in_blocks and not [*module.children()]
+        if module in of.blocks or is_leaf:
+            devices.place(module, SECOND if module in later else FIRST)
+
+
+def measured(of: Decoder) -> dict[str, list]:
+    recorder, found = Recorder(BATCHES, EVERYTHING), {}
+    for index in whole(of, BATCHES, recorder):
+        for table, frame in rows.frames(BATCHES[index], recorder.observation(index)).items():
+            found.setdefault(table, []).append(frame)
+    for table, frame in rows.across_prompts(recorder, Numbers()).items():
+        found[table] = [frame]
+    return found
+
+
+def placed(name: str) -> Decoder:
+    model = tiny_family(name)
+    return decoder(model, ADAPTERS[model.config.model_type])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_on_two_devices_gives_the_same_rows_and_conforms(name):
+    alone = measured(placed(name))
+    of, devices = placed(name), PretendedDevices()
+    spread(of, devices)
+    with devices:
+        together = measured(of)
+        findings = examine(of, partial(whole, of))
+    assert together.keys() == alone.keys()
+    for table, frames in alone.items():
+        for one, other in zip(frames, together[table], strict=True):
+            assert one.equals(other), table
+    assert all(finding.is_met is not False for finding in findings)
+
+
+def test_mixing_devices_fails_as_it_does_on_real_ones():
+    devices = PretendedDevices()
+    with devices:
+        one, other = (devices.label(torch.ones(2), device) for device in (FIRST, SECOND))
+        assert one.device == FIRST
+        with pytest.raises(RuntimeError, match=r"cpu:0.*cpu:1"):
+            one + other
+        assert torch.equal(one + other.to(one.device), torch.full((2,), 2.0))

@@ -1,0 +1,289 @@
+"""The command line: exit codes, one sentence per refusal, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from collect.commands import cli
+from collect.commands.cli import main
+from collect.commands.options import parser
+from collect.conformance.refusal import TOLERANCES
+from collect.prompts.sets import names
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
+
+
+def python_m_collect(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "collect", *arguments],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_run_measures_and_says_what_it_did(save_tiny, load_tiny, prompt_file, out, capsys):
+    directory = str(save_tiny("llama"))
+    code = main(["run", directory, "--prompts", str(prompt_file), "--out", str(out)])
+    assert code == 0
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    size = sum(parameter.numel() for parameter in load_tiny("llama").model.parameters()) * 4 / 1000
+    assert f"local/llama: loaded; {size:.3g} kB of weights in float32, " in printed.err
+    # One row of model, 9 of conformance, 9 readings of 4 heads and 4 matrices in 3 layers.
+    assert f"local/llama, weights: {1 + 9 + 3 * (9 * 4 + 4)} rows in" in printed.err
+    assert "local/llama, own: " in printed.err
+    assert (out / "run" / "local--llama@own.parquet").is_file()
+
+
+def test_labels_and_overwrite_reach_the_model_table(save_tiny, out):
+    arguments = ["run", str(save_tiny("gpt2")), "--out", str(out), "--quiet"]
+    assert main([*arguments, "--lab", "ours", "--suite", "tiny", "--year", "2026"]) == 0
+    assert main(arguments) == 2
+    assert main([*arguments, "--overwrite"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["run", "/no/such/place", "--out", "OUT"], "'/no/such/place' is neither"),
+        (["run", "GOOD", "--prompts", "nosuch", "--out", "OUT"], "'nosuch' is neither"),
+        (["run", "GOOD", "--dtype", "int3", "--out", "OUT"], "found 'int3'"),
+        (["run", "GOOD", "--revision", "x", "--out", "OUT"], "A revision belongs to"),
+        (["run", "GOOD", "--batch-size", "0", "--out", "OUT"], "found 0"),
+        (["run", "GOOD", "--device", "meta", "--out", "OUT"], "found 'meta'"),
+        (["run", "GOOD", "--year", "0", "--out", "OUT"], "from 2017 to 2100; found 0"),
+        (["run", "GOOD", "--lab", "", "--out", "OUT"], "text that is not empty; found ''"),
+        (["database", "/no/such/place", "--out", "OUT"], "must be a directory of tables"),
+    ],
+)
+def test_wrong_input_exits_2_with_a_sentence_and_no_output(
+    save_tiny, out, capsys, arguments, sentence
+):
+    named = {"GOOD": str(save_tiny("gpt2")), "OUT": str(out)}
+    code = main([named.get(argument, argument) for argument in arguments])
+    assert code == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith("error: ")
+    assert sentence in printed
+    assert not out.exists()
+
+
+def test_a_directory_without_tables_exits_2(tmp_path, out, capsys):
+    assert main(["database", str(tmp_path), "--out", str(out)]) == 2
+    assert "must hold at least one table" in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.slow
+def test_a_hub_that_cannot_be_reached_exits_4_without_a_traceback(tmp_path, out):
+    answer = python_m_collect(
+        *("run", "someone/something", "--prompts", "E1_4model_and_mistral", "--out", str(out)),
+        HF_ENDPOINT="http://127.0.0.1:9",
+        HF_HOME=str(tmp_path / "cache"),
+        HF_HUB_OFFLINE="0",
+    )
+    assert answer.returncode == 4
+    assert answer.stdout == ""
+    lines = answer.stderr.strip().splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("error: The model someone/something must come from the hub")
+    assert lines[1].startswith("hint: Check the name and the connection")
+    assert not out.exists()
+
+
+def test_an_output_that_cannot_be_written_exits_5(save_tiny, tmp_path, capsys):
+    (tmp_path / "file").write_text("in the way")
+    assert main(["run", str(save_tiny("gpt2")), "--out", str(tmp_path / "file" / "out")]) == 5
+    assert "no file can be made in" in capsys.readouterr().err
+
+
+def test_a_database_that_cannot_be_written_exits_5(tmp_path, capsys):
+    (tmp_path / "file").write_text("in the way")
+    published = str(ROOT / "data" / "published")
+    assert main(["database", published, "--out", str(tmp_path / "file" / "x.duckdb")]) == 5
+    assert "must be writable" in capsys.readouterr().err
+
+
+def test_a_model_that_does_not_conform_exits_6(save_tiny, prompt_file, out, capsys, monkeypatch):
+    tolerances = TOLERANCES | {"attention_rows": {"float32": 0.0}}
+    monkeypatch.setattr("collect.conformance.refusal.TOLERANCES", tolerances)
+    directory = str(save_tiny("gpt2"))
+    assert main(["run", directory, "--prompts", str(prompt_file), "--out", str(out)]) == 6
+    printed = capsys.readouterr().err
+    assert "error: local/gpt2: The model must do what its adapter promises" in printed
+    assert f"add --allow-nonconforming {directory}" in printed
+    assert not (out / "run").exists()
+    allowed = ["--allow-nonconforming", directory, "--quantities", "weights,stream"]
+    prompts = ["--prompts", str(prompt_file), "--out", str(out)]
+    assert main(["run", directory, *prompts, *allowed]) == 0
+    assert main(["status", str(out)]) == 0
+    assert capsys.readouterr().out.count("nonconforming") == 2
+
+
+@pytest.mark.parametrize("package", ["torch", "transformers"])
+@pytest.mark.slow
+def test_a_missing_extra_exits_3_with_the_command_that_installs_it(tmp_path, package):
+    (tmp_path / "sitecustomize.py").write_text(
+        f"import sys; sys.modules[{package!r}] = None"  # makes the import fail as if missing
+    )
+    answer = python_m_collect(
+        "run", "gpt2", "--out", str(tmp_path / "out"), PYTHONPATH=str(tmp_path)
+    )
+    assert answer.returncode == 3
+    lines = answer.stderr.strip().splitlines()
+    assert lines[0] == f"error: This command needs the package {package}, which is not installed."
+    assert "pip install 'thermoscope[collect]'" in lines[1]
+
+
+def test_what_is_missing_for_another_reason_is_not_hidden(monkeypatch):
+    def fail(_options: object) -> int:
+        raise ModuleNotFoundError("No module named 'collect.nothing'", name="collect.nothing")
+
+    monkeypatch.setitem(cli._ACTS, "codebook", fail)
+    with pytest.raises(ModuleNotFoundError):
+        main(["codebook"])
+
+
+def test_an_interrupted_run_exits_130_in_one_line(save_tiny, out, capsys, monkeypatch):
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("collect.job.run.load_skeleton", interrupt)
+    assert main(["run", str(save_tiny("gpt2")), "--out", str(out)]) == 130
+    assert capsys.readouterr().err == "interrupted; the same command resumes\n"
+
+
+def test_codebook_check_exits_1_when_the_file_is_out_of_date(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "README.md"
+    monkeypatch.setattr("collect.record.codebook.PATH", path)
+    assert main(["codebook", "--check"]) == 1
+    assert "is out of date; write it with: python -m collect codebook" in capsys.readouterr().err
+    assert main(["codebook"]) == 0
+    assert main(["codebook", "--check"]) == 0
+
+
+def test_the_help_lists_every_verb_example_and_exit_code(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["--help"])
+    assert end.value.code == 0
+    text = capsys.readouterr().out
+    verbs = ("plan", "run", "status", "check", "train", "published", "database", "codebook")
+    for word in (*verbs, "examples:", "exit codes:"):
+        assert word in text
+    assert [f"  {code}  " in text for code in range(7)] == [True] * 7
+
+
+def test_a_verb_that_does_not_exist_is_refused_by_the_parser(capsys):
+    with pytest.raises(SystemExit) as end:
+        main(["meditate"])
+    assert end.value.code == 2
+    assert "invalid choice: 'meditate'" in capsys.readouterr().err
+
+
+def test_train_and_published_are_handed_on(tmp_path, monkeypatch, capsys):
+    calls = []
+    monkeypatch.setattr(
+        "collect.training.train.train",
+        lambda recipe, out, **options: calls.append((recipe, out, options)) or out / "it",
+    )
+    assert main(["train", "a.toml", "--out", str(tmp_path), "--quiet"]) == 0
+    options = {"overwrite": False, "quiet": True, "progress": False}
+    assert calls == [(Path("a.toml"), tmp_path, options)]
+    monkeypatch.setattr("collect.published.import_results", lambda *_: {"published_value": 3})
+    assert main(["published", "Results", "--out", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "published_value: 3 rows\n"
+
+
+def python_m_collect_into(stdout: IO[str] | int, *arguments: str, unbuffered: str):
+    return subprocess.run(
+        [sys.executable, "-m", "collect", *arguments],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_pipe_that_nobody_reads_does_not_stop_the_work(tmp_path, unbuffered):
+    reader, writer = os.pipe()
+    os.close(reader)
+    target = tmp_path / "x.duckdb"
+    arguments = ("database", "data/published", "--out", str(target))
+    try:
+        answer = python_m_collect_into(writer, *arguments, unbuffered=unbuffered)
+        asked = python_m_collect_into(writer, "--help", unbuffered=unbuffered)
+    finally:
+        os.close(writer)
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert target.is_file()
+    assert (asked.returncode, asked.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_standard_output_exits_5_in_a_sentence(tmp_path, unbuffered):
+    arguments = ("database", "data/published", "--out", str(tmp_path / "x.duckdb"))
+    with Path("/dev/full").open("w") as full:
+        answer = python_m_collect_into(full, *arguments, unbuffered=unbuffered)
+    assert answer.returncode == 5
+    assert answer.stderr.splitlines() == [
+        "error: Standard output must be writable; No space left on device.",
+        "hint: Free the space, or send the output elsewhere.",
+    ]
+
+
+def test_published_needs_a_directory_or_fetch(out, capsys):
+    assert main(["published", "--out", str(out)]) == 2
+    assert "must be named; none was" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_fetched_files_are_kept_beside_what_is_imported(out, monkeypatch):
+    seen = {}
+    monkeypatch.setattr("collect.published.fetch", lambda source: seen.update(fetched=source))
+    monkeypatch.setattr(
+        "collect.published.import_results", lambda source, _out: seen.update(s=source) or {}
+    )
+    assert main(["published", "--fetch", "--out", str(out)]) == 0
+    assert seen == {"fetched": out / "raw", "s": out / "raw"}
+
+
+def readme_commands() -> list[str]:
+    """Return every command of collection that the README shows, comments left out."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line.partition("   #")[0].strip() for line in text.splitlines()]
+    return [line for line in lines if line.startswith("python -m collect ")]
+
+
+def test_the_readme_shows_the_verbs_that_measure():
+    shown = {command.split()[3] for command in readme_commands()}
+    assert shown >= {"plan", "run", "status", "check", "train"}
+
+
+@pytest.mark.parametrize("command", readme_commands())
+def test_a_command_of_the_readme_is_accepted(command):
+    options = parser().parse_args(shlex.split(command)[3:])
+    assert options.verb == command.split()[3]
+    for name in getattr(options, "prompts", []):
+        assert name in names()

@@ -1,0 +1,231 @@
+"""Bad input: a clear sentence, the documented exit code, and no damage to what is there."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import resource
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+
+from collect.commands.cli import main
+from collect.record.integrity import faults
+
+
+@pytest.fixture
+def out(save_tiny, tmp_path):
+    """An output that holds a complete unit of another model already."""
+    directory = tmp_path / "out"
+    other = str(save_tiny("llama", at="other"))
+    assert main(["run", other, "--out", str(directory), "--quiet"]) == 0
+    return directory
+
+
+@pytest.fixture
+def command(save_tiny, prompt_file, out):
+    """The arguments that measure a good model beside it, the prompts last."""
+    directory = str(save_tiny("gpt2"))
+    return ["run", directory, "--out", str(out), "--quiet", "--prompts", str(prompt_file)]
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+
+def edit_config(directory: Path, **entries: object) -> None:
+    path = directory / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | entries))
+
+
+def edit_weight(directory: Path, name: str, change) -> None:
+    weights = load_file(directory / "model.safetensors")
+    weights[name] = change(weights[name].clone())
+    save_file(weights, directory / "model.safetensors", metadata={"format": "pt"})
+
+
+def truncate(directory: Path) -> None:
+    path = directory / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1000])
+
+
+def lie_about_the_header(directory: Path) -> None:
+    path = directory / "model.safetensors"
+    path.write_bytes(struct.pack("<Q", 1 << 40) + path.read_bytes()[8:])
+
+
+def with_number(number: float):
+    def put(weights: torch.Tensor) -> torch.Tensor:
+        weights.view(-1)[0] = number
+        return weights
+
+    return lambda d: edit_weight(d, "transformer.h.1.mlp.c_proj.bias", put)
+
+
+def pickled(directory: Path) -> None:
+    (directory / "model.safetensors").rename(directory / "pytorch_model.bin")
+
+
+def asking_for_its_own_code(directory: Path) -> None:
+    edit_config(directory, model_type="wobble", auto_map={"AutoModelForCausalLM": "evil.Model"})
+    (directory / "evil.py").write_text("raise SystemExit('ran')")
+
+
+def quantised_inside(directory: Path) -> None:
+    edit_weight(directory, "transformer.h.0.attn.c_attn.weight", lambda w: w.to(torch.int8))
+
+
+def without_tokenizer(directory: Path) -> None:
+    for path in directory.glob("tokenizer*"):
+        path.unlink()
+
+
+DAMAGES = {
+    "truncated": (truncate, "must be complete safetensors"),
+    "header": (lie_about_the_header, "must be complete safetensors"),
+    "NaN": (with_number(float("nan")), "must be a finite number"),
+    "infinite": (with_number(float("inf")), "must be a finite number"),
+    "too many layers": (lambda d: edit_config(d, n_layer=4), "it lacks 12"),
+    "another width": (lambda d: edit_config(d, n_embd=64), "must have the shape"),
+    "another vocabulary": (lambda d: edit_config(d, vocab_size=99), "one of the model's 99"),
+    "larger vocabulary": (lambda d: edit_config(d, vocab_size=999), "must have the shape"),
+    "heads that do not divide": (lambda d: edit_config(d, n_head=5), "its config.json describes"),
+    "no number of layers": (lambda d: edit_config(d, n_layer="x"), "its config.json describes"),
+    "pickle": (pickled, "lacks model.safetensors and holds pytorch_model.bin"),
+    "code of its own": (asking_for_its_own_code, "which is never run"),
+    "quantised by configuration": (
+        lambda d: edit_config(d, quantization_config={"load_in_4bit": True}),
+        "is quantised",
+    ),
+    "quantised by content": (quantised_inside, "is quantised (I8)"),
+    "no tokenizer": (without_tokenizer, "must bring its tokenizer"),
+    "broken tokenizer": (lambda d: (d / "tokenizer.json").write_text("{}"), "must load"),
+    "unknown family": (lambda d: edit_config(d, model_type="wobble"), "'wobble' has none"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_bad_checkpoint_is_refused_and_nothing_is_harmed(
+    save_tiny, prompt_file, out, capsys, damage
+):
+    directory = save_tiny("gpt2")
+    harm, sentence = DAMAGES[damage]
+    harm(directory)
+    before = contents(out)
+    for stream in ([], ["--stream"]):
+        where = ["--prompts", str(prompt_file), "--out", str(out)]
+        assert main(["run", str(directory), *where, *stream]) == 2
+        assert sentence in refusal(capsys)
+        assert contents(out) == before
+
+
+def refusal(capsys) -> str:
+    """Return the problem of a refusal, after a look at how it is told."""
+    lines = [line for line in capsys.readouterr().err.splitlines() if line]
+    told = [line for line in lines if line.startswith("error: ")]
+    assert len(told) == 1, lines
+    assert not any("Traceback" in line for line in lines)
+    assert all(line.startswith("hint: ") for line in lines[lines.index(told[0]) + 1 :])
+    return told[0]
+
+
+def test_an_encoder_is_refused(tmp_path, prompt_file, out, capsys):
+    config = transformers.BertConfig(
+        vocab_size=99,
+        hidden_size=16,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=16,
+    )
+    directory = tmp_path / "bert"
+    transformers.BertModel(config).save_pretrained(directory)
+    before = contents(out)
+    where = ["--prompts", str(prompt_file), "--out", str(out)]
+    assert main(["run", str(directory), *where]) == 2
+    assert "'bert' is refused: it is an encoder" in refusal(capsys)
+    assert contents(out) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--quantities", "atention"], "A quantity must be one of weights, stream, attention,"),
+        (["--quantities", "weights,", "xyz"], "found 'xyz'"),
+        (["--quantities", "weights"], "Prompts must be for a quantity that needs them"),
+        (["--chat-template"], "that of local/gpt2 has none"),
+        (["--chat-template", "--special-tokens", "never"], "place the special tokens itself"),
+        (["--special-tokens", "sometimes"], "one of default, never, always; found 'sometimes'"),
+        (["--stream", "--device", "auto"], "must run on one device"),
+        (["--prompts", "LONG"], "context of 64 tokens; long:00 has 65"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_and_nothing_is_harmed(
+    command, out, capsys, options, sentence
+):
+    long = Path(command[-1]).with_name("long.txt")
+    long.write_text("x" * 65)
+    options = [str(long) if option == "LONG" else option for option in options]
+    before = contents(out)
+    prompts = [] if "--prompts" in options else ["--prompts", command[-1]]
+    assert main([*command[:-2], *options, *prompts]) == 2
+    assert sentence in refusal(capsys)
+    assert contents(out) == before
+
+
+def test_the_nearest_quantity_is_named(save_tiny, out, capsys):
+    code = main(["run", str(save_tiny("gpt2")), "--quantities", "atention", "--out", str(out)])
+    assert code == 2
+    assert "hint: The nearest is attention." in capsys.readouterr().err
+
+
+@contextmanager
+def no_file_beyond(n_bytes: int) -> Iterator[None]:
+    """Let no file of this process grow beyond a size, as a quota would."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_file_that_cannot_grow_exits_5_and_the_unit_is_resumed(command, out, capsys):
+    with no_file_beyond(14_000):
+        assert main(command) == 5
+    assert re.search("must be writable; .*File too large", refusal(capsys))
+    check_resumed(command, out)
+
+
+@pytest.mark.parametrize("n_files", [0, 3, 12])
+def test_a_full_disk_exits_5_and_the_unit_is_resumed(command, out, capsys, monkeypatch, n_files):
+    fsync, n_left = os.fsync, n_files
+
+    def fill_up(handle: int) -> None:
+        nonlocal n_left
+        n_left -= 1
+        if n_left < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(handle)
+
+    monkeypatch.setattr("os.fsync", fill_up)
+    assert main(command) == 5
+    assert "must be writable; No space left on device" in refusal(capsys)
+    monkeypatch.setattr("os.fsync", fsync)
+    check_resumed(command, out)
+
+
+def check_resumed(command: list[str], out: Path) -> None:
+    """Check that a failed command left nothing behind, and that it can be given again."""
+    assert list(out.rglob(".*")) == []
+    assert (out / "run" / "local--other.parquet").is_file()
+    assert not (out / "run" / "local--gpt2@own.parquet").exists()
+    assert main(command) == 0
+    assert list(faults(out)) == []

@@ -1,0 +1,297 @@
+"""Streaming: the numbers of a loaded model bit for bit, one block in memory, or a refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import MethodType
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from collect.checkpoint.blueprint import of_model
+from collect.checkpoint.checkpoint import Checkpoint, locate
+from collect.checkpoint.decoder import Decoder
+from collect.checkpoint.load import load_model, load_skeleton
+from collect.checkpoint.shards import Shards
+from collect.errors import InputError
+from collect.forward import stream
+from collect.forward.passes import Batch, Watcher, whole
+from collect.forward.replay import NotReplayableError
+from collect.forward.stream import streamed
+from collect.prompts.tokens import Encoded
+from tests.collect.families import FAMILIES, save_family
+
+
+def batches() -> list[Batch]:
+    """Three batches: padded, one prompt alone, one prompt of a single token among others."""
+    generator = torch.Generator().manual_seed(3)
+
+    def prompt(n_tokens: int) -> Encoded:
+        ids = torch.randint(3, 97, (n_tokens,), generator=generator).tolist()
+        return Encoded(f"P:{n_tokens}", tuple(ids), (False,) * n_tokens)
+
+    return [(prompt(12), prompt(7)), (prompt(5),), (prompt(9), prompt(9), prompt(1))]
+
+
+class Everything:
+    """A watcher that keeps what every watched module returns, and the logits."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[int, str], Tensor] = {}
+        self.most_parameters = 0
+
+    @contextmanager
+    def attached(self, decoder: Decoder) -> Iterator[None]:
+        self.decoder = decoder
+        watched: dict[str, nn.Module] = {"embedding": decoder.embedding}
+        watched |= {f"block {n}": block for n, block in enumerate(decoder.blocks)}
+        watched |= {f"attention {n}": module for n, module in enumerate(decoder.attentions)}
+        if decoder.final_norm is not None:
+            watched["final norm"] = decoder.final_norm
+        hooks = [
+            module.register_forward_hook(self._keeper(name)) for name, module in watched.items()
+        ]
+        yield
+        for hook in hooks:
+            hook.remove()
+
+    def watch(self, index: int) -> None:
+        self.index = index
+        parameters = self.decoder.model.parameters()
+        n_real = sum(parameter.numel() for parameter in parameters if not parameter.is_meta)
+        self.most_parameters = max(self.most_parameters, n_real)
+
+    def finish(self, index: int, states: Tensor) -> None:
+        self.kept[index, "states"] = states.clone()
+        self.kept[index, "logits"] = self.decoder.next_token_logits(states[:, -1])
+
+    def _keeper(self, name: str) -> Callable[..., None]:
+        def keep(_module: nn.Module, _args: object, output: Any) -> None:
+            assert (self.index, name) not in self.kept
+            first = output[0] if isinstance(output, tuple) else output
+            self.kept[self.index, name] = first.clone()
+
+        return keep
+
+
+def watched_whole(checkpoint: Checkpoint, dtype: str = "float32") -> dict[tuple[int, str], Tensor]:
+    watcher = Everything()
+    assert list(whole(load_model(checkpoint, dtype=dtype), batches(), watcher)) == [0, 1, 2]
+    return watcher.kept
+
+
+def watched_stream(checkpoint: Checkpoint, dtype: str = "float32") -> dict[tuple[int, str], Tensor]:
+    watcher = Everything()
+    skeleton = load_skeleton(checkpoint, dtype=dtype)
+    shards = Shards(checkpoint, of_model(skeleton.model))
+    assert list(streamed(skeleton, batches(), watcher, shards=shards)) == [0, 1, 2]
+    return watcher.kept
+
+
+def assert_same(one: dict[tuple[int, str], Tensor], other: dict[tuple[int, str], Tensor]) -> None:
+    assert one.keys() == other.keys()
+    different = [key for key in one if not torch.equal(one[key], other[key])]
+    assert not different
+
+
+def stream_of(skeleton: Decoder, checkpoint: Checkpoint, watcher: Watcher) -> list[int]:
+    shards = Shards(checkpoint, of_model(skeleton.model))
+    return list(streamed(skeleton, batches(), watcher, shards=shards))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_streamed_model_gives_the_numbers_of_a_loaded_one_bit_for_bit(name, tmp_path):
+    checkpoint = locate(str(save_family(name, tmp_path)))
+    assert_same(watched_whole(checkpoint), watched_stream(checkpoint))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", ["gpt2", "gpt_neo", "mixtral", "gpt_oss", "opt_post_norm"])
+def test_narrow_formats_are_converted_as_loading_converts_them(name, dtype, tmp_path):
+    checkpoint = locate(str(save_family(name, tmp_path)))
+    assert_same(watched_whole(checkpoint, dtype), watched_stream(checkpoint, dtype))
+
+
+def test_a_checkpoint_stored_in_bfloat16_is_streamed_in_either_format(tmp_path):
+    path = save_family("llama_shared", tmp_path) / "model.safetensors"
+    save_file({k: v.bfloat16() for k, v in load_file(path).items()}, path, {"format": "pt"})
+    checkpoint = locate(str(tmp_path))
+    for dtype in ("bfloat16", "float32"):
+        assert_same(watched_whole(checkpoint, dtype), watched_stream(checkpoint, dtype))
+
+
+def test_one_block_at_a_time_is_in_memory(tmp_path):
+    checkpoint = locate(str(save_family("llama", tmp_path)))
+    skeleton, watcher = load_skeleton(checkpoint), Everything()
+    stream_of(skeleton, checkpoint, watcher)
+    n_tokens = len({0, *(t for batch in batches() for p in batch for t in p.token_ids)})
+    of_block = sum(parameter.numel() for parameter in skeleton.blocks[0].parameters())
+    final_norm = 64
+    assert n_tokens < 97
+    assert watcher.most_parameters == of_block + n_tokens * 64 + final_norm
+
+
+def test_of_the_embedding_only_the_rows_of_the_prompts_are_read(tmp_path, monkeypatch):
+    checkpoint = locate(str(save_family("llama", tmp_path)))
+    asked: list[tuple[str, Any]] = []
+    rows = Shards.rows
+    monkeypatch.setattr(
+        Shards, "rows", lambda self, name, at: asked.append((name, at)) or rows(self, name, at)
+    )
+    stream_of(load_skeleton(checkpoint), checkpoint, Everything())
+    tokens = {0, *(t for batch in batches() for p in batch for t in p.token_ids)}
+    assert asked[0] == ("model.embed_tokens.weight", sorted(tokens))
+    assert {name for name, _ in asked[1:]} == {"lm_head.weight"}
+
+
+@pytest.mark.parametrize("name", ["gpt2", "opt"])
+def test_the_skeleton_is_without_weights_again_afterwards(name, tmp_path):
+    checkpoint = locate(str(save_family(name, tmp_path)))
+    skeleton = load_skeleton(checkpoint)
+    before = dict(skeleton.model.named_parameters())
+    padding = skeleton.embedding.padding_idx
+    for _ in range(2):
+        stream_of(skeleton, checkpoint, Everything())
+        after = dict(skeleton.model.named_parameters())
+        assert all(after[name] is before[name] for name in before)
+        assert all(parameter.is_meta for parameter in after.values())
+        assert skeleton.head.weight is skeleton.embedding.weight
+        assert skeleton.embedding.padding_idx == padding
+        assert not skeleton.embedding._forward_pre_hooks
+
+
+def test_a_pass_that_breaks_off_leaves_the_skeleton_without_weights(tmp_path):
+    checkpoint = locate(str(save_family("llama", tmp_path)))
+    skeleton = load_skeleton(checkpoint)
+    blocks = skeleton.blocks
+
+    class Broken(Everything):
+        def finish(self, index: int, states: Tensor) -> None:
+            raise RuntimeError("broken")
+
+    with pytest.raises(RuntimeError, match="broken"):
+        stream_of(skeleton, checkpoint, Broken())
+    assert all(parameter.is_meta for parameter in skeleton.model.parameters())
+    assert skeleton.blocks == blocks
+
+
+def test_a_weight_that_is_not_a_number_stops_the_pass_at_its_block(tmp_path):
+    path = save_family("llama", tmp_path) / "model.safetensors"
+    tensors = load_file(path)
+    tensors["model.layers.1.mlp.up_proj.weight"][2, 3:5] = float("nan")
+    save_file(tensors, path, {"format": "pt"})
+    checkpoint = locate(str(tmp_path))
+    skeleton, watcher = load_skeleton(checkpoint), Everything()
+    with pytest.raises(InputError, match=r"layers\.1\.mlp\.up_proj\.weight holds 2 that are NaN"):
+        stream_of(skeleton, checkpoint, watcher)
+    assert {name for _, name in watcher.kept} == {"block 0", "attention 0"}
+    assert all(parameter.is_meta for parameter in skeleton.model.parameters())
+
+
+def body_that(act: str) -> Callable[..., Any]:
+    """Return a Llama body that does one thing that stand-ins cannot be true to."""
+
+    def forward(
+        self: Any, input_ids: Tensor, attention_mask: Tensor, position_ids: Tensor, **_: object
+    ) -> Any:
+        states = self.embed_tokens(input_ids)
+        angles = self.rotary_emb(states, position_ids)
+        for layer, block in enumerate(self.layers):
+            if act == "leaves a block out" and layer == 1:
+                continue
+            if act == "changes the stream between blocks" and layer == 2:
+                states = states * 2
+            if act == "lets an argument depend on the stream":
+                angles = (angles[0] + states.mean(), angles[1])
+            states = block(states, position_embeddings=angles)
+            if act == "calls a block twice" and layer == 1:
+                states = block(states, position_embeddings=angles)
+        outcome = type("Outcome", (), {})()
+        outcome.last_hidden_state = self.norm(states)
+        return outcome
+
+    return forward
+
+
+@pytest.mark.parametrize(
+    ("act", "sentence"),
+    [
+        ("leaves a block out", "block 2 is called out of turn"),
+        ("calls a block twice", "block 1 is called out of turn"),
+        ("changes the stream between blocks", "what enters block 2 is not what block 1 returns"),
+        (
+            "lets an argument depend on the stream",
+            "the arguments of block 1 depend on what the blocks before it return",
+        ),
+    ],
+)
+def test_a_body_that_cannot_be_replayed_is_refused_before_a_block_runs(act, sentence, tmp_path):
+    checkpoint = locate(str(save_family("llama", tmp_path)))
+    skeleton, watcher = load_skeleton(checkpoint), Everything()
+    skeleton.body.forward = MethodType(body_that(act), skeleton.body)
+    with pytest.raises(NotReplayableError, match=sentence):
+        stream_of(skeleton, checkpoint, watcher)
+    assert not watcher.kept
+
+
+def test_a_body_of_ones_own_that_can_be_replayed_is(tmp_path):
+    checkpoint = locate(str(save_family("llama", tmp_path)))
+    skeleton, loaded = load_skeleton(checkpoint), load_model(checkpoint)
+    for decoder in (skeleton, loaded):
+        decoder.body.forward = MethodType(body_that("calls each block once"), decoder.body)
+    streaming, loading = Everything(), Everything()
+    stream_of(skeleton, checkpoint, streaming)
+    list(whole(loaded, batches(), loading))
+    assert_same(loading.kept, streaming.kept)
+
+
+def test_the_comparison_notices_a_block_that_runs_on_other_arguments(tmp_path, monkeypatch):
+    checkpoint = locate(str(save_family("gemma2", tmp_path)))
+    replay = stream.replay
+
+    def with_neighbours_arguments(block, layer, recording, states):
+        return replay(block, max(layer - 1, 0), recording, states)
+
+    monkeypatch.setattr(stream, "replay", with_neighbours_arguments)
+    with pytest.raises(AssertionError):
+        assert_same(watched_whole(checkpoint), watched_stream(checkpoint))
+
+
+def test_a_block_that_returns_something_else_than_the_body_expects_is_refused(tmp_path):
+    checkpoint = locate(str(save_family("llama", tmp_path)))
+    skeleton = load_skeleton(checkpoint)
+    block = skeleton.blocks[1]
+    forward = block.forward
+    block.forward = lambda *args, **kwargs: (forward(*args, **kwargs), None)
+    with pytest.raises(NotReplayableError, match="block 1 returns tuple"):
+        stream_of(skeleton, checkpoint, Everything())
+
+
+def test_a_model_of_one_block_is_streamed(tmp_path):
+    import transformers
+
+    for config in (
+        transformers.LlamaConfig(num_hidden_layers=1, hidden_size=64, num_attention_heads=4),
+        transformers.BloomConfig(n_layer=1, hidden_size=64, n_head=4),
+        transformers.GPTJConfig(n_layer=1, n_embd=64, n_head=4, rotary_dim=4),
+    ):
+        config.vocab_size = 97
+        directory = tmp_path / config.model_type
+        transformers.AutoModelForCausalLM.from_config(config).save_pretrained(directory)
+        checkpoint = locate(str(directory))
+        assert_same(watched_whole(checkpoint), watched_stream(checkpoint))
+
+
+@pytest.mark.parametrize("name", ["gpt2", "opt", "gpt_neox"])
+def test_a_checkpoint_without_the_prefix_of_the_body_is_streamed(name, tmp_path):
+    path: Path = save_family(name, tmp_path) / "model.safetensors"
+    prefix = {"gpt2": "transformer.", "opt": "model.", "gpt_neox": "gpt_neox."}[name]
+    with_prefix = watched_whole(locate(str(tmp_path)))
+    tensors = {key.removeprefix(prefix): tensor for key, tensor in load_file(path).items()}
+    save_file(tensors, path, {"format": "pt"})
+    assert_same(with_prefix, watched_stream(locate(str(tmp_path))))

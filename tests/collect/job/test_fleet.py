@@ -1,0 +1,156 @@
+"""A fleet: checkpoints spread over the workers of a Ray cluster, units as on one machine."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from collect.commands.cli import main
+from collect.job.run import run
+from collect.record.integrity import faults
+from collect.schema import ContractError
+
+ray = pytest.importorskip("ray", reason="the extra [fleet] is not installed")
+fleet = pytest.importorskip("collect.job.fleet")
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two local workers."""
+    ray.init(
+        num_cpus=2,
+        object_store_memory=80 * 2**20,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+    )
+    yield
+    ray.shutdown()
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    """Return the bytes of every file but those of table ``run``, which hold the time."""
+    paths = [path for path in out.rglob("*") if path.is_file() and path.parent.name != "run"]
+    return {str(path.relative_to(out)): path.read_bytes() for path in paths}
+
+
+def test_what_is_wrong_for_all_is_found_out_before_a_worker_starts(save_tiny, tmp_path, capsys):
+    arguments = ["run", str(save_tiny("gpt2")), "--out", str(tmp_path / "out"), "--engine", "ray"]
+    assert main([*arguments, "--quantities", "steam"]) == 2
+    assert "found 'steam'" in capsys.readouterr().err
+    assert not ray.is_initialized()  # this test comes before those with a cluster
+
+
+@pytest.fixture
+def crashes(monkeypatch):
+    """Let tasks run in this process; those of the models put in here end with their error."""
+    errors = {}
+    task = SimpleNamespace(remote=lambda model, _sets, out, _options: (model, out))
+
+    def get(task):
+        model, out = task
+        if model in errors:
+            raise errors[model]
+        return fleet._measure(model, [], out, {})
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: True)
+    monkeypatch.setattr(ray, "remote", lambda **_: lambda _function: task)
+    monkeypatch.setattr(ray, "wait", lambda tasks, num_returns: (tasks[:num_returns], []))
+    monkeypatch.setattr(ray, "get", get)
+    return errors
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (RuntimeError("first line\nsecond line"), "it did not: RuntimeError: first line ("),
+        (ContractError("A table must be whole."), "A table must be whole."),
+        (ray.exceptions.WorkerCrashedError(), "it did not: WorkerCrashedError: The worker died"),
+        (ray.exceptions.RayError(), "it did not: RayError ("),
+    ],
+)
+def test_an_error_in_a_worker_is_a_refusal_and_stops_no_other(
+    save_tiny, tmp_path, request, error, sentence
+):
+    monkeypatch, capsys, crashes = map(
+        request.getfixturevalue, ("monkeypatch", "capsys", "crashes")
+    )
+    bad, good = str(save_tiny("gpt2")), str(save_tiny("llama"))
+    measured = []
+    if isinstance(error, ray.exceptions.RayError):
+        crashes[bad] = error
+
+    def fail_for_one(models, *_, **__):
+        if models == [bad]:
+            raise error
+        measured.extend(models)
+
+    monkeypatch.setattr("collect.job.run.run", fail_for_one)
+    arguments = ["run", bad, good, "--out", str(tmp_path / "out"), "--engine", "ray"]
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert measured == [good]
+    assert f"{bad}: refused" in said
+    (refusal,) = [line for line in said.splitlines() if line.startswith("error: ")]
+    assert bad in refusal
+    assert sentence in refusal
+
+
+@pytest.mark.slow
+def test_two_workers_write_what_one_machine_writes(
+    save_tiny, prompt_file, tmp_path, capsys, cluster
+):
+    models = [str(save_tiny(name)) for name in ("gpt2", "llama", "gpt_neox")]
+    fleet, alone = tmp_path / "fleet", tmp_path / "alone"
+    where = ["--prompts", str(prompt_file), "--out", str(fleet)]
+    assert main(["run", *models, *where, "--engine", "ray"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert sorted(said) == sorted(f"{model}: measured" for model in models)
+    run(models, [prompt_file], alone, quiet=True)
+    assert contents(fleet) == contents(alone)
+    assert list(faults(fleet)) == []
+
+
+@pytest.mark.slow
+def test_a_model_that_is_refused_does_not_stop_the_others(
+    save_tiny, prompt_file, tmp_path, capsys, cluster
+):
+    good, bad = save_tiny("gpt2"), save_tiny("llama")
+    config = json.loads((bad / "config.json").read_text()) | {"num_hidden_layers": 4}
+    (bad / "config.json").write_text(json.dumps(config))
+    out = tmp_path / "out"
+    where = ["--prompts", str(prompt_file), "--out", str(out), "--quiet", "--engine", "ray"]
+    assert main(["run", str(bad), str(good), *where]) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith("error: The checkpoint ")
+    assert "(1 of 2 models were refused; this is the first.)" in printed
+    assert {path.name for path in (out / "run").iterdir()} == {
+        "local--gpt2.parquet",
+        "local--gpt2@own.parquet",
+    }
+
+
+@pytest.mark.slow
+def test_without_ray_the_command_says_which_extra_to_install(save_tiny, tmp_path):
+    blocked = "import sys; sys.modules['ray'] = None; from collect.commands.cli import main; "
+    arguments = ["run", str(save_tiny("gpt2")), "--out", str(tmp_path), "--engine", "ray"]
+    answer = subprocess.run(
+        [sys.executable, "-c", f"{blocked}sys.exit(main({arguments!r}))"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert answer.returncode == 3
+    problem, hint = answer.stderr.strip().splitlines()
+    assert problem == "error: This command needs the package ray, which is not installed."
+    assert "pip install 'thermoscope[fleet]'" in hint

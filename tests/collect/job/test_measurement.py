@@ -1,0 +1,254 @@
+"""One unit: every table it fills, what it says of itself, and what is not measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+from collect.errors import ConformanceError, InputError
+from collect.job.run import run
+from collect.record.integrity import faults
+from collect.schema import tables
+from tests.collect.record.written import contents, files, frame
+
+OF_WEIGHTS = {"model", "weight_norm", "matrix_norm", "conformance", "run"}
+OF_PROMPTS = {
+    "prompt",
+    "residual_norm",
+    "residual_update",
+    "attention",
+    "attention_mean",
+    "token_geometry",
+    "prompt_geometry",
+    "next_token",
+}
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
+
+
+@pytest.mark.parametrize("name", ["gpt2", "gpt_neox", "llama_shared_values"])
+def test_a_run_fills_every_measured_table(save_tiny, prompt_file, out, name):
+    how = {"quantities": ["all"], "quiet": True}
+    run([str(save_tiny(name, adds_start=True))], [prompt_file], out, **how)
+    parallel = name == "gpt_neox"
+    legacy = OF_PROMPTS | {"token_prediction", "legacy_value"}
+    assert {path.name for path in out.iterdir()} - {"not_measured"} == OF_WEIGHTS | legacy
+    norms = frame(out, "residual_norm")
+    n_tokens = frame(out, "next_token").set_index("prompt_id")["n_tokens"]
+    assert n_tokens.to_dict() == {"own:00": 11, "own:01": 12, "own:02": 4, "own:03": 23}
+    # Embedding, input of block 0, output of three blocks, final norm; mid of three blocks.
+    assert len(norms) == (6 if parallel else 9) * n_tokens.sum()
+    assert (norms["is_special"] == (norms["position"] == 0)).all()
+    assert set(frame(out, "next_token")["n_special"]) == {1}
+    assert len(frame(out, "residual_update")) == 3 * 3 * n_tokens.sum()
+    assert len(frame(out, "token_prediction")) == n_tokens.sum()
+    attention = frame(out, "attention")
+    assert len(attention) == 4 * 3 * 4
+    assert (attention["mass"] - attention["n_tokens"]).abs().max() < 1e-5
+    assert len(frame(out, "token_geometry")) == 4 * 5
+    assert len(frame(out, "conformance")) == 2 * 9
+    assert frame(out, "conformance")["is_met"].all()
+    missing = frame(out, "not_measured")["quantity"] if parallel else []
+    assert ("site block_mid" in set(missing)) == parallel
+
+
+def test_a_run_says_how_it_was_done(save_tiny, prompt_file, out):
+    run([str(save_tiny("gpt2", adds_start=True))], [prompt_file], out, quiet=True)
+    runs = frame(out, "run").set_index("kind")
+    assert runs["execution"].to_dict() == {"weights": "shards", "prompts": "loaded"}
+    assert runs["quantities"].to_dict() == {
+        "weights": "weights",
+        "prompts": "stream,attention,geometry",
+    }
+    assert runs["attention_implementation"].to_dict() == {"weights": "none", "prompts": "eager"}
+    of_prompts = runs.loc["prompts"]
+    assert of_prompts["adds_special_tokens"]
+    assert (of_prompts["rendering"], of_prompts["special_tokens"]) == ("plain", "default")
+    assert pd.isna(runs.loc["weights", "rendering"])
+    assert runs["is_conforming"].all()
+    assert set(frame(out, "residual_norm")["run_id"]) == {of_prompts["run_id"]}
+
+
+def test_every_file_says_where_it_comes_from(save_tiny, prompt_file, out):
+    run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
+    runs = frame(out, "run").set_index("run_id").fillna({"prompt_set_sha256": ""})
+    for path in out.glob("*/*.parquet"):
+        found = {k.decode(): v.decode() for k, v in pq.read_schema(path).metadata.items()}
+        assert found["schema_version"] == "2", path
+        assert found["code_version"] == runs["code_version"].iloc[0]
+        if path.parent.name == "prompt":
+            assert found["prompt_set_sha256"] in set(runs["prompt_set_sha256"])
+            continue
+        of_unit = runs.loc[found["run_id"]]
+        assert found["weights_sha256"] == of_unit["weights_sha256"]
+        assert found["dtype_compute"] == found["dtype_weights"] == "float32"
+        assert found["is_conforming"] == "true"
+        assert found.get("prompt_set_sha256", "") == (of_unit["prompt_set_sha256"] or "")
+        assert "revision" not in found  # a local checkpoint has none
+
+
+def test_streamed_and_loaded_write_the_same_bytes(save_tiny, prompt_file, tmp_path):
+    directory = str(save_tiny("llama_shared_values"))
+    for name, stream in (("loaded", False), ("streamed", True)):
+        how = {"stream": stream, "quantities": ["all"], "batch_size": 2, "quiet": True}
+        run([directory], [prompt_file], tmp_path / name, **how)
+    assert contents(tmp_path / "loaded") == contents(tmp_path / "streamed")
+    runs = frame(tmp_path / "streamed", "run")
+    assert set(runs["execution"]) == {"shards", "streamed"}
+
+
+def test_a_model_of_more_than_half_of_the_memory_is_streamed(
+    save_tiny, prompt_file, out, monkeypatch, capsys
+):
+    directory = str(save_tiny("gpt2"))
+    size = Path(directory, "model.safetensors").stat().st_size
+    monkeypatch.setattr("collect.checkpoint.memory.available", lambda _device: size)
+    run([directory], [prompt_file], out)
+    assert "local/gpt2: streamed, block by block; " in capsys.readouterr().err
+    monkeypatch.setattr("collect.checkpoint.memory.available", lambda _device: 3 * size)
+    run([directory], [prompt_file], out, overwrite=True)
+    assert "local/gpt2: loaded; " in capsys.readouterr().err
+
+
+def test_weights_may_be_left_out(save_tiny, prompt_file, out):
+    run([str(save_tiny("gpt2"))], [prompt_file], out, quantities=["stream"], quiet=True)
+    assert [path.name for path in (out / "run").iterdir()] == ["local--gpt2@own.parquet"]
+    assert not (out / "weight_norm").exists()
+    assert not (out / "attention").exists()
+    assert len(frame(out, "model")) == 1
+
+
+def test_a_chat_is_a_unit_of_its_own(save_tiny, prompt_file, out):
+    directory = save_tiny("gpt2")
+    template = "[{{ messages[0]['role'] }}]{{ messages[0]['content'] }}[model]"
+    (directory / "chat_template.jinja").write_text(template)
+    run([str(directory)], [prompt_file], out, quiet=True)
+    run([str(directory)], [prompt_file], out, rendering="chat", quiet=True)
+    runs = frame(out, "run").query("kind == 'prompts'").set_index("rendering")
+    assert sorted(runs.index) == ["chat", "plain"]
+    assert runs["run_id"].is_unique
+    assert (out / "residual_norm" / "local--gpt2@own+chat.parquet").is_file()
+    lengths = frame(out, "next_token").set_index(["run_id", "prompt_id"])["n_tokens"]
+    longer = lengths[runs.loc["chat", "run_id"]] - lengths[runs.loc["plain", "run_id"]]
+    assert set(longer) == {len("[user][model]")}
+    assert runs.loc["chat", "adds_special_tokens"]
+    assert list(faults(out)) == []
+
+
+def broken_mask(monkeypatch) -> None:
+    """Let GPT-2 run without its causal mask."""
+    monkeypatch.setattr(
+        "transformers.models.gpt2.modeling_gpt2.create_causal_mask", lambda **_: None
+    )
+
+
+def test_a_model_that_looks_ahead_is_not_measured(save_tiny, prompt_file, out, monkeypatch):
+    broken_mask(monkeypatch)
+    with pytest.raises(ConformanceError, match="attention_causal") as refusal:
+        run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
+    assert "--allow-nonconforming" in refusal.value.hint
+    assert files(out) == []
+
+
+@pytest.mark.parametrize("name", ["local/gpt2", "as given"])
+def test_what_does_not_conform_is_measured_by_name_and_marked_for_ever(
+    save_tiny, prompt_file, out, name, request
+):
+    monkeypatch, capsys = map(request.getfixturevalue, ("monkeypatch", "capsys"))
+    broken_mask(monkeypatch)
+    directory = str(save_tiny("gpt2"))
+    allowed = directory if name == "as given" else name
+    with pytest.raises(ConformanceError):
+        run([directory], [prompt_file], out, allow_nonconforming=["local/another"])
+    capsys.readouterr()
+    run([directory], [prompt_file], out, allow_nonconforming=[allowed])
+    assert "local/gpt2: measured although it does not conform" in capsys.readouterr().err
+    assert frame(out, "run")["is_conforming"].tolist() == [False, False]
+    failed = frame(out, "conformance").query("is_met == False")
+    assert set(failed["property"]) >= {"attention_causal", "future_unseen"}
+    metadata = pq.read_schema(out / "attention" / "local--gpt2@own.parquet").metadata
+    assert metadata[b"is_conforming"] == b"false"
+    assert list(faults(out)) == []
+
+
+def test_a_map_that_looks_ahead_on_a_real_prompt_is_not_kept(
+    save_tiny, prompt_file, out, monkeypatch
+):
+    monkeypatch.setattr(
+        "collect.conformance.refusal.refuse", lambda _findings: broken_mask(monkeypatch)
+    )
+    with pytest.raises(ConformanceError, match="must be zero above the diagonal"):
+        run([str(save_tiny("gpt2"))], [prompt_file], out, batch_size=1, quiet=True)
+    assert not (out / "attention").exists()
+
+
+EXHAUSTED = [
+    torch.OutOfMemoryError("CUDA out of memory"),
+    MemoryError(),
+    RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."),
+    RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 9 bytes."),
+]
+
+
+@pytest.mark.parametrize("error", EXHAUSTED, ids=["device", "python", "linux", "windows"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "collect.job.measurement.Recorder",
+        "collect.conformance.refusal.examine",
+        "collect.job.subject.load_model",
+        "transformers.AutoModelForCausalLM.from_pretrained",
+    ],
+)
+def test_what_does_not_fit_the_memory_is_told_in_a_sentence(
+    save_tiny, out, monkeypatch, place, error
+):
+    def exhaust(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(place, exhaust)
+    with pytest.raises(InputError, match="must fit the device's memory") as refusal:
+        run([str(save_tiny("gpt2"))], ["E1_4model_and_mistral"], out, quiet=True)
+    for option in ("--stream", "--batch-size", "--dtype bfloat16"):
+        assert option in refusal.value.hint
+    assert "download" not in refusal.value.hint
+
+
+def test_another_error_is_not_taken_for_a_lack_of_memory(save_tiny, out, monkeypatch):
+    def fail(*_: object) -> None:
+        raise RuntimeError("shapes do not match")
+
+    monkeypatch.setattr("collect.job.measurement.Recorder", fail)
+    with pytest.raises(RuntimeError, match="shapes do not match"):
+        run([str(save_tiny("gpt2"))], ["E1_4model_and_mistral"], out, quiet=True)
+
+
+def test_no_model_is_loaded_for_its_weights_alone(
+    save_tiny, prompt_file, tmp_path, monkeypatch, capsys
+):
+    out, directory = tmp_path / "out", str(save_tiny("llama"))
+    run([directory], [prompt_file], tmp_path / "both", quiet=True)
+    monkeypatch.setattr("collect.job.subject.load_model", lambda *_, **__: pytest.fail("loaded"))
+    run([directory], [], out)
+    assert "local/llama: examined block by block; " in capsys.readouterr().err
+    of_both = contents(tmp_path / "both")
+    assert contents(out) == {name: of_both[name] for name in contents(out)}
+
+
+def test_every_unit_says_the_version_of_its_measurement(save_tiny, out, monkeypatch):
+    directory = str(save_tiny("gpt2"))
+    run([directory], [], out, quiet=True)
+    monkeypatch.setattr("collect.job.task.MEASUREMENT_VERSION", 2)
+    with pytest.raises(InputError, match="measurement_version is 1 there and 2 here"):
+        run([directory], [], out, quiet=True)
+
+
+def test_every_measured_table_is_in_the_contract():
+    assert set(tables()) >= OF_WEIGHTS | OF_PROMPTS

@@ -1,0 +1,152 @@
+"""The plan: rows as a run then writes them, the rest within the bounds it states."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from collect.commands.cli import main
+from collect.errors import InputError
+from collect.job import estimate
+from collect.job.plan import plan
+from collect.job.run import run
+
+NAMES = ["gpt2", "gpt_neox", "gpt_neox_sequential", "llama", "llama_shared_values"]
+
+
+def written(out: Path, unit: str) -> dict[str, int]:
+    """Return the rows a run wrote for a unit, by table; of the prompts too."""
+    found = {
+        path.parent.name: pq.read_metadata(path).num_rows for path in out.glob(f"*/{unit}.parquet")
+    }
+    if "@" in unit:
+        prompt_set = unit.partition("@")[2].removesuffix("+chat")
+        found["prompt"] = pq.read_metadata(out / "prompt" / f"{prompt_set}.parquet").num_rows
+    return {table: n for table, n in found.items() if table not in {"run", "not_measured"}}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_are_those_a_run_then_writes(save_tiny, prompt_file, tmp_path, name):
+    directory, out = str(save_tiny(name)), tmp_path / "out"
+    planned = plan([directory], [prompt_file], out, quantities=["all"])
+    assert [unit.state for unit in planned] == ["to do", "to do"]
+    assert not out.exists()
+    run([directory], [prompt_file], out, quantities=["all"], quiet=True)
+    for unit in planned:
+        assert unit.n_rows == written(out, unit.unit), unit.unit
+        size = sum(path.stat().st_size for path in out.glob(f"*/{unit.unit}.parquet"))
+        assert size / 2 < unit.n_bytes < size * 2
+
+
+def test_a_plan_reads_no_weight(save_tiny, prompt_file):
+    directory = save_tiny("gpt2")
+    path = directory / "model.safetensors"
+    content = path.read_bytes()
+    header = 8 + int.from_bytes(content[:8], "little")
+    path.write_bytes(content[:header] + b"\xff" * (len(content) - header))  # every number NaN
+    assert len(plan([str(directory)], [prompt_file], None)) == 2
+
+
+def test_a_plan_says_what_is_complete_and_what_was_measured_otherwise(
+    save_tiny, prompt_file, tmp_path
+):
+    directory, out = str(save_tiny("gpt2")), tmp_path / "out"
+    run([directory], [prompt_file], out, quiet=True)
+    own = [directory], [prompt_file, "E1_4model_and_mistral"], out
+    assert [unit.state for unit in plan(*own)] == ["complete", "complete", "to do"]
+    otherwise = plan(*own, dtype="bfloat16")
+    assert [unit.state for unit in otherwise] == ["complete", "measured otherwise", "to do"]
+    (out / "attention" / "local--gpt2@own.parquet").unlink()
+    assert [unit.state for unit in plan(*own)] == ["complete", "to do", "to do"]
+
+
+def test_a_plan_says_what_is_streamed(save_tiny, prompt_file, monkeypatch):
+    where = [str(save_tiny("gpt2"))], [prompt_file], None
+    assert [unit.execution for unit in plan(*where)] == ["shards", "loaded"]
+    assert [unit.execution for unit in plan(*where, stream=True)] == ["shards", "streamed"]
+    monkeypatch.setattr("collect.checkpoint.memory.available", lambda _device: 1000)
+    assert [unit.execution for unit in plan(*where)] == ["shards", "streamed"]
+
+
+def test_a_prompt_that_does_not_fit_is_found_out_by_the_plan(save_tiny, prompt_file):
+    prompt_file.write_text("x" * 65)
+    with pytest.raises(InputError, match="context of 64 tokens; own:00 has 65"):
+        plan([str(save_tiny("gpt2"))], [prompt_file], None)
+
+
+def test_the_plan_of_the_command_line_is_a_table_or_json(save_tiny, prompt_file, capsys):
+    command = ["plan", str(save_tiny("gpt2")), "--prompts", str(prompt_file)]
+    assert main(command) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["unit", "state", "execution", "rows", "disk", "memory", "time"]
+    assert lines[2].split()[:4] == ["local--gpt2@own", "to", "do", "loaded"]
+    assert any(line.startswith("To do: 2 of 2 units, about ") for line in lines)
+    assert main([*command, "--json"]) == 0
+    units = json.loads(capsys.readouterr().out)
+    assert [unit["unit"] for unit in units] == ["local--gpt2", "local--gpt2@own"]
+    assert units[1]["n_rows"]["prompt"] == 4
+    assert units[1]["peak_bytes"] > estimate.INTERPRETER_BYTES
+
+
+#: GPT-2 of 124 million parameters, float32.
+SHAPE = estimate.Shape(
+    n_layers=12,
+    n_heads=12,
+    d_model=768,
+    d_head=64,
+    n_vocabulary=50257,
+    n_parameters=124_439_808,
+    largest_block=7_087_872,
+    largest_tensor=38_597_376,
+    has_mid=True,
+    has_final_norm=True,
+    has_gain=True,
+    has_contiguous=False,
+)
+
+
+def test_rows_of_a_known_model_are_counted_by_hand():
+    rows = estimate.n_rows(SHAPE, [10, 20], ["stream", "attention"])
+    assert rows == {
+        "model": 1,
+        "conformance": 9,
+        "prompt": 2,
+        "residual_norm": 30 * (1 + 1 + 12 + 12 + 1),
+        "residual_update": 30 * 12 * 3,
+        "next_token": 2,
+        "attention": 2 * 12 * 12,
+        "attention_mean": 2 * 12,
+    }
+    weights = estimate.n_rows(SHAPE, [], ["weights"])
+    assert weights["weight_norm"] == 12 * 12 * 9
+    assert weights["matrix_norm"] == 12 * 4
+
+
+def test_a_streamed_model_needs_memory_for_a_block_and_a_loaded_one_for_all():
+    how = {"dtype": "float32", "batch_size": 8}
+    loaded = estimate.peak_bytes(SHAPE, [10, 20], streamed=False, **how)
+    streamed = estimate.peak_bytes(SHAPE, [10, 20], streamed=True, **how)
+    all_blocks_but_two = 4 * (SHAPE.n_parameters - 2 * SHAPE.largest_block)
+    assert loaded - streamed == pytest.approx(all_blocks_but_two, rel=0.01)
+
+
+def test_a_forward_pass_takes_two_operations_per_parameter_and_token():
+    more = estimate.flops(SHAPE, [101]) - estimate.flops(SHAPE, [1])
+    of_body = 2.0 * SHAPE.n_layers * SHAPE.largest_block * 100
+    assert more == pytest.approx(of_body, rel=0.05)
+
+
+def test_calibration_returns_a_plausible_throughput():
+    throughput = estimate.calibrate("float32", "cpu", seconds=0.02)
+    assert 1e8 < throughput < 1e16
+
+
+def test_a_model_of_which_only_the_weights_are_asked_for_is_not_held(save_tiny, prompt_file):
+    directory = str(save_tiny("gpt2"))
+    (alone,) = plan([directory], [], None)
+    (streamed,) = plan([directory], [], None, stream=True)
+    beside_prompts, _ = plan([directory], [prompt_file], None)
+    assert alone.peak_bytes == streamed.peak_bytes < beside_prompts.peak_bytes

@@ -1,0 +1,276 @@
+"""The loop: complete units, resumed after any interruption, never mixed, never half-written."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from collect.errors import InputError, OutputError
+from collect.job.run import run
+from collect.record import locks
+from collect.record.integrity import faults
+from collect.schema import incomplete_units
+from tests.collect.record.written import contents, files, frame
+
+OF_WEIGHTS = {"model", "weight_norm", "matrix_norm", "conformance", "run"}
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
+
+
+def timeless(out: Path) -> pd.DataFrame:
+    return frame(out, "run").drop(columns=["started_at", "duration_s"])
+
+
+def test_fewer_quantities_in_place_of_more_leave_no_old_file(save_tiny, prompt_file, out):
+    directory = str(save_tiny("gpt2"))
+    run([directory], [prompt_file], out, quiet=True)
+    how = {"quantities": ["weights,stream"], "quiet": True}
+    with pytest.raises(InputError, match="quantities is stream,attention,geometry there"):
+        run([directory], [prompt_file], out, **how)
+    run([directory], [prompt_file], out, **how, overwrite=True)
+    assert list((out / "attention").iterdir()) == []
+    assert list(faults(out)) == []
+
+
+def test_without_prompt_sets_only_the_weights_are_measured(save_tiny, out):
+    directory = save_tiny("gpt2")
+    for path in directory.glob("tokenizer*"):
+        path.unlink()
+    run([str(directory)], [], out, quiet=True)
+    assert {path.name for path in out.iterdir()} == OF_WEIGHTS
+
+
+def test_what_is_complete_is_skipped_and_the_rest_is_done(save_tiny, prompt_file, out, capsys):
+    directory = str(save_tiny("gpt2"))
+    run([directory], [prompt_file], out)
+    before = {name: (out / name).stat().st_mtime_ns for name in files(out)}
+    run([directory], [prompt_file, "E1_4model_and_mistral"], out)
+    said = capsys.readouterr().err
+    assert "local/gpt2, weights: already complete, skipped" in said
+    assert "local/gpt2, own: already complete, skipped" in said
+    assert {name: (out / name).stat().st_mtime_ns for name in before} == before
+    assert "residual_norm/local--gpt2@E1_4model_and_mistral.parquet" in files(out)
+
+
+def test_a_quiet_run_says_nothing(save_tiny, out, capsys):
+    run([str(save_tiny("gpt2"))], ["E1_4model_and_mistral"], out, quiet=True)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_progress_shows_rate_and_time_left_when_asked(save_tiny, prompt_file, out, capsys):
+    run([str(save_tiny("gpt2"))], [prompt_file], out, progress=True)
+    assert "4/4 [" in (said := capsys.readouterr().err)
+    assert "prompt/s]" in said
+
+
+def test_measuring_twice_gives_the_same_bytes(save_tiny, prompt_file, tmp_path):
+    directory = str(save_tiny("gpt_neox"))
+    for name in ("first", "second"):
+        run([directory], [prompt_file], tmp_path / name, quiet=True)
+    assert contents(tmp_path / "first") == contents(tmp_path / "second")
+    pd.testing.assert_frame_equal(timeless(tmp_path / "first"), timeless(tmp_path / "second"))
+
+
+def test_the_batch_size_changes_neither_identity_nor_numbers(save_tiny, prompt_file, tmp_path):
+    directory = str(save_tiny("gpt2"))
+    for size in (1, 4):
+        run([directory], [prompt_file], tmp_path / str(size), batch_size=size, quiet=True)
+    one, four = (frame(tmp_path / size, "residual_norm") for size in ("1", "4"))
+    assert (one["run_id"] == four["run_id"]).all()
+    assert (one["norm"] - four["norm"]).abs().max() < 1e-4
+
+
+def test_a_file_that_went_missing_is_measured_again(save_tiny, prompt_file, out):
+    directory = str(save_tiny("gpt2"))
+    run([directory], [prompt_file], out, quiet=True)
+    before = contents(out)
+    (out / "attention" / "local--gpt2@own.parquet").unlink()
+    run([directory], [prompt_file], out, quiet=True)
+    assert contents(out) == before
+
+
+def test_an_unreadable_mark_does_not_count(save_tiny, out):
+    directory = str(save_tiny("gpt2"))
+    run([directory], [], out, quiet=True)
+    mark = out / "run" / "local--gpt2.parquet"
+    mark.write_bytes(mark.read_bytes()[:100])
+    run([directory], [], out, quiet=True)
+    assert len(pq.read_table(mark)) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"special_tokens": "never"}, "special_tokens is default there and never here"),
+        ({"dtype": "bfloat16"}, "dtype_compute is float32 there and bfloat16 here"),
+        ({"lab": "another"}, "lab is None there and another here"),
+    ],
+)
+def test_a_unit_measured_otherwise_is_refused(save_tiny, prompt_file, out, change, sentence):
+    directory = str(save_tiny("gpt2"))
+    run([directory], [prompt_file], out, quiet=True)
+    with pytest.raises(InputError, match=sentence) as refusal:
+        run([directory], [prompt_file], out, quiet=True, **change)
+    assert "--overwrite" in refusal.value.hint
+
+
+def test_other_weights_of_the_same_name_are_refused_or_replaced(save_tiny, prompt_file, out):
+    run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
+    before = contents(out)
+    directory = str(save_tiny("gpt2", seed=1))
+    with pytest.raises(InputError, match=r"weights_sha256 is \w{8} there and \w{8} here"):
+        run([directory], [prompt_file], out, quiet=True)
+    assert contents(out) == before
+    run([directory], [prompt_file], out, quiet=True, overwrite=True)
+    assert contents(out) != before
+    assert incomplete_units(out) == []
+    assert list(faults(out)) == []
+
+
+def test_overwriting_part_of_a_model_is_refused(save_tiny, prompt_file, out):
+    run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
+    directory = str(save_tiny("gpt2", seed=1))
+    with pytest.raises(InputError, match=r"local--gpt2@own\.parquet was measured otherwise"):
+        run([directory], [], out, quiet=True, overwrite=True)
+
+
+def test_other_prompts_of_the_same_name_are_refused(save_tiny, prompt_file, out):
+    run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
+    prompt_file.write_text("Other prompts\n")
+    with pytest.raises(InputError, match="prompt_set_sha256 is"):
+        run([str(save_tiny("gpt_neox"))], [prompt_file], out, quiet=True)
+
+
+def interrupt_first_call(monkeypatch, name: str, act) -> None:
+    """Let something happen before a function is called for the first time."""
+    module, _, attribute = name.rpartition(".")
+    original = getattr(importlib.import_module(module), attribute)
+    acts = [act]
+
+    def call(*args, **kwargs):
+        if acts:
+            acts.pop()()
+        return original(*args, **kwargs)
+
+    monkeypatch.setattr(name, call)
+
+
+@pytest.mark.parametrize("moment", ["collect.job.run.measure", "collect.record.commit.write_table"])
+def test_other_prompts_of_one_name_never_harm_a_unit_that_was_faster(
+    save_tiny, tmp_path, out, monkeypatch, moment
+):
+    sets = []
+    for directory, text in (("a", "The sky\n"), ("b", "The sea\n")):
+        (tmp_path / directory).mkdir()
+        sets.append(tmp_path / directory / "own.txt")
+        sets[-1].write_text(text)
+    how = {"quantities": ["stream"], "quiet": True}
+    faster, slower = str(save_tiny("gpt2")), str(save_tiny("llama"))
+    interrupt_first_call(monkeypatch, moment, lambda: run([faster], [sets[0]], out, **how))
+    with pytest.raises(InputError, match="prompt_set_sha256 is"):
+        run([slower], [sets[1]], out, **how)
+    assert frame(out, "prompt")["text"].tolist() == ["The sky"]
+    assert list(faults(out)) == []
+    assert not [name for name in files(out) if "llama" in name]
+
+
+def test_a_refused_replacement_leaves_the_unit_as_it_was(save_tiny, prompt_file, out, monkeypatch):
+    run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
+    before = {name: (out / name).read_bytes() for name in files(out)}
+    directory = str(save_tiny("gpt2", seed=1))
+    monkeypatch.setattr("collect.job.run.refuse_mixtures", lambda *_: None)
+    with pytest.raises(InputError, match="was measured otherwise"):
+        run([directory], [], out, quiet=True, overwrite=True)
+    assert {name: (out / name).read_bytes() for name in files(out)} == before
+
+
+def test_another_tokenizer_is_another_measurement(save_tiny, prompt_file, out):
+    run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
+    with pytest.raises(InputError, match="tokens_sha256 is"):
+        run([str(save_tiny("gpt2", adds_start=True))], [prompt_file], out, quiet=True)
+
+
+def test_two_models_of_one_name_are_refused(save_tiny, out):
+    first, second = save_tiny("gpt2", at="a/final"), save_tiny("gpt2", at="b/final")
+    with pytest.raises(InputError, match="local/final comes up more than once") as refusal:
+        run([str(first), str(second)], [], out, quiet=True)
+    assert "thermoscope.json" in refusal.value.hint
+    assert not out.exists()
+
+
+def test_a_prompt_that_does_not_fit_leaves_nothing_behind(save_tiny, prompt_file, out):
+    prompt_file.write_text("x" * 65)
+    with pytest.raises(InputError, match="context of 64 tokens; own:00 has 65"):
+        run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("place", ["file/out", "file", "/proc/nowhere"])
+def test_an_output_that_cannot_be_written_is_found_out_before_loading(
+    save_tiny, tmp_path, monkeypatch, place
+):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setattr("collect.job.run.load_skeleton", lambda *_, **__: pytest.fail("loaded"))
+    with pytest.raises(OutputError, match=r"output directory .* must be writable"):
+        run([str(save_tiny("gpt2"))], [], tmp_path / place, quiet=True)
+
+
+def test_a_table_that_cannot_be_written_is_told_in_a_sentence(save_tiny, out):
+    out.mkdir()
+    (out / "weight_norm").write_text("in the way")
+    with pytest.raises(OutputError, match=r"weight_norm.* must be writable"):
+        run([str(save_tiny("gpt2"))], [], out, quiet=True)
+    assert not (out / "run").exists()
+
+
+def test_leftovers_are_removed_unless_their_unit_is_under_way(save_tiny, out):
+    (out / "run").mkdir(parents=True)
+    (out / "prompt").mkdir()
+    abandoned = out / "run" / ".x.parquet.1.tmp"
+    of_prompts = out / "prompt" / ".x.parquet.1.tmp"
+    under_way = out / "run" / ".y.parquet.1.tmp"
+    of_another_kind = out / "run" / ".notes.tmp"
+    for path in (abandoned, of_prompts, under_way, of_another_kind):
+        path.touch()
+    with locks.held(out, "y"):
+        run([str(save_tiny("gpt2"))], [], out, quiet=True)
+    assert not abandoned.exists()
+    assert not of_prompts.exists()
+    assert under_way.exists()
+    assert of_another_kind.exists()
+    assert not (out / ".locks").exists()
+
+
+def test_prompts_that_no_quantity_needs_are_refused(save_tiny, prompt_file, out):
+    with pytest.raises(InputError, match="Prompts must be for a quantity that needs them"):
+        run([str(save_tiny("gpt2"))], [prompt_file], out, quantities=["weights"])
+    assert not out.exists()
+
+
+@pytest.mark.slow
+def test_a_run_killed_at_any_moment_is_resumed_to_the_same_files(save_tiny, prompt_file):
+    script = Path(__file__).with_name("killed_runs.py")
+    what = ["--checkpoint", str(save_tiny("llama")), "--prompts", str(prompt_file)]
+    when = ["--runs", "2", "--events", "2", "13", "30"]
+    answer = subprocess.run(
+        [sys.executable, str(script), *what, *when],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    report = json.loads(answer.stdout)
+    assert report["runs"] == 5
+    assert report["faults"] == []
+    assert sum("complete" in state for state in report["found_when_killed"]) >= 2

@@ -1,0 +1,119 @@
+"""Alignment, uniformity and rank of vectors whose answer is known, and against naive sums."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from collect.measure import geometry as module
+from collect.measure.geometry import directions, effective_rank, geometry, mean_cosine, uniformity
+
+
+def drawn(seed: int, n: int, d: int) -> torch.Tensor:
+    """Draw n vectors around a common direction, lengths differing."""
+    generator = torch.Generator().manual_seed(seed)
+    vectors = torch.randn(n, d, generator=generator) + 0.5
+    return vectors * torch.rand(n, 1, generator=generator).exp()
+
+
+def test_equal_directions_are_aligned_uniform_at_zero_and_of_rank_one():
+    found = geometry(torch.tensor([[1.0, 1.0], [2.0, 2.0], [0.5, 0.5]]))
+    assert found.mean_cosine == pytest.approx(1)
+    assert found.mean_cosine_body == pytest.approx(1)
+    assert found.uniformity == pytest.approx(0, abs=1e-12)
+    assert found.effective_rank == pytest.approx(1, abs=1e-6)
+
+
+def test_orthogonal_vectors_of_one_length_have_full_rank():
+    found = geometry(3 * torch.eye(4))
+    assert found.mean_cosine == pytest.approx(0, abs=1e-15)
+    assert found.uniformity == pytest.approx(-4)
+    assert found.effective_rank == pytest.approx(4)
+
+
+def test_opposite_vectors_have_cosine_minus_one_and_uniformity_minus_eight():
+    found = geometry(torch.tensor([[2.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]))
+    assert found.mean_cosine == pytest.approx(-1)
+    assert found.uniformity == pytest.approx(-8)
+    assert found.mean_cosine_body is None
+
+
+def test_three_vectors_counted_by_hand():
+    found = geometry(torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+    assert found.mean_cosine == pytest.approx(2 * math.sqrt(0.5) / 3)
+    assert found.mean_cosine_body == pytest.approx(math.sqrt(0.5))
+    near, far = math.exp(-2 * (2 - math.sqrt(2))), math.exp(-4)
+    assert found.uniformity == pytest.approx(math.log((far + 2 * near) / 3))
+    large, small = math.sqrt(3), 1.0  # singular values
+    shares = large / (large + small), small / (large + small)
+    assert found.effective_rank == pytest.approx(math.exp(-sum(s * math.log(s) for s in shares)))
+
+
+def test_a_single_vector_has_a_rank_and_nothing_to_be_compared_with():
+    found = geometry(torch.tensor([[3.0, 4.0]]))
+    assert found.effective_rank == pytest.approx(1)
+    assert (found.mean_cosine, found.mean_cosine_body, found.uniformity) == (None, None, None)
+
+
+def test_a_zero_vector_has_no_direction_but_does_not_spoil_the_rank():
+    found = geometry(torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    assert (found.mean_cosine, found.uniformity) == (None, None)
+    assert found.mean_cosine_body == pytest.approx(0, abs=1e-15)
+    assert found.effective_rank == pytest.approx(2)
+    assert geometry(torch.zeros(3, 2)).effective_rank is None
+
+
+def test_vectors_that_are_not_finite_have_no_geometry():
+    found = geometry(torch.tensor([[math.nan, 1.0], [1.0, 0.0], [math.inf, 1.0]]))
+    assert found == module.Geometry(None, None, None, None)
+
+
+@given(seed=st.integers(0, 500), n=st.integers(3, 12), d=st.integers(2, 12))
+@settings(deadline=None, max_examples=40)
+def test_geometry_equals_sums_over_pairs_and_singular_values_in_float64(seed, n, d):
+    vectors = drawn(seed, n, d)
+    wide = vectors.double().numpy()
+    units = wide / np.linalg.norm(wide, axis=1, keepdims=True)
+    pairs = list(itertools.combinations(range(n), 2))
+    cosines = [float(units[i] @ units[j]) for i, j in pairs]
+    body = [float(units[i] @ units[j]) for i, j in pairs if i > 0]
+    distances = [float(np.sum((units[i] - units[j]) ** 2)) for i, j in pairs]
+    singular = np.linalg.svd(wide, compute_uv=False)
+    shares = singular / singular.sum()
+    found = geometry(vectors)
+    assert found.mean_cosine == pytest.approx(np.mean(cosines), abs=1e-12)
+    assert found.mean_cosine_body == pytest.approx(np.mean(body), abs=1e-12)
+    assert found.uniformity == pytest.approx(np.log(np.mean(np.exp(-2 * np.array(distances)))))
+    rank = np.exp(-np.sum(shares * np.log(shares)))
+    assert found.effective_rank == pytest.approx(rank, rel=1e-6)
+
+
+@given(seed=st.integers(0, 100))
+@settings(deadline=None, max_examples=20)
+def test_a_rotation_and_another_order_change_nothing_but_what_the_first_is(seed):
+    vectors = drawn(seed, 6, 5).double()
+    generator = torch.Generator().manual_seed(seed)
+    rotation = torch.linalg.qr(torch.randn(5, 5, generator=generator, dtype=torch.float64)).Q
+    found, moved = geometry(vectors), geometry((vectors @ rotation).flip(0))
+    for name in ("mean_cosine", "uniformity", "effective_rank"):
+        assert getattr(found, name) == pytest.approx(getattr(moved, name), rel=1e-9)
+
+
+def test_more_vectors_than_are_compared_at_a_time_give_the_same(monkeypatch):
+    units = directions(drawn(0, 30, 4))
+    at_once = uniformity(units)
+    monkeypatch.setattr(module, "_ROWS", 7)
+    assert uniformity(units) == pytest.approx(at_once, rel=1e-12)
+
+
+def test_bfloat16_vectors_are_widened_before_anything_is_summed():
+    vectors = drawn(3, 40, 600).bfloat16()
+    wide = vectors.double()
+    assert mean_cosine(directions(vectors)) == mean_cosine(directions(wide))
+    assert effective_rank(vectors) == effective_rank(wide)

@@ -1,0 +1,394 @@
+"""What the hooks measure is what the model computes, batched or not, block by block or not."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from contextlib import ExitStack
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from collect.adapters import ADAPTERS
+from collect.checkpoint.blueprint import of_model
+from collect.checkpoint.checkpoint import locate
+from collect.checkpoint.decoder import Decoder, decoder
+from collect.checkpoint.load import load_model, load_skeleton
+from collect.checkpoint.shards import Shards
+from collect.errors import ConformanceError
+from collect.forward.passes import Batch, inputs, whole
+from collect.forward.stream import streamed
+from collect.measure import rows
+from collect.measure.geometry import geometry
+from collect.measure.hooks import Recorder
+from collect.measure.measures import attention_statistics
+from collect.measure.predictions import predictions
+from collect.prompts.tokens import Encoded, buckets
+from tests.collect.families import FAMILIES, save_family, tiny_family
+
+EVERYTHING = ("stream", "attention", "geometry", "predictions", "legacy")
+KEYS = {
+    "residual_norm": ["prompt_id", "layer", "site", "position"],
+    "residual_update": ["prompt_id", "layer", "part", "position"],
+    "attention": ["prompt_id", "layer", "head"],
+    "attention_mean": ["prompt_id", "layer"],
+    "token_geometry": ["prompt_id", "layer", "site"],
+    "prompt_geometry": ["layer", "site"],
+    "token_prediction": ["prompt_id", "position"],
+    "next_token": ["prompt_id"],
+    "legacy_value": ["prompt_id", "layer", "metric"],
+}
+#: Rounding of float32 in a batched product against an unbatched one.
+CLOSE = {"rtol": 1e-4, "atol": 1e-4}
+
+
+class Numbers:
+    """Writes a token as its number."""
+
+    def decode(self, token_ids: list[int]) -> str:
+        return str(token_ids[0])
+
+
+def drawn(*lengths: int, n_vocabulary: int = 97) -> tuple[Encoded, ...]:
+    """Draw prompts of some lengths."""
+    generator = torch.Generator().manual_seed(sum(lengths))
+    return tuple(
+        Encoded(
+            f"drawn:{place:02d}",
+            tuple(torch.randint(3, n_vocabulary, (length,), generator=generator).tolist()),
+            (True, *(False,) * (length - 1)),
+        )
+        for place, length in enumerate(lengths)
+    )
+
+
+def family(name: str) -> Decoder:
+    """Return the tiny model of a family."""
+    model = tiny_family(name)
+    return decoder(model, ADAPTERS[model.config.model_type])
+
+
+def measured(run_pass, batches: list[Batch], quantities=EVERYTHING) -> dict[str, pd.DataFrame]:
+    """Return the rows of every table, in the order of its key."""
+    recorder = Recorder(batches, quantities)
+    parts: dict[str, list[pd.DataFrame]] = {}
+    for index in run_pass(batches, recorder):
+        for table, of_batch in rows.frames(batches[index], recorder.observation(index)).items():
+            parts.setdefault(table, []).append(of_batch)
+    tables = {table: pd.concat(frames) for table, frames in parts.items()}
+    tables |= rows.across_prompts(recorder, Numbers())
+    return {
+        table: of_table.sort_values(KEYS[table], ignore_index=True)
+        for table, of_table in tables.items()
+    }
+
+
+def loaded(placed: Decoder):
+    """Return the pass through a loaded model."""
+    return lambda batches, watcher: whole(placed, batches, watcher)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@torch.inference_mode()
+def test_sites_agree_with_the_models_own_hidden_states_but_for_the_last_block(name):
+    placed, (prompt,) = family(name), drawn(11)
+    own = placed.body(
+        **inputs(placed, (prompt,)), output_hidden_states=True, use_cache=False
+    ).hidden_states
+    found = measured(loaded(placed), [(prompt,)], ["stream"])["residual_norm"]
+    norms = {
+        place: of_site["norm"].to_numpy() for place, of_site in found.groupby(["layer", "site"])
+    }
+    n_layers = len(placed.blocks)
+    assert len(own) == n_layers + 1
+    expected = {(layer, "block_output"): own[layer + 1] for layer in range(n_layers - 1)}
+    expected[0, "block_input"] = own[0]
+    if placed.final_norm is not None:
+        expected[n_layers - 1, "final_norm"] = own[-1]
+    for place, states in expected.items():
+        assert norms[place] == pytest.approx(np.linalg.norm(states[0].numpy(), axis=-1), rel=1e-5)
+    last = np.linalg.norm(own[-1][0].numpy(), axis=-1)
+    assert np.abs(norms[n_layers - 1, "block_output"] / last - 1).max() > 0.01
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_norms_ratios_and_cosines_are_those_of_the_vectors_when_they_appear(name):
+    placed, (prompt,) = family(name), drawn(11)
+    seen: dict[tuple[int, str], np.ndarray] = {}
+    with ExitStack() as hooks, torch.inference_mode():
+        for layer in range(len(placed.blocks)):
+            for handle in independent_hooks(placed, layer, seen):
+                hooks.callback(handle.remove)
+        placed.body(**inputs(placed, (prompt,)), use_cache=False)
+    tables = measured(loaded(placed), [(prompt,)], ["stream"])
+    sites = tables["residual_norm"].query("site in ('block_mid', 'block_output')")
+    for (layer, site), of_site in sites.groupby(["layer", "site"]):
+        vectors = seen[layer, site]
+        centred = vectors - vectors.mean(-1, keepdims=True)
+        squares = vectors**2
+        assert of_site["norm"].to_numpy() == pytest.approx(np.linalg.norm(vectors, axis=-1))
+        assert of_site["norm_centred"].to_numpy() == pytest.approx(np.linalg.norm(centred, axis=-1))
+        assert of_site["top_feature"].tolist() == np.abs(vectors).argmax(-1).tolist()
+        assert of_site["top_share"].to_numpy() == pytest.approx(squares.max(-1) / squares.sum(-1))
+    for (layer, part), of_part in tables["residual_update"].groupby(["layer", "part"]):
+        middle = seen.get((layer, "block_mid"), seen[layer, "block_input"])
+        if part == "block":
+            vectors, stream = seen[layer, "block_output"] - seen[layer, "block_input"], None
+            assert of_part["input_norm"].isna().all()
+        else:
+            vectors, stream = seen[layer, part], middle if part == "ffn" else None
+            reads = np.linalg.norm(seen[layer, f"{part} reads"], axis=-1)
+            assert of_part["input_norm"].to_numpy() == pytest.approx(reads)
+        stream = seen[layer, "block_input"] if stream is None else stream
+        if placed.sites(layer).adds_to_norm and part != "block":
+            stream = seen[layer, f"{part} reads"]
+        length, of_stream = (np.linalg.norm(of, axis=-1) for of in (vectors, stream))
+        cosine = (vectors * stream).sum(-1) / length / of_stream
+        assert of_part["norm"].to_numpy() == pytest.approx(length)
+        assert of_part["ratio"].to_numpy() == pytest.approx(length / of_stream)
+        assert of_part["cosine"].to_numpy() == pytest.approx(cosine, abs=1e-9)
+
+
+def independent_hooks(placed: Decoder, layer: int, seen: dict[tuple[int, str], np.ndarray]):
+    """Copy every vector of a block into ``seen`` in float64 at the moment it appears."""
+    sites = placed.sites(layer)
+
+    def keep(name: str, states: torch.Tensor) -> None:
+        seen[layer, name] = states.double().reshape(-1, states.shape[-1]).numpy().copy()
+
+    def entering(name: str):
+        return lambda _module, args, kwargs: keep(
+            name, args[0] if args else kwargs["hidden_states"]
+        )
+
+    def leaving(name: str, scale: float = 1.0):
+        return lambda _module, _args, output: keep(
+            name, scale * (output[0] if isinstance(output, tuple) else output)
+        )
+
+    for name, module in (
+        ("block_input", sites.block),
+        ("attention reads", sites.attention),
+        ("ffn reads", sites.ffn_input),
+        ("block_mid", sites.mid),
+    ):
+        if module is not None:
+            yield module.register_forward_pre_hook(entering(name), with_kwargs=True)
+    yield sites.block.register_forward_hook(leaving("block_output"))
+    for name, update in (("attention", sites.attention_update), ("ffn", sites.ffn_update)):
+        yield update.module.register_forward_hook(leaving(name, update.scale))
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_log_gains_add_up_and_follow_from_ratio_and_cosine(name):
+    placed = family(name)
+    tables = measured(loaded(placed), [drawn(9, 4)], ["stream"])
+    norms = tables["residual_norm"].set_index(KEYS["residual_norm"])["norm"]
+    updates = tables["residual_update"].set_index(KEYS["residual_update"])
+    n_layers = len(placed.blocks)
+    for prompt_id, position in {(key[0], key[3]) for key in norms.index}:
+        stream = [norms[prompt_id, 0, "block_input", position]]
+        stream += [norms[prompt_id, layer, "block_output", position] for layer in range(n_layers)]
+        gains = [math.log(after / before) for before, after in itertools.pairwise(stream)]
+        assert sum(gains) == pytest.approx(math.log(stream[-1] / stream[0]), abs=1e-13)
+        for layer, gain in enumerate(gains):
+            update = updates.loc[prompt_id, layer, "block", position]
+            ratio, cosine = update["ratio"], update["cosine"]
+            expected = math.log(1 + 2 * ratio * cosine + ratio**2) / 2
+            assert gain == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "falcon_rw", "granite", "gemma2", "llama", "opt"])
+def test_in_sequence_the_gain_of_each_half_follows_from_its_own_update(name):
+    placed = family(name)
+    tables = measured(loaded(placed), [drawn(9)], ["stream"])
+    by_token = tables["residual_norm"].set_index(["layer", "position"])
+    norms = {site: of_site["norm"] for site, of_site in by_token.groupby("site")}
+    entering = norms["block_output"].groupby("position").shift()
+    norms["block_input"] = norms["block_input"].combine_first(entering)
+    for part, before, after in (
+        ("attention", "block_input", "block_mid"),
+        ("ffn", "block_mid", "block_output"),
+    ):
+        updates = tables["residual_update"].set_index(["layer", "position"])
+        of_part = updates[updates["part"] == part]
+        ratio, cosine = of_part["ratio"], of_part["cosine"]
+        expected = np.log(1 + 2 * ratio * cosine + ratio**2) / 2
+        found = np.log(norms[after] / norms[before])
+        assert len(found.dropna()) == 9 * len(placed.blocks)
+        assert (found - expected).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    "name", ["gpt2", "gpt_neox", "bloom", "opt_post_norm", "gpt_oss", "gemma2"]
+)
+def test_a_batch_equals_one_prompt_at_a_time(name):
+    placed, prompts = family(name), drawn(17, 3, 9)
+    together = measured(loaded(placed), [prompts])
+    alone = measured(loaded(placed), [(prompt,) for prompt in prompts])
+    assert together.keys() == alone.keys() == KEYS.keys()
+    for table, of_table in together.items():
+        pd.testing.assert_frame_equal(of_table, alone[table], check_like=True, **CLOSE)
+
+
+def test_the_order_of_the_prompts_does_not_matter():
+    placed, prompts = family("gpt2"), drawn(17, 3, 9)
+    forwards = measured(loaded(placed), [prompts])
+    backwards = measured(loaded(placed), [prompts[::-1][:1], prompts[::-1][1:]])
+    for table, of_table in forwards.items():
+        pd.testing.assert_frame_equal(of_table, backwards[table], check_like=True, **CLOSE)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "opt_post_norm", "falcon_rw", "granite"])
+def test_all_batches_through_one_block_at_a_time_give_the_very_same_rows(name, tmp_path):
+    checkpoint = locate(str(save_family(name, tmp_path)))
+    batches = list(buckets(drawn(17, 3, 9, 5), 2))
+    at_once = measured(loaded(load_model(checkpoint)), batches)
+    skeleton = load_skeleton(checkpoint)
+    shards = Shards(checkpoint, of_model(skeleton.model))
+    by_block = measured(
+        lambda batches, watcher: streamed(skeleton, batches, watcher, shards=shards), batches
+    )
+    assert at_once.keys() == by_block.keys()
+    for table, of_table in at_once.items():
+        pd.testing.assert_frame_equal(of_table, by_block[table], check_exact=True)
+
+
+def test_padding_tokens_leave_no_rows_and_no_attention():
+    tables = measured(loaded(family("gpt2")), [drawn(17, 3, 9)])
+    for table in ("residual_norm", "residual_update", "token_prediction"):
+        n_tokens = tables[table].groupby("prompt_id")["position"].max() + 1
+        assert n_tokens.tolist() == [17, 3, 9]
+    assert (tables["attention"]["mass"] - tables["attention"]["n_tokens"]).abs().max() < 1e-5
+    assert tables["residual_norm"].query("is_special")["position"].unique().tolist() == [0]
+
+
+@torch.inference_mode()
+def test_predictions_are_those_of_the_models_own_logits():
+    placed, prompts = family("cohere"), drawn(6, 4)
+    tables = measured(loaded(placed), [prompts])
+    for prompt in prompts:
+        ids = torch.tensor([prompt.token_ids])
+        coming = torch.tensor([*prompt.token_ids[1:], -1])
+        own = predictions(placed.model(ids).logits[0], lambda logits: logits, coming)
+        found = tables["token_prediction"].query("prompt_id == @prompt.prompt_id")
+        last = tables["next_token"].query("prompt_id == @prompt.prompt_id")
+        for name in ("entropy", "top_probability", "surprisal"):
+            expected = getattr(own, name).numpy()
+            assert found[name].to_numpy() == pytest.approx(expected, abs=1e-5, nan_ok=True)
+        assert found["top_token_id"].tolist() == own.top_token_id.tolist()
+        assert last["entropy"].item() == pytest.approx(own.entropy[-1].item(), abs=1e-5)
+        assert last["top_token"].item() == str(own.top_token_id[-1].item())
+
+
+@torch.inference_mode()
+def test_attention_statistics_are_those_of_the_models_own_maps():
+    placed, (prompt,) = family("llama"), drawn(13)
+    own = placed.model(torch.tensor([prompt.token_ids]), output_attentions=True).attentions
+    found = measured(loaded(placed), [(prompt,)], ["attention"])["attention"]
+    for layer, maps in enumerate(own):
+        expected, _ = attention_statistics(maps, [13])
+        of_layer = found[found["layer"] == layer]
+        for name in ("diagonal", "first_column", "distance", "entropy", "sum_squares"):
+            numbers = getattr(expected, name)[0].numpy()
+            assert of_layer[name].to_numpy() == pytest.approx(numbers, abs=1e-5)
+
+
+def test_with_a_sink_rows_sum_to_less_than_one():
+    found = measured(loaded(family("gpt_oss")), [drawn(9, 4)], ["attention"])["attention"]
+    assert (found["mass"] < found["n_tokens"] - 0.01).all()
+    assert (found["entropy"] >= 0).all()
+
+
+@torch.inference_mode()
+def test_geometry_is_that_of_the_hidden_states():
+    placed, prompts = family("gpt2"), drawn(7, 5, 6)
+    tables = measured(loaded(placed), [prompts[:2], prompts[2:]], ["geometry"])
+    states = [
+        placed.body(**inputs(placed, (prompt,)), output_hidden_states=True).hidden_states
+        for prompt in prompts
+    ]
+    of_prompt = tables["token_geometry"].query("prompt_id == 'drawn:01' and layer == 0")
+    after = of_prompt.query("site == 'block_output'").iloc[0]
+    expected = geometry(states[1][1][0])
+    for name in ("mean_cosine", "mean_cosine_body", "uniformity", "effective_rank"):
+        assert after[name] == pytest.approx(getattr(expected, name), rel=1e-4)
+    correlations = [
+        np.corrcoef(before, vector)[0, 1]
+        for before, vector in zip(states[1][0][0].numpy(), states[1][1][0].numpy(), strict=True)
+    ]
+    assert after["embedding_correlation"] == pytest.approx(np.mean(correlations), rel=1e-4)
+    before = of_prompt.query("site == 'block_input'").iloc[0]
+    assert before["embedding_correlation"] == pytest.approx(1)
+    last = geometry(torch.stack([of_prompt[1][0, -1] for of_prompt in states]))
+    found = tables["prompt_geometry"].query("layer == 0 and site == 'block_output'").iloc[0]
+    assert found["n_prompts"] == 3
+    for name in ("mean_cosine", "uniformity", "effective_rank"):
+        assert found[name] == pytest.approx(getattr(last, name), rel=1e-4)
+
+
+def test_half_precision_states_are_summed_in_float64():
+    model = tiny_family("llama").bfloat16()
+    placed, (prompt,) = decoder(model, ADAPTERS["llama"]), drawn(8)
+    seen: dict[tuple[int, str], np.ndarray] = {}
+    with ExitStack() as hooks, torch.inference_mode():
+        for handle in independent_hooks(placed, 1, seen):
+            hooks.callback(handle.remove)
+        placed.body(**inputs(placed, (prompt,)), use_cache=False)
+    found = measured(loaded(placed), [(prompt,)])["residual_norm"]
+    norms = found.query("layer == 1 and site == 'block_output'")["norm"].to_numpy()
+    assert norms == pytest.approx(np.linalg.norm(seen[1, "block_output"], axis=-1), rel=1e-13)
+
+
+def test_only_what_is_asked_for_is_measured():
+    placed = family("gpt2")
+    asked = {
+        "stream": {"residual_norm", "residual_update", "next_token"},
+        "attention": {"attention", "attention_mean"},
+        "geometry": {"token_geometry", "prompt_geometry"},
+        "predictions": {"token_prediction"},
+        "legacy": {"legacy_value"},
+    }
+    for quantity, tables in asked.items():
+        assert measured(loaded(placed), [drawn(4, 5)], [quantity]).keys() == tables
+
+
+def test_nothing_of_a_batch_is_kept_once_it_is_taken():
+    placed, batches = family("gpt2"), [drawn(4), drawn(5)]
+    recorder = Recorder(batches, EVERYTHING)
+    for index in whole(placed, batches, recorder):
+        recorder.observation(index)
+        with pytest.raises(KeyError):
+            recorder.observation(index)
+    for kept in (recorder._observations, recorder._entered, recorder._last_tokens):
+        assert kept == {}
+    assert recorder._running == {}
+    assert recorder._last_states == {}
+
+
+def test_no_hook_is_left_on_the_model():
+    placed = family("llama")
+    list(whole(placed, [drawn(4)], Recorder([drawn(4)], EVERYTHING)))
+    strange = Encoded("strange", (9999,), (False,))
+    with pytest.raises(IndexError):
+        list(whole(placed, [(strange,)], Recorder([(strange,)], EVERYTHING)))
+    for module in placed.model.modules():
+        assert not module._forward_hooks
+        assert not module._forward_pre_hooks
+
+
+def test_an_attention_module_without_a_map_is_refused():
+    placed = family("llama")
+    placed.model.set_attn_implementation("sdpa")
+    with pytest.raises(ConformanceError, match="layer 0 must return its attention map"):
+        list(whole(placed, [drawn(4)], Recorder([drawn(4)], ["attention"])))
+
+
+@pytest.mark.parametrize("quantity", ["stream", "attention"])
+def test_a_block_that_goes_round_its_parts_is_refused(quantity):
+    placed = family("llama")
+    placed.blocks[1].forward = lambda states, **_others: states
+    with pytest.raises(ConformanceError, match="in block 1 there was no attention"):
+        list(whole(placed, [drawn(4)], Recorder([drawn(4)], [quantity])))

@@ -1,0 +1,187 @@
+"""Published variants against the notebooks' arithmetic, written again in numpy."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.stats
+import torch
+
+from collect import schema
+from collect.adapters import ADAPTERS
+from collect.checkpoint.decoder import decoder
+from collect.forward.passes import whole
+from collect.measure import legacy
+from collect.measure.hooks import Recorder
+from collect.prompts.tokens import Encoded
+from tests.collect.families import tiny_family
+
+PUBLISHED = Path(__file__).parents[3] / "data/published"
+VARIANTS = (PUBLISHED / "VARIANTS.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def few_tokens() -> tuple[Encoded, ...]:
+    """Two prompts, the first longer than the corners keep tokens."""
+    generator = torch.Generator().manual_seed(0)
+    return tuple(
+        Encoded(name, tuple(torch.randint(3, 97, (n,), generator=generator).tolist()), (False,) * n)
+        for name, n in (("long", 13), ("short", 4))
+    )
+
+
+def causal_map(n: int, seed: int) -> torch.Tensor:
+    """Draw a causal attention map (n, n) in float32."""
+    scores = 3 * torch.randn(n, n, generator=torch.Generator().manual_seed(seed))
+    return scores.masked_fill(torch.ones(n, n).triu(1).bool(), -math.inf).softmax(-1)
+
+
+def test_a_norm_taken_in_float16_is_rounded_to_float16():
+    vectors = (torch.randn(3, 500, generator=torch.Generator().manual_seed(0)) * 3).half()
+    found = legacy.of_states(vectors)
+    exact = np.linalg.norm(vectors.double().numpy(), axis=-1)
+    own = np.array(found["legacy_norm_own_format"])
+    assert (own == own.astype(np.float16)).all()
+    assert np.abs(own / exact - 1).max() > 1e-5
+    assert found["legacy_norm_own_format"] == pytest.approx(exact, rel=5e-4)
+    assert found["legacy_norm_float32"] == pytest.approx(exact, rel=1e-6)
+
+
+def test_a_float16_norm_overflows_to_infinity():
+    assert legacy.of_states(torch.full((1, 4), 6e4).half())["legacy_norm_own_format"] == [math.inf]
+
+
+def test_the_contraction_ratio_is_the_mean_root_of_weights_above_the_threshold():
+    weights = causal_map(9, 1)
+    weights[8, 0] = 1e-9
+    roots = [math.sqrt(w + 1e-10) for w in weights.double().flatten().tolist() if w > 1e-8]
+    assert len(roots) == 44
+    assert legacy.contraction_ratio(weights.double()) == pytest.approx(np.mean(roots), rel=1e-12)
+
+
+def test_the_contraction_ratio_is_what_is_left_of_the_norms_of_restriction_maps():
+    weights, value = causal_map(5, 2).double().numpy(), np.random.default_rng(0).normal(size=(4, 6))
+    norms = [np.linalg.norm(math.sqrt(w + 1e-10) * value, 2) for w in weights.ravel() if w > 1e-8]
+    expected = np.mean(norms) / np.linalg.norm(value, 2)
+    assert legacy.contraction_ratio(torch.from_numpy(weights)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_graph_eigenvalue_is_that_of_the_mirrored_lower_triangle(seed):
+    weights = causal_map(7, seed).double().numpy()
+    laplacian = np.diag(weights.sum(1)) - weights
+    lower = np.tril(laplacian)
+    mirrored = lower + np.tril(laplacian, -1).T
+    expected = np.sort(np.linalg.eigvals(mirrored).real)[1]
+    assert legacy.graph_lambda_2(torch.from_numpy(weights)) == pytest.approx(expected, abs=1e-12)
+    assert np.linalg.eigvalsh(laplacian)[1] == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_graph_eigenvalue_of_a_map_without_numbers_is_none():
+    assert math.isnan(legacy.graph_lambda_2(torch.full((3, 3), math.nan)))
+    assert math.isnan(legacy.graph_lambda_2(torch.ones(1, 1)))
+
+
+@pytest.mark.parametrize(("n", "kept"), [(17, [0, 2, 4, 6, 9, 11, 13, 16]), (5, [0, 1, 2, 3, 4])])
+def test_the_corner_trace_keeps_evenly_spaced_tokens_and_a_corner_of_w_v(n, kept):
+    weights = causal_map(n, 3).double()
+    value = torch.randn(40, 40, generator=torch.Generator().manual_seed(1))
+    mass = sum(float(weights[i, j]) for i in kept for j in kept if i != j)
+    squares = float(np.sum(value.double().numpy()[:32, :32] ** 2))
+    found = legacy.corner_trace(weights, value, 8, 32)
+    assert found == pytest.approx(mass * squares, rel=1e-12)
+
+
+def test_output_entropies_of_two_tokens_counted_by_hand():
+    found = legacy.of_logits(torch.tensor([[0.0, -50.0]]))
+    p = math.exp(-50)
+    clipped = 1e-10 / (1 + 1e-10)
+    assert found["legacy_output_entropy_float16"] == [0.0]
+    assert found["legacy_output_entropy_clipped"][0] == pytest.approx(
+        -clipped * math.log(clipped) + clipped, rel=1e-6
+    )
+    assert found["legacy_output_entropy_offset"][0] == pytest.approx(-1e-10 - p * math.log(1e-10))
+
+
+def test_output_entropies_follow_the_notebooks_arithmetic():
+    logits = 4 * torch.randn(3, 3000, generator=torch.Generator().manual_seed(4))
+    wide = logits.double().numpy()
+    exact = np.exp(wide - wide.max(-1, keepdims=True))
+    exact /= exact.sum(-1, keepdims=True)
+    found = legacy.of_logits(logits)
+    clipped = np.clip(exact, 1e-10, None)
+    half = torch.softmax(logits.to(torch.float16), dim=-1).numpy().astype(np.float64)
+    short = torch.softmax(logits.to(torch.bfloat16), dim=-1).double().numpy()
+    expected = {
+        "legacy_output_entropy_float16": scipy.stats.entropy(half, axis=-1),
+        "legacy_output_entropy_bfloat16": scipy.stats.entropy(short, axis=-1),
+        "legacy_output_entropy_clipped": scipy.stats.entropy(clipped, axis=-1),
+        "legacy_output_entropy_offset": -(exact * np.log(exact + 1e-10)).sum(-1),
+    }
+    assert found.keys() == expected.keys()
+    for name, numbers in expected.items():
+        assert found[name] == pytest.approx(numbers, rel=1e-9)
+    true = scipy.stats.entropy(exact, axis=-1)
+    assert (np.array(found["legacy_output_entropy_bfloat16"]) != true).all()
+
+
+def measured(name, prompts):
+    """Measure the variants on a tiny model of some family."""
+    model = tiny_family(name)
+    placed = decoder(model, ADAPTERS[model.config.model_type])
+    recorder = Recorder([prompts], ["legacy"])
+    assert list(whole(placed, [prompts], recorder)) == [0]
+    return placed, recorder.observation(0).legacy
+
+
+@torch.inference_mode()
+def test_the_corner_is_cut_from_the_contiguous_last_third_of_a_fused_matrix(few_tokens):
+    placed, found = measured("gpt_neox", few_tokens)
+    fused = placed.attentions[1].query_key_value.weight
+    width = fused.shape[1]
+    corner = fused[2 * width :][:16, :16].double().square().sum()
+    right = placed.head_weights(1).value.flatten(0, 1)[:16, :16].double().square().sum()
+    ids = torch.tensor([few_tokens[0].token_ids])
+    own = placed.model(ids, output_attentions=True).attentions[1][0, 0].double()
+    kept = np.linspace(0, ids.shape[1] - 1, 6, dtype=int).tolist()
+    few = own[kept][:, kept]
+    mass = float(few.sum() - few.trace())
+    assert found[1, "legacy_trace_corner_16"][0] == pytest.approx(mass * float(corner), rel=1e-5)
+    assert float(corner) != pytest.approx(float(right), rel=1e-3)
+
+
+def test_every_variant_is_measured_defined_and_told_of(few_tokens):
+    placed, found = measured("gpt2", few_tokens)
+    with (PUBLISHED / "metric.csv").open(encoding="utf-8") as handle:
+        defined = {row["metric"]: row for row in csv.DictReader(handle)}
+    names = {metric for _, metric in found}
+    assert names == {metric for metric in defined if metric.startswith("legacy_")}
+    assert {layer for layer, metric in found if "output" not in metric} == {0, 1, 2}
+    assert {layer for layer, metric in found if "output" in metric} == {len(placed.blocks) - 1}
+    for name in names:
+        assert f"`{name}`" in VARIANTS
+        assert re.search(r"[Nn]otebook|[Ss]cript", defined[name]["definition"])
+
+
+def test_every_name_the_list_of_variants_uses_is_one_of_the_contracts_or_of_the_views():
+    with (PUBLISHED / "metric.csv").open(encoding="utf-8") as handle:
+        metrics = {row["metric"] for row in csv.DictReader(handle)}
+    sql = (Path(__file__).parents[3] / "analysis/views.sql").read_text(encoding="utf-8")
+    objects = set(re.findall(r"CREATE (?:VIEW|MACRO) (\w+)", sql))
+    columns = {name: {c.name for c in table.columns} for name, table in schema.tables().items()}
+    used = re.findall(r"`([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)`", VARIANTS)
+    assert len(used) > 40
+    for name in used:
+        table, _, column = name.partition(".")
+        if column and table in columns:
+            assert column in columns[table], name
+        elif column:
+            assert table in objects, name
+            assert re.search(rf"\b{column}\b", sql), name
+        else:
+            assert name in metrics | objects | columns.keys(), name

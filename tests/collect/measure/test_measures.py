@@ -1,0 +1,316 @@
+"""Every measured quantity against a hand count or an independent computation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as st_numpy
+
+from collect.measure.measures import (
+    attention_statistics,
+    correlations,
+    difference,
+    frobenius_norms,
+    grams,
+    largest_features,
+    lengths,
+    ratios,
+    spectral_norms,
+    token_norms,
+)
+
+matrices = st_numpy.arrays(
+    np.float32,
+    st_numpy.array_shapes(min_dims=2, max_dims=2, max_side=12),
+    elements=st.floats(-1e3, 1e3, width=32),
+)
+
+
+def test_the_norm_of_3_4_is_5():
+    states = torch.tensor([[[3.0, 4.0], [0.0, 0.0], [9.0, 9.0]], [[0.0, 2.0]] * 3])
+    assert token_norms(states, [2, 1]).tolist() == [5.0, 0.0, 2.0]
+    assert token_norms(states, [3, 3]).dtype == torch.float64
+
+
+def test_the_products_of_two_vectors_counted_by_hand():
+    products = grams([torch.tensor([[[3.0, 4.0]]]), torch.tensor([[[1.0, -1.0]]])], [1])
+    assert difference(products, 1, 2).tolist() == [
+        [[2.0, 7.0, 0.0, 7.0], [7.0, 25.0, -1.0, 26.0], [0.0, -1.0, 2.0, -3.0], [7, 26, -3, 29]]
+    ]
+
+
+@given(seed=st.integers(0, 1000), n=st.integers(1, 9), d=st.integers(1, 40))
+@settings(deadline=None, max_examples=30)
+def test_products_do_not_depend_on_how_many_tokens_are_worked_on_at_a_time(seed, n, d):
+    generator = torch.Generator().manual_seed(seed)
+    vectors = [torch.randn(2, n, d, generator=generator) for _ in range(3)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("collect.measure.measures._AT_A_TIME", 1)
+        alone = grams(vectors, [n, 1])
+    rows = np.stack([np.ones((2, n, d)), *(of.double().numpy() for of in vectors)], axis=2)
+    expected = np.einsum("ptid,ptjd->ptij", rows, rows)
+    expected = np.concatenate([expected[0], expected[1, :1]])
+    for found in (alone, grams(vectors, [n, 1])):
+        assert found.numpy() == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@given(seed=st.integers(0, 1000), scale=st.sampled_from([1e-4, 1.0, 1e4]))
+@settings(deadline=None, max_examples=30)
+def test_the_products_of_a_difference_are_those_of_the_difference(seed, scale):
+    generator = torch.Generator().manual_seed(seed)
+    stream = torch.randn(1, 5, 50, generator=generator)
+    after = stream + scale * torch.randn(1, 5, 50, generator=generator)
+    found = difference(grams([stream, after], [5]), 2, 1)
+    change = after.double() - stream.double()
+    expected = grams([stream, after, change], [5])
+    assert torch.allclose(found, expected, rtol=1e-6, atol=1e-13 * (1 + scale))
+    assert torch.equal(found, found.transpose(1, 2))
+
+
+def test_a_vector_less_itself_is_nothing_whatever_the_rounding():
+    length = 1 + 2 * torch.finfo(torch.float64).eps
+    same = torch.tensor(
+        [[[2.0, 1.0, 1.0], [1.0, 1.0, 1.0], [1.0, 1.0, length]]], dtype=torch.float64
+    )
+    products = difference(same, 2, 1)
+    assert (products[:, 3] == 0).all()
+    assert ratios(products, 3, 1)[1].isnan().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_lengths_are_those_of_float64_whatever_the_number_format(dtype):
+    generator = torch.Generator().manual_seed(2)
+    states = (50 * torch.randn(6, 777, generator=generator) + 30).to(dtype)
+    wide = states.double().numpy()
+    norm, centred = lengths(grams([states[None]], [6]), 1)
+    assert norm.numpy() == pytest.approx(np.linalg.norm(wide, axis=-1), rel=1e-13)
+    about_mean = wide - wide.mean(-1, keepdims=True)
+    assert centred.numpy() == pytest.approx(np.linalg.norm(about_mean, axis=-1), rel=1e-12)
+
+
+def test_the_centred_norm_ignores_a_shift_of_all_features():
+    states = torch.tensor([[3.0, -1.0], [103.0, 99.0], [7.0, 7.0]])
+    centred = lengths(grams([states[None]], [3]), 1)[1]
+    assert centred.tolist() == pytest.approx([math.sqrt(8), math.sqrt(8), 0], abs=1e-6)
+
+
+def test_a_massive_shift_leaves_an_error_below_the_rounding_of_float32():
+    states = torch.tensor([[1e4, 1e4 + 1, 1e4 - 1, 1e4]])
+    centred = lengths(grams([states[None]], [1]), 1)[1].item()
+    assert abs(centred - math.sqrt(2)) < 1e-8 * 2e4
+
+
+def test_ratio_and_cosine_of_an_update_counted_by_hand():
+    stream = torch.tensor([[3.0, 4.0], [0.0, 0.0], [1.0, 0.0]])
+    update = torch.tensor([[0.0, 10.0], [1.0, 1.0], [0.0, 0.0]])
+    ratio, cosine = ratios(grams([stream[None], update[None]], [3]), 2, 1)
+    assert ratio.tolist() == pytest.approx([2.0, math.nan, 0.0], nan_ok=True)
+    assert cosine.tolist() == pytest.approx([0.8, math.nan, math.nan], nan_ok=True)
+
+
+@given(seed=st.integers(0, 10_000), scale=st.sampled_from([1e-6, 1e-3, 1.0, 1e3]))
+@settings(deadline=None, max_examples=60)
+def test_the_log_gain_is_half_the_log_of_one_and_twice_rc_and_r_squared(seed, scale):
+    generator = torch.Generator().manual_seed(seed)
+    stream = torch.randn(1, 4, 33, generator=generator)
+    after = stream + scale * torch.randn(1, 4, 33, generator=generator)
+    products = difference(grams([stream, after], [4]), 2, 1)
+    ratio, cosine = ratios(products, 3, 1)
+    log_gain = (lengths(products, 2)[0] / lengths(products, 1)[0]).log()
+    assert torch.allclose(
+        log_gain, (1 + 2 * ratio * cosine + ratio**2).log() / 2, rtol=0, atol=1e-13
+    )
+
+
+def test_the_largest_feature_is_the_first_of_the_largest_in_absolute_value():
+    states = torch.tensor([[1.0, -3.0, 3.0], [0.5, 0.0, -0.25]], dtype=torch.bfloat16)
+    largest, feature = largest_features(states[None], [2])
+    assert (largest.tolist(), feature.tolist()) == ([3.0, 0.5], [1, 0])
+
+
+def test_a_correlation_is_one_for_a_shifted_multiple_and_undefined_without_spread():
+    vectors = torch.tensor([[1.0, 2.0, 4.0], [1.0, 2.0, 4.0], [1.0, 2.0, 4.0], [0.1, 0.1, 0.1]])
+    others = torch.tensor([[3.0, 5.0, 9.0], [-1.0, -2.0, -4.0], [2.0, 1.0, 2.0], [1.0, 2.0, 3.0]])
+    found = correlations(grams([vectors[None], others[None]], [4]), 1, 2).tolist()
+    expected = scipy.stats.pearsonr([1, 2, 4], [2, 1, 2]).statistic
+    assert found == pytest.approx([1, -1, expected, math.nan], nan_ok=True)
+
+
+def test_norms_of_half_precision_states_are_not_rounded_to_half_precision():
+    states = torch.full((1, 1001), 0.1, dtype=torch.bfloat16)
+    exact = float(states[0, 0]) * math.sqrt(1001)
+    assert token_norms(states[None], [1]).item() == pytest.approx(exact, rel=1e-12)
+    assert abs(float(states.norm()) / exact - 1) > 1e-4
+
+
+def test_norms_of_long_vectors_keep_their_digits():
+    states = torch.ones(4_000_000) * 0.1
+    exact = float(np.linalg.norm(states.numpy().astype(np.float64)))
+    assert token_norms(states[None, None], [1]).item() == pytest.approx(exact, rel=1e-10)
+
+
+def test_attention_statistics_of_a_map_counted_by_hand():
+    maps = torch.tensor([[[[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.25, 0.25, 0.5]]]])
+    statistics, _ = attention_statistics(maps, [3])
+    assert statistics.mass.tolist() == [[3.0]]
+    assert statistics.diagonal.tolist() == [[2.0]]
+    assert statistics.first_column.tolist() == [[1.75]]
+    assert statistics.above_diagonal.tolist() == [[0.0]]
+    assert statistics.distance.tolist() == [[0.5 + 2 * 0.25 + 0.25]]
+    assert statistics.sum_squares.tolist() == [[1 + 0.5 + 0.375]]
+    expected = math.log(2) + (0.5 * math.log(4) + 0.5 * math.log(2))
+    assert statistics.entropy.tolist() == [[pytest.approx(expected, rel=1e-15)]]
+
+
+def test_attention_statistics_see_what_a_causal_map_must_not_have():
+    maps = torch.tensor([[[[0.75, 0.25], [0.5, 0.25]]]])
+    statistics, _ = attention_statistics(maps, [2])
+    assert statistics.above_diagonal.tolist() == [[0.25]]
+    assert statistics.distance.tolist() == [[0.75]]
+    assert statistics.mass.tolist() == [[1.75]]
+
+
+def test_rows_of_padding_do_not_count():
+    maps = torch.full((2, 1, 3, 3), 1 / 3)
+    maps[0, 0, :2] = torch.tensor([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]])
+    statistics, of_mean = attention_statistics(maps, [2, 3])
+    assert statistics.mass[:, 0].tolist() == pytest.approx([2.0, 3.0])
+    assert statistics.above_diagonal[:, 0].tolist() == pytest.approx([0.0, 1.0])
+    assert statistics.sum_squares[:, 0].tolist() == pytest.approx([1.5, 1.0])
+    assert of_mean.n_small.tolist() == [1, 0]
+
+
+def test_rows_of_padding_do_not_count_in_causal_maps_either():
+    causal = torch.tensor([[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.5, 0.25, 0.25]])
+    statistics, of_mean = attention_statistics(causal.expand(2, 1, 3, 3), [2, 3])
+    assert statistics.mass[:, 0].tolist() == [2.0, 3.0]
+    assert statistics.distance[:, 0].tolist() == [0.25, 1.5]
+    assert of_mean.sum_squares.tolist() == [1.625, 2.0]
+    assert of_mean.n_small.tolist() == [1, 3]
+
+
+def naive_statistics(of_head: np.ndarray) -> dict[str, float]:
+    """Count the statistics of one map entry by entry."""
+    found = dict.fromkeys(
+        ("mass", "diagonal", "first_column", "above_diagonal", "distance", "entropy"), 0.0
+    )
+    found["sum_squares"] = 0.0
+    for (i, j), weight in np.ndenumerate(of_head.astype(np.float64)):
+        found["mass"] += weight
+        found["diagonal"] += weight * (i == j)
+        found["first_column"] += weight * (j == 0)
+        found["above_diagonal"] += weight * (j > i)
+        found["distance"] += weight * abs(i - j)
+        found["entropy"] -= weight * math.log(weight) if weight > 0 else 0.0
+        found["sum_squares"] += weight**2
+    return found
+
+
+@given(n=st.integers(1, 7), seed=st.integers(0, 1000), spread=st.sampled_from([0.1, 1, 30]))
+@settings(deadline=None, max_examples=25)
+def test_attention_statistics_equal_those_counted_entry_by_entry(n, seed, spread):
+    generator = torch.Generator().manual_seed(seed)
+    scores = spread * torch.randn(2, 3, n, n, generator=generator)
+    maps = scores.masked_fill(torch.ones(n, n).triu(1).bool(), -math.inf).softmax(-1)
+    maps *= torch.rand(2, 3, n, 1, generator=generator)  # rows of a softmax with a sink
+    statistics, _ = attention_statistics(maps, [n, n])
+    for (prompt, head), _ in np.ndenumerate(np.empty((2, 3))):
+        for name, expected in naive_statistics(maps[prompt, head].numpy()).items():
+            found = getattr(statistics, name)[prompt, head].item()
+            assert found == pytest.approx(expected, rel=1e-12, abs=1e-13)
+
+
+def test_many_heads_of_long_prompts_are_worked_through_a_few_at_a_time(monkeypatch):
+    maps = torch.rand(1, 5, 9, 9, generator=torch.Generator().manual_seed(0))
+    at_once = attention_statistics(maps, [9])
+    monkeypatch.setattr("collect.measure.measures._ENTRIES_AT_A_TIME", 100)
+    for found, expected in zip(attention_statistics(maps, [9]), at_once, strict=True):
+        assert torch.allclose(found.entropy, expected.entropy, rtol=1e-14)
+        assert torch.allclose(found.distance, expected.distance, rtol=1e-14)
+
+
+@given(n=st.integers(1, 8), seed=st.integers(0, 1000))
+@settings(deadline=None, max_examples=30)
+def test_attention_entropy_equals_scipys_and_lies_between_0_and_ln_n(n, seed):
+    generator = torch.Generator().manual_seed(seed)
+    scores = torch.randn(1, 2, n, n, generator=generator, dtype=torch.float64)
+    maps = scores.masked_fill(torch.ones(n, n).triu(1).bool(), -math.inf).softmax(-1)
+    entropy = attention_statistics(maps, [n])[0].entropy
+    expected = scipy.stats.entropy(maps.numpy(), axis=-1).sum(-1)
+    assert entropy.numpy() == pytest.approx(expected, abs=1e-12)
+    assert (entropy >= 0).all()
+    assert (entropy <= math.lgamma(n + 1) + 1e-12).all()
+
+
+def test_an_entropy_near_zero_keeps_its_digits():
+    weight = 1e-6
+    maps = torch.tensor([[[[1.0, 0.0], [weight, 1 - weight]]]], dtype=torch.float64)
+    expected = -weight * math.log(weight) - (1 - weight) * math.log1p(-weight)
+    found = attention_statistics(maps, [2])[0].entropy.item()
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_statistics_of_the_mean_map_are_not_the_mean_of_those_of_the_maps():
+    maps = torch.tensor([[[[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]]])
+    by_head, of_mean = attention_statistics(maps, [2])
+    assert of_mean.entropy.item() == pytest.approx(math.log(2))
+    assert by_head.entropy.tolist() == [[0.0, 0.0]]
+    assert of_mean.sum_squares.item() == pytest.approx(1.5)
+    assert of_mean.diagonal.item() == 1.5
+    assert of_mean.first_column.item() == 1.5
+    assert of_mean.distance.item() == 0.5
+    assert of_mean.mass.item() == 2.0
+    assert of_mean.n_small.item() == 1
+
+
+@given(n=st.integers(1, 9), n_heads=st.integers(1, 3), seed=st.integers(0, 99))
+@settings(deadline=None, max_examples=20)
+def test_the_mean_map_has_the_statistics_of_the_average_over_heads(n, n_heads, seed):
+    generator = torch.Generator().manual_seed(seed)
+    maps = torch.randn(1, n_heads, n, n, generator=generator).softmax(-1)
+    mean = maps.double().numpy().mean(1)[0]
+    expected = naive_statistics(mean)
+    found = attention_statistics(maps, [n])[1]
+    for name in ("mass", "diagonal", "first_column", "distance", "entropy", "sum_squares"):
+        assert getattr(found, name).item() == pytest.approx(expected[name], rel=1e-12, abs=1e-13)
+    assert found.n_small.item() == int((mean < 0.01).sum())
+
+
+@given(matrix=matrices)
+@settings(deadline=None, max_examples=60)
+def test_the_spectral_norm_equals_the_largest_singular_value_in_float64(matrix):
+    expected = np.linalg.svd(matrix.astype(np.float64), compute_uv=False)[0]
+    found = spectral_norms(torch.from_numpy(matrix)).item()
+    assert found == pytest.approx(expected, rel=1e-7, abs=1e-12)
+
+
+@given(matrix=matrices)
+@settings(deadline=None, max_examples=60)
+def test_the_spectral_norm_lies_between_frobenius_over_root_rank_and_frobenius(matrix):
+    sigma_max = spectral_norms(torch.from_numpy(matrix)).item()
+    frobenius = frobenius_norms(torch.from_numpy(matrix)).item()
+    rank_at_most = min(matrix.shape)
+    assert sigma_max <= frobenius * (1 + 1e-12)
+    assert frobenius <= sigma_max * math.sqrt(rank_at_most) * (1 + 1e-12) + 1e-12
+
+
+@pytest.mark.parametrize("shape", [(8, 64, 512), (8, 512, 64), (300, 300)])
+def test_spectral_norms_of_heads_equal_float64_singular_values(shape):
+    heads = torch.randn(shape, generator=torch.Generator().manual_seed(3))
+    expected = torch.linalg.svdvals(heads.double())[..., 0]
+    assert torch.allclose(spectral_norms(heads), expected, rtol=1e-7, atol=0)
+
+
+def test_nearly_equal_singular_values_are_told_apart():
+    matrix = torch.diag(torch.tensor([1.0, 1.0 + 1e-6, 0.5]))
+    assert spectral_norms(matrix).item() == pytest.approx(float(matrix[1, 1]), rel=1e-12)
+
+
+def test_the_frobenius_norm_of_ones_is_the_root_of_their_number():
+    assert frobenius_norms(torch.ones(2, 3, 12)).tolist() == [6.0, 6.0]

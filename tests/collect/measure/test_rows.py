@@ -1,0 +1,131 @@
+"""Every row of a small batch stands where it belongs and satisfies the contract."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from collect import schema
+from collect.adapters import ADAPTERS
+from collect.checkpoint.decoder import decoder
+from collect.forward.passes import whole
+from collect.measure import rows
+from collect.measure.geometry import Geometry
+from collect.measure.hooks import Recorder
+from collect.measure.measures import AttentionStatistics
+from collect.measure.observation import Norms, Observation, Updates
+from collect.measure.predictions import Predictions
+from collect.prompts.tokens import Encoded
+from collect.record.writer import conforming
+from tests.collect.families import tiny_family
+
+LABELS = {"run_id": "r", "model_id": "m"}
+BATCH = (Encoded("P:1", (5, 6), (True, False)), Encoded("P:0", (7,), (False,)))
+
+
+class Tokens:
+    """A tokenizer of which only decoding is asked."""
+
+    def decode(self, token_ids: list[int]) -> str:
+        return f"<{token_ids[0]}>"
+
+
+def test_each_token_gets_its_row():
+    norm = torch.tensor([[1.0, 2.0, 3.0], [5.0, 6.0, 7.0]], dtype=torch.float64)
+    places = ((0, "block_input"), (1, "block_output"))
+    found = rows.residual_norms(BATCH, Norms(places, norm, norm / 2, norm / 100, norm.long()))
+    assert found.to_dict("list") == {
+        "prompt_id": ["P:1", "P:1", "P:0"] * 2,
+        "layer": [0, 0, 0, 1, 1, 1],
+        "site": ["block_input"] * 3 + ["block_output"] * 3,
+        "position": [0, 1, 0] * 2,
+        "norm": [1, 2, 3, 5, 6, 7],
+        "norm_centred": [0.5, 1, 1.5, 2.5, 3, 3.5],
+        "top_share": [0.01, 0.02, 0.03, 0.05, 0.06, 0.07],
+        "top_feature": [1, 2, 3, 5, 6, 7],
+        "is_special": [True, False, False] * 2,
+    }
+    conforming("residual_norm", found.assign(**LABELS))
+
+
+def test_what_is_not_defined_becomes_null():
+    numbers = torch.tensor([[1.0, 2.0, 3.0]], dtype=torch.float64)
+    undefined = torch.full((1, 3), torch.nan, dtype=torch.float64)
+    block = Updates(((2, "block"),), numbers, numbers, undefined, undefined, undefined)
+    found = rows.residual_updates(BATCH, block)
+    assert found["norm"].tolist() == [1, 2, 3]
+    written = conforming("residual_update", found.assign(**LABELS)).to_pydict()
+    for name in ("ratio", "cosine", "input_norm"):
+        assert written[name] == [None] * 3
+
+
+def test_statistics_of_heads_stand_with_their_prompt_layer_and_head():
+    of_layer = [torch.arange(6.0).view(2, 3) + 10 * layer for layer in range(2)]
+    statistics = {layer: AttentionStatistics(*[of_layer[layer]] * 7) for layer in range(2)}
+    found = rows.attention(BATCH, statistics)
+    place = found.set_index(["layer", "prompt_id", "head"])["mass"]
+    assert place[1, "P:0", 2] == 15
+    assert place[0, "P:1", 1] == 1
+    assert found.groupby("prompt_id")["n_tokens"].unique().to_dict() == {"P:0": [1], "P:1": [2]}
+
+
+def test_predictions_are_given_back_to_their_prompts():
+    numbers = torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64)
+    nothing = torch.tensor([1.5, torch.nan, torch.nan], dtype=torch.float64)
+    found = rows.token_predictions(
+        BATCH, Predictions(numbers, torch.tensor([4, 5, 6]), numbers, nothing)
+    )
+    assert found[["prompt_id", "position", "top_token_id"]].to_numpy().tolist() == [
+        ["P:1", 0, 4],
+        ["P:1", 1, 5],
+        ["P:0", 0, 6],
+    ]
+    written = conforming("token_prediction", found.assign(**LABELS)).to_pydict()
+    assert written["surprisal"] == [None, 1.5, None]
+
+
+def test_geometry_without_pairs_is_null_not_zero():
+    alone = Geometry(None, None, None, 1.0)
+    observation = Observation(
+        geometry={(0, "block_input"): [alone, alone]},
+        embedding_correlation={(0, "block_input"): [1.0, float("nan")]},
+    )
+    written = conforming("token_geometry", rows.token_geometry(BATCH, observation).assign(**LABELS))
+    columns = written.to_pydict()
+    assert columns["mean_cosine"] == columns["uniformity"] == [None, None]
+    assert columns["effective_rank"] == [1.0, 1.0]
+    assert columns["embedding_correlation"] == [None, 1.0]
+
+
+@pytest.mark.parametrize("name", ["gpt2", "gpt_neox", "opt_post_norm", "falcon_rw", "mixtral"])
+def test_every_table_of_a_run_over_prompts_satisfies_the_contract(name):
+    model = tiny_family(name)
+    placed = decoder(model, ADAPTERS[model.config.model_type])
+    recorder = Recorder([BATCH], ("stream", "attention", "geometry", "predictions", "legacy"))
+    assert list(whole(placed, [BATCH], recorder)) == [0]
+    found = rows.frames(BATCH, recorder.observation(0)) | rows.across_prompts(recorder, Tokens())
+    assert len(found) == 9
+    n_layers, n_heads = len(placed.blocks), placed.heads.n_heads
+    sites = 2 + n_layers * (1 if placed.adapter.is_parallel else 2)
+    sites += placed.final_norm is not None
+    n_rows = {
+        "residual_norm": sites * 3,
+        "residual_update": n_layers * 3 * 3,
+        "attention": n_layers * n_heads * 2,
+        "attention_mean": n_layers * 2,
+        "token_prediction": 3,
+        "next_token": 2,
+        "legacy_value": (6 * n_layers + 4) * 2,
+    }
+    for table, of_table in found.items():
+        labelled = of_table.assign(**LABELS)
+        given = {column.name for column in schema.tables()[table].columns}
+        assert set(labelled.columns) == given
+        assert conforming(table, labelled).num_rows == n_rows.get(table, len(of_table))
+
+
+def test_a_top_token_is_written_as_the_tokenizer_decodes_it():
+    one = torch.tensor([0.5, 0.25], dtype=torch.float64)
+    found = rows.next_tokens(BATCH, Predictions(one, torch.tensor([8, 9]), one, one), Tokens())
+    assert found["top_token"].tolist() == ["<8>", "<9>"]
+    assert found["n_special"].tolist() == [1, 0]

@@ -1,0 +1,179 @@
+"""Norms of weights: against the singular value decomposition in float64, and by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from collect.measure import singular
+from collect.measure.singular import frobenius_norm, grams, head_norms, product_norms, whole_norms
+
+#: Asked of the method: a relative error of 1e-7.
+TOLERANCE = 1e-7
+
+
+def draw(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def spectrum(values: Tensor, n_columns: int) -> Tensor:
+    """Return four matrices with the given singular values."""
+    n_rows = len(values)
+    left = torch.linalg.qr(draw(4, n_rows, n_rows).double())[0]
+    right = torch.linalg.qr(draw(4, n_columns, n_rows, seed=1).double())[0]
+    return (left * values.double() @ right.mT).float()
+
+
+def kinds(n_rows: int, n_columns: int) -> dict[str, Tensor]:
+    """Return matrices (4, n_rows, n_columns) that make a method show its errors."""
+    random = 0.02 * draw(4, n_rows, n_columns)
+    alike = torch.linspace(1, 0.1, n_rows)
+    alike[1] = 0.9999
+    return {
+        "random": random,
+        "one large": random + 0.1 * draw(4, n_rows, 1, seed=2) * draw(n_columns, seed=3),
+        "two alike": spectrum(alike, n_columns),
+        "equal": torch.full((4, n_rows, n_columns), 0.1),
+        "around a mean": 0.1 + 0.001 * random,
+        "a few huge": random**7,
+        "bfloat16": random.bfloat16(),
+        "float16": random.half(),
+        "float64": random.double(),
+        "tiny": random * 1e-36,
+        "huge": random * 1e37,
+        "pruned": random * (torch.arange(n_rows) < 2)[:, None],
+    }
+
+
+def error(found: Tensor, true: Tensor) -> float:
+    return float((found / true - 1).abs().max())
+
+
+@pytest.mark.parametrize("kind", kinds(2, 2))
+def test_norms_of_heads_are_those_of_the_decomposition(kind):
+    matrices = kinds(128, 2048)[kind]
+    values = torch.linalg.svdvals(matrices.double())
+    norms = head_norms(matrices)
+    assert norms.sigma_max.dtype == norms.frobenius.dtype == torch.float64
+    tolerance = TOLERANCE if matrices.dtype == torch.float32 else 1e-12
+    assert error(norms.sigma_max, values[:, 0]) < tolerance
+    assert error(norms.frobenius, values.square().sum(-1).sqrt()) < tolerance
+
+
+@pytest.mark.parametrize("kind", kinds(2, 2))
+def test_norms_of_a_whole_matrix_are_those_of_the_decomposition(kind):
+    matrix = kinds(513, 520)[kind][0]
+    values = torch.linalg.svdvals(matrix.double())
+    for way in (matrix, matrix.mT):
+        norms = whole_norms(way)
+        assert error(norms.sigma_max, values[:1]) < 1e-9
+        assert error(norms.frobenius, values.square().sum().sqrt()) < 1e-9
+
+
+def test_products_in_float32_of_equal_entries_would_be_wrong_and_are_noticed(monkeypatch):
+    matrices = kinds(128, 2048)["equal"]
+    true = torch.linalg.svdvals(matrices.double())[:, 0]
+    monkeypatch.setattr(singular, "_TRACE_TOLERANCE", math.inf)
+    assert error(head_norms(matrices).sigma_max, true) > TOLERANCE
+
+
+def test_products_in_float32_of_bfloat16_would_be_wrong():
+    matrices = kinds(128, 2048)["bfloat16"]
+    true = torch.linalg.svdvals(matrices.double())[:, 0]
+    single = matrices.float()
+    products = torch.linalg.eigvalsh((single @ single.mT).double())[:, -1].sqrt()
+    assert error(products, true) > TOLERANCE
+    assert error(head_norms(matrices).sigma_max, true) < 1e-12
+
+
+def test_norms_of_a_matrix_one_can_count_by_hand():
+    # W W^T = [[9, 12], [12, 41]] has the eigenvalues 5 and 45.
+    matrix = torch.tensor([[3.0, 0.0], [4.0, 5.0]])
+    for norms in (head_norms(matrix[None]), whole_norms(matrix), grams(matrix[None]).norms()):
+        assert norms.sigma_max.item() == pytest.approx(math.sqrt(45), rel=1e-15)
+        assert norms.frobenius.item() == pytest.approx(math.sqrt(50), rel=1e-15)
+
+
+def test_zero_has_the_norm_zero():
+    zeros = torch.zeros(2, 128, 1024)
+    for norms in (head_norms(zeros), whole_norms(torch.zeros(600, 700))):
+        assert not norms.sigma_max.any()
+        assert not norms.frobenius.any()
+    product = product_norms(grams(zeros), grams(zeros))
+    assert not product.sigma_max.any()
+    assert not product.frobenius.any()
+
+
+def test_a_gain_multiplies_the_columns():
+    matrices, gain = draw(3, 128, 1024), draw(1024, seed=1).double()
+    folded = torch.linalg.svdvals(matrices.double() * gain)[:, 0]
+    assert error(head_norms(matrices, gain).sigma_max, folded) < TOLERANCE
+    assert error(grams(matrices, gain).norms().sigma_max, folded) < 1e-12
+    assert torch.equal(matrices, draw(3, 128, 1024))
+
+
+def test_a_product_is_measured_without_being_formed():
+    left, right = draw(4, 300, 16), draw(4, 16, 200, seed=1)
+    values = torch.linalg.svdvals(left.double() @ right.double())
+    norms = product_norms(grams(left.mT), grams(right))
+    assert error(norms.sigma_max, values[:, 0]) < 1e-12
+    assert error(norms.frobenius, values.square().sum(-1).sqrt()) < 1e-12
+
+
+def test_a_product_one_can_count_by_hand():
+    # [[2], [1]] [[3, 4]] = [[6, 8], [3, 4]], of rank one: both norms are sqrt(5) 5.
+    norms = product_norms(
+        grams(torch.tensor([[[2.0], [1.0]]]).mT), grams(torch.tensor([[[3.0, 4.0]]]))
+    )
+    assert norms.sigma_max.item() == pytest.approx(5 * math.sqrt(5), rel=1e-15)
+    assert norms.frobenius.item() == pytest.approx(5 * math.sqrt(5), rel=1e-15)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 15])
+def test_a_product_of_a_pruned_head_is_measured(rank):
+    left, right = draw(2, 300, 16), draw(2, 16, 200, seed=1)
+    right = right * (torch.arange(16) >= 16 - rank)[:, None]
+    true = torch.linalg.svdvals(left.double() @ right.double())[:, 0]
+    found = product_norms(grams(left.mT), grams(right)).sigma_max
+    assert torch.allclose(found, true, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("condition", [1, 100, 10_000])
+def test_a_product_does_not_care_how_its_factors_share_it(condition):
+    left, right = draw(2, 300, 16).double(), draw(2, 16, 200, seed=1).double()
+    turn = torch.linalg.qr(draw(16, 16, seed=2).double())[0] * torch.logspace(
+        0, math.log10(condition), 16, dtype=torch.float64
+    )
+    moved = product_norms(grams((left @ turn).mT), grams(torch.linalg.solve(turn, right)))
+    kept = product_norms(grams(left.mT), grams(right))
+    assert error(moved.sigma_max, kept.sigma_max) < 1e-9
+    assert error(moved.frobenius, kept.frobenius) < 1e-9
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_float64_neither_overflows_nor_vanishes(size):
+    left, right = draw(2, 300, 16).double() * size, draw(2, 16, 200, seed=1).double() / size
+    true = torch.linalg.svdvals(left @ right)[:, 0]
+    assert error(product_norms(grams(left.mT), grams(right)).sigma_max, true) < 1e-12
+    assert (
+        error(grams(right).norms().sigma_max * size, grams(right * size).norms().sigma_max) < 1e-12
+    )
+    assert error(head_norms(right).frobenius * size, head_norms(right * size).frobenius) < 1e-12
+
+
+def test_the_frobenius_norm_of_a_large_matrix_keeps_its_digits():
+    matrix = torch.full((1000, 10_000), 0.1)
+    assert frobenius_norm(matrix) == pytest.approx(float(matrix[0, 0]) * math.sqrt(1e7), rel=1e-9)
+
+
+def test_a_long_matrix_is_measured_by_lanczos_steps_and_a_short_one_is_not(monkeypatch):
+    calls = []
+    steps = singular._lanczos
+    monkeypatch.setattr(singular, "_lanczos", lambda matrix: calls.append(1) or steps(matrix))
+    whole_norms(draw(512, 2000))
+    assert not calls
+    whole_norms(draw(513, 600))
+    assert calls

@@ -1,0 +1,229 @@
+"""The weights pass: every number against the decomposition of the model's own weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from collect.checkpoint.checkpoint import locate
+from collect.checkpoint.decoder import Decoder
+from collect.checkpoint.load import load_model, load_skeleton
+from collect.measure import spectra
+from collect.record.writer import conforming
+from tests.collect.families import FAMILIES, save_family
+
+
+def measured(directory: Path) -> dict[str, pd.DataFrame]:
+    found = spectra.rows(locate(str(directory)))
+    return {table: pd.DataFrame(rows) for table, rows in found.items()}
+
+
+def rewrite(directory: Path, change) -> None:
+    path = directory / "model.safetensors"
+    tensors = load_file(path)
+    change(tensors)
+    save_file(tensors, path, {"format": "pt"})
+
+
+def numbers(
+    frame: pd.DataFrame,
+    layer: int,
+    matrix: str,
+    *,
+    is_folded: bool = False,
+    slicing: str = "correct",
+    column: str = "sigma_max",
+) -> np.ndarray:
+    """Return one column of one matrix of a layer, by head."""
+    rows = frame[
+        (frame["layer"] == layer)
+        & (frame["matrix"] == matrix)
+        & (frame["is_folded"] == is_folded)
+        & (frame["slicing"] == slicing)
+    ].sort_values("head")
+    return rows[column].to_numpy()
+
+
+def variants(decoder: Decoder, layer: int) -> Iterator[tuple[str, bool, Tensor]]:
+    """Yield every matrix of a layer by query head, formed in full, from the loaded model."""
+    weights = decoder.head_weights(layer)
+    shared = [decoder.heads.kv_head(head) for head in range(decoder.heads.n_heads)]
+    output = weights.output.double()
+    yield "O", False, output
+    for is_folded in (False, True):
+        if is_folded and weights.gain is None:
+            continue
+        gain = weights.gain.double() if is_folded and weights.gain is not None else torch.ones(1)
+        value = weights.value.double()[shared] * gain
+        yield "Q", is_folded, weights.query.double() * gain
+        yield "K", is_folded, weights.key.double()[shared] * gain
+        yield "V", is_folded, value
+        yield "OV", is_folded, output @ value
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@torch.no_grad()
+def test_norms_of_heads_are_those_of_the_model_s_own_weights(name, tmp_path):
+    frame = measured(save_family(name, tmp_path))["weight_norm"]
+    decoder = load_model(locate(str(tmp_path)))
+    layer = len(decoder.blocks) - 1
+    n_rows = 0
+    for matrix, is_folded, whole in variants(decoder, layer):
+        found = numbers(frame, layer, matrix, is_folded=is_folded)
+        assert found == pytest.approx(torch.linalg.svdvals(whole)[:, 0].numpy(), rel=1e-7)
+        found = numbers(frame, layer, matrix, is_folded=is_folded, column="frobenius")
+        assert found == pytest.approx(torch.linalg.matrix_norm(whole).numpy(), rel=1e-7)
+        n_rows += len(whole)
+    n_misread = len(numbers(frame, layer, "V", slicing="contiguous"))
+    assert (frame["layer"] == layer).sum() == n_rows + n_misread
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama_shared", "falcon_40b", "phi3", "codegen"])
+@torch.no_grad()
+def test_norms_of_whole_matrices_are_those_of_all_heads_together(name, tmp_path):
+    frame = measured(save_family(name, tmp_path))["matrix_norm"].set_index(
+        ["layer", "matrix", "slicing"]
+    )
+    decoder = load_model(locate(str(tmp_path)))
+    for layer in range(len(decoder.blocks)):
+        weights = decoder.head_weights(layer)
+        whole = {
+            "Q": torch.cat(list(weights.query)),
+            "K": torch.cat(list(weights.key)),
+            "V": torch.cat(list(weights.value)),
+            "O": torch.cat(list(weights.output), dim=1),
+        }
+        for matrix, entries in whole.items():
+            values = torch.linalg.svdvals(entries.double())
+            row = frame.loc[(layer, matrix, "correct")]
+            assert row["sigma_max"] == pytest.approx(float(values[0]), rel=1e-7)
+            assert row["frobenius"] == pytest.approx(float(values.norm()), rel=1e-7)
+
+
+def test_query_heads_that_share_a_value_matrix_repeat_its_norms(tmp_path):
+    frame = measured(save_family("llama_shared", tmp_path))["weight_norm"]
+    values = frame[(frame["matrix"] == "V") & ~frame["is_folded"] & (frame["layer"] == 0)]
+    assert values["kv_head"].tolist() == [0] * 4 + [1] * 4
+    assert values.groupby("kv_head")["sigma_max"].nunique().tolist() == [1, 1]
+    assert values["sigma_max"].nunique() == 2
+    assert numbers(frame, 0, "OV").shape == (8,)
+    assert len(set(numbers(frame, 0, "OV"))) == 8
+
+
+def test_the_last_third_of_a_gpt_neox_is_the_rows_counted_by_hand(tmp_path):
+    """Eight heads of width 8: rows 128 to 191 of the fused matrix, which are not V.
+
+    The file keeps q, k, v of head 0, then of head 1, ...: V of head h is rows 24 h + 16 to
+    24 h + 23. Row 128 is 24 x 5 + 8, the first row of K of head 5.
+    """
+    frames = measured(save_family("gpt_neox", tmp_path))
+    fused = load_file(tmp_path / "model.safetensors")
+    rows = fused["gpt_neox.layers.1.attention.query_key_value.weight"].double()
+    frame = frames["weight_norm"]
+    misread = torch.linalg.svdvals(rows[128:192].view(8, 8, 64))[:, 0]
+    correct = torch.linalg.svdvals(torch.stack([rows[24 * h + 16 : 24 * h + 24] for h in range(8)]))
+    key_5 = torch.linalg.svdvals(rows[128:136])[0]
+    assert numbers(frame, 1, "V", slicing="contiguous") == pytest.approx(misread.numpy(), rel=1e-7)
+    assert numbers(frame, 1, "V") == pytest.approx(correct[:, 0].numpy(), rel=1e-7)
+    assert numbers(frame, 1, "V", slicing="contiguous")[0] == pytest.approx(float(key_5), rel=1e-7)
+    assert numbers(frame, 1, "K")[5] == pytest.approx(float(key_5), rel=1e-7)
+    whole = frames["matrix_norm"].set_index(["layer", "matrix", "slicing"])["sigma_max"]
+    assert whole[1, "V", "contiguous"] == pytest.approx(
+        float(torch.linalg.svdvals(rows[128:192])[0]), rel=1e-7
+    )
+
+
+def test_where_the_last_third_is_v_there_is_one_reading(tmp_path):
+    frames = measured(save_family("gpt2", tmp_path))
+    for frame in frames.values():
+        assert set(frame["slicing"]) == {"correct"}
+
+
+def test_value_times_ten_and_output_over_ten_change_v_and_not_ov(tmp_path):
+    before = measured(save_family("llama", tmp_path))["weight_norm"]
+
+    def shift(tensors):
+        tensors["model.layers.1.self_attn.v_proj.weight"] *= 10
+        tensors["model.layers.1.self_attn.o_proj.weight"] /= 10
+
+    rewrite(tmp_path, shift)
+    after = measured(tmp_path)["weight_norm"]
+    for matrix, factor in (("V", 10), ("O", 0.1), ("OV", 1), ("Q", 1)):
+        assert numbers(after, 1, matrix) == pytest.approx(
+            factor * numbers(before, 1, matrix), rel=1e-6
+        )
+
+
+def test_gain_times_three_and_value_over_three_change_ov_and_not_the_folded_ov(tmp_path):
+    before = measured(save_family("llama", tmp_path))["weight_norm"]
+
+    def shift(tensors):
+        tensors["model.layers.1.input_layernorm.weight"] *= 3
+        tensors["model.layers.1.self_attn.v_proj.weight"] /= 3
+
+    rewrite(tmp_path, shift)
+    after = measured(tmp_path)["weight_norm"]
+    for is_folded, factor in ((False, 1 / 3), (True, 1)):
+        for matrix in ("V", "OV"):
+            assert numbers(after, 1, matrix, is_folded=is_folded) == pytest.approx(
+                factor * numbers(before, 1, matrix, is_folded=is_folded), rel=1e-6
+            )
+
+
+def test_the_gain_of_gemma_is_one_plus_what_is_stored(tmp_path):
+    save_family("gemma", tmp_path)
+
+    def no_gain(tensors):
+        tensors["model.layers.0.input_layernorm.weight"].zero_()
+        tensors["model.layers.1.input_layernorm.weight"].fill_(1)
+
+    rewrite(tmp_path, no_gain)
+    frame = measured(tmp_path)["weight_norm"]
+    for layer, factor in ((0, 1), (1, 2)):
+        folded = numbers(frame, layer, "OV", is_folded=True)
+        assert folded == pytest.approx(factor * numbers(frame, layer, "OV"), rel=1e-12)
+
+
+def test_without_a_norm_before_attention_nothing_is_folded_and_the_reason_is_told(tmp_path):
+    frame = measured(save_family("olmo2", tmp_path))["weight_norm"]
+    assert not frame["is_folded"].any()
+    missing = load_skeleton(locate(str(tmp_path))).missing()
+    assert [gap.reason for gap in missing if gap.table == "weight_norm"] == [
+        "Attention reads the stream without a norm before it, so there is no gain."
+    ]
+
+
+def test_weights_are_measured_as_they_are_stored(tmp_path):
+    save_family("llama", tmp_path)
+    stored = measured(tmp_path)["weight_norm"]
+
+    def narrow(tensors):
+        tensors.update({name: tensor.bfloat16() for name, tensor in tensors.items()})
+
+    rewrite(tmp_path, narrow)
+    rounded = measured(tmp_path)["weight_norm"]
+    name = "model.layers.2.self_attn.o_proj.weight"
+    output = load_file(tmp_path / "model.safetensors")[name].double().view(64, 8, 8)
+    true = torch.linalg.svdvals(output.transpose(0, 1))[:, 0].numpy()
+    assert numbers(rounded, 2, "O") == pytest.approx(true, rel=1e-12)
+    assert numbers(stored, 2, "O") != pytest.approx(true, rel=1e-6)
+
+
+def test_the_rows_satisfy_the_contract(tmp_path):
+    for table, frame in measured(save_family("bloom", tmp_path)).items():
+        labelled = frame.assign(run_id="r", model_id="m")
+        assert conforming(table, labelled).num_rows == len(frame)
+
+
+def test_the_caller_is_told_of_every_layer(tmp_path):
+    checkpoint = locate(str(save_family("llama", tmp_path)))
+    told: list[int] = []
+    spectra.rows(checkpoint, on_layer=lambda: told.append(1))
+    assert len(told) == 3

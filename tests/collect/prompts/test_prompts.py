@@ -1,0 +1,124 @@
+"""Prompt sets: the paper's sets verbatim, one's own files, and clear refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from collect.errors import InputError
+from collect.prompts import sets as prompts
+from collect.record.writer import conforming
+from collect.schema import tables
+
+REFERENCE = Path(__file__).parents[4] / "shared" / "reference" / "prompts.json"
+
+
+@pytest.mark.skipif(not REFERENCE.is_file(), reason=f"{REFERENCE} is not here")
+def test_the_files_equal_the_reference_verbatim():
+    reference = json.loads(REFERENCE.read_text(encoding="utf-8"))
+    assert prompts.names() == sorted(reference)
+    for name, content in reference.items():
+        shipped = prompts.load(name).prompts
+        if isinstance(content, dict):
+            by_category = shipped.groupby("category", sort=False)["text"].agg(list)
+            assert by_category.to_dict() == content
+            assert list(by_category.index) == list(content)
+        else:
+            assert shipped["text"].tolist() == content
+
+
+def test_thirteen_sets_hold_89_prompts():
+    sets = [prompts.load(name) for name in prompts.names()]
+    assert len(sets) == 13
+    assert sum(len(each.prompts) for each in sets) == 89
+
+
+def test_every_set_satisfies_the_contract():
+    for name in prompts.names():
+        rows = conforming("prompt", prompts.load(name).prompts)
+        assert rows.column_names == [column.name for column in tables()["prompt"].columns]
+
+
+@pytest.mark.parametrize("name", ["A_grand_unified", "B_pythia_sweep"])
+def test_sets_a_and_b_have_five_prompts_of_each_category_with_the_authors_codes(name):
+    rows = prompts.load(name).prompts
+    codes = rows.groupby("category")["complexity"].agg(["count", "min", "max"])
+    expected = {"Factual": 1, "Cliche": 2, "Nonsense": 3, "Novel": 4, "Syntactic": 5}
+    assert codes["min"].to_dict() == codes["max"].to_dict() == expected
+    assert codes["count"].tolist() == [5] * 5
+
+
+def test_prompts_are_numbered_from_00_in_the_order_of_the_file():
+    rows = prompts.load("A_grand_unified").prompts
+    assert rows["prompt_id"].tolist()[:2] == ["A_grand_unified:00", "A_grand_unified:01"]
+    assert rows["prompt_id"].tolist()[-1] == "A_grand_unified:24"
+    assert rows["text"][7].startswith("The professor, having reviewed")
+
+
+def test_a_set_without_categories_has_neither_category_nor_code():
+    rows = prompts.load("L2_opt_anomaly").prompts
+    assert rows["category"].isna().all()
+    assert rows["complexity"].isna().all()
+
+
+def test_a_file_of_ones_own_is_read_with_its_escapes(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_bytes(
+        b"\xef\xbb\xbf## a remark\r\n# Code\r\n\\# not a heading\r\na\\nb \\\\ c\\t\r\n\r\n"
+    )
+    rows = prompts.load(path).prompts
+    assert rows["text"].tolist() == ["# not a heading", "a\nb \\ c\t"]
+    assert rows["category"].tolist() == ["Code", "Code"]
+    assert rows["prompt_set"].tolist() == ["mine", "mine"]
+
+
+def test_only_the_line_break_separates_prompts(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("one\u2028still one\x0b \ntwo ", encoding="utf-8")
+    assert prompts.load(path).prompts["text"].tolist() == ["one\u2028still one\x0b ", "two "]
+
+
+def test_the_hash_changes_with_the_content_only(tmp_path):
+    path = tmp_path / "mine.txt"
+
+    def sha256(text: str) -> str:
+        path.write_text(text)
+        return prompts.load(path).sha256
+
+    assert sha256("a\nb") == sha256("## remark\n\na\nb\n")
+    assert len({sha256("a\nb"), sha256("b\na"), sha256("# X\na\nb"), sha256("a b")}) == 4
+
+
+def test_more_than_a_hundred_prompts_are_still_in_order(tmp_path):
+    path = tmp_path / "many.txt"
+    path.write_text("\n".join(f"prompt {place}" for place in range(101)))
+    identifiers = prompts.load(path).prompts["prompt_id"].tolist()
+    assert identifiers == sorted(identifiers)
+    assert identifiers[0] == "many:000"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("empty.txt", b"", "must hold at least one prompt"),
+        ("blank.txt", b"## only a remark\n\n  \n", "must hold at least one prompt"),
+        ("latin.txt", b"caf\xe9", "must be UTF-8 text; .* is not, at byte 3"),
+        ("escape.txt", b"fine\nC:\\dir", r"found \\d .*line 2"),
+        ("last.txt", b"ends in a backslash\\", r"must be one of \\n, \\t"),
+        ("a@b.txt", b"text", "name of a prompt file may hold letters a to z, digits"),
+        ("A_grand_unified.txt", b"other prompts", "must not bear the name of a shipped set"),
+    ],
+)
+def test_an_ill_formed_file_is_refused(tmp_path, name, content, sentence):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=sentence):
+        prompts.load(path)
+
+
+def test_an_unknown_name_is_answered_with_the_sets_there_are():
+    with pytest.raises(InputError, match="'Z_unknown' is neither") as refusal:
+        prompts.load("Z_unknown")
+    assert "A_grand_unified, B_pythia_sweep" in refusal.value.hint

@@ -1,0 +1,99 @@
+"""A prompt as a user's turn: what is the template's and what is the prompt's own."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+
+from collect.errors import InputError
+from collect.prompts.rendering import check_template, turn
+from collect.prompts.tokens import encode
+
+TEMPLATE = (
+    "{{ bos_token }}{% for message in messages %}[{{ message['role'] }}]"
+    "{{ message['content'] | trim }}[end]{% endfor %}"
+    "{% if add_generation_prompt %}[model]{% endif %}"
+)
+PROMPTS = pd.DataFrame({"prompt_id": ["x:00", "x:01"], "text": ["user", " hé "]})
+
+
+@pytest.fixture
+def tokenizer():
+    """A tokenizer of bytes with a start token and a chat template."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {character: place for place, character in enumerate(alphabet)} | {"<s>": 256}
+    of_bytes = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    of_bytes.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    of_bytes.decoder = decoders.ByteLevel()
+    found = PreTrainedTokenizerFast(tokenizer_object=of_bytes, bos_token="<s>")
+    found.chat_template = TEMPLATE
+    return found
+
+
+def test_a_prompt_is_told_apart_from_a_template_that_holds_the_same_word(tokenizer):
+    rendered = turn("user", tokenizer)
+    assert rendered.text == "<s>[user]user[end][model]"
+    assert rendered.text[rendered.start : rendered.end] == "user"
+    assert rendered.start == len("<s>[user]")
+
+
+def test_tokens_of_the_template_are_special_and_those_of_the_prompt_are_not(tokenizer):
+    first, second = encode(PROMPTS, tokenizer, rendering="chat")
+    kept = [i for i, flag in zip(first.token_ids, first.is_special, strict=True) if not flag]
+    assert tokenizer.decode(kept) == "user"
+    assert first.token_ids[0] == 256
+    assert len(first) == 1 + len("[user]user[end][model]")
+    assert sum(not flag for flag in second.is_special) == len("hé".encode())
+
+
+def test_a_template_that_changes_the_prompt_is_refused(tokenizer):
+    tokenizer.chat_template = "{{ messages[0]['content'] | upper }}"
+    with pytest.raises(InputError, match="pass a prompt on as it stands; it changes 'some text'"):
+        turn("some text", tokenizer)
+
+
+def test_a_template_that_fails_is_refused_with_its_reason(tokenizer):
+    tokenizer.chat_template = "{{ raise_exception('no user here') }}"
+    with pytest.raises(InputError, match="must render a user's turn; it fails: no user here"):
+        turn("some text", tokenizer)
+
+
+def test_a_tokenizer_without_a_template_is_refused(tokenizer):
+    check_template(tokenizer, "a/b")
+    tokenizer.chat_template = None
+    with pytest.raises(InputError, match="that of a/b has none") as refusal:
+        check_template(tokenizer, "a/b")
+    assert "--chat-template" in refusal.value.hint
+
+
+def test_a_start_token_is_put_in_front_always_never_or_by_default(tokenizer):
+    plain, never, always = (
+        encode(PROMPTS, tokenizer, special_tokens=policy)[0]
+        for policy in ("default", "never", "always")
+    )
+    assert plain == never
+    assert always.token_ids == (256, *plain.token_ids)
+    assert always.is_special == (True, *plain.is_special)
+
+
+def test_a_start_token_that_is_there_already_is_not_doubled(save_tiny):
+    from collect.checkpoint.checkpoint import locate
+    from collect.checkpoint.load import load_tokenizer
+
+    starting = load_tokenizer(locate(str(save_tiny("gpt2", adds_start=True))))
+    plain, never, always = (
+        encode(PROMPTS, starting, special_tokens=policy)[0]
+        for policy in ("default", "never", "always")
+    )
+    assert plain == always
+    assert plain.token_ids == (256, *never.token_ids)
+    assert never.is_special == (False,) * 4
+
+
+def test_a_tokenizer_without_a_start_token_cannot_put_one_in_front(tokenizer):
+    tokenizer.bos_token = None
+    with pytest.raises(InputError, match="A start token must be one of the tokenizer's") as refusal:
+        encode(PROMPTS, tokenizer, special_tokens="always")
+    assert "--special-tokens default" in refusal.value.hint

@@ -1,0 +1,85 @@
+"""The codebook says what the SQL files say, and its queries run."""
+
+from __future__ import annotations
+
+import re
+
+import duckdb
+import pytest
+
+from collect.job.run import run
+from collect.record import codebook
+from collect.record.database import views_sql
+from collect.schema import assemble, connect, tables
+
+
+def test_the_committed_codebook_is_current():
+    assert codebook.is_current(codebook.PATH), "write it with: python -m collect codebook"
+
+
+def test_every_table_and_column_is_described_with_its_unit():
+    text = codebook.codebook()
+    for table in tables().values():
+        assert f"\n### {table.name}\n\n{table.meaning}\n" in text
+        for column in table.columns:
+            assert column.unit, f"{table.name}.{column.name} has no unit"
+            nullable = "yes" if column.nullable else "no"
+            assert f"| `{column.name}` | {column.sql_type} | {nullable} | {column.unit} |" in text
+
+
+def test_every_view_and_macro_is_described():
+    connection = connect()
+    connection.execute(views_sql())
+    text = codebook.codebook()
+    views = connection.sql("SELECT view_name, comment FROM duckdb_views() WHERE NOT internal")
+    for name, comment in views.fetchall():
+        assert comment, f"view {name} has no comment"
+        assert f"\n### {name}\n" in text
+    macros = connection.sql("SELECT function_name FROM duckdb_functions() WHERE NOT internal")
+    for (name,) in macros.fetchall():
+        assert f"| `{name}(" in text
+
+
+def test_the_diagram_joins_tables_by_their_keys():
+    lines = [line.strip() for line in codebook.diagram().splitlines()]
+    assert lines[0] == "erDiagram"
+    assert "run ||--o{ residual_norm : run_id" in lines
+    assert "model |o--o{ published_value : model_id" in lines
+    assert not [line for line in lines if line.startswith("run ||--o{ run ")]
+
+
+def test_a_bar_in_a_comment_does_not_break_the_table():
+    rows = [line for line in codebook.codebook().splitlines() if line.startswith("| `gain`")]
+    assert rows
+    for row in rows:
+        assert row.count("|") - row.count("\\|") == 4
+
+
+@pytest.fixture
+def measurements(save_tiny, prompt_file, tmp_path):
+    out = tmp_path / "out"
+    run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
+    connection = connect()
+    assemble(connection, [out], copy=True)
+    connection.execute(views_sql())
+    return connection
+
+
+def test_every_worked_query_runs_and_finds_something(measurements):
+    queries = re.findall(r"```sql\n(.*?)```", codebook.codebook(), flags=re.DOTALL)
+    assert len(queries) == 5
+    for query in queries:
+        try:
+            found = measurements.sql(query).fetchall()
+        except duckdb.Error as error:
+            pytest.fail(f"{error}\n{query}")
+        assert found, query
+
+
+def test_an_outdated_file_is_noticed(tmp_path):
+    path = tmp_path / "README.md"
+    assert not codebook.is_current(path)
+    codebook.write_codebook(path)
+    assert codebook.is_current(path)
+    path.write_text(path.read_text(encoding="utf-8") + "more\n", encoding="utf-8")
+    assert not codebook.is_current(path)

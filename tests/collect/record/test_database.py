@@ -1,0 +1,127 @@
+"""One DuckDB file: complete, commented, readable by older programs, never from mixed sources."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from collect.errors import InputError, OutputError
+from collect.job.run import run
+from collect.record.database import default_directories, write_database
+from collect.schema import ContractError, tables
+
+PUBLISHED = Path(__file__).parents[3] / "data" / "published"
+
+
+@pytest.fixture
+def measured(save_tiny, prompt_file, tmp_path):
+    out = tmp_path / "measured"
+    run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
+    return out
+
+
+@pytest.fixture
+def database(tmp_path):
+    return tmp_path / "new" / "all.duckdb"
+
+
+def query(path, sql):
+    with duckdb.connect(path, read_only=True) as connection:
+        return connection.sql(sql).fetchall()
+
+
+def test_the_file_reopens_read_only_with_tables_views_and_macros(measured, database):
+    n_rows = write_database([PUBLISHED, measured], database)
+    assert n_rows["next_token"] == 4
+    assert n_rows["claim"] == 61
+    assert query(database, "SELECT count(*) FROM next_token") == [(4,)]
+    assert query(database, "SELECT count(*) FROM last_token_gain") == [(4 * 3,)]
+    assert query(database, "SELECT round(gain_bound(1), 6)") == [(10.0,)]
+    assert [path.name for path in database.parent.iterdir()] == ["all.duckdb"]
+
+
+def test_the_storage_version_is_the_one_older_programs_read(measured, database):
+    write_database([measured], database)
+    ((tags,),) = query(database, "SELECT tags FROM duckdb_databases() WHERE path IS NOT NULL")
+    assert tags["storage_version"].startswith("v1.2.0")
+
+
+def test_every_column_keeps_its_comment(measured, database):
+    write_database([measured], database)
+    found = dict(
+        query(
+            database,
+            "SELECT table_name || '.' || column_name, comment FROM duckdb_columns() "
+            "WHERE NOT internal",
+        )
+    )
+    for table in tables().values():
+        for column in table.columns:
+            expected = f"{column.meaning} [{column.unit}]"
+            assert found[f"{table.name}.{column.name}"] == expected
+
+
+def test_only_units_with_a_run_file_count(measured, database):
+    (measured / "run" / "local--gpt2@own.parquet").unlink()
+    n_rows = write_database([measured], database)
+    assert n_rows["residual_norm"] == n_rows["next_token"] == 0
+    # 3 layers x 4 heads x (Q, K, V and OV, plain and folded, and O).
+    assert n_rows["weight_norm"] == 3 * 4 * 9
+
+
+def test_the_same_unit_in_two_directories_counts_once(measured, database, tmp_path):
+    shutil.copytree(measured, tmp_path / "copy")
+    once = write_database([measured], database)
+    assert write_database([measured, tmp_path / "copy"], database) == once
+
+
+def test_directories_that_disagree_are_refused_and_the_old_file_stays(
+    measured, save_tiny, prompt_file, database, tmp_path
+):
+    write_database([measured], database)
+    before = database.read_bytes()
+    other = tmp_path / "other"
+    run([str(save_tiny("gpt2", seed=1))], [prompt_file], other, quiet=True)
+    with pytest.raises(ContractError, match="local--gpt2 differs between") as refusal:
+        write_database([measured, other], database)
+    assert str(other) in refusal.value.problem
+    assert database.read_bytes() == before
+    assert [path.name for path in database.parent.iterdir()] == ["all.duckdb"]
+
+
+def test_conflicting_rows_are_refused_naming_key_and_files(measured, database, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "prompt.csv").write_text(
+        "prompt_set,prompt_id,category,complexity,text\nown,own:00,,,Another text\n"
+    )
+    with pytest.raises(ContractError, match='key "own:00"') as refusal:
+        write_database([measured, other], database)
+    assert "prompt.csv" in refusal.value.hint
+    assert not database.exists()
+
+
+def test_a_missing_directory_is_refused(database):
+    with pytest.raises(InputError, match="/no/such/place is none"):
+        write_database([Path("/no/such/place")], database)
+
+
+def test_a_place_that_cannot_be_written_is_refused(measured, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(OutputError, match="must be writable"):
+        write_database([measured], tmp_path / "file" / "all.duckdb")
+    (tmp_path / "directory").mkdir()
+    with pytest.raises(OutputError, match="must be writable"):
+        write_database([measured], tmp_path / "directory")
+
+
+def test_the_default_directories_are_those_that_hold_tables(measured, tmp_path):
+    data = tmp_path / "data"
+    (data / "sample").mkdir(parents=True)
+    with pytest.raises(InputError, match="There must be tables under"):
+        default_directories(data)
+    shutil.copytree(measured, data / "measurements")
+    assert default_directories(data) == [data / "measurements"]

@@ -1,0 +1,120 @@
+"""Locks: one holder at a time, gone with its process, no file left behind."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+
+import pytest
+
+from collect.errors import OutputError
+from collect.record import locks
+
+#: Not a fork of this process: it has threads of other libraries by now, and could hang or crash.
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def hold(out, pipe):
+    with locks.held(out, "a unit") as is_held:
+        pipe.send(is_held)
+        pipe.poll(100)
+
+
+@pytest.fixture
+def holder(tmp_path):
+    """Another process that holds the lock until something is sent to it."""
+    here, there = SPAWN.Pipe()
+    process = SPAWN.Process(target=hold, args=(tmp_path, there))
+    process.start()
+    assert here.poll(100)
+    assert here.recv()
+    yield process, here
+    if process.is_alive():
+        here.send("end")
+    process.join(100)
+
+
+def test_a_lock_leaves_nothing_behind(tmp_path):
+    out = tmp_path / "out"
+    with locks.held(out, "a unit") as is_held:
+        assert is_held
+        assert (out / ".locks" / "a unit.lock").is_file()
+    assert list(out.iterdir()) == []
+
+
+def test_a_lock_is_given_back_when_the_work_fails(tmp_path):
+    with pytest.raises(ValueError, match="work"), locks.held(tmp_path, "a unit"):
+        raise ValueError("work")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_names_do_not_hinder_each_other(tmp_path):
+    with locks.held(tmp_path, "a unit") as first, locks.held(tmp_path, "another") as second:
+        assert (first, second) == (True, True)
+
+
+@pytest.mark.slow
+def test_a_second_process_is_turned_away_and_then_let_in(tmp_path, holder):
+    _, pipe = holder
+    with locks.held(tmp_path, "a unit") as is_held:
+        assert not is_held
+    assert locks.is_held_elsewhere(tmp_path, "a unit")
+    assert not locks.is_held_elsewhere(tmp_path, "another")
+    pipe.send("end")
+    with locks.held(tmp_path, "a unit", wait=True) as is_held:
+        assert is_held
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_lock_ends_with_a_process_that_is_killed(tmp_path, holder):
+    process, _ = holder
+    os.kill(process.pid, signal.SIGKILL)
+    process.join(100)
+    assert (tmp_path / ".locks" / "a unit.lock").is_file()
+    assert not locks.is_held_elsewhere(tmp_path, "a unit")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_abandoned_lock_files_are_removed(tmp_path):
+    (tmp_path / ".locks").mkdir()
+    (tmp_path / ".locks" / "a unit.lock").touch()
+    locks.remove_abandoned(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_system_without_locks_is_refused(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with (
+        pytest.raises(OutputError, match=r"must grant locks; .* \(Operation not supported\)"),
+        locks.held(tmp_path, "a unit"),
+    ):
+        pass
+
+
+@pytest.mark.slow
+def test_never_two_at_once_among_many(tmp_path):
+    start = SPAWN.Barrier(3)
+    processes = [SPAWN.Process(target=count_up, args=(tmp_path, 40, start)) for _ in range(3)]
+    (tmp_path / "count").write_text("0")
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(100)
+        assert process.exitcode == 0
+    assert (tmp_path / "count").read_text() == "120"
+    assert not (tmp_path / ".locks").exists()
+
+
+def count_up(out, n_times, start):
+    start.wait(100)
+    for _ in range(n_times):
+        with locks.held(out, "count", wait=True):
+            count = int((out / "count").read_text())
+            time.sleep(0.0005)
+            (out / "count").write_text(str(count + 1))

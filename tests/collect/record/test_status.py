@@ -1,0 +1,273 @@
+"""What an output holds, and whether its files are what their marks say."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from collect.commands.cli import main
+from collect.errors import InputError
+from collect.job.run import run
+from collect.record import locks, status
+from collect.record.integrity import faults
+
+WEIGHTS, PROMPTS = "local--gpt2", "local--gpt2@own"
+
+
+@pytest.fixture
+def out(save_tiny, prompt_file, tmp_path, tmp_path_factory):
+    """An output with the two units of one model, measured once for all tests."""
+    kept = tmp_path_factory.getbasetemp() / "output-of-gpt2"
+    if not kept.is_dir():
+        run([str(save_tiny("gpt2"))], [prompt_file], kept, quiet=True)
+    return Path(shutil.copytree(kept, tmp_path / "out"))
+
+
+def rewrite(path: Path, change) -> None:
+    """Replace the rows of a file, its metadata left as they are."""
+    rows = pq.ParquetFile(path).read()
+    pq.write_table(change(rows).replace_schema_metadata(rows.schema.metadata), path)
+
+
+def with_column(rows: pa.Table, name: str, values: object) -> pa.Table:
+    place = rows.column_names.index(name)
+    return rows.set_column(place, rows.schema.field(name), values)
+
+
+def states(out: Path) -> dict[str, str]:
+    return status.units(out).set_index("unit")["state"].to_dict()
+
+
+def test_complete_units_are_listed_with_what_their_run_says(out):
+    units = status.units(out).set_index("unit")
+    assert units["state"].to_dict() == {WEIGHTS: "complete", PROMPTS: "complete"}
+    assert units["model_id"].tolist() == ["local/gpt2"] * 2
+    assert units.loc[PROMPTS, "prompt_set"] == "own"
+    assert units.loc[PROMPTS, "quantities"] == "stream,attention,geometry"
+    assert units.loc[PROMPTS, "dtype_compute"] == "float32"
+    n_rows = sum(
+        pq.read_metadata(path).num_rows
+        for path in out.glob("*/local--gpt2@own.parquet")
+        if path.parent.name != "run"
+    )
+    assert units.loc[PROMPTS, "n_rows"] == n_rows + 4  # the prompts
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda out: (out / "run" / f"{PROMPTS}.parquet").unlink(),
+        lambda out: (out / "attention" / f"{PROMPTS}.parquet").unlink(),
+        lambda out: (out / "run" / f"{PROMPTS}.parquet").write_bytes(b"PAR1"),
+        lambda out: rewrite(out / "attention" / f"{PROMPTS}.parquet", lambda rows: rows.slice(1)),
+    ],
+    ids=["no mark", "a file missing", "mark unreadable", "rows missing"],
+)
+def test_a_unit_without_all_it_should_have_is_incomplete(out, damage):
+    damage(out)
+    assert states(out) == {WEIGHTS: "complete", PROMPTS: "incomplete"}
+
+
+def test_a_unit_under_way_is_measuring(out, monkeypatch):
+    (out / "run" / f"{PROMPTS}.parquet").unlink()
+    monkeypatch.setattr(locks, "is_held_elsewhere", lambda _out, name: name == PROMPTS)
+    assert states(out) == {WEIGHTS: "complete", PROMPTS: "measuring"}
+
+
+def test_a_unit_that_does_not_conform_is_named_so(out):
+    no = pa.array([False])
+    rewrite(out / "run" / f"{PROMPTS}.parquet", lambda r: with_column(r, "is_conforming", no))
+    assert states(out)[PROMPTS] == "nonconforming"
+
+
+def test_status_prints_a_line_per_unit_or_json(out, capsys):
+    assert main(["status", str(out)]) == 0
+    header, first, second = capsys.readouterr().out.splitlines()
+    assert header.split()[:3] == ["unit", "state", "n_rows"]
+    assert first.split()[:2] == [WEIGHTS, "complete"]
+    assert second.split()[:2] == [PROMPTS, "complete"]
+    assert main(["status", str(out), "--json"]) == 0
+    units = json.loads(capsys.readouterr().out)
+    assert [unit["unit"] for unit in units] == [WEIGHTS, PROMPTS]
+    assert units[0]["prompt_set"] is None
+    assert units[1]["started_at"].startswith("20")
+
+
+@pytest.mark.parametrize("verb", ["status", "check"])
+def test_a_directory_without_units_exits_2(tmp_path, verb, capsys):
+    assert main([verb, str(tmp_path)]) == 2
+    assert "units of measurement" in capsys.readouterr().err
+    assert main([verb, str(tmp_path / "nothing")]) == 2
+
+
+def test_an_output_as_it_was_written_has_no_fault(out, capsys):
+    assert list(faults(out)) == []
+    assert main(["check", str(out)]) == 0
+    assert "every file is as its run file says" in capsys.readouterr().out
+
+
+def one_fault(out: Path) -> str:
+    """Return the one sentence that tells what is wrong."""
+    (found,) = list(faults(out))
+    return found
+
+
+def test_a_changed_number_is_found_by_its_hash(out):
+    path = out / "attention" / f"{PROMPTS}.parquet"
+    rewrite(path, lambda rows: with_column(rows, "mass", pc.add(rows.column("mass"), 1e-9)))
+    expected = f"attention/{PROMPTS}.parquet must have the content that its unit's run file hashed"
+    assert one_fault(out).startswith(expected)
+
+
+FILES = ["run/local--gpt2@own", "attention/local--gpt2@own", "model/local--gpt2", "prompt/own"]
+
+
+def invert(path: Path, place: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[place] ^= 0xFF
+    path.write_bytes(content)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILES)
+def test_no_inverted_byte_gives_a_traceback(out, name, capsys):
+    path = out / f"{name}.parquet"
+    whole = path.read_bytes()
+    for place in (0, *(len(whole) * eighth // 8 for eighth in range(1, 8)), len(whole) - 1):
+        invert(path, place)
+        assert main(["status", str(out)]) == 0
+        assert main(["check", str(out)]) in (0, 1)
+        path.write_bytes(whole)
+    assert main(["check", str(out)]) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("quarter", [1, 3])
+def test_a_damaged_unit_is_measured_again(save_tiny, prompt_file, out, name, quarter):
+    path = out / f"{name}.parquet"
+    invert(path, len(path.read_bytes()) * quarter // 4)
+    command = ["run", str(save_tiny("gpt2")), "--prompts", str(prompt_file), "--out", str(out)]
+    assert main([*command, "--quiet"]) == 0
+    assert list(faults(out)) == []
+
+
+def test_a_changed_number_is_measured_again(save_tiny, prompt_file, out):
+    path = out / "attention" / f"{PROMPTS}.parquet"
+    whole = path.read_bytes()
+    rewrite(path, lambda rows: with_column(rows, "mass", pc.add(rows.column("mass"), 1e-9)))
+    assert states(out)[PROMPTS] == "incomplete"
+    run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
+    assert path.read_bytes() == whole
+
+
+def test_rows_that_went_missing_are_counted(out):
+    rewrite(out / "attention" / f"{PROMPTS}.parquet", lambda rows: rows.slice(1))
+    assert any(
+        "must have 48 rows, as its unit's run file says; it has 47" in f for f in faults(out)
+    )
+
+
+def test_repeated_keys_and_broken_checks_are_found(out):
+    path = out / "attention" / f"{PROMPTS}.parquet"
+    rewrite(path, lambda rows: pa.concat_tables([rows.slice(0, 1), rows.slice(0, 47)]))
+    assert any("must satisfy schema.sql; found: Constraint Error" in f for f in faults(out))
+    none = pa.array([0] * 48, pa.int32())
+    rewrite(path, lambda rows: with_column(rows, "n_tokens", none))
+    assert any("CHECK constraint failed" in f for f in faults(out))
+
+
+def test_other_columns_and_types_are_found(out):
+    path = out / "matrix_norm" / f"{WEIGHTS}.parquet"
+    rewrite(path, lambda rows: rows.rename_columns([*rows.column_names[:-1], "frobenious"]))
+    assert any("missing: frobenius; unknown: frobenious" in f for f in faults(out))
+    rewrite(path, lambda rows: rows.rename_columns([*rows.column_names[:-1], "frobenius"]))
+    rows = pq.ParquetFile(path).read()
+    place = rows.column_names.index("layer")
+    wide = rows.set_column(place, "layer", rows.column("layer").cast(pa.int64()))
+    pq.write_table(wide, path)
+    assert any("other types were found in layer" in f for f in faults(out))
+
+
+def test_a_file_of_another_run_is_found(out):
+    path = out / "next_token" / f"{PROMPTS}.parquet"
+    others = pa.array(["0123456789abcdef"] * 4)
+    rewrite(path, lambda rows: with_column(rows, "run_id", others))
+    found = list(faults(out))
+    assert len(found) == 2
+    assert "found 0123456789abcdef" in found[1]
+
+
+def test_other_prompts_are_found(out):
+    path = out / "prompt" / "own.parquet"
+    texts = pa.array(["The sky is", "Two and three", "A b", "The quick brown fox is"])
+    rewrite(path, lambda rows: with_column(rows, "text", texts))
+    assert (
+        one_fault(out)
+        == "prompt/own.parquet must hold the prompts that were measured; it holds others: "
+        "measure it again with --overwrite."
+    )
+
+
+def test_a_mark_that_hides_a_failed_check_is_found(out):
+    path = out / "run" / f"{PROMPTS}.parquet"
+    rewrite(path, lambda rows: with_column(rows, "is_conforming", pa.array([False])))
+    assert "it says false, and no check failed" in one_fault(out)
+
+
+def test_a_run_file_at_odds_with_its_metadata_is_found(out):
+    path = out / "run" / f"{PROMPTS}.parquet"
+    rewrite(path, lambda rows: with_column(rows, "dtype_compute", pa.array(["float16"])))
+    assert one_fault(out) == (
+        f"The dtype_compute of run/{PROMPTS}.parquet must be float32, as its metadata say; "
+        "it is float16: measure it again with --overwrite."
+    )
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (lambda o: (o / "model" / f"{WEIGHTS}.parquet").unlink(), "it is missing"),
+        (lambda o: (o / "run" / f"{PROMPTS}.parquet").unlink(), "was interrupted"),
+        (lambda o: (o / "run" / f"{PROMPTS}.parquet").write_bytes(b"x"), "it cannot be read"),
+        (lambda o: (o / "run" / ".x.parquet.1.tmp").touch(), "a run that was killed left it"),
+        (
+            lambda o: shutil.copytree(o / "model", o / "notes"),
+            "notes holds Parquet files and must be a table of schema.sql",
+        ),
+        (
+            lambda o: shutil.copy(
+                o / "model" / f"{PROMPTS}.parquet", o / "legacy_value" / f"{PROMPTS}.parquet"
+            ),
+            "must be listed in its unit's run file",
+        ),
+    ],
+    ids=["missing", "interrupted", "unreadable", "left over", "stranger", "unlisted"],
+)
+def test_what_should_not_be_so_is_told_in_a_sentence(out, damage, sentence, capsys):
+    (out / "legacy_value").mkdir()
+    damage(out)
+    assert main(["check", str(out)]) == 1
+    told = [line for line in capsys.readouterr().out.splitlines() if sentence in line]
+    assert told
+    assert all(": " in line.partition("; ")[2] for line in told)
+
+
+def test_an_output_of_an_earlier_version_is_told_to_be_measured_again(out):
+    path = out / "run" / f"{PROMPTS}.parquet"
+    metadata = dict(pq.read_schema(path).metadata)
+    determinants = json.loads(metadata[b"determinants"]) | {"schema_version": 1}
+    metadata[b"determinants"] = json.dumps(determinants).encode()
+    pq.write_table(pq.ParquetFile(path).read().replace_schema_metadata(metadata), path)
+    assert "must be of schema version 2; it is of version 1" in one_fault(out)
+
+
+def test_a_missing_directory_is_refused(tmp_path):
+    with pytest.raises(InputError, match="must be a directory"):
+        status.units(tmp_path / "nothing")

@@ -1,0 +1,341 @@
+"""Training: reproducible bit for bit, complete or absent, and an ordinary checkpoint."""
+
+import errno
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+import collect.training.train
+from collect.checkpoint.checkpoint import locate
+from collect.errors import InputError, OutputError
+from collect.training.descent import fit, held_out_loss
+from collect.training.recipe import read_recipe
+from collect.training.sidecar import read_sidecar
+from collect.training.text import cut_windows
+from collect.training.train import train
+
+ROOT = Path(__file__).resolve().parents[3]
+TEXT = ROOT / "data" / "text" / "kjv.txt"
+
+MICRO = """\
+name = "micro"
+lab = "thermoscope"
+suite = "test"
+year = 2026
+family = "gpt2"
+text = "text.txt"
+seed = 0
+initializer_range = 0.02
+
+[geometry]
+n_layers = 1
+d_model = 16
+n_heads = 2
+context = 32
+
+[optimiser]
+name = "adamw"
+learning_rate = 3e-3
+weight_decay = 0.1
+
+[schedule]
+steps = 20
+warm_up = 5
+batch_size = 4
+"""
+
+FAMILIES = {
+    "gpt2": ('family = "gpt2"', ""),
+    "gpt_neox": ('family = "gpt_neox"', ""),
+    "llama": ('family = "llama"', "n_kv_heads = 1\n"),
+}
+
+
+def micro_recipe(directory: Path, content: str = MICRO) -> Path:
+    directory.mkdir(exist_ok=True)
+    (directory / "text.txt").write_bytes(TEXT.read_bytes()[:40_000])
+    path = directory / "micro.toml"
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    return micro_recipe(tmp_path / "recipes")
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "checkpoints"
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+@pytest.mark.parametrize("optimiser", ["adamw", "muon"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_same_recipe_gives_the_same_files_bit_for_bit(
+    tmp_path: Path, family: str, optimiser: str
+) -> None:
+    line, kv_heads = FAMILIES[family]
+    content = MICRO.replace('family = "gpt2"', line).replace("context", f"{kv_heads}context")
+    path = micro_recipe(tmp_path / "recipes", content.replace("adamw", optimiser))
+    first = contents(train(path, tmp_path / "first", quiet=True))
+    torch.manual_seed(99)
+    second = contents(train(path, tmp_path / "second", quiet=True))
+    assert first == second
+    assert len(first["model.safetensors"]) > 10_000
+
+
+def test_another_seed_gives_other_weights(recipe: Path, tmp_path: Path) -> None:
+    other = micro_recipe(tmp_path / "other", MICRO.replace("seed = 0", "seed = 1"))
+    checkpoints = [train(path, path.parent, quiet=True) for path in (recipe, other)]
+    assert contents(checkpoints[0])["config.json"] == contents(checkpoints[1])["config.json"]
+    first, second = (contents(checkpoint)["model.safetensors"] for checkpoint in checkpoints)
+    assert first != second
+
+
+def test_training_leaves_the_state_of_torch_as_it_was(recipe: Path) -> None:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        state = torch.random.get_rng_state()
+        fit(read_recipe(recipe), TEXT.read_bytes()[:40_000])
+        assert torch.equal(torch.random.get_rng_state(), state)
+        assert torch.get_num_threads() == 2
+        assert not torch.are_deterministic_algorithms_enabled()
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_the_held_out_loss_starts_at_chance_and_falls(recipe: Path, out: Path) -> None:
+    provenance = read_sidecar(train(recipe, out, quiet=True))
+    assert provenance is not None
+    chance = torch.tensor(256.0).log().item()
+    assert provenance["loss_before"] == pytest.approx(chance, abs=0.1)
+    assert provenance["loss_after"] < provenance["loss_before"] - 0.3
+
+
+def test_the_checkpoint_is_an_ordinary_one(recipe: Path, out: Path) -> None:
+    checkpoint = train(recipe, out, quiet=True)
+    model = AutoModelForCausalLM.from_pretrained(checkpoint)
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    text = "It came to pass – naïvely."
+    tokens = tokenizer(text, return_tensors="pt")
+    assert tokens.input_ids[0].tolist() == list(text.encode("utf-8"))
+    assert model(**tokens).logits.shape == (1, len(text.encode("utf-8")), 256)
+    assert tokenizer.decode(tokens.input_ids[0]) == text
+
+
+def test_the_saved_weights_have_the_loss_the_sidecar_tells(recipe: Path, out: Path) -> None:
+    checkpoint = train(recipe, out, quiet=True)
+    model = AutoModelForCausalLM.from_pretrained(checkpoint)
+    held_out = cut_windows(TEXT.read_bytes()[:40_000], context=32).held_out
+    provenance = json.loads((checkpoint / "thermoscope.json").read_text(encoding="utf-8"))
+    assert held_out_loss(model, held_out, 4) == pytest.approx(provenance["loss_after"], rel=1e-6)
+
+
+def test_the_sidecar_labels_the_checkpoint_for_the_run(recipe: Path, out: Path) -> None:
+    checkpoint = locate(str(train(recipe, out, quiet=True)))
+    assert checkpoint.model_id == "thermoscope/micro"
+    labels = checkpoint.labels
+    assert (labels.lab, labels.suite, labels.year) == ("thermoscope", "test", 2026)
+
+
+def test_the_sidecar_names_recipe_text_and_versions(recipe: Path, out: Path) -> None:
+    checkpoint = train(recipe, out, quiet=True)
+    provenance = json.loads((checkpoint / "thermoscope.json").read_text(encoding="utf-8"))
+    assert provenance["text_sha256"] == sha256sum(recipe.parent / "text.txt")
+    assert provenance["recipe_sha256"] == sha256sum(recipe)
+    assert provenance["torch_version"] == torch.__version__
+    assert (provenance["seed"], provenance["steps"]) == (0, 20)
+    assert (checkpoint / "recipe.toml").read_bytes() == recipe.read_bytes()
+
+
+def sha256sum(path: Path) -> str:
+    program = shutil.which("sha256sum")
+    assert program is not None
+    answer = subprocess.run([program, path], check=True, capture_output=True, text=True)
+    return answer.stdout.split()[0]
+
+
+def forbid_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    def trained(*_: Any, **__: Any) -> None:
+        pytest.fail("a training started")
+
+    monkeypatch.setattr(collect.training.train, "fit", trained)
+
+
+def test_a_complete_checkpoint_is_not_trained_again(
+    recipe: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = contents(train(recipe, out, quiet=True))
+    forbid_training(monkeypatch)
+    assert contents(train(recipe, out, quiet=True)) == before
+
+
+def lose_weights(checkpoint: Path) -> None:
+    (checkpoint / "model.safetensors").unlink()
+
+
+def change_weights(checkpoint: Path) -> None:
+    path = checkpoint / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+
+
+def lose_weights_of_an_earlier_version(checkpoint: Path) -> None:
+    forget_the_files(checkpoint)
+    lose_weights(checkpoint)
+
+
+def forget_the_files(checkpoint: Path) -> None:
+    path = checkpoint / "thermoscope.json"
+    provenance = json.loads(path.read_text(encoding="utf-8"))
+    del provenance["files"]
+    path.write_text(json.dumps(provenance), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "damage", [lose_weights, change_weights, lose_weights_of_an_earlier_version]
+)
+def test_a_checkpoint_with_a_file_missing_or_changed_is_trained_again(
+    recipe: Path, out: Path, damage: Callable[[Path], None]
+) -> None:
+    whole = contents(train(recipe, out, quiet=True))
+    damage(out / "micro")
+    assert contents(train(recipe, out, quiet=True)) == whole
+
+
+def test_a_whole_checkpoint_of_an_earlier_version_is_not_trained_again(
+    recipe: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forget_the_files(train(recipe, out, quiet=True))
+    forbid_training(monkeypatch)
+    train(recipe, out, quiet=True)
+
+
+def test_the_sidecar_lists_every_other_file_with_its_hash(recipe: Path, out: Path) -> None:
+    checkpoint = train(recipe, out, quiet=True)
+    provenance = read_sidecar(checkpoint)
+    assert provenance is not None
+    others = {path for path in checkpoint.iterdir() if path.name != "thermoscope.json"}
+    assert provenance["files"] == {path.name: sha256sum(path) for path in others}
+
+
+@pytest.mark.parametrize("changed", ["recipe", "text"])
+def test_a_checkpoint_of_another_training_is_refused_unless_overwritten(
+    recipe: Path, out: Path, changed: str
+) -> None:
+    old = contents(train(recipe, out, quiet=True))
+    if changed == "recipe":
+        recipe.write_text(MICRO.replace("3e-3", "2e-3"), encoding="utf-8")
+    else:
+        (recipe.parent / "text.txt").write_bytes(TEXT.read_bytes()[-40_000:])
+    with pytest.raises(InputError, match="must come from this recipe and text") as caught:
+        train(recipe, out, quiet=True)
+    assert "--overwrite" in caught.value.hint
+    assert contents(out / "micro") == old
+    new = contents(train(recipe, out, overwrite=True, quiet=True))
+    assert new["model.safetensors"] != old["model.safetensors"]
+    assert [path.name for path in out.iterdir()] == ["micro"]
+
+
+def test_a_directory_that_is_no_checkpoint_is_never_replaced(recipe: Path, out: Path) -> None:
+    (out / "micro").mkdir(parents=True)
+    (out / "micro" / "thesis.txt").write_text("years of work", encoding="utf-8")
+    with pytest.raises(InputError, match=r"found no thermoscope\.json in it"):
+        train(recipe, out, overwrite=True, quiet=True)
+    assert (out / "micro" / "thesis.txt").read_text(encoding="utf-8") == "years of work"
+
+
+def test_an_output_that_takes_no_files_is_refused_before_training(
+    recipe: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forbid_training(monkeypatch)
+    out.write_text("a file, not a directory", encoding="utf-8")
+    with pytest.raises(OutputError, match="must be writable; Not a directory") as caught:
+        train(recipe, out, quiet=True)
+    assert caught.value.exit_code == 5
+
+
+def test_a_full_disk_leaves_nothing_behind(
+    recipe: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(collect.training.train, "write_sidecar", full)
+    with pytest.raises(OutputError, match="must be writable; No space left on device"):
+        train(recipe, out, quiet=True)
+    assert list(out.iterdir()) == []
+
+
+def test_a_loss_that_is_not_finite_is_refused_and_leaves_nothing(recipe: Path, out: Path) -> None:
+    recipe.write_text(MICRO.replace("3e-3", "1e30"), encoding="utf-8")
+    with pytest.raises(InputError, match="The loss of micro must stay finite; found nan") as caught:
+        train(recipe, out, quiet=True)
+    assert caught.value.hint == "Lower optimiser.learning_rate, now 1e+30."
+    assert list(out.iterdir()) == []
+
+
+def test_a_text_shorter_than_its_windows_is_refused(recipe: Path, out: Path) -> None:
+    (recipe.parent / "text.txt").write_text("In the beginning", encoding="utf-8")
+    with pytest.raises(InputError, match="The text must have at least 10560 bytes"):
+        train(recipe, out, quiet=True)
+
+
+@pytest.mark.parametrize("options", [{}, {"quiet": True}, {"quiet": True, "progress": True}])
+def test_no_progress_is_shown_when_quiet_or_when_nobody_watches(
+    recipe: Path, out: Path, capfd: pytest.CaptureFixture[str], options: dict[str, bool]
+) -> None:
+    train(recipe, out, **options)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_progress_shows_loss_and_time_left_when_asked(
+    recipe: Path, out: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    train(recipe, out, progress=True)
+    shown = capfd.readouterr()
+    assert shown.out == ""
+    assert "micro: 100%" in shown.err
+    assert "loss=" in shown.err
+    assert "shards" not in shown.err
+
+
+STOPPED_WHILE_SAVING = """
+import sys, time
+from pathlib import Path
+import collect.training.train
+
+def wait(*_):
+    print("saving", flush=True)
+    time.sleep(600)
+
+collect.training.train.write_sidecar = wait
+collect.training.train.train(Path(sys.argv[1]), Path(sys.argv[2]), quiet=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_process_killed_while_saving_leaves_no_checkpoint(recipe: Path, out: Path) -> None:
+    command = [sys.executable, "-c", STOPPED_WHILE_SAVING, str(recipe), str(out)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "saving\n"
+        process.kill()
+        assert process.wait(timeout=300) == -signal.SIGKILL
+    assert [path.name for path in out.iterdir()] == [".micro.tmp"]
+    assert (out / ".micro.tmp" / "model.safetensors").exists()
+    train(recipe, out, quiet=True)
+    assert [path.name for path in out.iterdir()] == ["micro"]
