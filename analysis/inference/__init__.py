@@ -1,1 +1,89 @@
-""""""
+"""The toolbox: one statistical method a module, tidy frames in and out.
+
+It knows no paper, no store and no claim; it stands on `analysis.tidy` alone. A method is taken by
+its name, whichever room it lies in: ``from analysis.inference import fisher``.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from analysis.inference import power as power
+    from analysis.inference.association import cluster_sums as cluster_sums
+    from analysis.inference.association import correlation as correlation
+    from analysis.inference.association import correlation_resampled as correlation_resampled
+    from analysis.inference.association import firth as firth
+    from analysis.inference.association import regression as regression
+    from analysis.inference.association import sandwich as sandwich
+    from analysis.inference.association import wild_bootstrap as wild_bootstrap
+    from analysis.inference.counts import contingency as contingency
+    from analysis.inference.counts import fisher as fisher
+    from analysis.inference.counts import two_binomials as two_binomials
+    from analysis.inference.counts import unconditional as unconditional
+    from analysis.inference.effects import bayes_factor as bayes_factor
+    from analysis.inference.effects import effect_size as effect_size
+    from analysis.inference.effects import equivalence as equivalence
+    from analysis.inference.effects import meta_analysis as meta_analysis
+    from analysis.inference.effects import multiplicity as multiplicity
+    from analysis.inference.effects import noncentral as noncentral
+    from analysis.inference.effects import two_samples as two_samples
+    from analysis.inference.partition import collinearity as collinearity
+    from analysis.inference.partition import commonality as commonality
+    from analysis.inference.partition import cross_validation as cross_validation
+    from analysis.inference.partition import dominance as dominance
+    from analysis.inference.partition import matched as matched
+    from analysis.inference.partition import subsets as subsets
+    from analysis.inference.resampling import bootstrap as bootstrap
+    from analysis.inference.resampling import permutation as permutation
+
+#: The room of each method. A method is imported when it is first asked for.
+ROOMS = {
+    "counts": "contingency fisher two_binomials unconditional",
+    "resampling": "bootstrap permutation",
+    "association": "cluster_sums correlation correlation_resampled firth regression sandwich "
+    "wild_bootstrap",
+    "effects": "bayes_factor effect_size equivalence meta_analysis multiplicity noncentral "
+    "two_samples",
+    "partition": "collinearity commonality cross_validation dominance matched partition subsets",
+}
+METHODS = {method: room for room, methods in ROOMS.items() for method in methods.split()}
+
+__all__ = [
+    "bayes_factor",
+    "bootstrap",
+    "cluster_sums",
+    "collinearity",
+    "commonality",
+    "contingency",
+    "correlation",
+    "correlation_resampled",
+    "cross_validation",
+    "dominance",
+    "effect_size",
+    "equivalence",
+    "firth",
+    "fisher",
+    "matched",
+    "meta_analysis",
+    "multiplicity",
+    "noncentral",
+    "permutation",
+    "power",
+    "regression",
+    "sandwich",
+    "subsets",
+    "two_binomials",
+    "two_samples",
+    "unconditional",
+    "wild_bootstrap",
+]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Return a method of the toolbox by its name."""
+    if name in METHODS:
+        return import_module(f"{__name__}.{METHODS[name]}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

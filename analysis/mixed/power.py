@@ -33,7 +33,7 @@ def mixed_power(
 ) -> pd.DataFrame:
     """Return the power of the tests of fixed effects of a mixed model.
 
-    Cross-products of new responses are drawn exactly (`analysis.mixed.algebra.simulate`) and the model
+    Cross-products of new responses are drawn exactly (`algebra.simulate`) and the model
     is fitted again to each, so that any design of crossed and nested factors can be asked,
     at a cost that does not grow with its rows. An effect of a column of the model shifts its
     estimate and leaves the variances, so one fit per response serves all effects.

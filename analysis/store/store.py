@@ -1,7 +1,7 @@
 """Open measurements and published figures as one read-only database.
 
 A store is an in-memory DuckDB with every table of ``collect/schema.sql`` (large ones stay
-in their Parquet files) and every view of ``analysis/views.sql``. It never writes.
+in their Parquet files) and every view of ``analysis/store/views``. It never writes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +95,7 @@ def open_store(*sources: Path | str) -> Store:
         schema.assemble(connection, paths, copy=False)
     except schema.ContractError as error:
         raise StoreError(error.problem, error.hint) from error
-    connection.execute(views_sql())
+    connection.execute(schema.views_sql())
     _lock(connection, paths)
     incomplete = tuple(
         f"{path}: {unit}" for path in paths for unit in schema.incomplete_units(path)
@@ -112,11 +111,6 @@ def _lock(connection: duckdb.DuckDBPyConnection, directories: Sequence[Path]) ->
     connection.execute(f"SET allowed_directories = [{allowed}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
-
-
-def views_sql() -> str:
-    """Return the text of ``views.sql``."""
-    return files("analysis").joinpath("views.sql").read_text(encoding="utf-8")
 
 
 def check_reads(sql: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from collect.adapters import ADAPTERS, Adapter, adapter_for
 from collect.errors import InputError, UnreachableError, UnsupportedModelError
 
-#: File a checkpoint directory may hold to say who trained it; written by ``collect.training.train``.
+#: File a checkpoint directory may hold to say who trained it; written by ``training.train``.
 SIDECAR = "thermoscope.json"
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")

@@ -1,1 +1,1 @@
-""""""
+"""The command line of collection, verb by verb."""

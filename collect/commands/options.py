@@ -236,7 +236,7 @@ def _add_codebook(verbs: Verbs) -> None:
     parser = verbs.add_parser(
         "codebook",
         help="write data/README.md",
-        description="Write data/README.md from schema.sql and views.sql.",
+        description="Write data/README.md from schema.sql and the views.",
     )
     parser.add_argument(
         "--check", action="store_true", help="change nothing; fail if the file is out of date"

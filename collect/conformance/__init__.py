@@ -1,1 +1,1 @@
-""""""
+"""Whether a decoder does what its adapter promises, before any number of it is kept."""

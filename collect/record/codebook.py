@@ -8,16 +8,15 @@ from string import Template
 
 import duckdb
 
-from collect.record.database import views_sql
 from collect.record.writer import write_atomically
-from collect.schema import Table, connect, tables
+from collect.schema import Table, connect, tables, views_sql
 
 PATH = Path(__file__).resolve().parents[2] / "data" / "README.md"
 
 
 def codebook() -> str:
     """Return the codebook as Markdown: prose of ``codebook.md``, then tables, views, macros."""
-    prose = files("collect").joinpath("codebook.md").read_text(encoding="utf-8")
+    prose = files("collect.record").joinpath("codebook.md").read_text(encoding="utf-8")
     text = Template(prose).substitute(
         diagram=diagram(), tables="\n\n".join(table_section(table) for table in tables().values())
     )
@@ -104,7 +103,7 @@ def table_section(table: Table) -> str:
 
 
 def views_section() -> str:
-    """Return the views and macros of ``views.sql`` as Markdown; empty when there are none."""
+    """Return the views and macros of the views' SQL as Markdown; empty when there are none."""
     if not views_sql():
         return ""
     connection = connect()
@@ -114,7 +113,7 @@ def views_section() -> str:
     ).fetchall()
     parts = [
         "## Views and macros",
-        "Derived quantities, from `analysis/views.sql`. A column without a description means "
+        "Derived quantities, from `analysis/store/views/`. A column without a description means "
         "what it means in the tables.",
         _macros(connection),
         *(_view_section(connection, name, comment or "") for name, comment in views),

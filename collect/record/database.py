@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 
 import duckdb
 
 from collect.errors import InputError, OutputError
 from collect.record.writer import write_atomically
-from collect.schema import assemble, schema_sql, table_files, tables
+from collect.schema import assemble, schema_sql, table_files, tables, views_sql
 
 #: Oldest storage format that carries comments and is read by DuckDB 1.2 and later.
 STORAGE_VERSION = "v1.2.0"
@@ -39,7 +38,7 @@ def write_database(directories: Sequence[Path], out: Path) -> dict[str, int]:
     """Copy the tables of some directories into one DuckDB file, complete or not at all.
 
     The file carries the comments of every table and column, and the views and macros of
-    ``analysis/views.sql``. Rows that several directories hold alike count once; only units
+    ``analysis/store/views``. Rows that several directories hold alike count once; only units
     with a file in ``run`` count.
 
     Parameters
@@ -71,12 +70,6 @@ def write_database(directories: Sequence[Path], out: Path) -> dict[str, int]:
     n_rows: dict[str, int] = {}
     write_atomically(out, lambda temporary: n_rows.update(_fill(temporary, directories)))
     return n_rows
-
-
-def views_sql() -> str:
-    """Return the text of ``analysis/views.sql``, read as data; empty when it is not there."""
-    path = files("analysis").joinpath("views.sql")
-    return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 def _fill(path: Path, directories: Sequence[Path]) -> dict[str, int]:

@@ -3,7 +3,8 @@
 ``collect/schema.sql`` is the only definition of tables, columns, types, units, keys and
 checks. `contract` asks DuckDB what that file says and hands it on as Arrow schemas and as a
 codebook; `files` knows where the rows of a table lie and when they are complete; `assembly`
-puts the rows of several directories into one database.
+puts the rows of several directories into one database; `views` names the SQL that derives
+quantities from them.
 """
 
 from collect.schema.assembly import assemble
@@ -21,6 +22,7 @@ from collect.schema.contract import (
     tables,
 )
 from collect.schema.files import incomplete_units, read_rows, table_files
+from collect.schema.views import views_sql
 
 __all__ = [
     "LARGE",
@@ -38,4 +40,5 @@ __all__ = [
     "table_files",
     "table_sql",
     "tables",
+    "views_sql",
 ]

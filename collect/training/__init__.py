@@ -1,1 +1,1 @@
-""""""
+"""A recipe and a text in, an ordinary checkpoint out."""

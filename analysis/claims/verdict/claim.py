@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from analysis.evidence.checks import Check
 from analysis.store import Store
 
 Verdict = Literal["reproduced", "reproduced under a condition", "contradicted", "not computable"]

@@ -24,7 +24,7 @@ OF_PARTS = 2
 def chart_stream(layers: pd.DataFrame) -> alt.VConcatChart:
     """Draw the length of the stream and the gain of each block.
 
-    ``layers`` has one row per model and layer, as `analysis.questions.depth.profiles.stream` returns it.
+    ``layers`` has one row per model and layer, as `profiles.stream` returns it.
     """
     return _profiles(
         layers,
@@ -38,7 +38,7 @@ def chart_stream(layers: pd.DataFrame) -> alt.VConcatChart:
 def chart_updates(blocks: pd.DataFrame) -> alt.VConcatChart:
     """Draw size and direction of what attention and feed-forward part add.
 
-    ``blocks`` has one row per model, layer and part, as `analysis.questions.depth.profiles.updates` returns it.
+    ``blocks`` has one row per model, layer and part, as `profiles.updates` returns it.
     """
     return _profiles(
         blocks,
@@ -58,7 +58,7 @@ def chart_attention(layers: pd.DataFrame, even: Mapping[str, float]) -> alt.VCon
     layers
         One row per model and layer, as `analysis.questions.depth.profiles.attention` returns it.
     even
-        What even causal attention would give, as `analysis.questions.turning.even_attention` returns it.
+        What even causal attention would give, as `turning.even_attention` returns it.
     """
     return _profiles(
         layers,
@@ -73,7 +73,7 @@ def chart_attention(layers: pd.DataFrame, even: Mapping[str, float]) -> alt.VCon
 def chart_geometry(layers: pd.DataFrame) -> alt.VConcatChart:
     """Draw how alike the tokens of a prompt are, and how many dimensions they span.
 
-    ``layers`` has one row per model and layer, as `analysis.questions.depth.profiles.geometry` returns it.
+    ``layers`` has one row per model and layer, as `profiles.geometry` returns it.
     """
     return _profiles(
         layers,
@@ -86,7 +86,7 @@ def chart_geometry(layers: pd.DataFrame) -> alt.VConcatChart:
 def chart_circuit(layers: pd.DataFrame) -> alt.VConcatChart:
     """Draw the size of the folded value-output circuit of the heads.
 
-    ``layers`` has one row per model and layer, as `analysis.questions.depth.profiles.circuit` returns it.
+    ``layers`` has one row per model and layer, as `profiles.circuit` returns it.
     """
     return _profiles(
         layers,

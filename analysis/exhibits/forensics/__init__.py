@@ -1,1 +1,1 @@
-""""""
+"""The section on what printed numbers alone allow."""

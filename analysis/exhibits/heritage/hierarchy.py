@@ -75,7 +75,7 @@ SIGNS = {
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """The frames of the fitted families; see the functions of `analysis.questions.heritage.hierarchy`.
+    """The frames of the fitted families; see the functions of `heritage.hierarchy`.
 
     Attributes
     ----------
@@ -221,7 +221,7 @@ def effect_rows(effects: pd.DataFrame, metric: str = MAIN) -> pd.DataFrame:
 def sign_rows(effects: pd.DataFrame, metric: str = MAIN) -> pd.DataFrame:
     """Return one row per predictor of the sign under one definition, formatted for print.
 
-    ``effects`` is `analysis.questions.heritage.sign.sign_effects`. Log odds without a bound print as
+    ``effects`` is `sign.sign_effects`. Log odds without a bound print as
     "separated", with neither interval nor p.
     """
     found = effects[effects["metric"] == metric].dropna(subset=["estimate"])

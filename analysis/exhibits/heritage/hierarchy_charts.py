@@ -36,7 +36,7 @@ def chart_forest(effects: pd.DataFrame, *, reach: float) -> alt.VConcatChart:
     Parameters
     ----------
     effects
-        As `analysis.questions.heritage.hierarchy.fixed_effects` returns them; rows without an estimate are left out.
+        As `hierarchy.fixed_effects` returns them; rows without an estimate are left out.
     reach
         Where the axis ends on both sides [nat]; intervals are cut there.
     """
@@ -64,7 +64,7 @@ def chart_forest(effects: pd.DataFrame, *, reach: float) -> alt.VConcatChart:
 def chart_caterpillar(modes: pd.DataFrame) -> alt.VConcatChart:
     """Draw how far labs and suites lie from the mean, before and after geometry and scale.
 
-    ``modes`` has the rows of `analysis.questions.heritage.hierarchy.conditional_modes` of one data set under both
+    ``modes`` has the rows of `hierarchy.conditional_modes` of one data set under both
     members: `group`, `level`, `block`, `estimate`, `conf_low`, `conf_high` [nat].
     """
     named = modes.assign(

@@ -1,4 +1,4 @@
-"""The paper's eight figures, and beside each what we would draw; frames from `analysis.exhibits.replica.figures`."""
+"""The paper's eight figures, and beside each what we would draw; frames from `replica.figures`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-""""""
+"""The section on the specification curve."""

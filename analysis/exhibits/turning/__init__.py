@@ -1,1 +1,1 @@
-""""""
+"""The section on L*, the layer of the transition."""

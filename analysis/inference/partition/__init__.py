@@ -1,1 +1,1 @@
-""""""
+"""Which block of predictors explains how much, and what the design cannot tell apart."""

@@ -1,1 +1,1 @@
-""""""
+"""Whole clusters drawn again, labels exchanged between whole units."""

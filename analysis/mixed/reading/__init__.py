@@ -1,1 +1,1 @@
-""""""
+"""Rows read once: source, formula, plan of the query, sums of products per cell."""

@@ -98,7 +98,7 @@ def parse(text: str) -> MixedFormula:
     if not random:
         raise DesignError(
             f"A mixed model must have a random term; {text!r} has none.",
-            "Add one such as (1 | model), or fit it with analysis.inference.association.regression.",
+            "Add one such as (1 | model), or fit it with analysis.inference.regression.",
         )
     return MixedFormula(text, translate(left), fixed, random, offset)
 

@@ -2,7 +2,7 @@
 
 The estimates are those of least squares, whose errors may be dependent within clusters in any
 way: no random effect is supposed. They answer the same question as the mixed model with fewer
-assumptions and less power. Their numbers come from sums over clusters (`analysis.inference.association.cluster_sums`).
+assumptions and less power. Their numbers come from sums over clusters (`association.cluster_sums`).
 """
 
 from __future__ import annotations

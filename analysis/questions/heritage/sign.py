@@ -1,6 +1,6 @@
 """The sign of the gain, dampening or not, against heritage, geometry and scale.
 
-The paper speaks of a sign; the family of `analysis.questions.heritage.hierarchy` explains the gain itself, which says
+The paper speaks of a sign; the family of `heritage.hierarchy` explains the gain itself, which says
 more. Here the same members are fitted to the sign, as logistic mixed models (`analysis.mixed`,
 extra ``[glmm]``), one row per model: prompts of a model hardly ever disagree about its sign.
 """

@@ -95,7 +95,7 @@ def specification_curve(
     standard deviation of the outcome (log odds: by pi / sqrt(3)), so that all share a scale.
 
     The ordinary p and interval take units as independent. `p_permutation` exchanges the labels
-    of the specification's own suites, two-sided about their mean, as `analysis.inference.resampling.permutation`
+    of the specification's own suites, two-sided about their mean, as `resampling.permutation`
     does. The joint test relabels all suites at once.
 
     Parameters

@@ -135,7 +135,7 @@ def assignments(
 def two_sided(values: Floats) -> tuple[float, float, int]:
     """Return p, the smallest p there can be, and how many assignments could be evaluated.
 
-    The rule is that of `analysis.inference.resampling.permutation`: at least as far from the mean of all
+    The rule is that of `resampling.permutation`: at least as far from the mean of all
     assignments as the first value. Assignments under which the statistic does not exist,
     NaN, are left out.
     """

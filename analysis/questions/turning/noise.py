@@ -29,7 +29,7 @@ PREDICTIONS: dict[str, Callable[[float, float], float]] = {
 def steepest_anywhere(profiles: Floats) -> Floats:
     """Return the block of the largest |np.gradient| of each row, ends included.
 
-    `analysis.questions.turning.l_star.argmax_abs_gradient` of many finite profiles at once. At the two ends the
+    `l_star.argmax_abs_gradient` of many finite profiles at once. At the two ends the
     gradient is a difference of neighbours, inside it is half a difference over two layers: on
     noise an end is four times as variable, and named more often than any other block.
 
@@ -57,7 +57,7 @@ def layers_by_chance(
 
     Returns
     -------
-    One row per estimator and layer: `method` (a name in `analysis.questions.turning.l_star.ESTIMATORS`), `layer`,
+    One row per estimator and layer: `method` (a name in `l_star.ESTIMATORS`), `layer`,
     `probability`. Those of `first_sign_change` add up to less than 1: a profile may have none.
 
     Raises

@@ -71,7 +71,7 @@ def layers(store: Store, metric: str = PRIMARY) -> pd.DataFrame:
     -------
     One row per profile and method: `source`, `model_id`, `prompt_set`, `file`, `method`,
     `estimate` [layers], `n_obs` (layers), `note`. Methods are the names of
-    `analysis.questions.turning.l_star.ESTIMATORS`, then `formula`, `a_priori` (from the gain of the penultimate
+    `l_star.ESTIMATORS`, then `formula`, `a_priori` (from the gain of the penultimate
     block in the same file, if there is one) and `half_depth`, which read no profile.
 
     Raises
@@ -96,7 +96,7 @@ def errors(store: Store, metric: str = PRIMARY) -> pd.DataFrame:
     Returns
     -------
     One row per source, estimator and prediction: `source`, `method` (a name in
-    `analysis.questions.turning.l_star.ESTIMATORS`), `prediction` (formula, a_priori or half_depth), `n_obs`
+    `l_star.ESTIMATORS`), `prediction` (formula, a_priori or half_depth), `n_obs`
     (profiles that have both), `error_over_depth` (|difference| / L, what the paper calls MAPE)
     and `error_over_layer` (|difference| / L*, the true one; NaN when an estimate is 0) [share].
 
@@ -138,7 +138,7 @@ def primary(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
     Returns
     -------
     One row per primary run whose model has a normalised trace: `model_id`, `suite`,
-    `prompt_set`, `n_layers`, and the columns of `analysis.questions.turning.frames.prompt_bootstrap`.
+    `prompt_set`, `n_layers`, and the columns of `frames.prompt_bootstrap`.
 
     Raises
     ------

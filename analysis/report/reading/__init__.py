@@ -1,1 +1,1 @@
-""""""
+"""Quarto sources read: front matter, settings, includes, chunks, marks in the text."""

@@ -1,3 +1,5 @@
+-- The stream: how long its vectors are, what the parts of a block add, which tokens are massive.
+
 CREATE VIEW stream AS
 SELECT run_id,
        model_id,
@@ -33,8 +35,6 @@ COMMENT ON COLUMN stream_length.token_mean IS 'Mean of the tokens'' norms [activ
 COMMENT ON COLUMN stream_length.body_median IS 'Median of the tokens'' norms without position 0 and special tokens; NULL where none is left [activation units]';
 COMMENT ON COLUMN stream_length.largest IS 'Largest of the tokens'' norms; over token_median it shows a massive activation [activation units]';
 COMMENT ON COLUMN stream_length.token_median IS 'Median of all tokens'' norms [activation units]';
-
--- Updates: what the parts of a block add to the stream, and which tokens are massive.
 
 CREATE VIEW update_profile AS
 SELECT run_id,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis import evidence
-from analysis.claims import Check, Claim
-from analysis.inference.association import correlation
+from analysis.claims import Check, Claim, evidence
+from analysis.inference import correlation
 from analysis.store import Store
 
 

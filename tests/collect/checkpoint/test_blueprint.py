@@ -86,7 +86,8 @@ def test_names_without_the_prefix_are_found(name, prefix, tmp_path):
 def test_the_weights_pass_imports_no_code_of_a_model(tmp_path):
     directory = save_family("llama", tmp_path)
     code = (
-        "import sys; from collect import spectra; from collect.checkpoint.checkpoint import locate; "
+        "import sys; from collect.measure import spectra; "
+        "from collect.checkpoint.checkpoint import locate; "
         f"spectra.rows(locate({str(directory)!r})); "
         "print({'transformers.modeling_utils', 'transformers.models.llama.modeling_llama'}"
         " & set(sys.modules))"

@@ -9,8 +9,7 @@ import pytest
 
 from collect.job.run import run
 from collect.record import codebook
-from collect.record.database import views_sql
-from collect.schema import assemble, connect, tables
+from collect.schema import assemble, connect, tables, views_sql
 
 
 def test_the_committed_codebook_is_current():

@@ -1,0 +1,153 @@
+"""Claims judged on a store: the checks of each, and one row a claim with its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from analysis.claims.register import CLAIMS
+from analysis.claims.verdict import wording
+from analysis.claims.verdict.claim import Claim, verdict
+from analysis.claims.verdict.examination import examined
+from analysis.claims.verdict.family import families
+from analysis.evidence.checks import Check, caveats_of
+from analysis.store import Store
+from analysis.tidy.errors import AnalysisError, StoreError
+from analysis.tidy.glossary import checked
+
+
+def claim(claim_id: int, registry: Mapping[int, Claim] = CLAIMS) -> Claim:
+    """Return one claim.
+
+    Raises
+    ------
+    AnalysisError
+        If no claim of that number can be judged yet.
+    """
+    if claim_id not in registry:
+        raise AnalysisError(
+            f"A claim must be one of those that can be judged; {claim_id} is not.",
+            f"Choose from {wording.in_runs(registry)}.",
+        )
+    return registry[claim_id]
+
+
+def checks(store: Store, claim_id: int, registry: Mapping[int, Claim] = CLAIMS) -> pd.DataFrame:
+    """Return one row per check of a claim: part, condition, whether it holds, and its numbers."""
+    return check_rows(examined(claim(claim_id, registry), store))
+
+
+def check_rows(made: Sequence[Check]) -> pd.DataFrame:
+    """Return one row per check, as `checks` gives them."""
+    rows = [
+        {
+            "term": check.part,
+            "condition": check.condition,
+            "holds": check.holds,
+            "estimate": check.estimate,
+            "conf_low": check.conf_low,
+            "conf_high": check.conf_high,
+            "p_value": check.p_value,
+            "n_obs": check.n_obs,
+            "n_models": check.n_models,
+            "n_suites": check.n_suites,
+            "method": check.method,
+            "evidence": " ".join(check.evidence),
+            "caveats": " ".join(check.caveats),
+            "note": check.note,
+        }
+        for check in made
+    ]
+    found = pd.DataFrame(rows)
+    checked(found.columns)
+    return found
+
+
+def examine(store: Store, registry: Mapping[int, Claim] = CLAIMS) -> dict[int, Sequence[Check]]:
+    """Return the checks of every claim of a registry, by its number.
+
+    Raises
+    ------
+    AnalysisError
+        If the function of a claim fails.
+    """
+    return {claim_id: examined(one, store) for claim_id, one in registry.items()}
+
+
+def evaluate(
+    store: Store,
+    registry: Mapping[int, Claim] = CLAIMS,
+    *,
+    made: Mapping[int, Sequence[Check]] | None = None,
+) -> pd.DataFrame:
+    """Return one row per claim: statement, family, verdict, estimand and primary numbers, rule.
+
+    Verdicts follow the rule of `claim.verdict`. The estimate, interval, p and
+    counts are those of the first check that could be made, the primary reading. The note
+    counts the checks and names those that fail and the parts that none could decide.
+
+    Parameters
+    ----------
+    store, registry
+        What the claims are judged on, and which.
+    made
+        What `examine` returned for them, where it is needed for more than this; else it is run.
+    """
+    made = examine(store, registry) if made is None else made
+    judged = pd.DataFrame(
+        [_row(one, made[number], _said(store, number)) for number, one in registry.items()]
+    )
+    judged.insert(list(judged.columns).index("verdict"), "family", families(store, judged))
+    checked(judged.columns)
+    return judged
+
+
+def judge(store: Store, claim_id: int, registry: Mapping[int, Claim] = CLAIMS) -> dict[str, object]:
+    """Return the row of one claim, as `evaluate` gives it.
+
+    Raises
+    ------
+    AnalysisError
+        If the claim is unknown, its function fails, or the store does not hold its statement.
+    """
+    one = claim(claim_id, registry)
+    said = _said(store, claim_id)
+    return _row(one, examined(one, store), said)
+
+
+def _said(store: Store, claim_id: int) -> pd.Series[Any]:
+    """Return the statement of a claim and its place."""
+    said = store.query("FROM claim WHERE claim_id = $claim_id", claim_id=claim_id)
+    if said.empty:
+        raise StoreError(
+            f"The store must hold the statement of claim {claim_id}; its table claim does not.",
+            "Give claim.csv a row with this claim_id; for the paper audited here, open "
+            "data/published as well: --data data/published.",
+        )
+    return said.iloc[0]
+
+
+def _row(one: Claim, found: Sequence[Check], said: pd.Series[Any]) -> dict[str, object]:
+    primary = next((check for check in found if check.holds is not None), found[0])
+    return {
+        "claim_id": one.claim_id,
+        "statement": said["statement"],
+        "place": said["place"],
+        "verdict": verdict(found),
+        "estimand": one.estimand,
+        "estimate": primary.estimate,
+        "conf_low": primary.conf_low,
+        "conf_high": primary.conf_high,
+        "conf_level": 0.95 if primary.conf_low == primary.conf_low else float("nan"),
+        "p_value": primary.p_value,
+        "n_obs": primary.n_obs,
+        "n_models": primary.n_models,
+        "n_suites": primary.n_suites,
+        "method": primary.method,
+        "rule": one.rule,
+        "evidence": " ".join(sorted({file for check in found for file in check.evidence})),
+        "caveats": " ".join(caveats_of(name for check in found for name in check.caveats)),
+        "note": wording.note(primary, found),
+    }
