@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import torch
 
-from collect.checkpoint.decoder import Decoder
-from collect.checkpoint.load import DTYPES
 from collect.measure import quantities
+from collect.model.checkpoint.decoder import Decoder
+from collect.model.checkpoint.load import DTYPES
 from collect.schema import tables
 
 MIB = 2**20

@@ -9,16 +9,16 @@ from typing import Any
 
 import pandas as pd
 
-from collect.checkpoint import memory
-from collect.checkpoint.checkpoint import Checkpoint
-from collect.checkpoint.decoder import model_row
-from collect.checkpoint.load import load_skeleton, load_tokenizer
 from collect.job import estimate
 from collect.job.run import Job, prepare
 from collect.job.settings import Settings
 from collect.job.subject import is_too_large
 from collect.job.task import Task, tasks
 from collect.measure import quantities
+from collect.model.checkpoint import memory
+from collect.model.checkpoint.checkpoint import Checkpoint
+from collect.model.checkpoint.decoder import model_row
+from collect.model.checkpoint.load import load_skeleton, load_tokenizer
 from collect.prompts.tokens import check_fits
 from collect.record.units import has_its_files, read_mark, run_file
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import pandas as pd
 
-from collect.checkpoint.checkpoint import Checkpoint, Labels, locate
-from collect.checkpoint.decoder import model_row
-from collect.checkpoint.load import load_skeleton, load_tokenizer
 from collect.errors import InputError
 from collect.job.measurement import measure, provenance_of, run_row
 from collect.job.settings import Settings
 from collect.job.subject import Subject
 from collect.job.task import Task, check_chosen, tasks
+from collect.model.checkpoint.checkpoint import Checkpoint, Labels, locate
+from collect.model.checkpoint.decoder import model_row
+from collect.model.checkpoint.load import load_skeleton, load_tokenizer
 from collect.prompts.sets import PromptSet
 from collect.prompts.sets import load as load_prompts
 from collect.prompts.tokens import check_fits

@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from collect.checkpoint.load import DTYPES
 from collect.errors import InputError
 from collect.measure import quantities
+from collect.model.checkpoint.load import DTYPES
 from collect.prompts.rendering import RENDERINGS
 from collect.prompts.tokens import SPECIAL_TOKENS
 

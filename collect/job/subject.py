@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeAlias
 
-from collect.checkpoint import blueprint, memory
-from collect.checkpoint.checkpoint import Checkpoint
-from collect.checkpoint.decoder import Decoder
-from collect.checkpoint.load import DTYPES, load_model
-from collect.checkpoint.shards import Shards
-from collect.conformance import refusal as conformance
 from collect.errors import ConformanceError
-from collect.forward.passes import Batch, Watcher, whole
-from collect.forward.stream import streamed
 from collect.job.settings import Settings
+from collect.model.checkpoint import blueprint, memory
+from collect.model.checkpoint.checkpoint import Checkpoint
+from collect.model.checkpoint.decoder import Decoder
+from collect.model.checkpoint.load import DTYPES, load_model
+from collect.model.checkpoint.shards import Shards
+from collect.model.conformance import refusal as conformance
+from collect.model.forward.passes import Batch, Watcher, whole
+from collect.model.forward.stream import streamed
 
 #: Runs batches through the body of a model while a watcher looks on; see `passes`.
 Pass: TypeAlias = Callable[[Sequence[Batch], Watcher], Iterator[int]]

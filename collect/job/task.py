@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from collect import schema
-from collect.checkpoint.checkpoint import Checkpoint
-from collect.checkpoint.decoder import Decoder
 from collect.errors import InputError
 from collect.job.settings import Settings
 from collect.measure import quantities
+from collect.model.checkpoint.checkpoint import Checkpoint
+from collect.model.checkpoint.decoder import Decoder
 from collect.prompts.rendering import check_template
 from collect.prompts.sets import PromptSet
 from collect.prompts.tokens import Encoded, encode

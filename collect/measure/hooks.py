@@ -16,7 +16,6 @@ import torch
 from torch import Tensor, nn
 
 from collect.errors import ConformanceError
-from collect.forward.passes import Batch
 from collect.measure import legacy
 from collect.measure.geometry import Geometry, geometry
 from collect.measure.ledger import Ledger
@@ -29,9 +28,10 @@ from collect.measure.measures import (
 )
 from collect.measure.observation import Observation
 from collect.measure.predictions import Predictions, predictions
+from collect.model.forward.passes import Batch
 
 if TYPE_CHECKING:
-    from collect.checkpoint.decoder import Contribution, Decoder, Sites
+    from collect.model.checkpoint.decoder import Contribution, Decoder, Sites
 
 
 class Recorder:

@@ -17,11 +17,11 @@ from torch import Tensor
 from collect.measure.measures import stacked
 
 if TYPE_CHECKING:
-    from collect.forward.passes import Batch
     from collect.measure.hooks import Recorder
     from collect.measure.measures import AttentionStatistics, MeanMapStatistics
     from collect.measure.observation import Norms, Observation, Updates
     from collect.measure.predictions import Predictions
+    from collect.model.forward.passes import Batch
 
 
 def frames(batch: Batch, observation: Observation) -> dict[str, pd.DataFrame]:

@@ -15,11 +15,11 @@ import torch
 from torch import Tensor
 
 from collect.adapters import Adapter, Heads, HeadWeights, cut, weight_names
-from collect.checkpoint import blueprint
-from collect.checkpoint.checkpoint import Checkpoint
-from collect.checkpoint.configuration import configuration
-from collect.checkpoint.shards import Shards
 from collect.measure.singular import Norms, grams, head_norms, product_norms, whole_norms
+from collect.model.checkpoint import blueprint
+from collect.model.checkpoint.checkpoint import Checkpoint
+from collect.model.checkpoint.configuration import configuration
+from collect.model.checkpoint.shards import Shards
 
 
 def rows(

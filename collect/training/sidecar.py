@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from collect.checkpoint.checkpoint import SIDECAR
+from collect.model.checkpoint.checkpoint import SIDECAR
 from collect.record.provenance import versions
 from collect.training.recipe import Recipe
 

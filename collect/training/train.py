@@ -15,8 +15,8 @@ from typing import Any
 from safetensors import SafetensorError
 from transformers.utils import logging
 
-from collect.checkpoint.checkpoint import SIDECAR
 from collect.errors import InputError, OutputError
+from collect.model.checkpoint.checkpoint import SIDECAR
 from collect.prompts.tokenizer import byte_tokenizer
 from collect.training.descent import fit
 from collect.training.recipe import read_recipe

@@ -27,10 +27,10 @@ from transformers import (
 )
 
 from collect.adapters import adapter_for
-from collect.checkpoint.decoder import Decoder, decoder
-from collect.forward.passes import whole
 from collect.measure import rows
 from collect.measure.hooks import Recorder
+from collect.model.checkpoint.decoder import Decoder, decoder
+from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded, buckets, right_padded
 
 BATCH_SIZE = 8

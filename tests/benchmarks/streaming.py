@@ -141,12 +141,12 @@ class _Digest:
 def _run(directory: Path, *, dtype: str, is_streamed: bool) -> str:
     import torch
 
-    from collect.checkpoint.blueprint import of_model
-    from collect.checkpoint.checkpoint import locate
-    from collect.checkpoint.load import load_model, load_skeleton
-    from collect.checkpoint.shards import Shards
-    from collect.forward.passes import whole
-    from collect.forward.stream import streamed
+    from collect.model.checkpoint.blueprint import of_model
+    from collect.model.checkpoint.checkpoint import locate
+    from collect.model.checkpoint.load import load_model, load_skeleton
+    from collect.model.checkpoint.shards import Shards
+    from collect.model.forward.passes import whole
+    from collect.model.forward.stream import streamed
     from collect.prompts.tokens import Encoded
 
     generator = torch.Generator().manual_seed(0)
@@ -164,8 +164,8 @@ def _run(directory: Path, *, dtype: str, is_streamed: bool) -> str:
 
 
 def _spectra(directory: Path) -> str:
-    from collect.checkpoint.checkpoint import locate
     from collect.measure import spectra
+    from collect.model.checkpoint.checkpoint import locate
 
     rows = spectra.rows(locate(str(directory)))
     return hashlib.sha256(repr(rows["weight_norm"]).encode()).hexdigest()

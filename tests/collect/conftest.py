@@ -12,9 +12,9 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
 from collect.adapters import ADAPTERS
-from collect.checkpoint.checkpoint import locate
-from collect.checkpoint.decoder import Decoder, decoder
-from collect.checkpoint.load import load_model
+from collect.model.checkpoint.checkpoint import locate
+from collect.model.checkpoint.decoder import Decoder, decoder
+from collect.model.checkpoint.load import load_model
 from collect.prompts.tokens import Encoded
 from collect.training.train import train
 

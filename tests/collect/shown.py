@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from collect.adapters import ADAPTERS
-from collect.checkpoint.decoder import Decoder, decoder
-from collect.forward.passes import inputs
+from collect.model.checkpoint.decoder import Decoder, decoder
+from collect.model.forward.passes import inputs
 from collect.prompts.tokens import Encoded
 from tests.collect.families import tiny_family
 

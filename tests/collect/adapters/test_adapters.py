@@ -21,10 +21,10 @@ from collect.adapters.layouts import (
     output_columns,
     shared_or_interleaved,
 )
-from collect.checkpoint.decoder import decoder
-from collect.conformance.refusal import examine
 from collect.errors import ConformanceError, UnsupportedModelError
-from collect.forward.passes import whole
+from collect.model.checkpoint.decoder import decoder
+from collect.model.conformance.refusal import examine
+from collect.model.forward.passes import whole
 from tests.collect.families import randomise, tiny_family
 
 HOW_TO = Path(collect.adapters.__file__).with_name("README.md")

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from collect.checkpoint.decoder import Decoder
+from collect.model.checkpoint.decoder import Decoder
 from tests.collect.families import FAMILIES
 from tests.collect.shown import LONG, loaded_family, rows_by_head
 

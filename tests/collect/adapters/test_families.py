@@ -11,10 +11,10 @@ from torch import Tensor
 
 from collect.adapters import ADAPTERS, Adapter, Heads
 from collect.adapters.layouts import codegen, contiguous, interleaved
-from collect.checkpoint.decoder import Decoder, decoder
-from collect.conformance.deviations import rebuilt_attention
-from collect.conformance.refusal import examine
-from collect.forward.passes import inputs, whole
+from collect.model.checkpoint.decoder import Decoder, decoder
+from collect.model.conformance.deviations import rebuilt_attention
+from collect.model.conformance.refusal import examine
+from collect.model.forward.passes import inputs, whole
 from tests.collect.families import CONFIGURATIONS, FAMILIES, tiny_family
 from tests.collect.shown import LONG, Shown, hooked, loaded_family, rows_by_head, shown
 

@@ -14,7 +14,7 @@ import pytest
 from collect.commands import cli
 from collect.commands.cli import main
 from collect.commands.options import parser
-from collect.conformance.refusal import TOLERANCES
+from collect.model.conformance.refusal import TOLERANCES
 from collect.prompts.sets import names
 
 ROOT = Path(__file__).parents[3]
@@ -122,7 +122,7 @@ def test_a_database_that_cannot_be_written_exits_5(tmp_path, capsys):
 
 def test_a_model_that_does_not_conform_exits_6(save_tiny, prompt_file, out, capsys, monkeypatch):
     tolerances = TOLERANCES | {"attention_rows": {"float32": 0.0}}
-    monkeypatch.setattr("collect.conformance.refusal.TOLERANCES", tolerances)
+    monkeypatch.setattr("collect.model.conformance.refusal.TOLERANCES", tolerances)
     directory = str(save_tiny("gpt2"))
     assert main(["run", directory, "--prompts", str(prompt_file), "--out", str(out)]) == 6
     printed = capsys.readouterr().err

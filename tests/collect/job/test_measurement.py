@@ -109,10 +109,10 @@ def test_a_model_of_more_than_half_of_the_memory_is_streamed(
 ):
     directory = str(save_tiny("gpt2"))
     size = Path(directory, "model.safetensors").stat().st_size
-    monkeypatch.setattr("collect.checkpoint.memory.available", lambda _device: size)
+    monkeypatch.setattr("collect.model.checkpoint.memory.available", lambda _device: size)
     run([directory], [prompt_file], out)
     assert "local/gpt2: streamed, block by block; " in capsys.readouterr().err
-    monkeypatch.setattr("collect.checkpoint.memory.available", lambda _device: 3 * size)
+    monkeypatch.setattr("collect.model.checkpoint.memory.available", lambda _device: 3 * size)
     run([directory], [prompt_file], out, overwrite=True)
     assert "local/gpt2: loaded; " in capsys.readouterr().err
 
@@ -182,7 +182,7 @@ def test_a_map_that_looks_ahead_on_a_real_prompt_is_not_kept(
     save_tiny, prompt_file, out, monkeypatch
 ):
     monkeypatch.setattr(
-        "collect.conformance.refusal.refuse", lambda _findings: broken_mask(monkeypatch)
+        "collect.model.conformance.refusal.refuse", lambda _findings: broken_mask(monkeypatch)
     )
     with pytest.raises(ConformanceError, match="must be zero above the diagonal"):
         run([str(save_tiny("gpt2"))], [prompt_file], out, batch_size=1, quiet=True)
@@ -202,7 +202,7 @@ EXHAUSTED = [
     "place",
     [
         "collect.job.measurement.Recorder",
-        "collect.conformance.refusal.examine",
+        "collect.model.conformance.refusal.examine",
         "collect.job.subject.load_model",
         "transformers.AutoModelForCausalLM.from_pretrained",
     ],

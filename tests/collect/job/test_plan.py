@@ -67,7 +67,7 @@ def test_a_plan_says_what_is_streamed(save_tiny, prompt_file, monkeypatch):
     where = [str(save_tiny("gpt2"))], [prompt_file], None
     assert [unit.execution for unit in plan(*where)] == ["shards", "loaded"]
     assert [unit.execution for unit in plan(*where, stream=True)] == ["shards", "streamed"]
-    monkeypatch.setattr("collect.checkpoint.memory.available", lambda _device: 1000)
+    monkeypatch.setattr("collect.model.checkpoint.memory.available", lambda _device: 1000)
     assert [unit.execution for unit in plan(*where)] == ["shards", "streamed"]
 
 

@@ -12,19 +12,19 @@ import pytest
 import torch
 
 from collect.adapters import ADAPTERS
-from collect.checkpoint.blueprint import of_model
-from collect.checkpoint.checkpoint import locate
-from collect.checkpoint.decoder import Decoder, decoder
-from collect.checkpoint.load import load_model, load_skeleton
-from collect.checkpoint.shards import Shards
 from collect.errors import ConformanceError
-from collect.forward.passes import Batch, inputs, whole
-from collect.forward.stream import streamed
 from collect.measure import rows
 from collect.measure.geometry import geometry
 from collect.measure.hooks import Recorder
 from collect.measure.measures import attention_statistics
 from collect.measure.predictions import predictions
+from collect.model.checkpoint.blueprint import of_model
+from collect.model.checkpoint.checkpoint import locate
+from collect.model.checkpoint.decoder import Decoder, decoder
+from collect.model.checkpoint.load import load_model, load_skeleton
+from collect.model.checkpoint.shards import Shards
+from collect.model.forward.passes import Batch, inputs, whole
+from collect.model.forward.stream import streamed
 from collect.prompts.tokens import Encoded, buckets
 from tests.collect.families import FAMILIES, save_family, tiny_family
 

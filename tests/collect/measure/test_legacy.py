@@ -14,10 +14,10 @@ import torch
 
 from collect import schema
 from collect.adapters import ADAPTERS
-from collect.checkpoint.decoder import decoder
-from collect.forward.passes import whole
 from collect.measure import legacy
 from collect.measure.hooks import Recorder
+from collect.model.checkpoint.decoder import decoder
+from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded
 from tests.collect.families import tiny_family
 

@@ -7,14 +7,14 @@ import torch
 
 from collect import schema
 from collect.adapters import ADAPTERS
-from collect.checkpoint.decoder import decoder
-from collect.forward.passes import whole
 from collect.measure import rows
 from collect.measure.geometry import Geometry
 from collect.measure.hooks import Recorder
 from collect.measure.measures import AttentionStatistics
 from collect.measure.observation import Norms, Observation, Updates
 from collect.measure.predictions import Predictions
+from collect.model.checkpoint.decoder import decoder
+from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded
 from collect.record.writer import conforming
 from tests.collect.families import tiny_family

@@ -12,10 +12,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from collect.checkpoint.checkpoint import locate
-from collect.checkpoint.decoder import Decoder
-from collect.checkpoint.load import load_model, load_skeleton
 from collect.measure import spectra
+from collect.model.checkpoint.checkpoint import locate
+from collect.model.checkpoint.decoder import Decoder
+from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.record.writer import conforming
 from tests.collect.families import FAMILIES, save_family
 

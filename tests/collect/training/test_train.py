@@ -15,8 +15,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 import collect.training.train
-from collect.checkpoint.checkpoint import locate
 from collect.errors import InputError, OutputError
+from collect.model.checkpoint.checkpoint import locate
 from collect.training.descent import fit, held_out_loss
 from collect.training.recipe import read_recipe
 from collect.training.sidecar import read_sidecar

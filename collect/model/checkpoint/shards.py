@@ -19,9 +19,9 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 from transformers import core_model_loading
 
-from collect.checkpoint.blueprint import Blueprint
-from collect.checkpoint.checkpoint import Checkpoint
 from collect.errors import InputError, UnsupportedModelError
+from collect.model.checkpoint.blueprint import Blueprint
+from collect.model.checkpoint.checkpoint import Checkpoint
 
 #: Plain floating numbers; everything else is a quantised weight, whose norm means nothing.
 _FLOATS = ("F64", "F32", "F16", "BF16")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from collect.forward.tail import own_logits
+from collect.model.forward.tail import own_logits
 from tests.collect.families import FAMILIES
 from tests.collect.shown import LONG, loaded_family, shown
 
@@ -26,7 +26,7 @@ def test_a_head_read_by_slices_gives_the_logits_of_the_model(monkeypatch):
     of = loaded_family("phi")
     states = torch.randn(2, 1, 64, generator=torch.Generator().manual_seed(0))
     whole_head = own_logits(of, states)
-    monkeypatch.setattr("collect.checkpoint.decoder._HEAD_ROWS", 40)
+    monkeypatch.setattr("collect.model.checkpoint.decoder._HEAD_ROWS", 40)
     weight = of.head._parameters.pop("weight")
     assert weight.shape[0] % 40
     monkeypatch.setitem(of.head.__dict__, "weight", Stored(weight.detach()))

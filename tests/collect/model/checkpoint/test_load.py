@@ -8,10 +8,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from collect.checkpoint.checkpoint import Labels, locate
-from collect.checkpoint.decoder import model_row
-from collect.checkpoint.load import load_model, load_skeleton, load_tokenizer
 from collect.errors import InputError, UnsupportedModelError
+from collect.model.checkpoint.checkpoint import Labels, locate
+from collect.model.checkpoint.decoder import model_row
+from collect.model.checkpoint.load import load_model, load_skeleton, load_tokenizer
 from collect.record.writer import conforming
 from tests.collect.families import FAMILIES, save_family
 
@@ -195,7 +195,7 @@ def test_quantised_weights_are_refused(save_tiny):
 
 
 def test_weights_that_the_library_would_invent_are_refused(save_tiny, monkeypatch):
-    monkeypatch.setattr("collect.checkpoint.load.Shards", lambda checkpoint, model: None)
+    monkeypatch.setattr("collect.model.checkpoint.load.Shards", lambda checkpoint, model: None)
     directory = save_tiny("llama")
     path = directory / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"num_hidden_layers": 4}))

@@ -7,12 +7,12 @@ from typing import Any
 import torch
 import transformers
 
-from collect.checkpoint import blueprint, memory
-from collect.checkpoint.checkpoint import Checkpoint
-from collect.checkpoint.configuration import configuration, first_line, not_the_model, quieten
-from collect.checkpoint.decoder import Decoder, decoder
-from collect.checkpoint.shards import Shards, refuse_non_finite
 from collect.errors import InputError
+from collect.model.checkpoint import blueprint, memory
+from collect.model.checkpoint.checkpoint import Checkpoint
+from collect.model.checkpoint.configuration import configuration, first_line, not_the_model, quieten
+from collect.model.checkpoint.decoder import Decoder, decoder
+from collect.model.checkpoint.shards import Shards, refuse_non_finite
 
 #: Number formats a forward pass may run in.
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}

@@ -14,11 +14,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from collect.checkpoint.decoder import Decoder
-from collect.checkpoint.placement import place
-from collect.checkpoint.shards import Shards
-from collect.forward.passes import Batch, Watcher
-from collect.forward.replay import finish, record, replay
+from collect.model.checkpoint.decoder import Decoder
+from collect.model.checkpoint.placement import place
+from collect.model.checkpoint.shards import Shards
+from collect.model.forward.passes import Batch, Watcher
+from collect.model.forward.replay import finish, record, replay
 
 
 def streamed(

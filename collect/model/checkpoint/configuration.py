@@ -6,8 +6,8 @@ from typing import Any
 
 import transformers
 
-from collect.checkpoint.checkpoint import Checkpoint
 from collect.errors import InputError
+from collect.model.checkpoint.checkpoint import Checkpoint
 
 
 def configuration(checkpoint: Checkpoint) -> Any:

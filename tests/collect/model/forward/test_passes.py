@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collect.adapters import ADAPTERS
-from collect.checkpoint.decoder import Decoder, decoder
-from collect.forward.passes import inputs, whole
+from collect.model.checkpoint.decoder import Decoder, decoder
+from collect.model.forward.passes import inputs, whole
 from collect.prompts.tokens import Encoded, buckets, right_padded
 from tests.collect.families import tiny_family
 

@@ -15,15 +15,21 @@ from collect.adapters import ADAPTERS
 from collect.adapters.configuration import always
 from collect.adapters.layouts import contiguous
 from collect.adapters.logits import unchanged
-from collect.checkpoint.blueprint import of_model
-from collect.checkpoint.checkpoint import locate
-from collect.checkpoint.decoder import decoder
-from collect.checkpoint.load import load_model, load_skeleton
-from collect.checkpoint.shards import Shards
-from collect.conformance.refusal import TOLERANCES, check_attention, check_finite, examine, refuse
 from collect.errors import ConformanceError
-from collect.forward.passes import whole
-from collect.forward.stream import streamed
+from collect.model.checkpoint.blueprint import of_model
+from collect.model.checkpoint.checkpoint import locate
+from collect.model.checkpoint.decoder import decoder
+from collect.model.checkpoint.load import load_model, load_skeleton
+from collect.model.checkpoint.shards import Shards
+from collect.model.conformance.refusal import (
+    TOLERANCES,
+    check_attention,
+    check_finite,
+    examine,
+    refuse,
+)
+from collect.model.forward.passes import whole
+from collect.model.forward.stream import streamed
 from tests.collect.families import FAMILIES, save_family, tiny_family
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-import collect.checkpoint.decoder
+import collect.model.checkpoint.decoder
 from collect.adapters import ADAPTERS, Heads
 from collect.adapters.configuration import always
-from collect.checkpoint.decoder import Contribution, Missing, decoder
 from collect.errors import ConformanceError, UnsupportedModelError
+from collect.model.checkpoint.decoder import Contribution, Missing, decoder
 from tests.collect.families import tiny_family
 
 
@@ -80,7 +80,7 @@ def test_logits_do_not_depend_on_how_the_head_is_sliced(monkeypatch):
     of = placed("phi")
     states = torch.randn(4, 64, generator=torch.Generator().manual_seed(0))
     whole = of.next_token_logits(states)
-    monkeypatch.setattr(collect.checkpoint.decoder, "_HEAD_ROWS", 10)
+    monkeypatch.setattr(collect.model.checkpoint.decoder, "_HEAD_ROWS", 10)
     assert torch.allclose(of.next_token_logits(states), whole, atol=1e-6)
     with torch.no_grad():
         of.head.bias += 1

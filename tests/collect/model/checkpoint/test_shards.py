@@ -9,12 +9,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from collect.checkpoint.blueprint import of_model
-from collect.checkpoint.checkpoint import locate
-from collect.checkpoint.load import load_skeleton
-from collect.checkpoint.placement import place
-from collect.checkpoint.shards import Shards, refuse_non_finite
 from collect.errors import InputError, UnsupportedModelError
+from collect.model.checkpoint.blueprint import of_model
+from collect.model.checkpoint.checkpoint import locate
+from collect.model.checkpoint.load import load_skeleton
+from collect.model.checkpoint.placement import place
+from collect.model.checkpoint.shards import Shards, refuse_non_finite
 from tests.collect.families import FAMILIES, save_family, tiny_family
 
 
@@ -192,7 +192,7 @@ def test_weights_that_are_not_finite_are_refused_by_name_and_number(value, tmp_p
 
 
 def test_the_search_for_infinite_numbers_covers_every_part_of_a_large_tensor(monkeypatch):
-    monkeypatch.setattr("collect.checkpoint.shards._SCANNED", 4)
+    monkeypatch.setattr("collect.model.checkpoint.shards._SCANNED", 4)
     tensor = torch.zeros(3, 5)
     refuse_non_finite("w", tensor)
     refuse_non_finite("counts", torch.tensor([1, 2]))

@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from collect.adapters import ADAPTERS
-from collect.checkpoint.decoder import Decoder, decoder
-from collect.conformance.refusal import examine
-from collect.forward.passes import whole
 from collect.measure import rows
 from collect.measure.hooks import Recorder
+from collect.model.checkpoint.decoder import Decoder, decoder
+from collect.model.conformance.refusal import examine
+from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded
-from tests.collect.checkpoint.pretended_devices import PretendedDevices
 from tests.collect.families import tiny_family
+from tests.collect.model.checkpoint.pretended_devices import PretendedDevices
 
 #: One of each kind of block and of attention.
 NAMES = ("gpt2", "gptj", "opt_post_norm", "bloom", "falcon_7b", "falcon_11b", "llama", "mixtral")

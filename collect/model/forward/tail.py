@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from collect.checkpoint.decoder import Decoder
+from collect.model.checkpoint.decoder import Decoder
 
 
 class _BodyOutput(tuple[Tensor]):

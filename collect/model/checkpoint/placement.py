@@ -9,7 +9,7 @@ import torch
 from transformers import core_model_loading
 from transformers.modeling_utils import LoadStateDictConfig
 
-from collect.checkpoint.shards import Shards, contradiction, refuse_non_finite, unconverted
+from collect.model.checkpoint.shards import Shards, contradiction, refuse_non_finite, unconverted
 
 
 def place(shards: Shards, parameters: Iterable[str], *, device: str) -> None:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from collect.adapters import Heads, HeadWeights
-from collect.checkpoint.decoder import Sites
+from collect.model.checkpoint.decoder import Sites
 
 #: Stands for a scale of zero, where all that is compared is zero.
 _TINY = torch.finfo(torch.float32).tiny

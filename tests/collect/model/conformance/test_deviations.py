@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from collect.conformance.deviations import (
+from collect.model.conformance.deviations import (
     above_diagonal,
     normalised,
     place_deviation,

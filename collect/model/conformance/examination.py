@@ -16,8 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from collect.checkpoint.decoder import Decoder, Sites
-from collect.conformance.deviations import (
+from collect.model.checkpoint.decoder import Decoder, Sites
+from collect.model.conformance.deviations import (
     above_diagonal,
     normalised,
     place_deviation,
@@ -27,7 +27,7 @@ from collect.conformance.deviations import (
     sums,
     whole_deviation,
 )
-from collect.forward.tail import own_logits
+from collect.model.forward.tail import own_logits
 
 #: What a block must show to be compared.
 _COMPARED = {
@@ -66,7 +66,7 @@ class Repeat:
 
 
 class Examiner:
-    """What a pass shows of a decoder; see ``collect.forward.passes.Watcher``.
+    """What a pass shows of a decoder; see ``collect.model.forward.passes.Watcher``.
 
     It keeps four vectors per token and block: what must come again.
 

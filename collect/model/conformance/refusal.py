@@ -16,10 +16,10 @@ import torch
 from pandas.api.types import is_float_dtype
 
 from collect import schema
-from collect.checkpoint.decoder import Decoder
-from collect.conformance.examination import Examiner, Repeat
 from collect.errors import ConformanceError
-from collect.forward.passes import Batch, Watcher
+from collect.model.checkpoint.decoder import Decoder
+from collect.model.conformance.examination import Examiner, Repeat
+from collect.model.forward.passes import Batch, Watcher
 from collect.prompts.tokens import Encoded
 
 #: Runs batches through the body of a model: ``passes.whole`` or ``stream.streamed``, bound.

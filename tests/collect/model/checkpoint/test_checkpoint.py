@@ -11,10 +11,10 @@ import huggingface_hub
 import pytest
 from huggingface_hub import errors
 
-from collect.checkpoint.checkpoint import Labels, known_labels, locate
 from collect.errors import InputError, UnreachableError, UnsupportedModelError
+from collect.model.checkpoint.checkpoint import Labels, known_labels, locate
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 PUBLISHED_MODELS = ROOT / "data" / "published" / "model.csv"
 
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from collect.adapters import Adapter, AttentionCall, Heads, HeadWeights, cut, weight_names
-from collect.checkpoint.checkpoint import Checkpoint
 from collect.errors import ConformanceError, UnsupportedModelError
+from collect.model.checkpoint.checkpoint import Checkpoint
 
 __all__ = ["Contribution", "Decoder", "HeadWeights", "Missing", "Sites", "decoder", "model_row"]
 

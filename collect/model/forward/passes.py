@@ -14,7 +14,7 @@ from collect.prompts.tokens import Encoded, right_padded
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from collect.checkpoint.decoder import Decoder
+    from collect.model.checkpoint.decoder import Decoder
 
 #: Prompts that go through the model together, padded on the right to the longest.
 Batch = tuple[Encoded, ...]

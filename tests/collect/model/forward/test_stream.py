@@ -13,16 +13,16 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from collect.checkpoint.blueprint import of_model
-from collect.checkpoint.checkpoint import Checkpoint, locate
-from collect.checkpoint.decoder import Decoder
-from collect.checkpoint.load import load_model, load_skeleton
-from collect.checkpoint.shards import Shards
 from collect.errors import InputError
-from collect.forward import stream
-from collect.forward.passes import Batch, Watcher, whole
-from collect.forward.replay import NotReplayableError
-from collect.forward.stream import streamed
+from collect.model.checkpoint.blueprint import of_model
+from collect.model.checkpoint.checkpoint import Checkpoint, locate
+from collect.model.checkpoint.decoder import Decoder
+from collect.model.checkpoint.load import load_model, load_skeleton
+from collect.model.checkpoint.shards import Shards
+from collect.model.forward import stream
+from collect.model.forward.passes import Batch, Watcher, whole
+from collect.model.forward.replay import NotReplayableError
+from collect.model.forward.stream import streamed
 from collect.prompts.tokens import Encoded
 from tests.collect.families import FAMILIES, save_family
 

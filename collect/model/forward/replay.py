@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from collect.checkpoint.decoder import Decoder
 from collect.errors import ConformanceError
-from collect.forward.passes import Batch, inputs
+from collect.model.checkpoint.decoder import Decoder
+from collect.model.forward.passes import Batch, inputs
 
 
 class NotReplayableError(ConformanceError):
