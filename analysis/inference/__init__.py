@@ -49,7 +49,8 @@ ROOMS = {
     "two_samples",
     "partition": "collinearity commonality cross_validation dominance matched partition subsets",
 }
-METHODS = {method: room for room, methods in ROOMS.items() for method in methods.split()}
+METHODS = {name: f"{room}.{name}" for room, names in ROOMS.items() for name in names.split()}
+METHODS["power"] = "power"
 
 __all__ = [
     "bayes_factor",
@@ -85,5 +86,5 @@ __all__ = [
 def __getattr__(name: str) -> ModuleType:
     """Return a method of the toolbox by its name."""
     if name in METHODS:
-        return import_module(f"{__name__}.{METHODS[name]}.{name}")
+        return import_module(f"{__name__}.{METHODS[name]}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

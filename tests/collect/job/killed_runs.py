@@ -1,6 +1,6 @@
 """Kill runs at many moments, resume them, and compare with a run left alone.
 
-    python tests/collect/killed_runs.py --runs 200
+    python tests/collect/job/killed_runs.py --runs 200
 
 Each run is a forked process that is killed with SIGKILL: at a random time, or, with --events, at
 the start or end of the renaming of a file, counted from 1. Another process then resumes it. What
@@ -164,7 +164,7 @@ def is_whole(mark: Path, out: Path, whole: dict[str, str]) -> bool:
 
 def tiny_checkpoint(directory: Path) -> str:
     """Save a random model of the tests and return its directory."""
-    sys.path.insert(0, str(Path(__file__).parent))
+    sys.path.insert(0, str(Path(__file__).parents[1]))
     from conftest import tiny_model, tiny_tokenizer
 
     tiny_model("llama").save_pretrained(directory)
