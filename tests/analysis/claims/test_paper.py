@@ -16,7 +16,7 @@ from analysis.evidence.checks import caveats_of
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError
 
-SECOND = Path(__file__).parent / "second_paper"
+SECOND = Path(__file__).parents[1] / "second_paper"
 
 
 def run(capsys, *arguments):
