@@ -542,6 +542,29 @@ COMMENT ON COLUMN stated_number.query IS 'Query over tables and views whose firs
 COMMENT ON COLUMN stated_number.through IS 'Function of analysis.claims.print.stated that the first row goes through; empty when it is the number itself [-]';
 COMMENT ON COLUMN stated_number.reason IS 'Why it cannot be computed, or not from the figures alone, or why it differs; empty otherwise [-]';
 
+CREATE TABLE training_recipe (
+    model_id    VARCHAR NOT NULL,
+    field       VARCHAR NOT NULL,
+    value       VARCHAR NOT NULL,
+    number      DOUBLE,
+    unit        VARCHAR NOT NULL,
+    repository  VARCHAR NOT NULL,
+    path        VARCHAR NOT NULL,
+    revision    VARCHAR NOT NULL,
+    quoted      VARCHAR NOT NULL,
+    PRIMARY KEY (model_id, field)
+);
+COMMENT ON TABLE training_recipe IS 'One row per model and fact of its training that a public configuration or code states; what none states has no row.';
+COMMENT ON COLUMN training_recipe.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN training_recipe.field IS 'What is stated: peak_learning_rate, weight_decay, inner_rule (how matrices start), ... [-]';
+COMMENT ON COLUMN training_recipe.value IS 'The value in words or digits [see unit]';
+COMMENT ON COLUMN training_recipe.number IS 'The value as a number; NULL when it is a word, or when no source gives one [see unit]';
+COMMENT ON COLUMN training_recipe.unit IS 'Unit of number [-]';
+COMMENT ON COLUMN training_recipe.repository IS 'Public repository that states it, owner/name [-]';
+COMMENT ON COLUMN training_recipe.path IS 'File or issue in that repository [-]';
+COMMENT ON COLUMN training_recipe.revision IS 'Commit at which the file was read; date of an issue [-]';
+COMMENT ON COLUMN training_recipe.quoted IS 'The words that state it, or from which it is reckoned [-]';
+
 CREATE TABLE published_file (
     file          VARCHAR NOT NULL,
     sha256        VARCHAR NOT NULL,

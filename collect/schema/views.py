@@ -14,6 +14,7 @@ SUBJECTS = (
     "trace",
     "geometry",
     "published",
+    "recipe",
     "profile",
 )
 

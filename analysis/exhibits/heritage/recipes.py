@@ -1,0 +1,131 @@
+"""The section on recipes: what public configurations say, as a chart, tables and words."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import altair as alt
+import pandas as pd
+
+from analysis.exhibits.charts import marks_by_lab
+from analysis.exhibits.drawing.theme import INK, WIDTH, line_at, log_axis
+from analysis.questions.heritage.recipes import PREDICTORS, RESPONSE
+from analysis.tidy import prose
+
+#: Columns of the table of starts.
+STARTS = {
+    "models": "Models",
+    "inner": "Inner matrices",
+    "output": "Writing matrices",
+    "spread": "Spread times √d",
+}
+
+#: The two laws that the paper's models cannot tell apart, and what each axis is.
+LAWS = {
+    "n_layers": "depth L [blocks]",
+    "peak_learning_rate": "peak learning rate [per step]",
+}
+
+
+def correlation_words(found: pd.DataFrame) -> dict[str, str]:
+    """Return the correlations within suites as words, by the names of their two columns.
+
+    ``found`` has the rows of `within_suites`; keys read ``log_rate log_depth``, either way round.
+    """
+    words: dict[str, str] = {}
+    for row in found.to_dict("records"):
+        said = (
+            f"{prose.number(row['estimate'])} {prose.interval(row['conf_low'], row['conf_high'])}"
+        )
+        words[f"{row['term']} {row['condition']}"] = said
+        words[f"{row['condition']} {row['term']}"] = said
+    return words
+
+
+def correlation_rows(found: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per pair: `pair` in words, `r` and `interval`."""
+    names = {**PREDICTORS, RESPONSE: "gain"}
+    return pd.DataFrame(
+        {
+            "pair": [
+                f"{names[row['term']]} and {names[row['condition']]}"
+                for row in found.to_dict("records")
+            ],
+            "r": found["estimate"].map(prose.number),
+            "interval": [
+                prose.interval(low, high)
+                for low, high in zip(found["conf_low"], found["conf_high"], strict=True)
+            ],
+        }
+    )
+
+
+def start_rows(known: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per way in which weights start: the models, both rules, and the spread.
+
+    ``known`` has the rows of the view `recipe`; models without a documented rule are left out.
+    """
+    documented = known.dropna(subset=["inner_rule"]).assign(
+        output_rule=lambda rows: rows["output_rule"].fillna("not verified"),
+        name=lambda rows: prose.short_name(rows["model_id"]),
+    )
+    rows = []
+    for (suite, inner, output), group in documented.groupby(
+        ["suite", "inner_rule", "output_rule"], sort=True
+    ):
+        spread = group["inner_spread_scaled"].dropna()
+        low, high = spread.min(), spread.max()
+        rows.append(
+            {
+                "models": f"{suite}: {prose.listing(list(group['name']))}",
+                "inner": inner,
+                "output": output,
+                "spread": _range(float(low), float(high)),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _range(low: float, high: float) -> str:
+    """Return a range in words, one number where both ends print alike."""
+    ends = [prose.number(low), prose.number(high)]
+    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+
+
+def chart_two_laws(rows: pd.DataFrame) -> alt.VConcatChart:
+    """Draw gain against depth, and the same gains against the peak learning rate.
+
+    Parameters
+    ----------
+    rows
+        As `gains_with_recipe` returns them; models of a suite are joined by a line.
+    """
+    panels = [_panel(rows, column, title) for column, title in LAWS.items()]
+    stacked = alt.vconcat(*panels, spacing=20).properties(
+        description="The same gains against depth and against learning rate: within each suite "
+        "they fall with depth and rise with the learning rate alike.",
+    )
+    return cast(alt.VConcatChart, stacked.resolve_scale(color="shared", shape="shared"))
+
+
+def _panel(rows: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
+    """Return the gains against one column, a line per suite named at its first model."""
+    x = alt.X(f"{column}:Q", title=title, **log_axis(rows[column]))
+    y = alt.Y("gain_mean:Q", title="gain of the last block but one", scale=alt.Scale(zero=False))
+    several = rows[rows.groupby("suite")["suite"].transform("size") > 1]
+    lines = (
+        alt.Chart(several)
+        .mark_line(color=INK, strokeWidth=1, opacity=0.6)
+        .encode(x=x, y=y, detail="suite:N", order=alt.Order("n_layers:Q"))
+    )
+    firsts = rows.sort_values(["n_layers", "d_model"]).drop_duplicates("suite")
+    alone = ~firsts["suite"].isin(several["suite"])
+    names = [
+        alt.Chart(firsts[chosen])
+        .mark_text(align="left", dx=-2 if below else 9, dy=15 if below else -7, color=INK)
+        .encode(x=x, y=y, text="suite:N", size=alt.value(13))
+        for chosen, below in ((~alone, False), (alone, True))
+    ]
+    marks = [mark.encode(x=x, y=y) for mark in marks_by_lab(rows)]
+    layers = alt.layer(line_at(1, "y"), lines, *marks, *names).properties(width=WIDTH, height=230)
+    return cast(alt.LayerChart, layers)

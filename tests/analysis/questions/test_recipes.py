@@ -1,0 +1,88 @@
+"""Recipes of published models: every fact has its source, and what follows from them is counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.exhibits.heritage import recipes as recipe_exhibits
+from analysis.questions.heritage import recipes
+from tests.analysis.drawn import encodings
+
+
+@pytest.fixture(scope="module")
+def rows(published_store):
+    return recipes.gains_with_recipe(published_store)
+
+
+def test_every_fact_names_its_source_and_quotes_it(published_store):
+    facts = published_store.query("FROM training_recipe")
+    assert len(facts) > 200
+    for column in ("repository", "path", "revision", "quoted"):
+        assert (facts[column].str.len() > 0).all(), column
+    known = set(published_store.query("SELECT model_id FROM model")["model_id"])
+    assert set(facts["model_id"]) <= known
+
+
+def test_a_rate_a_decay_or_a_clip_stands_in_its_quotation(published_store):
+    facts = published_store.query(
+        """
+        FROM training_recipe
+        WHERE field IN ('peak_learning_rate', 'beta_2') AND number IS NOT NULL
+        """
+    )
+    for fact in facts.to_dict("records"):
+        digits = pd.Series(fact["quoted"]).str.extractall(r"(\d+\.?\d*(?:e-?\d+)?)")[0]
+        found = digits.astype(float).to_numpy()
+        assert np.isclose(found, fact["number"], rtol=1e-12).any(), fact
+
+
+@pytest.mark.parametrize(("decay", "steps"), [(100, 100), (60, 100)])
+def test_the_sum_of_rates_is_that_of_the_schedule(published_store, decay, steps):
+    peak, final, warmup = 0.3, 0.03, 10
+    at = np.arange(steps) + 0.5
+    fall = final + (peak - final) * (1 + np.cos(np.pi * (at - warmup) / (decay - warmup))) / 2
+    rates = np.where(at < warmup, peak * at / warmup, np.where(at < decay, fall, final))
+    found = published_store.query(
+        f"SELECT rate_sum({peak}, {final}, {warmup}, {decay}, {steps}) AS total"
+    )
+    assert found["total"].iloc[0] == pytest.approx(rates.sum(), rel=1e-4)
+
+
+def test_decay_turns_are_missing_where_the_length_of_training_is(published_store):
+    found = recipes.recipes(published_store).set_index("model_id")["decay_turns"]
+    assert found["EleutherAI/pythia-70m"] == pytest.approx(0.1 * 1e-3 * 143000 * 0.55, rel=0.01)
+    assert np.isnan(found["bigscience/bloom-560m"])
+    assert found["EleutherAI/gpt-neo-2.7B"] == 0
+
+
+def test_pythia_is_two_recipes(published_store):
+    known = recipes.recipes(published_store)
+    starts = known[known["suite"] == "Pythia"].groupby("inner_rule")["model_id"].apply(sorted)
+    assert starts["normal"] == ["EleutherAI/pythia-12b", "EleutherAI/pythia-6.9b"]
+    assert len(starts["small_init"]) == 6
+
+
+def test_correlations_within_suites_are_those_of_deviations_from_the_suite(rows):
+    found = recipes.within_suites(rows).set_index(["term", "condition"])["estimate"]
+    several = rows[rows.groupby("suite")["suite"].transform("size") > 1]
+    logs = ["log_rate", "log_depth", "log_width", "log_gain"]
+    apart = several[logs] - several.groupby("suite")[logs].transform("mean")
+    for (one, other), estimate in found.items():
+        assert estimate == pytest.approx(apart[one].corr(apart[other]), abs=1e-12)
+    assert found["log_depth", "log_rate"] < -0.9
+
+
+def test_the_chart_is_described_and_no_colour_stands_alone(rows):
+    spec = recipe_exhibits.chart_two_laws(rows).to_dict()
+    assert len(spec["description"]) > 60
+    for encoding in encodings(spec):
+        if "field" in encoding.get("color", {}):
+            assert encoding["shape"]["field"] == encoding["color"]["field"]
+
+
+def test_the_table_of_starts_parts_the_two_pythias(published_store):
+    table = recipe_exhibits.start_rows(recipes.recipes(published_store))
+    pythias = table[table["models"].str.startswith("Pythia")]
+    assert list(pythias["inner"]) == ["normal", "small_init"]
