@@ -22,7 +22,7 @@ from altair.utils.mimebundle import spec_to_mimebundle
 from analysis.tidy.extra import extra
 
 FAMILY = "Figure Sans"
-DIRECTORY = Path(__file__).parent / "fonts"
+DIRECTORY = Path(__file__).parents[2] / "fonts"
 FILE = DIRECTORY / "FigureSans-Regular.ttf"
 TEXT = re.compile(r"<text\b[^>]*>(.*?)</text>", re.DOTALL)
 TAG = re.compile(r"<[^>]+>")

@@ -18,7 +18,7 @@ from analysis.report.reading.settings import Settings
 from analysis.tidy.errors import ReportError
 
 ASSETS = Path(__file__).parent
-FORMULAS = ASSETS.parent / "fonts" / "FormulaSans-Regular.woff"
+FORMULAS = ASSETS.parents[1] / "fonts" / "FormulaSans-Regular.woff"
 GENERATOR = "analysis.report embedded renderer, with pandoc; not Quarto"
 HEAD = re.compile(r"<thead\b.*?</thead>", re.DOTALL)
 HEADER_CELL = re.compile(r"<th(?![a-z])(?![^>]*\bscope=)")
