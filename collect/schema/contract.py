@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -82,6 +85,8 @@ def connect() -> duckdb.DuckDBPyConnection:
     """Return a fresh in-memory database with every table of the contract, empty."""
     connection = duckdb.connect()
     connection.execute(schema_sql())
+    if not _KNOWN:
+        _KNOWN.update(_described(connection))
     return connection
 
 
@@ -93,38 +98,98 @@ def table_sql(table: str) -> str:
     return next(text[text.index(wanted) :] for text in statements if wanted in text)
 
 
-@cache
 def tables() -> dict[str, Table]:
     """Return every table of the contract by name, in the order of ``schema.sql``."""
-    connection = connect()
-    meanings = connection.sql(
-        "SELECT table_name, comment FROM duckdb_tables() ORDER BY table_oid"
-    ).fetchall()
-    return {name: _table(connection, name, meaning) for name, meaning in meanings}
+    return {name: table for name, (table, _) in _known().items()}
 
 
-def _table(connection: duckdb.DuckDBPyConnection, name: str, meaning: str) -> Table:
-    columns = connection.sql(
+def arrow_schema(table: str) -> pa.Schema:
+    """Return the Arrow schema of a table; each field carries its meaning and unit as metadata."""
+    return _known()[table][1]
+
+
+def described(connection: duckdb.DuckDBPyConnection, catalog: str) -> dict[str, Table]:
+    """Return the tables of one database of a connection by name, in the order they were made.
+
+    Parameters
+    ----------
+    connection
+        Connection that has the database attached.
+    catalog
+        Name of the database; of its schemas only ``main`` counts. Views are no tables.
+    """
+    meanings = connection.execute(
         """
-        SELECT column_name, data_type, is_nullable, comment
-          FROM duckdb_columns()
-         WHERE table_name = $name
-         ORDER BY column_index
+        SELECT table_name, coalesce(comment, '')
+          FROM duckdb_tables()
+         WHERE database_name = $catalog AND schema_name = 'main'
+         ORDER BY table_oid
         """,
-        params={"name": name},
+        {"catalog": catalog},
     ).fetchall()
-    constraints = connection.sql(
+    columns = _rows_by_table(
+        connection,
+        catalog,
         """
-        SELECT constraint_type, constraint_text, constraint_column_names
+        SELECT table_name, column_name, data_type, is_nullable, coalesce(comment, '')
+          FROM duckdb_columns()
+         WHERE database_name = $catalog AND schema_name = 'main'
+         ORDER BY table_oid, column_index
+        """,
+    )
+    constraints = _rows_by_table(
+        connection,
+        catalog,
+        """
+        SELECT table_name, constraint_type, constraint_text, constraint_column_names
           FROM duckdb_constraints()
-         WHERE table_name = $name
+         WHERE database_name = $catalog AND schema_name = 'main'
            AND constraint_type IN ('PRIMARY KEY', 'CHECK')
         """,
-        params={"name": name},
-    ).fetchall()
-    key = next(tuple(names) for kind, _, names in constraints if kind == "PRIMARY KEY")
+    )
+    return {
+        name: _table(name, meaning, columns[name], constraints[name]) for name, meaning in meanings
+    }
+
+
+#: Every table and its Arrow schema, read off the first database that was made.
+_KNOWN: dict[str, tuple[Table, pa.Schema]] = {}
+
+
+def _known() -> dict[str, tuple[Table, pa.Schema]]:
+    if not _KNOWN:
+        connect().close()
+    return _KNOWN
+
+
+def _described(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[Table, pa.Schema]]:
+    return {
+        name: (table, _arrow_schema(connection, table))
+        for name, table in described(connection, "memory").items()
+    }
+
+
+def _rows_by_table(
+    connection: duckdb.DuckDBPyConnection, catalog: str, sql: str
+) -> defaultdict[str, list[tuple[Any, ...]]]:
+    """Return rows by their first column, without it."""
+    found: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    for name, *row in connection.execute(sql, {"catalog": catalog}).fetchall():
+        found[name].append(tuple(row))
+    return found
+
+
+def _table(
+    name: str,
+    meaning: str,
+    columns: Sequence[tuple[Any, ...]],
+    constraints: Sequence[tuple[Any, ...]],
+) -> Table:
+    keys = [tuple(names) for kind, _, names in constraints if kind == "PRIMARY KEY"]
     checks = tuple(text for kind, text, _ in constraints if kind == "CHECK")
-    return Table(name, meaning, tuple(_column(*row) for row in columns), key, checks)
+    return Table(
+        name, meaning, tuple(_column(*row) for row in columns), keys[0] if keys else (), checks
+    )
 
 
 def _column(name: str, sql_type: str, nullable: bool, comment: str) -> Column:
@@ -132,11 +197,8 @@ def _column(name: str, sql_type: str, nullable: bool, comment: str) -> Column:
     return Column(name, sql_type, nullable, meaning, unit.removesuffix("]"))
 
 
-@cache
-def arrow_schema(table: str) -> pa.Schema:
-    """Return the Arrow schema of a table; each field carries its meaning and unit as metadata."""
-    description = tables()[table]
-    bare = connect().sql(f'FROM "{table}" LIMIT 0').to_arrow_table().schema
+def _arrow_schema(connection: duckdb.DuckDBPyConnection, table: Table) -> pa.Schema:
+    bare = connection.sql(f'FROM "{table.name}" LIMIT 0').to_arrow_table().schema
     fields = [
         pa.field(
             column.name,
@@ -144,6 +206,7 @@ def arrow_schema(table: str) -> pa.Schema:
             nullable=column.nullable,
             metadata={"comment": column.meaning, "unit": column.unit},
         )
-        for column in description.columns
+        for column in table.columns
     ]
-    return pa.schema(fields, metadata={"table": table, "schema_version": str(SCHEMA_VERSION)})
+    metadata = {"table": table.name, "schema_version": str(SCHEMA_VERSION)}
+    return pa.schema(fields, metadata=metadata)

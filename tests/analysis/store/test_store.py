@@ -16,12 +16,21 @@ from analysis.tidy.errors import QueryError, StoreError
 from collect import schema
 from collect.record.database import write_database
 from collect.record.writer import write_table
+from collect.schema import contract
 
 ROOT = Path(__file__).parents[3]
 
 
 def test_every_table_of_the_contract_is_there_even_when_empty(tiny_store):
     assert tiny_store.counts()["table"].tolist() == list(schema.tables())
+
+
+def test_the_schema_is_replayed_once_at_each_opening(tiny_directory, monkeypatch):
+    replayed = []
+    text = contract.schema_sql()
+    monkeypatch.setattr(contract, "schema_sql", lambda: replayed.append(1) or text)
+    open_store(tiny_directory)
+    assert len(replayed) == 1
 
 
 def test_rows_are_those_of_the_files(tiny_store):
