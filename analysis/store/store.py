@@ -1,13 +1,16 @@
 """Open measurements and published figures as one read-only database.
 
 A store is an in-memory DuckDB with every table of ``collect/schema.sql`` (large ones stay
-in their Parquet files) and every view of ``analysis/store/views``. It never writes.
+in their Parquet files) and every view of ``analysis/store/views``. It never writes: the engine
+sees only the store's own files, through a file system that cannot write
+(`analysis.store.listed_files`); every query is a read-only transaction; and `analysis.store.statement`
+refuses what is more than reading before the engine is asked.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+import tempfile
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,11 +18,13 @@ from typing import Any
 import duckdb
 import pandas as pd
 
+from analysis.store.listed_files import PROTOCOL, ListedFiles
+from analysis.store.statement import check_reads, plain
 from analysis.tidy.errors import QueryError, StoreError
 from collect import schema
 
-#: Kinds of statement that only read.
-READING = {"SELECT", "EXPLAIN"}
+#: Name under which a database file is attached.
+_ATTACHED = "database_file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +53,15 @@ class Store:
         QueryError
             If the statement is not one reading statement, or DuckDB refuses it.
         """
-        check_reads(sql)
-        try:
-            rows: pd.DataFrame = self.connection.sql(sql, params=parameters or None).df()
-        except duckdb.Error as error:
-            is_about_names = isinstance(error, duckdb.CatalogException | duckdb.BinderException)
-            hint = "List tables and views with: SHOW TABLES" if is_about_names else ""
-            raise QueryError(_plain(error), hint) from error
+        with self.connection.cursor() as cursor:
+            check_reads(sql, cursor)
+            cursor.execute("BEGIN TRANSACTION READ ONLY")
+            try:
+                rows: pd.DataFrame = cursor.sql(sql, params=parameters or None).df()
+            except duckdb.Error as error:
+                is_about_names = isinstance(error, duckdb.CatalogException | duckdb.BinderException)
+                hint = "List tables and views with: SHOW TABLES" if is_about_names else ""
+                raise QueryError(plain(error), hint) from error
         return rows
 
     def counts(self) -> pd.DataFrame:
@@ -88,62 +95,73 @@ def open_store(*sources: Path | str) -> Store:
             f"A database file must be opened alone; {databases[0]} comes with other sources.",
             "Name its directories instead, or build one database of them all.",
         )
-    if databases:
-        return Store(_open_database(databases[0]), paths, ())
+    listed = ListedFiles()
     connection = schema.connect()
+    connection.register_filesystem(listed)
     try:
-        schema.assemble(connection, paths, copy=False)
+        if databases:
+            _attach(connection, databases[0], listed)
+        else:
+            schema.assemble(connection, paths, copy=False, named=listed.add)
     except schema.ContractError as error:
         raise StoreError(error.problem, error.hint) from error
     connection.execute(schema.views_sql())
-    _lock(connection, paths)
+    _lock(connection)
     incomplete = tuple(
         f"{path}: {unit}" for path in paths for unit in schema.incomplete_units(path)
     )
     return Store(connection, paths, incomplete)
 
 
-def _lock(connection: duckdb.DuckDBPyConnection, directories: Sequence[Path]) -> None:
-    """Let queries read the store's own directories and nothing else, and install nothing."""
-    allowed = ", ".join("'" + str(path.resolve()).replace("'", "''") + "'" for path in directories)
+def _lock(connection: duckdb.DuckDBPyConnection) -> None:
+    """Leave the engine the store's own files and nothing else, and let it install nothing.
+
+    What does not fit into memory is put into a directory of temporary files of its own, which
+    the engine makes when it needs it and removes when it is closed.
+    """
+    spill = Path(tempfile.gettempdir()) / f"thermoscope-{uuid.uuid4().hex}"
+    connection.execute(f"SET temp_directory = {schema.quoted(str(spill))}")
     connection.execute("SET autoinstall_known_extensions = false")
     connection.execute("SET autoload_known_extensions = false")
-    connection.execute(f"SET allowed_directories = [{allowed}]")
+    connection.execute("SET python_enable_replacements = false")
+    connection.execute(f"SET allowed_directories = ['{PROTOCOL}://']")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 
 
-def check_reads(sql: str) -> None:
-    """Raise QueryError unless the text is exactly one statement that only reads."""
-    try:
-        statements = duckdb.extract_statements(sql)
-    except duckdb.Error as error:
-        raise QueryError(_plain(error)) from error
-    kinds = [statement.type.name for statement in statements]
-    explained = re.match(r"\s*EXPLAIN\s+ANALYZE\b", sql, flags=re.IGNORECASE)
-    if len(kinds) != 1 or kinds[0] not in READING or explained:
-        raise QueryError(
-            f"A query must be one statement that reads; found {', '.join(kinds) or 'nothing'}.",
-            "Start it with FROM, SELECT, WITH, DESCRIBE or SUMMARIZE.",
-        )
+def _attach(connection: duckdb.DuckDBPyConnection, path: Path, listed: ListedFiles) -> None:
+    """Show the contract's tables of a database file, and nothing else that lies in it.
 
-
-def _open_database(path: Path) -> duckdb.DuckDBPyConnection:
+    Its views and macros are not looked at: the store makes its own.
+    """
     hint = "Build one with: python -m collect database"
-    try:
-        connection = duckdb.connect(str(path), read_only=True)
-    except duckdb.Error as error:
-        raise StoreError(f"{path} must be a DuckDB database; {_plain(error)}", hint) from error
-    found = {row[0] for row in connection.sql("SELECT table_name FROM duckdb_tables()").fetchall()}
-    lacking = [table for table in schema.tables() if table not in found]
-    if lacking:
+    if path.with_name(f"{path.name}.wal").exists():
         raise StoreError(
-            f"{path} must hold every table of collect/schema.sql; it lacks {', '.join(lacking)}.",
+            f"{path} must be complete by itself; changes to it lie in {path.name}.wal.",
+            "Open it once with the program that wrote it and close it, or build it again.",
+        )
+    connection.execute("SET autoload_known_extensions = false")
+    try:
+        name = schema.quoted(listed.add(path))
+        connection.execute(f"ATTACH {name} AS {_ATTACHED} (READ_ONLY)")
+        found = schema.described(connection, _ATTACHED)
+    except duckdb.Error as error:
+        raise StoreError(f"{path} must be a DuckDB database; {plain(error)}", hint) from error
+    for name, table in schema.tables().items():
+        _check_table(path, table, found.get(name))
+        schema.replace_by_view(connection, table, f'{_ATTACHED}.main."{name}"')
+
+
+def _check_table(path: Path, table: schema.Table, found: schema.Table | None) -> None:
+    """Refuse a database that lacks a table, or has it with other columns, keys or checks."""
+    hint = "Build one with: python -m collect database"
+    if found is None:
+        raise StoreError(
+            f"{path} must hold every table of collect/schema.sql; it lacks {table.name}.", hint
+        )
+    if found.contract != table.contract:
+        raise StoreError(
+            f"Table {table.name} of {path} must be as collect/schema.sql says; its columns, key "
+            "or checks are others.",
             hint,
         )
-    _lock(connection, [])
-    return connection
-
-
-def _plain(error: duckdb.Error) -> str:
-    return " ".join(str(error).partition("\n\nLINE")[0].split())

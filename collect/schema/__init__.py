@@ -7,7 +7,7 @@ puts the rows of several directories into one database; `views` names the SQL th
 quantities from them.
 """
 
-from collect.schema.assembly import assemble
+from collect.schema.assembly import assemble, quoted, replace_by_view
 from collect.schema.contract import (
     LARGE,
     MEASURED,
@@ -17,6 +17,7 @@ from collect.schema.contract import (
     Table,
     arrow_schema,
     connect,
+    described,
     schema_sql,
     table_sql,
     tables,
@@ -34,8 +35,11 @@ __all__ = [
     "arrow_schema",
     "assemble",
     "connect",
+    "described",
     "incomplete_units",
+    "quoted",
     "read_rows",
+    "replace_by_view",
     "schema_sql",
     "table_files",
     "table_sql",

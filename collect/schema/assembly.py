@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import duckdb
 import pandas as pd
 import pyarrow as pa
 
-from collect.schema.contract import LARGE, ContractError, tables
+from collect.schema.contract import LARGE, ContractError, Table, tables
 from collect.schema.files import check_columns, check_units, read_rows, table_files
 
 #: Geometry that two descriptions of one model must agree on.
@@ -17,7 +17,11 @@ GEOMETRY = ("n_layers", "d_model", "n_heads", "n_kv_heads", "d_head")
 
 
 def assemble(
-    connection: duckdb.DuckDBPyConnection, directories: Sequence[Path], *, copy: bool
+    connection: duckdb.DuckDBPyConnection,
+    directories: Sequence[Path],
+    *,
+    copy: bool,
+    named: Callable[[Path], str] = str,
 ) -> dict[str, list[Path]]:
     """Fill the empty tables of a connection from directories of measurements.
 
@@ -30,6 +34,8 @@ def assemble(
     copy
         True to copy the large tables; False to leave them in their Parquet files, behind views
         that carry the same comments. A CSV file is always copied.
+    named
+        Gives the name by which the connection opens a file that is left where it is.
 
     Returns
     -------
@@ -47,7 +53,7 @@ def assemble(
             check_columns(path, table)
         is_text = any(path.suffix == ".csv" for path in paths)
         if table in LARGE and not (copy or is_text):
-            _attach(connection, table, paths)
+            _attach(connection, table, [named(path) for path in paths])
         else:
             _insert(connection, table, paths)
     return files
@@ -91,16 +97,34 @@ def _register_runs(paths: Sequence[Path], runs: dict[str, tuple[str, Path]]) -> 
     return repeated
 
 
-def _attach(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequence[Path]) -> None:
-    description = tables()[table]
-    names = ", ".join(f'"{column.name}"' for column in description.columns)
-    listed = ", ".join(_quoted(str(path.resolve())) for path in paths)
-    connection.execute(f'DROP TABLE "{table}"')
-    connection.execute(f'CREATE VIEW "{table}" AS SELECT {names} FROM read_parquet([{listed}])')
-    connection.execute(f'COMMENT ON VIEW "{table}" IS {_quoted(description.meaning)}')
-    for column in description.columns:
-        comment = _quoted(f"{column.meaning} [{column.unit}]")
-        connection.execute(f'COMMENT ON COLUMN "{table}"."{column.name}" IS {comment}')
+def _attach(connection: duckdb.DuckDBPyConnection, table: str, names: Sequence[str]) -> None:
+    """Put a view over some Parquet files in the place of an empty table."""
+    listed = ", ".join(quoted(name) for name in names)
+    replace_by_view(connection, tables()[table], f"read_parquet([{listed}])")
+
+
+def replace_by_view(connection: duckdb.DuckDBPyConnection, table: Table, source: str) -> None:
+    """Put a view with the table's columns and comments in the place of an empty table.
+
+    Parameters
+    ----------
+    connection
+        Database that has the table.
+    table
+        What the view is called, and which columns it shows.
+    source
+        What stands in its FROM.
+    """
+    names = ", ".join(f'"{column.name}"' for column in table.columns)
+    statements = [
+        f'DROP TABLE "{table.name}"',
+        f'CREATE VIEW "{table.name}" AS SELECT {names} FROM {source}',
+        f'COMMENT ON VIEW "{table.name}" IS {quoted(table.meaning)}',
+    ]
+    for column in table.columns:
+        comment = quoted(f"{column.meaning} [{column.unit}]")
+        statements.append(f'COMMENT ON COLUMN "{table.name}"."{column.name}" IS {comment}')
+    connection.execute(";\n".join(statements))
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequence[Path]) -> None:
@@ -145,5 +169,6 @@ def _one_description_per_model(rows: pa.Table, paths: Sequence[Path]) -> pa.Tabl
     return pa.Table.from_pandas(joined[rows.column_names], schema=rows.schema, preserve_index=False)
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return a text as a constant of SQL."""
     return "'" + text.replace("'", "''") + "'"

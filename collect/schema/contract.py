@@ -75,6 +75,12 @@ class Table:
     key: tuple[str, ...]
     checks: tuple[str, ...]
 
+    @property
+    def contract(self) -> tuple[object, ...]:
+        """What two tables must share to hold the same rows: all but meanings and units."""
+        columns = tuple((c.name, c.sql_type, c.nullable) for c in self.columns)
+        return self.name, columns, self.key, frozenset(self.checks)
+
 
 def schema_sql() -> str:
     """Return the text of ``schema.sql``."""

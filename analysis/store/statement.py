@@ -1,0 +1,239 @@
+"""Whether a statement only reads: its kind, and every node of its parsed tree.
+
+This is the second of two barriers. The first is the engine (`analysis.store`): it sees files
+through a file system that cannot write, and its transactions are read-only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+
+from analysis.tidy.errors import QueryError
+
+#: Kinds of statement that only read, if every part of them does.
+READING = frozenset({"SELECT", "EXPLAIN"})
+
+#: Kinds of query within a statement that only read. The others (COPY, DELETE, INSERT, UPDATE,
+#: MERGE) may stand in a WITH clause.
+_NODES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
+
+#: Table functions of DuckDB that neither open a file, change a state, nor run a text as SQL.
+#: Those whose names begin with ``duckdb_`` list what the database holds.
+_TABLE_FUNCTIONS = frozenset(
+    {
+        "generate_series",
+        "histogram",
+        "histogram_values",
+        "icu_calendar_names",
+        "json_each",
+        "json_tree",
+        "pg_timezone_names",
+        "pragma_collations",
+        "pragma_database_size",
+        "pragma_platform",
+        "pragma_show",
+        "pragma_storage_info",
+        "pragma_table_info",
+        "pragma_version",
+        "range",
+        "repeat",
+        "repeat_row",
+        "summary",
+        "test_all_types",
+        "unnest",
+    }
+)
+_LISTING = "duckdb_"
+
+#: Functions with a side effect, as DuckDB declares them, that is none outside their query.
+_HARMLESS = frozenset(
+    {
+        "current_connection_id",
+        "current_query",
+        "current_query_id",
+        "current_transaction_id",
+        "error",
+        "gen_random_uuid",
+        "random",
+        "stats",
+        "uuid",
+        "uuidv4",
+        "uuidv7",
+        "vector_type",
+    }
+)
+
+#: Where the tables of a store and the catalogue of DuckDB lie.
+_SCHEMAS = frozenset({"main", "memory", "system", "temp", "information_schema", "pg_catalog"})
+
+_HINT = "Start it with FROM, SELECT, WITH, DESCRIBE or SUMMARIZE."
+
+
+def check_reads(sql: str, connection: duckdb.DuckDBPyConnection) -> None:
+    """Raise QueryError unless the text is exactly one statement all of whose parts only read.
+
+    Parameters
+    ----------
+    sql
+        The text.
+    connection
+        Connection whose parser and list of functions count; nothing of the text is run.
+
+    Raises
+    ------
+    QueryError
+        If the text cannot be parsed, is no statement or several, or some part of it writes,
+        opens a file, changes a state, runs a text as SQL, or names another database.
+    """
+    _check_text(sql)
+    kinds = _kinds(sql)
+    if len(kinds) != 1 or kinds[0] not in READING:
+        found = ", ".join(kinds) or "nothing"
+        raise _refusal(found, _PIVOT if kinds == ["MULTI"] else _HINT)
+    read = _explained(sql) if kinds[0] == "EXPLAIN" else sql
+    for node in _nodes(_tree(read, connection)):
+        _check_kind(node)
+        _check_place(node)
+        _check_function(node, connection)
+
+
+_PIVOT = "A PIVOT reads if its values are listed: PIVOT ... ON column IN (value, ...)."
+
+
+def plain(error: duckdb.Error) -> str:
+    """Return what DuckDB complains about, in one line."""
+    return " ".join(str(error).partition("\n\nLINE")[0].split())
+
+
+def _refusal(found: str, hint: str = _HINT) -> QueryError:
+    return QueryError(f"A query must be one statement that reads; found {found}.", hint)
+
+
+def _kinds(sql: str) -> list[str]:
+    try:
+        return [statement.type.name for statement in duckdb.extract_statements(sql)]
+    except duckdb.Error as error:
+        raise QueryError(plain(error)) from error
+
+
+def _check_text(sql: str) -> None:
+    try:
+        sql.encode()
+    except UnicodeEncodeError as error:
+        character = ascii(error.object[error.start])
+        raise QueryError(
+            f"A query must be text that UTF-8 can hold; {character} is none."
+        ) from error
+
+
+def _explained(sql: str) -> str:
+    """Return what an EXPLAIN explains: the text after it and its options.
+
+    It is judged as a statement of its own, so a word skipped wrongly makes it no SELECT.
+    """
+    tokens = [at for at, kind in duckdb.tokenize(sql) if "comment" not in str(kind)]
+    words = [
+        sql.encode()[start:end].decode().split("--")[0].split("/*")[0].strip().upper()
+        for start, end in zip(tokens, [*tokens[1:], len(sql.encode())], strict=True)
+    ]
+    place = 1
+    if words[1:2] == ["("] and words[2:3] != ["SELECT"]:
+        place = words.index(")") + 1
+    elif words[1:2] in (["ANALYZE"], ["ANALYSE"]):
+        place = 2
+    return sql.encode()[tokens[place] :].decode() if place < len(tokens) else ""
+
+
+def _tree(sql: str, connection: duckdb.DuckDBPyConnection) -> Any:
+    """Return the parsed statement as DuckDB serialises it."""
+    kinds = _kinds(sql)
+    if kinds != ["SELECT"]:
+        raise _refusal(f"EXPLAIN of {', '.join(kinds) or 'nothing'}")
+    try:
+        text = connection.execute("SELECT json_serialize_sql($1::VARCHAR)", [sql]).fetchall()[0][0]
+        found = json.loads(text)
+    except (duckdb.Error, RecursionError, ValueError) as error:
+        reason = plain(error) if isinstance(error, duckdb.Error) else "it is nested too deeply"
+        raise QueryError(f"A query must be one that can be checked; {reason}.") from error
+    if found["error"] or len(found["statements"]) != 1:
+        raise _refusal(f"one that cannot be checked ({found.get('error_message', 'no reason')})")
+    return found
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object of the tree, however deep."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield node
+            waiting.extend(node.values())
+        elif isinstance(node, list):
+            waiting.extend(node)
+
+
+def _check_kind(node: dict[str, Any]) -> None:
+    kind = node.get("type")
+    if isinstance(kind, str) and kind.endswith("_NODE") and kind not in _NODES:
+        raise _refusal(kind.removesuffix("_NODE").removesuffix("_QUERY").replace("_", " "))
+
+
+def _check_place(node: dict[str, Any]) -> None:
+    """Refuse the name of a table, view or function of another database."""
+    if node.get("type") not in {"BASE_TABLE", "FUNCTION", "WINDOW", "SHOW_REF"}:
+        return
+    named = [node.get(part) for part in ("catalog", "schema", "catalog_name", "schema_name")]
+    path = (node.get("qualified_name") or {}).get("path", [])[:-1]
+    others = [name for name in [*named, *path] if name and name.lower() not in _SCHEMAS]
+    if others:
+        raise QueryError(
+            f"A query must read the store's own tables and views; {others[0]} is another place.",
+            "Leave out what stands before the name. List tables and views with: SHOW TABLES",
+        )
+
+
+def _check_function(node: dict[str, Any], connection: duckdb.DuckDBPyConnection) -> None:
+    """Refuse functions that open files, run a text as SQL, or do something besides returning."""
+    if node.get("type") == "TABLE_FUNCTION":
+        name = str(node["function"].get("function_name", "")).lower()
+        if name in _TABLE_FUNCTIONS or name.startswith(_LISTING):
+            return
+        is_refused = name in _functions_of_engine(connection)[0]
+    elif "function_name" in node:
+        name = str(node["function_name"]).lower()
+        is_refused = name in _functions_of_engine(connection)[1] - _HARMLESS
+    else:
+        return
+    if is_refused:
+        raise QueryError(
+            f"A query must not call {name}(); it does more than return rows of the store.",
+            "Read the store's tables and views. List them with: SHOW TABLES",
+        )
+
+
+#: What `_functions_of_engine` found; it is the same for every database of a process.
+_KNOWN: list[tuple[frozenset[str], frozenset[str]]] = []
+
+
+def _functions_of_engine(
+    connection: duckdb.DuckDBPyConnection,
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return DuckDB's own functions that give tables, and its others with a side effect."""
+    if not _KNOWN:
+        found = connection.execute(
+            """
+            SELECT DISTINCT lower(function_name),
+                            function_type IN ('table', 'table_macro', 'pragma')
+              FROM duckdb_functions()
+             WHERE internal
+               AND (function_type IN ('table', 'table_macro', 'pragma') OR has_side_effects)
+            """
+        ).fetchall()
+        tables = frozenset(name for name, gives_table in found if gives_table)
+        others = frozenset(name for name, gives_table in found if not gives_table)
+        _KNOWN.append((tables, others))
+    return _KNOWN[0]
