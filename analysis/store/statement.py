@@ -70,6 +70,7 @@ _HARMLESS = frozenset(
 #: Where the tables of a store and the catalogue of DuckDB lie.
 _SCHEMAS = frozenset({"main", "memory", "system", "temp", "information_schema", "pg_catalog"})
 
+_PIVOT = "A PIVOT reads if its values are listed: PIVOT ... ON column IN (value, ...)."
 _HINT = "Start it with FROM, SELECT, WITH, DESCRIBE or SUMMARIZE."
 
 
@@ -90,18 +91,15 @@ def check_reads(sql: str, connection: duckdb.DuckDBPyConnection) -> None:
         opens a file, changes a state, runs a text as SQL, or names another database.
     """
     _check_text(sql)
-    kinds = _kinds(sql)
-    if len(kinds) != 1 or kinds[0] not in READING:
-        found = ", ".join(kinds) or "nothing"
-        raise _refusal(found, _PIVOT if kinds == ["MULTI"] else _HINT)
-    read = _explained(sql) if kinds[0] == "EXPLAIN" else sql
+    found = kinds(sql)
+    if len(found) != 1 or found[0] not in READING:
+        hint = _PIVOT if found == ["MULTI"] else _HINT
+        raise _refusal(", ".join(found) or "nothing", hint)
+    read = _explained(sql) if found[0] == "EXPLAIN" else sql
     for node in _nodes(_tree(read, connection)):
         _check_kind(node)
         _check_place(node)
         _check_function(node, connection)
-
-
-_PIVOT = "A PIVOT reads if its values are listed: PIVOT ... ON column IN (value, ...)."
 
 
 def plain(error: duckdb.Error) -> str:
@@ -113,11 +111,25 @@ def _refusal(found: str, hint: str = _HINT) -> QueryError:
     return QueryError(f"A query must be one statement that reads; found {found}.", hint)
 
 
-def _kinds(sql: str) -> list[str]:
+def kinds(sql: str) -> list[str]:
+    """Return the kind of each statement of a text, as DuckDB parses it.
+
+    Raises
+    ------
+    QueryError
+        If the text is no SQL.
+    """
     try:
-        return [statement.type.name for statement in duckdb.extract_statements(sql)]
+        return [_kind(statement) for statement in duckdb.extract_statements(sql)]
     except duckdb.Error as error:
         raise QueryError(plain(error)) from error
+
+
+def _kind(statement: duckdb.Statement) -> str:
+    try:
+        return str(statement.type.name)
+    except ValueError:  # the engine knows kinds that its Python package has no name for
+        return "OTHER"
 
 
 def _check_text(sql: str) -> None:
@@ -150,9 +162,9 @@ def _explained(sql: str) -> str:
 
 def _tree(sql: str, connection: duckdb.DuckDBPyConnection) -> Any:
     """Return the parsed statement as DuckDB serialises it."""
-    kinds = _kinds(sql)
-    if kinds != ["SELECT"]:
-        raise _refusal(f"EXPLAIN of {', '.join(kinds) or 'nothing'}")
+    inner = kinds(sql)
+    if inner != ["SELECT"]:
+        raise _refusal(f"EXPLAIN of {', '.join(inner) or 'nothing'}")
     try:
         text = connection.execute("SELECT json_serialize_sql($1::VARCHAR)", [sql]).fetchall()[0][0]
         found = json.loads(text)
