@@ -2,9 +2,9 @@
 
 A store is an in-memory DuckDB with every table of ``collect/schema.sql`` (large ones stay
 in their Parquet files) and every view of ``analysis/store/views``. It never writes: the engine
-sees only the store's own files, through a file system that cannot write
-(`analysis.store.listed_files`); every query is a read-only transaction; and `analysis.store.statement`
-refuses what is more than reading before the engine is asked.
+sees only the store's own files, through a file system that cannot write (`listed_files`); every
+query is a read-only transaction; and `statement` refuses what is more than reading before the
+engine is asked.
 """
 
 from __future__ import annotations
