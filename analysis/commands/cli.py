@@ -228,7 +228,12 @@ def _print(rows: pd.DataFrame, *, as_csv: bool) -> int:
 
 def _report(options: argparse.Namespace) -> int:
     from analysis.report import render
+    from analysis.report.examination import refuse_faults
 
+    if options.examine:
+        refuse_faults(options.examine)
+        print(f"{prose.plural(len(options.examine), 'page')} examined, no fault found.")
+        return 0
     root = project_root()
     if options.data or options.paper:
         raise AnalysisError(

@@ -26,6 +26,7 @@ examples:
   python -m analysis stated                       every number stated, computed again
   python -m analysis forensics paper.md           the tests a paper reports, recomputed
   python -m analysis report
+  python -m analysis report --examine reports/paper/paper.html   faults of a finished page
 
 exit codes:
   0  success
@@ -35,7 +36,7 @@ exit codes:
      or: a test that a paper reports contradicts itself (forensics)
   2  wrong input: unknown claim, bad query, damaged or missing data
   3  a package of the [report] extra is missing
-  5  the output cannot be written, or the report cannot be rendered
+  5  the output cannot be written, the report cannot be rendered, or a page has faults
 130  interrupted from the keyboard
 """
 
@@ -134,6 +135,13 @@ def _add_report(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--engine", choices=("auto", "quarto", "embedded"), default="auto")
     verb.add_argument("-P", dest="parameters", action="append", default=[], metavar="NAME:VALUE")
     verb.add_argument("--out", type=Path, default=None, metavar="FILE")
+    verb.add_argument(
+        "--examine",
+        nargs="+",
+        type=Path,
+        metavar="PAGE",
+        help="render nothing: look for faults in finished pages, Quarto's too",
+    )
 
 
 def _add_csv(verb: argparse._ActionsContainer) -> None:

@@ -21,6 +21,9 @@ from analysis.inference.partition import partition
 from analysis.store import Store
 from analysis.tidy import notation, prose
 
+#: The columns of the frames here that are Markdown, made of data by functions that escape it.
+MARKUP = ("statement", "verdict", "symbol", "definition", "explanation")
+
 
 @dataclass(frozen=True, slots=True)
 class Words:
@@ -222,7 +225,9 @@ def gain_definitions(store: Store) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "symbol": rows["symbol"].map(notation.typeset),
-            "definition": [f"{notation.typeset(text)} `{name}`" for text, name in explained],
+            "definition": [
+                f"{notation.typeset(text)} {prose.code(name)}" for text, name in explained
+            ],
         }
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from analysis.report.examination import refuse_faults
 from analysis.report.execution import Kernel, environment
 from analysis.report.making.callout import with_callouts
 from analysis.report.making.crossref import Heading, numbered, resolved
@@ -56,7 +57,8 @@ def render(
     Raises
     ------
     ReportError
-        If the source cannot be rendered or the page cannot be written.
+        If the source cannot be rendered, the page cannot be written, or the finished page has a
+        fault (see ``examination``); a faulty page that Quarto wrote stays where it wrote it.
     MissingExtraError
         If a package of the [report] extra is missing.
     """
@@ -170,6 +172,7 @@ def _quarto(command: str, source: Path, destination: Path, parameters: Mapping[s
     rendered = (project / output / f"{source.stem}.html").resolve()
     if not rendered.is_file():
         raise ReportError(f"'quarto render' must write {rendered}; it did not.")
+    refuse_faults([rendered])
     if rendered == destination.resolve():
         return destination
     return replace_text(destination, rendered.read_text(encoding="utf-8"))

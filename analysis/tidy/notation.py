@@ -35,6 +35,13 @@ COMMANDS = {
     "–": r"\text{–}",
 }
 
+#: The parts of a formula that may be set; a command that takes words has them in plain letters.
+TOKEN = re.compile(
+    r"\\(?:sum|rho|approx|propto|lVert|rVert|lvert|rvert)(?![A-Za-z])"
+    r"|\\(?:operatorname|text)\{[A-Za-z–,]+\}"
+    r"|[A-Za-z0-9α-ωΑ-Ω∝∞×·≤≥±√∂∈→]|[ ^_{}()\[\]+\-*/=<>.,:;'!]"
+)
+
 #: What the bars around a vector or matrix begin with; around anything else they are absolute.
 VECTOR = re.compile(r"[xeXW]\b|[xeXW]_|N\(")
 
@@ -43,7 +50,7 @@ def typeset(text: str) -> str:
     r"""Return text as Markdown: its formulas as mathematics, numbers kept with what follows.
 
     >>> typeset("blocks 1 to L-1: (|x_{L-1}| / |x_0|)^(1/(L-1)).")
-    'blocks 1 to $L-1$: $(\\lVert x_{L-1}\\rVert / \\lVert x_0\\rVert)^{1/(L-1)}$.'
+    'blocks 1 to $L-1$: $(\\lVert x_{L-1}\\rVert / \\lVert x_0\\rVert)^{1/(L-1)}$\\.'
     >>> typeset('"**GPT** has G_max = 10^(1/L)"')
     '"GPT has $G_{\\text{max}} = 10^{1/L}$"'
     """
@@ -51,10 +58,51 @@ def typeset(text: str) -> str:
     parts, end = [], 0
     for found in RUN.finditer(plain):
         start, stop = _trimmed(plain, *found.span())
-        if MARK.search(plain[start:stop]):
-            parts += [prose.literal(plain[end:start]), f"${_tex(plain[start:stop])}$"]
+        formula = _tex(plain[start:stop]) if MARK.search(plain[start:stop]) else ""
+        if is_tex(formula):
+            parts += [_text(plain[end:start]), f"${formula}$"]
             end = stop
-    return prose.bound("".join([*parts, prose.literal(plain[end:])]))
+    return "".join([*parts, _text(plain[end:])])
+
+
+def is_tex(formula: str) -> bool:
+    r"""Return whether a formula is TeX that every renderer can set: known commands, whole groups.
+
+    What comes from data may be anything; what is not sure to be set stays text.
+
+    >>> is_tex(r"\lVert x_{L-1}\rVert^2"), is_tex(r"x_{a"), is_tex(r"\href{a}{b}"), is_tex("x^2^3")
+    (True, False, False, False)
+    """
+    depth, before = 0, ""
+    scripts: list[str] = [""]
+    end = 0
+    for token in TOKEN.finditer(formula):
+        word = token[0]
+        if token.start() != end:
+            return False
+        end = token.end()
+        if word in "^_":
+            if before in ("", "^", "_", "{") or word in scripts[-1]:
+                return False
+            scripts[-1] += word
+        elif word == "{":
+            depth += 1
+            scripts[-1] = scripts[-1] if before in ("^", "_") else ""
+            scripts.append("")
+        elif word == "}":
+            depth -= 1
+            if depth < 0 or before in ("", "{", "^", "_"):
+                return False
+            scripts.pop()
+        elif before not in ("^", "_"):
+            scripts[-1] = ""
+        if word != " ":
+            before = word
+    return bool(formula) and end == len(formula) and depth == 0 and before not in ("^", "_")
+
+
+def _text(text: str) -> str:
+    return prose.literal(prose.bound(text))
 
 
 def _trimmed(text: str, start: int, stop: int) -> tuple[int, int]:

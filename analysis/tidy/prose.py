@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -23,6 +23,12 @@ INSIDE = re.compile(
     r"(?<=\d) (?=(?:%|of \d|SD\b|SE\b|nat\b))|(?<=\d of) (?=\d)"
     r"|(?<=\bp) (?=[<=])|(?<=\bp [<=]) (?=\d)"
 )
+
+#: What Markdown could take for markup, and what would end a line of it.
+SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!~^$@|&])")
+BAR = re.compile(r"(?<!\\)\|")
+CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
+LINE_BREAK = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 
 #: The verdicts where words must be short; the report says in its second section what they mean.
 SHORT_VERDICTS = {"reproduced under a condition": "conditional"}
@@ -187,15 +193,26 @@ def bound(text: str) -> str:
 
 
 def literal(text: str) -> str:
-    r"""Return text whose carets and tildes Markdown will not take for super- and subscripts.
+    r"""Return Markdown that shows text as it stands, on one line: nothing in it is markup.
 
-    >>> literal("G = 10^(1/L)")
-    'G = 10\\^(1/L)'
+    >>> literal("10^(1/L) <b> $x$\n[a](b)")
+    '10\\^\\(1/L\\) \\<b\\> \\$x\\$ \\[a\\]\\(b\\)'
     """
-    return text.replace("^", "\\^").replace("~", "\\~")
+    return SPECIAL.sub(r"\\\1", CONTROL.sub("\ufffd", LINE_BREAK.sub(" ", text)))
 
 
-def pipe_table(rows: pd.DataFrame, headers: Mapping[str, str]) -> str:
+def code(text: str) -> str:
+    r"""Return Markdown that shows text as code in a line; with a backtick in it, as plain text.
+
+    >>> code("gain_body"), code("a`b")
+    ('`gain_body`', 'a\\`b')
+    """
+    return literal(text) if "`" in text or not text.strip() else f"`{LINE_BREAK.sub(' ', text)}`"
+
+
+def pipe_table(
+    rows: pd.DataFrame, headers: Mapping[str, str], *, markup: Collection[str] = ()
+) -> str:
     """Return rows as a Markdown pipe table; columns of numbers are set right.
 
     Dashes under the headers give each column a width in proportion to its text, which pandoc
@@ -204,17 +221,24 @@ def pipe_table(rows: pd.DataFrame, headers: Mapping[str, str]) -> str:
     Parameters
     ----------
     rows
-        Any frame; values are printed as they are, so format them first.
+        Any frame; values are printed as they are, so format them first. A cell is text, whatever
+        it says: what comes from data cannot become a link, a formula or HTML.
     headers
         Column name to printed header, in the order to print.
+    markup
+        Columns whose cells are Markdown, made by functions that escape what comes from data.
 
     >>> print(pipe_table(pd.DataFrame({"a": ["x"], "n": ["12"]}), {"a": "A", "n": "N"}))
     | A | N |
     |:-----|-----:|
     | x | 12 |
     """
-    columns = [[_cell(value) for value in rows[name]] for name in headers]
-    rules = [_rule(header, cells) for header, cells in zip(headers.values(), columns, strict=True)]
+    said = [[_words(value) for value in rows[name]] for name in headers]
+    rules = [_rule(header, cells) for header, cells in zip(headers.values(), said, strict=True)]
+    columns = [
+        [_one_cell(text) if name in markup else literal(text) for text in cells]
+        for name, cells in zip(headers, said, strict=True)
+    ]
     lines = [list(headers.values()), *map(list, zip(*columns, strict=True))]
     written = [f"| {' | '.join(cells)} |" for cells in lines]
     return "\n".join([written[0], f"|{'|'.join(rules)}|", *written[1:]])
@@ -257,6 +281,10 @@ def verdict_mark(verdict: str) -> str:
     return f"[{shown}]{{.verdict .verdict-{verdict.replace(' ', '-')}}}"
 
 
-def _cell(value: Any) -> str:
-    text = MISSING if pd.isna(value) else str(value)
-    return bound(text.replace("|", "\\|").replace("\n", " "))
+def _words(value: Any) -> str:
+    return MISSING if pd.isna(value) else bound(str(value))
+
+
+def _one_cell(markdown: str) -> str:
+    """Return Markdown that stays in its cell: a bar or a line break would end it."""
+    return LINE_BREAK.sub(" ", BAR.sub(r"\\|", markdown))

@@ -81,16 +81,24 @@ def counted_by_source(ledger: pd.DataFrame) -> dict[str, dict[str, int]]:
     return {PAPER: counted(ledger[~ours]), OURS: counted(ledger[ours])}
 
 
+#: The columns of `printable` that are Markdown.
+MARKUP = ("term", "note")
+
+
 def printable(ledger: pd.DataFrame, *statuses: str) -> pd.DataFrame:
     """Return the rows with one of the statuses, all of them without any, as text for a table.
 
-    `term` begins with the place; `found` has one digit more than `printed`.
+    `term` begins with the place and is Markdown, like `note`; `found` has one digit more than
+    `printed`.
     """
     chosen = ledger[ledger["status"].isin(statuses)] if statuses else ledger
     rows = chosen.to_dict("records")
     return pd.DataFrame(
         {
-            "term": [f"{_source(row['place'])}: {notation.typeset(row['term'])}" for row in rows],
+            "term": [
+                f"{prose.literal(_source(row['place']))}: {notation.typeset(row['term'])}"
+                for row in rows
+            ],
             "printed": [row["printed"].replace("-", prose.MINUS) for row in rows],
             "found": [_found(row["printed"], row["estimate"]) for row in rows],
             "status": [SHORT[row["status"]] for row in rows],

@@ -7,10 +7,10 @@ import datetime
 import json
 import re
 from collections.abc import Mapping, Sequence
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from analysis.report.examination import PageFaults
 from analysis.report.making.crossref import Heading
 from analysis.report.making.pandoc import pandoc
 from analysis.report.making.tree import Node, html, link, plain
@@ -22,7 +22,6 @@ FORMULAS = ASSETS.parents[1] / "fonts" / "FormulaSans-Regular.woff"
 GENERATOR = "analysis.report embedded renderer, with pandoc; not Quarto"
 HEAD = re.compile(r"<thead\b.*?</thead>", re.DOTALL)
 HEADER_CELL = re.compile(r"<th(?![a-z])(?![^>]*\bscope=)")
-CSS_URL = re.compile(r"url\(\s*[\"']?(?!data:|#)[^)]*\)|@import", re.IGNORECASE)
 
 
 def page(
@@ -75,47 +74,6 @@ def with_header_scopes(markup: str) -> str:
     """
     columns = HEAD.sub(lambda head: HEADER_CELL.sub('<th scope="col"', head[0]), markup)
     return HEADER_CELL.sub('<th scope="row"', columns)
-
-
-class PageFaults(HTMLParser):
-    """What a page loads from outside, its dead inner links and its images without text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.identifiers: set[str] = set()
-        self.targets: list[str] = []
-        self.faults: list[str] = []
-
-    @classmethod
-    def of(cls, markup: str) -> list[str]:
-        """Return the faults of a page, in words."""
-        parser = cls()
-        parser.feed(markup)
-        parser.close()
-        dead = [target for target in parser.targets if target not in parser.identifiers]
-        return parser.faults + [f"a link to '#{target}', which does not exist" for target in dead]
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note identifiers, inner links and outer addresses of one tag."""
-        values = {name: value or "" for name, value in attrs}
-        self.identifiers.add(values.get("id", ""))
-        if tag == "a" and values.get("href", "").startswith("#"):
-            self.targets.append(values["href"][1:])
-        loaded = [values[name] for name in ("src", "srcset", "data", "poster") if name in values]
-        loaded += [values["href"]] if tag == "link" and "href" in values else []
-        self.faults += [
-            f"<{tag}> loads '{address[:80]}'"
-            for address in loaded
-            if not address.startswith("data:")
-        ]
-        self.faults += [f"a style loads '{it}'" for it in CSS_URL.findall(values.get("style", ""))]
-        if tag == "img" and not values.get("alt", "").strip():
-            self.faults.append("an image without alternative text")
-
-    def handle_data(self, data: str) -> None:
-        """Note what a style sheet loads."""
-        if self.cdata_elem == "style":
-            self.faults += [f"a style loads '{it}'" for it in CSS_URL.findall(data)]
 
 
 def _page_meta(settings: Settings, headings: Sequence[Heading]) -> dict[str, Any]:

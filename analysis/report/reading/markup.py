@@ -1,12 +1,10 @@
 """What the kernel answered, as Markdown for pandoc: inline values and chunk outputs.
 
-The rules are Quarto's: HTML before Markdown before images before plain text; a string value
-in prose is literal text, an ``IPython.display.Markdown`` value is markup.
+The rules are Quarto's: HTML before Markdown before images before plain text.
 """
 
 from __future__ import annotations
 
-import ast
 import base64
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,12 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analysis.report.reading.chunk import Chunk
+from analysis.report.reading.inline import inline_markdown
 from analysis.report.reading.source import Line
 from analysis.tidy.errors import ReportError
 
 INLINE_CODE = re.compile(r"(?<!`)`\{python\}[ \t]([^`]+)`")
-SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+\-.!~^$@|&])")
-LINE_BREAK = re.compile(r"\s*\n\s*")
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 PREFERENCE = (
     "text/html",
@@ -62,28 +59,13 @@ def prose_markdown(lines: Iterable[Line], evaluate: Callable[[str, str], Mapping
         Source lines; inside code fences nothing is replaced.
     evaluate
         Takes an expression and its place, returns representations by MIME type.
+
+    Raises
+    ------
+    ReportError
+        If a value has no form for readers.
     """
     return "\n".join(line.text if line.fence else _with_values(line, evaluate) for line in lines)
-
-
-def inline_markdown(representations: Mapping[str, Any]) -> str:
-    r"""Return the Markdown of one inline value.
-
-    >>> inline_markdown({"text/plain": "'3 * 4'"})
-    '3 \\* 4'
-    >>> inline_markdown({"text/plain": "Markdown()", "text/markdown": "*p* = 1"})
-    '*p* = 1'
-    >>> inline_markdown({"text/plain": "0.5"})
-    '0.5'
-    """
-    mime = preferred(representations)
-    text = str(representations[mime])
-    if mime == "text/html":
-        return f"`{text}`{{=html}}"
-    is_string = mime == "text/plain" and text[:1] in ("'", '"')
-    if not is_string:
-        return text
-    return SPECIAL.sub(r"\\\1", LINE_BREAK.sub(" ", str(ast.literal_eval(text))))
 
 
 def preferred(representations: Mapping[str, Any]) -> str:
@@ -130,7 +112,10 @@ def chunk_markdown(
 
 def _with_values(line: Line, evaluate: Callable[[str, str], Mapping[str, Any]]) -> str:
     def value(match: re.Match[str]) -> str:
-        return inline_markdown(evaluate(match[1].strip(), line.place))
+        expression = match[1].strip()
+        found = evaluate(expression, line.place)
+        name = f"The inline code '{expression}' at {line.place}"
+        return inline_markdown(found, mime=preferred(found), name=name)
 
     return INLINE_CODE.sub(value, line.text)
 

@@ -88,7 +88,7 @@ def read_source(path: Path) -> Source:
         If a file or include is missing or includes itself, a fence stays open, a chunk is not
         Python or has an unknown option, a label is used twice, or a shortcode is unknown.
     """
-    lines = list(_expanded(path, ()))
+    lines = list(_expanded(path, (), path.parent))
     head = _front_matter_length(lines)
     front_matter = mapping("\n".join(line.text for line in lines[:head][1:-1]), path.name)
     source = Source(path, front_matter, tuple(_blocks(lines[head:])))
@@ -96,7 +96,8 @@ def read_source(path: Path) -> Source:
     return source
 
 
-def _expanded(path: Path, including: tuple[Line, ...]) -> Iterator[Line]:
+def _expanded(path: Path, including: tuple[Line, ...], base: Path) -> Iterator[Line]:
+    """Yield the lines of a file with its includes, whose paths start at the main document."""
     for line in _file_lines(path, including):
         shortcode = None if line.fence else SHORTCODE.search(line.text)
         if shortcode is None:
@@ -107,11 +108,11 @@ def _expanded(path: Path, including: tuple[Line, ...]) -> Iterator[Line]:
                 "A shortcode must be '{{< include file >}}' on a line of its own; "
                 f"found '{line.text.strip()}' at {line.place}."
             )
-        target = path.parent / shortcode["argument"].strip("\"'")
+        target = base / shortcode["argument"].strip("\"'")
         chain = (*including, line)
         if target.resolve() in {outer.path.resolve() for outer in chain}:
             raise ReportError(f"A file must not include itself; {line.place} includes {target}.")
-        yield from _expanded(target, chain)
+        yield from _expanded(target, chain, base)
 
 
 def _file_lines(path: Path, including: tuple[Line, ...]) -> Iterator[Line]:
@@ -140,7 +141,8 @@ def _text(path: Path, including: tuple[Line, ...]) -> str:
         fault = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise ReportError(
             f"The source {path}{wanted_by} must be a readable file; found: {fault}.",
-            "The path of an include is relative to the file that includes it." * bool(including),
+            "The path of an include starts at the main document, in nested includes too."
+            * bool(including),
         ) from error
 
 

@@ -13,7 +13,6 @@ import pytest
 
 from analysis.report import render
 from analysis.report.execution import Kernel
-from analysis.report.making.page import PageFaults
 from analysis.tidy.errors import MissingExtraError, ReportError
 from analysis.tidy.extra import extra
 
@@ -159,6 +158,7 @@ def test_values_in_prose_are_those_of_the_parameters(example: tuple[Page, str]) 
     page, _ = example
     text = page.words("sec-beginning")
     assert "There are 5 points from somewhere." in text
+    assert "A space that does not break is a space: 5\u00a0%." in text
     assert "A string is literal: 3 * 4 * 5 -- _not_ italic." in text
     assert "`{python} n_points`" in text
     assert "a stream" in text
@@ -259,24 +259,6 @@ def test_what_would_load_from_outside_is_refused(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("markup", "fault"),
-    [
-        ('<img src="data:x" alt="">', "an image without alternative text"),
-        ('<link rel="stylesheet" href="a.css">', "<link> loads 'a.css'"),
-        ("<style>a { background: url(x.png) }</style>", "a style loads 'url(x.png)'"),
-        ("<p style=\"background: url('x.png')\">", "a style loads 'url('x.png')'"),
-    ],
-)
-def test_a_fault_of_a_page_is_named(markup: str, fault: str) -> None:
-    assert PageFaults.of(markup) == [fault]
-
-
-def test_links_out_and_embedded_data_are_no_faults() -> None:
-    markup = '<a href="https://a.b">x</a><img src="data:x" alt="A line."><p id="a"></p>'
-    assert PageFaults.of(f'{markup}<a href="#a">y</a>') == []
-
-
 def test_an_unknown_parameter_is_refused_before_anything_runs(tmp_path: Path) -> None:
     body = "```{python}\n#| tags: [parameters]\na = 1\n```"
     message = refusal(document(tmp_path, body), parameters={"b": "1"})
@@ -339,6 +321,26 @@ def test_a_failing_or_silent_quarto_is_refused(
     monkeypatch.setenv("STATUS", "0")
     with pytest.raises(ReportError, match=r"must write .*paper\.html; it did not"):
         render(source, tmp_path / "page.html", engine="quarto")
+
+
+def test_a_faulty_page_of_quarto_is_refused_and_not_passed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Quarto itself warns of these and ends with success."""
+    source = document(tmp_path, "Text.")
+    fake_quarto(tmp_path, monkeypatch, 'echo "<p><b>?@fig-a</b></p>" > "$2/paper.html"')
+    with pytest.raises(ReportError, match=r"found in paper\.html: a reference without a target"):
+        render(source, tmp_path / "out" / "page.html", engine="quarto")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_a_string_without_a_markdown_form_is_refused_where_quarto_would_garble_it(
+    tmp_path: Path,
+) -> None:
+    message = refusal(document(tmp_path, "A share of `{python} '80\\u00a0%'`."))
+    assert "The inline code ''80\\u00a0%'' at paper.qmd:5 must have a form that readers" in message
+    assert "Quarto would print '80\\xa0%'." in message
 
 
 def test_a_page_cut_short_by_a_full_disk_leaves_the_old_one(

@@ -59,11 +59,21 @@ def test_a_chunk_inside_a_longer_fence_is_text(tmp_path: Path) -> None:
     assert [line.fence for line in prose.lines] == ["open", *["inside"] * 4, "close"]
 
 
-def test_an_include_is_relative_to_the_file_that_includes_it(tmp_path: Path) -> None:
-    written(tmp_path, "sections/_b.qmd", "{{< include _c.qmd >}}\n")
+def test_a_nested_include_starts_at_the_main_document(tmp_path: Path) -> None:
+    written(tmp_path, "sections/_b.qmd", "{{< include sections/_c.qmd >}}\n")
     written(tmp_path, "sections/_c.qmd", "```{python}\n#| label: deep\n1\n```\n")
     source = read_source(written(tmp_path, "paper.qmd", "{{< include sections/_b.qmd >}}\n"))
     assert [chunk.place for chunk in source.chunks] == ["_c.qmd:1"]
+
+
+def test_a_nested_include_beside_the_including_file_is_refused_as_quarto_does(
+    tmp_path: Path,
+) -> None:
+    written(tmp_path, "sections/_b.qmd", "{{< include _c.qmd >}}\n")
+    written(tmp_path, "sections/_c.qmd", "Text.\n")
+    message = refusal(written(tmp_path, "paper.qmd", "{{< include sections/_b.qmd >}}\n"))
+    assert message.startswith(f"The source {tmp_path / '_c.qmd'}, included at _b.qmd:1, must be")
+    assert message.endswith("starts at the main document, in nested includes too.")
 
 
 def test_a_missing_include_names_the_line_that_wants_it(tmp_path: Path) -> None:

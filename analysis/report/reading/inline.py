@@ -1,0 +1,76 @@
+r"""Values in prose as Quarto prints them: a string must say by itself that it is text.
+
+Quarto puts the Markdown form of a value into the sentence, or else what ``repr`` makes of it:
+a space that does not break becomes ``\xa0``, and a star opens emphasis. The set-up chunk of each
+document therefore registers the Markdown form of strings, once.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from analysis.tidy import prose
+from analysis.tidy.errors import ReportError
+from analysis.tidy.extra import extra
+
+#: What the representation of a value shows that is no text for a reader.
+RAW = re.compile(r"\\|^np\.\w+\(|^<.*>$", re.DOTALL)
+
+
+def register_strings() -> None:
+    """Give strings of the running kernel a Markdown form: the text, nothing in it markup.
+
+    Raises
+    ------
+    ReportError
+        If no kernel runs this code.
+    """
+    shell = extra("IPython").get_ipython()
+    if shell is None:
+        raise ReportError(
+            "The Markdown form of strings must be registered in a kernel; none runs this code.",
+            "Call register_strings() in the set-up chunk of a document.",
+        )
+    shell.display_formatter.formatters["text/markdown"].for_type(str, prose.literal)
+
+
+def inline_markdown(representations: Mapping[str, Any], *, mime: str, name: str) -> str:
+    r"""Return the Markdown that stands for a value in prose, by Quarto's rule.
+
+    Parameters
+    ----------
+    representations
+        The value by MIME type.
+    mime
+        The one to show.
+    name
+        The inline code in messages.
+
+    Raises
+    ------
+    ReportError
+        If the value has no Markdown form and its ``repr`` is no text for a reader.
+
+    Examples
+    --------
+    >>> inline_markdown({"text/plain": "'3 * 4'"}, mime="text/plain", name="x")
+    '3 \\* 4'
+    >>> inline_markdown({"text/markdown": "*p* = 1"}, mime="text/markdown", name="x")
+    '*p* = 1'
+    """
+    text = str(representations[mime])
+    if mime == "text/html":
+        return f"`{text}`{{=html}}"
+    if mime != "text/plain":
+        return text
+    if RAW.search(text):
+        raise ReportError(
+            f"{name} must have a form that readers can read; Quarto would print {text[:60]}.",
+            "Call analysis.report.reading.inline.register_strings() in the set-up chunk, or return a "
+            "string of 'prose' or IPython.display.Markdown.",
+        )
+    is_string = text[:1] in ("'", '"')
+    return prose.literal(str(ast.literal_eval(text))) if is_string else text

@@ -1,0 +1,176 @@
+"""What Quarto itself would do with our sources, held without Quarto."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.report.making.pandoc import pandoc
+from analysis.report.reading.inline import inline_markdown, register_strings
+from analysis.report.reading.markup import INLINE_CODE
+from analysis.report.reading.source import Prose, read_source
+from analysis.tidy import prose
+from analysis.tidy.errors import ReportError
+
+ROOT = Path(__file__).parents[3]
+QUARTO = ROOT / "quarto"
+DOCUMENTS = sorted(path for path in QUARTO.glob("*.qmd") if not path.name.startswith("_"))
+#: Not the themes themselves: which of Quarto's have no web font; the others import one.
+WITHOUT_WEB_FONT = {"default", "none", "cerulean", "slate"}
+
+
+def options() -> dict[str, Any]:
+    content: dict[str, Any] = yaml.safe_load((QUARTO / "_quarto.yml").read_text())
+    return content
+
+
+def asked(value: dict[str, str]) -> str:
+    mime = next(it for it in ("text/markdown", "text/plain") if it in value)
+    return inline_markdown(value, mime=mime, name="The inline code 'f()' at a.qmd:3")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_strings_have_a_markdown_form_before_the_first_value_in_prose(document: Path) -> None:
+    blocks = read_source(document).blocks
+    prose_with_values = [
+        i
+        for i, block in enumerate(blocks)
+        if isinstance(block, Prose)
+        and any(INLINE_CODE.search(line.text) for line in block.lines if not line.fence)
+    ]
+    registering = [
+        i
+        for i, block in enumerate(blocks)
+        if not isinstance(block, Prose) and "register_strings()" in block.code
+    ]
+    assert registering
+    assert registering[0] < min(prose_with_values, default=len(blocks))
+
+
+@pytest.mark.parametrize(
+    "text", ["'80\\xa0%'", "'a\\nb'", '"C:\\\\x"', "np.float64(0.5)", "<object at 0x7f>"]
+)
+def test_a_value_that_quarto_would_print_as_python_is_refused(text: str) -> None:
+    with pytest.raises(ReportError, match="must have a form that readers can read; Quarto would"):
+        asked({"text/plain": text})
+
+
+def test_a_markdown_form_outranks_the_repr() -> None:
+    value = {"text/plain": "'80\\xa0%'", "text/markdown": prose.literal("80\u00a0%")}
+    assert asked(value) == "80\u00a0%"
+    assert asked({"text/plain": "7"}) == "7"
+
+
+def test_strings_are_registered_in_a_kernel_only() -> None:
+    with pytest.raises(ReportError, match="must be registered in a kernel; none runs this code"):
+        register_strings()
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(
+        st.text(st.sampled_from("ab1 \u00a0*_`~^$\\[](){}<>#+-.!|@&\n;:/%="), min_size=1),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_a_string_is_shown_as_it_stands(texts: list[str]) -> None:
+    """Pandoc reads Markdown as Quarto does; nothing in a literal string is markup to it."""
+    lines = [f"x{prose.literal(text)}x" for text in texts]
+    document = json.loads(
+        pandoc("\n\n".join(lines), ["--from=markdown-smart", "--to=json"], directory=ROOT)
+    )
+    shown = [_plain(block) for block in document["blocks"]]
+    wanted = [re.sub(r"\s*\n\s*", " ", f"x{text}x") for text in texts]
+    assert shown == [re.sub(r" +", " ", text) for text in wanted]
+
+
+def _plain(block: dict[str, Any]) -> str:
+    assert block["t"] == "Para"
+    said = {"Space": " ", "SoftBreak": " "}
+    assert {inline["t"] for inline in block["c"]} <= {"Str", *said}
+    return "".join(said.get(inline["t"]) or inline["c"] for inline in block["c"])
+
+
+def test_formulas_need_no_network_and_no_script() -> None:
+    assert options()["format"]["html"]["html-math-method"] == "mathml"
+
+
+def test_no_style_of_the_page_fetches_a_font() -> None:
+    themes = options()["format"]["html"]["theme"]
+    names = [name for side in themes.values() for name in side]
+    files = [QUARTO / name for name in names if name.endswith(".scss")]
+    assert {name for name in names if not name.endswith(".scss")} <= WITHOUT_WEB_FONT
+    assert len(files) == 2
+    for path in [*files, QUARTO / "style.css"]:
+        assert not re.search(r"@import|url\(|https?:", path.read_text(encoding="utf-8")), path
+
+
+def test_the_contents_are_there_on_a_phone_and_code_does_not_widen_the_page() -> None:
+    """The rules for Quarto's page; how ours looks is seen in a browser."""
+    style = (QUARTO / "style.css").read_text(encoding="utf-8")
+    assert options()["format"]["html"]["toc-location"] == "right-body"
+    assert re.search(r"nav#TOC-body \{\s*display: block !important;", style)
+    assert re.search(r":not\(pre\) > code \{\s*overflow-wrap: anywhere;", style)
+
+
+@pytest.mark.parametrize("name", ["quarto/.gitignore", "quarto/paper.quarto_ipynb"])
+def test_what_a_render_leaves_behind_is_not_offered_to_git(name: str) -> None:
+    process = subprocess.run(["git", "check-ignore", "-q", name], cwd=ROOT, check=False)
+    if process.returncode == 128:
+        pytest.skip("the tests do not run in a git checkout")
+    assert process.returncode == 0
+
+
+def run_script(name: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a script of the project as Quarto does, with the project as working directory."""
+    inherited = {key: it for key, it in os.environ.items() if not key.startswith("QUARTO_")}
+    return subprocess.run(
+        [sys.executable, str(QUARTO / options()["project"][name])],
+        cwd=QUARTO,
+        env={**inherited, "PYTHONPATH": str(ROOT), **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_environment_is_examined_before_quarto_starts(tmp_path: Path) -> None:
+    assert run_script("pre-render").returncode == 0
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S "$@"\n', encoding="utf-8")
+    bare.chmod(0o755)
+    refused = run_script("pre-render", QUARTO_PYTHON=str(bare))
+    problem, hint = refused.stderr.splitlines()
+    assert refused.returncode == 1
+    assert problem.startswith("error: The report needs the Python of the project's environment; ")
+    assert f"{bare} lacks nbformat, nbclient" in problem
+    assert re.match(r'hint: Run: QUARTO_PYTHON=".*/\.venv/bin/python" quarto render quarto', hint)
+    absent = run_script("pre-render", QUARTO_PYTHON=str(tmp_path / "absent"))
+    assert "absent cannot be run: No such file" in absent.stderr
+
+
+def test_the_readme_says_how_quarto_finds_the_environment() -> None:
+    line = 'QUARTO_PYTHON="$PWD/.venv/bin/python" quarto render quarto'
+    assert line in (QUARTO / "README.md").read_text(encoding="utf-8").splitlines()
+
+
+def test_the_pages_that_quarto_names_are_examined_after_it(tmp_path: Path) -> None:
+    page = tmp_path / "paper.html"
+    page.write_text("<p>?@fig-a</p>", encoding="utf-8")
+    listing = tmp_path / "list"
+    listing.write_text(f"other.pdf\n{os.path.relpath(page, QUARTO)}\n", encoding="utf-8")
+    refused = run_script("post-render", QUARTO_USE_FILE_FOR_PROJECT_OUTPUT_FILES=str(listing))
+    assert refused.returncode == 5
+    assert "a reference without a target: '?@fig-a'" in refused.stderr
+    assert run_script("post-render", QUARTO_PROJECT_OUTPUT_FILES="other.pdf").returncode == 0
