@@ -1,8 +1,11 @@
 """``python -m analysis``."""
 
+import signal
 import sys
 
 from analysis.commands.cli import main
 
 if __name__ == "__main__":
+    # A request to end is an interruption, whoever makes it: nothing is left half-written.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main())

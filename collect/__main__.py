@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 from collect.commands.cli import main
 
 if __name__ == "__main__":
+    # A request to end is an interruption, whoever makes it: nothing is left half-written.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(main())

@@ -34,6 +34,7 @@ from analysis.store import Store, open_store
 from analysis.tidy import prose
 from analysis.tidy.errors import AnalysisError
 from analysis.tidy.output import replace_text
+from analysis.tidy.spreadsheet import to_csv
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -259,11 +260,6 @@ def _parameter(text: str) -> tuple[str, str]:
             "For example -P measurements:runs",
         )
     return name, str(Path(value).resolve()) if Path(value).exists() else value
-
-
-def to_csv(rows: pd.DataFrame) -> str:
-    """Return rows as CSV text: ten significant digits, so that a diff is never rounding noise."""
-    return rows.to_csv(index=False, lineterminator="\n", float_format="%.10g")
 
 
 def _compare(judged: pd.DataFrame, committed: Path) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from collect.errors import InputError
+from collect.prompts import template
 
 RENDERINGS = ("plain", "chat")
 
@@ -50,15 +52,24 @@ def check_template(tokenizer: Any, model_id: str) -> None:
 
 
 def turn(text: str, tokenizer: Any) -> Turn:
-    """Return a prompt as a user's turn in the tokenizer's chat template, the answer to begin.
+    """Return one prompt as a user's turn; see `turns`."""
+    return turns([text], tokenizer)[0]
+
+
+def turns(texts: Sequence[str], tokenizer: Any) -> list[Turn]:
+    """Return prompts as users' turns in the tokenizer's chat template, the answer to begin.
 
     Raises
     ------
     InputError
-        If the template fails, or does not pass a prompt on as it stands (white space at
-        either end aside).
+        If the template fails or does not end, or does not pass a prompt on as it stands (white
+        space at either end aside).
     """
-    rendered, frame = _rendered(text, tokenizer), _rendered(_PLACEHOLDER, tokenizer)
+    frame, *rendered = template.rendered([_PLACEHOLDER, *texts], tokenizer)
+    return [_told_apart(text, whole, frame) for text, whole in zip(texts, rendered, strict=True)]
+
+
+def _told_apart(text: str, rendered: str, frame: str) -> Turn:
     before, found, after = frame.partition(_PLACEHOLDER)
     end = len(rendered) - len(after)
     is_whole = rendered.startswith(before) and rendered.endswith(after)
@@ -68,18 +79,3 @@ def turn(text: str, tokenizer: Any) -> Turn:
             "Leave --chat-template out, or leave the prompt out.",
         )
     return Turn(rendered, len(before), end)
-
-
-def _rendered(text: str, tokenizer: Any) -> str:
-    try:
-        return str(
-            tokenizer.apply_chat_template(
-                [{"role": "user", "content": text}], tokenize=False, add_generation_prompt=True
-            )
-        )
-    except Exception as error:
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise InputError(
-            f"The chat template must render a user's turn; it fails: {reason}",
-            "Leave --chat-template out, or correct the template.",
-        ) from error

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from collect.errors import InputError
-from collect.prompts.rendering import Turn, turn
+from collect.prompts.rendering import Turn, turns
 
 #: What may be asked about the tokens that a tokenizer adds of its own accord.
 SPECIAL_TOKENS = ("default", "never", "always")
@@ -69,7 +69,8 @@ def encode(
         If a start token is asked for and the tokenizer has none, or the template fails.
     """
     if rendering == "chat":
-        encoded = [_encoded_turn(turn(text, tokenizer), tokenizer) for text in prompts["text"]]
+        rendered = turns(prompts["text"].tolist(), tokenizer)
+        encoded = [_encoded_turn(turn, tokenizer) for turn in rendered]
     else:
         encoded = _encoded_texts(prompts["text"].tolist(), tokenizer, special_tokens)
     return [

@@ -2,12 +2,15 @@
 
 A file is complete or absent: rows go to a temporary file in the same directory, which is
 flushed to disk and then renamed. Killing the process leaves at most a ``.tmp`` file that
-no reader looks at and the next write of the same file replaces.
+no reader looks at and the next write of the same file removes.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import socket
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -21,15 +24,43 @@ from collect.errors import InputError, OutputError
 
 ROW_GROUP_ROWS = 122_880
 
+#: Longest name of a unit [bytes]: file systems take 255, of which a temporary file needs some more.
+STEM_BYTES = 200
+
 
 def file_stem(model_id: str, prompt_set: str | None = None) -> str:
     """Return the file name, without suffix, of one unit of measurement.
 
+    Raises
+    ------
+    InputError
+        If no file can have that name.
+
+    Examples
+    --------
     >>> file_stem("EleutherAI/pythia-70m", "B_pythia_sweep")
     'EleutherAI--pythia-70m@B_pythia_sweep'
     """
     stem = model_id.replace("/", "--")
-    return stem if prompt_set is None else f"{stem}@{prompt_set}"
+    if prompt_set is not None:
+        stem = f"{stem}@{prompt_set}"
+    _refuse_impossible(stem)
+    return stem
+
+
+def _refuse_impossible(stem: str) -> None:
+    try:
+        n_bytes = len(stem.encode("utf-8"))
+    except UnicodeEncodeError:
+        n_bytes = 0
+    is_printable = not any(ord(sign) < 32 or ord(sign) == 127 or sign == "\\" for sign in stem)
+    if not 0 < n_bytes <= STEM_BYTES or not is_printable:
+        raise InputError(
+            f"The names of a model and a prompt set must make a file name: at most {STEM_BYTES} "
+            f"bytes of UTF-8 without control characters; found {stem[:60]!a} "
+            f"({len(stem)} characters).",
+            "Rename the checkpoint's directory or the prompt file.",
+        )
 
 
 def write_table(
@@ -103,9 +134,10 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     OutputError
         If the directory or file cannot be written; nothing is left behind.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{_machine()}{os.getpid():010d}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_of_dead_processes(path)
         write(temporary)
         with temporary.open("rb+") as handle:
             os.fsync(handle.fileno())
@@ -117,6 +149,30 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         ) from error
     finally:
         temporary.unlink(missing_ok=True) if temporary.parent.is_dir() else None
+
+
+def _machine() -> int:
+    """Return a number for this machine, to tell its processes from those of others."""
+    return zlib.crc32(socket.gethostname().encode()) + 1
+
+
+def _remove_of_dead_processes(path: Path) -> None:
+    """Remove temporary files that processes of this machine left when they were killed."""
+    name = re.compile(rf"\.{re.escape(path.name)}\.(\d*?)(\d{{1,10}})\.tmp(?:\.wal)?")
+    for beside in path.parent.iterdir():
+        found = name.fullmatch(beside.name)
+        if found and found[1] in ("", str(_machine())) and not _is_alive(int(found[2])):
+            beside.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True  # another user's
+    return True
 
 
 def _write_parquet(table: str, arrow: pa.Table, path: Path) -> None:

@@ -10,11 +10,11 @@ from analysis import claims, evidence
 from analysis.claims.depth import law as depth
 from analysis.claims.sign import benchmark
 from analysis.claims.verdict.claim import verdict
-from analysis.commands.cli import to_csv
 from analysis.evidence import quoted, rounds_to
 from analysis.evidence.checks import Check
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError, StoreError
+from analysis.tidy.spreadsheet import to_csv
 from collect import schema
 
 ROOT = Path(__file__).parents[3]

@@ -97,3 +97,22 @@ def test_a_tokenizer_without_a_start_token_cannot_put_one_in_front(tokenizer):
     with pytest.raises(InputError, match="A start token must be one of the tokenizer's") as refusal:
         encode(PROMPTS, tokenizer, special_tokens="always")
     assert "--special-tokens default" in refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("template", "reason"),
+    [
+        (
+            "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+            "it takes more than 1 s",
+        ),
+        ("{{ 'a' * 40000000000 }}", "it asks for more than 512 MiB"),
+        ("{{ 10 ** (10 ** 10) }}", "it (takes|asks for) more than"),
+        ("{{ 'a' * 2000000 }}", "it adds more than 1,000,000 characters"),
+    ],
+)
+def test_a_template_without_end_or_measure_is_refused(tokenizer, template, reason, monkeypatch):
+    monkeypatch.setattr("collect.prompts.template.TIME_LIMIT_S", 1)
+    tokenizer.chat_template = template
+    with pytest.raises(InputError, match=f"must render a user's turn; it fails: {reason}"):
+        turn("some text", tokenizer)

@@ -1,0 +1,45 @@
+"""Frames as CSV that programs read as it stands and that a spreadsheet opens without running it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pandas as pd
+
+#: What a spreadsheet takes for the beginning of a formula.
+FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r]")
+
+#: A number is no formula, whatever its sign.
+NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
+
+
+def to_csv(rows: pd.DataFrame) -> str:
+    """Return rows as CSV text: ten significant digits, so that a diff is never rounding noise.
+
+    A text that would be a formula has an apostrophe in front, which says so to a spreadsheet.
+
+    >>> print(to_csv(pd.DataFrame({"a": ["=1+1", "-0.5", "b"], "n": [1, -2, 1 / 3]})), end="")
+    a,n
+    '=1+1,1
+    -0.5,-2
+    b,0.3333333333
+    """
+    columns = [_inert_column(column) for _, column in rows.items()]
+    inert = pd.concat(columns, axis="columns") if columns else rows
+    inert = inert.set_axis([_inert(name) for name in rows.columns], axis="columns")
+    return inert.to_csv(index=False, lineterminator="\n", float_format="%.10g")
+
+
+def _inert_column(column: pd.Series[Any]) -> pd.Series[Any]:
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return column
+    return column.astype(object).map(_inert)
+
+
+def _inert(value: Any) -> Any:
+    """Return a text that starts no formula and ends no line early; anything else as it is."""
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{text}" if FORMULA.match(value) and not NUMBER.fullmatch(text) else text

@@ -1,0 +1,108 @@
+"""Files complete or absent: what killed processes leave, names that no file can have, signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from collect.errors import InputError
+from collect.record.writer import STEM_BYTES, file_stem, write_atomically
+
+ROOT = Path(__file__).parents[3]
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from collect.record.writer import write_atomically
+
+def write(temporary):
+    temporary.write_text("half")
+    temporary.with_name(temporary.name + ".wal").write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+
+write_atomically(Path(sys.argv[1]), write)
+"""
+ENDED = """
+import os, sys, time
+from pathlib import Path
+from collect.commands import cli
+from collect.record.writer import write_atomically
+
+def write(temporary):
+    temporary.write_text("half")
+    print("writing", flush=True)
+    time.sleep(60)
+
+target = Path(os.environ["TARGET"])
+cli._ACTS = {**cli._ACTS, "codebook": lambda options: write_atomically(target, write)}
+import runpy
+runpy.run_module("collect", run_name="__main__")
+"""
+
+
+def text(path: Path) -> None:
+    path.write_text("whole", encoding="utf-8")
+
+
+def names(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir()}
+
+
+def test_what_a_killed_process_left_is_removed_at_the_next_write(tmp_path: Path) -> None:
+    path = tmp_path / "all.duckdb"
+    process = subprocess.run([sys.executable, "-c", KILLED, path], cwd=ROOT, check=False)
+    assert process.returncode == -signal.SIGKILL
+    assert len(names(tmp_path)) == 2
+    write_atomically(path, text)
+    assert names(tmp_path) == {"all.duckdb"}
+
+
+def test_files_of_living_processes_and_of_other_machines_are_left_alone(tmp_path: Path) -> None:
+    kept = {
+        f".a.csv.{os.getppid()}.tmp",  # a process that runs
+        ".a.csv.12345678901234567890.tmp",  # another machine
+        ".b.csv.999999999.tmp",  # another file
+        ".a.csv.tmp",
+    }
+    for name in {*kept, ".a.csv.999999999.tmp"}:
+        (tmp_path / name).write_text("half", encoding="utf-8")
+    write_atomically(tmp_path / "a.csv", text)
+    assert names(tmp_path) == {*kept, "a.csv"}
+
+
+@pytest.mark.parametrize(
+    "model_id", ["a" * 300, "é" * 150, "a\x00b", "a\nb", "a\ud800b", "a\\b", ""]
+)
+def test_a_name_that_no_file_can_have_is_refused(model_id: str) -> None:
+    with pytest.raises(InputError, match="must make a file name: at most 200 bytes of UTF-8"):
+        file_stem(model_id)
+
+
+def test_the_longest_name_can_be_written(tmp_path: Path) -> None:
+    stem = file_stem("a" * STEM_BYTES)
+    write_atomically(tmp_path / f"{stem}+chat.parquet", text)
+    assert len(names(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_a_request_to_end_is_an_interruption(tmp_path: Path, ending: signal.Signals) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDED, "codebook"],
+        cwd=ROOT,
+        env={**os.environ, "TARGET": str(tmp_path / "a.md")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        time.sleep(0.1)
+        process.send_signal(ending)
+        _, error = process.communicate(timeout=60)
+    assert (process.returncode, error) == (130, "interrupted; the same command resumes\n")
+    assert names(tmp_path) == set()
