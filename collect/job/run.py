@@ -25,6 +25,7 @@ from collect.prompts.tokens import check_fits
 from collect.record import locks
 from collect.record.commit import check_writable, commit, remove_leftovers
 from collect.record.units import Unit, is_complete, refuse_mixtures
+from collect.record.writer import file_stem
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,9 @@ def prepare(
         locate(model, revision=revision, labels=labels, needs_weights=needs_weights)
         for model in models
     ]
+    for name in [None, *(prompt_set.name for prompt_set in sets)]:
+        for checkpoint in checkpoints:
+            file_stem(checkpoint.model_id, name)  # refuses what can be no file's name
     _refuse_repeats([checkpoint.model_id for checkpoint in checkpoints], "model")
     _refuse_repeats([prompt_set.name for prompt_set in sets], "prompt set")
     return Job(dict(zip(models, checkpoints, strict=True)), sets, settings)

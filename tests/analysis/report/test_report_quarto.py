@@ -121,7 +121,7 @@ def test_the_contents_are_there_on_a_phone_and_code_does_not_widen_the_page() ->
     style = (QUARTO / "style.css").read_text(encoding="utf-8")
     assert options()["format"]["html"]["toc-location"] == "right-body"
     assert re.search(r"nav#TOC-body \{\s*display: block !important;", style)
-    assert re.search(r":not\(pre\) > code \{\s*overflow-wrap: anywhere;", style)
+    assert re.search(r":not\(pre\) > code:not\(.sourceCode\) \{\s*overflow-wrap: anywhere;", style)
 
 
 @pytest.mark.parametrize("name", ["quarto/.gitignore", "quarto/paper.quarto_ipynb"])

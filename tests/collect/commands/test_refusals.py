@@ -229,3 +229,17 @@ def check_resumed(command: list[str], out: Path) -> None:
     assert not (out / "run" / "local--gpt2@own.parquet").exists()
     assert main(command) == 0
     assert list(faults(out)) == []
+
+
+def test_a_model_whose_files_could_have_no_name_is_refused_before_its_weights_are_read(
+    save_tiny, prompt_file, out, capsys, monkeypatch
+):
+    directory = save_tiny("gpt2")
+    (directory / "thermoscope.json").write_text(json.dumps({"model_id": f"local/{'a' * 250}"}))
+    monkeypatch.setattr("collect.job.run.load_skeleton", None)
+    before = contents(out)
+    capsys.readouterr()
+    arguments = ["run", str(directory), "--out", str(out), "--prompts", str(prompt_file)]
+    assert main(arguments) == 2
+    assert "must make a file name: at most 200 bytes" in capsys.readouterr().err
+    assert contents(out) == before
