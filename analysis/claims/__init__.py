@@ -10,6 +10,7 @@ from analysis import evidence
 from analysis.claims.evaluation import check_rows, checks, claim, evaluate, examine, judge
 from analysis.claims.register import CLAIMS
 from analysis.claims.verdict.claim import VERDICTS, Claim, verdict
+from analysis.claims.verdict.examination import examined
 from analysis.claims.verdict.family import adjusted
 from analysis.evidence import Check
 
@@ -25,6 +26,7 @@ __all__ = [
     "evaluate",
     "evidence",
     "examine",
+    "examined",
     "judge",
     "verdict",
 ]

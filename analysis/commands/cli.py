@@ -124,13 +124,15 @@ def _claim(options: argparse.Namespace) -> int:
     registry = _registry(options)
     one = claims.claim(options.claim_id, registry)
     store = _open(options)
-    judged = claims.judge(store, one.claim_id, registry)
+    made = claims.examined(one, store)
+    judged = claims.judge(store, one.claim_id, registry, made=made)
+    checks = claims.check_rows(made)
     if options.json:
-        print(_as_json(judged, claims.checks(store, one.claim_id, registry)))
+        print(_as_json(judged, checks))
         return 0
     print(f"Claim {one.claim_id}: {judged['statement']} ({judged['place']})")
     print(f"Verdict:  {judged['verdict']}\nEstimand: {one.estimand}.\nRule:     {one.rule}\n")
-    for check in claims.checks(store, one.claim_id, registry).to_dict("records"):
+    for check in checks.to_dict("records"):
         print(_check_lines(check))
     return 0
 

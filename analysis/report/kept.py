@@ -1,0 +1,154 @@
+"""Results kept between two renderings: the same data, code and packages give the same numbers.
+
+A result is kept under a hash of everything that it may depend on, so that a change of prose costs
+no computing and any other change costs all of it. What cannot be read back whole is computed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import platform
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.metadata import distributions
+from pathlib import Path
+from types import CodeType
+from typing import Any, TypeVar
+
+from analysis.store import Store
+
+Result = TypeVar("Result")
+ROOT = Path(__file__).resolve().parents[2]
+DIRECTORY = ROOT / ".cache" / "report"
+CODE = ("analysis", "collect/schema", "collect/schema.sql")
+SUFFIX = ".kept"
+DIGEST_BYTES = 32
+
+#: Results of one name that are kept side by side, for data sets that are rendered in turn.
+N_KEPT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The results that belong to one store.
+
+    Attributes
+    ----------
+    key
+        Hash of the store's files, of the code and of the installed packages; see `results_of`.
+    directory
+        Where they are kept. Nothing else writes there.
+    """
+
+    key: bytes
+    directory: Path = field(default=DIRECTORY)
+
+    def keep(self, name: str, compute: Callable[[], Result]) -> Result:
+        """Return a result: the kept one, or else a computed one, which is kept.
+
+        Parameters
+        ----------
+        name
+            Short name for the result: letters, digits, hyphens.
+        compute
+            A function that depends on the store and on this project's code, nothing else.
+        """
+        digest = hashlib.sha256(self.key + _words(compute)).hexdigest()
+        path = self.directory / f"{name}-{digest[:32]}{SUFFIX}"
+        with suppress(OSError, ValueError):
+            kept: Result = _read(path)
+            return kept
+        print(f"computing: {name}", file=sys.stderr, flush=True)
+        result = compute()
+        # A result that cannot be kept is as good as one that can.
+        with suppress(OSError, pickle.PicklingError, TypeError, AttributeError):
+            _write(path, result)
+            _forget_older(self.directory, name)
+        return result
+
+
+def results_of(store: Store, directory: Path = DIRECTORY) -> Results:
+    """Return the kept results of a store.
+
+    Reads every file of the store's sources and of the code once, to hash them.
+    """
+    digest = hashlib.sha256()
+    for source in store.sources:
+        digest.update(_hash_of_files(source))
+    for name in CODE:
+        digest.update(_hash_of_files(ROOT / name))
+    packages = sorted(f"{one.name}=={one.version}" for one in distributions())
+    machine = (sys.version, platform.machine(), platform.processor(), *packages)
+    digest.update(repr(machine).encode())
+    return Results(digest.digest(), directory)
+
+
+def _hash_of_files(place: Path) -> bytes:
+    """Return a hash of the names and contents of the files at a place."""
+    digest = hashlib.sha256()
+    for path in sorted(_files(place)):
+        digest.update(repr((str(path.relative_to(place)), path.stat().st_size)).encode())
+        with path.open("rb") as handle:
+            digest.update(hashlib.file_digest(handle, "sha256").digest())
+    return digest.digest()
+
+
+def _files(place: Path) -> Iterable[Path]:
+    if place.is_file():
+        return [place]
+    return (path for path in place.rglob("*") if path.is_file() and path.suffix != ".pyc")
+
+
+def _words(compute: Callable[[], object]) -> bytes:
+    defaults = getattr(compute, "__defaults__", None)
+    return repr((_content(compute.__code__), defaults)).encode()
+
+
+def _content(code: CodeType) -> tuple[Any, ...]:
+    """Return what a function does, wherever its text stands."""
+    constants = [_content(it) if isinstance(it, CodeType) else it for it in code.co_consts]
+    return (code.co_code, code.co_names, code.co_freevars, constants)
+
+
+def _read(path: Path) -> Any:
+    """Return a kept result.
+
+    Raises
+    ------
+    OSError
+        If there is none.
+    ValueError
+        If it is not as it was written.
+    """
+    content = path.read_bytes()
+    digest, payload = content[:DIGEST_BYTES], content[DIGEST_BYTES:]
+    if hashlib.sha256(payload).digest() != digest:
+        raise ValueError(f"{path} must be as it was written; it is not.")
+    try:
+        return pickle.loads(payload)  # noqa: S301  # this project's own file, whole by its hash
+    except Exception as error:
+        raise ValueError(f"{path} must be readable; {error}.") from error
+
+
+def _write(path: Path, result: object) -> None:
+    payload = pickle.dumps(result, protocol=pickle.HIGHEST_PROTOCOL)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as handle:
+        temporary = Path(handle.name)
+        try:
+            handle.write(hashlib.sha256(payload).digest() + payload)
+            handle.close()
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def _forget_older(directory: Path, name: str) -> None:
+    length = len(name) + 33 + len(SUFFIX)
+    same = [it for it in directory.glob(f"{name}-*{SUFFIX}") if len(it.name) == length]
+    for path in sorted(same, key=lambda it: it.stat().st_mtime, reverse=True)[N_KEPT:]:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,120 @@
+"""Kept results: the same for the same data and code, computed anew for anything else."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis import claims
+from analysis.commands import cli
+from analysis.report import kept
+from analysis.report.kept import results_of
+from analysis.store import open_store
+
+SECOND = Path(__file__).parent / "second_paper"
+
+
+class Counter:
+    """Counts how often a result is computed."""
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def frame(self) -> pd.DataFrame:
+        self.n += 1
+        return pd.DataFrame({"a": [1.5, None], "b": ["x", "y"]})
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return Path(shutil.copytree(SECOND, tmp_path / "paper"))
+
+
+def keep(folder, directory, counter):
+    results = results_of(open_store(folder), directory)
+    return results.keep("frame", counter.frame)
+
+
+def test_a_result_is_computed_once_and_comes_back_equal(folder, tmp_path):
+    counter, directory = Counter(), tmp_path / "kept"
+    first, second = (keep(folder, directory, counter) for _ in range(2))
+    assert counter.n == 1
+    pd.testing.assert_frame_equal(first, second)
+
+
+def test_other_data_are_computed_anew(folder, tmp_path):
+    counter, directory = Counter(), tmp_path / "kept"
+    keep(folder, directory, counter)
+    figures = folder / "published_figure.csv"
+    figures.write_text(figures.read_text().replace("2.9", "3.1"))
+    keep(folder, directory, counter)
+    assert counter.n == 2
+
+
+def test_other_code_and_other_packages_are_computed_anew(folder, tmp_path, monkeypatch):
+    counter, directory = Counter(), tmp_path / "kept"
+    keep(folder, directory, counter)
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "a.py").write_text("x = 1\n")
+    monkeypatch.setattr(kept, "ROOT", tmp_path)
+    monkeypatch.setattr(kept, "CODE", ("code",))
+    keep(folder, directory, counter)
+    (code / "a.py").write_text("x = 2\n")
+    keep(folder, directory, counter)
+    assert counter.n == 3
+    monkeypatch.setattr(kept, "distributions", list)
+    keep(folder, directory, counter)
+    assert counter.n == 4
+    results = results_of(open_store(folder), directory)
+    assert results.keep("frame", lambda: 5) == 5
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda b: b[:-3], lambda b: b"", lambda b: b[:40] + b"x" + b[41:], lambda b: b * 2]
+)
+def test_a_damaged_result_is_computed_anew(folder, tmp_path, damage):
+    counter, directory = Counter(), tmp_path / "kept"
+    keep(folder, directory, counter)
+    (path,) = directory.iterdir()
+    path.write_bytes(damage(path.read_bytes()))
+    keep(folder, directory, counter)
+    keep(folder, directory, counter)
+    assert counter.n == 2
+
+
+def test_where_nothing_can_be_kept_it_is_computed(folder, tmp_path):
+    (tmp_path / "file").write_text("")
+    counter = Counter()
+    for _ in range(2):
+        keep(folder, tmp_path / "file" / "kept", counter)
+    assert counter.n == 2
+    results = results_of(open_store(folder), tmp_path / "kept")
+    assert results.keep("function", lambda: len)([1]) == 1
+    assert results.keep("local", lambda: lambda: 7)() == 7
+
+
+def test_few_results_of_a_name_are_kept(folder, tmp_path):
+    results = results_of(open_store(folder), tmp_path / "kept")
+    computed = [lambda i=i: i for i in range(3)]
+    assert [results.keep("one", it) for it in computed] == [0, 1, 2]
+    for text in "abcdefg":
+        kept.Results(text.encode(), tmp_path / "kept").keep("one", lambda: 1)
+    assert len(list((tmp_path / "kept").iterdir())) == kept.N_KEPT
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_claim_is_examined_once(form, monkeypatch, capsys):
+    examined, calls = claims.examined, []
+
+    def counted(one, store):
+        calls.append(one.claim_id)
+        return examined(one, store)
+
+    monkeypatch.setattr(claims, "examined", counted)
+    assert cli.main(["--paper", str(SECOND), "claim", "2", *form]) == 0
+    assert "contradicted" in capsys.readouterr().out
+    assert calls == [2]
