@@ -69,7 +69,8 @@ def inline_markdown(representations: Mapping[str, Any], *, mime: str, name: str)
     if RAW.search(text):
         raise ReportError(
             f"{name} must have a form that readers can read; Quarto would print {text[:60]}.",
-            "Call analysis.report.reading.inline.register_strings() in the set-up chunk, or return a "
+            "Call register_strings() of analysis.report.reading.inline in the set-up chunk, or "
+            "return a "
             "string of 'prose' or IPython.display.Markdown.",
         )
     is_string = text[:1] in ("'", '"')
