@@ -1,40 +1,62 @@
 """Two independent binomial counts: score statistics, and tails at their largest.
 
 A hypothesis about the risk difference or the odds ratio leaves one probability free. An exact
-unconditional test takes the largest tail probability over that nuisance parameter; an interval
-holds the values whose two one-sided tests do not reject (Chan and Zhang 1999, Biometrics 55,
-1202, for the difference; Agresti and Min 2002, Biostatistics 3, 379, for the odds ratio).
+unconditional test takes the largest tail probability over that nuisance parameter (Chan and
+Zhang 1999, Biometrics 55, 1202, for the difference; Agresti and Min 2002, Biostatistics 3, 379,
+for the odds ratio). Near the boundary a probability p and its complement q are computed apart:
+1 - p has no digits left where p is 1 up to rounding.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache
 
 import numpy as np
-from scipy.special import expit, gammaln, xlog1py, xlogy
+from scipy.special import expit, gammaln, logit, xlogy
 
 from analysis.tidy.frame import Floats
 
-#: Statistics closer than this are tied. Tables that mirror each other differ in the last digit,
-#: for which scipy's barnard_exact (1.17) does not allow: its two-sided p can be too small.
+#: Statistics closer than this, relative to their size, are tied. Tables that mirror each other
+#: differ in the last digit, for which scipy's barnard_exact (1.17) does not allow: its two-sided
+#: p can be too small.
 TIE = 1e-9
 
-#: Points at which the nuisance parameter is tried, before zooming in on the best.
-NUISANCE_POINTS = 401
+#: Points at which the nuisance parameter is tried on each half, before zooming in on the peaks.
+NUISANCE_POINTS = 128
 ZOOM_POINTS = 21
 ZOOMS = 4
 
-#: Distance of the outermost of these points from 0 and 1, where a probability is certain.
-EDGE = 1e-9
+#: Peaks lower than this share of the highest are not zoomed in on, at first and later.
+PEAK, ZOOMED_PEAK = 0.9, 0.999
 
-#: Values tried from the outside in for an end of the interval, and halvings of the step found.
-SCANNED = 151
-HALVINGS = 40
+#: A largest probability below this share of a bar, before zooming in, stays below it.
+PLAIN = 0.5
 
-#: A log odds ratio as large as this has no finite end of the interval.
-WIDEST_LOG_ODDS = 15.0
+#: Newton stops at a step this small in the logit of the restricted estimate; the error is then
+#: about its square.
+CONVERGED = 1e-9
+MOST_STEPS = 200
+
+#: A logit beyond this is a probability of 0 or 1.
+WIDEST_LOGIT = 45.0
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Probabilities of success in two groups, and of failure, one array each.
+
+    Attributes
+    ----------
+    p1, q1, p2, q2
+        Success and failure in the first group and in the second, of one shape.
+    """
+
+    p1: Floats
+    q1: Floats
+    p2: Floats
+    q2: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,73 +68,80 @@ class Measure:
     statistic
         Score statistic of every pair of counts at a value, shape (n1 + 1, n2 + 1).
     pairs
-        Pairs of probabilities that have a value, at points 0 to 1 of the nuisance parameter.
+        Pairs of probabilities that have a value, at points 0 to 1 of the nuisance parameter,
+        given with their complements.
     """
 
     statistic: Callable[[tuple[int, int], float], Floats]
-    pairs: Callable[[float, Floats], tuple[Floats, Floats]]
+    pairs: Callable[[float, Floats, Floats], Pairs]
 
 
 def difference_statistic(sizes: tuple[int, int], value: float) -> Floats:
     """Return the score statistic of p1 - p2 = value for every pair of counts.
 
-    The restricted estimate is the root of a cubic (Farrington and Manning 1990, Statistics in
-    Medicine 9, 1447, appendix).
+    The restricted estimate is the root of the score, found by Newton's method: the closed form
+    (Farrington and Manning 1990, Statistics in Medicine 9, 1447) loses half of the digits where
+    the cubic has a double root.
     """
-    first, second = _shares(sizes)
-    ratio = sizes[1] / sizes[0]
-    a = 1 + ratio
-    b = -(1 + ratio + first + ratio * second + value * (ratio + 2))
-    c = value**2 + value * (2 * first + ratio + 1) + first + ratio * second
-    d = -first * value * (1 + value)
-    v = b**3 / (3 * a) ** 3 - b * c / (6 * a**2) + d / (2 * a)
-    u = np.where(v < 0, -1.0, 1.0) * np.sqrt(np.maximum(b**2 / (3 * a) ** 2 - c / (3 * a), 0.0))
-    cosine = np.divide(v, u**3, out=np.ones_like(u), where=u != 0)
-    angle = (np.pi + np.arccos(np.clip(cosine, -1.0, 1.0))) / 3
-    restricted = 2 * u * np.cos(angle) - b / (3 * a)
-    p1 = np.clip(restricted, max(0.0, value), min(1.0, 1 + value))
-    p2 = np.clip(p1 - value, 0.0, 1.0)
-    variance = p1 * (1 - p1) / sizes[0] + p2 * (1 - p2) / sizes[1]
-    return _ratio(first - second - value, np.sqrt(variance))
+    if value < 0:
+        return -difference_statistic(sizes[::-1], -value).T
+    first, second = _counts(sizes)
+    logits = _restricted_logit(first, second, sizes, value)
+    at = _difference_pairs(value, expit(logits), expit(-logits))
+    variance = at.p1 * at.q1 / sizes[0] + at.p2 * at.q2 / sizes[1]
+    excess = (first * sizes[1] - second * sizes[0]) / (sizes[0] * sizes[1]) - value
+    return _ratio(excess, np.sqrt(variance))
 
 
 def odds_statistic(sizes: tuple[int, int], value: float) -> Floats:
     """Return the score statistic of log odds ratio = value for every pair of counts.
 
-    The restricted estimate is the root of a quadratic (Cornfield 1956; Agresti and Min 2002).
+    The restricted estimate is the root of a quadratic (Cornfield 1956; Agresti and Min 2002). Of
+    the four differences between a count and its expectation, equal but for rounding, that of the
+    least expectation is taken.
     """
-    first, second = np.meshgrid(np.arange(sizes[0] + 1.0), np.arange(sizes[1] + 1.0), indexing="ij")
-    ratio, excess = float(np.exp(value)), float(np.expm1(value))
-    total = first + second
-    linear = sizes[0] * ratio + sizes[1] - total * excess
-    root = np.sqrt(linear**2 + 4 * sizes[1] * excess * total)
-    p2 = np.where(
-        linear > 0, 2 * total / (linear + root), (root - linear) / (2 * sizes[1] * excess or 1.0)
+    first, second = _counts(sizes)
+    at = _odds_restricted(sizes, first + second, sum(sizes) - first - second, value)
+    expected = np.stack([sizes[0] * at.p1, sizes[0] * at.q1, sizes[1] * at.p2, sizes[1] * at.q2])
+    found = np.stack([first, sizes[0] - first, second, sizes[1] - second])
+    signed = (found - expected) * np.array([1.0, -1.0, -1.0, 1.0])[:, None, None]
+    excess = np.take_along_axis(signed, expected.argmin(axis=0)[None], axis=0)[0]
+    variances = sizes[0] * at.p1 * at.q1, sizes[1] * at.p2 * at.q2
+    total = variances[0] + variances[1]
+    variance = np.divide(variances[0], total, out=np.zeros_like(total), where=total > 0)
+    variance = variance * variances[1]
+    return _ratio(excess, np.sqrt(variance))
+
+
+def _difference_pairs(value: float, points: Floats, complements: Floats) -> Pairs:
+    width, above, below = 1 - abs(value), max(0.0, value), max(0.0, -value)
+    return Pairs(
+        p1=above + width * points,
+        q1=below + width * complements,
+        p2=below + width * points,
+        q2=above + width * complements,
     )
-    p2 = np.clip(p2, 0.0, 1.0)
-    p1 = np.clip(p2 * ratio / (1 + p2 * excess), 0.0, 1.0)
-    variances = sizes[0] * p1 * (1 - p1), sizes[1] * p2 * (1 - p2)
-    spread = np.sqrt(_ratio(variances[0] * variances[1], variances[0] + variances[1]))
-    return _ratio(first - sizes[0] * p1, spread)
 
 
-def _difference_pairs(value: float, points: Floats) -> tuple[Floats, Floats]:
-    low, high = max(0.0, -value), min(1.0, 1 - value)
-    p2 = low + (high - low) * points
-    return np.clip(p2 + value, 0.0, 1.0), p2
-
-
-def _odds_pairs(value: float, points: Floats) -> tuple[Floats, Floats]:
-    """Return pairs spread evenly along the curve: the two log odds lie half the value apart."""
-    middle = np.log(points) - np.log1p(-points)
-    return expit(middle + value / 2), expit(middle - value / 2)
+def _odds_pairs(value: float, points: Floats, complements: Floats) -> Pairs:
+    """Return the pairs whose mean is the point: neither probability rushes past anywhere."""
+    return _odds_restricted((1, 1), 2 * points, 2 * complements, value)
 
 
 RISK_DIFFERENCE = Measure(difference_statistic, _difference_pairs)
 LOG_ODDS_RATIO = Measure(odds_statistic, _odds_pairs)
 
 
-def largest_tail(region: Floats, measure: Measure, value: float) -> float:
+def lead(statistic: Floats, found: tuple[int, int]) -> Floats:
+    """Return by how much each table is as extreme as the table found; 0 and more is in the tail."""
+    bar = float(statistic[found])
+    above: Floats = statistic - bar + TIE * max(1.0, abs(bar))
+    return above
+
+
+def largest_tail(
+    region: Floats, measure: Measure, value: float, *, bar: float | None = None
+) -> float:
     """Return the largest probability of a set of tables over the nuisance parameter.
 
     Parameters
@@ -121,114 +150,145 @@ def largest_tail(region: Floats, measure: Measure, value: float) -> float:
         1 for the tables in the set, else 0, shape (n1 + 1, n2 + 1).
     measure, value
         The hypothesis.
+    bar
+        If only the side of a bar matters: no more digits are looked for where it is plain.
     """
-    points = np.linspace(EDGE, 1 - EDGE, NUISANCE_POINTS)
-    best = 0.0
+    points = _coarse_points()
+    sizes = region.shape[0] - 1, region.shape[1] - 1
+    found = _weighed(region, *_coarse_binomials(measure, value, sizes))
+    best = float(found.max())
+    inner = np.arange(1, len(points) - 1)
+    is_peak = (found[inner] > found[inner - 1]) & (found[inner] >= found[inner + 1])
+    peaks = inner[is_peak & (found[inner] >= PEAK * best)]
+    low, high = points[peaks - 1], points[peaks + 1]
     for _ in range(ZOOMS):
-        found = _probability(region, *measure.pairs(value, points))
-        peak = int(found.argmax())
-        best = max(best, float(found[peak]))
-        low, high = points[max(peak - 1, 0)], points[min(peak + 1, len(points) - 1)]
-        points = np.linspace(low, high, ZOOM_POINTS)
+        if not len(low) or (bar is not None and not PLAIN * bar < best <= bar):
+            break
+        zoomed = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, ZOOM_POINTS)
+        found = _weighed(region, *_binomials(measure, value, sizes, zoomed.ravel()))
+        found = found.reshape(zoomed.shape)
+        best = max(best, float(found.max()))
+        kept = np.flatnonzero(found.max(axis=1) >= ZOOMED_PEAK * best)
+        top = found[kept].argmax(axis=1)
+        low = zoomed[kept, np.maximum(top - 1, 0)]
+        high = zoomed[kept, np.minimum(top + 1, ZOOM_POINTS - 1)]
     return min(best, 1.0)
 
 
-def interval(
-    counts: tuple[int, int],
-    sizes: tuple[int, int],
-    measure: Measure,
-    *,
-    alphas: tuple[float, float],
-    limits: tuple[float, float],
-) -> tuple[float, float]:
-    """Return the smallest and the largest value that one-sided exact tests do not reject.
-
-    Parameters
-    ----------
-    counts, sizes
-        Successes and units of the two groups.
-    measure
-        What is compared.
-    alphas
-        Level of the test that gives the lower end and the upper; 0 leaves that end open.
-    limits
-        Least and largest value the measure can take.
-    """
-
-    def tail(value: float, *, side: int) -> float:
-        statistic = side * measure.statistic(sizes, value)
-        region = (statistic >= statistic[counts] - TIE).astype(np.float64)
-        return largest_tail(region, measure, value)
-
-    low, high = limits
-    return (
-        first_accepted(partial(tail, side=1), low, high, alphas[0]),
-        first_accepted(partial(tail, side=-1), high, low, alphas[1]),
-    )
+@lru_cache(maxsize=1)
+def _coarse_points() -> Floats:
+    """Return points 0 to 1, close together at 0, 1/2 and 1, where the curve of odds may turn."""
+    half = (1 - np.cos(np.linspace(0, np.pi, NUISANCE_POINTS + 1))) / 4
+    return np.concatenate([half, 1 - half[-2::-1]])
 
 
-def first_accepted(
-    tail: Callable[[float], float], start: float, stop: float, alpha: float
-) -> float:
-    """Return the first value from start to stop whose tail exceeds alpha.
-
-    The tail jumps where tables change places, so it may pass alpha more than once.
-
-    Parameters
-    ----------
-    tail
-        Largest tail probability at a value; exceeds alpha at `stop`.
-    start, stop
-        Limit at which the search begins, and the limit opposite.
-    alpha
-        Level of the test; 0 accepts every value.
-    """
-    if alpha == 0:
-        return start
-    values = np.linspace(start, stop, SCANNED)
-    reached = next(place for place, value in enumerate(values) if tail(value) > alpha)
-    if reached == 0:
-        return start
-    rejected, accepted = float(values[reached - 1]), float(values[reached])
-    for _ in range(HALVINGS):
-        middle = (rejected + accepted) / 2
-        if tail(middle) > alpha:
-            accepted = middle
-        else:
-            rejected = middle
-    return accepted
+@lru_cache(maxsize=128)
+def _coarse_binomials(
+    measure: Measure, value: float, sizes: tuple[int, int]
+) -> tuple[Floats, Floats]:
+    """Return the probabilities of both counts at the coarse points; many regions ask for them."""
+    return _binomials(measure, value, sizes, _coarse_points())
 
 
-def _probability(region: Floats, p1: Floats, p2: Floats) -> Floats:
-    """Return the probability of the region at every pair of probabilities, shape (points,)."""
-    sizes = region.shape[0] - 1, region.shape[1] - 1
-    first, second = _binomial(sizes[0], p1), _binomial(sizes[1], p2)
+def _binomials(
+    measure: Measure, value: float, sizes: tuple[int, int], points: Floats
+) -> tuple[Floats, Floats]:
+    at = measure.pairs(value, points, 1 - points)
+    return _binomial(sizes[0], at.p1, at.q1), _binomial(sizes[1], at.p2, at.q2)
+
+
+def _weighed(region: Floats, first: Floats, second: Floats) -> Floats:
+    """Return the probability of the region at every point, shape (points,)."""
     found: Floats = ((first @ region) * second).sum(axis=1)
     return found
 
 
-def _binomial(size: int, probabilities: Floats) -> Floats:
+def _binomial(size: int, p: Floats, q: Floats) -> Floats:
     """Return binomial probabilities of 0..size, shape (points, size + 1)."""
     counts = np.arange(size + 1.0)
-    ways = gammaln(size + 1) - gammaln(counts + 1) - gammaln(size - counts + 1)
-    column = probabilities[:, None]
-    logs = ways + xlogy(counts, column) + xlog1py(size - counts, -column)
+    logs = _log_ways(size) + xlogy(counts, p[:, None]) + xlogy(size - counts, q[:, None])
     return np.asarray(np.exp(logs), dtype=np.float64)
 
 
-def _shares(sizes: tuple[int, int]) -> tuple[Floats, Floats]:
-    first, second = np.meshgrid(
-        np.arange(sizes[0] + 1.0) / sizes[0], np.arange(sizes[1] + 1.0) / sizes[1], indexing="ij"
-    )
+@lru_cache(maxsize=64)
+def _log_ways(size: int) -> Floats:
+    counts = np.arange(size + 1.0)
+    ways: Floats = gammaln(size + 1) - gammaln(counts + 1) - gammaln(size - counts + 1)
+    return ways
+
+
+def _counts(sizes: tuple[int, int]) -> tuple[Floats, Floats]:
+    first, second = np.meshgrid(np.arange(sizes[0] + 1.0), np.arange(sizes[1] + 1.0), indexing="ij")
     return first, second
 
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Return the ratio, 0 where both vanish up to rounding and infinite where one does."""
-    vanishing = np.abs(denominator) < TIE
-    return np.divide(
-        numerator,
-        denominator,
-        out=np.where(np.abs(numerator) < TIE, 0.0, np.copysign(np.inf, numerator)),
-        where=~vanishing,
+    """Return the ratio, 0 where nothing varies."""
+    out = np.zeros_like(numerator)
+    np.divide(numerator, denominator, out=out, where=denominator > 0)
+    return out
+
+
+def _odds_restricted(
+    sizes: tuple[int, int], successes: Floats, failures: Floats, value: float
+) -> Pairs:
+    """Return the pairs of a log odds ratio whose expected successes add up to those given."""
+    (n1, n2), ratio = sizes, float(np.exp(value))
+    return Pairs(
+        p1=_second_probability(n2, n1, successes, failures, 1 / ratio),
+        q1=_second_probability(n2, n1, failures, successes, ratio),
+        p2=_second_probability(n1, n2, successes, failures, ratio),
+        q2=_second_probability(n1, n2, failures, successes, 1 / ratio),
     )
+
+
+def _second_probability(
+    n1: int, n2: int, successes: Floats, failures: Floats, ratio: float
+) -> Floats:
+    """Return p2 of an odds ratio, given the sum of n1 p1 and n2 p2 and the sum of n1 q1 and n2 q2.
+
+    No term under the root is negative, so no digit cancels there.
+    """
+    over = n1 - successes
+    linear = ratio * over + (n2 + successes)
+    both = n1 * n2 + successes * failures
+    root = np.sqrt((n2 - successes) ** 2 + 2 * ratio * both + (ratio * over) ** 2)
+    return np.where(
+        linear >= 0,
+        2 * successes / (np.maximum(linear, 0.0) + root),
+        (root - linear) / (2 * n2 * (ratio - 1) or 1.0),
+    )
+
+
+def _restricted_logit(
+    first: Floats, second: Floats, sizes: tuple[int, int], value: float
+) -> Floats:
+    """Return the logit of the point whose pair is likeliest on p1 - p2 = value >= 0.
+
+    The score falls along the curve, from above zero to below unless the root is an end of it.
+    """
+    width = 1 - value
+    failures = sizes[0] - first, sizes[1] - second
+
+    def score_and_slope(logits: Floats) -> tuple[Floats, Floats]:
+        point, left = expit(logits), expit(-logits)
+        at = _difference_pairs(value, point, left)
+        rates = first / at.p1, second / at.p2, failures[0] / at.q1, failures[1] / at.q2
+        score = rates[0] + rates[1] - rates[2] - rates[3]
+        slope = rates[0] / at.p1 + rates[1] / at.p2 + rates[2] / at.q1 + rates[3] / at.q2
+        return score, -slope * width * point * left
+
+    low, high = np.full_like(first, -WIDEST_LOGIT), np.full_like(first, WIDEST_LOGIT)
+    high = np.where(score_and_slope(low)[0] <= 0, low, high)
+    low = np.where(score_and_slope(high)[0] >= 0, high, low)
+    share = (first + second - sizes[0] * value) / sum(sizes) / width
+    logits = np.clip(logit(np.clip(share, 0.02, 0.98)), low, high)
+    for _ in range(MOST_STEPS):
+        score, slope = score_and_slope(logits)
+        low, high = np.where(score >= 0, logits, low), np.where(score <= 0, logits, high)
+        moved = logits - score / slope
+        moved = np.where((moved >= low) & (moved <= high), moved, (low + high) / 2)
+        if (np.abs(moved - logits) <= CONVERGED * (1 + np.abs(logits))).all():
+            return moved
+        logits = moved
+    return logits

@@ -15,14 +15,12 @@ from scipy import stats
 
 from analysis.inference.counts.contingency import odds_contrast, share_contrast, two_by_two
 from analysis.inference.counts.two_binomials import (
-    LOG_ODDS_RATIO,
     RISK_DIFFERENCE,
-    TIE,
-    WIDEST_LOG_ODDS,
     difference_statistic,
-    interval,
     largest_tail,
+    lead,
 )
+from analysis.inference.counts.unconditional_interval import difference_interval, log_odds_interval
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, require_conf_level, require_option
@@ -30,6 +28,12 @@ from analysis.tidy.frame import Floats, require_conf_level, require_option
 ALTERNATIVES = ("two-sided", "less", "greater")
 
 EMPTY_CELL = "A cell is empty: the odds ratio lies on the boundary, its interval is open there."
+
+#: Said where the p-value rejects no difference and the interval holds it, or the other way round.
+DISAGREE = (
+    "p and interval disagree at this level: the interval inverts one-sided score tests, "
+    "p orders the tables by {}."
+)
 
 #: Pairs of counts beyond which the largest tail takes too long to find.
 MOST_PAIRS = 40_000
@@ -51,7 +55,9 @@ def boschloo(
     Two-sided p is twice the smaller one-sided, as in scipy and R's Exact. Uniformly more
     powerful than Fisher's one-sided test. An interval runs from the smallest to the largest value
     that one-sided score tests do not reject; that of the odds ratio is wide, because unlikely
-    values of the nuisance parameter count as much as likely ones.
+    values of the nuisance parameter count as much as likely ones. The interval excludes no
+    difference exactly where twice the smaller one-sided p of `barnard` is at most 1 - `conf_level`;
+    where the p-value here decides otherwise, the note says so.
 
     Parameters
     ----------
@@ -111,6 +117,8 @@ def _fisher_order(sizes: tuple[int, int]) -> Floats:
 
 ORDERINGS: dict[str, Ordering] = {"boschloo": _fisher_order, "barnard": _score_order}
 
+ORDERED_BY = {"boschloo": "Fisher's one-sided p", "barnard": "the size of the score statistic"}
+
 
 def p_value(
     counts: tuple[int, int],
@@ -159,13 +167,21 @@ def _result(counts: pd.DataFrame, test: str, alternative: str, conf_level: float
     shares = found[0] / sizes[0], found[1] / sizes[1]
     # All of one group and none of the other is the most extreme table.
     extreme = (0, sizes[1]) if alternative == "less" else (sizes[0], 0)
+    p_found = p_value(found, sizes, test=test, alternative=alternative)
+    empty = EMPTY_CELL if (cells == 0).any() else ""
+    disagree = [
+        DISAGREE.format(ORDERED_BY[test])
+        if (p_found <= 1 - conf_level) == (low <= 0 <= high)
+        else ""
+        for low, high in intervals
+    ]
     result = pd.DataFrame(
         {
             "term": ["risk difference", "odds ratio"],
             "contrast": [share_contrast(counts), odds_contrast(counts)],
             "estimate": [shares[0] - shares[1], _odds_ratio(found, sizes)],
             "null_value": [0.0, 1.0],
-            "p_value": p_value(found, sizes, test=test, alternative=alternative),
+            "p_value": p_found,
             "smallest_p": p_value(extreme, sizes, test=test, alternative=alternative),
             "conf_low": [intervals[0][0], float(np.exp(intervals[1][0]))],
             "conf_high": [intervals[0][1], float(np.exp(intervals[1][1]))],
@@ -173,7 +189,7 @@ def _result(counts: pd.DataFrame, test: str, alternative: str, conf_level: float
             "alternative": alternative,
             "n_obs": sum(sizes),
             "method": f"{test.capitalize()}'s exact test; exact unconditional score interval",
-            "note": ["", EMPTY_CELL if (cells == 0).any() else ""],
+            "note": [disagree[0], " ".join(filter(None, [empty, disagree[1]]))],
         }
     )
     glossary.checked(result.columns)
@@ -181,7 +197,7 @@ def _result(counts: pd.DataFrame, test: str, alternative: str, conf_level: float
 
 
 def _tail(statistic: Floats, found: tuple[int, int]) -> float:
-    region = (statistic >= statistic[found] - TIE).astype(np.float64)
+    region = (lead(statistic, found) >= 0).astype(np.float64)
     return largest_tail(region, RISK_DIFFERENCE, 0.0)
 
 
@@ -195,16 +211,6 @@ def _intervals(
 ) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the intervals of the risk difference and of the log odds ratio."""
     alpha = 1 - conf_level
-    alphas = {"two-sided": (alpha / 2, alpha / 2), "less": (0.0, alpha), "greater": (alpha, 0.0)}
-    difference = interval(
-        found, sizes, RISK_DIFFERENCE, alphas=alphas[alternative], limits=(-1.0, 1.0)
-    )
-    low, high = interval(
-        found,
-        sizes,
-        LOG_ODDS_RATIO,
-        alphas=alphas[alternative],
-        limits=(-WIDEST_LOG_ODDS, WIDEST_LOG_ODDS),
-    )
-    open_low, open_high = low <= -WIDEST_LOG_ODDS, high >= WIDEST_LOG_ODDS
-    return difference, (-np.inf if open_low else low, np.inf if open_high else high)
+    sides = {"two-sided": (alpha / 2, alpha / 2), "less": (0.0, alpha), "greater": (alpha, 0.0)}
+    alphas = sides[alternative]
+    return difference_interval(found, sizes, alphas), log_odds_interval(found, sizes, alphas)

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import decimal
+import itertools
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +14,7 @@ from scipy import stats
 
 from analysis.inference.counts import two_binomials, unconditional
 from analysis.tidy.errors import AnalysisError, DesignError
+from tests.proofs import unconditional_intervals
 
 R = Path(__file__).parents[3] / "r"
 
@@ -171,13 +175,61 @@ def test_the_one_sided_interval_excludes_no_difference_exactly_when_the_test_rej
         assert row["conf_high"] == 1
 
 
-def test_an_interval_ends_at_the_outermost_of_several_crossings() -> None:
-    def tail(value: float) -> float:
-        return 0.5 if -0.73 < value < -0.6 or value > 0.1 else 0.01
+@pytest.mark.parametrize("test", [unconditional.boschloo, unconditional.barnard])
+def test_the_lower_end_of_the_odds_ratio_is_not_lost_where_odds_are_extreme(
+    test: Callable[..., pd.DataFrame],
+) -> None:
+    row = test(table(31, 11, 11, 38)).iloc[1]
+    assert row["conf_low"] == pytest.approx(3.67, abs=0.005)
+    assert row["conf_high"] == pytest.approx(58.6, abs=0.05)
 
-    assert two_binomials.first_accepted(tail, -1, 1, 0.025) == pytest.approx(-0.73, abs=1e-10)
-    assert two_binomials.first_accepted(tail, -1, 1, 0) == -1
-    assert two_binomials.first_accepted(tail, -0.7, 1, 0.025) == -0.7
+
+def exactly(x: tuple[int, int], sizes: tuple[int, int], value: float) -> float:
+    """Return the score statistic of a log odds ratio with sixty digits."""
+    with decimal.localcontext(prec=60):
+        ratio, total = decimal.Decimal(value).exp(), sum(x)
+        a, b = sizes[1] * (ratio - 1), sizes[0] * ratio + sizes[1] - total * (ratio - 1)
+        p2 = ((b * b + 4 * a * total).sqrt() - b) / (2 * a)
+        p1 = p2 * ratio / (1 + p2 * (ratio - 1))
+        precision = 1 / (sizes[0] * p1 * (1 - p1)) + 1 / (sizes[1] * p2 * (1 - p2))
+        return float((x[0] - sizes[0] * p1) * precision.sqrt())
+
+
+@pytest.mark.parametrize("value", [-30.0, -15.0, -4.0, 0.5, 11.3])
+def test_the_score_statistic_keeps_its_digits_at_extreme_odds(value: float) -> None:
+    sizes = (9, 12)
+    score = two_binomials.odds_statistic(sizes, value)
+    for x in itertools.product(range(10), range(13)):
+        if 0 < sum(x) < 21:
+            assert score[x] == pytest.approx(exactly(x, sizes, value), rel=1e-12, abs=1e-12)
+
+
+def test_the_score_statistic_keeps_its_digits_where_the_cubic_has_a_double_root() -> None:
+    # 4 of 6 against 0 of 4 with p1 - p2 = 1/2: the restricted estimate is p2 = 0 exactly.
+    score = two_binomials.difference_statistic((6, 4), 0.5)
+    assert score[4, 0] == pytest.approx((4 / 6 - 1 / 2) / np.sqrt(1 / 4 / 6), rel=1e-14)
+
+
+def test_intervals_agree_with_p_at_no_difference_and_reject_what_lies_outside() -> None:
+    """A seeded share of the tables that the proof goes through."""
+    rng = np.random.default_rng(20)
+    tried = [*unconditional_intervals.tables(12, rng, 20), *unconditional_intervals.larger(rng, 2)]
+    found = unconditional_intervals.examine(tried, rng)
+    assert found["tables"] == 22
+    assert found["disagree with the one-sided score tests"] == 0
+    assert found["accepted outside"] == 0
+    assert found["rejected at an end"] == 0
+    assert found["disagree with the printed p, not said"] == 0
+
+
+def test_a_p_that_the_interval_contradicts_is_said() -> None:
+    tried = [table(*cells) for cells in ((2, 7, 8, 2), (7, 0, 3, 5), (0, 1, 8, 0))]
+    rows = pd.concat([unconditional.barnard(t) for t in tried])
+    holds = (rows["conf_low"] <= rows["null_value"]) & (rows["null_value"] <= rows["conf_high"])
+    said = rows["note"].str.contains("p and interval disagree at this level")
+    assert (said == ((rows["p_value"] <= 0.05) == holds)).all()
+    assert said.any()
+    assert not said.all()
 
 
 def test_the_restricted_estimates_have_no_slope_along_the_hypothesis() -> None:

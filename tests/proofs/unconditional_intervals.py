@@ -1,0 +1,151 @@
+"""Whether exact unconditional intervals agree with their tests, table by table.
+
+Run with ``python -m tests.proofs.unconditional_intervals [LARGER]`` from the root of the
+repository: every table of groups of up to 12 and 12 units, and LARGER (10,000) seeded ones of
+groups of up to 40. Prints counts; the exit code is 1 if a table fails. An interval fails if it
+holds no difference where the one-sided score tests reject it, or the other way round; if a value
+outside is accepted, of two tried beyond each end, close by and far; if an end is
+rejected; or if it contradicts the p printed beside it and the note is silent.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pandas as pd
+
+from analysis.inference.counts import unconditional
+from analysis.inference.counts.two_binomials import LOG_ODDS_RATIO, RISK_DIFFERENCE, Measure
+from analysis.inference.counts.unconditional_interval import OneSided
+
+ALPHA = 0.05
+SEED = 12
+LARGEST = 40
+
+#: An end is found to this distance.
+FOUND = 1e-9
+
+#: Widths by which tried values lie outside an end: close by, and far.
+OUTSIDE = (1e-3, 0.1)
+
+#: Larger tables drawn for the same two sizes.
+TOGETHER = 20
+
+#: Counts and sizes of two groups.
+Table = tuple[tuple[int, int], tuple[int, int]]
+
+
+def main() -> None:
+    """Examine all small tables and the larger ones, and print the counts."""
+    n_larger = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    rng = np.random.default_rng(SEED)
+    failed = False
+    for name, chosen in (
+        ("every table up to 12 by 12", tables(12)),
+        (f"groups of 13 to {LARGEST}", larger(rng, n_larger)),
+    ):
+        start = time.process_time()
+        found = examine(chosen, rng)
+        failed |= any(found[kind] for kind in FAILURES)
+        print(f"{name}: {time.process_time() - start:.0f} CPU s")
+        for kind, count in found.items():
+            print(f"  {count:7} {kind}")
+    sys.exit(int(failed))
+
+
+def tables(
+    largest: int, rng: np.random.Generator | None = None, n_tables: int = 0
+) -> Iterator[Table]:
+    """Yield every table of groups of up to so many units, or so many of them drawn by a rng."""
+    sizes = itertools.product(range(1, largest + 1), repeat=2)
+    every = [
+        (counts, pair)
+        for pair in sizes
+        for counts in itertools.product(range(pair[0] + 1), range(pair[1] + 1))
+        if 0 < sum(counts) < sum(pair)
+    ]
+    if rng is None:
+        yield from every
+    else:
+        yield from (every[int(place)] for place in rng.integers(0, len(every), n_tables))
+
+
+def larger(rng: np.random.Generator, n_tables: int) -> Iterator[Table]:
+    """Yield tables of groups of 13 to 40 units."""
+    drawn = 0
+    while drawn < n_tables:
+        sizes = int(rng.integers(13, LARGEST + 1)), int(rng.integers(13, LARGEST + 1))
+        for _ in range(min(TOGETHER, n_tables - drawn)):
+            counts = int(rng.integers(0, sizes[0] + 1)), int(rng.integers(0, sizes[1] + 1))
+            if 0 < sum(counts) < sum(sizes):
+                drawn += 1
+                yield counts, sizes
+
+
+FAILURES = (
+    "disagree with the one-sided score tests",
+    "accepted outside",
+    "rejected at an end",
+    "disagree with the printed p, not said",
+)
+
+
+def examine(chosen: Iterable[Table], rng: np.random.Generator) -> Counter[str]:
+    """Return how many tables there were, and how many intervals failed in which way."""
+    found = Counter({"tables": 0, **dict.fromkeys(FAILURES, 0)})
+    for counts, sizes in chosen:
+        found["tables"] += 1
+        cells = [[counts[0], sizes[0] - counts[0]], [counts[1], sizes[1] - counts[1]]]
+        rows = unconditional.barnard(pd.DataFrame(cells))
+        for measure, (_, row) in zip(
+            (RISK_DIFFERENCE, LOG_ODDS_RATIO), rows.iterrows(), strict=True
+        ):
+            ends = [float(row["conf_low"]), float(row["conf_high"])]
+            if measure is LOG_ODDS_RATIO:
+                with np.errstate(divide="ignore"):
+                    ends = [float(np.log(end)) for end in ends]
+            excluded = not ends[0] <= 0 <= ends[1]
+            found[FAILURES[0]] += (_score_p(counts, sizes) <= ALPHA) != excluded
+            outside, inside = _ends(counts, sizes, measure, ends, rng)
+            found[FAILURES[1]] += outside
+            found[FAILURES[2]] += inside
+            said = "disagree at this level" in row["note"]
+            contradicts = (row["p_value"] <= ALPHA) != excluded
+            found["disagree with the printed p, said"] += said and contradicts
+            found[FAILURES[3]] += said != contradicts
+    return found
+
+
+def _score_p(counts: tuple[int, int], sizes: tuple[int, int]) -> float:
+    """Return twice the smaller one-sided p of the score test of no difference."""
+    sides = [
+        unconditional.p_value(counts, sizes, test="barnard", alternative=side)
+        for side in ("less", "greater")
+    ]
+    return 2 * min(sides)
+
+
+def _ends(
+    counts: tuple[int, int],
+    sizes: tuple[int, int],
+    measure: Measure,
+    ends: list[float],
+    rng: np.random.Generator,
+) -> tuple[bool, bool]:
+    """Return whether a value outside is accepted, and whether an end is rejected."""
+    outside, at_end = False, False
+    for end, side in zip(ends, (1, -1), strict=True):
+        limit = 1.0 if measure is RISK_DIFFERENCE else np.inf
+        if abs(end) >= limit:
+            continue
+        test = OneSided(counts, sizes, measure, side)
+        room = abs(end + side) if measure is RISK_DIFFERENCE else 8.0
+        tried = end - side * room * np.array(OUTSIDE) * rng.uniform(0.5, 1)
+        outside |= any(test.tail(float(value)) > ALPHA / 2 for value in tried)
+        at_end |= max(test.tail(end + side * step) for step in (0, FOUND)) <= ALPHA / 2 - FOUND
+    return outside, at_end
