@@ -7,7 +7,6 @@ not from standard errors (Heinze and Schemper 2002, Statistics in Medicine 21, 2
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,16 +21,23 @@ from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.formula import ModelMatrices, model_matrices
 from analysis.tidy.frame import Floats, Integers, require_conf_level
 
-#: Newton stops when no coefficient would move by more than this share of itself plus one.
-CONVERGED = 1e-12
+#: Newton's last step moves no coefficient by more than this share of itself plus one; the error
+#: that is left is about its square.
+CONVERGED = 1e-7
 MOST_STEPS = 200
 MOST_HALVINGS = 40
+
+#: Where no step climbs any more, a rise of the likelihood this small is rounding.
+NEGLIGIBLE = 1e-9
+
+#: Least curvature that a step is divided by, as a share of the information.
+FLATTEST = 1e-8
 
 #: Largest step of a coefficient in one iteration, in units of a logit over the column's size.
 LONGEST_STEP = 5.0
 
-#: Doublings of the distance in which an end of the interval is looked for.
-MOST_DOUBLINGS = 30
+#: Strides, each half as long again as the one before, in which an end of the interval is sought.
+MOST_STRIDES = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +54,15 @@ class Point:
         Its derivative, shape (p,).
     information
         X'WX, shape (p, p).
+    curvature
+        Minus the second derivative of the penalised likelihood, shape (p, p).
     """
 
     coefficients: Floats
     log_likelihood: float
     score: Floats
     information: Floats
+    curvature: Floats
 
 
 def firth(frame: pd.DataFrame, formula: str, *, conf_level: float = 0.95) -> pd.DataFrame:
@@ -91,7 +100,7 @@ def firth(frame: pd.DataFrame, formula: str, *, conf_level: float = 0.95) -> pd.
     best = maximise(matrices.design, matrices.response)
     terms = range(len(matrices.terms))
     std_error = np.sqrt(np.diag(np.linalg.inv(best.information)))
-    ratios = np.array([_likelihood_ratio(matrices, best, term, 0.0) for term in terms])
+    ratios = np.array([_likelihood_ratio(matrices, best, term) for term in terms])
     ends = np.array([_interval(matrices, best, term, std_error, conf_level) for term in terms])
     events = int(matrices.response.sum())
     notes = [f"Reference level: {reference}." for reference in matrices.references]
@@ -145,7 +154,8 @@ def profile(design: Floats, response: Floats, best: Point, held: int, value: flo
     design, response
         As for `maximise`.
     best
-        The maximum, from which the other coefficients start along its covariance.
+        The maximum, or a point of the profile near by, from which the other coefficients start
+        along the ridge.
     held, value
         Position of the coefficient held, and its value.
 
@@ -154,11 +164,13 @@ def profile(design: Floats, response: Floats, best: Point, held: int, value: flo
     DesignError
         If Newton's method does not arrive.
     """
+    free = np.flatnonzero(np.arange(design.shape[1]) != held)
     column = np.linalg.inv(best.information)[held]
     moved = best.coefficients + column / column[held] * (value - best.coefficients[held])
-    moved[held] = value
-    free = np.flatnonzero(np.arange(design.shape[1]) != held)
-    return _climb(design, response, _evaluate(design, response, moved), free)
+    still = best.coefficients.copy()
+    moved[held] = still[held] = value
+    starts = [_evaluate(design, response, start) for start in (moved, still)]
+    return _climb(design, response, max(starts, key=lambda at: at.log_likelihood), free)
 
 
 def _climb(design: Floats, response: Floats, point: Point, free: Integers) -> Point:
@@ -166,17 +178,29 @@ def _climb(design: Floats, response: Floats, point: Point, free: Integers) -> Po
         return point
     longest = LONGEST_STEP / np.abs(design).max(axis=0)[free]
     for _ in range(MOST_STEPS):
-        curvature = point.information[np.ix_(free, free)]
-        step: Floats = np.linalg.solve(curvature, point.score[free]).astype(np.float64)
+        step = _newton_step(point, free)
         if (np.abs(step) <= CONVERGED * (1 + np.abs(point.coefficients[free]))).all():
-            return point
+            return _uphill(design, response, point, free, step)
         step /= max(1.0, float((np.abs(step) / longest).max()))
-        point = _uphill(design, response, point, free, step)
+        moved = _uphill(design, response, point, free, step)
+        if moved is point and float(point.score[free] @ step) <= NEGLIGIBLE:
+            return point
+        point = moved
     raise DesignError(
         f"The penalised likelihood must have a maximum Newton's method finds; after {MOST_STEPS} "
         "steps it had not.",
-        "Centre and scale the numeric columns.",
+        "Leave out predictors that nearly determine one another.",
     )
+
+
+def _newton_step(point: Point, free: Integers) -> Floats:
+    """Return Newton's step; where the likelihood bends upwards, one that climbs all the same."""
+    block = np.ix_(free, free)
+    scale = 1 / np.sqrt(np.diag(point.information)[free])
+    values, vectors = np.linalg.eigh(point.curvature[block] * np.outer(scale, scale))
+    sizes = np.maximum(np.abs(values), FLATTEST)
+    step: Floats = scale * (vectors @ (vectors.T @ (scale * point.score[free]) / sizes))
+    return step
 
 
 def _require_binary(response: Floats) -> None:
@@ -189,19 +213,48 @@ def _require_binary(response: Floats) -> None:
 
 
 def _evaluate(design: Floats, response: Floats, coefficients: Floats) -> Point:
-    """Return likelihood, score (Firth's eq. 4 for a logit) and information."""
+    """Return likelihood, score (Firth's eq. 4 for a logit), information and curvature.
+
+    Complements are computed apart: where a row is fitted without error, 1 - p has no digits left.
+    """
     linear = design @ coefficients
-    fitted = expit(linear)
-    weights = fitted * (1 - fitted)
-    weighted = design * np.sqrt(weights)[:, None]
-    information = weighted.T @ weighted
-    sign, log_determinant = np.linalg.slogdet(information)
-    if sign <= 0:
-        return Point(coefficients, -np.inf, np.zeros_like(coefficients), information)
-    leverage = np.einsum("np,pq,nq->n", weighted, np.linalg.inv(information), weighted)
+    weights = expit(linear) * expit(-linear)
+    orthogonal, triangle = np.linalg.qr(design * np.sqrt(weights)[:, None])
+    diagonal = np.abs(np.diag(triangle))
+    if not (diagonal > 0).all():
+        nothing = np.zeros((len(coefficients), len(coefficients)))
+        return Point(coefficients, -np.inf, np.zeros_like(coefficients), nothing, nothing)
+    leverage = (orthogonal**2).sum(axis=1)
     likelihood = float(log_expit(np.where(response == 1, linear, -linear)).sum())
-    score = design.T @ (response - fitted + leverage * (0.5 - fitted))
-    return Point(coefficients, likelihood + log_determinant / 2, score, information)
+    error = np.where(response == 1, expit(-linear), -expit(linear))
+    skew = -np.tanh(linear / 2) / 2
+    return Point(
+        coefficients,
+        likelihood + float(np.log(diagonal).sum()),
+        design.T @ (error + leverage * skew),
+        triangle.T @ triangle,
+        _curvature(design, weights, orthogonal, skew),
+    )
+
+
+def _curvature(design: Floats, weights: Floats, orthogonal: Floats, skew: Floats) -> Floats:
+    """Return minus the second derivative of the penalised likelihood, shape (p, p).
+
+    With h the leverages, H the hat matrix and d = 1/2 - p, it is
+    X' W (1 + h) X - 2 X' D (diag(h) - H * H) D X, the product H * H by elements.
+    """
+    n_rows, n_terms = design.shape
+    leverage = (orthogonal**2).sum(axis=1)
+    skewed = design * skew[:, None]
+    if n_rows <= n_terms**2:
+        square = skewed.T @ ((orthogonal @ orthogonal.T) ** 2 @ skewed)
+    else:
+        products = (orthogonal[:, :, None] * orthogonal[:, None, :]).reshape(n_rows, -1)
+        moments = skewed.T @ products
+        square = moments @ moments.T
+    plain = design.T @ (design * (weights * (1 + leverage))[:, None])
+    curvature: Floats = plain - 2 * (skewed.T @ (skewed * leverage[:, None]) - square)
+    return curvature
 
 
 def _uphill(design: Floats, response: Floats, point: Point, free: Integers, step: Floats) -> Point:
@@ -217,29 +270,48 @@ def _uphill(design: Floats, response: Floats, point: Point, free: Integers, step
     return point
 
 
-def _likelihood_ratio(matrices: ModelMatrices, best: Point, term: int, value: float) -> float:
-    held = profile(matrices.design, matrices.response, best, term, value)
-    return max(0.0, 2 * (best.log_likelihood - held.log_likelihood))
-
-
 def _interval(
     matrices: ModelMatrices, best: Point, term: int, std_error: Floats, conf_level: float
 ) -> tuple[float, float]:
     critical = float(stats.chi2.ppf(conf_level, 1))
-    centre, reach = float(best.coefficients[term]), float(std_error[term])
+    reach = float(std_error[term])
+    ends = [_end(matrices, best, term, side * reach, critical) for side in (-1, 1)]
+    return ends[0], ends[1]
+
+
+def _end(matrices: ModelMatrices, best: Point, term: int, reach: float, critical: float) -> float:
+    """Return where the ratio reaches its critical value.
+
+    The profile is followed from the maximum outwards, in steps that grow until the end lies
+    between two: every point starts from the nearest one known.
+    """
+    known = [best]
 
     def excess(value: float) -> float:
-        return _likelihood_ratio(matrices, best, term, value) - critical
+        near = min(known, key=lambda point: abs(float(point.coefficients[term]) - value))
+        held = profile(matrices.design, matrices.response, near, term, value)
+        known.append(held)
+        return 2 * (best.log_likelihood - held.log_likelihood) - critical
 
-    return _end(excess, centre, -reach), _end(excess, centre, reach)
-
-
-def _end(excess: Callable[[float], float], centre: float, reach: float) -> float:
-    """Return where the ratio reaches its critical value, infinite when it does not."""
-    inside, distance = centre, reach
-    for _ in range(MOST_DOUBLINGS):
-        outside = centre + distance
+    inside, step = float(best.coefficients[term]), reach
+    for _ in range(MOST_STRIDES):
+        outside = inside + step
         if excess(outside) > 0:
-            return float(brentq(excess, inside, outside, xtol=1e-13, rtol=1e-14))
-        inside, distance = outside, 2 * distance
-    return float(np.copysign(np.inf, reach))
+            return float(brentq(excess, inside, outside, xtol=1e-12, rtol=1e-13))
+        inside, step = outside, 1.5 * step
+    raise DesignError(
+        f"The profile of {matrices.terms[term]!r} must fall below its critical value; at "
+        f"{inside:.3g} it had not.",
+        "Change the unit of that column.",
+    )
+
+
+def _likelihood_ratio(matrices: ModelMatrices, best: Point, term: int) -> float:
+    """Return the ratio against a coefficient of 0, reached by steps of a standard error."""
+    centre = float(best.coefficients[term])
+    reach = float(np.sqrt(np.linalg.inv(best.information)[term, term]))
+    n_steps = min(MOST_STRIDES, int(np.ceil(abs(centre) / reach)) or 1)
+    held = best
+    for value in np.linspace(centre, 0.0, n_steps + 1)[1:]:
+        held = profile(matrices.design, matrices.response, held, term, float(value))
+    return max(0.0, 2 * (best.log_likelihood - held.log_likelihood))

@@ -5,10 +5,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit
 
 from analysis.inference.association.firth import firth, maximise, profile
 from analysis.tidy.errors import ColumnError, DesignError
+from analysis.tidy.frame import Floats
 
 R = Path(__file__).parents[3] / "r"
 
@@ -23,6 +25,24 @@ endometrial = pd.read_csv(R / "firth_endometrial.csv")
 models = pd.read_csv(R / "models.csv")
 models["dampens"] = models["gain"] < models["gain"].median()
 models["first_lab"] = (models["lab"] == models["lab"].iloc[0]).astype(int)
+
+#: Printed by logistf 1.24 for its example, logistf(case ~ age + oc + vic + vicl + vis + dia, sex2):
+#: urinary tract infection and contraception (Foxman et al. 1997); `dia` separates the cases.
+LOGISTF = pd.DataFrame(
+    [
+        ("(Intercept)", 0.12025405, -0.8185591, 1.07315122),
+        ("age", -1.10598131, -1.9737884, -0.30742514),
+        ("oc", -0.06881673, -0.9414363, 0.78920202),
+        ("vic", 2.26887464, 1.2730216, 3.43543273),
+        ("vicl", -2.11140817, -3.2608611, -1.11773495),
+        ("vis", -0.78831694, -1.6080879, 0.01518468),
+        ("dia", 3.09601166, 0.7745682, 8.03029352),
+    ],
+    columns=["term", "estimate", "conf_low", "conf_high"],
+)
+
+#: Patterns of the predictors and of the case, with the women who have each.
+infection = pd.read_csv(R / "firth_sex2.csv")
 
 CASES = {
     "endometrial": (endometrial, "high_grade ~ neovasculization + pulsatility + endometrium"),
@@ -46,6 +66,67 @@ def test_the_published_analysis_of_the_endometrial_data_is_reproduced() -> None:
     assert row["estimate"] == pytest.approx(2.93, abs=0.005)
     assert row["conf_low"] == pytest.approx(0.61, abs=0.005)
     assert row["conf_high"] == pytest.approx(7.85, abs=0.005)
+
+
+def test_the_example_of_logistf_is_reproduced() -> None:
+    women = infection.loc[infection.index.repeat(infection["n"])].reset_index(drop=True)
+    assert len(women) == 239
+    rows = firth(women, "case ~ age + oc + vic + vicl + vis + dia")
+    # logistf stops at a change of 1e-5.
+    for name in ("estimate", "conf_low", "conf_high"):
+        np.testing.assert_allclose(rows[name], LOGISTF[name], rtol=1e-5)
+
+
+def separated(seed: int, *, kind: str) -> pd.DataFrame:
+    """Return 24 rows whose outcome a factor, a number or a sum tells without error."""
+    rng = np.random.default_rng(seed)
+    others = rng.normal(size=(24, 3))
+    first = rng.normal(size=24) if kind == "number" else rng.integers(0, 2, 24).astype(float)
+    told = others @ [1.0, 2.0, -1.0] + 2 * first - 1 if kind == "sum" else first
+    outcome = told > (0.5 if kind == "factor" else 0.0)
+    return pd.DataFrame(others, columns=["a", "b", "c"]).assign(g=first, y=outcome)
+
+
+@pytest.mark.parametrize("kind", ["factor", "number", "sum"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_separated_outcome_with_three_more_predictors_has_a_profile_interval(
+    seed: int, kind: str
+) -> None:
+    frame = separated(seed, kind=kind)
+    rows = firth(frame, "y ~ g + a + b + c")
+    assert np.isfinite(rows[["conf_low", "conf_high"]].to_numpy()).all()
+    assert (rows["conf_low"] < rows["estimate"]).all()
+    assert (rows["estimate"] < rows["conf_high"]).all()
+    # Excluding zero is the same as a significant ratio.
+    excluded = (rows["conf_low"] > 0) | (rows["conf_high"] < 0)
+    assert (excluded == (rows["p_value"] < 0.05)).all()
+
+
+@pytest.mark.parametrize("kind", ["factor", "number", "sum"])
+def test_a_general_optimiser_finds_the_same_profile_under_separation(kind: str) -> None:
+    frame = separated(1, kind=kind)
+    design = np.column_stack([np.ones(24), frame[["g", "a", "b", "c"]]])
+    response = frame["y"].to_numpy(dtype=float)
+
+    def penalised(free: Floats, held: float) -> float:
+        linear = design @ np.array([free[0], held, *free[1:]])
+        likelihood = log_expit(np.where(response == 1, linear, -linear)).sum()
+        weights = expit(linear) * expit(-linear)
+        information = (design * weights[:, None]).T @ design
+        return -float(likelihood + np.linalg.slogdet(information)[1] / 2)
+
+    top = maximise(design, response)
+    row = firth(frame, "y ~ g + a + b + c").iloc[1]
+    for end in (row["conf_low"], row["conf_high"]):
+        start = profile(design, response, top, 1, end).coefficients[[0, 2, 3, 4]] + 0.3
+        found = minimize(
+            penalised,
+            start,
+            args=(end,),
+            method="Nelder-Mead",
+            options={"fatol": 1e-12, "maxiter": 5000},
+        )
+        assert 2 * (top.log_likelihood + found.fun) == pytest.approx(3.841458820694124, rel=1e-6)
 
 
 def test_an_intercept_alone_adds_half_a_success_and_half_a_failure() -> None:
