@@ -119,12 +119,12 @@ def check(tests: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
     -------
     The rows with `p_value` (from the statistic as printed), `p_low` and `p_high` (range that
     its rounding leaves), `consistency` (consistent, inconsistent, decision error, not
-    checkable) and `note`.
+    checkable) and `note`, which says why a test is impossible or a number cannot be read.
 
     Raises
     ------
     AnalysisError
-        If alpha is not between 0 and 1, or a statistic or p is not one number.
+        If alpha is not between 0 and 1.
     ColumnError
         If a column is absent, or what was printed is not text.
     """
@@ -139,11 +139,21 @@ def check(tests: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
                 f"Column {name!r} must hold text, as printed; some cells do not.",
                 "Read it as text: a number loses its last zeros.",
             )
-    found = [_judge(row, alpha) for row in tests.to_dict("records")]
+    found = [_judge_or_say(row, alpha) for row in tests.to_dict("records")]
     columns = ["p_value", "p_low", "p_high", "consistency", "note"]
     judged = tests.reset_index(drop=True).join(pd.DataFrame(found, columns=columns))
     glossary.checked(judged.columns, also=[str(name) for name in tests.columns])
     return judged
+
+
+def _judge_or_say(row: Mapping[Any, Any], alpha: float) -> dict[str, object]:
+    """Judge a test; one that cannot exist is inconsistent, with the reason as its note."""
+    try:
+        return _judge(row, alpha)
+    except DesignError as error:
+        return _verdict(INCONSISTENT, note=error.problem)
+    except AnalysisError as error:
+        return _verdict(NOT_CHECKABLE, note=error.problem)
 
 
 def _judge(row: Mapping[Any, Any], alpha: float) -> dict[str, object]:

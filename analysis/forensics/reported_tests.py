@@ -49,15 +49,15 @@ TEST = re.compile(
     r"(?:\(\s*(?:df\s*=\s*)?(?P<first>\d*\.?\d+)"
     r"(?:\s*,\s*(?:[nN]\s*=\s*)?(?P<second>[\d,]*\.?\d+))?\s*\)\s*)?"
     r"(?P<comparison>" + COMPARISON + r")\s*(?P<statistic>-?\s?" + UNSIGNED + r")"
-    r"(?P<aside>(?:[\s,;(]*" + ASIDE + r")*)"
-    r"[\s,;()]*(?:and|with)?[\s,;(]*"
+    r"(?P<aside>(?:[\s,;(]*+" + ASIDE + r")*)"
+    r"[\s,;()]*+(?:(?:and|with)[\s,;(]*+)?"
     r"(?:[pP]\s*(?:-?\s?values?)?\s*(?P<p_comparison>"
     + COMPARISON
     + r")\s*(?P<p>"
     + UNSIGNED
     + r")"
     r"|(?P<ns>\bn\.?s\b\.?))"
-    r"(?P<after>[\s,;(]*" + SIZE + r")?"
+    r"(?P<after>[\s,;(]*+" + SIZE + r")?"
 )
 
 LONE_P = re.compile(r"(?<![A-Za-z0-9])" + P)

@@ -1,11 +1,12 @@
 """Reported tests found in Markdown, TeX and tables, with any minus sign."""
 
+import time
 from math import isnan
 from pathlib import Path
 
 import pytest
 
-from analysis.forensics import reported_tests
+from analysis.forensics import audit, reported_tests
 
 PAPER = Path(__file__).parents[4] / "shared" / "paper"
 
@@ -87,3 +88,35 @@ def test_the_audited_paper_reports_one_correlation_several_times():
     rows = reported_tests.find(path.read_text(encoding="utf-8"))
     assert set(rows.loc[rows["test"] == "r", "statistic"]) == {"-0.81"}
     assert (rows["test"] == "p alone").any()
+
+
+def test_an_impossible_test_is_a_row_with_its_reason_among_the_others(tmp_path):
+    paper = tmp_path / "paper.md"
+    paper.write_text("t(28) = 2.20, p = .036\n\nt(0) = 2.0, p = .05\n\nF(0, 0) = 1, p = .3\n")
+    rows = audit.of_file(paper)
+    assert rows["line"].tolist() == [1, 3, 5]
+    assert rows["consistency"].tolist() == ["consistent", "inconsistent", "inconsistent"]
+    assert rows["quoted"][1] == "t(0) = 2.0, p = .05"
+    assert rows["note"][1] == "A t needs positive degrees of freedom; found [0.0]."
+
+
+def test_a_number_too_long_to_read_is_a_row_with_its_reason(tmp_path):
+    paper = tmp_path / "paper.md"
+    paper.write_text("t(28) = 1e999, p = .036\n")
+    row = audit.of_file(paper).iloc[0]
+    assert row["consistency"] == "not checkable"
+    assert "at most 300 places" in row["note"]
+
+
+def test_separators_without_end_take_linear_time():
+    def cpu_seconds(n):
+        text = "t = 2" + " ," * n
+        times = []
+        for _ in range(3):
+            start = time.process_time()
+            reported_tests.find(text)
+            times.append(time.process_time() - start)
+        return min(times)
+
+    # Four times the text: about 4 where time is linear, 16 and more where it is not.
+    assert cpu_seconds(32_000) < 8 * cpu_seconds(8_000)
