@@ -26,6 +26,11 @@ FEW_GROUPS = 10
 
 def require_columns(frame: pd.DataFrame, names: Iterable[str]) -> None:
     """Raise ColumnError unless every name is exactly one column of the frame."""
+    if not isinstance(frame, pd.DataFrame):
+        raise ColumnError(
+            f"The data must be a pandas DataFrame; found {type(frame).__name__}.",
+            "Convert it first: pd.DataFrame(...), or .to_pandas() for an Arrow table.",
+        )
     present = [str(column) for column in frame.columns]
     for name in names:
         if name not in present:

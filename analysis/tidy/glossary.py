@@ -158,7 +158,7 @@ GLOSSARY: dict[str, str] = {
     "family": "Family of claims within which p-values are adjusted",
     "p_holm": "p-value adjusted by Holm's method within the family",
     "p_bh": "p-value adjusted by Benjamini and Hochberg's method within the family",
-    "adjustment": "Method by which p-values were adjusted: holm, benjamini-hochberg",
+    "adjustment": "Method by which p-values were adjusted, as multiplicity.adjust names it",
     "tau_squared": "Variance of the true effects among studies",
     "tau_squared_low": "Lower end of the confidence interval of that variance",
     "tau_squared_high": "Upper end of the confidence interval of that variance",

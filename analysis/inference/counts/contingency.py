@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.tidy.errors import ColumnError, DesignError
-from analysis.tidy.frame import level_codes, numbers
+from analysis.tidy.frame import level_codes, numbers, require_columns
 
 #: Whole numbers beyond this are not exact in double precision.
 MOST_UNITS = 2**53
@@ -39,6 +39,7 @@ def two_by_two(frame: pd.DataFrame, row: str | None, column: str | None) -> pd.D
             f"Both `row` and `column` must be named, or neither; found {row!r} and {column!r}.",
             "Without them the frame itself is the 2x2 table.",
         )
+    require_columns(frame, ())
     if row is None or column is None:
         counts = frame
     else:

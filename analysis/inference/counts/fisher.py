@@ -22,6 +22,9 @@ from analysis.tidy.frame import Floats, Integers, require_conf_level, require_op
 
 ALTERNATIVES = ("two-sided", "less", "greater")
 
+#: Tables with the same margins that are gone through one by one.
+MOST_TABLES = 1_000_000
+
 #: Probabilities this close (relative) to the observed one count as equal, as in R.
 RELATIVE_TIE = 1e-7
 
@@ -98,7 +101,7 @@ def fisher_exact(
     ColumnError
         If a named column is absent or has missing values, or a count is not a whole number.
     DesignError
-        If the table is not 2x2 or a margin is zero.
+        If the table is not 2x2, a margin is zero, or a million tables or more have its margins.
     """
     require_option("alternative", alternative, ALTERNATIVES)
     require_conf_level(conf_level)
@@ -175,7 +178,14 @@ def proportion(successes: int, n: int, *, conf_level: float = 0.95) -> pd.DataFr
 def _conditional(cells: Integers) -> ConditionalTable:
     (a, b), (c, d) = cells.tolist()
     first_row, second_row, first_column = a + b, c + d, a + c
-    support = np.arange(max(0, first_column - second_row), min(first_row, first_column) + 1)
+    least, most = max(0, first_column - second_row), min(first_row, first_column)
+    if most - least >= MOST_TABLES:
+        raise DesignError(
+            f"The test goes through every table with these margins, at most {MOST_TABLES}; there "
+            f"are {most - least + 1}.",
+            "Use effect_size.association: with counts this large its approximation is as good.",
+        )
+    support = np.arange(least, most + 1)
     log_weights = -(
         gammaln(support + 1)
         + gammaln(first_row - support + 1)

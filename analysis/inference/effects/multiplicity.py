@@ -3,7 +3,8 @@
 A family is the set of tests of which any one would be reported. Holm (1979) bounds the chance of
 one false rejection in it whatever the dependence; Benjamini and Hochberg (1995) bound the
 expected share of false ones among the rejections when tests are independent or positively
-dependent.
+dependent, Benjamini and Yekutieli (2001) whatever the dependence. Bonferroni's bound is Holm's
+without its steps.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, ColumnError
 from analysis.tidy.frame import Floats, Integers, level_codes, require_columns, require_option
 
-METHODS = ("holm", "benjamini-hochberg")
+METHODS = ("holm", "benjamini-hochberg", "bonferroni", "benjamini-yekutieli")
 
 
 def adjust(
@@ -30,7 +31,8 @@ def adjust(
     family
         Column naming the family of every test; families are adjusted apart.
     method
-        ``holm`` or ``benjamini-hochberg``, as R's p.adjust.
+        ``holm``, ``benjamini-hochberg``, ``bonferroni`` or ``benjamini-yekutieli``, as R's
+        p.adjust.
     p_value
         Column of raw p-values. A missing one, of a test that could not be computed, stays missing
         and does not count, as in R.
@@ -80,10 +82,13 @@ def _adjusted(raw: Floats, method: str) -> Floats:
     """Return adjusted p-values of one family, in the order given."""
     order = np.argsort(raw)
     sorted_p, ranks = raw[order], np.arange(1, len(raw) + 1)
+    if method == "bonferroni":
+        return np.minimum(raw * len(raw), 1.0)
     if method == "holm":
         steps = np.maximum.accumulate(sorted_p * (len(raw) - ranks + 1))
     else:
-        steps = np.minimum.accumulate((sorted_p * len(raw) / ranks)[::-1])[::-1]
+        factor = float((1 / ranks).sum()) if method == "benjamini-yekutieli" else 1.0
+        steps = np.minimum.accumulate((sorted_p * factor * len(raw) / ranks)[::-1])[::-1]
     adjusted = np.empty(len(raw))
     adjusted[order] = np.minimum(steps, 1.0)
     return adjusted

@@ -177,3 +177,14 @@ def test_half_a_naming_and_an_unknown_alternative_are_refused() -> None:
 def test_an_impossible_proportion_is_refused() -> None:
     with pytest.raises(DesignError, match="found 9 of 8"):
         fisher.proportion(9, 8)
+
+
+def test_counts_whose_tables_cannot_be_gone_through_are_refused() -> None:
+    with pytest.raises(DesignError, match="at most 1000000; there are 2000000001"):
+        fisher.fisher_exact(pd.DataFrame([[10**9] * 2] * 2))
+
+
+def test_data_that_are_no_frame_are_refused_in_one_sentence() -> None:
+    for data in ([[3, 1], [1, 3]], np.eye(2), {"a": [1, 2]}):
+        with pytest.raises(ColumnError, match="must be a pandas DataFrame; found"):
+            fisher.fisher_exact(data)  # type: ignore[arg-type]
