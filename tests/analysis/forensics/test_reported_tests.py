@@ -120,3 +120,15 @@ def test_separators_without_end_take_linear_time():
 
     # Four times the text: about 4 where time is linear, 16 and more where it is not.
     assert cpu_seconds(32_000) < 8 * cpu_seconds(8_000)
+
+
+def test_a_page_is_read_with_the_lines_of_its_source(tmp_path):
+    paper = tmp_path / "paper.html"
+    paper.write_text(
+        "<!-- one\ntwo --><p class='a'\n>We find <em>t</em>(28) = 2.20,\n<i>p</i> = .036</p>\n"
+        "<script>var p = .01;\n</script><p>&chi;<sup>2</sup>(2) = 8.0, <i>p</i> &gt; .05</p>"
+    )
+    rows = audit.of_file(paper)
+    assert rows["line"].tolist() == [3, 6]
+    assert rows["test"].tolist() == ["t", "chi2"]
+    assert rows["consistency"].tolist() == ["consistent", "decision error"]
