@@ -29,12 +29,21 @@ def says(package: str, room: str) -> str:
     return text.split("\n\n")[0].replace("\n", " ").rstrip(".")
 
 
+def within(package: str, room: str) -> list[str]:
+    """Return the rooms inside a room, by name."""
+    return sorted(path.parent.name for path in (ROOT / package / room).glob("*/__init__.py"))
+
+
 def picture(package: str) -> str:
     """Return the floors of one package as text, the ground at the bottom."""
     rows = []
     for floor in floors(package):
         for room in floor:
             rows.append(f"  {room:<12} {says(package, room)}")
+            rows += [
+                f"    {name:<14} {says(package, f'{room}/{name}')}"
+                for name in within(package, room)
+            ]
         rows.append("  " + "·" * 12)
     return "\n".join([f"{package}/", *rows[:-1]])
 

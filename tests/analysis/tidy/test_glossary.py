@@ -64,16 +64,14 @@ CALLS: dict[str, Callable[[], pd.DataFrame]] = {
     ),
     "fisher.fisher_exact": lambda: fisher.fisher_exact(pd.DataFrame([[7, 1], [2, 8]])),
     "fisher.proportion": lambda: fisher.proportion(7, 10),
-    "l_star_frames.estimates": lambda: l_star_frames.estimates(
-        profiles, value="residual", by=["group"]
-    ),
-    "l_star_frames.prompt_bootstrap": lambda: l_star_frames.prompt_bootstrap(
+    "frames.estimates": lambda: l_star_frames.estimates(profiles, value="residual", by=["group"]),
+    "frames.prompt_bootstrap": lambda: l_star_frames.prompt_bootstrap(
         profiles.rename(columns={"group": "prompt_id"}), value="residual", rng=rng()
     ),
-    "l_star_frames.prompt_distribution": lambda: l_star_frames.prompt_distribution(
+    "frames.prompt_distribution": lambda: l_star_frames.prompt_distribution(
         profiles.rename(columns={"group": "prompt_id"}), value="residual", rng=rng()
     ),
-    "l_star_frames.constant_share": lambda: l_star_frames.constant_share(
+    "frames.constant_share": lambda: l_star_frames.constant_share(
         models.assign(n_layers=models["layers"], estimate=models["layers"] / 2)
     ),
     "partition.shapley": lambda: partition.shapley(
@@ -91,12 +89,12 @@ CALLS: dict[str, Callable[[], pd.DataFrame]] = {
 }
 
 #: Results that add columns to the rows they were given.
-AUGMENTED = {"regression.Regression.augment", "l_star_frames.constant_share"}
+AUGMENTED = {"regression.Regression.augment", "frames.constant_share"}
 
 NO_ESTIMATE = {
     "regression.Regression.glance",
-    "l_star_frames.estimates",
-    "l_star_frames.prompt_distribution",
+    "frames.estimates",
+    "frames.prompt_distribution",
     *AUGMENTED,
 }
 

@@ -171,7 +171,7 @@ def test_every_variant_is_measured_defined_and_told_of(few_tokens):
 def test_every_name_the_list_of_variants_uses_is_one_of_the_contracts_or_of_the_views():
     with (PUBLISHED / "metric.csv").open(encoding="utf-8") as handle:
         metrics = {row["metric"] for row in csv.DictReader(handle)}
-    sql = (Path(__file__).parents[3] / "analysis/store/views/trace.sql").read_text(encoding="utf-8")
+    sql = schema.views_sql()
     objects = set(re.findall(r"CREATE (?:VIEW|MACRO) (\w+)", sql))
     columns = {name: {c.name for c in table.columns} for name, table in schema.tables().items()}
     used = re.findall(r"`([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)`", VARIANTS)
