@@ -108,9 +108,10 @@ def head_norms(matrices: Tensor, gain: Tensor | None = None) -> Norms:
 
     sigma_max = sqrt(lambda_max(W W^T)), eigenvalues in float64. Products are formed in float64
     too, except for large matrices in float32: there rounding averages out over the many
-    products, to a relative error of about 1e-8. (It does not for weights in bfloat16, whose
-    products have so few digits that the sums are off by 2e-7.) Where it does not average out -
-    equal entries, a few huge ones, overflow - the trace betrays it, and float64 is used.
+    products, to a relative error of about 1e-8. (It need not for weights in bfloat16, whose
+    products have so few digits that sums were off by 2e-7 on some processors.) Where it does not
+    average out - equal entries, a few huge ones, overflow - the trace betrays it, and float64
+    is used.
 
     Parameters
     ----------

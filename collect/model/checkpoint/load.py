@@ -9,6 +9,7 @@ import transformers
 
 from collect.errors import InputError
 from collect.model.checkpoint import blueprint, memory
+from collect.model.checkpoint.alignment import aligned
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.configuration import configuration, first_line, not_the_model, quieten
 from collect.model.checkpoint.decoder import Decoder, decoder
@@ -67,6 +68,7 @@ def load_model(checkpoint: Checkpoint, *, dtype: str = "float32", device: str = 
     _refuse_incomplete(report, checkpoint)
     _refuse_offloaded(model, checkpoint)
     for name, parameter in model.named_parameters():
+        parameter.data = aligned(parameter.data)
         refuse_non_finite(name, parameter.detach())
     placed = model if device == AUTO else _on_device(model, device)
     return decoder(placed.eval(), checkpoint.adapter)

@@ -9,14 +9,15 @@ import torch
 from transformers import core_model_loading
 from transformers.modeling_utils import LoadStateDictConfig
 
+from collect.model.checkpoint.alignment import aligned
 from collect.model.checkpoint.shards import Shards, contradiction, refuse_non_finite, unconverted
 
 
 def place(shards: Shards, parameters: Iterable[str], *, device: str) -> None:
     """Put parameters into the model of some shards, in its number format.
 
-    Names of which the files hold no tensor are left out. Where number format and device are
-    those of the file, nothing is copied: its pages are read when they are needed.
+    Names of which the files hold no tensor are left out. Every parameter is `aligned`, so that
+    how the files lay it out changes no number.
 
     Parameters
     ----------
@@ -43,7 +44,9 @@ def place(shards: Shards, parameters: Iterable[str], *, device: str) -> None:
     for name, found, expected in report.mismatched_keys:
         raise contradiction(shards.directory, name, found, expected)
     for name in shards.made_with(stored):
-        refuse_non_finite(name, model.get_parameter_or_buffer(name))
+        placed = model.get_parameter_or_buffer(name)
+        placed.data = aligned(placed.data)
+        refuse_non_finite(name, placed)
 
 
 def _settings(shards: Shards, model: Any, device: str) -> LoadStateDictConfig:

@@ -20,6 +20,7 @@ from torch import Tensor
 from transformers import core_model_loading
 
 from collect.errors import InputError, UnsupportedModelError
+from collect.model.checkpoint.alignment import aligned
 from collect.model.checkpoint.blueprint import Blueprint
 from collect.model.checkpoint.checkpoint import Checkpoint
 
@@ -130,7 +131,7 @@ class Shards:
         made: dict[str, Tensor] = {}
         for origin in self._origins_of(wanted):
             made |= self._converted(origin)
-        found = {name: made[self._known(name)] for name in wanted}
+        found = {name: aligned(made[self._known(name)]) for name in wanted}
         for name, tensor in found.items():
             self._check_shape(name, tensor.shape)
             refuse_non_finite(name, tensor)
@@ -148,7 +149,7 @@ class Shards:
         """
         (key,) = self._origins[self._known(parameter)].patterns
         with self._opened([key]) as tensors:
-            found: Tensor = tensors[key][places]
+            found: Tensor = aligned(tensors[key][places])
         refuse_non_finite(parameter, found)
         return found
 

@@ -47,7 +47,6 @@ def test_a_norm_taken_in_float16_is_rounded_to_float16():
     exact = np.linalg.norm(vectors.double().numpy(), axis=-1)
     own = np.array(found["legacy_norm_own_format"])
     assert (own == own.astype(np.float16)).all()
-    assert np.abs(own / exact - 1).max() > 1e-5
     assert found["legacy_norm_own_format"] == pytest.approx(exact, rel=5e-4)
     assert found["legacy_norm_float32"] == pytest.approx(exact, rel=1e-6)
 

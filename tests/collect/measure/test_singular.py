@@ -73,28 +73,28 @@ def test_norms_of_a_whole_matrix_are_those_of_the_decomposition(kind):
         assert error(norms.frobenius, values.square().sum().sqrt()) < 1e-9
 
 
-def test_products_in_float32_of_equal_entries_would_be_wrong_and_are_noticed(monkeypatch):
-    matrices = kinds(128, 2048)["equal"]
+def test_products_whose_trace_is_not_the_squared_norm_are_formed_again_in_float64(monkeypatch):
+    # Whether products in float32 are off depends on the processor, so the norm is put off.
+    matrices, again = kinds(128, 2048)["random"], []
+    norm, in_float64 = singular.frobenius_norm, singular.grams
+    put_off = iter([1, 1 + 1e-6, 1 - 1e-6, 1 + 1e-9])
+    monkeypatch.setattr(singular, "frobenius_norm", lambda matrix: norm(matrix) * next(put_off))
+    monkeypatch.setattr(
+        singular, "grams", lambda matrix, gain: again.append(matrix) or in_float64(matrix, gain)
+    )
+    found = head_norms(matrices)
+    assert torch.equal(torch.cat(again), matrices[1:3])
     true = torch.linalg.svdvals(matrices.double())[:, 0]
-    monkeypatch.setattr(singular, "_TRACE_TOLERANCE", math.inf)
-    assert error(head_norms(matrices).sigma_max, true) > TOLERANCE
-
-
-def test_products_in_float32_of_bfloat16_would_be_wrong():
-    matrices = kinds(128, 2048)["bfloat16"]
-    true = torch.linalg.svdvals(matrices.double())[:, 0]
-    single = matrices.float()
-    products = torch.linalg.eigvalsh((single @ single.mT).double())[:, -1].sqrt()
-    assert error(products, true) > TOLERANCE
-    assert error(head_norms(matrices).sigma_max, true) < 1e-12
+    assert error(found.sigma_max, true) < TOLERANCE
+    assert error(found.sigma_max[1:3], true[1:3]) < 1e-12
 
 
 def test_norms_of_a_matrix_one_can_count_by_hand():
     # W W^T = [[9, 12], [12, 41]] has the eigenvalues 5 and 45.
     matrix = torch.tensor([[3.0, 0.0], [4.0, 5.0]])
     for norms in (head_norms(matrix[None]), whole_norms(matrix), grams(matrix[None]).norms()):
-        assert norms.sigma_max.item() == pytest.approx(math.sqrt(45), rel=1e-15)
-        assert norms.frobenius.item() == pytest.approx(math.sqrt(50), rel=1e-15)
+        assert norms.sigma_max.item() == pytest.approx(math.sqrt(45), rel=1e-14)
+        assert norms.frobenius.item() == pytest.approx(math.sqrt(50), rel=1e-14)
 
 
 def test_zero_has_the_norm_zero():
@@ -128,8 +128,8 @@ def test_a_product_one_can_count_by_hand():
     norms = product_norms(
         grams(torch.tensor([[[2.0], [1.0]]]).mT), grams(torch.tensor([[[3.0, 4.0]]]))
     )
-    assert norms.sigma_max.item() == pytest.approx(5 * math.sqrt(5), rel=1e-15)
-    assert norms.frobenius.item() == pytest.approx(5 * math.sqrt(5), rel=1e-15)
+    assert norms.sigma_max.item() == pytest.approx(5 * math.sqrt(5), rel=1e-14)
+    assert norms.frobenius.item() == pytest.approx(5 * math.sqrt(5), rel=1e-14)
 
 
 @pytest.mark.parametrize("rank", [0, 1, 15])

@@ -10,14 +10,18 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from collect.errors import InputError
+from collect.measure import spectra
+from collect.model.checkpoint.alignment import ALIGNMENT
 from collect.model.checkpoint.blueprint import of_model
 from collect.model.checkpoint.checkpoint import Checkpoint, locate
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, load_skeleton
+from collect.model.checkpoint.placement import place
 from collect.model.checkpoint.shards import Shards
 from collect.model.forward import stream
 from collect.model.forward.passes import Batch, Watcher, whole
@@ -295,3 +299,35 @@ def test_a_checkpoint_without_the_prefix_of_the_body_is_streamed(name, tmp_path)
     tensors = {key.removeprefix(prefix): tensor for key, tensor in load_file(path).items()}
     save_file(tensors, path, {"format": "pt"})
     assert_same(with_prefix, watched_stream(locate(str(tmp_path))))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_where_a_file_puts_its_tensors_changes_no_number(dtype, tmp_path):
+    path = save_family("opt", tmp_path) / "model.safetensors"
+    tensors = {k: v.to(getattr(torch, dtype)) for k, v in load_file(path).items()}
+    found = []
+    for shift in range(0, 64, 8):
+        save_file(tensors, path, {"format": "pt", "padding": "x" * shift})
+        checkpoint = locate(str(tmp_path))
+        passes = watched_whole(checkpoint, dtype), watched_stream(checkpoint, dtype)
+        found.append((*passes, spectra.rows(checkpoint)))
+    loaded, streaming, norms = found[0]
+    assert_same(loaded, streaming)
+    for other_loaded, other_streaming, other_norms in found[1:]:
+        assert_same(loaded, other_loaded)
+        assert_same(loaded, other_streaming)
+        assert norms == other_norms
+
+
+def test_weights_begin_where_torch_puts_memory_of_its_own(tmp_path):
+    checkpoint = locate(str(save_family("opt", tmp_path)))
+    with safe_open(checkpoint.weight_files[0], framework="pt") as stored:
+        places = {stored.get_tensor(key).data_ptr() % ALIGNMENT for key in stored.keys()}  # noqa: SIM118
+    assert places != {0}, "the file must put its tensors elsewhere, or this test shows nothing"
+    model, skeleton = load_model(checkpoint).model, load_skeleton(checkpoint)
+    shards = Shards(checkpoint, of_model(skeleton.model))
+    place(shards, shards.parameters, device="cpu")
+    read = shards.read(shards.parameters)
+    rows = shards.rows("model.decoder.embed_tokens.weight", slice(3, 9))
+    weights = [*model.parameters(), *skeleton.model.parameters(), *read.values(), rows]
+    assert {tensor.data_ptr() % ALIGNMENT for tensor in weights} == {0}
