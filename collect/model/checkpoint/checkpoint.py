@@ -13,6 +13,7 @@ from typing import Any
 
 from collect.adapters import ADAPTERS, Adapter, adapter_for
 from collect.errors import InputError, UnreachableError, UnsupportedModelError
+from collect.model.checkpoint.weight_files import weight_names
 
 #: File a checkpoint directory may hold to say who trained it; written by ``training.train``.
 SIDECAR = "thermoscope.json"
@@ -211,7 +212,7 @@ def _inspect(
             f"Rename the directory, or put a model_id into {SIDECAR} beside the weights.",
         )
     adapter = adapter_for(str(config["model_type"]))
-    weight_files = _weight_files(directory) if needs_weights else ()
+    weight_files = _weight_files(directory, config) if needs_weights else ()
     return Checkpoint(
         model_id=name,
         directory=directory,
@@ -266,23 +267,15 @@ def _json_object(path: Path) -> dict[str, Any]:
     return content
 
 
-def _weight_files(directory: Path) -> tuple[Path, ...]:
-    index = directory / "model.safetensors.index.json"
-    if index.is_file():
-        names = sorted(set(_json_object(index).get("weight_map", {}).values()))
-    else:
-        names = ["model.safetensors"]
-    found = tuple(directory / name for name in names)
-    missing = [path.name for path in found if not path.is_file()]
-    if missing or not found:
-        pickles = sorted(path.name for path in directory.glob("*.bin"))
-        raise InputError(
-            f"A checkpoint must keep its weights in safetensors files; {directory} lacks "
-            f"{', '.join(missing) or 'any'} and holds {', '.join(pickles) or 'no other weights'}.",
-            "Convert pickled weights with save_pretrained: a pickle can run code and is never "
-            "opened. Otherwise copy the whole directory again.",
-        )
-    return found
+def _weight_files(directory: Path, config: dict[str, Any]) -> tuple[Path, ...]:
+    names = weight_names(
+        str(directory),
+        config,
+        {path.name for path in directory.iterdir() if path.is_file()},
+        lambda name: (directory / name).is_file(),
+        lambda name: _json_object(directory / name),
+    )
+    return tuple(directory / name for name in names)
 
 
 def _dtype(weight_files: tuple[Path, ...]) -> str:

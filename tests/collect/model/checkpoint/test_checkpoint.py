@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import tomllib
 from pathlib import Path
 
 import huggingface_hub
 import pytest
+import torch
+import transformers
 from huggingface_hub import errors
+from safetensors.torch import load_file
 
 from collect.errors import InputError, UnreachableError, UnsupportedModelError
+from collect.measure import spectra
+from collect.model.checkpoint.blueprint import of_model
 from collect.model.checkpoint.checkpoint import Labels, known_labels, locate
+from collect.model.checkpoint.load import load_model, load_skeleton
+from collect.model.checkpoint.shards import Shards
 
 ROOT = Path(__file__).parents[4]
 PUBLISHED_MODELS = ROOT / "data" / "published" / "model.csv"
@@ -111,6 +119,80 @@ def test_shards_are_found_through_their_index(save_tiny):
     (directory / "model.safetensors.index.json").write_text(json.dumps(index))
     checkpoint = locate(str(directory))
     assert [path.name for path in checkpoint.weight_files] == ["model-00001-of-00001.safetensors"]
+
+
+def both_single_file_and_shards(directory: Path, other: Path) -> Path:
+    """Give a checkpoint an index and a shard with the weights of another."""
+    shard = "model-00001-of-00001.safetensors"
+    shutil.copy(other / "model.safetensors", directory / shard)
+    names = load_file(directory / shard)
+    index = {"metadata": {}, "weight_map": dict.fromkeys(names, shard)}
+    (directory / "model.safetensors.index.json").write_text(json.dumps(index))
+    return directory
+
+
+def test_of_a_single_file_and_shards_all_numbers_are_of_what_transformers_loads(
+    save_tiny, tmp_path
+):
+    first, other = save_tiny("llama", at="a"), save_tiny("llama", at="b", seed=1)
+    alone = locate(str(first))
+    norms, digest = spectra.rows(alone), alone.weights_sha256()
+    both = locate(str(both_single_file_and_shards(first, other)))
+    assert [path.name for path in both.weight_files] == ["model.safetensors"]
+    assert (spectra.rows(both), both.weights_sha256()) == (norms, digest)
+    loaded = load_model(both).model.state_dict()
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(first).state_dict()
+    assert all(torch.equal(loaded[name], theirs[name]) for name in theirs)
+    skeleton = load_skeleton(both)
+    shards = Shards(both, of_model(skeleton.model))
+    assert all(torch.equal(t, theirs[name]) for name, t in shards.read(shards.parameters).items())
+
+
+def test_the_file_that_the_configuration_names_is_the_one_that_is_measured(save_tiny):
+    first, other = save_tiny("llama", at="a"), save_tiny("llama", at="b", seed=1)
+    shutil.copy(other / "model.safetensors", first / "weights.safetensors")
+    edit_config(first, transformers_weights="weights.safetensors")
+    checkpoint = locate(str(first))
+    assert [path.name for path in checkpoint.weight_files] == ["weights.safetensors"]
+    assert spectra.rows(checkpoint) == spectra.rows(locate(str(other)))
+    stored = load_file(other / "model.safetensors")
+    loaded = load_model(checkpoint).model.state_dict()
+    assert all(torch.equal(loaded[name], stored[name]) for name in stored)
+
+
+@pytest.mark.parametrize(
+    ("places", "sentence"),
+    [
+        ({"a": "../other.safetensors"}, "which file beside it holds it"),
+        ({"a": "/etc/other.safetensors"}, "which file beside it holds it"),
+        ({"a": "pytorch_model.bin"}, "which file beside it holds it"),
+        ({"a": 3}, "which file beside it holds it"),
+        ({}, "which file beside it holds it"),
+        (None, "which file beside it holds it"),
+        ({"a": "odd name.safetensors"}, "lacks odd name.safetensors and holds no other"),
+    ],
+)
+def test_an_index_that_lists_no_files_beside_it_is_refused(save_tiny, places, sentence):
+    directory = save_tiny("gpt2")
+    (directory / "model.safetensors").unlink()
+    (directory / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
+    with pytest.raises(InputError, match=sentence):
+        locate(str(directory))
+
+
+@pytest.mark.parametrize("named", ["weights.bin", 3, ""])
+def test_weights_that_are_named_as_no_safetensors_file_are_refused(save_tiny, named):
+    directory = save_tiny("gpt2")
+    edit_config(directory, transformers_weights=named)
+    with pytest.raises(InputError, match="must name a safetensors file or an index"):
+        locate(str(directory))
+
+
+def test_an_adapter_beside_the_weights_is_refused(save_tiny):
+    directory = save_tiny("gpt2")
+    (directory / "adapter_config.json").write_text("{}")
+    with pytest.raises(UnsupportedModelError, match="which adds others to them at every pass"):
+        locate(str(directory))
 
 
 def pickle_only(directory: Path) -> None:

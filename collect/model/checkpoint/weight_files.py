@@ -1,0 +1,113 @@
+"""Which files of a checkpoint hold its weights: those that transformers loads, for every number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from pathlib import PurePosixPath
+from typing import Any
+
+from collect.errors import InputError, UnsupportedModelError
+
+#: Name of a file that holds all weights, and of the list of files that hold them together.
+SINGLE = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+
+#: Entry of config.json that names another file than these two.
+_NAMED_BY_CONFIG = "transformers_weights"
+
+#: What says that small matrices must be added to the weights of another model.
+_ADAPTER = "adapter_config.json"
+
+_PICKLES = (".bin", ".pt", ".pth", ".ckpt")
+
+
+def weight_names(
+    where: str,
+    config: dict[str, Any],
+    beside: Collection[str],
+    holds: Callable[[str], bool],
+    read_index: Callable[[str], dict[str, Any]],
+) -> tuple[str, ...]:
+    """Return the safetensors files that make up the weights, sorted by name.
+
+    The file that ``config.json`` names under ``transformers_weights`` comes first, then
+    ``model.safetensors``, then the files that ``model.safetensors.index.json`` lists, as in
+    ``from_pretrained``. What else lies beside them is of no account.
+
+    Parameters
+    ----------
+    where
+        Directory or repository, for messages.
+    config
+        ``config.json``.
+    beside
+        Names of the files beside ``config.json``.
+    holds
+        Returns whether there is a file of some name, which may be a path from there.
+    read_index
+        Returns the content of an index by its name.
+
+    Raises
+    ------
+    InputError
+        If there is no safetensors file, or an index is broken or names files that are not
+        there.
+    UnsupportedModelError
+        If an adapter lies beside the weights, which would change activations but no weights.
+    """
+    if _ADAPTER in beside:
+        raise UnsupportedModelError(
+            f"The weights must be those that run; {where} holds {_ADAPTER}, which adds others to "
+            "them at every pass.",
+            "Merge the adapter with merge_and_unload and save the result, or take the file out.",
+        )
+    chosen = _chosen(where, config, beside)
+    is_index = chosen.endswith(".index.json") and holds(chosen)
+    names = _of_index(where, chosen, read_index(chosen)) if is_index else (chosen,)
+    missing = [name for name in names if not holds(name)]
+    if missing:
+        pickles = sorted(name for name in beside if PurePosixPath(name).suffix in _PICKLES)
+        raise InputError(
+            f"A checkpoint must keep its weights in safetensors files; {where} lacks "
+            f"{', '.join(missing)} and holds {', '.join(pickles) or 'no other weights'}.",
+            "Convert pickled weights with save_pretrained: a pickle can run code and is never "
+            "opened. Otherwise copy the whole directory again.",
+        )
+    return names
+
+
+def _chosen(where: str, config: dict[str, Any], beside: Collection[str]) -> str:
+    """Return the name of the file, or of the index, that transformers opens."""
+    named = config.get(_NAMED_BY_CONFIG)
+    if named is None:
+        return INDEX if INDEX in beside and SINGLE not in beside else SINGLE
+    if not isinstance(named, str) or not named.endswith(
+        (".safetensors", ".safetensors.index.json")
+    ):
+        raise InputError(
+            f"The entry {_NAMED_BY_CONFIG} of config.json must name a safetensors file or an "
+            f"index of such files; {where} has {named!r}.",
+            "Correct the entry, or take it out.",
+        )
+    return named
+
+
+def _of_index(where: str, name: str, index: dict[str, Any]) -> tuple[str, ...]:
+    """Return the files that an index lists."""
+    places = index.get("weight_map")
+    listed = list(places.values()) if isinstance(places, dict) else []
+    if not listed or not all(map(_is_beside, listed)):
+        raise InputError(
+            f"The weight_map of {name} must say of each weight which file beside it holds it; "
+            f"that of {where} does not.",
+            "Copy or download it again.",
+        )
+    return tuple(sorted(set(listed)))
+
+
+def _is_beside(name: object) -> bool:
+    """Return whether a name is that of a safetensors file in the same directory or below."""
+    if not isinstance(name, str) or not name.endswith(".safetensors"):
+        return False
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts
