@@ -44,6 +44,8 @@ class Planned:
         About the most memory it takes [bytes].
     duration_s
         About how long it takes [s].
+    download_bytes
+        Weights to be fetched from the hub first, for all units of the model together [bytes].
     """
 
     unit: str
@@ -53,6 +55,7 @@ class Planned:
     n_bytes: int
     peak_bytes: int
     duration_s: float
+    download_bytes: int
 
 
 def plan(
@@ -103,7 +106,15 @@ def _of_checkpoint(
         check_fits(task.encoded, n_context, n_vocabulary)
         state = _state(task, out)
         planned.append(
-            _planned(task, shape, state, settings, streamed=streamed, throughput=throughput)
+            _planned(
+                task,
+                shape,
+                state,
+                settings,
+                streamed=streamed,
+                throughput=throughput,
+                download_bytes=checkpoint.download_bytes,
+            )
         )
     return planned
 
@@ -116,6 +127,7 @@ def _planned(
     *,
     streamed: bool,
     throughput: float,
+    download_bytes: int,
 ) -> Planned:
     lengths = [len(prompt) for prompt in task.encoded]
     is_of_prompts = task.prompt_set is not None
@@ -130,6 +142,7 @@ def _planned(
         n_bytes=estimate.n_bytes(rows),
         peak_bytes=estimate.peak_bytes(shape, lengths, streamed=streamed, **how),
         duration_s=estimate.duration_s(shape, lengths, rows, throughput=throughput, **how),
+        download_bytes=download_bytes,
     )
 
 
@@ -163,6 +176,10 @@ def as_text(units: Sequence[Planned]) -> str:
     for unit in units:
         rows = ", ".join(f"{table} {n:,}" for table, n in unit.n_rows.items())
         lines.append(f"  {unit.unit}: {rows}")
+    for unit in units:
+        # The weights are a unit of their own, the first of each model.
+        if unit.download_bytes and "weight_norm" in unit.n_rows:
+            lines.append(f"{unit.unit}: {memory.as_text(unit.download_bytes)} to download first")
     return "\n".join(
         [
             *lines,

@@ -16,9 +16,11 @@ from collect.job.measurement import measure, provenance_of, run_row
 from collect.job.settings import Settings
 from collect.job.subject import Subject
 from collect.job.task import Task, check_chosen, tasks
+from collect.model.checkpoint import hub
 from collect.model.checkpoint.checkpoint import Checkpoint, Labels, locate
 from collect.model.checkpoint.decoder import model_row
 from collect.model.checkpoint.load import load_skeleton, load_tokenizer
+from collect.model.checkpoint.memory import as_text
 from collect.prompts.sets import PromptSet
 from collect.prompts.sets import load as load_prompts
 from collect.prompts.tokens import check_fits
@@ -109,16 +111,41 @@ def prepare(
         check_writable(out)
     sets = tuple(load_prompts(name) for name in prompt_sets)
     labels = Labels(lab, suite, year)
-    checkpoints = [
-        locate(model, revision=revision, labels=labels, needs_weights=needs_weights)
-        for model in models
-    ]
+    hub.silence(quiet=settings.quiet)
+    where: dict[str, Any] = {"revision": revision, "labels": labels}
+    checkpoints = [locate(model, **where, needs_weights=False) for model in models]
     for name in [None, *(prompt_set.name for prompt_set in sets)]:
         for checkpoint in checkpoints:
             file_stem(checkpoint.model_id, name)  # refuses what can be no file's name
     _refuse_repeats([checkpoint.model_id for checkpoint in checkpoints], "model")
     _refuse_repeats([prompt_set.name for prompt_set in sets], "prompt set")
+    if needs_weights:
+        checkpoints = _with_weights(models, checkpoints, sets, settings, where)
     return Job(dict(zip(models, checkpoints, strict=True)), sets, settings)
+
+
+def _with_weights(
+    models: Sequence[str],
+    checkpoints: Sequence[Checkpoint],
+    sets: Sequence[PromptSet],
+    settings: Settings,
+    where: dict[str, Any],
+) -> list[Checkpoint]:
+    """Fetch the weights that are on the hub, after every model there has been judged without."""
+    of_hub = [checkpoint for checkpoint in checkpoints if not checkpoint.weight_files]
+    for checkpoint in of_hub:
+        load_skeleton(checkpoint, dtype=settings.dtype)
+        if sets:
+            load_tokenizer(checkpoint)
+    for checkpoint in of_hub:
+        if checkpoint.download_bytes:
+            settings.say(f"{checkpoint.model_id}: {as_text(checkpoint.download_bytes)} to download")
+    return [
+        checkpoint
+        if checkpoint.weight_files
+        else locate(model, **where | {"revision": checkpoint.revision})
+        for model, checkpoint in zip(models, checkpoints, strict=True)
+    ]
 
 
 def _refuse_repeats(names: Sequence[str], kind: str) -> None:

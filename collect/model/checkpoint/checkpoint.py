@@ -6,13 +6,14 @@ import hashlib
 import json
 import re
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from collect.adapters import ADAPTERS, Adapter, adapter_for
-from collect.errors import InputError, UnreachableError, UnsupportedModelError
+from collect.errors import InputError, UnsupportedModelError
+from collect.model.checkpoint import hub
 from collect.model.checkpoint.weight_files import weight_names
 
 #: File a checkpoint directory may hold to say who trained it; written by ``training.train``.
@@ -20,9 +21,10 @@ SIDECAR = "thermoscope.json"
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _MODEL_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.ASCII)
-_HUB_FILES = ("*.json", "*.txt", "*.model", "*.jinja")
-_HUB_WEIGHTS = ("model.safetensors", "model-*.safetensors")
-_HUB_TIMEOUT_S = 5.0
+_CONVERSION = (
+    "A pickle can run code and is never opened. A conversion may wait as a pull request on the "
+    "hub's page of the model: give --revision refs/pr/N; or convert it with save_pretrained."
+)
 _YEARS = range(2017, 2101)
 _FLOAT_NAMES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 
@@ -79,6 +81,10 @@ class Checkpoint:
         Floating types found in them, joined by ``+`` when there are several.
     config
         ``config.json`` as written.
+    listed_sha256
+        By name of a weight file: the hash that the hub's listing gives.
+    download_bytes
+        Size of the weight files that were not in the cache when it was asked [bytes].
     """
 
     model_id: str
@@ -89,13 +95,27 @@ class Checkpoint:
     weight_files: tuple[Path, ...]
     dtype_weights: str
     labels: Labels
+    listed_sha256: dict[str, str] = field(default_factory=dict)
+    download_bytes: int = 0
 
     def weights_sha256(self) -> str:
-        """Return a hash over the names and contents of the weight files."""
+        """Return a hash over the names and contents of the weight files.
+
+        Raises
+        ------
+        InputError
+            If the content of a file is not what the hub lists.
+        """
         digest = hashlib.sha256()
         for path in self.weight_files:
             with path.open("rb") as handle:
                 content = hashlib.file_digest(handle, "sha256").hexdigest()
+            if self.listed_sha256.get(path.name, content) != content:
+                raise InputError(
+                    f"The file {path} must have the content that the hub lists; its sha256 is "
+                    "another.",
+                    f"Remove {path.resolve()} and run the same command: it is fetched again.",
+                )
             digest.update(f"{path.name}\0{content}\n".encode())
         return digest.hexdigest()
 
@@ -130,7 +150,9 @@ def locate(
     UnsupportedModelError
         If the model needs code of its own, is quantised, or has no adapter.
     UnreachableError
-        If the hub cannot be reached.
+        If the hub does not answer, or not to this account.
+    OutputError
+        If the hub's cache cannot be written.
     """
     path = Path(model).expanduser()
     if model and path.is_dir():
@@ -140,58 +162,58 @@ def locate(
                 "Leave --revision out.",
             )
         return _inspect(path, None, None, labels or Labels(), needs_weights=True)
-    if path.exists() or not _HUB_ID.fullmatch(model) or _is_a_missing_directory(path):
-        raise InputError(
-            f"A model must be a checkpoint directory or a hub identifier; {model!r} is neither.",
-            "Give the directory that holds config.json, or an identifier such as "
-            "EleutherAI/pythia-70m.",
-        )
-    snapshot = _download(model, revision, needs_weights=needs_weights)
-    return _inspect(snapshot, model, snapshot.name, labels or Labels(), needs_weights=needs_weights)
+    if path.exists() or not _HUB_ID.fullmatch(model):
+        raise _neither(model)
+    try:
+        return _of_hub(model, revision, labels or Labels(), needs_weights=needs_weights)
+    except hub.UnknownModelError as error:
+        if _is_beside(path):
+            raise _neither(model) from error
+        raise
 
 
-def _is_a_missing_directory(path: Path) -> bool:
+def _is_beside(path: Path) -> bool:
+    """Return whether a path that leads nowhere begins with a directory that is there."""
     return len(path.parts) > 1 and path.parent.is_dir()
 
 
-def _download(model: str, revision: str | None, *, needs_weights: bool) -> Path:
-    """Return the directory of the repository's snapshot, named by its commit."""
-    from huggingface_hub import constants, errors, snapshot_download
+def _neither(model: str) -> InputError:
+    return InputError(
+        f"A model must be a checkpoint directory or a hub identifier; {model!r} is neither.",
+        "Give the directory that holds config.json, or an identifier such as "
+        "EleutherAI/pythia-70m.",
+    )
 
-    hint = f"Check the name and the connection, or give a checkpoint directory; {model} is none."
+
+def _of_hub(model: str, revision: str | None, labels: Labels, *, needs_weights: bool) -> Checkpoint:
+    """Return a checkpoint of the hub, judged by its listing and small files before its weights."""
+    repository, snapshot = hub.repository(model, revision)
+    checkpoint = _inspect(snapshot, model, repository.commit, labels, needs_weights=False)
     try:
-        snapshot = snapshot_download(
+        names = weight_names(
             model,
-            revision=revision,
-            allow_patterns=[*_HUB_FILES, *(_HUB_WEIGHTS if needs_weights else ())],
-            ignore_patterns=["*/*"],
-            etag_timeout=_HUB_TIMEOUT_S,
+            checkpoint.config,
+            {name for name in repository.sizes if "/" not in name},
+            repository.sizes.__contains__,
+            lambda name: _json_object(snapshot / name),
         )
-    except errors.GatedRepoError as error:
-        raise UnreachableError(
-            f"The model {model} must be open to this account; its owner asks for a licence first.",
-            "Accept the licence on the hub's page of the model, then run `hf auth login`.",
-        ) from error
-    except errors.RevisionNotFoundError as error:
-        raise InputError(
-            f"The model {model} must have the revision {revision!r}; it has not.",
-            "Give a branch, tag or commit of its repository.",
-        ) from error
-    except errors.RepositoryNotFoundError as error:
-        raise InputError(
-            f"The hub must know the model {model!r}; it does not, or not for this account.", hint
-        ) from error
-    except (OSError, errors.HfHubHTTPError) as error:
-        reason = (
-            "is not asked while HF_HUB_OFFLINE is set"
-            if constants.HF_HUB_OFFLINE
-            else "could not be reached"
-        )
-        raise UnreachableError(
-            f"The model {model} must come from the hub, which {reason}, and is not in the cache.",
-            hint,
-        ) from error
-    return Path(snapshot)
+    except UnsupportedModelError:
+        raise
+    except InputError as error:
+        if repository.is_listed:
+            raise InputError(error.problem, _CONVERSION) from error
+        if needs_weights:
+            raise hub.not_in_cache(model) from error
+        return checkpoint
+    listed = {name: repository.sha256[name] for name in names if name in repository.sha256}
+    described = replace(
+        checkpoint, listed_sha256=listed, download_bytes=repository.missing_bytes(names)
+    )
+    if not needs_weights:
+        return described
+    hub.fetch(repository, names)
+    weight_files = tuple(snapshot / name for name in names)
+    return replace(described, weight_files=weight_files, dtype_weights=_dtype(weight_files))
 
 
 def _inspect(

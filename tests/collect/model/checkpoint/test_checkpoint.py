@@ -12,7 +12,6 @@ import huggingface_hub
 import pytest
 import torch
 import transformers
-from huggingface_hub import errors
 from safetensors.torch import load_file
 
 from collect.errors import InputError, UnreachableError, UnsupportedModelError
@@ -255,13 +254,6 @@ def test_what_is_neither_directory_nor_identifier_is_refused(name):
         locate(name)
 
 
-def test_a_missing_directory_beside_others_is_not_taken_for_an_identifier(tmp_path, monkeypatch):
-    (tmp_path / "checkpoints").mkdir()
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="'checkpoints/mine' is neither"):
-        locate("checkpoints/mine")
-
-
 def test_a_directory_whose_name_cannot_name_a_model_is_refused(save_tiny):
     with pytest.raises(InputError, match="found 'local/a@b'"):
         locate(str(save_tiny("gpt2", at="a@b")))
@@ -270,35 +262,6 @@ def test_a_directory_whose_name_cannot_name_a_model_is_refused(save_tiny):
 def test_a_revision_of_a_directory_is_refused(save_tiny):
     with pytest.raises(InputError, match="A revision belongs to a hub repository"):
         locate(str(save_tiny("gpt2")), revision="main")
-
-
-def test_a_hub_checkpoint_is_pinned_to_its_commit(save_tiny, monkeypatch):
-    commit = "0123456789abcdef0123456789abcdef01234567"
-    snapshot = save_tiny("gpt_neox", at=commit)
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: str(snapshot))
-    checkpoint = locate("EleutherAI/pythia-70m", revision="main")
-    assert checkpoint.model_id == "EleutherAI/pythia-70m"
-    assert checkpoint.revision == commit
-    assert checkpoint.labels == Labels("EleutherAI", "Pythia", 2023)
-
-
-def test_without_weights_only_the_small_files_are_fetched(save_tiny, monkeypatch):
-    snapshot = save_tiny("gpt2", at="0123456789abcdef0123456789abcdef01234567")
-    (snapshot / "model.safetensors").unlink()
-    asked = []
-
-    def fetch(*_: object, allow_patterns: list[str], **__: object) -> str:
-        asked.append(allow_patterns)
-        return str(snapshot)
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", fetch)
-    checkpoint = locate("a/b", needs_weights=False)
-    assert not any("safetensors" in pattern for pattern in asked[0])
-    assert checkpoint.weight_files == ()
-    assert checkpoint.dtype_weights == "float32"
-    with pytest.raises(InputError, match=r"lacks model\.safetensors"):
-        locate("a/b")
-    assert any("safetensors" in pattern for pattern in asked[1])
 
 
 @pytest.mark.parametrize(
@@ -324,38 +287,6 @@ def test_twins_are_of_one_lab_and_known_suites_and_never_of_themselves():
         labels = known_labels(instruct), known_labels(base)
         assert labels[0].suite is not None, instruct
         assert labels[0].lab == labels[1].lab is not None, instruct
-
-
-class Answer:
-    """The little of an HTTP answer that the hub's exceptions look at."""
-
-    headers: dict[str, str] = {}  # noqa: RUF012
-    request = None
-    status_code = 404
-
-
-@pytest.mark.parametrize(
-    ("failure", "kind", "sentence"),
-    [
-        (errors.LocalEntryNotFoundError("x"), UnreachableError, "could not be reached"),
-        (ConnectionError("x"), UnreachableError, "could not be reached"),
-        (errors.GatedRepoError("x", response=Answer()), UnreachableError, "asks for a licence"),
-        (
-            errors.RepositoryNotFoundError("x", response=Answer()),
-            InputError,
-            "does not, or not for",
-        ),
-        (errors.RevisionNotFoundError("x", response=Answer()), InputError, "revision 'v9'; it has"),
-    ],
-)
-def test_a_failure_of_the_hub_is_told_in_a_sentence(monkeypatch, failure, kind, sentence):
-    def fail(*_: object, **__: object) -> str:
-        raise failure
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
-    with pytest.raises(kind, match=sentence):
-        locate("someone/something", revision="v9")
 
 
 def test_a_model_outside_the_cache_is_refused_when_the_hub_must_not_be_asked(monkeypatch, tmp_path):

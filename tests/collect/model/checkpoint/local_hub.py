@@ -1,0 +1,198 @@
+"""A hub on the loopback interface: listings, HEAD and ranges, redirects, tokens, and its faults.
+
+It serves directories as the hub serves repositories, to whoever asks on 127.0.0.1, and keeps a log
+of what was asked. Files of weights are redirected to another path, as to a network of caches.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from urllib.parse import unquote, urlsplit
+
+#: What the hub keeps apart from its repositories.
+_LARGE = (".safetensors", ".bin")
+
+
+@dataclass
+class Repository:
+    """A directory that is served; ``commits`` gives other directories by branch, tag or commit."""
+
+    directory: Path
+    commits: dict[str, Path] = field(default_factory=dict)
+    token: str | None = None
+
+    def at(self, revision: str) -> tuple[str, Path] | None:
+        """Return commit and directory of a revision."""
+        places = {"main": self.directory, **self.commits}
+        places |= {commit_of(directory): directory for directory in places.values()}
+        found = places.get(revision)
+        return None if found is None else (commit_of(found), found)
+
+
+@dataclass
+class LocalHub:
+    """What the hub holds, what it was asked, and how it fails.
+
+    Attributes
+    ----------
+    address, elsewhere
+        Where it answers itself, and where it sends those who want weights.
+    repositories
+        By identifier.
+    log
+        Method and path of every request, with its range and whether it brought a token.
+    fault
+        Called with method and path; returns a status to answer instead, or None. ``break``
+        ends a file half-way, ``html`` answers a page.
+    """
+
+    address: str = ""
+    elsewhere: str = ""
+    repositories: dict[str, Repository] = field(default_factory=dict)
+    log: list[tuple[str, str, str | None, bool]] = field(default_factory=list)
+    fault: Callable[[str, str], int | str | None] = lambda _method, _path: None
+    listed_sha256: dict[str, str] = field(default_factory=dict)
+
+    def asked(self, ending: str) -> list[str]:
+        """Return the methods of the requests whose path ends so."""
+        return [method for method, path, *_ in self.log if path.endswith(ending)]
+
+
+def commit_of(directory: Path) -> str:
+    """Return a commit that stands for the content of a directory."""
+    digest = hashlib.sha1(str(directory).encode(), usedforsecurity=False)
+    for path in sorted(directory.iterdir()):
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    hub: LocalHub
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing on standard error."""
+
+    def do_HEAD(self) -> None:
+        """Answer as to GET, without the content."""
+        self._answer()
+
+    def do_GET(self) -> None:
+        """Answer a listing, a small file, a redirect, or a range of a large file."""
+        self._answer()
+
+    def _answer(self) -> None:
+        path = unquote(urlsplit(self.path).path)
+        token = self.headers.get("Authorization")
+        self.hub.log.append((self.command, path, self.headers.get("Range"), token is not None))
+        fault = self.hub.fault(self.command, path)
+        if isinstance(fault, int):
+            self._send(fault, b"", {"Retry-After": "1"})
+        elif fault == "html":
+            self._send(200, b"<html>Please log in</html>", {"Content-Type": "text/html"})
+        elif path.startswith("/cdn/"):
+            self._send_range(Path(path.removeprefix("/cdn")), is_broken=fault == "break")
+        elif path.startswith("/api/models/"):
+            model, _, revision = path.removeprefix("/api/models/").partition("/revision/")
+            self._with(model, revision or "main", token, self._send_listing)
+        else:
+            model, _, rest = path.removeprefix("/").partition("/resolve/")
+            # A revision such as refs/pr/1 holds slashes, a file of these repositories none.
+            revision, _, name = rest.rpartition("/")
+            self._with(model, revision, token, lambda *at: self._send_file(*at, name))
+
+    def _with(
+        self, model: str, revision: str, token: str | None, send: Callable[..., None]
+    ) -> None:
+        repository = self.hub.repositories.get(model)
+        if repository is None:
+            self._send(404, b"", {"X-Error-Code": "RepoNotFound"})
+        elif repository.token is not None and token is None:
+            self._send(401, b"", {"X-Error-Code": "GatedRepo"})
+        elif repository.token is not None and token != f"Bearer {repository.token}":
+            message = "Invalid credentials in Authorization header"
+            self._send(401, b"", {"X-Error-Message": message})
+        elif (found := repository.at(revision)) is None:
+            self._send(404, b"", {"X-Error-Code": "RevisionNotFound"})
+        else:
+            send(model, *found)
+
+    def _send_listing(self, model: str, commit: str, directory: Path) -> None:
+        siblings = [self._sibling(path) for path in sorted(directory.iterdir())]
+        listing = {"id": model, "modelId": model, "sha": commit, "siblings": siblings}
+        content = json.dumps({**listing, "tags": [], "private": False, "downloads": 0}).encode()
+        self._send(200, content, {"Content-Type": "application/json"})
+
+    def _sibling(self, path: Path) -> dict[str, object]:
+        size = path.stat().st_size
+        entry: dict[str, object] = {"rfilename": path.name, "size": size, "blobId": _sha1(path)}
+        if path.suffix in _LARGE:
+            sha256 = self.hub.listed_sha256.get(path.name, _sha256(path))
+            entry["lfs"] = {"size": size, "sha256": sha256, "pointerSize": 134}
+        return entry
+
+    def _send_file(self, _model: str, commit: str, directory: Path, name: str) -> None:
+        path, about = directory / name, {"X-Repo-Commit": commit}
+        if not path.is_file():
+            self._send(404, b"", {**about, "X-Error-Code": "EntryNotFound"})
+        elif path.suffix in _LARGE:
+            linked = {"X-Linked-Size": str(path.stat().st_size), "X-Linked-Etag": _sha256(path)}
+            self._send(302, b"", {**about, **linked, "Location": f"{self.hub.elsewhere}/cdn{path}"})
+        else:
+            self._send(200, path.read_bytes(), {**about, "ETag": f'"{_sha1(path)}"'})
+
+    def _send_range(self, path: Path, *, is_broken: bool) -> None:
+        content, asked = path.read_bytes(), self.headers.get("Range")
+        start = int(asked.removeprefix("bytes=").partition("-")[0]) if asked else 0
+        about = {"ETag": f'"{_sha256(path)}"', "Accept-Ranges": "bytes"}
+        if asked:
+            about["Content-Range"] = f"bytes {start}-{len(content) - 1}/{len(content)}"
+        rest = content[start:]
+        self._send(206 if asked else 200, rest, about, n_sent=len(rest) // 2 if is_broken else None)
+
+    def _send(
+        self, status: int, content: bytes, headers: dict[str, str], *, n_sent: int | None = None
+    ) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(content)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content[:n_sent])
+        if n_sent is not None:
+            self.close_connection = True
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _sha1(path: Path) -> str:
+    return hashlib.sha1(path.read_bytes(), usedforsecurity=False).hexdigest()
+
+
+@contextmanager
+def served() -> Iterator[LocalHub]:
+    """Serve a hub on a free port of 127.0.0.1 until the block ends."""
+    hub = LocalHub()
+    handler = type("_Bound", (_Handler,), {"hub": hub})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    hub.address = f"http://127.0.0.1:{server.server_port}"
+    # Another name of the same interface, so that the client takes it for another host.
+    hub.elsewhere = f"http://localhost:{server.server_port}"
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield hub
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
