@@ -84,6 +84,14 @@ def _missing(measured: dict[str, pd.DataFrame], subject: Subject) -> pd.DataFram
         {"measured_table": gap.table, "quantity": gap.quantity, "reason": gap.reason}
         for gap in subject.skeleton.missing()
         if gap.table in {"model", *measured}
+    ] + [
+        {
+            "measured_table": "model",
+            "quantity": f"tensor {name}",
+            "reason": f"{n} of this name, a number for N, lie in the files and are used nowhere: "
+            "config.json describes no place for them.",
+        }
+        for name, n in sorted(subject.unused.items())
     ]
     return pd.DataFrame(found, columns=["measured_table", "quantity", "reason"])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeAlias
@@ -72,14 +74,16 @@ class Subject:
     def decoder(self) -> Decoder:
         """The model that runs; its parameters stay in the files when it is streamed."""
         settings = self.settings
+        available = memory.available(settings.device)
+        placed = self.skeleton
+        if not self.is_streamed:
+            placed = load_model(self.checkpoint, dtype=settings.dtype, device=settings.device)
         settings.say(
             f"{self.checkpoint.model_id}: {self._how}; "
             f"{memory.as_text(n_bytes(self.skeleton, settings.dtype))} of weights in "
-            f"{settings.dtype}, {memory.as_text(memory.available(settings.device))} available"
+            f"{settings.dtype}, {memory.as_text(available)} available"
         )
-        if self.is_streamed:
-            return self.skeleton
-        return load_model(self.checkpoint, dtype=settings.dtype, device=settings.device)
+        return placed
 
     @property
     def _how(self) -> str:
@@ -95,6 +99,11 @@ class Subject:
         device = self.settings.main_device
         return partial(streamed, self.decoder, shards=self._shards, device=device)
 
+    @property
+    def unused(self) -> dict[str, int]:
+        """The stored tensors that no parameter is made of: how many, by name without numbers."""
+        return Counter(re.sub(r"\.\d+(?=\.)", ".N", name) for name in self._shards.unused)
+
     @cached_property
     def _shards(self) -> Shards:
         return Shards(self.checkpoint, blueprint.of_model(self.skeleton.model))
@@ -108,6 +117,11 @@ class Subject:
         ConformanceError
             If the model fails a check and nobody allowed it by name.
         """
+        if self.unused:
+            self.settings.say(
+                f"{self.checkpoint.model_id}: {sum(self.unused.values())} tensors of the files "
+                f"are used nowhere, for example {min(self.unused)}; table not_measured names them"
+            )
         findings = list(conformance.examine(self.decoder, self.run_pass))
         allowed = self.settings.allow_nonconforming
         try:

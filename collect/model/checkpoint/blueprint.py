@@ -15,6 +15,16 @@ from transformers import conversion_mapping
 
 from collect.adapters import Adapter, Heads
 
+#: Numbers that old checkpoints hold and every version of the library computes itself.
+_DERIVED = frozenset(
+    (
+        r"rotary_emb\.inv_freq$",
+        r"(^|\.)position_ids$",
+        r"attn\.(masked_)?bias$",
+        r"attention\.(masked_)?bias$",
+    )
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blueprint:
@@ -38,6 +48,9 @@ class Blueprint:
         By parameter: the one whose numbers it shares.
     model
         The model, where there is one.
+    ignored
+        Patterns of the tensors that the library leaves out on purpose, or None where tensors
+        of other parameters are to be expected.
     """
 
     shapes: dict[str, tuple[int, ...]]
@@ -48,6 +61,7 @@ class Blueprint:
     config: Any
     tied: dict[str, str] = field(default_factory=dict)
     model: Any = None
+    ignored: frozenset[str] | None = None
 
 
 def of_model(model: Any) -> Blueprint:
@@ -65,6 +79,7 @@ def of_model(model: Any) -> Blueprint:
         config=model.config,
         tied=model.all_tied_weights_keys,
         model=model,
+        ignored=frozenset(model._keys_to_ignore_on_load_unexpected or ()) | _DERIVED,
     )
 
 

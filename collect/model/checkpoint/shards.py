@@ -7,6 +7,7 @@ one by one and run as one tensor.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
@@ -83,12 +84,15 @@ class Shards:
     ----------
     directory, blueprint
         Where the files are, and as given.
+    unused
+        The stored tensors that make up no parameter of the blueprint, as the library renames
+        them; those that it leaves out on purpose are not among them.
 
     Raises
     ------
     InputError
-        If a file is broken, or a tensor is missing or of another shape than ``config.json``
-        says.
+        If a file is broken, a tensor is missing or of another shape than ``config.json`` says,
+        or there are blocks (or experts) beyond those that it describes.
     UnsupportedModelError
         If a tensor is quantised.
     """
@@ -97,10 +101,12 @@ class Shards:
         self.directory = checkpoint.directory
         self.blueprint = blueprint
         self._entries = _headers(checkpoint.weight_files)
-        origins = _origins(self._entries, blueprint)
+        origins, left = _origins(self._entries, blueprint)
+        self.unused = _unexpected(left, blueprint)
         self._origins = {name: origin for origin in origins for name in origin.parameters}
         self._refuse_missing()
         self._refuse_contradictions()
+        self._refuse_beyond()
 
     @property
     def parameters(self) -> set[str]:
@@ -219,6 +225,20 @@ class Shards:
         if missing:
             raise _missing(self.directory, missing)
 
+    def _refuse_beyond(self) -> None:
+        """Refuse tensors that are numbered past the last of their kind in the blueprint."""
+        last = _last_numbers(self.blueprint.shapes)
+        numbered = [place for key in self.unused for place in _numbers(key)]
+        for path, number in sorted(numbered):
+            known = last.get(path, last.get(f"{self.blueprint.prefix}.{path}"))
+            if known is not None and number > known:
+                raise InputError(
+                    f"The config.json of {self.directory} must describe all that its files hold; "
+                    f"it ends at {path}.{known}, and the files hold {path}.{number}.",
+                    "Give the config.json that belongs to the weights: with this one a smaller "
+                    "model would be measured.",
+                )
+
     def _refuse_contradictions(self) -> None:
         """Refuse quantised tensors, and shapes that config.json contradicts."""
         weights = self.blueprint.weights
@@ -282,19 +302,58 @@ def _headers(weight_files: Iterable[Path]) -> dict[str, _Entry]:
     return entries
 
 
-def _origins(keys: Iterable[str], blueprint: Blueprint) -> list[_Origin]:
-    """Group stored tensors by the parameter they make up, as from_pretrained does."""
+def _numbers(name: str) -> Iterator[tuple[str, int]]:
+    """Yield every number in a dotted name with the path before it.
+
+    >>> list(_numbers("model.layers.3.experts.5.weight"))
+    [('model.layers', 3), ('model.layers.3.experts', 5)]
+    """
+    parts = name.split(".")
+    for place, part in enumerate(parts):
+        if place and part.isdecimal():
+            yield ".".join(parts[:place]), int(part)
+
+
+def _last_numbers(names: Iterable[str]) -> dict[str, int]:
+    """Return the largest number that follows each path."""
+    last: dict[str, int] = {}
+    for name in names:
+        for path, number in _numbers(name):
+            last[path] = max(number, last.get(path, number))
+    return last
+
+
+def _unexpected(left: dict[str, str], blueprint: Blueprint) -> list[str]:
+    """Return the targets of stored tensors that the library would be surprised by."""
+    if blueprint.ignored is None:
+        return []
+    ignored = [re.compile(pattern) for pattern in blueprint.ignored]
+    return [
+        target
+        for key, target in left.items()
+        if not any(pattern.search(name) for pattern in ignored for name in (key, target))
+    ]
+
+
+def _origins(keys: Iterable[str], blueprint: Blueprint) -> tuple[list[_Origin], dict[str, str]]:
+    """Group stored tensors by the parameter they make up, as from_pretrained does.
+
+    The second value is what is left: by key, the name that no parameter has.
+    """
     converters = _of_kind(core_model_loading.WeightConverter, blueprint)
     of_pattern = {pattern: c for c in converters for pattern in c.source_patterns}
     renamings = _of_kind(core_model_loading.WeightRenaming, blueprint)
     origins: dict[str, _Origin] = {}
+    left: dict[str, str] = {}
     for key in sorted(keys, key=core_model_loading.dot_natural_key):
         target, pattern = _renamed(key, renamings, converters, blueprint)
         if target in blueprint.shapes:
             converter = None if pattern is None else of_pattern[pattern]
             origin = origins.setdefault(target, _Origin(target, converter))
             origin.patterns[key] = pattern or key
-    return list(origins.values())
+        else:
+            left[key] = target
+    return list(origins.values()), left
 
 
 def _of_kind(kind: type, blueprint: Blueprint) -> list[Any]:

@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from collect.errors import ConformanceError, InputError
 from collect.job.run import run
@@ -115,6 +116,21 @@ def test_a_model_of_more_than_half_of_the_memory_is_streamed(
     monkeypatch.setattr("collect.model.checkpoint.memory.available", lambda _device: 3 * size)
     run([directory], [prompt_file], out, overwrite=True)
     assert "local/gpt2: loaded; " in capsys.readouterr().err
+
+
+def test_tensors_that_are_used_nowhere_are_named(save_tiny, out, capsys):
+    directory = save_tiny("gpt2")
+    tensors = load_file(directory / "model.safetensors")
+    extra = {f"vision.{n}.weight": torch.ones(2) for n in range(3)} | {"odd": torch.ones(1)}
+    save_file(tensors | extra, directory / "model.safetensors", {"format": "pt"})
+    run([str(directory)], [], out, quantities=["weights"])
+    assert "local/gpt2: 4 tensors of the files are used nowhere, for example odd" in (
+        capsys.readouterr().err
+    )
+    named = frame(out, "not_measured")
+    named = named[named["measured_table"] == "model"].set_index("quantity")["reason"]
+    assert set(named.index) == {"tensor vision.N.weight", "tensor odd"}
+    assert named["tensor vision.N.weight"].startswith("3 of this name, a number for N, lie in")
 
 
 def test_weights_may_be_left_out(save_tiny, prompt_file, out):

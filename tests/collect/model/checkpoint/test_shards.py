@@ -40,6 +40,45 @@ def test_every_parameter_of_a_model_is_read_as_it_was_saved(name, tmp_path):
     assert all(torch.equal(found[key], parameters[key]) for key in parameters)
 
 
+@pytest.mark.parametrize(
+    ("name", "fewer", "sentence"),
+    [
+        ("llama", {"num_hidden_layers": 2}, r"ends at model\.layers\.1, .* hold model\.layers\.2"),
+        ("gpt2", {"n_layer": 1}, r"ends at transformer\.h\.0, .* hold transformer\.h\.1"),
+        ("gpt_neox", {"num_hidden_layers": 2}, r"gpt_neox\.layers\.1, .* gpt_neox\.layers\.2"),
+    ],
+)
+def test_a_configuration_with_fewer_blocks_than_the_files_is_refused(
+    name, fewer, sentence, tmp_path
+):
+    directory = save_family(name, tmp_path)
+    path = directory / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | fewer))
+    with pytest.raises(InputError, match=sentence):
+        opened(directory)
+    # The names of some checkpoints lack the body's.
+    prefix = {"llama": "model.", "gpt2": "transformer.", "gpt_neox": "gpt_neox."}[name]
+    rewrite(directory, lambda tensors: rename(tensors, prefix))
+    with pytest.raises(InputError, match="a smaller model would be measured"):
+        opened(directory)
+
+
+def rename(tensors: dict[str, torch.Tensor], prefix: str) -> None:
+    """Take a prefix off the names of tensors."""
+    for key in list(tensors):
+        tensors[key.removeprefix(prefix)] = tensors.pop(key)
+
+
+def test_tensors_that_no_parameter_is_made_of_are_known_by_name(tmp_path):
+    directory = save_family("llama", tmp_path)
+    extra = ("vision.layers.0.weight", "vision.layers.1.weight", "model.layers.1.gate.weight")
+    derived = "model.layers.1.self_attn.rotary_emb.inv_freq"
+    rewrite(
+        directory, lambda tensors: tensors.update({k: torch.ones(2) for k in (*extra, derived)})
+    )
+    assert sorted(opened(directory).unused) == sorted(extra)
+
+
 def test_experts_are_stored_one_by_one_and_read_as_one(tmp_path):
     directory = save_family("mixtral", tmp_path)
     keys = load_file(directory / "model.safetensors")
