@@ -428,7 +428,7 @@ CREATE TABLE not_measured (
     reason          VARCHAR NOT NULL,
     PRIMARY KEY (run_id, measured_table, quantity)
 );
-COMMENT ON TABLE not_measured IS 'One row per run and quantity that could not be measured, with the reason: why rows are missing or NULL.';
+COMMENT ON TABLE not_measured IS 'One row per run and quantity that could not be measured, with the reason: why rows are missing or NULL. Under model, also the stored tensors that are used nowhere (tensor NAME) and the matrices that hold one number throughout (matrix NAME).';
 COMMENT ON COLUMN not_measured.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN not_measured.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN not_measured.measured_table IS 'Table whose rows or values are missing [-]';

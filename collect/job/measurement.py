@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -84,16 +85,25 @@ def _missing(measured: dict[str, pd.DataFrame], subject: Subject) -> pd.DataFram
         {"measured_table": gap.table, "quantity": gap.quantity, "reason": gap.reason}
         for gap in subject.skeleton.missing()
         if gap.table in {"model", *measured}
-    ] + [
-        {
-            "measured_table": "model",
-            "quantity": f"tensor {name}",
-            "reason": f"{n} of this name, a number for N, lie in the files and are used nowhere: "
-            "config.json describes no place for them.",
-        }
-        for name, n in sorted(subject.unused.items())
     ]
-    return pd.DataFrame(found, columns=["measured_table", "quantity", "reason"])
+    return pd.DataFrame(
+        [*found, *_odd_tensors(subject)], columns=["measured_table", "quantity", "reason"]
+    )
+
+
+def _odd_tensors(subject: Subject) -> Iterator[dict[str, str]]:
+    """Yield the stored tensors that are used nowhere, and those that hold one number alone."""
+    for name, n in sorted(subject.unused.items()):
+        reason = (
+            f"{n} of this name, a number for N, lie in the files and are used nowhere: "
+            "config.json describes no place for them."
+        )
+        yield {"measured_table": "model", "quantity": f"tensor {name}", "reason": reason}
+    for name, number in sorted(subject.uniform.items()):
+        reason = (
+            f"Every entry is {number:g}: never trained, pruned, or lost. It is measured as it is."
+        )
+        yield {"measured_table": "model", "quantity": f"matrix {name}", "reason": reason}
 
 
 def _check(measured: dict[str, pd.DataFrame], subject: Subject) -> None:

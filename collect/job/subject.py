@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from collect.errors import ConformanceError
 from collect.job.settings import Settings
-from collect.model.checkpoint import blueprint, memory
+from collect.model.checkpoint import blueprint, leftovers, memory
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import DTYPES, load_model
@@ -105,6 +105,11 @@ class Subject:
         return Counter(re.sub(r"\.\d+(?=\.)", ".N", name) for name in self._shards.unused)
 
     @cached_property
+    def uniform(self) -> dict[str, float]:
+        """The stored matrices that hold one number throughout, and that number."""
+        return leftovers.uniform(self.checkpoint)
+
+    @cached_property
     def _shards(self) -> Shards:
         return Shards(self.checkpoint, blueprint.of_model(self.skeleton.model))
 
@@ -121,6 +126,12 @@ class Subject:
             self.settings.say(
                 f"{self.checkpoint.model_id}: {sum(self.unused.values())} tensors of the files "
                 f"are used nowhere, for example {min(self.unused)}; table not_measured names them"
+            )
+        if self.uniform:
+            name, number = min(self.uniform.items())
+            self.settings.say(
+                f"{self.checkpoint.model_id}: {len(self.uniform)} matrices hold one number "
+                f"throughout, for example {name} ({number:g}); table not_measured names them"
             )
         findings = list(conformance.examine(self.decoder, self.run_pass))
         allowed = self.settings.allow_nonconforming

@@ -7,7 +7,6 @@ one by one and run as one tensor.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
@@ -24,6 +23,7 @@ from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint.alignment import aligned
 from collect.model.checkpoint.blueprint import Blueprint
 from collect.model.checkpoint.checkpoint import Checkpoint
+from collect.model.checkpoint.leftovers import refuse_beyond, unexpected
 
 #: Plain floating numbers; everything else is a quantised weight, whose norm means nothing.
 _FLOATS = ("F64", "F32", "F16", "BF16")
@@ -102,11 +102,11 @@ class Shards:
         self.blueprint = blueprint
         self._entries = _headers(checkpoint.weight_files)
         origins, left = _origins(self._entries, blueprint)
-        self.unused = _unexpected(left, blueprint)
+        self.unused = unexpected(left, blueprint)
         self._origins = {name: origin for origin in origins for name in origin.parameters}
         self._refuse_missing()
         self._refuse_contradictions()
-        self._refuse_beyond()
+        refuse_beyond(self.unused, blueprint, self.directory)
 
     @property
     def parameters(self) -> set[str]:
@@ -225,20 +225,6 @@ class Shards:
         if missing:
             raise _missing(self.directory, missing)
 
-    def _refuse_beyond(self) -> None:
-        """Refuse tensors that are numbered past the last of their kind in the blueprint."""
-        last = _last_numbers(self.blueprint.shapes)
-        numbered = [place for key in self.unused for place in _numbers(key)]
-        for path, number in sorted(numbered):
-            known = last.get(path, last.get(f"{self.blueprint.prefix}.{path}"))
-            if known is not None and number > known:
-                raise InputError(
-                    f"The config.json of {self.directory} must describe all that its files hold; "
-                    f"it ends at {path}.{known}, and the files hold {path}.{number}.",
-                    "Give the config.json that belongs to the weights: with this one a smaller "
-                    "model would be measured.",
-                )
-
     def _refuse_contradictions(self) -> None:
         """Refuse quantised tensors, and shapes that config.json contradicts."""
         weights = self.blueprint.weights
@@ -300,39 +286,6 @@ def _headers(weight_files: Iterable[Path]) -> dict[str, _Entry]:
                 "Copy or download it again.",
             ) from error
     return entries
-
-
-def _numbers(name: str) -> Iterator[tuple[str, int]]:
-    """Yield every number in a dotted name with the path before it.
-
-    >>> list(_numbers("model.layers.3.experts.5.weight"))
-    [('model.layers', 3), ('model.layers.3.experts', 5)]
-    """
-    parts = name.split(".")
-    for place, part in enumerate(parts):
-        if place and part.isdecimal():
-            yield ".".join(parts[:place]), int(part)
-
-
-def _last_numbers(names: Iterable[str]) -> dict[str, int]:
-    """Return the largest number that follows each path."""
-    last: dict[str, int] = {}
-    for name in names:
-        for path, number in _numbers(name):
-            last[path] = max(number, last.get(path, number))
-    return last
-
-
-def _unexpected(left: dict[str, str], blueprint: Blueprint) -> list[str]:
-    """Return the targets of stored tensors that the library would be surprised by."""
-    if blueprint.ignored is None:
-        return []
-    ignored = [re.compile(pattern) for pattern in blueprint.ignored]
-    return [
-        target
-        for key, target in left.items()
-        if not any(pattern.search(name) for pattern in ignored for name in (key, target))
-    ]
 
 
 def _origins(keys: Iterable[str], blueprint: Blueprint) -> tuple[list[_Origin], dict[str, str]]:

@@ -118,18 +118,29 @@ def test_a_model_of_more_than_half_of_the_memory_is_streamed(
     assert "local/gpt2: loaded; " in capsys.readouterr().err
 
 
-def test_tensors_that_are_used_nowhere_are_named(save_tiny, out, capsys):
+def test_tensors_that_are_used_nowhere_or_hold_one_number_are_named(save_tiny, out, capsys):
     directory = save_tiny("gpt2")
     tensors = load_file(directory / "model.safetensors")
+    tensors["transformer.h.1.mlp.c_fc.weight"].fill_(0.5)
+    tensors["transformer.h.2.attn.c_proj.weight"].zero_()
+    tensors["transformer.h.0.attn.c_proj.weight"][0] = 0
     extra = {f"vision.{n}.weight": torch.ones(2) for n in range(3)} | {"odd": torch.ones(1)}
     save_file(tensors | extra, directory / "model.safetensors", {"format": "pt"})
     run([str(directory)], [], out, quantities=["weights"])
     assert "local/gpt2: 4 tensors of the files are used nowhere, for example odd" in (
-        capsys.readouterr().err
+        told := capsys.readouterr().err
     )
+    assert "2 matrices hold one number throughout, for example transformer.h.1.mlp" in told
     named = frame(out, "not_measured")
     named = named[named["measured_table"] == "model"].set_index("quantity")["reason"]
-    assert set(named.index) == {"tensor vision.N.weight", "tensor odd"}
+    of_one_number = {
+        "transformer.h.1.mlp.c_fc.weight": 0.5,
+        "transformer.h.2.attn.c_proj.weight": 0,
+    }
+    odd = {"tensor vision.N.weight", "tensor odd", *(f"matrix {name}" for name in of_one_number)}
+    assert set(named.index) == odd
+    for name, number in of_one_number.items():
+        assert named[f"matrix {name}"].startswith(f"Every entry is {number:g}: never trained")
     assert named["tensor vision.N.weight"].startswith("3 of this name, a number for N, lie in")
 
 
