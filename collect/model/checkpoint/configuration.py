@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import transformers
@@ -32,9 +33,42 @@ def not_the_model(checkpoint: Checkpoint, error: Exception) -> InputError:
     """Return the error that a checkpoint is not the model its ``config.json`` describes."""
     return InputError(
         f"The checkpoint {checkpoint.directory} must load as the model its config.json "
-        f"describes; it does not: {first_line(error)}",
+        f"describes; it does not: {cause(error, checkpoint.config)}",
         "Copy or download it again, or check config.json.",
     )
+
+
+def cause(error: Exception, entries: Mapping[str, Any]) -> str:
+    """Return why a file does not describe what it should, in words of its own where there are few.
+
+    Parameters
+    ----------
+    error
+        What the library raised.
+    entries
+        Content of the file.
+    """
+    if isinstance(error, ZeroDivisionError):
+        zeros = [name for name, value in _entries(entries) if type(value) is int and value == 0]
+        return f"it divides by zero, and {', '.join(zeros) or 'no entry'} is 0."
+    if isinstance(error, KeyError) and error.args:
+        name = error.args[0]
+        known = [other for other, value in _entries(entries) if value == name]
+        if known:
+            return f"{', '.join(known)} is {name!r}, which the library does not know."
+        return f"it must have an entry {name!r}, and has none."
+    if isinstance(error, RecursionError):
+        return "its entries lie too deep in each other."
+    return first_line(error)
+
+
+def _entries(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the entries of a JSON object, and those of the objects in it by their paths."""
+    for name, value in content.items():
+        if isinstance(value, dict):
+            yield from ((f"{name}.{inner}", of_inner) for inner, of_inner in _entries(value))
+        else:
+            yield name, value
 
 
 def quieten() -> None:

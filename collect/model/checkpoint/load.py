@@ -11,7 +11,13 @@ from collect.errors import InputError
 from collect.model.checkpoint import blueprint, memory
 from collect.model.checkpoint.alignment import aligned
 from collect.model.checkpoint.checkpoint import Checkpoint
-from collect.model.checkpoint.configuration import configuration, first_line, not_the_model, quieten
+from collect.model.checkpoint.configuration import (
+    cause,
+    configuration,
+    first_line,
+    not_the_model,
+    quieten,
+)
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.checkpoint.shards import Shards, refuse_non_finite
 
@@ -110,6 +116,7 @@ def load_skeleton(
                 trust_remote_code=False,
             )
     except Exception as error:
+        memory.refuse_exhausted(error, str(checkpoint.directory))
         raise not_the_model(checkpoint, error) from error
     _make_buffers(model, device)
     return decoder(model.eval(), checkpoint.adapter)
@@ -168,8 +175,10 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
             checkpoint.directory, trust_remote_code=False, local_files_only=True
         )
     except Exception as error:
+        memory.refuse_exhausted(error, f"the tokenizer of {checkpoint.directory}")
+        told = cause(error, {})
         raise InputError(
-            f"The tokenizer of {checkpoint.directory} must load; it does not: {first_line(error)}",
+            f"The tokenizer of {checkpoint.directory} must load; it does not: {told}",
             "Save it again with tokenizer.save_pretrained.",
         ) from error
 

@@ -21,7 +21,12 @@ _LIMITS = (
 
 
 #: What the messages of failed allocations say that have no class of their own.
-_EXHAUSTED = ("can't allocate memory", "cannot allocate memory", "not enough memory")
+_EXHAUSTED = (
+    "can't allocate memory",
+    "cannot allocate memory",
+    "not enough memory",
+    "can't start new thread",
+)
 
 
 def available(device: str = "cpu") -> int:

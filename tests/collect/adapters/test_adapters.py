@@ -126,7 +126,7 @@ def test_every_model_type_has_one_adapter():
 
 
 def test_an_unknown_type_is_refused_with_the_way_to_add_it():
-    with pytest.raises(UnsupportedModelError, match=r"'wobble' has none\. Supported") as refusal:
+    with pytest.raises(UnsupportedModelError, match=r"'wobble' has none\. Nearest") as refusal:
         adapter_for("wobble")
     assert "collect/adapters/README.md" in refusal.value.hint
 

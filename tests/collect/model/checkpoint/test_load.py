@@ -6,6 +6,7 @@ import json
 
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file, save_file
 
 from collect.errors import InputError, UnsupportedModelError
@@ -89,6 +90,8 @@ def test_the_row_of_other_families_says_how_they_differ(save_tiny, name, expecte
         ({"n_layer": 4}, "it lacks 12, for example transformer.h.3"),
         ({"n_embd": 64}, r"c_attn\.bias .* must have the shape \(192,\) .* found \(96,\)"),
         ({"n_embd": 30}, "must load as the model its config.json describes"),
+        ({"n_head": 0}, "it divides by zero, and n_head is 0"),
+        ({"activation_function": "foo"}, "activation_function is 'foo', which the library does"),
     ],
 )
 def test_weights_that_do_not_fit_the_configuration_are_refused(save_tiny, entries, sentence):
@@ -235,3 +238,24 @@ def test_a_broken_tokenizer_is_refused(save_tiny):
     (directory / "tokenizer.json").write_text("{}")
     with pytest.raises(InputError, match=r"The tokenizer of .* must load"):
         load_tokenizer(locate(str(directory)))
+
+
+def test_a_tokenizer_without_an_entry_is_refused_by_the_entrys_name(save_tiny):
+    path = save_tiny("gpt2") / "tokenizer.json"
+    content = json.loads(path.read_text())
+    del content["added_tokens"]
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match="it must have an entry 'added_tokens', and has none"):
+        load_tokenizer(locate(str(path.parent)))
+
+
+def test_memory_that_ends_while_a_model_is_made_is_not_a_fault_of_its_files(save_tiny, monkeypatch):
+    def exhausted(*_: object, **__: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    checkpoint = locate(str(save_tiny("gpt2")))
+    monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_config", exhausted)
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", exhausted)
+    for load in (load_skeleton, load_tokenizer):
+        with pytest.raises(InputError, match="must fit the device's memory"):
+            load(checkpoint)
