@@ -100,7 +100,7 @@ def adapter_for(model_type: str) -> Adapter:
             f"The model must be of a type with an adapter; {model_type!r} has none. "
             f"Nearest in name: {', '.join(_nearest(model_type))}.",
             "If it has the layout of one of these, add its type to that adapter; "
-            "collect/adapters/README.md lists all, and says how to describe another layout.",
+            "collect/adapters/README.md says how, and how to describe another layout.",
         )
     return ADAPTERS[model_type]
 
