@@ -52,7 +52,10 @@ def test_a_chart_carries_the_letters_that_it_uses_and_no_others() -> None:
 
 def test_a_chart_has_the_same_bytes_in_another_process() -> None:
     picture = "<svg><text>gain</text></svg>"
-    code = f"from analysis.exhibits.drawing import typeface; print(typeface.with_typeface('{picture}'))"
+    code = (
+        "from analysis.exhibits.drawing import typeface; "
+        f"print(typeface.with_typeface('{picture}'))"
+    )
     there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     here = typeface.with_typeface(picture)
     assert there.stdout.strip() == here
