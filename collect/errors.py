@@ -55,3 +55,24 @@ class ConformanceError(CollectError):
     """A model contradicts what its adapter promises; its numbers would be wrong (exit code 6)."""
 
     exit_code = 6
+
+
+class UnexpectedError(CollectError):
+    """A defect of this program: an exception that nobody foresaw (exit code 70).
+
+    Parameters
+    ----------
+    error
+        The exception.
+    """
+
+    exit_code = 70
+
+    def __init__(self, error: Exception) -> None:
+        said = ascii(str(error).strip().partition("\n")[0][:200])[1:-1]
+        super().__init__(
+            f"Every failure must be foreseen; {type(error).__name__} was not"
+            f"{f' ({said})' if said else ''}.",
+            "This is a defect of thermoscope: report it where you have thermoscope from, with the "
+            "command and with what it prints when --debug stands before the verb.",
+        )

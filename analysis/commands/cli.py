@@ -8,6 +8,7 @@ import json
 import math
 import os
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,12 +33,12 @@ from analysis.questions.signs import signs
 from analysis.questions.turning.turning import errors, layers
 from analysis.store import Store, open_store
 from analysis.tidy import prose
-from analysis.tidy.errors import AnalysisError
+from analysis.tidy.errors import AnalysisError, UnexpectedError
 from analysis.tidy.output import replace_text
 from analysis.tidy.spreadsheet import to_csv
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911  # one per kind of end
     """Run the command line and return its exit code; no traceback reaches the user."""
     options = parser(_VERBS).parse_args(arguments)
     try:
@@ -60,7 +61,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, BrokenPipeError):
             return 0
         return _complain(f"The output must be writable; {error.strerror}.", "", 5)
+    except Exception as error:
+        return _unexpected(error, options)
     return code
+
+
+def _unexpected(error: Exception, options: argparse.Namespace) -> int:
+    if options.debug:
+        trace = "".join(traceback.format_exception(error))
+        print(trace.encode("ascii", "backslashreplace").decode(), file=sys.stderr)
+    defect = UnexpectedError(error)
+    return _complain(defect.problem, defect.hint, defect.exit_code)
 
 
 def _complain(problem: str, hint: str, exit_code: int) -> int:
@@ -71,7 +82,9 @@ def _complain(problem: str, hint: str, exit_code: int) -> int:
 
 
 def _open(options: argparse.Namespace) -> Store:
-    store = open_store(*_sources(options))
+    store = open_store(*_sources(options), verify=options.verify)
+    if options.verify:
+        print(f"note: {store.comparison.words}", file=sys.stderr)
     for unit in store.incomplete:
         print(f"note: left out, its measurement was interrupted: {unit}", file=sys.stderr)
     return store

@@ -20,6 +20,7 @@ examples:
   python -m analysis --paper FOLDER claims        the claims of another paper
   python -m analysis sql "FROM model" --csv
   python -m analysis --data runs sql "SELECT count(*) FROM residual_norm"
+  python -m analysis --data runs --verify claims  hashes of measured files compared first
   python -m analysis l-star --profile trace_multi_head
   python -m analysis signs --gain gain_last_block
   python -m analysis specifications --csv > specifications.csv
@@ -37,6 +38,7 @@ exit codes:
   2  wrong input: unknown claim, bad query, damaged or missing data
   3  a package of the [report] extra is missing
   5  the output cannot be written, the report cannot be rendered, or a page has faults
+ 70  a defect of this program: an exception that nobody foresaw (--debug shows its trace)
 130  interrupted from the keyboard
 """
 
@@ -82,6 +84,17 @@ def _add_sources(made: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="another paper: a folder with claim.csv, published_*.csv and claims.py, whose code "
         "is run; a source beside --data",
+    )
+    made.add_argument(
+        "--verify",
+        action="store_true",
+        help="compare the contents of measured files with their hashes before anything is read; "
+        "without it only rows and sizes are compared",
+    )
+    made.add_argument(
+        "--debug",
+        action="store_true",
+        help="print the trace of an exception that nobody foresaw (exit code 70)",
     )
 
 

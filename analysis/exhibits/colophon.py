@@ -24,6 +24,7 @@ def colophon(store: Store) -> pd.DataFrame:
         "thermoscope": _version("thermoscope"),
         "git commit": commit(),
         "data": ", ".join(f"{path.name} {data_hash(path)}" for path in store.sources),
+        "measured files": store.comparison.words,
         "Python": platform.python_version(),
         **{name: _version(name) for name in PACKAGES},
         "seed of the bootstrap": f"{heritage.SEED}, {heritage.RESAMPLES:,} resamples",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import tempfile
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,9 @@ from collect import schema
 #: Name under which a database file is attached.
 _ATTACHED = "database_file"
 
+#: Characters of a name that a message shows at most.
+_SHOWN = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Store:
@@ -39,11 +42,14 @@ class Store:
         Directories (or the database file) it was opened from.
     incomplete
         Units whose measurement was interrupted; none of their rows are visible.
+    comparison
+        In what the files of measured units were compared with what their run files say.
     """
 
     connection: duckdb.DuckDBPyConnection
     sources: tuple[Path, ...]
     incomplete: tuple[str, ...]
+    comparison: schema.Comparison = field(default_factory=schema.Comparison)
 
     def query(self, sql: str, **parameters: Any) -> pd.DataFrame:
         """Return the rows of one reading statement; ``$name`` takes the parameter of that name.
@@ -73,17 +79,28 @@ class Store:
         return pd.DataFrame({"table": names, "n_rows": rows})
 
 
-def open_store(*sources: Path | str) -> Store:
+def open_store(*sources: Path | str, verify: bool = False) -> Store:
     """Open one or several measurement directories, or one ``.duckdb`` file, read-only.
+
+    The rows and sizes of measured files must be what the run files of their units say; whether
+    their times are, is counted (`Store.comparison`), because copies have times of their own.
+
+    Parameters
+    ----------
+    *sources
+        Directories, or one file.
+    verify
+        True to compare the contents as well, by their hashes; every file is then read.
 
     Raises
     ------
     StoreError
-        If a source does not exist or holds no table, a file is damaged or breaks the
-        contract, or two sources disagree about the same key.
+        If a source does not exist or holds no table, a table lies in two places, a file is
+        damaged, breaks the contract or is not as its run file says, or two sources disagree
+        about the same key; or if a database file is to be verified, which has no hashes.
     """
     paths = tuple(Path(source) for source in sources)
-    missing = [str(path) for path in paths if not path.exists()]
+    missing = [_shortened(path) for path in paths if not _exists(path)]
     if missing or not paths:
         raise StoreError(
             f"A store must be opened from existing places; not found: {', '.join(missing) or '-'}.",
@@ -95,14 +112,22 @@ def open_store(*sources: Path | str) -> Store:
             f"A database file must be opened alone; {databases[0]} comes with other sources.",
             "Name its directories instead, or build one database of them all.",
         )
-    listed = ListedFiles()
+    if databases and verify:
+        raise StoreError(
+            f"The contents of directories can be verified; {databases[0]} is a database, which "
+            "keeps no hashes of its rows.",
+            "Open the directories that it was built from with --verify.",
+        )
+    listed, comparison = ListedFiles(), schema.Comparison()
     connection = schema.connect()
     connection.register_filesystem(listed)
     try:
         if databases:
             _attach(connection, databases[0], listed)
         else:
-            schema.assemble(connection, paths, copy=False, named=listed.add)
+            _, comparison = schema.assemble(
+                connection, paths, copy=False, named=listed.add, contents=verify
+            )
     except schema.ContractError as error:
         raise StoreError(error.problem, error.hint) from error
     connection.execute(schema.views_sql())
@@ -110,7 +135,20 @@ def open_store(*sources: Path | str) -> Store:
     incomplete = tuple(
         f"{path}: {unit}" for path in paths for unit in schema.incomplete_units(path)
     )
-    return Store(connection, paths, incomplete)
+    return Store(connection, paths, incomplete, comparison)
+
+
+def _exists(path: Path) -> bool:
+    """Return whether a place exists; a name that no file can bear is none."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _shortened(path: Path) -> str:
+    text = ascii(str(path))[1:-1] if not str(path).isprintable() else str(path)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _lock(connection: duckdb.DuckDBPyConnection) -> None:

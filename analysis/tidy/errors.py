@@ -51,3 +51,24 @@ class ReportError(AnalysisError):
     """The report cannot be rendered (exit code 5)."""
 
     exit_code = 5
+
+
+class UnexpectedError(AnalysisError):
+    """A defect of this program: an exception that nobody foresaw (exit code 70).
+
+    Parameters
+    ----------
+    error
+        The exception.
+    """
+
+    exit_code = 70
+
+    def __init__(self, error: Exception) -> None:
+        said = ascii(str(error).strip().partition("\n")[0][:200])[1:-1]
+        super().__init__(
+            f"Every failure must be foreseen; {type(error).__name__} was not"
+            f"{f' ({said})' if said else ''}.",
+            "This is a defect of thermoscope: report it where you have thermoscope from, with the "
+            "command and with what it prints when --debug stands before the verb.",
+        )

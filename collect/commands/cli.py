@@ -6,11 +6,18 @@ import argparse
 import json
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from collect.commands import options as accepted
-from collect.errors import CollectError, InputError, MissingExtraError, OutputError
+from collect.errors import (
+    CollectError,
+    InputError,
+    MissingExtraError,
+    OutputError,
+    UnexpectedError,
+)
 from collect.schema import ContractError
 
 #: Packages that come with an extra, and its name.
@@ -32,8 +39,9 @@ _EXTRAS = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911  # one per kind of end
     """Run the command line and return its exit code; no traceback reaches the user."""
+    options = argparse.Namespace(debug=False)
     try:
         options = _options(arguments)
         return _ACTS[options.verb](options)
@@ -44,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         extra = _EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:
-            raise
+            return _unexpected(error, options)
         missing = MissingExtraError(
             f"This command needs the package {error.name}, which is not installed.",
             f"Install the extra: pip install 'thermoscope[{extra}]', or in a clone: "
@@ -54,6 +62,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted; the same command resumes", file=sys.stderr)
         return 130
+    except Exception as error:
+        return _unexpected(error, options)
+
+
+def _unexpected(error: Exception, options: argparse.Namespace) -> int:
+    if options.debug:
+        trace = "".join(traceback.format_exception(error))
+        print(trace.encode("ascii", "backslashreplace").decode(), file=sys.stderr)
+    defect = UnexpectedError(error)
+    return _complain(defect.problem, defect.hint, defect.exit_code)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -27,6 +27,7 @@ exit codes:
   4  something on the network could not be reached
   5  the output cannot be written
   6  a model does not conform to its adapter
+ 70  a defect of this program: an exception that nobody foresaw (--debug shows its trace)
 130  interrupted from the keyboard
 """
 
@@ -38,6 +39,11 @@ def parser() -> argparse.ArgumentParser:
         description="Run decoders and write raw measurements to Parquet.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--debug",
+        action="store_true",
+        help="print the trace of an exception that nobody foresaw (exit code 70)",
     )
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB", dest="verb")
     _add_plan(verbs)

@@ -7,16 +7,14 @@ nothing; every other line is a prompt, verbatim. Inside a prompt ``\n`` is a lin
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from collect.errors import InputError
+from collect.schema.marks import prompts_sha256
 
 #: Where the shipped sets live in a clone of the repository.
 DIRECTORY = Path(__file__).resolve().parents[2] / "data" / "prompts"
@@ -143,12 +141,6 @@ def _frame(name: str, entries: list[tuple[str | None, str]]) -> pd.DataFrame:
             "text": [text for _, text in entries],
         }
     )
-
-
-def prompts_sha256(entries: Sequence[tuple[str | None, str]]) -> str:
-    """Return the hash over (category, text) of each prompt, in order."""
-    canonical = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def _refuse_a_taken_name(path: Path, sha256: str) -> None:

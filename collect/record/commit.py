@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pandas as pd
 
 from collect.errors import InputError, OutputError
 from collect.record import locks
-from collect.record.units import Mark, Unit, file_sha256, refuse_mixtures, run_file
-from collect.record.writer import write_table
+from collect.record.units import Mark, Unit, refuse_mixtures, run_file
+from collect.record.writer import conforming, write_table
 from collect.schema import MEASURED
+from collect.schema.marks import file_sha256, run_sha256
 
 _TEMPORARY = re.compile(r"\.(.+)\.parquet\.\d+\.tmp")
 
@@ -79,10 +81,31 @@ def commit(
         if "prompt" in frames:
             name = f"prompt/{unit.determinants['prompt_set']}.parquet"
             rows[name] = _write_prompts(frames["prompt"], out / name, provenance)
-        mark = Mark(dict(unit.determinants), dict(unit.labels), rows, hashes)
+        mark = _mark(unit, run_row, rows, hashes, out)
         metadata = {**provenance, **mark.metadata}
         write_table("run", run_row, run_file(out, unit), metadata=metadata)
     return sum(rows.values())
+
+
+def _mark(
+    unit: Unit,
+    run_row: pd.DataFrame,
+    rows: Mapping[str, int],
+    hashes: Mapping[str, str],
+    out: Path,
+) -> Mark:
+    """Return the mark of a unit whose files are written."""
+    states = {name: (out / name).stat() for name in hashes}
+    mark = Mark(
+        determinants=dict(unit.determinants),
+        labels=dict(unit.labels),
+        rows=dict(rows),
+        sha256=dict(hashes),
+        sizes={name: state.st_size for name, state in states.items()},
+        times={name: state.st_mtime_ns for name, state in states.items()},
+    )
+    (stored,) = conforming("run", run_row).to_pylist()
+    return replace(mark, run_sha256=run_sha256(stored, asdict(mark)))
 
 
 def _refuse_after_writing(unit: Unit, peers: Sequence[Unit], out: Path) -> None:

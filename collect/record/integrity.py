@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -15,7 +16,7 @@ from collect.record import locks
 from collect.record.units import (
     UNREADABLE,
     Mark,
-    file_sha256,
+    is_run_as_marked,
     n_rows,
     read_mark,
     read_run,
@@ -29,9 +30,12 @@ from collect.schema import (
     arrow_schema,
     incomplete_units,
     read_rows,
+    stored_twice,
+    table_files,
     table_sql,
     tables,
 )
+from collect.schema.marks import file_sha256
 
 #: What to do about most faults.
 _AGAIN = "measure it again with --overwrite"
@@ -117,11 +121,11 @@ def _of_file(path: Path, expected: int, mark: Mark) -> Iterator[str]:
 
 def _conforming_rows(path: Path) -> pa.Table:
     """Return the rows of a file, or raise ContractError for the contract they break."""
-    table = path.parent.name
+    table = path.parent.name if path.parent.name in tables() else path.stem
     try:
         rows = read_rows(path, table)
         rows.validate(full=True)
-        stored = pq.read_schema(path)
+        stored = arrow_schema(table) if path.suffix == ".csv" else pq.read_schema(path)
     except ContractError:
         raise
     except UNREADABLE as error:
@@ -174,6 +178,14 @@ def _of_run(path: Path, mark: Mark, out: Path) -> Iterator[str]:
     if run is None:
         yield f"run/{path.name} must have one row that can be read; it has {n_found} rows."
         return
+    others = list(_of_run_row(path, run, mark, out))
+    yield from others
+    if not others and not is_run_as_marked(run, mark):
+        yield f"run/{path.name} must have the row and metadata that it hashed; it has others."
+
+
+def _of_run_row(path: Path, run: Mapping[str, Any], mark: Mark, out: Path) -> Iterator[str]:
+    """Yield how the row of a run file contradicts the rest of its unit."""
     expected = {"run_id": run_id(mark.determinants), **mark.determinants}
     for column in sorted(expected.keys() & run.keys()):
         if run[column] != expected[column]:
@@ -197,6 +209,31 @@ def _failed_properties(stem: str, out: Path) -> list[str]:
     return sorted(check["property"] for check in checks if check["is_met"] is False)
 
 
+def _whole_tables(out: Path) -> Iterator[str]:
+    """Yield what is wrong with tables in one file, which every reader of the directory reads."""
+    twice = stored_twice(out)
+    for table, places in twice.items():
+        found = " and ".join(str(place.relative_to(out)) for place in places)
+        yield (
+            f"Table {table} must lie in one place, or its rows count twice; found {found}: "
+            "move one of them elsewhere."
+        )
+    for table, paths in table_files(out).items():
+        for path in paths:
+            if path.parent != out or table in twice:
+                continue
+            if table in (*MEASURED, "prompt", "run"):
+                yield (
+                    f"{path.name} must belong to a unit of measurement; it belongs to none: "
+                    "move it elsewhere."
+                )
+                continue
+            try:
+                _conforming_rows(path)
+            except ContractError as error:
+                yield f"{error.problem.removesuffix('.')}: correct it or move it elsewhere."
+
+
 def _strangers(out: Path, listed: Collection[str]) -> Iterator[str]:
     """Yield what lies in the directory and belongs to no complete unit."""
     interrupted = [stem for stem in incomplete_units(out) if not locks.is_held_elsewhere(out, stem)]
@@ -206,6 +243,10 @@ def _strangers(out: Path, listed: Collection[str]) -> Iterator[str]:
         name = f"{path.parent.name}/{path.name}"
         if name not in listed and (out / "run" / path.name).exists():
             yield f"{name} must be listed in its unit's run file; it is not: remove it."
+    yield from _whole_tables(out)
+    for name in sorted(f"prompt/{path.name}" for path in (out / "prompt").glob("*.parquet")):
+        if name not in listed and not interrupted:
+            yield f"{name} must be listed in the run file of a unit; it is not: remove it."
     for path in sorted(out.glob("*/.*.tmp")):
         yield (
             f"{path.relative_to(out)} must not be there; a run that was killed left it: "

@@ -12,7 +12,7 @@ import pandas as pd
 
 from collect.errors import InputError
 from collect.record import locks
-from collect.record.units import has_its_files, read_mark, read_run
+from collect.record.units import has_its_files, is_run_as_marked, read_mark, read_run
 from collect.schema import incomplete_units
 
 _OF_RUN = (
@@ -70,7 +70,7 @@ def _marked(path: Path, out: Path) -> dict[str, Any]:
     if mark is None or not has_its_files(mark, out):
         return _unmarked(path.stem, out)
     run = read_run(path)
-    if run is None:
+    if run is None or not is_run_as_marked(run, mark):
         return _unmarked(path.stem, out)
     return {
         "unit": path.stem,

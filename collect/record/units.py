@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from collect.errors import InputError
-from collect.prompts.sets import prompts_sha256
 from collect.record.writer import file_stem
+from collect.schema.marks import file_sha256, prompts_sha256, run_sha256
 
 #: What all units of one model must share within an output.
 _OF_MODEL = (
@@ -96,12 +96,20 @@ class Mark:
     sha256
         Hash of the content of each of them but the prompts', which units share and whose
         content the determinants hold.
+    sizes, times
+        Size [bytes] of each of them and time of its last change [ns since 1970].
+    run_sha256
+        Hash of the row of the run file and of what vouches for the files; see
+        `collect.schema.marks.run_sha256`.
     """
 
     determinants: dict[str, Any]
     labels: dict[str, Any]
     rows: dict[str, int]
     sha256: dict[str, str]
+    sizes: dict[str, int] = field(default_factory=dict)
+    times: dict[str, int] = field(default_factory=dict)
+    run_sha256: str = ""
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -123,7 +131,7 @@ def run_file(out: Path, unit: Unit) -> Path:
 def read_mark(path: Path) -> Mark | None:
     """Return what a run file says, or None when there is none that can be read.
 
-    A mark of an earlier version, which kept no hashes, is read with none.
+    A mark of an earlier version, which kept no hashes or sizes, is read with none.
     """
     try:
         metadata = pq.read_metadata(path).metadata or {}
@@ -132,18 +140,21 @@ def read_mark(path: Path) -> Mark | None:
             labels=json.loads(metadata[b"labels"]),
             rows=json.loads(metadata[b"rows"]),
             sha256=json.loads(metadata.get(b"sha256", b"{}")),
+            sizes=json.loads(metadata.get(b"sizes", b"{}")),
+            times=json.loads(metadata.get(b"times", b"{}")),
+            run_sha256=json.loads(metadata.get(b"run_sha256", b'""')),
         )
-    except (*UNREADABLE, KeyError):
+    except (*UNREADABLE, KeyError, RecursionError):
         return None
     return mark if _is_well_formed(mark) else None
 
 
 def _is_well_formed(mark: Mark) -> bool:
     """Return whether the parts of a mark are of the types they were written with."""
-    parts = (mark.determinants, mark.labels, mark.rows, mark.sha256)
+    parts = (mark.determinants, mark.labels, mark.rows, mark.sha256, mark.sizes, mark.times)
     return (
         all(isinstance(part, dict) for part in parts)
-        and all(isinstance(n, int) for n in mark.rows.values())
+        and all(isinstance(n, int) for part in parts[2:3] + parts[4:] for n in part.values())
         and all(isinstance(digest, str) for digest in mark.sha256.values())
         and mark.determinants.keys() >= {"model_id", "kind", "prompt_set"}
     )
@@ -168,7 +179,7 @@ def is_complete(unit: Unit, out: Path) -> bool:
     """
     path = run_file(out, unit)
     mark = read_mark(path)
-    if mark is None or read_run(path) is None:
+    if mark is None or not is_run_as_marked(read_run(path), mark):
         return False
     differences = _differences(
         {**mark.determinants, **mark.labels}, {**unit.determinants, **unit.labels}
@@ -180,6 +191,13 @@ def is_complete(unit: Unit, out: Path) -> bool:
             "Add --overwrite to measure it again, or choose another --out.",
         )
     return has_its_files(mark, out)
+
+
+def is_run_as_marked(run: Mapping[str, Any] | None, mark: Mark) -> bool:
+    """Return whether the row of a run file is there, and is the one that its mark hashed."""
+    if run is None:
+        return False
+    return not mark.run_sha256 or mark.run_sha256 == run_sha256(run, asdict(mark))
 
 
 def has_its_files(mark: Mark, out: Path) -> bool:
@@ -196,12 +214,6 @@ def _is_as_marked(name: str, mark: Mark, out: Path) -> bool:
     if name.startswith("prompt/"):
         return stored_prompts_sha256(path) == mark.determinants.get("prompt_set_sha256")
     return True
-
-
-def file_sha256(path: Path) -> str:
-    """Return the hash of the content of a file."""
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def stored_prompts_sha256(path: Path) -> str | None:

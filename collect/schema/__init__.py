@@ -2,9 +2,10 @@
 
 ``collect/schema.sql`` is the only definition of tables, columns, types, units, keys and
 checks. `contract` asks DuckDB what that file says and hands it on as Arrow schemas and as a
-codebook; `files` knows where the rows of a table lie and when they are complete; `assembly`
-puts the rows of several directories into one database; `views` names the SQL that derives
-quantities from them.
+codebook; `files` knows where the rows of a table lie and when they are complete, `headers` reads
+what a file says of itself, `marks` compares files with the run file of their unit, `sources`
+gathers those of several directories, and `assembly` puts their rows into one database; `views`
+names the SQL that derives quantities from them.
 """
 
 from collect.schema.assembly import assemble, quoted, replace_by_view
@@ -22,7 +23,8 @@ from collect.schema.contract import (
     table_sql,
     tables,
 )
-from collect.schema.files import incomplete_units, read_rows, table_files
+from collect.schema.files import incomplete_units, read_rows, stored_twice, table_files
+from collect.schema.marks import Comparison
 from collect.schema.views import views_sql
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "MEASURED",
     "SCHEMA_VERSION",
     "Column",
+    "Comparison",
     "ContractError",
     "Table",
     "arrow_schema",
@@ -41,6 +44,7 @@ __all__ = [
     "read_rows",
     "replace_by_view",
     "schema_sql",
+    "stored_twice",
     "table_files",
     "table_sql",
     "tables",

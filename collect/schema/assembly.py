@@ -6,11 +6,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import duckdb
-import pandas as pd
 import pyarrow as pa
 
 from collect.schema.contract import LARGE, ContractError, Table, tables
-from collect.schema.files import check_columns, check_units, read_rows, table_files
+from collect.schema.files import read_rows
+from collect.schema.headers import Headers
+from collect.schema.marks import Comparison
+from collect.schema.sources import Sources
+
+#: Column that numbers incoming rows; no table has one of this name.
+_ORDER = "order_of_incoming"
 
 #: Geometry that two descriptions of one model must agree on.
 GEOMETRY = ("n_layers", "d_model", "n_heads", "n_kv_heads", "d_head")
@@ -22,7 +27,8 @@ def assemble(
     *,
     copy: bool,
     named: Callable[[Path], str] = str,
-) -> dict[str, list[Path]]:
+    contents: bool = False,
+) -> tuple[dict[str, list[Path]], Comparison]:
     """Fill the empty tables of a connection from directories of measurements.
 
     Parameters
@@ -36,71 +42,53 @@ def assemble(
         that carry the same comments. A CSV file is always copied.
     named
         Gives the name by which the connection opens a file that is left where it is.
+    contents
+        True to compare the contents of measured files with their hashes, not only rows and sizes.
 
     Returns
     -------
-    Files used, by table.
+    Files used, by table; and in what the measured ones were compared with their run files.
 
     Raises
     ------
     ContractError
-        If a directory holds no table, a file is damaged, rows break the contract, or two
-        directories disagree.
+        If a directory holds no table, or one twice; a file is damaged or is not as its run file
+        says; rows break the contract; or two directories disagree.
     """
-    files = _merged_files(directories)
-    for table, paths in files.items():
-        for path in paths:
-            check_columns(path, table)
+    sources = Sources(contents=contents)
+    for directory in directories:
+        sources.add(directory)
+    for table, paths in sources.files.items():
         is_text = any(path.suffix == ".csv" for path in paths)
         if table in LARGE and not (copy or is_text):
+            for path in paths:
+                sources.headers.of(path).check_types(table)
             _attach(connection, table, [named(path) for path in paths])
+            if not sources.vouched.issuperset(paths):
+                _check_keys(connection, table, paths)
         else:
-            _insert(connection, table, paths)
-    return files
-
-
-def _merged_files(directories: Sequence[Path]) -> dict[str, list[Path]]:
-    merged: dict[str, list[Path]] = {}
-    runs: dict[str, tuple[str, Path]] = {}
-    for directory in directories:
-        check_units(directory)
-        found = table_files(directory)
-        if not found:
-            raise ContractError(
-                f"{directory} must hold at least one table of measurements; found none.",
-                "Expected <table>.csv, <table>.parquet or <table>/*.parquet in it.",
-            )
-        repeated = _register_runs(found.get("run", []), runs)
-        for table, paths in found.items():
-            fresh = [
-                path for path in paths if (path.stem not in repeated or path.parent.name != table)
-            ]
-            merged.setdefault(table, []).extend(fresh)
-    return merged
-
-
-def _register_runs(paths: Sequence[Path], runs: dict[str, tuple[str, Path]]) -> set[str]:
-    """Remember the run of each unit; return the stems of units another directory has too."""
-    repeated = set()
-    for path in paths:
-        identity = str(read_rows(path, "run").column("run_id")[0])
-        known_identity, known_path = runs.setdefault(path.stem, (identity, path))
-        if known_path == path:
-            continue
-        if known_identity != identity:
-            raise ContractError(
-                f"A unit must be measured in one way within a store; {path.stem} differs "
-                f"between {known_path} and {path}.",
-                "Open the directories one at a time.",
-            )
-        repeated.add(path.stem)
-    return repeated
+            _insert(connection, table, paths, sources.headers)
+    return sources.files, sources.comparison
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, table: str, names: Sequence[str]) -> None:
     """Put a view over some Parquet files in the place of an empty table."""
     listed = ", ".join(quoted(name) for name in names)
     replace_by_view(connection, tables()[table], f"read_parquet([{listed}])")
+
+
+def _check_keys(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequence[Path]) -> None:
+    """Refuse a large table whose keys repeat, where no run file vouches for its rows."""
+    key = ", ".join(f'"{name}"' for name in tables()[table].key)
+    found = connection.execute(
+        f'SELECT {key}, count(*) FROM "{table}" GROUP BY {key} HAVING count(*) > 1 LIMIT 1'
+    ).fetchone()
+    if found is not None:
+        shown = ", ".join(str(path) for path in paths[:4]) + (" ..." if len(paths) > 4 else "")
+        raise ContractError(
+            f"Each key of table {table} must occur once; {found[:-1]} occurs {found[-1]} times.",
+            f"The rows come from {shown}.",
+        )
 
 
 def replace_by_view(connection: duckdb.DuckDBPyConnection, table: Table, source: str) -> None:
@@ -127,20 +115,24 @@ def replace_by_view(connection: duckdb.DuckDBPyConnection, table: Table, source:
     connection.execute(";\n".join(statements))
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequence[Path]) -> None:
+def _insert(
+    connection: duckdb.DuckDBPyConnection, table: str, paths: Sequence[Path], headers: Headers
+) -> None:
     """Insert the distinct rows in the order of the key, so that keys and checks are enforced.
 
     Measured files (Parquet) come before hand-made tables (CSV).
     """
     ordered = sorted(paths, key=lambda path: path.suffix == ".csv")
-    rows = pa.concat_tables([read_rows(path, table) for path in ordered])
-    if table == "model":
-        rows = _one_description_per_model(rows, paths)
+    rows = pa.concat_tables([read_rows(path, table, headers) for path in ordered])
+    order = pa.array(range(len(rows)), pa.int64())
+    connection.register("incoming", rows.append_column(_ORDER, order))
     key = ", ".join(tables()[table].key)
-    connection.register("incoming", rows)
+    distinct = f"DISTINCT * EXCLUDE ({_ORDER}) FROM incoming"
+    if table == "model":
+        _check_geometry(connection, paths)
+        distinct = f"{_first_said()} FROM incoming GROUP BY model_id"
     try:
-        insert = f'INSERT INTO "{table}" SELECT DISTINCT * FROM incoming ORDER BY {key}'
-        connection.execute(insert)
+        connection.execute(f'INSERT INTO "{table}" BY NAME SELECT {distinct} ORDER BY {key}')
     except duckdb.Error as error:
         reason = " ".join(str(error).split())
         shown = ", ".join(str(path) for path in paths[:4]) + (" ..." if len(paths) > 4 else "")
@@ -152,21 +144,28 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequence[P
         connection.unregister("incoming")
 
 
-def _one_description_per_model(rows: pa.Table, paths: Sequence[Path]) -> pa.Table:
-    """Join descriptions of one model; the first that says something wins (see `_insert`)."""
-    models = rows.to_pandas(types_mapper=pd.ArrowDtype)
-    disagreeing = [
-        model_id
-        for model_id, group in models.groupby("model_id")
-        if len(group[list(GEOMETRY)].drop_duplicates()) > 1
-    ]
+def _first_said() -> str:
+    """Return the columns of joined descriptions of a model: of each, the first that is there."""
+    others = [column.name for column in tables()["model"].columns if column.name != "model_id"]
+    first = (
+        f'first("{name}" ORDER BY {_ORDER}) FILTER ("{name}" IS NOT NULL) AS "{name}"'
+        for name in others
+    )
+    return ", ".join(["model_id", *first])
+
+
+def _check_geometry(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> None:
+    """Refuse descriptions of one model that differ in its shape."""
+    disagreeing = connection.execute(
+        f"SELECT model_id FROM incoming GROUP BY model_id "
+        f"HAVING count(DISTINCT ({', '.join(GEOMETRY)})) > 1 ORDER BY model_id"
+    ).fetchall()
     if disagreeing:
         raise ContractError(
-            f"Descriptions of one model must agree on its geometry; they differ for {disagreeing}.",
+            f"Descriptions of one model must agree on its geometry; they differ for "
+            f"{[model_id for (model_id,) in disagreeing]}.",
             f"Compare {', '.join(GEOMETRY)} in {', '.join(str(path) for path in paths[:4])}.",
         )
-    joined = models.groupby("model_id", sort=False).first().reset_index()
-    return pa.Table.from_pandas(joined[rows.column_names], schema=rows.schema, preserve_index=False)
 
 
 def quoted(text: str) -> str:

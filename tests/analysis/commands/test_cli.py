@@ -222,3 +222,23 @@ def test_the_data_hash_changes_with_one_byte(tmp_path):
     before = colophon.data_hash(tmp_path)
     (tmp_path / "a.csv").write_text("x\n2\n")
     assert colophon.data_hash(tmp_path) != before
+
+
+def test_what_nobody_foresaw_is_one_sentence_with_an_exit_code_of_its_own(capsys, monkeypatch):
+    def broken(*_arguments, **_named):
+        raise ZeroDivisionError("by \ud800 zero\nand more")
+
+    monkeypatch.setattr(cli, "open_store", broken)
+    code, out, err = run(capsys, "sql", "SELECT 1")
+    assert (code, out) == (70, "")
+    assert err.startswith("error: Every failure must be foreseen; ZeroDivisionError was not (by ")
+    assert "report it" in err
+    assert "Traceback" not in err
+    code, _, err = run(capsys, "--debug", "sql", "SELECT 1")
+    assert (code, "Traceback" in err) == (70, True)
+
+
+def test_verified_contents_are_said(capsys):
+    code, _, err = run(capsys, "--data", "data/sample", "--verify", "sql", "SELECT 1")
+    assert code == 0
+    assert "by their hashes" in err

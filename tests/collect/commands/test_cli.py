@@ -287,3 +287,20 @@ def test_a_command_of_the_readme_is_accepted(command):
     assert options.verb == command.split()[3]
     for name in getattr(options, "prompts", []):
         assert name in names()
+
+
+def test_what_nobody_foresaw_is_one_sentence_with_an_exit_code_of_its_own(
+    tmp_path, capsys, monkeypatch
+):
+    from collect.record import status
+
+    def broken(_out):
+        raise RecursionError
+
+    monkeypatch.setattr(status, "units", broken)
+    assert main(["status", str(tmp_path)]) == 70
+    err = capsys.readouterr().err
+    assert err.startswith("error: Every failure must be foreseen; RecursionError was not.\n")
+    assert "Traceback" not in err
+    assert main(["--debug", "status", str(tmp_path)]) == 70
+    assert "Traceback" in capsys.readouterr().err

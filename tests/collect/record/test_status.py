@@ -40,6 +40,13 @@ def with_column(rows: pa.Table, name: str, values: object) -> pa.Table:
     return rows.set_column(place, rows.schema.field(name), values)
 
 
+def without_hash(path: Path) -> None:
+    """Take from a run file the hash of its row, as files of earlier versions have none."""
+    rows = pq.ParquetFile(path).read()
+    metadata = {k: v for k, v in rows.schema.metadata.items() if k != b"run_sha256"}
+    pq.write_table(rows.replace_schema_metadata(metadata), path)
+
+
 def states(out: Path) -> dict[str, str]:
     return status.units(out).set_index("unit")["state"].to_dict()
 
@@ -81,8 +88,10 @@ def test_a_unit_under_way_is_measuring(out, monkeypatch):
 
 
 def test_a_unit_that_does_not_conform_is_named_so(out):
-    no = pa.array([False])
-    rewrite(out / "run" / f"{PROMPTS}.parquet", lambda r: with_column(r, "is_conforming", no))
+    path = out / "run" / f"{PROMPTS}.parquet"
+    rewrite(path, lambda rows: with_column(rows, "is_conforming", pa.array([False])))
+    assert states(out)[PROMPTS] == "incomplete"  # its hash is that of another row
+    without_hash(path)
     assert states(out)[PROMPTS] == "nonconforming"
 
 
@@ -213,6 +222,40 @@ def test_other_prompts_are_found(out):
         == "prompt/own.parquet must hold the prompts that were measured; it holds others: "
         "measure it again with --overwrite."
     )
+
+
+def test_a_changed_row_of_a_run_is_found_by_its_hash(out):
+    path = out / "run" / f"{PROMPTS}.parquet"
+    rewrite(path, lambda rows: with_column(rows, "duration_s", pa.array([0.25])))
+    assert one_fault(out).startswith(f"run/{PROMPTS}.parquet must have the row and metadata")
+    assert states(out)[PROMPTS] == "incomplete"
+
+
+def test_a_column_twice_is_found(out):
+    path = out / "matrix_norm" / f"{WEIGHTS}.parquet"
+    rewrite(path, lambda rows: rows.append_column("layer", rows.column("layer")))
+    assert any("must have each column of table matrix_norm once" in f for f in faults(out))
+
+
+@pytest.mark.parametrize("name", ["residual_norm.parquet", "prompt.csv", "run.csv"])
+def test_a_table_beside_its_directory_is_found(out, name):
+    table = Path(name).stem
+    part = next((out / table).glob("*.parquet"))
+    if name.endswith(".parquet"):
+        shutil.copy(part, out / name)
+    else:
+        pq.read_table(part).to_pandas().to_csv(out / name, index=False)
+    assert one_fault(out).startswith(f"Table {table} must lie in one place")
+
+
+def test_a_hand_made_table_among_measurements_is_compared_with_the_contract(out):
+    (out / "caveat.csv").write_text("caveat_id,title,explanation\nB1,a,b\n")
+    assert list(faults(out)) == []
+    (out / "caveat.csv").write_text("caveat_id,title\nB1,a\n")
+    assert "missing: explanation" in one_fault(out)
+    (out / "caveat.csv").unlink()
+    (out / "legacy_value.csv").write_text("run_id\n")
+    assert one_fault(out).startswith("legacy_value.csv must belong to a unit of measurement")
 
 
 def test_a_mark_that_hides_a_failed_check_is_found(out):

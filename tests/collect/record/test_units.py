@@ -11,15 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from collect.errors import InputError
-from collect.record.units import (
-    Mark,
-    Unit,
-    file_sha256,
-    is_complete,
-    read_mark,
-    refuse_mixtures,
-    run_file,
-)
+from collect.record.units import Mark, Unit, is_complete, read_mark, refuse_mixtures, run_file
+from collect.schema.marks import file_sha256
 
 OF_MODEL = {
     "model_id": "a/b",

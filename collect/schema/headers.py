@@ -1,0 +1,148 @@
+"""Headers of Parquet files, each read once: columns, types, rows, bounds, metadata."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from collect.schema.contract import ContractError, arrow_schema
+
+#: What reading a damaged file raises.
+UNREADABLE = (pa.ArrowException, OSError, ValueError, OverflowError)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a Parquet file says of itself before its first row.
+
+    Attributes
+    ----------
+    path
+        The file.
+    columns
+        Its columns and their types.
+    footer
+        Its own description: row groups, statistics, key-value metadata.
+    """
+
+    path: Path
+    columns: pa.Schema
+    footer: pq.FileMetaData
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows [1]."""
+        return int(self.footer.num_rows)
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Key-value metadata as text; what is no text in UTF-8 is left out."""
+        found = {}
+        for name, value in (self.footer.metadata or {}).items():
+            try:
+                found[name.decode()] = value.decode()
+            except UnicodeDecodeError:
+                continue
+        return found
+
+    def bounds(self, column: str) -> set[str]:
+        """Return the smallest and largest text of a column in each row group, as far as stored."""
+        if column not in self.columns.names:
+            return set()
+        place = self.columns.names.index(column)
+        found = set()
+        for group in range(self.footer.num_row_groups):
+            statistics = self.footer.row_group(group).column(place).statistics
+            if statistics is not None and statistics.has_min_max:
+                found |= {str(statistics.min), str(statistics.max)}
+        return found
+
+    def read(self, table: str) -> pa.Table:
+        """Return the rows, typed as the contract says.
+
+        Raises
+        ------
+        ContractError
+            If the file is damaged, or its columns are not those of the table.
+        """
+        check_names(self.path, table, self.columns.names)
+        expected = arrow_schema(table)
+        try:
+            with pq.ParquetFile(self.path, metadata=self.footer) as file:
+                return file.read().select(expected.names).cast(expected)
+        except UNREADABLE as error:
+            raise damaged(self.path, error) from error
+
+    def check_types(self, table: str) -> None:
+        """Raise ContractError unless the columns have exactly the contract's types."""
+        check_names(self.path, table, self.columns.names)
+        wrong = [f.name for f in arrow_schema(table) if self.columns.field(f.name).type != f.type]
+        if wrong:
+            found = ", ".join(f"{name} ({self.columns.field(name).type})" for name in wrong)
+            raise ContractError(
+                f"{self.path} must have the types of collect/schema.sql; other types were found "
+                f"in {found}.",
+                "It comes from another version: measure or import again.",
+            )
+
+
+class Headers:
+    """The headers of some files, each read when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, Header] = {}
+
+    def of(self, path: Path) -> Header:
+        """Return the header of a file.
+
+        Raises
+        ------
+        ContractError
+            If the file is damaged.
+        """
+        if path not in self._known:
+            try:
+                with pq.ParquetFile(path) as file:
+                    self._known[path] = Header(path, file.schema_arrow, file.metadata)
+            except UNREADABLE as error:
+                raise damaged(path, error) from error
+        return self._known[path]
+
+
+def check_names(path: Path, table: str, found: Sequence[str]) -> None:
+    """Raise ContractError unless a file has each column of a table once, and no other."""
+    expected = arrow_schema(table).names
+    missing = [name for name in expected if name not in found]
+    unknown = [name for name in found if name not in expected]
+    repeated = sorted({name for name in found if list(found).count(name) > 1})
+    if missing or unknown:
+        raise ContractError(
+            f"{path} must have exactly the columns of table {table}; "
+            f"missing: {', '.join(missing) or 'none'}; unknown: {', '.join(unknown) or 'none'}.",
+            _guess(missing, unknown) or "It comes from another version: measure or import again.",
+        )
+    if repeated:
+        raise ContractError(
+            f"{path} must have each column of table {table} once; found twice or more: "
+            f"{', '.join(repeated)}.",
+            "Leave one of each, or measure or import again.",
+        )
+
+
+def _guess(missing: list[str], unknown: list[str]) -> str:
+    pairs = [(name, difflib.get_close_matches(name, unknown, 1)) for name in missing]
+    return "; ".join(f"{near[0]} is probably {name}" for name, near in pairs if near)
+
+
+def damaged(path: Path, error: Exception) -> ContractError:
+    """Return the refusal of a file that cannot be read."""
+    reason = str(error).strip().partition("\n")[0] or type(error).__name__
+    return ContractError(
+        f"{path} must be a complete file of this project; it cannot be read ({reason}).",
+        "Delete it, then measure or import again.",
+    )

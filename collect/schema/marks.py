@@ -1,0 +1,234 @@
+"""What the run file of a unit says of the unit's files, and whether they are still so."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from collect.schema.contract import ContractError
+from collect.schema.headers import Headers, damaged
+
+#: Parts of a run file's metadata that vouch for the files of its unit, besides the determinants.
+VOUCHING = ("rows", "sha256", "sizes", "times")
+
+
+@dataclass(frozen=True, slots=True)
+class Vouched:
+    """What a run file says of the files of its unit, each by its path within the directory.
+
+    Attributes
+    ----------
+    stem
+        Name of the unit's files, without suffix.
+    run_id
+        Identity of the run.
+    rows, sizes, times, sha256
+        Number of rows, size [bytes], time of the last change [ns since 1970] and hash of the
+        content; a file measured by an earlier version has no size, time or hash.
+    prompt_set_sha256
+        Hash of the prompts; None where none were measured.
+    """
+
+    stem: str
+    run_id: str
+    rows: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    times: dict[str, int] = field(default_factory=dict)
+    sha256: dict[str, str] = field(default_factory=dict)
+    prompt_set_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How many files were compared with what their run files say, and in what.
+
+    Attributes
+    ----------
+    n_files
+        Files that run files list.
+    n_sizes, n_hashes
+        Files whose size, or hash of the content, was compared and is the same.
+    n_times
+        Files that were last changed when their run file says.
+    """
+
+    n_files: int = 0
+    n_sizes: int = 0
+    n_times: int = 0
+    n_hashes: int = 0
+
+    def __add__(self, other: Comparison) -> Comparison:
+        """Return both counted together."""
+        return Comparison(
+            self.n_files + other.n_files,
+            self.n_sizes + other.n_sizes,
+            self.n_times + other.n_times,
+            self.n_hashes + other.n_hashes,
+        )
+
+    @property
+    def words(self) -> str:
+        """What was compared, in one sentence without a full stop."""
+        if not self.n_files:
+            return "no file has a run file to compare it with"
+        same = f"rows of {self.n_files} files and sizes of {self.n_sizes} are as run files say"
+        if self.n_hashes:
+            return f"{same}; so are the contents of {self.n_hashes}, by their hashes"
+        touched = f"times of last change of {self.n_times}"
+        return f"{same}, and {touched}; contents were not compared (--verify does)"
+
+
+def vouched(path: Path, headers: Headers) -> Vouched:
+    """Return what a run file says.
+
+    Raises
+    ------
+    ContractError
+        If it cannot be read, has other than one row, or its row is not the one that was hashed.
+    """
+    header = headers.of(path)
+    rows = header.read("run")
+    if len(rows) != 1:
+        raise ContractError(
+            f"{path} must have one row, that of its unit; it has {len(rows)}.",
+            "Measure the unit again with the same command and --overwrite.",
+        )
+    (row,) = rows.to_pylist()
+    try:
+        parts = {name: json.loads(header.metadata.get(name, "{}")) for name in VOUCHING}
+        determinants = json.loads(header.metadata.get("determinants", "{}"))
+        digest = json.loads(header.metadata.get("run_sha256", '""'))
+        _check_parts(parts, determinants)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise damaged(path, error) from error
+    if digest and digest != run_sha256(row, {"determinants": determinants, **parts}):
+        raise ContractError(
+            f"{path} must have the row and the metadata that were hashed; it has others.",
+            "Measure the unit again with the same command and --overwrite.",
+        )
+    return Vouched(
+        path.stem,
+        str(row["run_id"]),
+        **parts,
+        prompt_set_sha256=determinants.get("prompt_set_sha256"),
+    )
+
+
+def _check_parts(parts: Mapping[str, Any], determinants: Any) -> None:
+    kinds = {"rows": int, "sizes": int, "times": int, "sha256": str}
+    if not isinstance(determinants, dict):
+        raise TypeError("its determinants are no object")
+    for name, kind in kinds.items():
+        values = parts[name].values() if isinstance(parts[name], dict) else [None]
+        if not all(isinstance(value, kind) for value in values):
+            raise TypeError(f"its {name} are no object of files")
+
+
+def compare(
+    directory: Path, units: Sequence[Vouched], headers: Headers, *, contents: bool
+) -> Comparison:
+    """Compare the files of some units with what their run files say.
+
+    Parameters
+    ----------
+    directory
+        Where they lie.
+    units
+        What the run files say.
+    headers
+        Headers of the files, those already read included.
+    contents
+        True to compare hashes of the contents as well.
+
+    Raises
+    ------
+    ContractError
+        If a file is missing, or has other rows, another size, another run or another content.
+    """
+    known: dict[str, Comparison] = {}
+    for unit in units:
+        missing = [name for name in unit.rows if not (directory / name).is_file()]
+        if missing:
+            raise ContractError(
+                f"A unit marked as complete must have all its files; {unit.stem} in {directory} "
+                f"lacks {', '.join(missing)}.",
+                "Measure it again with the same command: the unit is then measured anew.",
+            )
+        for name in unit.rows:
+            known[name] = _compared(directory, name, unit, headers, contents=contents)
+    return sum(known.values(), Comparison())
+
+
+def _compared(
+    directory: Path, name: str, unit: Vouched, headers: Headers, *, contents: bool
+) -> Comparison:
+    """Return in what one file is as its run file says, or refuse it."""
+    path = directory / name
+    state = path.stat()
+    header = headers.of(path)
+    if name in unit.sizes and state.st_size != unit.sizes[name]:
+        raise _altered(path, f"{unit.sizes[name]} bytes", f"{state.st_size}")
+    if header.n_rows != unit.rows[name]:
+        raise _altered(path, f"{unit.rows[name]} rows", f"{header.n_rows}")
+    is_shared = path.parent.name == "prompt"
+    runs = set() if is_shared else header.bounds("run_id") - {unit.run_id}
+    if runs:
+        raise _altered(path, f"rows of run {unit.run_id} only", f"others ({min(runs)})")
+    if contents:
+        _compare_content(path, name, unit)
+    is_hashed = name in unit.sha256 or (is_shared and unit.prompt_set_sha256 is not None)
+    return Comparison(
+        n_files=1,
+        n_sizes=int(name in unit.sizes),
+        n_times=int(unit.times.get(name) == state.st_mtime_ns),
+        n_hashes=int(contents and is_hashed),
+    )
+
+
+def _compare_content(path: Path, name: str, unit: Vouched) -> None:
+    if name in unit.sha256 and file_sha256(path) != unit.sha256[name]:
+        raise _altered(path, "the content that was hashed", "another")
+    if path.parent.name == "prompt" and unit.prompt_set_sha256 is not None:
+        rows = Headers().of(path).read("prompt").sort_by("prompt_id").to_pylist()
+        if prompts_sha256([(row["category"], row["text"]) for row in rows]) != (
+            unit.prompt_set_sha256
+        ):
+            raise _altered(path, "the prompts that were measured", "others")
+
+
+def _altered(path: Path, expected: str, found: str) -> ContractError:
+    return ContractError(
+        f"{path} must have {expected}, as its unit's run file says; it has {found}.",
+        "Measure its unit again with --overwrite, or restore the file.",
+    )
+
+
+def file_sha256(path: Path) -> str:
+    """Return the hash of the content of a file."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def prompts_sha256(entries: Sequence[tuple[str | None, str]]) -> str:
+    """Return the hash over (category, text) of each prompt, in order."""
+    canonical = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def run_sha256(row: Mapping[str, Any], parts: Mapping[str, Any]) -> str:
+    """Return the hash of the row of a run file and of the metadata that vouch for its files.
+
+    Parameters
+    ----------
+    row
+        The row as it is stored.
+    parts
+        ``determinants``, ``rows``, ``sha256``, ``sizes`` and ``times``; others do not count.
+    """
+    vouching = {name: parts[name] for name in ("determinants", *VOUCHING)}
+    canonical = json.dumps({"row": dict(row), **vouching}, sort_keys=True, default=str)
+    return hashlib.sha256(canonical.encode()).hexdigest()

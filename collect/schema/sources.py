@@ -1,0 +1,134 @@
+"""The files of several directories, each checked once, as one set of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from collect.schema.contract import MEASURED, ContractError
+from collect.schema.files import stored_twice, table_files
+from collect.schema.headers import Headers
+from collect.schema.marks import Comparison, Vouched, compare, vouched
+
+#: Tables whose files lie in a directory of their own and are listed by the run files of units.
+_LISTED = (*MEASURED, "prompt")
+
+
+class Sources:
+    """What to open: the files of each table, of the directories added so far.
+
+    Attributes
+    ----------
+    files
+        Files by table. A unit that two directories hold alike is taken from the first.
+    headers
+        Their headers.
+    vouched
+        Those for whose rows a run file vouches.
+    comparison
+        In what measured files were compared with their run files.
+    """
+
+    def __init__(self, *, contents: bool = False) -> None:
+        self.files: dict[str, list[Path]] = {}
+        self.headers = Headers()
+        self.vouched: set[Path] = set()
+        self.comparison = Comparison()
+        self._contents = contents
+        self._runs: dict[str, Path] = {}
+        self._units: dict[str, tuple[str, Path]] = {}
+
+    def add(self, directory: Path) -> None:
+        """Add a directory.
+
+        Raises
+        ------
+        ContractError
+            If it holds no table, or one twice; a file is damaged, or not as its run file says;
+            or it holds a unit otherwise than another directory.
+        """
+        _check_once(directory)
+        found = table_files(directory)
+        if not found:
+            raise ContractError(
+                f"{directory} must hold at least one table of measurements; found none.",
+                "Expected <table>.csv, <table>.parquet or <table>/*.parquet in it.",
+            )
+        marks = [path for path in found.get("run", []) if path.parent.name == "run"]
+        units = [vouched(path, self.headers) for path in marks]
+        self.comparison += compare(directory, units, self.headers, contents=self._contents)
+        listed = {directory / name for unit in units for name in unit.rows}
+        self.vouched |= listed
+        repeated = self._registered(directory, units)
+        for table, paths in found.items():
+            fresh = [path for path in paths if not _is_repeated(path, table, repeated)]
+            kept = _listed_only(table, fresh, units, listed)
+            if kept:
+                self.files.setdefault(table, []).extend(kept)
+
+    def _registered(self, directory: Path, units: Sequence[Vouched]) -> set[str]:
+        """Remember the run of each unit; return the stems of units another directory has too."""
+        repeated = set()
+        for unit in units:
+            path = directory / "run" / f"{unit.stem}.parquet"
+            known_run, known_path = self._units.setdefault(unit.stem, (unit.run_id, path))
+            if known_path != path:
+                if known_run != unit.run_id:
+                    raise ContractError(
+                        f"A unit must be measured in one way within a store; {unit.stem} differs "
+                        f"between {known_path} and {path}.",
+                        "Open the directories one at a time.",
+                    )
+                repeated.add(unit.stem)
+                continue
+            other = self._runs.setdefault(unit.run_id, path)
+            if other != path:
+                raise ContractError(
+                    f"Each unit must have a run_id of its own; {path} shares {unit.run_id} with "
+                    f"{other}.",
+                    "One is a copy of the other: remove it with its unit's files.",
+                )
+        return repeated
+
+
+def _check_once(directory: Path) -> None:
+    for table, places in stored_twice(directory).items():
+        found = " and ".join(str(place.relative_to(directory)) for place in places)
+        raise ContractError(
+            f"Table {table} must lie in one place of {directory}; found {found}.",
+            "Its rows would count twice: move one of them elsewhere.",
+        )
+
+
+def _is_repeated(path: Path, table: str, repeated: set[str]) -> bool:
+    return path.parent.name == table and path.stem in repeated
+
+
+def _listed_only(
+    table: str, paths: Sequence[Path], units: Sequence[Vouched], listed: set[Path]
+) -> list[Path]:
+    """Return the files that a run file lists, where run files list any.
+
+    A file that bears the name of a complete unit and is not listed is refused. Prompts that are
+    not listed are those of a measurement that was interrupted.
+    """
+    listing = {unit.stem for unit in units if unit.rows}
+    if table not in _LISTED or not listing:
+        return list(paths)
+    strange = [
+        path
+        for path in paths
+        if path.parent.name == table and path.stem in listing and path not in listed
+    ]
+    if strange:
+        raise ContractError(
+            f"{strange[0]} must be listed in its unit's run file; it is not.",
+            "Remove it, or measure its unit again with --overwrite.",
+        )
+    is_every_unit_listed = len(listing) == len(units)
+    return [
+        path
+        for path in paths
+        if not (table == "prompt" and path.parent.name == table and is_every_unit_listed)
+        or path in listed
+    ]

@@ -1,0 +1,198 @@
+"""What opening refuses: tables stored twice, files that are not as their run file says."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.exhibits.colophon import colophon
+from analysis.store import open_store
+from analysis.tidy.errors import StoreError
+from collect import schema
+
+SAMPLE = Path(__file__).resolve().parents[3] / "data" / "sample"
+STEM = "thermoscope--gpt2-l4-adamw"
+PROMPTS = f"{STEM}@A_grand_unified"
+
+
+@pytest.fixture
+def unit(tmp_path):
+    """A directory with the two units of one model of the sample."""
+    for path in SAMPLE.glob("*/*.parquet"):
+        if path.stem in (STEM, PROMPTS, "A_grand_unified"):
+            to = tmp_path / "unit" / path.parent.name / path.name
+            to.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, to)
+    return tmp_path / "unit"
+
+
+def change(path: Path, column: str, values: object) -> None:
+    """Replace one column of a file, its metadata left as they are."""
+    rows = pq.ParquetFile(path).read()
+    place = rows.column_names.index(column)
+    changed = rows.set_column(place, rows.schema.field(column), values)
+    pq.write_table(changed.replace_schema_metadata(rows.schema.metadata), path)
+
+
+def test_what_was_compared_is_said(unit):
+    store = open_store(unit)
+    assert store.comparison.n_files == store.comparison.n_sizes + 1  # the prompts have no size
+    assert "contents were not compared" in store.comparison.words
+    verified = open_store(unit, verify=True)
+    assert verified.comparison.n_hashes == verified.comparison.n_files
+    facts = colophon(verified).set_index("item")["value"]
+    assert facts["measured files"] == verified.comparison.words
+    assert "by their hashes" in facts["measured files"]
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+@pytest.mark.parametrize("table", ["residual_norm", "prompt", "run", "model"])
+def test_a_table_in_two_places_of_a_directory_is_refused(unit, table, suffix):
+    rows = pq.ParquetFile(next((unit / table).glob("*.parquet"))).read()
+    if suffix == ".csv":
+        rows.to_pandas().to_csv(unit / f"{table}.csv", index=False)
+    else:
+        pq.write_table(rows, unit / f"{table}.parquet")
+    with pytest.raises(StoreError, match=f"Table {table} must lie in one place"):
+        open_store(unit)
+
+
+def test_a_changed_number_of_the_same_size_is_found_by_its_hash(unit):
+    path = unit / "attention" / f"{PROMPTS}.parquet"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 1
+    state = path.stat()
+    path.write_bytes(content)
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    open_store(unit)
+    with pytest.raises(StoreError, match=r"must have the content that was hashed"):
+        open_store(unit, verify=True)
+
+
+def test_changed_prompts_are_found_by_their_hash(unit):
+    path = unit / "prompt" / "A_grand_unified.parquet"
+    texts = pq.ParquetFile(path).read().column("text")
+    change(path, "text", pc.utf8_upper(texts))
+    with pytest.raises(StoreError, match="must have the prompts that were measured"):
+        open_store(unit, verify=True)
+
+
+def test_a_file_of_another_size_is_refused_at_opening(unit):
+    path = unit / "attention" / f"{PROMPTS}.parquet"
+    rows = pq.ParquetFile(path).read()
+    change(path, "mass", pc.add(rows.column("mass"), 1e-9))
+    with pytest.raises(StoreError, match=r"must have \d+ bytes, as its unit's run file says"):
+        open_store(unit)
+
+
+def test_times_of_the_last_change_are_counted_not_demanded(unit, monkeypatch):
+    path = unit / "run" / f"{PROMPTS}.parquet"
+    rows = pq.ParquetFile(path).read()
+    name = f"attention/{PROMPTS}.parquet"
+    time = (unit / name).stat().st_mtime_ns
+    metadata = {k: v for k, v in rows.schema.metadata.items() if k != b"run_sha256"}
+    metadata[b"times"] = f'{{"{name}": {time}}}'.encode()
+    pq.write_table(rows.replace_schema_metadata(metadata), path)
+    assert open_store(unit).comparison.n_times == 1
+    os.utime(unit / name, ns=(time, time + 1))
+    assert open_store(unit).comparison.n_times == 0
+
+
+def test_a_changed_row_of_a_run_is_refused_at_opening(unit):
+    path = unit / "run" / f"{PROMPTS}.parquet"
+    change(path, "dtype_compute", pa.array(["float64"]))
+    with pytest.raises(StoreError, match="must have the row and the metadata that were hashed"):
+        open_store(unit)
+
+
+@pytest.mark.parametrize("n_rows", [0, 2])
+def test_a_run_file_without_exactly_one_row_is_refused(unit, n_rows):
+    path = unit / "run" / f"{PROMPTS}.parquet"
+    rows = pq.ParquetFile(path).read()
+    pq.write_table(pa.concat_tables([rows] * n_rows) if n_rows else rows.slice(0, 0), path)
+    with pytest.raises(StoreError, match=f"must have one row, that of its unit; it has {n_rows}"):
+        open_store(unit)
+
+
+@pytest.mark.parametrize(
+    "damage", ["[" * 100_000, "7", '{"a": "b"}', '{"a"'], ids=["deep", "number", "text", "half"]
+)
+def test_metadata_that_are_none_are_refused(unit, damage):
+    path = unit / "run" / f"{PROMPTS}.parquet"
+    rows = pq.ParquetFile(path).read()
+    metadata = {**rows.schema.metadata, b"rows": damage.encode()}
+    pq.write_table(rows.replace_schema_metadata(metadata), path)
+    with pytest.raises(StoreError, match="must be a complete file of this project"):
+        open_store(unit)
+
+
+def test_a_unit_copied_under_another_name_is_refused(unit):
+    for path in unit.glob(f"*/{PROMPTS}.parquet"):
+        shutil.copy(path, path.with_stem("copy"))
+    with pytest.raises(StoreError, match=r"must have a run_id of its own|must be listed"):
+        open_store(unit)
+
+
+def test_a_file_that_its_run_file_does_not_list_is_refused(unit):
+    shutil.copy(unit / "attention" / f"{PROMPTS}.parquet", unit / "attention" / f"{STEM}.parquet")
+    with pytest.raises(StoreError, match="must be listed in its unit's run file"):
+        open_store(unit)
+
+
+def test_prompts_of_an_interrupted_measurement_are_left_out(unit):
+    n_prompts = open_store(unit).query("FROM prompt").shape[0]
+    path = unit / "prompt" / "A_grand_unified.parquet"
+    rows = pq.ParquetFile(path).read().to_pandas().assign(prompt_id=lambda r: "x" + r["prompt_id"])
+    pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), path.with_stem("other"))
+    assert open_store(unit).query("FROM prompt").shape[0] == n_prompts
+
+
+def test_keys_that_repeat_are_refused_where_no_run_file_counts_the_rows(tmp_path):
+    value = {"file": "f", "path": "p", "metric": "m", "statistic": "value", "value": 1.0}
+    value |= {"unit": "1", "caveats": ""}
+    expected = schema.arrow_schema("published_value")
+    rows = pa.Table.from_pylist([value, value], schema=expected)
+    pq.write_table(rows, tmp_path / "published_value.parquet")
+    with pytest.raises(StoreError, match=r"Each key of table published_value must occur once"):
+        open_store(tmp_path)
+    pq.write_table(rows.slice(0, 1), tmp_path / "published_value.parquet")
+    assert len(open_store(tmp_path).query("FROM published_value")) == 1
+
+
+def test_a_large_table_with_a_column_of_another_type_or_twice_is_refused(tmp_path):
+    expected = schema.arrow_schema("published_value")
+    rows = pa.Table.from_pylist([], schema=expected)
+    place = rows.column_names.index("layer")
+    wide = rows.set_column(place, "layer", rows.column("layer").cast(pa.int64()))
+    pq.write_table(wide, tmp_path / "published_value.parquet")
+    with pytest.raises(StoreError, match=r"other types were found in layer \(int64\)"):
+        open_store(tmp_path)
+    twice = rows.append_column("layer", rows.column("layer"))
+    pq.write_table(twice, tmp_path / "published_value.parquet")
+    with pytest.raises(StoreError, match="must have each column of table published_value once"):
+        open_store(tmp_path)
+
+
+def test_each_header_is_read_once(unit, monkeypatch):
+    opened: list[str] = []
+    original = pq.ParquetFile
+
+    class Counted(original):  # type: ignore[misc,valid-type]
+        def __init__(self, source, *arguments, metadata=None, **named):
+            if metadata is None:
+                opened.append(str(source))
+            super().__init__(source, *arguments, metadata=metadata, **named)
+
+    monkeypatch.setattr(pq, "ParquetFile", Counted)
+    open_store(unit)
+    assert sorted(opened) == sorted(str(path) for path in unit.glob("*/*.parquet"))
+
+
+def test_a_name_that_no_file_can_bear_is_no_traceback(tmp_path):
+    for name in ("a" * 5000, "a\0b", "\ud800"):
+        with pytest.raises(StoreError, match="must be opened from existing places"):
+            open_store(tmp_path / name)
