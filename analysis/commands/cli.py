@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import json
 import math
@@ -56,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911  # one
             5,
         )
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return _complain(*_too_long(error), AnalysisError.exit_code)
         # What is still buffered must not be written at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
@@ -64,6 +67,11 @@ def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911  # one
     except Exception as error:
         return _unexpected(error, options)
     return code
+
+
+def _too_long(error: OSError) -> tuple[str, str]:
+    name = ascii(error.filename)[1:60]
+    return f"A name must be one that a file can bear; {name}... is too long.", "Shorten it."
 
 
 def _unexpected(error: Exception, options: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import os
 import sys
@@ -62,6 +63,12 @@ def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911  # one
     except KeyboardInterrupt:
         print("interrupted; the same command resumes", file=sys.stderr)
         return 130
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            return _unexpected(error, options)
+        name = ascii(error.filename)[1:60]
+        problem = f"A name must be one that a file can bear; {name}... is too long."
+        return _complain(problem, "Shorten it.", InputError.exit_code)
     except Exception as error:
         return _unexpected(error, options)
 

@@ -138,7 +138,7 @@ def read_recipe(path: Path) -> Recipe:
             f"The recipe {path} must be a readable file; {error.strerror or error}.",
             "Give the path of a recipe, for example one of data/sample/recipes.",
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(
             f"The recipe {path} must be valid TOML in UTF-8; found: {error}.",
             "Correct that place.",

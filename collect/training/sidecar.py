@@ -80,6 +80,6 @@ def read_sidecar(directory: Path) -> dict[str, Any] | None:
     """Return the sidecar of a checkpoint; None where there is no readable one."""
     try:
         content = json.loads((directory / SIDECAR).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None

@@ -282,7 +282,7 @@ def _config(directory: Path) -> dict[str, Any]:
 def _json_object(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise InputError(f"{path} must be readable JSON; {error}.") from error
     if not isinstance(content, dict):
         raise InputError(f"{path} must hold a JSON object; found {type(content).__name__}.")

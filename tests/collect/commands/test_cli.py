@@ -304,3 +304,19 @@ def test_what_nobody_foresaw_is_one_sentence_with_an_exit_code_of_its_own(
     assert "Traceback" not in err
     assert main(["--debug", "status", str(tmp_path)]) == 70
     assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["plan", "status", "check", "database"])
+def test_a_name_of_5000_characters_exits_2(verb, capsys):
+    assert main([verb, "a" * 5000, *(["--out", "x"] if verb in ("plan", "database") else [])]) == 2
+    assert "a name must be one that a file can bear" in capsys.readouterr().err.lower()
+
+
+def test_files_that_are_nested_too_deeply_exit_2(tmp_path, capsys):
+    recipe, config = tmp_path / "deep.toml", tmp_path / "model" / "config.json"
+    config.parent.mkdir()
+    recipe.write_text("a = " + "[" * 100_000)
+    config.write_text("[" * 100_000)
+    assert main(["train", str(recipe), "--out", str(tmp_path / "out")]) == 2
+    assert main(["plan", str(config.parent), "--out", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err.count("recursion") == 2

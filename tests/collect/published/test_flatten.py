@@ -77,3 +77,29 @@ def test_a_broken_file_is_refused_with_its_name_and_place(
     (tmp_path / name).write_bytes(content.encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError, match=re.escape(message)):
         read_document(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[" * 100_000 + "]" * 100_000, "must be nested at most 100 deep"),
+        ("[" * 101 + "]" * 101, "must be nested at most 100 deep"),
+        ('{"a": 1' + "0" * 400 + "}", "must be one that a double can hold; found 10000"),
+        ('{"a": 1' + "0" * 5000 + "}", "must be one that a double can hold; found 10000"),
+        ('{"a": 1e400}', "must be one that a double can hold; found 1e400"),
+        (r'{"a": "\ud800"}', "must be one that UTF-8 can hold"),
+        (r'{"\udfff": 1}', "must be one that UTF-8 can hold"),
+    ],
+    ids=["very deep", "deep", "10^400", "10^5000", "1e400", "surrogate", "surrogate in a name"],
+)
+def test_json_that_no_table_could_hold_is_refused(tmp_path, text, sentence) -> None:
+    path = tmp_path / "file.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        read_document(path)
+
+
+def test_what_python_writes_for_infinity_is_still_read(tmp_path) -> None:
+    path = tmp_path / "file.json"
+    path.write_text("[Infinity, -Infinity, 1e308, 10]")
+    assert read_document(path) == [math.inf, -math.inf, 1e308, 10]
