@@ -30,7 +30,7 @@ SELECT h.run_id,
                avg(distance)                          AS distance
           FROM attention
          GROUP BY run_id, model_id, prompt_id, layer) AS h
-  LEFT JOIN attention_mean AS a USING (run_id, prompt_id, layer);
+  LEFT JOIN attention_mean AS a USING (run_id, model_id, prompt_id, layer);
 COMMENT ON VIEW attention_layer IS 'One row per model, prompt and layer: the shape of attention, heads taken together, with each definition of attention entropy.';
 COMMENT ON COLUMN attention_layer.row_entropy IS 'Mean entropy of a row, over rows and heads [nat]';
 COMMENT ON COLUMN attention_layer.relative_entropy IS 'The same over ln n; a causal map that spreads evenly stays below 1, for row i can reach ln(i + 1) only; NULL for one token [1]';

@@ -29,6 +29,7 @@ SELECT after.run_id,
   FROM stream AS after
   JOIN stream AS before
     ON before.run_id = after.run_id
+   AND before.model_id = after.model_id
    AND before.prompt_id = after.prompt_id
    AND before.position = after.position
    AND before.layer = after.layer - 1
@@ -50,6 +51,7 @@ SELECT g.run_id,
   FROM block_gain AS g
   JOIN next_token AS t
     ON t.run_id = g.run_id
+   AND t.model_id = g.model_id
    AND t.prompt_id = g.prompt_id
    AND t.n_tokens - 1 = g.position;
 COMMENT ON VIEW last_token_gain IS 'One row per model, prompt and layer: block_gain at the last token, the position the paper uses.';
@@ -62,10 +64,12 @@ SELECT final.run_id,
   FROM residual_norm AS final
   JOIN next_token AS t
     ON t.run_id = final.run_id
+   AND t.model_id = final.model_id
    AND t.prompt_id = final.prompt_id
    AND t.n_tokens - 1 = final.position
   JOIN stream AS before
     ON before.run_id = final.run_id
+   AND before.model_id = final.model_id
    AND before.prompt_id = final.prompt_id
    AND before.position = final.position
    AND before.layer = final.layer - 1
@@ -86,7 +90,7 @@ SELECT run_id,
                layer,
                reduction,
                length,
-               lag(length) OVER (PARTITION BY run_id, prompt_id, reduction ORDER BY layer) AS before
+               lag(length) OVER (PARTITION BY run_id, model_id, prompt_id, reduction ORDER BY layer) AS before
           FROM (UNPIVOT (SELECT run_id, model_id, prompt_id, layer, last_token, whole_matrix, token_mean, body_median
                            FROM stream_length)
                      ON last_token, whole_matrix, token_mean, body_median
@@ -108,7 +112,7 @@ SELECT run_id,
        model_id,
        prompt_id,
        layer,
-       length / lag(length) OVER (PARTITION BY run_id, prompt_id ORDER BY layer) AS gain
+       length / lag(length) OVER (PARTITION BY run_id, model_id, prompt_id ORDER BY layer) AS gain
   FROM (SELECT run_id, model_id, prompt_id, layer, sqrt(sum(norm * norm)) AS length
           FROM stream
          WHERE position >= first
@@ -124,7 +128,7 @@ SELECT looked_up.run_id,
           FROM residual_norm
          WHERE site = 'embedding'
          GROUP BY run_id, model_id, prompt_id) AS looked_up
-  JOIN stream_length AS after USING (run_id, prompt_id)
+  JOIN stream_length AS after USING (run_id, model_id, prompt_id)
  WHERE after.layer = 0;
 COMMENT ON VIEW embedding_gain IS 'One row per model and prompt: |X_0|_F over the Frobenius norm of what the embedding module returns, before positions and norms are added (caveat B12). Not a gain where the two differ in width.';
 

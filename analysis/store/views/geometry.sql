@@ -29,7 +29,7 @@ SELECT t.run_id,
           FROM token_geometry
           JOIN model AS m USING (model_id)
          GROUP BY run_id, model_id, layer, site) AS t
-  LEFT JOIN prompt_geometry AS p USING (run_id, layer, site);
+  LEFT JOIN prompt_geometry AS p USING (run_id, model_id, layer, site);
 COMMENT ON VIEW geometry_profile IS 'One row per run, layer and site: geometry of the tokens of a prompt, mean over prompts, and geometry of the prompts'' last tokens among each other.';
 COMMENT ON COLUMN geometry_profile.mean_cosine IS 'Anisotropy within a prompt: mean cosine over pairs of tokens [1]';
 COMMENT ON COLUMN geometry_profile.mean_cosine_body IS 'The same without position 0 [1]';

@@ -67,7 +67,7 @@ SELECT 'measured'                                   AS source,
        r.is_conforming,
        ''                                           AS caveats
   FROM model_gain AS g
-  JOIN run AS r USING (run_id)
+  JOIN run AS r USING (run_id, model_id)
  UNION ALL
 SELECT 'published',
        model_id,

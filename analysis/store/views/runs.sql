@@ -94,7 +94,7 @@ SELECT n.run_id,
        n.position = t.n_tokens - 1            AS is_last,
        n.position > 0 AND NOT n.is_special    AS is_body
   FROM residual_norm AS n
-  JOIN next_token AS t USING (run_id, prompt_id)
+  JOIN next_token AS t USING (run_id, model_id, prompt_id)
  WHERE n.site = 'block_output'
    AND n.layer = 0;
 COMMENT ON VIEW token IS 'One row per model, prompt and token: which tokens a mean takes.';

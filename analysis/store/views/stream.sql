@@ -56,7 +56,7 @@ SELECT run_id,
                avg(ln(nullif(u.ratio, 0))) FILTER (WHERE t.is_body) AS log_ratio_body,
                avg(u.cosine)               FILTER (WHERE t.is_body) AS cosine_body
           FROM residual_update AS u
-          JOIN token AS t USING (run_id, prompt_id, position)
+          JOIN token AS t USING (run_id, model_id, prompt_id, position)
          GROUP BY u.run_id, u.model_id, u.prompt_id, u.layer, u.part) AS prompts
  GROUP BY run_id, model_id, layer, part;
 COMMENT ON VIEW update_profile IS 'One row per run, layer and part of the block: how large the update is against the stream it is added to, and which way it points. Mean over prompts of each prompt''s mean.';
@@ -91,7 +91,7 @@ SELECT n.run_id,
        n.top_share,
        n.top_feature
   FROM residual_norm AS n
-  JOIN stream_length AS l USING (run_id, prompt_id, layer)
+  JOIN stream_length AS l USING (run_id, model_id, prompt_id, layer)
  WHERE n.site = 'block_output'
    AND n.norm > 10 * l.token_median;
 COMMENT ON VIEW massive_activation IS 'One row per model, prompt, layer and token whose stream is more than ten times as long as the median token of its prompt there. A prompt of two tokens has none: the median lies half way between them.';

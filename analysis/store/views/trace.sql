@@ -3,6 +3,7 @@
 CREATE VIEW layer_trace AS
 WITH value_norm AS (
     SELECT run_id,
+           model_id,
            layer,
            head,
            max(frobenius) FILTER (WHERE NOT is_folded AND slicing = 'correct')    AS correct,
@@ -13,9 +14,10 @@ WITH value_norm AS (
            )                                                                      AS contiguous
       FROM weight_norm
      WHERE matrix = 'V'
-     GROUP BY run_id, layer, head
+     GROUP BY run_id, model_id, layer, head
 ), whole_norm AS (
     SELECT run_id,
+           model_id,
            layer,
            max(sigma_max) FILTER (WHERE slicing = 'correct')                      AS sigma_max,
            coalesce(
@@ -28,7 +30,7 @@ WITH value_norm AS (
            )                                                                      AS frobenius_contiguous
       FROM matrix_norm
      WHERE matrix = 'V'
-     GROUP BY run_id, layer
+     GROUP BY run_id, model_id, layer
 ), heads AS (
     SELECT a.run_id,
            a.model_id,
@@ -50,9 +52,10 @@ WITH value_norm AS (
            max(v.correct) FILTER (WHERE a.head = 0)                               AS first_head,
            max(v.contiguous) FILTER (WHERE a.head = 0)                            AS first_head_contiguous
       FROM attention AS a
-      JOIN weights_of_run AS r USING (run_id)
+      JOIN weights_of_run AS r USING (run_id, model_id)
       JOIN value_norm AS v
         ON v.run_id = r.weights_run_id
+       AND v.model_id = a.model_id
        AND v.layer = a.layer
        AND v.head = a.head
      GROUP BY a.run_id, a.model_id, a.prompt_id, a.layer, r.is_conforming, r.weights_run_id
@@ -79,9 +82,10 @@ SELECT h.run_id,
        h.weight_factor,
        h.weight_factor_folded
   FROM heads AS h
-  LEFT JOIN attention_mean AS m USING (run_id, prompt_id, layer)
+  LEFT JOIN attention_mean AS m USING (run_id, model_id, prompt_id, layer)
   LEFT JOIN whole_norm AS w
     ON w.run_id = h.weights_run_id
+   AND w.model_id = h.model_id
    AND w.layer = h.layer;
 COMMENT ON VIEW layer_trace IS 'One row per model, prompt and layer: trace of the sheaf Laplacian, by the primary definition and by each one that was published. Columns that end in _contiguous read the last third of a fused matrix as V where the model has such rows (caveat B2), as the notebooks do, and V itself elsewhere.';
 COMMENT ON COLUMN layer_trace.is_conforming IS 'True when both the run and the run that measured its weights conform [-]';
