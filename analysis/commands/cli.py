@@ -12,31 +12,18 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pandas as pd
-
-from analysis import claims
-from analysis.claims.sign.heritage import SEED
-from analysis.claims.verdict import paper
-from analysis.claims.verdict.committed import (
-    COMMITTED,
-    COMMITTED_BESIDE,
-    COMMITTED_RAW,
-    differences,
-    read_verdicts,
-)
-from analysis.commands.checkout import default_sources, project_root, writable_root
 from analysis.commands.options import Verb, parser
-from analysis.forensics import audit
-from analysis.questions.signs import signs
-from analysis.questions.turning.turning import errors, layers
-from analysis.store import Store, open_store
-from analysis.tidy import prose
+from analysis.tidy.defaults import COMMITTED, COMMITTED_BESIDE, COMMITTED_RAW
 from analysis.tidy.errors import AnalysisError, UnexpectedError
-from analysis.tidy.output import replace_text
 from analysis.tidy.spreadsheet import to_csv
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from analysis.claims import Claim
+    from analysis.store import Store
 
 
 def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911  # one per kind of end
@@ -90,6 +77,8 @@ def _complain(problem: str, hint: str, exit_code: int) -> int:
 
 
 def _open(options: argparse.Namespace) -> Store:
+    from analysis.store import open_store
+
     store = open_store(*_sources(options), verify=options.verify)
     if options.verify:
         print(f"note: {store.comparison.words}", file=sys.stderr)
@@ -102,14 +91,23 @@ def _sources(options: argparse.Namespace) -> list[Path]:
     """Return what to open: what was named, else what the project ships."""
     if options.paper:
         return [options.paper, *(options.data or [])]
+    from analysis.commands.checkout import default_sources
+
     return options.data or default_sources()
 
 
-def _registry(options: argparse.Namespace) -> Mapping[int, claims.Claim]:
+def _registry(options: argparse.Namespace) -> Mapping[int, Claim]:
+    from analysis import claims
+    from analysis.claims.verdict import paper
+
     return paper.load(options.paper) if options.paper else claims.CLAIMS
 
 
 def _claims(options: argparse.Namespace) -> int:
+    from analysis import claims
+    from analysis.commands.checkout import project_root, writable_root
+    from analysis.tidy.output import replace_text
+
     if options.adjusted and (options.json or options.write or options.check):
         raise AnalysisError(
             "Adjusted p-values must be printed as a table or as CSV; another form was asked for.",
@@ -142,6 +140,8 @@ def _committed_path(options: argparse.Namespace, store: Store, root: Callable[[]
 
 
 def _claim(options: argparse.Namespace) -> int:
+    from analysis import claims
+
     registry = _registry(options)
     one = claims.claim(options.claim_id, registry)
     store = _open(options)
@@ -160,6 +160,8 @@ def _claim(options: argparse.Namespace) -> int:
 
 def _as_json(judged: Mapping[str, object], checks: pd.DataFrame) -> str:
     """Return a claim's row as one JSON object, its checks in the list `checks`."""
+    import pandas as pd
+
     (row,) = json.loads(pd.DataFrame([judged]).to_json(orient="records"))
     row["checks"] = json.loads(checks.to_json(orient="records"))
     return json.dumps(row, indent=2, ensure_ascii=False)
@@ -179,6 +181,8 @@ def _check_lines(row: Mapping[Any, Any]) -> str:
 
 def _numbers(row: Mapping[Any, Any]) -> str:
     """Return estimate, interval and p of one row, as far as it has them."""
+    from analysis.tidy import prose
+
     parts = [prose.number(row["estimate"], 4)]
     if not math.isnan(row["conf_low"]):
         parts.append(prose.interval(row["conf_low"], row["conf_high"], 4))
@@ -189,6 +193,8 @@ def _numbers(row: Mapping[Any, Any]) -> str:
 
 def _design(row: Mapping[Any, Any]) -> str:
     """Return how many models and suites entered."""
+    from analysis.tidy import prose
+
     return f"{prose.plural(row['n_models'], 'model')}, {prose.plural(row['n_suites'], 'suite')}"
 
 
@@ -197,11 +203,18 @@ def _sql(options: argparse.Namespace) -> int:
 
 
 def _l_star(options: argparse.Namespace) -> int:
+    from analysis.questions.turning.turning import errors, layers
+
     table = errors if options.errors else layers
     return _print(table(_open(options), options.profile), as_csv=options.csv)
 
 
 def _signs(options: argparse.Namespace) -> int:
+    import numpy as np
+
+    from analysis.claims.sign.heritage import SEED
+    from analysis.questions.signs import signs
+
     rng = np.random.default_rng(SEED)
     rows = signs(_open(options), options.gain, rng=rng, band=options.band)
     return _print(rows, as_csv=options.csv)
@@ -214,6 +227,8 @@ def _stated(options: argparse.Namespace) -> int:
 
 
 def _specifications(options: argparse.Namespace) -> int:
+    import numpy as np
+
     from analysis.exhibits.specification import curve as specification_exhibits
     from analysis.questions.specification import choices as specification_choices
     from analysis.questions.specification import curve as specification
@@ -230,6 +245,8 @@ def _specifications(options: argparse.Namespace) -> int:
 
 
 def _forensics(options: argparse.Namespace) -> int:
+    from analysis.forensics import audit
+
     tests = audit.of_file(options.file, alpha=options.alpha)
     if options.csv:
         sys.stdout.write(to_csv(tests))
@@ -239,6 +256,10 @@ def _forensics(options: argparse.Namespace) -> int:
 
 
 def _print(rows: pd.DataFrame, *, as_csv: bool) -> int:
+    import pandas as pd
+
+    from analysis.tidy import prose
+
     if as_csv:
         sys.stdout.write(to_csv(rows))
     else:
@@ -251,8 +272,10 @@ def _print(rows: pd.DataFrame, *, as_csv: bool) -> int:
 
 
 def _report(options: argparse.Namespace) -> int:
+    from analysis.commands.checkout import project_root
     from analysis.report import render
     from analysis.report.examination import refuse_faults
+    from analysis.tidy import prose
 
     if options.examine:
         refuse_faults(options.examine)
@@ -287,6 +310,10 @@ def _parameter(text: str) -> tuple[str, str]:
 
 def _compare(judged: pd.DataFrame, committed: Path) -> int:
     """Print the verdicts and numbers that differ from the committed ones; 1 if any does."""
+    import pandas as pd
+
+    from analysis.claims.verdict.committed import differences, read_verdicts
+
     before, after = read_verdicts(committed), pd.read_csv(io.StringIO(to_csv(judged)))
     found = differences(before, after)
     for line in found["difference"]:
@@ -297,6 +324,9 @@ def _compare(judged: pd.DataFrame, committed: Path) -> int:
 
 
 def _overview(judged: pd.DataFrame) -> str:
+    from analysis import claims
+    from analysis.tidy import prose
+
     lines = []
     for row in judged.to_dict("records"):
         lines.append(f"{row['claim_id']:>3}  {row['verdict']:<29} {row['statement']}")

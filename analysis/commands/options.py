@@ -6,9 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from analysis.claims.verdict.committed import COMMITTED, COMMITTED_BESIDE, COMMITTED_RAW
-from analysis.questions.signs import BAND
-from analysis.questions.turning.turning import PRIMARY
+from analysis.tidy.defaults import BAND, COMMITTED, COMMITTED_BESIDE, COMMITTED_RAW, PROFILE
 
 EPILOG = """\
 examples:
@@ -127,7 +125,7 @@ def _add_sql(verb: argparse.ArgumentParser) -> None:
 
 
 def _add_l_star(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--profile", default=PRIMARY, metavar="NAME", help=f"default: {PRIMARY}")
+    verb.add_argument("--profile", default=PROFILE, metavar="NAME", help=f"default: {PROFILE}")
     verb.add_argument("--errors", action="store_true", help="errors of the predictions instead")
     _add_csv(verb)
 

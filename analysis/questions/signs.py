@@ -7,11 +7,9 @@ import pandas as pd
 
 from analysis.inference.resampling.bootstrap import draws, interval
 from analysis.store import Store
+from analysis.tidy.defaults import BAND
 from analysis.tidy.errors import AnalysisError
 from analysis.tidy.frame import nearest
-
-#: Log gain that rounding in half precision can make [nat].
-BAND = 0.01
 
 
 def signs(

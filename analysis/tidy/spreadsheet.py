@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: What a spreadsheet takes for the beginning of a formula.
 FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r]")

@@ -147,10 +147,8 @@ def _insert(
 def _first_said() -> str:
     """Return the columns of joined descriptions of a model: of each, the first that is there."""
     others = [column.name for column in tables()["model"].columns if column.name != "model_id"]
-    first = (
-        f'first("{name}" ORDER BY {_ORDER}) FILTER ("{name}" IS NOT NULL) AS "{name}"'
-        for name in others
-    )
+    # arg_min leaves out the rows where the value is NULL.
+    first = (f'arg_min("{name}", {_ORDER}) AS "{name}"' for name in others)
     return ", ".join(["model_id", *first])
 
 

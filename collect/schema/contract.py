@@ -169,10 +169,11 @@ def _known() -> dict[str, tuple[Table, pa.Schema]]:
 
 
 def _described(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[Table, pa.Schema]]:
-    return {
-        name: (table, _arrow_schema(connection, table))
-        for name, table in described(connection, "memory").items()
-    }
+    found = described(connection, "memory")
+    sql_types = sorted({column.sql_type for table in found.values() for column in table.columns})
+    nulls = ", ".join(f'CAST(NULL AS {name}) AS "{name}"' for name in sql_types)
+    arrow_types = connection.sql(f"SELECT {nulls}").to_arrow_table().schema
+    return {name: (table, _arrow_schema(table, arrow_types)) for name, table in found.items()}
 
 
 def _rows_by_table(
@@ -203,12 +204,12 @@ def _column(name: str, sql_type: str, nullable: bool, comment: str) -> Column:
     return Column(name, sql_type, nullable, meaning, unit.removesuffix("]"))
 
 
-def _arrow_schema(connection: duckdb.DuckDBPyConnection, table: Table) -> pa.Schema:
-    bare = connection.sql(f'FROM "{table.name}" LIMIT 0').to_arrow_table().schema
+def _arrow_schema(table: Table, arrow_types: pa.Schema) -> pa.Schema:
+    """Return the Arrow schema of a table; ``arrow_types`` has a field for each type of SQL."""
     fields = [
         pa.field(
             column.name,
-            bare.field(column.name).type,
+            arrow_types.field(column.sql_type).type,
             nullable=column.nullable,
             metadata={"comment": column.meaning, "unit": column.unit},
         )

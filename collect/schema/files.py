@@ -57,7 +57,8 @@ def read_rows(path: Path, table: str, headers: Headers | None = None) -> pa.Tabl
         If the file is damaged, or its columns are not those of the table.
     """
     if path.suffix != ".csv":
-        return (headers or Headers()).of(path).read(table)
+        known = headers or Headers()
+        return known.run(path) if table == "run" else known.of(path).read(table)
     expected = arrow_schema(table)
     try:
         rows = _read_csv(path, expected)
@@ -74,6 +75,7 @@ def _stems(directory: Path, table: str) -> set[str]:
 def _read_csv(path: Path, expected: pa.Schema) -> pa.Table:
     return pyarrow.csv.read_csv(
         path,
+        read_options=pyarrow.csv.ReadOptions(use_threads=False),
         parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
         convert_options=pyarrow.csv.ConvertOptions(
             column_types={field.name: field.type for field in expected},

@@ -73,8 +73,11 @@ class Header:
         check_names(self.path, table, self.columns.names)
         expected = arrow_schema(table)
         try:
-            with pq.ParquetFile(self.path, metadata=self.footer) as file:
-                return file.read().select(expected.names).cast(expected)
+            with pq.ParquetFile(self.path, metadata=self.footer, pre_buffer=False) as file:
+                rows = file.read(use_threads=False).select(expected.names)
+            if rows.schema.types == expected.types:  # a cast costs more than the reading
+                return pa.Table.from_arrays(rows.columns, schema=expected)
+            return rows.cast(expected)
         except UNREADABLE as error:
             raise damaged(self.path, error) from error
 
@@ -96,6 +99,19 @@ class Headers:
 
     def __init__(self) -> None:
         self._known: dict[Path, Header] = {}
+        self._runs: dict[Path, pa.Table] = {}
+
+    def run(self, path: Path) -> pa.Table:
+        """Return the rows of a run file, read once as well: they are asked for twice.
+
+        Raises
+        ------
+        ContractError
+            If the file is damaged, or its columns are not those of table ``run``.
+        """
+        if path not in self._runs:
+            self._runs[path] = self.of(path).read("run")
+        return self._runs[path]
 
     def of(self, path: Path) -> Header:
         """Return the header of a file.

@@ -90,8 +90,7 @@ def vouched(path: Path, headers: Headers) -> Vouched:
     ContractError
         If it cannot be read, has other than one row, or its row is not the one that was hashed.
     """
-    header = headers.of(path)
-    rows = header.read("run")
+    header, rows = headers.of(path), headers.run(path)
     if len(rows) != 1:
         raise ContractError(
             f"{path} must have one row, that of its unit; it has {len(rows)}.",

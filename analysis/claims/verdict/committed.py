@@ -10,14 +10,6 @@ import pandas as pd
 
 from analysis.tidy.errors import StoreError
 
-COMMITTED = "reports/claims.csv"
-
-#: The same where the imported raw files are open as well.
-COMMITTED_RAW = "reports/claims_raw_files.csv"
-
-#: Where the verdicts of another paper are kept, in its folder.
-COMMITTED_BESIDE = "verdicts.csv"
-
 #: Columns of the committed verdicts that a finding consists of.
 COMPARED = (
     "statement",

@@ -15,8 +15,8 @@ import pandas as pd
 from scipy import stats
 
 from analysis.evidence import HUNT
-from analysis.questions.signs import BAND
 from analysis.store import Store
+from analysis.tidy.defaults import BAND
 
 #: Level of `gain` to the metrics it may come from; of two, the first that a model has counts.
 GAINS: Mapping[str, tuple[str, ...]] = {

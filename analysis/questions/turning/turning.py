@@ -9,11 +9,9 @@ from analysis.questions.turning import frames as l_star_frames
 from analysis.questions.turning import l_star
 from analysis.store import Store
 from analysis.tidy import prose
+from analysis.tidy.defaults import PROFILE
 from analysis.tidy.errors import AnalysisError
 from analysis.tidy.frame import nearest
-
-#: The profile of the primary definition.
-PRIMARY = "trace_normalised"
 
 KEY = ["source", "model_id", "prompt_set", "file"]
 
@@ -64,7 +62,7 @@ def profiles(store: Store, metric: str) -> pd.DataFrame:
     )
 
 
-def layers(store: Store, metric: str = PRIMARY) -> pd.DataFrame:
+def layers(store: Store, metric: str = PROFILE) -> pd.DataFrame:
     """Return L* of every profile of one quantity by every estimator, and what is predicted.
 
     Returns
@@ -90,7 +88,7 @@ def layers(store: Store, metric: str = PRIMARY) -> pd.DataFrame:
     return ranked.drop(columns="rank")
 
 
-def errors(store: Store, metric: str = PRIMARY) -> pd.DataFrame:
+def errors(store: Store, metric: str = PROFILE) -> pd.DataFrame:
     """Return how far each prediction lies from each estimate, by both measures.
 
     Returns
@@ -162,7 +160,7 @@ def primary(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
         pd.concat(
             [
                 prompts[named].head(1).reset_index(drop=True),
-                l_star_frames.prompt_bootstrap(prompts, value=PRIMARY, rng=rng),
+                l_star_frames.prompt_bootstrap(prompts, value=PROFILE, rng=rng),
             ],
             axis=1,
         )

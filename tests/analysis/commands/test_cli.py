@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import claims
+from analysis import claims, store
 from analysis.commands import cli
 from analysis.exhibits import colophon
 
@@ -228,7 +228,7 @@ def test_what_nobody_foresaw_is_one_sentence_with_an_exit_code_of_its_own(capsys
     def broken(*_arguments, **_named):
         raise ZeroDivisionError("by \ud800 zero\nand more")
 
-    monkeypatch.setattr(cli, "open_store", broken)
+    monkeypatch.setattr(store, "open_store", broken)
     code, out, err = run(capsys, "sql", "SELECT 1")
     assert (code, out) == (70, "")
     assert err.startswith("error: Every failure must be foreseen; ZeroDivisionError was not (by ")

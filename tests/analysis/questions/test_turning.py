@@ -105,7 +105,7 @@ def test_the_estimators_disagree_on_the_published_traces(published_store):
 def test_the_primary_profile_is_the_normalised_trace(tiny_store):
     rows = turning.layers(tiny_store)
     assert len(rows) == len(l_star.ESTIMATORS) + 3
-    assert turning.profiles(tiny_store, turning.PRIMARY)["value"].tolist() == [200, 800, 1800]
+    assert turning.profiles(tiny_store, turning.PROFILE)["value"].tolist() == [200, 800, 1800]
 
 
 def test_each_prediction_is_compared_with_each_estimate(tiny_store):

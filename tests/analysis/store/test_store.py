@@ -1,6 +1,8 @@
 """Opening measurements: what is visible, what is refused, and that nothing is written."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -215,3 +217,26 @@ def test_a_database_file_judges_and_states_what_its_directory_does(published_sto
         rows = claims.checks(published_store, claim_id)
         pd.testing.assert_frame_equal(claims.checks(store, claim_id), rows)
     pd.testing.assert_frame_equal(stated.ledger(store), stated.ledger(published_store))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unneeded"),
+    [
+        (["--help"], {"pandas", "numpy", "duckdb", "pyarrow"}),
+        (["sql", "SELECT 1"], {"scipy", "altair", "statsmodels", "pingouin", "patsy"}),
+    ],
+)
+def test_a_verb_imports_what_it_needs(arguments, unneeded):
+    program = f"""
+import sys
+from analysis.commands.cli import main
+try:
+    main({arguments})
+except SystemExit:
+    pass
+print(*sys.modules)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert not unneeded & set(ran.stdout.splitlines()[-1].split())
