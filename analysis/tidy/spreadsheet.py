@@ -20,12 +20,15 @@ def to_csv(rows: pd.DataFrame) -> str:
 
     A text that would be a formula has an apostrophe in front, which says so to a spreadsheet.
 
+    >>> import pandas as pd
     >>> print(to_csv(pd.DataFrame({"a": ["=1+1", "-0.5", "b"], "n": [1, -2, 1 / 3]})), end="")
     a,n
     '=1+1,1
     -0.5,-2
     b,0.3333333333
     """
+    import pandas as pd
+
     columns = [_inert_column(column) for _, column in rows.items()]
     inert = pd.concat(columns, axis="columns") if columns else rows
     inert = inert.set_axis([_inert(name) for name in rows.columns], axis="columns")
@@ -33,7 +36,9 @@ def to_csv(rows: pd.DataFrame) -> str:
 
 
 def _inert_column(column: pd.Series[Any]) -> pd.Series[Any]:
-    if pd.api.types.is_numeric_dtype(column.dtype):
+    from pandas.api.types import is_numeric_dtype
+
+    if is_numeric_dtype(column.dtype):
         return column
     return column.astype(object).map(_inert)
 
