@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.mixed.frames import anova as terms_tested
 from analysis.mixed.frames import augment as rows_again
 from analysis.mixed.frames import contrasts as marginal
 from analysis.mixed.frames import guards, tables
@@ -65,9 +66,28 @@ class MixedModel(Fitted):
         """Return one row per grouping factor: `group`, `n_groups`, `n_obs`."""
         return tables.groups(self)
 
-    def anova(self, *, df: str | None = None) -> pd.DataFrame:
-        """Return one row per fixed term: F test that all its coefficients are zero."""
-        return tables.anova(self, df or self.default_df)
+    def anova(self, *, type: str = "III", df: str | None = None) -> pd.DataFrame:  # noqa: A002
+        """Return one row per fixed term: F test that it adds nothing.
+
+        Parameters
+        ----------
+        type
+            ``III``: each term beside all others, in sum-to-zero contrasts whatever contrasts the
+            fit has; ``II``: each term beside those that do not contain it.
+        df
+            As in `tidy`.
+
+        Returns
+        -------
+        `term`, `statistic`, `df`, `df_residual`, `p_value`, `n_obs`, `method`, `note`; a note says
+        at which number a main effect is tested when a number interacts with it.
+
+        Raises
+        ------
+        DesignError
+            If sum-to-zero contrasts span another space than the fit's.
+        """
+        return terms_tested.anova(self, type, df or self.default_df)
 
     def warnings(self, *, df: str | None = None) -> pd.DataFrame:
         """Return one row per thing a reader must know: `guard`, `term`, `group`, `note`."""

@@ -1,4 +1,4 @@
-"""The frames a fitted mixed model gives: tidy, glance, groups, anova."""
+"""The frames a fitted mixed model gives: tidy, glance, groups."""
 
 from __future__ import annotations
 
@@ -81,34 +81,6 @@ def groups(model: Fitted) -> pd.DataFrame:
             "n_groups": [len(block.levels) for block in blocks],
             "n_obs": model.statistics.n_obs,
         }
-    )
-    glossary.checked(result.columns)
-    return result
-
-
-def anova(model: Fitted, df: str) -> pd.DataFrame:
-    """Return one row per fixed term: F test that its coefficients are all zero."""
-    rows = []
-    identity = np.eye(len(model.terms))
-    for term, places in model.design.term_columns.items():
-        if term == "Intercept":
-            continue
-        test = model.inference.joint(identity[list(places)], df)
-        rows.append(
-            {
-                "term": term,
-                "statistic": test.statistic,
-                "df": float(test.df),
-                "df_residual": test.df_residual,
-                "p_value": test.p_value,
-            }
-        )
-    result = pd.DataFrame(rows, columns=["term", "statistic", "df", "df_residual", "p_value"])
-    name = "Wald chi-squared over its df" if df == "wald" else f"{NAMES[df][:-2]} F"
-    result = result.assign(
-        n_obs=model.statistics.n_obs,
-        method=f"{name}; all coefficients of the term are zero",
-        note=" ".join(f"Reference level: {each}." for each in model.design.references),
     )
     glossary.checked(result.columns)
     return result

@@ -16,7 +16,7 @@ import pytest
 import analysis.mixed
 from analysis import mixed
 from analysis.mixed import binomial
-from analysis.mixed.frames import comparison, contrasts, diagnostics, guards, tables
+from analysis.mixed.frames import anova, comparison, contrasts, diagnostics, guards, tables
 from analysis.mixed.refitting import (
     bootstrap,
     influence,
@@ -54,6 +54,7 @@ def rng() -> np.random.Generator:
 
 
 CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
+    "anova.anova": lambda f: anova.anova(f.model, "II", KR),
     "binomial.BinomialModel.glance": lambda f: f.binary.glance(),
     "binomial.BinomialModel.ranef": lambda f: f.binary.ranef(),
     "binomial.BinomialModel.tidy": lambda f: f.binary.tidy(["fixed", "ran_pars", "ran_vals"]),
@@ -104,7 +105,6 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
     "profile_interval.profile_intervals": lambda f: profile_interval.profile_intervals(f.model),
     "robust.cluster_robust": lambda f: robust.cluster_robust(f.model, "lab"),
     "robust.wild_cluster_bootstrap": lambda f: robust.wild_cluster_bootstrap(f.model, "rho", "lab"),
-    "tables.anova": lambda f: tables.anova(f.model, KR),
     "tables.fixed_table": lambda f: tables.fixed_table(
         f.model,
         f.model.inference.tests(np.eye(len(f.model.terms)), KR),

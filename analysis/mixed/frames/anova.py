@@ -1,0 +1,172 @@
+"""F tests of the fixed terms: what each adds to the others (type II), or beside all (type III).
+
+A type III test of a term asks whether its columns in sum-to-zero contrasts have coefficients of
+zero: every combination of the other factors' levels counts the same, whatever contrasts the fit
+has. A type II test asks it among models without the terms that contain it (Fox 2016, Applied
+Regression Analysis, section 8.2; R's `car::Anova`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.mixed.algebra.design import Column, design_columns, is_factor
+from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.fixed_effects import NAMES
+from analysis.mixed.reading.formula import terms
+from analysis.tidy import glossary
+from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import Floats, require_option
+
+TYPES = ("II", "III")
+
+#: Share of a column outside the span of the others' below which it lies in it.
+ROUNDING = 1e-8
+
+#: How the method is named.
+WORDS = {
+    "II": "type II, each term beside all that do not contain it",
+    "III": "type III, sum-to-zero contrasts",
+}
+
+
+def anova(model: Fitted, kind: str, df: str) -> pd.DataFrame:
+    """Return one row per fixed term: F test by type II or III.
+
+    Parameters
+    ----------
+    model
+        The fit.
+    kind
+        ``II`` or ``III``.
+    df
+        Method of the denominator degrees of freedom.
+
+    Returns
+    -------
+    `term`, `statistic` (F; by Wald, chi-squared over its df), `df`, `df_residual`, `p_value`,
+    `n_obs`, `method`, `note`.
+
+    Raises
+    ------
+    AnalysisError
+        If the type or the method is unknown.
+    DesignError
+        If sum-to-zero contrasts span another space than the fit's, as with a term that lacks one
+        it contains.
+    """
+    require_option("type", kind, TYPES)
+    hypotheses = _type_two(model, df) if kind == "II" else _type_three(model)
+    rows = []
+    for term, contrasts in hypotheses.items():
+        test = model.inference.joint(contrasts, df)
+        rows.append(
+            {
+                "term": term,
+                "statistic": test.statistic,
+                "df": float(test.df),
+                "df_residual": test.df_residual,
+                "p_value": test.p_value,
+                "note": _at_zero(model, term) if kind == "III" else "",
+            }
+        )
+    columns = ["term", "statistic", "df", "df_residual", "p_value", "note"]
+    name = "Wald chi-squared over its df" if df == "wald" else f"{NAMES[df][:-2]} F"
+    result = pd.DataFrame(rows, columns=columns).assign(
+        n_obs=model.statistics.n_obs, method=f"{name}; {WORDS[kind]}"
+    )
+    glossary.checked(result.columns)
+    return result
+
+
+def _type_three(model: Fitted) -> dict[str, Floats]:
+    """Return by term the rows that turn the fit's coefficients into sum-to-zero contrasts'."""
+    from patsy import Sum
+
+    stated: Mapping[str, Any] = dict.fromkeys(model.statistics.factors, Sum)
+    columns, places = design_columns(model.formula.fixed, model.statistics, stated)
+    turn = _turn(columns, list(model.design.fixed))
+    return {term: turn[list(rows)] for term, rows in places.items() if term != "Intercept"}
+
+
+def _turn(columns: list[Column], fitted: list[Column]) -> Floats:
+    """Return T with fitted = columns T: coefficients of `fitted` times T are those of `columns`."""
+    turn = np.zeros((len(columns), len(fitted)))
+    for basis in {column.basis for column in fitted}:
+        ours = [place for place, column in enumerate(columns) if column.basis == basis]
+        theirs = [place for place, column in enumerate(fitted) if column.basis == basis]
+        into = np.column_stack([fitted[place].coefficient for place in theirs])
+        if ours:
+            of = np.column_stack([columns[place].coefficient for place in ours])
+            scale = np.abs(of).max(axis=0)
+            found = np.linalg.lstsq(of / scale, into, rcond=None)[0] / scale[:, None]
+            turn[np.ix_(ours, theirs)] = found
+            into = into - of @ found
+        if np.abs(into).max() > ROUNDING * max(np.abs(fitted[k].coefficient).max() for k in theirs):
+            raise DesignError(
+                "A type III test must have a design that its contrasts do not change; with "
+                "sum-to-zero contrasts this one spans another space.",
+                "Add the terms that every interaction contains, or ask for type='II'.",
+            )
+    return turn
+
+
+def _type_two(model: Fitted, df: str) -> dict[str, Floats]:
+    """Return by term the contrasts of it and what contains it that are independent of the latter.
+
+    Independent by the covariance of the estimates: a test of the term with its relatives left out,
+    at the variances of the fit.
+    """
+    covariance = model.inference.covariance(df)
+    identity = np.eye(len(model.terms))
+    found = {}
+    for term, places in model.design.term_columns.items():
+        if term == "Intercept":
+            continue
+        relatives = [
+            place
+            for other, theirs in model.design.term_columns.items()
+            if other != term and _parts(model, term) < _parts(model, other)
+            for place in theirs
+        ]
+        both = identity[[*relatives, *places]]
+        found[term] = _apart(both, identity[relatives], covariance)
+    return found
+
+
+def _apart(both: Floats, relatives: Floats, covariance: Floats) -> Floats:
+    """Return contrasts in the span of `both` that are uncorrelated with those of `relatives`."""
+    if not len(relatives):
+        return both
+    scale = np.sqrt(np.diag(covariance))
+    correlation = covariance / np.outer(scale, scale)
+    across = both @ correlation @ relatives.T
+    basis = np.linalg.qr(across, mode="complete")[0][:, len(relatives) :]
+    return np.asarray(basis.T @ both / scale, dtype=np.float64)
+
+
+def _parts(model: Fitted, name: str) -> set[str]:
+    """Return the factors and numbers that a term multiplies."""
+    for term in terms(model.formula.fixed):
+        if term.name() == name:
+            return {factor.code for factor in term.factors}
+    return set()
+
+
+def _at_zero(model: Fitted, name: str) -> str:
+    """Return a note when a term is tested where a number that it interacts with is zero."""
+    parts = _parts(model, name)
+    numbers = sorted(
+        {
+            code
+            for other in model.design.term_columns
+            if parts < _parts(model, other)
+            for code in _parts(model, other) - parts
+            if not is_factor(code, model.statistics)
+        }
+    )
+    return f"Tested where {' and '.join(numbers)} is zero." if numbers else ""
