@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.mixed.frames import tables
+from analysis.mixed.frames.nesting import lacking, same_rows
 from analysis.mixed.inference.distributions import chi_squared_p_value
 from analysis.mixed.inference.fitted import Fitted
 from analysis.tidy import glossary
@@ -37,9 +38,12 @@ def compare(models: Sequence[Fitted]) -> pd.DataFrame:
     Raises
     ------
     DesignError
-        If the models differ in their rows, or a larger one has no more parameters.
+        If the models differ in their rows, weights, response or offset, a larger one has no more
+        parameters, or does not contain the one before.
     """
     _require_same_rows(models)
+    for before, model in itertools.pairwise(models):
+        _require_nested(before, model)
     same_fixed = len({model.terms for model in models}) == 1
     refit = not (same_fixed and len({model.reml for model in models}) == 1)
     fitted = [model.refitted(reml=False) if refit else model for model in models]
@@ -58,13 +62,46 @@ def n_parameters(model: Fitted) -> int:
 
 def _require_same_rows(models: Sequence[Fitted]) -> None:
     sizes = {model.statistics.n_obs for model in models}
-    responses = {model.statistics.responses[model.response] for model in models}
-    if len(models) < 2 or len(sizes) > 1 or len(responses) > 1:
+    if len(models) < 2 or len(sizes) > 1:
         raise DesignError(
-            "A likelihood ratio must compare at least two models of the same response on the same "
-            f"rows; found {len(models)} models, rows {sorted(sizes)}, responses "
-            f"{sorted(responses)}.",
+            "A likelihood ratio must compare at least two models on the same rows; found "
+            f"{len(models)} models, rows {sorted(sizes)}.",
             "Fit them to the same source.",
+        )
+    responses = {_response(model) for model in models}
+    if len(responses) > 1:
+        raise DesignError(
+            f"Models must explain the same response; found {sorted(responses)}.",
+            "Likelihoods of different responses, or with other offsets, cannot be compared.",
+        )
+    for model in models[1:]:
+        if not same_rows(models[0], model):
+            raise DesignError(
+                "A likelihood ratio must compare models on the same rows with the same weights; "
+                f"{model.formula.text!r} was fitted to other rows than {models[0].formula.text!r}.",
+                "Fit them to the same source.",
+            )
+
+
+def _response(model: Fitted) -> str:
+    offset = f" less {model.statistics.offset}" if model.statistics.offset else ""
+    return model.statistics.responses[model.response] + offset
+
+
+def _require_nested(before: Fitted, model: Fitted) -> None:
+    df = n_parameters(model) - n_parameters(before)
+    if df <= 0:
+        raise DesignError(
+            f"Models must be ordered from the smallest; {model.formula.text!r} has "
+            f"{-df} fewer parameters than the one before.",
+            "Reorder them.",
+        )
+    outside = lacking(before, model)
+    if outside:
+        raise DesignError(
+            f"The smaller model must lie in the larger; {model.formula.text!r} does not contain "
+            f"{', '.join(outside)}.",
+            "Compare models of which one only adds terms; others by AIC, which is in `glance`.",
         )
 
 
@@ -85,12 +122,6 @@ def _row(model: Fitted, before: Fitted | None) -> dict[str, object]:
     if before is None:
         return row
     df = n_parameters(model) - n_parameters(before)
-    if df <= 0:
-        raise DesignError(
-            f"Models must be ordered from the smallest; {model.formula.text!r} has "
-            f"{-df} fewer parameters than the one before.",
-            "Reorder them.",
-        )
     statistic = max(0.0, before.found.criterion - model.found.criterion)
     row |= {"statistic": statistic, "df": float(df), "p_value": chi_squared_p_value(statistic, df)}
     n_variances = _n_variances(model) - _n_variances(before)
