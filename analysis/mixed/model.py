@@ -12,8 +12,9 @@ import pandas as pd
 
 from analysis.mixed.frames import anova as terms_tested
 from analysis.mixed.frames import augment as rows_again
-from analysis.mixed.frames import contrasts as marginal
+from analysis.mixed.frames import contrasts as contrasts_of
 from analysis.mixed.frames import guards, tables
+from analysis.mixed.frames import means as marginal
 from analysis.mixed.inference.fitted import Fitted, inference_at, solve
 from analysis.mixed.reading.collect import collect
 from analysis.mixed.reading.formula import parse
@@ -112,18 +113,91 @@ class MixedModel(Fitted):
         conf_level: float = 0.95,
     ) -> pd.DataFrame:
         """Return one row per linear contrast, given as weights of named coefficients."""
-        return marginal.contrast(self, contrasts, df or self.default_df, conf_level)
+        return contrasts_of.contrast(self, contrasts, df or self.default_df, conf_level)
 
     def means(
         self,
-        factor: str,
+        factors: str | Sequence[str],
         *,
         pairs: bool = False,
+        adjust: str = "none",
         df: str | None = None,
         conf_level: float = 0.95,
     ) -> pd.DataFrame:
-        """Return the estimated marginal mean of every level of a factor, or all differences."""
-        return marginal.means(self, factor, pairs, df or self.default_df, conf_level)
+        """Return estimated marginal means of one or several factors, or all their differences.
+
+        Every combination of the other factors counts the same; columns of numbers, and those of
+        the offset, are at their means over rows, as in R's emmeans.
+
+        Parameters
+        ----------
+        factors
+            A factor of the fixed part, or several: one row per combination of their levels.
+        pairs
+            Whether to return all pairwise differences instead.
+        adjust
+            ``none``, ``tukey`` (of pairs), ``holm``, ``bonferroni`` or ``mvt``, the multivariate t.
+        df, conf_level
+            As in `tidy`.
+
+        Returns
+        -------
+        `contrast`, `estimate`, `std_error`, `statistic`, `df`, `p_value`, the interval, `n_obs`,
+        `method`, `note`; with an adjustment also `p_adjusted`, `n_tests`, `adjustment`, and
+        intervals that hold together. A note says where a factor interacts with another.
+
+        Raises
+        ------
+        DesignError
+            If a factor is not in the fixed part, or Tukey's adjustment is asked without pairs.
+        """
+        names = (factors,) if isinstance(factors, str) else tuple(factors)
+        return marginal.means(
+            self, names, pairs=pairs, adjust=adjust, df=df or self.default_df, conf_level=conf_level
+        )
+
+    def trends(
+        self,
+        number: str,
+        factors: str | Sequence[str] = (),
+        *,
+        pairs: bool = False,
+        adjust: str = "none",
+        df: str | None = None,
+        conf_level: float = 0.95,
+    ) -> pd.DataFrame:
+        """Return the slope by a column of numbers at every combination of factors' levels.
+
+        As R's emtrends: the derivative of the fixed part with all numbers at their means, so that
+        interactions, squares and logarithms of the column are allowed for.
+
+        Parameters
+        ----------
+        number
+            A column of numbers that the fixed part reads.
+        factors, pairs, adjust, df, conf_level
+            As in `means`; without factors there is one slope, averaged over all of them.
+
+        Returns
+        -------
+        As `means`.
+
+        Raises
+        ------
+        DesignError
+            If the column is no number of the fixed part, a factor is not in it, or the model was
+            fitted from statistics alone.
+        """
+        names = (factors,) if isinstance(factors, str) else tuple(factors)
+        return marginal.trends(
+            self,
+            number,
+            names,
+            pairs=pairs,
+            adjust=adjust,
+            df=df or self.default_df,
+            conf_level=conf_level,
+        )
 
     def predict(
         self, rows: pd.DataFrame, *, df: str | None = None, conf_level: float = 0.95
@@ -132,7 +206,7 @@ class MixedModel(Fitted):
 
         Random effects are taken at zero: the prediction is for a new level of every group.
         """
-        return marginal.predict(self, rows, df or self.default_df, conf_level)
+        return contrasts_of.predict(self, rows, df or self.default_df, conf_level)
 
 
 def fit(

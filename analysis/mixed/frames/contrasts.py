@@ -1,25 +1,20 @@
-"""Linear contrasts, estimated marginal means and predictions from the fixed effects."""
+"""Linear contrasts of the fixed effects, and predictions from them."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
-from analysis.mixed.algebra.design import Column, design_columns, is_factor
-from analysis.mixed.frames.guards import is_in_fixed
+from analysis.mixed.algebra.design import Column, design_columns
+from analysis.mixed.frames.grid import fixed_design, given_points
 from analysis.mixed.inference.distributions import t_quantile
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.fixed_effects import NAMES, ContrastTests
-from analysis.mixed.reading.expression import translate
-from analysis.mixed.reading.formula import terms
-from analysis.mixed.reading.plan import factor_column
-from analysis.mixed.reading.source import open_source
-from analysis.mixed.reading.statistics import Factor, Statistics
+from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy import glossary
-from analysis.tidy.errors import ColumnError, DesignError
+from analysis.tidy.errors import ColumnError
 from analysis.tidy.frame import Floats, nearest, require_conf_level
 
 
@@ -50,35 +45,6 @@ def contrast(
     return _frame(model, list(contrasts), tests, df, conf_level)
 
 
-def means(model: Fitted, factor: str, pairs: bool, df: str, conf_level: float) -> pd.DataFrame:
-    """Return one row per level of a factor, or per pair of levels, averaged over the others.
-
-    Every combination of the other factors of the fixed part counts the same; numbers are at
-    their mean over rows. As in R's emmeans, but that a transformed predictor is at the mean of
-    the transform.
-
-    Raises
-    ------
-    DesignError
-        If the factor is not in the fixed part.
-    """
-    grid, names = _reference_grid(model)
-    if factor not in names:
-        raise DesignError(
-            f"Marginal means need a factor of the fixed part; {factor!r} is none of {names}.",
-            "Name one of them.",
-        )
-    design = _fixed_design(model, grid)
-    known = grid.factors[factor]
-    rows = np.array([design[known.codes == code].mean(axis=0) for code in range(len(known.levels))])
-    labels = [str(level) for level in known.levels]
-    if pairs:
-        chosen = list(itertools.combinations(range(len(labels)), 2))
-        rows = np.array([rows[i] - rows[j] for i, j in chosen])
-        labels = [f"{labels[i]} - {labels[j]}" for i, j in chosen]
-    return _frame(model, labels, model.inference.tests(rows, df), df, conf_level)
-
-
 def predict(model: Fitted, rows: pd.DataFrame, df: str, conf_level: float) -> pd.DataFrame:
     """Return one row per new row: the mean there, and an interval for one observation.
 
@@ -92,8 +58,8 @@ def predict(model: Fitted, rows: pd.DataFrame, df: str, conf_level: float) -> pd
         If a column of the fixed part is absent, or a level was not fitted.
     """
     require_conf_level(conf_level)
-    grid = _given_grid(model, rows)
-    design = _fixed_design(model, grid)
+    grid = given_points(model, rows)
+    design = fixed_design(model, grid)
     tests = model.inference.tests(design, df)
     low, high = tests.interval(conf_level)
     spread = np.sqrt(tests.std_errors**2 + _random_variances(model, grid) + model.found.variance)
@@ -140,97 +106,6 @@ def _frame(
     )
     glossary.checked(result.columns)
     return result
-
-
-def _grid(factors: dict[str, Factor], numbers: dict[str, Floats], size: int) -> Statistics:
-    """Return a point per cell: factors at levels, every number constant."""
-    return Statistics(
-        factors=factors,
-        constants=numbers,
-        basis=((),),
-        responses=("",),
-        offset="",
-        shift=np.zeros(2),
-        pairs={(0, 0): 0},
-        sums=np.ones((1, size)),
-        counts=np.ones(size),
-        log_weights=np.zeros(size),
-        weighted=False,
-    )
-
-
-def _fixed_design(model: Fitted, grid: Statistics) -> Floats:
-    columns, _ = design_columns(model.formula.fixed, grid, model.contrasts)
-    return np.column_stack([column.coefficient for column in columns])
-
-
-def _reference_grid(model: Fitted) -> tuple[Statistics, list[str]]:
-    """Return every combination of the fixed factors' levels, numbers at their means."""
-    known = model.statistics.factors
-    names = [name for name in known if is_in_fixed(model, name)]
-    codes = np.array(
-        list(itertools.product(*(range(len(known[name].levels)) for name in names))), dtype=np.intp
-    )
-    factors = {
-        name: Factor(known[name].levels, codes[:, place]) for place, name in enumerate(names)
-    }
-    size = len(codes)
-    numbers = {name: np.full(size, mean) for name, mean in _means(model).items()}
-    return _grid(factors, numbers, size), names
-
-
-def _means(model: Fitted) -> dict[str, float]:
-    """Return the mean over rows of every numeric expression."""
-    statistics = model.statistics
-    size = float(statistics.product(0, 0).sum())
-    result = {
-        name: float(values @ statistics.product(0, 0)) / size
-        for name, values in statistics.constants.items()
-    }
-    for place, names in enumerate(statistics.basis):
-        if len(names) == 1:
-            shifted = float(statistics.product(0, place).sum()) / size
-            result[names[0]] = shifted + float(statistics.shift[place])
-    lacking = sorted({name for names in statistics.basis for name in names} - set(result))
-    if lacking:
-        raise DesignError(
-            f"Marginal means need the mean of {lacking}, which enter only by their product.",
-            "Add their main effects to the formula, or use predict.",
-        )
-    return result
-
-
-def _given_grid(model: Fitted, rows: pd.DataFrame) -> Statistics:
-    """Return a point per new row."""
-    source = open_source(rows)
-    known = model.statistics.factors
-    sides = (model.formula.fixed, *(term.left for term in model.formula.random))
-    codes = {factor.code for side in sides for term in terms(side) for factor in term.factors}
-    factors, numbers = {}, {}
-    for code in sorted(codes):
-        if is_factor(code, model.statistics):
-            name = factor_column(code)
-            source.require([name])
-            factors[name] = Factor(known[name].levels, _codes(rows[name], name, known[name]))
-        else:
-            expression = translate(code)
-            source.require_numbers(expression.columns)
-            table = source.query(f"SELECT {expression.sql} AS value FROM observations")
-            numbers[code] = table.column("value").to_numpy()
-    return _grid(factors, numbers, len(rows))
-
-
-def _codes(
-    column: pd.Series, name: str, known: Factor
-) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    position = {level: code for code, level in enumerate(known.levels)}
-    unknown = sorted({str(level) for level in column} - set(position))
-    if unknown:
-        raise ColumnError(
-            f"Column {name!r} must hold levels that were fitted; {unknown} were not.",
-            f"Fitted: {', '.join(known.levels)}.",
-        )
-    return np.array([position[str(level)] for level in column], dtype=np.intp)
 
 
 def _random_variances(model: Fitted, grid: Statistics) -> Floats:

@@ -16,7 +16,7 @@ import pytest
 import analysis.mixed
 from analysis import mixed
 from analysis.mixed import binomial
-from analysis.mixed.frames import anova, comparison, contrasts, diagnostics, guards, tables
+from analysis.mixed.frames import anova, comparison, contrasts, diagnostics, guards, means, tables
 from analysis.mixed.refitting import (
     bootstrap,
     influence,
@@ -73,7 +73,13 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
     ),
     "comparison.compare": lambda f: comparison.compare([f.model, f.larger]),
     "contrasts.contrast": lambda f: contrasts.contrast(f.model, {"a": {"rho": 1.0}}, KR, 0.95),
-    "contrasts.means": lambda f: contrasts.means(f.model, "kind", True, KR, 0.95),
+    "means.means": lambda f: means.means(
+        f.model, ["kind"], pairs=True, adjust="tukey", df=KR, conf_level=0.95
+    ),
+    "means.trends": lambda f: means.trends(
+        f.model, "rho", ["kind"], pairs=False, adjust="none", df=KR, conf_level=0.95
+    ),
+    "model.MixedModel.trends": lambda f: f.model.trends("rho"),
     "contrasts.predict": lambda f: contrasts.predict(f.model, rows.head(3), KR, 0.95),
     "diagnostics.binned_residuals": lambda f: diagnostics.binned_residuals(f.model, "depth"),
     "diagnostics.quantile_residuals": lambda f: diagnostics.quantile_residuals(
@@ -118,7 +124,7 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
 }
 
 #: Text columns; every other column is a number.
-WORDS = {"effect", "group", "level", "term", "contrast", "method", "note", "guard"}
+WORDS = {"adjustment", "effect", "group", "level", "term", "contrast", "method", "note", "guard"}
 
 
 #: Simulations of designs, which `test_power` calls.

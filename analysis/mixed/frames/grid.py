@@ -1,0 +1,286 @@
+"""Points at which a fitted model is asked: new rows, or factors' levels with numbers at means."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.mixed.algebra.design import design_columns, is_factor
+from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.reading.expression import Expression, quoted, translate
+from analysis.mixed.reading.formula import terms
+from analysis.mixed.reading.plan import column_name, factor_column
+from analysis.mixed.reading.source import Source, open_source
+from analysis.mixed.reading.statistics import Factor, Statistics
+from analysis.tidy.errors import ColumnError, DesignError
+from analysis.tidy.frame import Floats, Integers
+
+#: Offsets of a column at which its derivative's difference quotient is taken [steps].
+STENCIL = {-2.0: 1 / 12, -1.0: -8 / 12, 1.0: 8 / 12, 2.0: -1 / 12}
+
+#: A step of that quotient, in standard deviations of the column.
+STEP = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Every combination of the fixed factors' levels, numbers at their means.
+
+    Attributes
+    ----------
+    points
+        A point per cell.
+    names
+        The factors.
+    design
+        Fixed design at the points, shape (points, p).
+    offset
+        The offset with its columns at their means.
+    note
+        What a reader must know of the numbers, empty for nothing.
+    """
+
+    points: Statistics
+    names: tuple[str, ...]
+    design: Floats
+    offset: float
+    note: str
+
+
+def points_at(factors: dict[str, Factor], numbers: dict[str, Floats], size: int) -> Statistics:
+    """Return a point per cell: factors at levels, every number constant."""
+    return Statistics(
+        factors=factors,
+        constants=numbers,
+        basis=((),),
+        responses=("",),
+        offset="",
+        shift=np.zeros(2),
+        pairs={(0, 0): 0},
+        sums=np.ones((1, size)),
+        counts=np.ones(size),
+        log_weights=np.zeros(size),
+        weighted=False,
+    )
+
+
+def fixed_design(model: Fitted, points: Statistics) -> Floats:
+    """Return the fixed design at the points, shape (points, p)."""
+    columns, _ = design_columns(model.formula.fixed, points, model.contrasts)
+    return np.column_stack([column.coefficient for column in columns])
+
+
+def given_points(model: Fitted, rows: pd.DataFrame) -> Statistics:
+    """Return a point per new row.
+
+    Raises
+    ------
+    ColumnError
+        If a column is absent, or a level was not fitted.
+    """
+    source = open_source(rows)
+    known = model.statistics.factors
+    factors, numbers = {}, {}
+    for code in _codes_of(model, *(term.left for term in model.formula.random)):
+        if is_factor(code, model.statistics):
+            name = factor_column(code)
+            source.require([name])
+            factors[name] = Factor(
+                known[name].levels, level_places(rows[name], name, known[name].levels)
+            )
+        else:
+            numbers[code] = values_at(translate(code), source)
+    return points_at(factors, numbers, len(rows))
+
+
+def values_at(expression: Expression, source: Source) -> Floats:
+    """Return an expression's value in every row.
+
+    Raises
+    ------
+    ColumnError
+        If a column is absent or holds no numbers.
+    """
+    source.require_numbers(expression.columns)
+    table = source.query(f"SELECT {expression.sql} AS value FROM observations")
+    return np.asarray(table.column("value").to_numpy(), dtype=np.float64)
+
+
+def level_places(column: pd.Series, name: str, levels: tuple[str, ...]) -> Integers:
+    """Return the level of every row, refusing those that were not fitted."""
+    position = {level: code for code, level in enumerate(levels)}
+    labels = [str(each).lower() if isinstance(each, bool) else str(each) for each in column]
+    unknown = sorted(set(labels) - set(position))
+    if unknown:
+        raise ColumnError(
+            f"Column {name!r} must hold levels that were fitted; {unknown} were not.",
+            f"Fitted: {', '.join(levels)}.",
+        )
+    return np.array([position[label] for label in labels], dtype=np.intp)
+
+
+def reference_grid(model: Fitted) -> Grid:
+    """Return every combination of the fixed factors' levels, columns of numbers at their means.
+
+    Means are over rows, each counting once. A transform is that of the mean: ``log(rho)`` is the
+    logarithm of rho's mean, as in R's emmeans. From statistics alone it is the transform's mean.
+    """
+    names = tuple(
+        dict.fromkeys(
+            factor_column(code) for code in _codes_of(model) if is_factor(code, model.statistics)
+        )
+    )
+    points, note = _at(model, names, _values(model, {}))
+    offset = model.formula.offset
+    if offset is None:
+        return Grid(points, names, fixed_design(model, points), 0.0, note)
+    if model.source is None:
+        raise DesignError(
+            "Marginal means need the mean of the offset's columns; this model was fitted from "
+            "statistics.",
+            "Fit it with the rows at hand.",
+        )
+    value = _evaluated(model.source, [offset], {})[0]
+    return Grid(points, names, fixed_design(model, points), value, note)
+
+
+def derivatives(model: Fitted, number: str) -> Grid:
+    """Return the grid with the derivatives of the fixed design by a column of numbers.
+
+    Raises
+    ------
+    DesignError
+        If the column is no number of the fixed part, or the rows are not at hand.
+    """
+    source = model.source
+    codes = [code for code in _codes_of(model) if not is_factor(code, model.statistics)]
+    read = sorted({column for code in codes for column in translate(code).columns})
+    if source is None:
+        raise DesignError(
+            "Trends need the rows; this model was fitted from statistics.",
+            "Fit it with the rows at hand.",
+        )
+    if number not in read:
+        raise DesignError(
+            f"A trend must be by a column of numbers of the fixed part; {number!r} is none of "
+            f"{read}.",
+            "Name one of them.",
+        )
+    grid = reference_grid(model)
+    spread = source.query(f"SELECT stddev_samp({quoted(number)}) AS s FROM observations")
+    step = STEP * float(spread.column("s")[0].as_py())
+    design = np.zeros_like(grid.design)
+    slope = 0.0
+    for place, weight in STENCIL.items():
+        moved = {number: place * step}
+        points, _ = _at(model, grid.names, _values(model, moved))
+        design += weight / step * fixed_design(model, points)
+        if model.formula.offset is not None:
+            slope += weight / step * _evaluated(source, [model.formula.offset], moved)[0]
+    return Grid(grid.points, grid.names, design, slope, grid.note)
+
+
+def averaged(grid: Grid, factors: Sequence[str]) -> tuple[Floats, list[str]]:
+    """Return the design averaged over all other factors, and a label for every combination.
+
+    Raises
+    ------
+    DesignError
+        If a factor is not in the fixed part.
+    """
+    for factor in factors:
+        if factor not in grid.names:
+            raise DesignError(
+                f"Marginal means need a factor of the fixed part; {factor!r} is none of "
+                f"{list(grid.names)}.",
+                "Name one of them.",
+            )
+    known = grid.points.factors
+    rows, labels = [], []
+    for levels in itertools.product(*(range(len(known[name].levels)) for name in factors)):
+        inside = np.ones(len(grid.design), dtype=bool)
+        for name, level in zip(factors, levels, strict=True):
+            inside &= known[name].codes == level
+        rows.append(grid.design[inside].mean(axis=0))
+        labels.append(":".join(known[n].levels[k] for n, k in zip(factors, levels, strict=True)))
+    return np.array(rows), labels
+
+
+def _codes_of(model: Fitted, *sides: str) -> list[str]:
+    """Return the factors and numbers of the fixed part, and of other right sides, sorted."""
+    found = {
+        factor.code
+        for side in (model.formula.fixed, *sides)
+        for term in terms(side)
+        for factor in term.factors
+    }
+    return sorted(found)
+
+
+def _at(
+    model: Fitted, names: Sequence[str], numbers: tuple[dict[str, float], str]
+) -> tuple[Statistics, str]:
+    known = model.statistics.factors
+    order = [name for name in known if name in names]
+    codes = np.array(
+        list(itertools.product(*(range(len(known[name].levels)) for name in order))), dtype=np.intp
+    )
+    factors = {
+        name: Factor(known[name].levels, codes[:, place]) for place, name in enumerate(order)
+    }
+    size = len(codes)
+    values = {name: np.full(size, value) for name, value in numbers[0].items()}
+    return points_at(factors, values, size), numbers[1]
+
+
+def _values(model: Fitted, moved: Mapping[str, float]) -> tuple[dict[str, float], str]:
+    """Return every number of the fixed part at the means of its columns, and a note."""
+    codes = [code for code in _codes_of(model) if not is_factor(code, model.statistics)]
+    if model.source is None:
+        return _means_of_sums(model, codes)
+    found = _evaluated(model.source, [translate(code) for code in codes], moved)
+    return dict(zip(codes, found, strict=True)), ""
+
+
+def _evaluated(
+    source: Source, expressions: Sequence[Expression], moved: Mapping[str, float]
+) -> list[float]:
+    """Return expressions at the means of their columns, some moved by an amount."""
+    if not expressions:
+        return []
+    read = list(dict.fromkeys(name for each in expressions for name in each.columns))
+    means = ", ".join(
+        f"avg(CAST({quoted(name)} AS DOUBLE)) + ({moved.get(name, 0.0)!r}) AS {quoted(name)}"
+        for name in read
+    )
+    listed = ", ".join(f"{each.sql} AS v{place}" for place, each in enumerate(expressions))
+    rows = f"(SELECT {means} FROM observations)" if read else "(SELECT 1)"
+    table = source.query(f"SELECT {listed} FROM {rows}")
+    return [float(column[0].as_py()) for column in table.columns]
+
+
+def _means_of_sums(model: Fitted, codes: Sequence[str]) -> tuple[dict[str, float], str]:
+    """Return the mean of every number from the statistics, and which are means of transforms."""
+    statistics = model.statistics
+    counts, size = statistics.counts, float(statistics.product(0, 0).sum())
+    known = {
+        name: float(values @ counts) / statistics.n_obs
+        for name, values in statistics.constants.items()
+    }
+    for place, names in enumerate(statistics.basis):
+        if len(names) == 1:
+            shifted = float(statistics.product(0, place).sum()) / size
+            known[names[0]] = shifted + float(statistics.shift[place])
+    lacking = sorted(set(codes) - set(known))
+    if lacking:
+        raise DesignError(
+            f"Marginal means need the mean of {lacking}, which enter only by their product.",
+            "Add their main effects to the formula, or fit with the rows at hand.",
+        )
+    transforms = [code for code in codes if column_name(code) is None]
+    note = f"From statistics alone: {', '.join(transforms)} at its own mean." if transforms else ""
+    return {code: known[code] for code in codes}, note

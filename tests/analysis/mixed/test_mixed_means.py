@@ -1,0 +1,142 @@
+"""Marginal means, trends and their adjustments are those of R's emmeans and mvtnorm.
+
+`tests/r/mixed_face.R` wrote the answers with emmeans 1.8.4 and mvtnorm 1.1-3.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import mixed
+from analysis.tidy.errors import AnalysisError, DesignError
+
+R = Path(__file__).parents[2] / "r"
+answers = pd.read_csv(R / "mixed_face_means.csv")
+cake = pd.read_csv(R / "mixed_data_cake.csv")
+crossed = pd.read_csv(R / "mixed_data_crossed.csv")
+
+FORMULAS = {
+    "cake": "angle ~ recipe * temp + (1 | recipe:replicate)",
+    "cake_factor": "angle ~ recipe * temperature + (1 | recipe:replicate)",
+    "crossed_interaction": "gain ~ kind * depth + log(rho) + I(depth^2) + (1 | model)"
+    " + (1 | prompt)",
+    "crossed_two": "gain ~ kind * lab + depth + (1 | model) + (1 | prompt)",
+    "crossed_offset": "gain ~ kind + depth + offset(known) + (1 | model) + (1 | prompt)",
+    "crossed_weighted": "gain ~ kind + log(rho) + depth + (1 | model) + (1 | prompt)",
+}
+
+#: Both optima are found to about eight digits of the deviance.
+ESTIMATES = 2e-5
+
+
+@pytest.fixture(scope="module")
+def fits() -> dict[str, mixed.MixedModel]:
+    return {
+        name: mixed.fit(
+            formula,
+            cake if name.startswith("cake") else crossed,
+            weights="precision" if name.endswith("weighted") else None,
+        )
+        for name, formula in FORMULAS.items()
+    }
+
+
+CASES = list(
+    answers[["case", "kind", "adjust"]].drop_duplicates().itertuples(index=False, name=None)
+)
+
+
+@pytest.mark.parametrize(("case", "asked", "adjust"), CASES)
+def test_means_and_trends_are_those_of_emmeans(
+    fits: dict[str, mixed.MixedModel], case: str, asked: str, adjust: str
+) -> None:
+    theirs = answers[
+        (answers["case"] == case) & (answers["kind"] == asked) & (answers["adjust"] == adjust)
+    ].set_index("contrast")
+    words = asked.split()
+    options = {
+        "pairs": "pairs" in words,
+        "adjust": adjust,
+        "df": "satterthwaite" if case == "crossed_weighted" else None,
+    }
+    if "trends" in words:
+        factor = "recipe" if case == "cake" else "kind"
+        ours = fits[case].trends(words[-1], factor, **options)
+    else:
+        ours = fits[case].means(words[-1].split("+"), **options)
+    ours = ours.set_index("contrast").loc[theirs.index]
+    slack = 1e-3 if case == "crossed_weighted" else ESTIMATES  # lmerTest's df by differences
+    # A difference quotient of R's trends has a hundred-thousandth of the range as step.
+    slack = 2e-4 if asked == "trends rho" else slack
+    size = theirs["std_error"].max()
+    np.testing.assert_allclose(ours["estimate"], theirs["estimate"], rtol=slack, atol=slack * size)
+    np.testing.assert_allclose(ours["std_error"], theirs["std_error"], rtol=slack)
+    np.testing.assert_allclose(ours["df"], theirs["df"], rtol=max(slack, 1e-4))
+    for end in ("conf_low", "conf_high"):
+        np.testing.assert_allclose(ours[end], theirs[end], rtol=slack, atol=2e-4 * size)
+    if "pairs" in words:
+        column = "p_value" if adjust == "none" else "p_adjusted"
+        np.testing.assert_allclose(ours[column], theirs["p_value"], rtol=2e-3, atol=2e-6)
+
+
+def test_the_multivariate_t_is_genz_and_bretzs() -> None:
+    theirs = pd.read_csv(R / "mixed_face_mvt.csv").set_index("contrast")
+    model = mixed.fit("angle ~ recipe + temperature + (1 | recipe:replicate)", cake)
+    ours = model.means("temperature", pairs=True, adjust="mvt").set_index("contrast")
+    ours = ours.loc[theirs.index]
+    np.testing.assert_allclose(ours["statistic"], theirs["statistic"], rtol=1e-5)
+    np.testing.assert_allclose(ours["p_adjusted"], theirs["p_value"], rtol=2e-3, atol=5e-6)
+    reach = (ours["conf_high"] - ours["estimate"]) / ours["std_error"]
+    np.testing.assert_allclose(reach, theirs["critical"], rtol=1e-3)
+
+
+def test_the_multivariate_t_of_all_pairs_of_equal_means_is_tukeys() -> None:
+    model = mixed.fit("angle ~ recipe + temperature + (1 | recipe:replicate)", cake)
+    for df in ("wald", "kenward-roger"):
+        ours = model.means("temperature", pairs=True, adjust="mvt", df=df)
+        tukey = model.means("temperature", pairs=True, adjust="tukey", df=df)
+        np.testing.assert_allclose(ours["p_adjusted"], tukey["p_adjusted"], rtol=1e-2, atol=1e-11)
+        np.testing.assert_allclose(ours["conf_low"], tukey["conf_low"], rtol=2e-3)
+
+
+def test_an_interacting_factor_is_said_in_the_note(fits: dict[str, mixed.MixedModel]) -> None:
+    assert "recipe interacts with temperature" in fits["cake_factor"].means("recipe")["note"][0]
+    both = fits["cake_factor"].means(["recipe", "temperature"])
+    assert "interacts" not in both["note"].iloc[0]
+    assert "kind interacts with depth" in fits["crossed_interaction"].means("kind")["note"][0]
+    assert "interacts" not in fits["crossed_offset"].means("kind")["note"][0]
+
+
+def test_an_adjustment_is_named_and_tukeys_is_of_pairs(
+    fits: dict[str, mixed.MixedModel],
+) -> None:
+    model = fits["crossed_offset"]
+    frame = model.means("kind", pairs=True, adjust="tukey")
+    assert set(frame["adjustment"]) == {"tukey"}
+    assert set(frame["n_tests"]) == {3}
+    assert "p-values are not adjusted" in model.means("kind", pairs=True)["note"][0]
+    with pytest.raises(DesignError, match="Tukey's adjustment must be of all pairs"):
+        model.means("kind", adjust="tukey")
+    with pytest.raises(AnalysisError, match="`adjust` must be one of 'none', 'tukey'"):
+        model.means("kind", adjust="scheffe")
+
+
+def test_trends_need_a_number_of_the_fixed_part(fits: dict[str, mixed.MixedModel]) -> None:
+    with pytest.raises(DesignError, match="'known' is none of"):
+        fits["crossed_two"].trends("known")
+
+
+def test_from_statistics_alone_a_transform_is_at_its_own_mean() -> None:
+    formula = "gain ~ kind + log(rho) + (1 | model)"
+    alone = mixed.fit_statistics(formula, mixed.collect_statistics(formula, crossed))
+    means = alone.means("kind").set_index("contrast")
+    assert means["note"].iloc[0].startswith("From statistics alone: log(rho) at its own mean.")
+    b = dict(zip(alone.terms, alone.coefficients, strict=True))
+    at = b["Intercept"] + b["log(rho)"] * np.log(crossed["rho"]).mean()
+    assert means.loc["base", "estimate"] == pytest.approx(at)
+    with pytest.raises(DesignError, match="Trends need the rows"):
+        alone.trends("rho")
