@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
-from analysis.mixed.algebra.design import Column, Design
+from analysis.mixed.algebra.design import Block, Column, Design
+from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats
 
@@ -14,6 +15,9 @@ ALIASED = 1e-11
 
 #: Residual over total sum of squares below which the fixed effects explain everything.
 PERFECT = 1e-14
+
+#: The same of all effects, whose elimination loses more digits.
+EXACT = 1e-12
 
 
 def require_estimable(cross: CrossProducts, design: Design, response: str) -> None:
@@ -28,6 +32,55 @@ def require_estimable(cross: CrossProducts, design: Design, response: str) -> No
             f"The response {response!r} must vary beyond the fixed effects; they fit it exactly.",
             "There is nothing left to model.",
         )
+
+
+def require_residual(statistics: Statistics, cross: CrossProducts, place: int) -> None:
+    """Raise DesignError when the fixed and random effects together fit every row.
+
+    Asked when a search has failed: it costs a factorisation of all columns.
+
+    Parameters
+    ----------
+    statistics
+        The cells.
+    cross
+        The cross-products.
+    place
+        Which of the responses.
+    """
+    response = statistics.responses[place]
+    for block in cross.blocks:
+        if _is_constant_within(statistics, block, place):
+            raise DesignError(
+                f"The response {response!r} must vary within the levels of {block.group!r}; it is "
+                "constant in each of them.",
+                f"Keep one row per level of {block.group} and drop its random term: the levels are "
+                "the observations.",
+            )
+    inverse = np.linalg.pinv(cross.diagonal, rcond=PERFECT, hermitian=True)
+    squares = cross.rest - np.einsum(
+        "lir,lij,ljs->rs", cross.cross, inverse, cross.cross, optimize=True
+    )
+    across = squares[:-1, -1]
+    found = np.linalg.lstsq(squares[:-1, :-1], across, rcond=ALIASED)[0]
+    if float(squares[-1, -1] - across @ found) <= EXACT * float(cross.rest[-1, -1]):
+        raise DesignError(
+            f"The response {response!r} must vary beyond the fixed and random effects; together "
+            "they fit it exactly.",
+            "There is no residual: use fewer random effects.",
+        )
+
+
+def _is_constant_within(statistics: Statistics, block: Block, response: int) -> bool:
+    """Tell whether a response takes one value in every level of a group."""
+    place, n_levels = len(statistics.basis) + response, len(block.levels)
+
+    def summed(values: Floats) -> Floats:
+        return np.bincount(block.codes, values, n_levels).astype(np.float64)
+
+    square = summed(statistics.product(place, place))
+    mean = summed(statistics.product(0, place)) ** 2 / summed(statistics.product(0, 0))
+    return bool(float((square - mean).sum()) <= EXACT * float(square.sum()))
 
 
 def require_independent(squares: Floats, design: Design, n_obs: int) -> None:

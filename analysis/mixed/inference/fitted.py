@@ -18,8 +18,8 @@ from analysis.mixed.algebra.design import Design, build
 from analysis.mixed.algebra.deviance import Profile, profile
 from analysis.mixed.algebra.estimates import estimates
 from analysis.mixed.algebra.optimise import Optimum, optimise
-from analysis.mixed.algebra.rank import require_estimable
-from analysis.mixed.inference.fixed_effects import Inference
+from analysis.mixed.algebra.rank import require_estimable, require_residual
+from analysis.mixed.inference.fixed_effects import METHODS, NAMES, Inference, method_named
 from analysis.mixed.reading.definitions import count_definitions
 from analysis.mixed.reading.formula import MixedFormula
 from analysis.mixed.reading.source import Source
@@ -101,6 +101,36 @@ class Fitted:
         """Kenward-Roger for a REML fit, Satterthwaite for one by maximum likelihood."""
         return "kenward-roger" if self.reml else "satterthwaite"
 
+    @cached_property
+    def fallback(self) -> tuple[str, str]:
+        """The default method of the degrees of freedom or what stands in for it, and why."""
+        reasons = []
+        for method in METHODS[METHODS.index(self.default_df) :]:
+            try:
+                self.inference.tests(np.eye(len(self.terms)), method)
+            except (DesignError, np.linalg.LinAlgError) as error:
+                sentence = str(error).partition("\n")[0]
+                reasons.append(f"{NAMES[method]} cannot be had, {{}} stands in: {sentence}")
+            else:
+                return method, " ".join(reason.format(NAMES[method]) for reason in reasons)
+        return self.default_df, ""
+
+    def df_method(self, df: str | None) -> tuple[str, str]:
+        """Return the method of the degrees of freedom that is meant, and a note.
+
+        Parameters
+        ----------
+        df
+            A method by any of its names, such as ``KR``; None for the default. When the default
+            cannot be had Satterthwaite's or Wald's method stands in, and the note says so.
+
+        Raises
+        ------
+        AnalysisError
+            If no method has the name.
+        """
+        return self.fallback if df is None else (method_named(df), "")
+
     def refitted(self, statistics: Statistics | None = None, *, reml: bool | None = None) -> Self:
         """Return the same model fitted to other statistics, or by the other likelihood."""
         by_reml = self.reml if reml is None else reml
@@ -137,14 +167,25 @@ def solve(
     Raises
     ------
     DesignError
-        If the statistics lack what the formula needs, or the design cannot be estimated.
+        If the statistics lack what the formula needs, the design cannot be estimated, or fixed
+        and random effects fit every row.
     """
     _require_collected(formula, statistics, response)
     design = build(formula, statistics, contrasts)
     cross = assemble(statistics, design, response=response)
     require_estimable(cross, design, statistics.responses[response])
-    optimum = optimise(cross, reml=reml, start=start)
-    return design, optimum, inference_at(cross, optimum.theta, reml=reml)
+    try:
+        optimum = optimise(cross, reml=reml, start=start)
+        return design, optimum, inference_at(cross, optimum.theta, reml=reml)
+    except (DesignError, np.linalg.LinAlgError) as error:
+        require_residual(statistics, cross, response)
+        if isinstance(error, DesignError):
+            raise
+        raise DesignError(
+            "The random effects must leave a residual that can be told from rounding; a matrix of "
+            f"the fit is singular ({error}).",
+            "Use fewer random effects, or predictors of like size.",
+        ) from error
 
 
 def inference_at(cross: CrossProducts, theta: Floats, *, reml: bool) -> Inference:

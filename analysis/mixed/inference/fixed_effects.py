@@ -26,9 +26,29 @@ NAMES = {
     "wald": "Wald z",
 }
 
+#: Other names of the methods, in small letters and without marks between words.
+ALIASES = {
+    "kr": "kenward-roger",
+    "kenwardroger": "kenward-roger",
+    "satterth": "satterthwaite",
+}
 
 #: Fewer degrees of freedom than this are none but for rounding.
 LEAST_DF = 1e-6
+
+
+def method_named(name: str) -> str:
+    """Return a method by any of its names: ``KR``, ``Kenward-Roger``, ``Satterthwaite``, ``Wald``.
+
+    Raises
+    ------
+    AnalysisError
+        If no method has the name.
+    """
+    plain = "".join(letter for letter in str(name).lower() if letter.isalpha())
+    found = ALIASES.get(plain, plain)
+    require_option("df", found if found in METHODS else name, METHODS)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,8 @@ class KenwardRoger:
         """
         first, second = self._moments(contrasts)
         q = len(contrasts)
+        if second == 0:
+            return np.inf, 1.0  # no covariance parameter moves the variance of the contrasts
         combined = (first + 6 * second) / (2 * q)
         g = ((q + 1) * first - (q + 4) * second) / ((q + 2) * second)
         divisor = 3 * q + 2 * (1 - g)
@@ -68,6 +70,8 @@ class KenwardRoger:
         middle = 1 - (q - g) / divisor * combined
         last = 1 - (q + 2 - g) / divisor * combined
         ratio = ((1 - second / q) / middle) ** 2 * numerator / last / q
+        if q * ratio == 1:
+            return np.inf, 1.0
         df = float(4 + (q + 2) / (q * ratio - 1))
         scale = 1.0 if abs(df - 2) < 0.01 else df * (1 - second / q) / (df - 2)
         return df, float(scale)

@@ -148,6 +148,11 @@ def factor_column(code: str) -> str:
 
 def _number(code: str, source: Source) -> Expression:
     expression = translate(code)
+    if not expression.columns:
+        raise ColumnError(
+            f"A predictor must read a column; {code!r} reads none.",
+            f"Write 1 for the intercept. The rows have: {', '.join(source.types)}.",
+        )
     source.require_numbers(expression.columns)
     return expression
 

@@ -1,14 +1,15 @@
-"""Open what holds the rows: a frame, a Parquet path or glob, or any relation of DuckDB."""
+"""Open what holds the rows: a frame, arrays, Arrow, Parquet files, or any relation of DuckDB."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -18,7 +19,20 @@ from analysis.tidy.frame import nearest
 #: What may hold the rows; a view of a store is ``store.connection.view("head")``. Files behind a
 #: server are ``connection.read_parquet("s3://place/*.parquet")`` once the connection knows the
 #: file system: DuckDB's own by INSTALL httpfs, or any of fsspec's by ``register_filesystem``.
-Rows: TypeAlias = pd.DataFrame | str | Path | duckdb.DuckDBPyRelation
+Rows: TypeAlias = (
+    pd.DataFrame
+    | pa.Table
+    | pa.RecordBatch
+    | Mapping[str, Any]
+    | Sequence[Mapping[str, Any]]
+    | np.ndarray[Any, Any]
+    | str
+    | Path
+    | duckdb.DuckDBPyRelation
+)
+
+#: Weights: an expression over columns, or a number per row of rows in memory.
+Weights: TypeAlias = str | Sequence[float] | np.ndarray[Any, Any] | pd.Series
 
 #: DuckDB's names of types that are labels rather than numbers.
 LABEL_TYPES = ("varchar", "enum", "boolean", "uuid")
@@ -104,11 +118,82 @@ def open_source(rows: Rows) -> Source:
     return Source(relation, types)
 
 
-def _own_relation(rows: pd.DataFrame | str | Path) -> duckdb.DuckDBPyRelation:
+def table_of(rows: Rows) -> pa.Table | pd.DataFrame | None:
+    """Return rows in memory as a frame or an Arrow table, None when they lie elsewhere.
+
+    Parameters
+    ----------
+    rows
+        A frame, an Arrow table or batch, arrays or lists by column name, a list of one mapping per
+        row, a structured array, or anything that exports Arrow's stream, such as a frame of
+        polars.
+
+    Raises
+    ------
+    ColumnError
+        If they are no rows with named columns, or columns differ in length.
+    """
+    if isinstance(rows, str | Path | duckdb.DuckDBPyRelation):
+        return None
+    if isinstance(rows, pd.DataFrame | pa.Table):
+        return rows
+    if isinstance(rows, pa.RecordBatch):
+        return pa.Table.from_batches([rows])
+    if hasattr(rows, "__arrow_c_stream__"):
+        return pa.table(rows)
+    named = isinstance(rows, np.ndarray) and rows.dtype.names is not None
+    listed = isinstance(rows, list | tuple) and all(isinstance(row, Mapping) for row in rows)
+    if not (named or listed or isinstance(rows, Mapping)):
+        raise ColumnError(
+            f"Rows must have named columns; found {type(rows).__name__}.",
+            "Give a frame, a mapping of columns, an Arrow table, or a path of Parquet files.",
+        )
+    try:
+        return pd.DataFrame(rows)
+    except ValueError as error:
+        raise ColumnError(
+            f"Every column must have as many values; {error}.", "Give one value per row."
+        ) from error
+
+
+def with_weights(rows: Rows, weights: Weights | None) -> tuple[Rows, str | None]:
+    """Return rows that hold the weights, and the expression that reads them.
+
+    Raises
+    ------
+    ColumnError
+        If weights are given by number and the rows are not in memory, or they differ in number.
+    """
+    if weights is None or isinstance(weights, str):
+        return rows, weights
+    table = table_of(rows)
+    values = np.asarray(weights)
+    if table is None:
+        raise ColumnError(
+            "Weights must be an expression over columns when the rows lie in files or a database.",
+            "Rows there have no order that numbers could follow.",
+        )
+    if values.shape != (len(table),) or values.dtype.kind not in "biuf":
+        raise ColumnError(
+            f"Weights must be one number for each of the {len(table)} rows; found shape "
+            f"{values.shape} of {values.dtype}.",
+            "Give an array of the rows' length, or the name of a column.",
+        )
+    columns = set(table.columns if isinstance(table, pd.DataFrame) else table.column_names)
+    name = next(each for each in ("weights", "weights_", "weights__") if each not in columns)
+    if isinstance(table, pd.DataFrame):
+        return table.assign(**{name: values}), name
+    return table.append_column(name, pa.array(values)), name
+
+
+def _own_relation(rows: Rows) -> duckdb.DuckDBPyRelation:
     connection = duckdb.connect()
-    if isinstance(rows, pd.DataFrame):
+    table = table_of(rows)
+    if table is not None:
         try:
-            return connection.from_df(rows)
+            if isinstance(table, pa.Table):
+                return connection.from_arrow(table)
+            return connection.from_df(table)
         except duckdb.Error as error:
             raise ColumnError(
                 "A frame must have columns of numbers or labels; DuckDB says: "

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.fixed_effects import method_named
 from analysis.mixed.reading.merge import take
 from analysis.mixed.reading.units import cells_by_level, require_unit
 from analysis.tidy import glossary
@@ -39,6 +40,7 @@ def leave_one_out(model: Fitted, unit: str, *, df: str = "satterthwaite") -> pd.
     DesignError
         If the unit is unknown or has one level.
     """
+    df = method_named(df)
     require_unit(model.statistics, unit)
     by_level = cells_by_level(model.statistics, unit)
     levels = model.statistics.factors[unit].levels

@@ -79,7 +79,7 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
     "means.trends": lambda f: means.trends(
         f.model, "rho", ["kind"], pairs=False, adjust="none", df=KR, conf_level=0.95
     ),
-    "model.MixedModel.trends": lambda f: f.model.trends("rho"),
+    "answers.Answers.trends": lambda f: f.model.trends("rho"),
     "contrasts.predict": lambda f: contrasts.predict(f.model, rows.head(3), KR, 0.95),
     "diagnostics.binned_residuals": lambda f: diagnostics.binned_residuals(f.model, "depth"),
     "diagnostics.quantile_residuals": lambda f: diagnostics.quantile_residuals(
@@ -91,16 +91,16 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
     "guards.frame_of": lambda f: guards.frame_of(guards.of_terms(f.model, "wald")),
     "guards.warnings": lambda f: guards.warnings(f.model, "wald"),
     "influence.leave_one_out": lambda f: influence.leave_one_out(f.model, "lab"),
-    "model.MixedModel.anova": lambda f: f.model.anova(),
-    "model.MixedModel.augment": lambda f: f.model.augment(),
-    "model.MixedModel.contrast": lambda f: f.model.contrast({"a": {"rho": 1.0}}),
-    "model.MixedModel.glance": lambda f: f.model.glance(),
-    "model.MixedModel.groups": lambda f: f.model.groups(),
-    "model.MixedModel.means": lambda f: f.model.means("kind"),
-    "model.MixedModel.predict": lambda f: f.model.predict(rows.head(3)),
-    "model.MixedModel.ranef": lambda f: f.model.ranef(),
-    "model.MixedModel.tidy": lambda f: f.model.tidy(["fixed", "ran_pars", "ran_vals"]),
-    "model.MixedModel.warnings": lambda f: f.model.warnings(),
+    "answers.Answers.anova": lambda f: f.model.anova(),
+    "answers.Answers.augment": lambda f: f.model.augment(),
+    "answers.Answers.contrast": lambda f: f.model.contrast({"a": {"rho": 1.0}}),
+    "answers.Answers.glance": lambda f: f.model.glance(),
+    "answers.Answers.groups": lambda f: f.model.groups(),
+    "answers.Answers.means": lambda f: f.model.means("kind"),
+    "answers.Answers.predict": lambda f: f.model.predict(rows.head(3)),
+    "answers.Answers.ranef": lambda f: f.model.ranef(),
+    "answers.Answers.tidy": lambda f: f.model.tidy(["fixed", "ran_pars", "ran_vals"]),
+    "answers.Answers.warnings": lambda f: f.model.warnings(),
     "augment.augment": lambda f: f.model.augment(),
     "permutation.permutation_test": lambda f: permutation.permutation_test(
         f.model, "rho", "rho", "model", rng=rng(), n_permutations=5

@@ -218,7 +218,7 @@ def test_a_fit_that_leaves_no_residual_has_no_kenward_roger_test() -> None:
         eight = eight.assign(lab=list("aabbccdd"), suite=list("abcdabcd"))
         model = mixed.fit("y ~ a + b + c + (1 | lab) + (1 | suite)", eight)
         with pytest.raises(DesignError, match="must know how uncertain each variance is"):
-            model.tidy(["fixed"])
+            model.tidy(["fixed"], df="kenward-roger")
         assert "The residual variance is nothing" in " ".join(model.warnings()["note"])
 
 

@@ -1,0 +1,214 @@
+"""What a fitted mixed model can be asked, as frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.mixed.frames import anova as terms_tested
+from analysis.mixed.frames import augment as rows_again
+from analysis.mixed.frames import contrasts as contrasts_of
+from analysis.mixed.frames import guards, tables
+from analysis.mixed.frames import means as marginal
+from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.fixed_effects import method_named
+
+
+@dataclass(frozen=True)
+class Answers(Fitted):
+    """A fitted linear mixed model with the frames that it gives.
+
+    Attributes are those of `Fitted`.
+    """
+
+    def tidy(
+        self,
+        effects: Sequence[str] = ("fixed", "ran_pars"),
+        *,
+        df: str | None = None,
+        conf_level: float = 0.95,
+    ) -> pd.DataFrame:
+        """Return one row per estimate, as broom.mixed does.
+
+        Parameters
+        ----------
+        effects
+            Any of ``fixed``, ``ran_pars`` (standard deviations and correlations, without
+            standard errors: their likelihood is skew, see `profile`), ``ran_vals``
+            (conditional modes with conditional standard deviations).
+        df
+            ``kenward-roger`` (``KR``, the default of a REML fit), ``satterthwaite`` (of an ML
+            fit) or ``wald``. The column `method` says which; where the default cannot be had the
+            next stands in, and a note says why.
+        conf_level
+            Nominal coverage of the intervals.
+        """
+        method, note = self.df_method(df) if "fixed" in effects else (self.default_df, "")
+        frame = tables.tidy(self, tuple(effects), method, conf_level)
+        return _noted(frame, note, where=frame["effect"] == "fixed")
+
+    def glance(self) -> pd.DataFrame:
+        """Return one row: size, likelihood, criteria, shares of variance, convergence."""
+        return tables.glance(self)
+
+    def ranef(self) -> pd.DataFrame:
+        """Return one row per conditional mode: `group`, `level`, `term`, `estimate`."""
+        return tables.tidy(self, ("ran_vals",), self.default_df, 0.95)
+
+    def groups(self) -> pd.DataFrame:
+        """Return one row per grouping factor: `group`, `n_groups`, `n_obs`."""
+        return tables.groups(self)
+
+    def anova(self, *, type: str = "III", df: str | None = None) -> pd.DataFrame:  # noqa: A002
+        """Return one row per fixed term: F test that it adds nothing.
+
+        Parameters
+        ----------
+        type
+            ``III``: each term beside all others, in sum-to-zero contrasts whatever contrasts the
+            fit has; ``II``: each term beside those that do not contain it.
+        df
+            As in `tidy`.
+
+        Returns
+        -------
+        `term`, `statistic`, `df`, `df_residual`, `p_value`, `n_obs`, `method`, `note`; a note says
+        at which number a main effect is tested when a number interacts with it.
+
+        Raises
+        ------
+        DesignError
+            If sum-to-zero contrasts span another space than the fit's.
+        """
+        method, note = self.df_method(df)
+        return _noted(terms_tested.anova(self, type, method), note)
+
+    def warnings(self, *, df: str | None = None) -> pd.DataFrame:
+        """Return one row per thing a reader must know: `guard`, `term`, `group`, `note`."""
+        return guards.warnings(self, self.default_df if df is None else method_named(df))
+
+    def augment(self, path: Path | str | None = None) -> pd.DataFrame | None:
+        """Return the rows with `fitted`, `fitted_fixed` and `residual`, by a second pass.
+
+        Parameters
+        ----------
+        path
+            Write them to this Parquet file instead of returning them; the table is then
+            never in memory.
+        """
+        return rows_again.augment(self, None if path is None else Path(path))
+
+    def contrast(
+        self,
+        contrasts: Mapping[str, Mapping[str, float]],
+        *,
+        df: str | None = None,
+        conf_level: float = 0.95,
+    ) -> pd.DataFrame:
+        """Return one row per linear contrast, given as weights of named coefficients."""
+        method, note = self.df_method(df)
+        return _noted(contrasts_of.contrast(self, contrasts, method, conf_level), note)
+
+    def means(
+        self,
+        factors: str | Sequence[str],
+        *,
+        pairs: bool = False,
+        adjust: str = "none",
+        df: str | None = None,
+        conf_level: float = 0.95,
+    ) -> pd.DataFrame:
+        """Return estimated marginal means of one or several factors, or all their differences.
+
+        Every combination of the other factors counts the same; columns of numbers, and those of
+        the offset, are at their means over rows, as in R's emmeans.
+
+        Parameters
+        ----------
+        factors
+            A factor of the fixed part, or several: one row per combination of their levels.
+        pairs
+            Whether to return all pairwise differences instead.
+        adjust
+            ``none``, ``tukey`` (of pairs), ``holm``, ``bonferroni`` or ``mvt``, the multivariate t.
+        df, conf_level
+            As in `tidy`.
+
+        Returns
+        -------
+        `contrast`, `estimate`, `std_error`, `statistic`, `df`, `p_value`, the interval, `n_obs`,
+        `method`, `note`; with an adjustment also `p_adjusted`, `n_tests`, `adjustment`, and
+        intervals that hold together. A note says where a factor interacts with another.
+
+        Raises
+        ------
+        DesignError
+            If a factor is not in the fixed part, or Tukey's adjustment is asked without pairs.
+        """
+        names = (factors,) if isinstance(factors, str) else tuple(factors)
+        method, note = self.df_method(df)
+        found = marginal.means(
+            self, names, pairs=pairs, adjust=adjust, df=method, conf_level=conf_level
+        )
+        return _noted(found, note)
+
+    def trends(
+        self,
+        number: str,
+        factors: str | Sequence[str] = (),
+        *,
+        pairs: bool = False,
+        adjust: str = "none",
+        df: str | None = None,
+        conf_level: float = 0.95,
+    ) -> pd.DataFrame:
+        """Return the slope by a column of numbers at every combination of factors' levels.
+
+        As R's emtrends: the derivative of the fixed part with all numbers at their means, so that
+        interactions, squares and logarithms of the column are allowed for.
+
+        Parameters
+        ----------
+        number
+            A column of numbers that the fixed part reads.
+        factors, pairs, adjust, df, conf_level
+            As in `means`; without factors there is one slope, averaged over all of them.
+
+        Returns
+        -------
+        As `means`.
+
+        Raises
+        ------
+        DesignError
+            If the column is no number of the fixed part, a factor is not in it, or the model was
+            fitted from statistics alone.
+        """
+        names = (factors,) if isinstance(factors, str) else tuple(factors)
+        method, note = self.df_method(df)
+        found = marginal.trends(
+            self, number, names, pairs=pairs, adjust=adjust, df=method, conf_level=conf_level
+        )
+        return _noted(found, note)
+
+    def predict(
+        self, rows: pd.DataFrame, *, df: str | None = None, conf_level: float = 0.95
+    ) -> pd.DataFrame:
+        """Return one row per new row: mean with interval, and interval for an observation.
+
+        Random effects are taken at zero: the prediction is for a new level of every group.
+        """
+        method, note = self.df_method(df)
+        return _noted(contrasts_of.predict(self, rows, method, conf_level), note)
+
+
+def _noted(frame: pd.DataFrame, note: str, where: pd.Series | None = None) -> pd.DataFrame:
+    """Return a frame with a note put before those of some rows, or of all."""
+    if not note:
+        return frame
+    rows = pd.Series(True, index=frame.index) if where is None else where
+    joined = (note + " " + frame["note"]).str.strip()
+    return frame.assign(note=frame["note"].mask(rows, joined))

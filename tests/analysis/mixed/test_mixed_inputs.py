@@ -1,0 +1,165 @@
+"""What may hold rows and weights, how methods may be named, and what has no residual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from analysis import mixed
+from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
+
+rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
+FORMULA = "gain ~ depth + kind + (1 | model)"
+
+HOLDERS: dict[str, Callable[[], Any]] = {
+    "arrays": lambda: {name: rows[name].to_numpy() for name in rows},
+    "lists": lambda: {name: rows[name].tolist() for name in rows},
+    "mappings": lambda: rows.to_dict("records"),
+    "a structured array": lambda: rows.to_records(index=False),
+    "an Arrow table": lambda: pa.Table.from_pandas(rows),
+    "an Arrow batch": lambda: pa.Table.from_pandas(rows).combine_chunks().to_batches()[0],
+    "an Arrow stream": lambda: pa.Table.from_pandas(rows).to_reader(),
+}
+
+
+@pytest.mark.parametrize("name", HOLDERS)
+def test_rows_may_be_arrays_lists_and_arrow_tables(name: str) -> None:
+    plain, held = mixed.fit(FORMULA, rows), mixed.fit(FORMULA, HOLDERS[name]())
+    pd.testing.assert_frame_equal(held.tidy(df="wald"), plain.tidy(df="wald"))
+
+
+@pytest.mark.parametrize("kind", ["array", "list", "series", "arrow"])
+def test_weights_may_be_numbers(kind: str) -> None:
+    plain = mixed.fit(FORMULA, rows, weights="precision")
+    numbers: Any = rows["precision"]
+    numbers = {"array": numbers.to_numpy(), "list": numbers.tolist()}.get(kind, numbers)
+    data = pa.Table.from_pandas(rows) if kind == "arrow" else rows
+    found = mixed.fit(FORMULA, data, weights=numbers)
+    pd.testing.assert_frame_equal(found.tidy(df="wald"), plain.tidy(df="wald"))
+    assert "weights" not in rows.columns
+
+
+BAD_ROWS: dict[str, tuple[Any, str]] = {
+    "nothing": (None, "Rows must have named columns; found NoneType."),
+    "an array without names": (np.zeros((3, 2)), "Rows must have named columns; found ndarray."),
+    "columns of unlike length": (
+        {"gain": [1.0], "depth": [1.0, 2.0], "kind": ["a"], "model": ["a"]},
+        "Every column must have as many values;",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_ROWS)
+def test_rows_without_columns_are_refused(name: str) -> None:
+    held, sentence = BAD_ROWS[name]
+    with pytest.raises(ColumnError) as refusal:
+        mixed.fit(FORMULA, held)
+    assert refusal.value.problem.startswith(sentence)
+
+
+def test_weights_that_do_not_match_the_rows_are_refused() -> None:
+    with pytest.raises(ColumnError, match=r"one number for each of the 371 rows; found shape \(2,"):
+        mixed.fit(FORMULA, rows, weights=[1.0, 2.0])
+    with pytest.raises(ColumnError, match=r"found shape .* of <U1"):
+        mixed.fit(FORMULA, rows, weights=["a"] * len(rows))
+    with pytest.raises(ColumnError, match="Weights must be an expression over columns when"):
+        mixed.fit(FORMULA, duckdb.from_df(rows), weights=np.ones(len(rows)))
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        ("KR", "Kenward-Roger t"),
+        ("Kenward-Roger", "Kenward-Roger t"),
+        ("kenward_roger", "Kenward-Roger t"),
+        ("Satterthwaite", "Satterthwaite t"),
+        ("Wald", "Wald z"),
+    ],
+)
+def test_a_method_may_be_named_as_in_r(name: str, method: str) -> None:
+    model = mixed.fit(FORMULA, rows)
+    assert model.tidy(["fixed"], df=name)["method"].iloc[0].endswith(method)
+    assert set(model.warnings(df=name).columns) == {"guard", "term", "group", "note"}
+
+
+def nearly_saturated() -> mixed.MixedModel:
+    rng = np.random.default_rng(3)
+    eight = pd.DataFrame({name: rng.normal(size=8) for name in "yabc"})
+    eight = eight.assign(lab=list("aabbccdd"), suite=list("abcdabcd"))
+    return mixed.fit("y ~ a + b + c + (1 | lab) + (1 | suite)", eight)
+
+
+def test_a_default_that_cannot_be_had_is_replaced_and_noted() -> None:
+    model = nearly_saturated()
+    tidy = model.tidy()
+    fixed = tidy[tidy["effect"] == "fixed"]
+    assert set(fixed["method"]) == {
+        "Linear mixed model, restricted maximum likelihood; Satterthwaite t"
+    }
+    note = "Kenward-Roger t cannot be had, Satterthwaite t stands in: Kenward and Roger's test must"
+    assert fixed["note"].str.startswith(note).all()
+    assert not tidy.loc[tidy["effect"] == "ran_pars", "note"].str.contains("stands in").any()
+    assert model.anova()["note"].str.startswith(note).all()
+    assert model.contrast({"a": {"a": 1.0}})["note"].str.startswith(note).all()
+    with pytest.raises(DesignError, match="must know how uncertain each variance is"):
+        model.tidy(df="KR")
+
+
+def grouped(y: Callable[[pd.DataFrame], Any]) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    made = pd.DataFrame(
+        {
+            "g": np.repeat([f"g{place}" for place in range(12)], 10),
+            "h": np.tile([f"h{place}" for place in range(10)], 12),
+            "x": rng.normal(size=120),
+        }
+    )
+    made = made.assign(a=made.groupby("g")["x"].transform("mean"))
+    made = made.assign(b=made.groupby("h")["x"].transform("mean"))
+    return made.assign(y=y(made))
+
+
+EXACT = {
+    "constant within groups": ("y ~ x + (1 | g)", lambda f: f.a, "must vary within the levels of"),
+    "the mean alone": ("y ~ 1 + (1 | g)", lambda f: f.a, "must vary within the levels of 'g'"),
+    "crossed": ("y ~ x + (1 | g) + (1 | h)", lambda f: f.a, "it is constant in each of them"),
+    "lines": ("y ~ x + (1 + x | g)", lambda f: f.a * (1 + f.x), "together they fit it exactly"),
+    "two groups": (
+        "y ~ x + (1 | g) + (1 | h)",
+        lambda f: f.a + f.b,
+        "must vary beyond the fixed and random effects",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_a_response_that_leaves_no_residual_is_refused(name: str) -> None:
+    formula, response, sentence = EXACT[name]
+    with pytest.raises(DesignError, match=sentence):
+        mixed.fit(formula, grouped(response))
+
+
+@pytest.mark.parametrize("term", ["True", "I(1)", "I(2 * 3)"])
+def test_a_predictor_must_read_a_column(term: str) -> None:
+    with pytest.raises(ColumnError, match=r"A predictor must read a column; .* reads none"):
+        mixed.fit(f"gain ~ {term} + (1 + depth | model)", rows)
+
+
+def test_an_offset_alone_has_an_answer_or_a_refusal() -> None:
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(4, 30))
+        made = pd.DataFrame({"h": rng.integers(0, 3, n).astype(str), "w": rng.normal(size=n)})
+        for y in (rng.normal(size=n), made["w"], made["w"] + 1, rng.integers(0, 2, n), 0.0):
+            try:
+                tidy = mixed.fit("y ~ offset(w) + (1 || h)", made.assign(y=y)).tidy(["fixed"])
+            except AnalysisError:
+                continue
+            assert np.isfinite(tidy["std_error"]).all()
