@@ -11,7 +11,7 @@ import numpy as np
 from analysis.mixed.answers import Answers
 from analysis.mixed.inference.fitted import inference_at, solve
 from analysis.mixed.reading.collect import collect
-from analysis.mixed.reading.formula import parse
+from analysis.mixed.reading.formula import parse, updated
 from analysis.mixed.reading.plan import plan
 from analysis.mixed.reading.source import Rows, Source, Weights, open_source, with_weights
 from analysis.mixed.reading.statistics import Statistics
@@ -19,12 +19,54 @@ from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MixedModel(Answers):
-    """A fitted linear mixed model.
+    """A fitted linear mixed model: `Answers` with the means to fit it anew.
 
     Attributes are those of `Fitted`.
     """
+
+    def update(
+        self,
+        formula: str | None = None,
+        *,
+        rows: Rows | None = None,
+        reml: bool | None = None,
+        weights: Weights | None = None,
+        contrasts: Mapping[str, Any] | None = None,
+    ) -> MixedModel:
+        """Return the model fitted anew with something changed, as R's update.
+
+        Parameters
+        ----------
+        formula
+            In R's language: a dot stands for the old side, ``. ~ . + depth - rho`` or
+            ``. ~ . - (1 | lab)``.
+        rows, reml, weights, contrasts
+            As in `fit`; what is not given stays.
+
+        Returns
+        -------
+        The new fit.
+
+        Raises
+        ------
+        DesignError
+            If the model was fitted from statistics alone and no rows are given.
+        """
+        held = rows if rows is not None else (self.source.relation if self.source else None)
+        if held is None:
+            raise DesignError(
+                "A model must have its rows to be updated; this one was fitted from statistics.",
+                "Give `rows`, or use fit_statistics.",
+            )
+        return fit(
+            self.formula.text if formula is None else updated(self.formula.text, formula),
+            held,
+            reml=self.reml if reml is None else reml,
+            weights=self.weights if weights is None else weights,
+            contrasts=self.contrasts if contrasts is None else contrasts,
+        )
 
 
 def fit(

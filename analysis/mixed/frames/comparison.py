@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from analysis.mixed.frames import tables
 from analysis.mixed.frames.nesting import lacking, same_rows
 from analysis.mixed.inference.distributions import chi_squared_p_value
 from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.reading.formula import terms
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
 
@@ -50,6 +52,54 @@ def compare(models: Sequence[Fitted]) -> pd.DataFrame:
     rows = [_row(fitted[0], None), *(_row(b, a) for a, b in itertools.pairwise(fitted))]
     result = pd.DataFrame(rows).assign(
         method="Likelihood ratio, " + ("REML" if fitted[0].reml else "maximum likelihood")
+    )
+    glossary.checked(result.columns)
+    return result
+
+
+def drop_terms(model: Fitted) -> pd.DataFrame:
+    """Return the likelihood ratio of dropping each fixed term that no other term contains.
+
+    Returns
+    -------
+    One row for the whole model, `term` empty, and one per term: `log_likelihood`, `aic`, `bic`,
+    `statistic`, `df`, `p_value`, by maximum likelihood.
+
+    Raises
+    ------
+    DesignError
+        If no fixed term beside the intercept can be dropped.
+    """
+    whole = model.refitted(reml=False) if model.reml else model
+    kept = terms(model.formula.fixed)
+    parts = {term: {factor.code for factor in term.factors} for term in kept}
+    droppable = [
+        term
+        for term in kept
+        if parts[term] and not any(parts[term] < each for each in parts.values())
+    ]
+    if not droppable:
+        raise DesignError(
+            "A fixed term beside the intercept must be there to be dropped; there is none.",
+            "Compare models by `compare`.",
+        )
+    rows = [_row(whole, None) | {"term": ""}]
+    for term in droppable:
+        others = [each.name() for each in kept if each != term and parts[each]]
+        intercept = "1" if any(not parts[each] for each in kept) else "0"
+        formula = replace(model.formula, fixed=" + ".join([intercept, *others]))
+        smaller = replace(whole, formula=formula).refitted()
+        row = _row(smaller, None)
+        df = n_parameters(whole) - n_parameters(smaller)
+        statistic = max(0.0, smaller.found.criterion - whole.found.criterion)
+        test = {"statistic": statistic, "df": float(df)}
+        if df:
+            test["p_value"] = chi_squared_p_value(statistic, df)
+        rows.append(row | {"term": term.name()} | test)
+    result = (
+        pd.DataFrame(rows)
+        .drop(columns="p_value_boundary")
+        .assign(method="Likelihood ratio without the term, maximum likelihood")
     )
     glossary.checked(result.columns)
     return result

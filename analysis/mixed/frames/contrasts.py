@@ -8,14 +8,19 @@ import numpy as np
 import pandas as pd
 
 from analysis.mixed.algebra.design import Column, design_columns
-from analysis.mixed.frames.grid import fixed_design, given_points
+from analysis.mixed.frames.conditional import conditional
+from analysis.mixed.frames.grid import fixed_design, given_points, values_at
 from analysis.mixed.inference.distributions import t_quantile
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.fixed_effects import NAMES, ContrastTests
+from analysis.mixed.reading.source import open_source
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy import glossary
 from analysis.tidy.errors import ColumnError
-from analysis.tidy.frame import Floats, nearest, require_conf_level
+from analysis.tidy.frame import Floats, nearest, require_conf_level, require_option
+
+#: Whether a prediction is for new levels of every group or for those that were fitted.
+GROUPS = ("new", "known")
 
 
 def contrast(
@@ -45,37 +50,52 @@ def contrast(
     return _frame(model, list(contrasts), tests, df, conf_level)
 
 
-def predict(model: Fitted, rows: pd.DataFrame, df: str, conf_level: float) -> pd.DataFrame:
+def predict(
+    model: Fitted, rows: pd.DataFrame, df: str, conf_level: float, *, groups: str = "new"
+) -> pd.DataFrame:
     """Return one row per new row: the mean there, and an interval for one observation.
 
     `conf_low` and `conf_high` hold the mean; `predicted_low` and `predicted_high` an
-    observation in new levels of every group, its variance that of the mean, of all random
-    effects and of the residual.
+    observation. In new groups its variance is that of the mean, of all random effects and of the
+    residual; in known ones, of the error of their effects and of the residual.
 
     Raises
     ------
+    AnalysisError
+        If `groups` is neither ``new`` nor ``known``.
     ColumnError
-        If a column of the fixed part is absent, or a level was not fitted.
+        If a column is absent, or a level of the fixed part was not fitted.
     """
     require_conf_level(conf_level)
+    require_option("groups", groups, GROUPS)
     grid = given_points(model, rows)
     design = fixed_design(model, grid)
     tests = model.inference.tests(design, df)
-    low, high = tests.interval(conf_level)
-    spread = np.sqrt(tests.std_errors**2 + _random_variances(model, grid) + model.found.variance)
-    reach = t_quantile((1 + conf_level) / 2, tests.df) * spread
+    estimates, std_errors, notes = tests.estimates, tests.std_errors, [""] * len(rows)
+    added = model.found.variance + np.zeros(len(rows))
+    if groups == "known":
+        open_source(rows).require(name for term in model.formula.random for name in term.group)
+        estimates, variances, notes = conditional(model, design, grid, rows)
+        std_errors = np.sqrt(variances)
+    else:
+        added += _random_variances(model, grid)
+    if model.formula.offset is not None:
+        estimates = estimates + values_at(model.formula.offset, open_source(rows))
+    quantile = t_quantile((1 + conf_level) / 2, tests.df)
+    reach, spread = quantile * std_errors, quantile * np.sqrt(std_errors**2 + added)
+    words = "Fixed effects" if groups == "new" else "Fixed effects and conditional modes"
     result = pd.DataFrame(
         {
-            "estimate": tests.estimates,
-            "std_error": tests.std_errors,
+            "estimate": estimates,
+            "std_error": std_errors,
             "df": tests.df,
-            "conf_low": low,
-            "conf_high": high,
-            "predicted_low": tests.estimates - reach,
-            "predicted_high": tests.estimates + reach,
+            "conf_low": estimates - reach,
+            "conf_high": estimates + reach,
+            "predicted_low": estimates - spread,
+            "predicted_high": estimates + spread,
             "conf_level": conf_level,
-            "method": f"Fixed effects; {NAMES[df]}",
-            "note": "Without the offset." if model.formula.offset else "",
+            "method": f"{words}; {NAMES[df]}",
+            "note": notes,
         },
         index=rows.index,
     )

@@ -15,7 +15,7 @@ from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.reading.expression import quoted, translate
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats
+from analysis.tidy.frame import Floats, require_count
 
 #: Responses simulated for the ranks: DHARMa's default.
 SIMULATED = 250
@@ -203,6 +203,36 @@ def quantile_residuals(
         }
     )
     glossary.checked(result.columns)
+    return result
+
+
+def simulated_rows(model: Fitted, n_simulations: int, rng: np.random.Generator) -> Floats:
+    """Return responses drawn under a fit, random effects and errors anew, shape (rows, draws).
+
+    Parameters
+    ----------
+    model
+        The fit.
+    n_simulations
+        Responses to draw.
+    rng
+        Source of the draws.
+
+    Raises
+    ------
+    DesignError
+        If the model was fitted from statistics alone.
+    """
+    require_count("n_simulations", n_simulations)
+    basis = [f"basis{place}_" for place in range(len(model.statistics.basis))]
+    chosen = FittedRows(model).select(["cell_", "fitted_fixed", "weight_", *basis]).df()
+    numbers, cells = chosen[basis].to_numpy().T, chosen["cell_"].to_numpy()
+    sigma = np.sqrt(model.found.variance / chosen["weight_"].to_numpy())
+    drawn = np.empty((len(chosen), n_simulations))
+    for place in range(n_simulations):
+        effects = (numbers * _drawn_effects(model, rng)[:, cells]).sum(axis=0)
+        drawn[:, place] = effects + sigma * rng.standard_normal(len(chosen))
+    result: Floats = chosen["fitted_fixed"].to_numpy()[:, None] + drawn
     return result
 
 

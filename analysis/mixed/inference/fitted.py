@@ -28,7 +28,7 @@ from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fitted:
     """A fitted linear mixed model as plain data.
 

@@ -28,6 +28,9 @@ from analysis.tidy.frame import Floats
 #: The information on a variance must exceed its rounding error as many times.
 ACCURATE = 100
 
+#: Terms of the degrees of freedom below this are zero but for rounding.
+ZERO = 1e-14
+
 
 @dataclass(frozen=True, slots=True)
 class KenwardRoger:
@@ -69,10 +72,14 @@ class KenwardRoger:
         numerator = 1 + g / divisor * combined
         middle = 1 - (q - g) / divisor * combined
         last = 1 - (q + 2 - g) / divisor * combined
-        ratio = ((1 - second / q) / middle) ** 2 * numerator / last / q
-        if q * ratio == 1:
+        # Both are zero at two degrees of freedom; their ratio is one, as in pbkrtest.
+        near = abs(middle) < ZERO and abs(1 - second / q) < ZERO
+        ratio = 1.0 if near else (1 - second / q) / middle
+        excess = ratio**2 * numerator - last
+        if excess == 0:
             return np.inf, 1.0
-        df = float(4 + (q + 2) / (q * ratio - 1))
+        # pbkrtest divides by `last`, which is zero at four degrees of freedom.
+        df = float(4 + (q + 2) * last / excess)
         scale = 1.0 if abs(df - 2) < 0.01 else df * (1 - second / q) / (df - 2)
         return df, float(scale)
 

@@ -7,6 +7,7 @@ and table 2, define it; `patsy` reads what stands outside the random terms.
 from __future__ import annotations
 
 import itertools
+import re
 import tokenize
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +19,10 @@ from analysis.tidy.errors import ColumnError, DesignError
 
 #: Wrappers that make a factor of a column: patsy's and R's.
 FACTOR_CALLS = ("C(", "factor(", "as_factor(")
+
+#: A dot that stands for the old side of a formula, and a random term that is dropped.
+DOT = re.compile(r"(?<![\w.])\.(?![\w.])")
+DROPPED = re.compile(r"-\s*\(\s*([^()]*\|[^()]*?)\s*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,34 @@ def parse(text: str) -> MixedFormula:
             "Add one such as (1 | model), or fit it with analysis.inference.regression.",
         )
     return MixedFormula(text, translate(left), fixed, random, offset)
+
+
+def updated(old: str, change: str) -> str:
+    """Return a formula with a change in R's language, where a dot stands for the old side.
+
+    Examples
+    --------
+    >>> updated("y ~ x + (1 | lab) + (1 | model)", ". ~ . + z - (1 | lab)")
+    'y ~ x + (1 | model) + z'
+    """
+    (old_left, _, old_right), (left, separator, right) = old.partition("~"), change.partition("~")
+    if not separator:
+        raise ColumnError(
+            f"A change of a formula must read 'response ~ terms'; found {change!r}.",
+            "Such as . ~ . + depth, where a dot stands for the old side.",
+        )
+    response = old_left.strip() if left.strip() == "." else left.strip()
+    combined = DOT.sub(lambda _: old_right.strip(), right.strip())
+    for dropped in DROPPED.findall(combined):
+        pattern = r"\s*".join(map(re.escape, "".join(dropped.split())))
+        combined = re.sub(rf"-\s*\(\s*{pattern}\s*\)", "", combined)
+        combined, n_found = re.subn(rf"(^|\+)\s*\(\s*{pattern}\s*\)", "", combined, count=1)
+        if not n_found:
+            raise ColumnError(
+                f"A random term that is dropped must be there; ({dropped}) is not in {old!r}.",
+                "Write it as the formula has it.",
+            )
+    return f"{response} ~ {' '.join(combined.split()).removeprefix('+').strip()}"
 
 
 @cache

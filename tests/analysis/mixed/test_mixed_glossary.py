@@ -71,6 +71,9 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
     "bootstrap.r_squared_intervals": lambda f: bootstrap.r_squared_intervals(
         f.model, rng=rng(), n_resamples=39
     ),
+    "answers.Answers.confint": lambda f: f.model.confint("wald"),
+    "answers.Answers.drop1": lambda f: f.model.drop1(),
+    "comparison.drop_terms": lambda f: comparison.drop_terms(f.model),
     "comparison.compare": lambda f: comparison.compare([f.model, f.larger]),
     "contrasts.contrast": lambda f: contrasts.contrast(f.model, {"a": {"rho": 1.0}}, KR, 0.95),
     "means.means": lambda f: means.means(

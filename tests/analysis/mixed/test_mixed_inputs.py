@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from analysis import mixed
+from analysis.mixed.inference.kenward_roger import KenwardRoger
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 
 rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
@@ -163,3 +164,13 @@ def test_an_offset_alone_has_an_answer_or_a_refusal() -> None:
             except AnalysisError:
                 continue
             assert np.isfinite(tidy["std_error"]).all()
+
+
+@pytest.mark.parametrize(("moment", "df"), [(0.5, 4.0), (1.0, 2.0), (0.25, 8.0), (0.0, np.inf)])
+def test_kenward_rogers_df_are_two_over_the_moment_of_one_contrast(
+    moment: float, df: float
+) -> None:
+    # Five balanced groups have four degrees of freedom: a term of the formula is zero there.
+    one = np.ones((1, 1))
+    known = KenwardRoger(one, one, np.ones((1, 1, 1)), np.full((1, 1), moment))
+    assert known.df(np.ones(1)) == pytest.approx(df)

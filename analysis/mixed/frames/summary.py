@@ -1,0 +1,161 @@
+"""A fitted mixed model as a page of text, laid out as lme4's summary."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.mixed.frames import guards, tables
+from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.inference.fixed_effects import NAMES
+
+#: Width to which notes are wrapped [characters].
+WIDTH = 88
+
+
+class Page(str):
+    """Text that an interpreter shows as it reads, with its line breaks."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the text itself."""
+        return str(self)
+
+
+def summary(model: Fitted, df: str, note: str) -> Page:
+    """Return the fit as text: formula, size, criteria, variances, fixed effects and what to know.
+
+    Parameters
+    ----------
+    model
+        The fit.
+    df
+        Method of the tests of the fixed effects.
+    note
+        What is to be said of the method, empty for nothing.
+    """
+    fixed = tables.tidy(model, ("fixed",), df, 0.95)
+    tests = pd.DataFrame(
+        {
+            "": fixed["term"],
+            "Estimate": _digits(fixed["estimate"]),
+            "Std.Error": _digits(fixed["std_error"]),
+            "df": [f"{each:.1f}" for each in fixed["df"]],
+            "z" if df == "wald" else "t": [f"{each:.2f}" for each in fixed["statistic"]],
+            "p": [_p(each) for each in fixed["p_value"]],
+        }
+    )
+    notes = [note, *(f"Reference level: {each}." for each in model.design.references)]
+    notes += list(dict.fromkeys(guards.warnings(model, df)["note"]))
+    notes += _shared(fixed["note"], notes)
+    head = _head(model)
+    return Page(
+        "\n".join(
+            [
+                *head,
+                "",
+                "Random effects:",
+                *_columns(_variances(model), left=2),
+                "",
+                f"Fixed effects ({NAMES[df]}):",
+                *_columns(tests, left=1),
+                *(["", "Notes:"] if any(notes) else []),
+                *(line for each in notes if each for line in _wrapped(each)),
+            ]
+        )
+    )
+
+
+def short(model: Fitted) -> str:
+    """Return the fit in a few lines, without tests."""
+    values = pd.DataFrame([_digits(pd.Series(model.coefficients))], columns=list(model.terms))
+    return "\n".join(
+        [
+            *_head(model),
+            "Random effects:",
+            *_columns(_variances(model), left=2),
+            "Fixed effects:",
+            *_columns(values, left=0),
+        ]
+    )
+
+
+def _head(model: Fitted) -> list[str]:
+    found, statistics = model.found, model.statistics
+    groups = ", ".join(f"{block.group} {len(block.levels)}" for block in model.design.blocks)
+    n_parameters = len(model.terms) + len(found.theta) + 1
+    likelihood = "REML" if model.reml else "maximum likelihood"
+    weights = f"; weights: {model.weights}" if model.weights else ""
+    aic = found.criterion + 2 * n_parameters
+    bic = found.criterion + np.log(statistics.n_obs) * n_parameters
+    return [
+        f"Linear mixed model fitted by {likelihood}",
+        f"Formula: {model.formula.text}",
+        f"Response: {statistics.responses[model.response]}; rows: {statistics.n_obs}; "
+        f"levels: {groups}{weights}",
+        f"-2 log-likelihood{' (REML)' if model.reml else ''}: {found.criterion:.2f}   "
+        f"AIC: {aic:.2f}   BIC: {bic:.2f}",
+    ]
+
+
+def _variances(model: Fitted) -> pd.DataFrame:
+    rows = []
+    for modes in model.inference.estimated.modes:
+        deviations = np.sqrt(np.diag(modes.covariance))
+        for place, column in enumerate(modes.block.columns):
+            correlations = [
+                f"{modes.covariance[place, k] / (deviations[place] * deviations[k]):.2f}"
+                if deviations[place] * deviations[k] > 0
+                else "-"
+                for k in range(place)
+                if (place, k) in modes.block.positions
+            ]
+            group = modes.block.group if place == 0 else ""
+            variance = float(modes.covariance[place, place])
+            rows.append((group, column.name, variance, " ".join(correlations)))
+    rows.append(("Residual", "", model.found.variance, ""))
+    frame = pd.DataFrame(rows, columns=["Group", "Term", "Variance", "Corr"])
+    frame.insert(3, "Std.Dev.", _digits(np.sqrt(frame["Variance"])))
+    frame["Variance"] = _digits(frame["Variance"])
+    return frame if frame["Corr"].any() else frame.drop(columns="Corr")
+
+
+def _digits(values: pd.Series) -> list[str]:
+    """Return numbers with as many decimals as give the largest five digits, four at least."""
+    finite = np.abs(values[np.isfinite(values)])
+    largest = float(finite.max()) if len(finite) else 1.0
+    if largest == 0 or not 1e-3 <= largest < 1e7:
+        return [f"{each:.4g}" for each in values]
+    decimals = max(0, 4 - int(np.floor(np.log10(largest))))
+    return [f"{each:.{decimals}f}" for each in values]
+
+
+def _p(value: float) -> str:
+    return f"{value:.1e}" if value < 1e-4 else f"{value:.4f}"
+
+
+def _columns(frame: pd.DataFrame, left: int) -> list[str]:
+    """Return a frame of text as lines, its first columns to the left, the others to the right."""
+    lines = [list(map(str, frame.columns)), *frame.astype(str).to_numpy().tolist()]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+    return [
+        " "
+        + "  ".join(
+            cell.ljust(width) if place < left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+
+
+def _shared(notes: pd.Series, known: list[str]) -> list[str]:
+    """Return the warning of few degrees of freedom where a term has it and nothing else said it."""
+    few = [each for each in notes if "degrees of freedom" in each]
+    return [few[0][few[0].index("Fewer than") :]] if few and "Fewer than" in few[0] else []
+
+
+def _wrapped(note: str) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(note, WIDTH, initial_indent=" - ", subsequent_indent="   ")
