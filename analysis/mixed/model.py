@@ -10,8 +10,9 @@ import numpy as np
 
 from analysis.mixed.answers import Answers
 from analysis.mixed.inference.fitted import inference_at, solve
+from analysis.mixed.reading.bases import with_bases
 from analysis.mixed.reading.collect import collect
-from analysis.mixed.reading.formula import parse, updated
+from analysis.mixed.reading.formula import MixedFormula, parse, updated
 from analysis.mixed.reading.plan import plan
 from analysis.mixed.reading.source import Rows, Source, Weights, open_source, with_weights
 from analysis.mixed.reading.statistics import Statistics
@@ -86,7 +87,8 @@ def fit(
     formula
         lme4's language: ``log_gain ~ rho + depth + (1 + depth | model) + (1 | lab)``, with
         ``a/b``, ``a:b``, ``||``, ``offset(x)``, interactions, ``log(x)``, ``I(x^2)``,
-        ``C(layer, Sum)``.
+        ``C(layer, Sum)``, ``scale(x)``, ``poly(x, degree)``, ``bs(x, df)`` and ``ns(x, df)``,
+        whose constants are those of the rows.
     rows
         A frame, arrays or lists by column name, a list of one mapping per row, an Arrow table, a
         path or glob of Parquet files, or any relation of DuckDB. One row per observation; columns
@@ -139,13 +141,12 @@ def fit_many(
     """
     held, precision = with_weights(rows, weights)
     source = open_source(held)
-    needed = plan(
-        parse(formula), source, responses=tuple(responses), weights=precision, units=tuple(units)
-    )
+    parsed = with_bases(formula, source)
+    needed = plan(parsed, source, responses=tuple(responses), weights=precision, units=tuple(units))
     statistics = collect(needed, source, deterministic=deterministic)
     return [
-        fit_statistics(
-            formula,
+        _fit(
+            parsed,
             statistics,
             reml=reml,
             response=response,
@@ -174,9 +175,8 @@ def collect_statistics(
     """
     held, precision = with_weights(rows, weights)
     source = open_source(held)
-    needed = plan(
-        parse(formula), source, responses=tuple(responses), weights=precision, units=tuple(units)
-    )
+    parsed = with_bases(formula, source)
+    needed = plan(parsed, source, responses=tuple(responses), weights=precision, units=tuple(units))
     stated = None if constant is None else tuple(constant)
     return collect(needed, source, constant=stated, deterministic=deterministic)
 
@@ -216,7 +216,29 @@ def fit_statistics(
     DesignError
         As in `fit`, or if the statistics lack what the formula needs.
     """
-    parsed = parse(formula)
+    return _fit(
+        parse(formula),
+        statistics,
+        reml=reml,
+        response=response,
+        contrasts=contrasts,
+        source=source,
+        weights=weights,
+        start=start,
+    )
+
+
+def _fit(
+    parsed: MixedFormula,
+    statistics: Statistics,
+    *,
+    reml: bool,
+    response: int,
+    contrasts: Mapping[str, Any] | None,
+    source: Source | None,
+    weights: str | None,
+    start: Floats | None = None,
+) -> MixedModel:
     design, optimum, inference = solve(
         parsed,
         statistics,

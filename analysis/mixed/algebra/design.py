@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from analysis.mixed.reading.expression import shown
 from analysis.mixed.reading.formula import MixedFormula, RandomTerm, is_factor_call, terms
 from analysis.mixed.reading.plan import column_name, factor_column
 from analysis.mixed.reading.statistics import Factor, Statistics
@@ -244,7 +245,7 @@ class _Number:
     origin: ClassVar[None] = None
 
     def name(self) -> str:
-        return self.code
+        return shown(self.code)
 
     def memorize_passes_needed(self, state: object, environment: object) -> int:
         return 0
@@ -352,7 +353,8 @@ def _subterm_columns(subterm: Any, statistics: Statistics) -> list[Column]:
     columns = []
     for chosen in itertools.product(*reversed(choices)):
         suffixes = {code: suffix for code, suffix, _ in chosen}
-        name = ":".join(f.code + suffixes.get(f.code, "") for f in subterm.factors) or "Intercept"
+        name = ":".join(shown(f.code) + suffixes.get(f.code, "") for f in subterm.factors)
+        name = name or "Intercept"
         coefficient = constant
         for _, _, dummy in chosen:
             coefficient = coefficient * dummy

@@ -17,6 +17,7 @@ import pandas as pd
 from analysis.mixed.algebra.design import Column, design_columns, is_factor
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.fixed_effects import NAMES
+from analysis.mixed.reading.expression import shown
 from analysis.mixed.reading.formula import terms
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
@@ -152,7 +153,7 @@ def _apart(both: Floats, relatives: Floats, covariance: Floats) -> Floats:
 def _parts(model: Fitted, name: str) -> set[str]:
     """Return the factors and numbers that a term multiplies."""
     for term in terms(model.formula.fixed):
-        if term.name() == name:
+        if ":".join(shown(factor.code) for factor in term.factors) == name:
             return {factor.code for factor in term.factors}
     return set()
 
@@ -169,4 +170,4 @@ def _at_zero(model: Fitted, name: str) -> str:
             if not is_factor(code, model.statistics)
         }
     )
-    return f"Tested where {' and '.join(numbers)} is zero." if numbers else ""
+    return f"Tested where {' and '.join(map(shown, numbers))} is zero." if numbers else ""

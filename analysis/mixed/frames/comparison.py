@@ -13,6 +13,7 @@ from analysis.mixed.frames import tables
 from analysis.mixed.frames.nesting import lacking, same_rows
 from analysis.mixed.inference.distributions import chi_squared_p_value
 from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.reading.expression import shown
 from analysis.mixed.reading.formula import terms
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
@@ -95,7 +96,8 @@ def drop_terms(model: Fitted) -> pd.DataFrame:
         test = {"statistic": statistic, "df": float(df)}
         if df:
             test["p_value"] = chi_squared_p_value(statistic, df)
-        rows.append(row | {"term": term.name()} | test)
+        name = ":".join(shown(factor.code) for factor in term.factors)
+        rows.append(row | {"term": name} | test)
     result = (
         pd.DataFrame(rows)
         .drop(columns="p_value_boundary")

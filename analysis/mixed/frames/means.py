@@ -18,6 +18,7 @@ from analysis.mixed.frames.adjustment import ADJUSTMENTS, adjusted
 from analysis.mixed.frames.grid import Grid, averaged, derivatives, reference_grid
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.fixed_effects import NAMES, ContrastTests
+from analysis.mixed.reading.expression import shown
 from analysis.mixed.reading.formula import terms
 from analysis.mixed.reading.plan import factor_column
 from analysis.tidy import glossary
@@ -162,7 +163,7 @@ def _interacting(model: Fitted, factors: Sequence[str]) -> list[str]:
     averaged_over: dict[str, None] = {}
     for term in terms(model.formula.fixed):
         codes = [factor.code for factor in term.factors]
-        names = {c: factor_column(c) if is_factor(c, model.statistics) else c for c in codes}
+        names = {c: factor_column(c) if is_factor(c, model.statistics) else shown(c) for c in codes}
         if set(names.values()) & set(factors):
             averaged_over |= dict.fromkeys(name for name in names.values() if name not in factors)
     if not averaged_over:

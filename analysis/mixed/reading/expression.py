@@ -114,6 +114,9 @@ def _sql(node: ast.expr, text: str, note: Callable[[str], None]) -> str:
 
 def _operation(node: ast.expr, text: str, note: Callable[[str], None]) -> str:
     match node:
+        case ast.Call(func=ast.Name(id="basis"), args=[ast.Constant(), of, breaks, coefficients]):
+            x = _sql(of, text, note)
+            return _piecewise(x, ast.literal_eval(breaks), ast.literal_eval(coefficients))
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             return f"pow({_sql(left, text, note)}, {_sql(right, text, note)})"
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in OPERATORS:
@@ -127,6 +130,35 @@ def _operation(node: ast.expr, text: str, note: Callable[[str], None]) -> str:
         f"{ast.unparse(node)!r} is not understood.",
         f"Use + - * / ** > < and {', '.join(FUNCTIONS)}; make anything else a column first.",
     )
+
+
+def shown(code: str) -> str:
+    """Return a piece of a formula as tables name it: ``poly(x, 2)1`` for its long form."""
+    if not code.startswith("basis("):
+        return code
+    match ast.parse(code, mode="eval").body:
+        case ast.Call(args=[ast.Constant(value=str() as name), *_]):
+            return name
+    return code
+
+
+def _piecewise(
+    x: str, breaks: tuple[float, ...], coefficients: tuple[tuple[float, ...], ...]
+) -> str:
+    """Return polynomials between breaks, each in powers about its left break, highest first."""
+    pieces = []
+    for left, *powers in zip(breaks, *coefficients, strict=False):
+        horner = repr(powers[0])
+        for power in powers[1:]:
+            horner = f"({horner} * ({x} - ({left!r})) + ({power!r}))"
+        pieces.append(horner)
+    if len(pieces) == 1:
+        return pieces[0]
+    cases = " ".join(
+        f"WHEN {x} < ({right!r}) THEN {piece}"
+        for piece, right in zip(pieces, breaks[1:], strict=False)
+    )
+    return f"(CASE {cases} ELSE {pieces[-1]} END)"
 
 
 def _comparison(sign: str, left: str, right: str) -> str:

@@ -183,7 +183,7 @@ def _random_parts(right: str, text: str) -> tuple[str, list[str]]:
         if right[position] != "(":
             kept, position = kept + right[position], position + 1
             continue
-        end = _closing(right, position, text)
+        end = closing(right, position, text)
         content = right[position + 1 : end]
         if not _has_bar(content):
             kept, position = kept + right[position : end + 1], end + 1
@@ -204,7 +204,8 @@ def _random_parts(right: str, text: str) -> tuple[str, list[str]]:
     return kept.strip().removeprefix("+").strip() or "1", inner
 
 
-def _closing(right: str, opening: int, text: str) -> int:
+def closing(right: str, opening: int, text: str) -> int:
+    """Return the place of the bracket that closes one, refusing a formula without it."""
     depth = 0
     for position in range(opening, len(right)):
         depth += {"(": 1, ")": -1}.get(right[position], 0)
@@ -275,7 +276,7 @@ def _without_offsets(rest: str, text: str) -> tuple[str, Expression | None]:
             f"A formula may have one term offset(x); {text!r} does not.",
             "Add the columns inside one offset: offset(a + b).",
         )
-    end = _closing(rest, opening, text)
+    end = closing(rest, opening, text)
     before, after = rest[:start].rstrip().removesuffix("+"), rest[end + 1 :].strip()
     fixed = f"{before} {after}".strip().removeprefix("+").strip()
     return fixed or "1", translate(rest[opening + 1 : end])

@@ -1,0 +1,204 @@
+"""Columns whose constants come from the rows: ``scale(x)``, ``poly(x, 3)``, ``bs(x, 5)``, ``ns``.
+
+Each is a polynomial in x, or one between each two knots. The constants are computed once, when
+the rows are opened, and written into the formula as ``basis(name, x, breaks, coefficients)``: a
+prediction for other rows uses the same. As R's scale, poly, splines::bs and splines::ns.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from analysis.mixed.reading.expression import translate
+from analysis.mixed.reading.formula import MixedFormula, closing, parse
+from analysis.mixed.reading.source import Source
+from analysis.tidy.errors import ColumnError
+from analysis.tidy.frame import Floats
+
+CALL = re.compile(r"(?<![\w.])(scale|poly|bs|ns)\s*\(")
+
+CUBIC = 3
+
+#: Coefficients of the powers about the left break, highest first, shape (degree + 1, pieces).
+Piecewise = tuple[Floats, Floats]
+
+
+def with_bases(text: str, source: Source) -> MixedFormula:
+    """Return a formula's parts with such columns written out for the rows.
+
+    Raises
+    ------
+    ColumnError
+        If a call cannot be read, or the rows have fewer distinct values than it needs.
+    """
+    left, tilde, right = text.partition("~")
+    position = 0
+    while found := CALL.search(right, position):
+        end = closing(right, found.end() - 1, text)
+        written = _written(right[found.start() : end + 1], found.group(1), source)
+        right = right[: found.start()] + written + right[end + 1 :]
+        position = found.start() + len(written)
+    return replace(parse(left + tilde + right), text=text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call in a formula: the expression it is of, and its whole-numbered arguments by name."""
+
+    of: str
+    numbers: dict[str, int]
+
+
+def _written(call: str, function: str, source: Source) -> str:
+    read = _read(call, function)
+    expression = translate(read.of)
+    source.require_numbers(expression.columns)
+    x = f"CAST({expression.sql} AS DOUBLE)"
+    columns = FUNCTIONS[function](read, x, source, call)
+    name = f"{function}({', '.join([read.of, *map(str, read.numbers.values())])})"
+    names = [name] if function == "scale" else [f"{name}{k + 1}" for k in range(len(columns))]
+    written = [
+        f"basis({label!r}, {read.of}, {tuple(map(float, breaks))!r}, "
+        f"{tuple(tuple(map(float, row)) for row in coefficients)!r})"
+        for label, (breaks, coefficients) in zip(names, columns, strict=True)
+    ]
+    return f"({' + '.join(written)})" if len(written) > 1 else written[0]
+
+
+def _read(call: str, function: str) -> _Call:
+    known = {"scale": (), "poly": ("degree",), "bs": ("df",), "ns": ("df",)}[function]
+    try:
+        tree = ast.parse(call.replace("^", "**").strip(), mode="eval").body
+    except SyntaxError as error:
+        raise ColumnError(
+            f"The formula part {call!r} must be readable; {error.msg}.", "Such as poly(depth, 2)."
+        ) from error
+    given: list[tuple[str, ast.expr]] = []
+    if isinstance(tree, ast.Call):
+        given = list(zip(known, tree.args[1:], strict=False))
+        given += [(each.arg or "", each.value) for each in tree.keywords]
+    numbers = {
+        name: value.value
+        for name, value in given
+        if name in known and isinstance(value, ast.Constant) and isinstance(value.value, int)
+    }
+    least = CUBIC if function == "bs" else 1
+    complete = isinstance(tree, ast.Call) and len(tree.args) + len(tree.keywords) == 1 + len(known)
+    if not complete or len(numbers) != len(known) or any(v < least for v in numbers.values()):
+        usage = {"scale": "scale(x)", "poly": "poly(x, degree)"}.get(function, f"{function}(x, df)")
+        raise ColumnError(
+            f"{call!r} must read {usage} with a whole number of at least {least}; it does not.",
+            "Other arguments of R's are not known; give them by columns of your own.",
+        )
+    assert isinstance(tree, ast.Call)
+    return _Call(ast.unparse(tree.args[0]), numbers)
+
+
+def _scale(_: _Call, x: str, source: Source, call: str) -> list[Piecewise]:
+    mean, deviation = _row(source, f"SELECT avg({x}), stddev_samp({x}) FROM observations")
+    if not deviation > 0:
+        raise ColumnError(f"{call!r} must be of numbers that vary; they do not.", "Drop it.")
+    return [(np.array([mean, mean + 1]), np.array([[1 / deviation], [0.0]]))]
+
+
+def _poly(read: _Call, x: str, source: Source, call: str) -> list[Piecewise]:
+    """Return orthogonal polynomials over the rows, each of length one (Stieltjes)."""
+    degree = read.numbers["degree"]
+    table = source.query(f"SELECT {x} AS v, count(*) AS n FROM observations GROUP BY v ORDER BY v")
+    values, counts = (table.column(k).to_numpy().astype(np.float64) for k in range(2))
+    _require_distinct(len(values), degree + 1, call)
+    middle = float(values @ counts / counts.sum())
+    from numpy.polynomial import polynomial
+
+    about = values - middle
+    kept = [np.array([1.0])]
+    lengths = [float(counts.sum())]
+    for k in range(degree):
+        last = polynomial.polyval(about, kept[-1])
+        alpha = float(counts @ (about * last**2)) / lengths[-1]
+        following = polynomial.polysub(polynomial.polymulx(kept[-1]), alpha * kept[-1])
+        if k:
+            following = polynomial.polysub(following, lengths[-1] / lengths[-2] * kept[-2])
+        kept.append(following)
+        lengths.append(float(counts @ polynomial.polyval(about, following) ** 2))
+    breaks = np.array([middle, middle + 1])
+    return [
+        (breaks, (coefficients / np.sqrt(length))[::-1, None])
+        for coefficients, length in zip(kept[1:], lengths[1:], strict=True)
+    ]
+
+
+def _bs(read: _Call, x: str, source: Source, call: str) -> list[Piecewise]:
+    knots = _knots(source, x, read.numbers["df"] - CUBIC, call)
+    splines = np.eye(len(knots) - CUBIC - 1)[1:]
+    return [_pieces(knots, weights) for weights in splines]
+
+
+def _ns(read: _Call, x: str, source: Source, call: str) -> list[Piecewise]:
+    """Return cubic splines that are straight beyond the range, R's by Householder's rotation."""
+    from scipy.interpolate import BSpline
+
+    knots = _knots(source, x, read.numbers["df"] - 1, call)
+    identity = np.eye(len(knots) - CUBIC - 1)
+    bends = BSpline(knots, identity, CUBIC).derivative(2)([knots[0], knots[-1]])[:, 1:]
+    rotation = np.linalg.qr(bends.T, mode="complete")[0][:, 2:]
+    result = []
+    for weights in rotation.T:
+        breaks, coefficients = _pieces(knots, np.concatenate([[0.0], weights]))
+        spline = BSpline(knots, np.concatenate([[0.0], weights]), CUBIC)
+        ends = [knots[0] - 1, *breaks, breaks[-1] + 1]
+        low, high = (
+            np.array([[0], [0], [spline.derivative()(e)], [spline(e)]], dtype=float)
+            for e in (breaks[0], breaks[-1])
+        )
+        low[3] -= low[2]  # about the break one below the range
+        result.append((np.array(ends), np.hstack([low, coefficients, high])))
+    return result
+
+
+def _pieces(knots: Floats, weights: Floats) -> Piecewise:
+    from scipy.interpolate import PPoly
+
+    whole = PPoly.from_spline((knots, weights, CUBIC))
+    used = np.flatnonzero(np.diff(whole.x) > 0)
+    return np.append(whole.x[used], whole.x[-1]), whole.c[:, used]
+
+
+def _knots(source: Source, x: str, n_inner: int, call: str) -> Floats:
+    """Return quantiles as inner knots, and the range four times."""
+    shares = [k / (n_inner + 1) for k in range(n_inner + 2)]
+    found = _row(
+        source,
+        "SELECT "
+        + ", ".join(f"quantile_cont({x}, {each!r})" for each in shares)
+        + " FROM observations",
+    )
+    _require_distinct(len(set(found)), n_inner + 2, call)
+    return np.array([found[0]] * CUBIC + found + [found[-1]] * CUBIC)
+
+
+def _row(source: Source, sql: str) -> list[float]:
+    table = source.query(sql)
+    values = [column[0].as_py() for column in table.columns]
+    return [float("nan") if each is None else float(each) for each in values]
+
+
+def _require_distinct(found: int, needed: int, call: str) -> None:
+    if found < needed:
+        raise ColumnError(
+            f"{call!r} must be of at least {needed} distinct values or quantiles; found {found}.",
+            "Ask for fewer columns.",
+        )
+
+
+FUNCTIONS: dict[str, Callable[[_Call, str, Source, str], list[Piecewise]]] = {
+    "scale": _scale,
+    "poly": _poly,
+    "bs": _bs,
+    "ns": _ns,
+}
