@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from analysis.mixed.frames import anova as terms_tested
@@ -14,16 +13,22 @@ from analysis.mixed.frames import augment as rows_again
 from analysis.mixed.frames import contrasts as contrasts_of
 from analysis.mixed.frames import guards, tables
 from analysis.mixed.frames import means as marginal
-from analysis.mixed.frames import summary as pages
-from analysis.mixed.frames.comparison import drop_terms
-from analysis.mixed.frames.diagnostics import simulated_rows
-from analysis.mixed.frames.summary import Page
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.fixed_effects import method_named
-from analysis.mixed.refitting.bootstrap import parametric_bootstrap
-from analysis.mixed.refitting.profile_interval import profile_intervals
-from analysis.tidy.errors import AnalysisError
-from analysis.tidy.frame import Floats, require_option
+
+#: Names of columns in broom.mixed.
+BROOM = {
+    "std_error": "std.error",
+    "p_value": "p.value",
+    "conf_low": "conf.low",
+    "conf_high": "conf.high",
+    "conf_level": "conf.level",
+    "n_obs": "nobs",
+    "log_likelihood": "logLik",
+    "aic": "AIC",
+    "bic": "BIC",
+    "df_residual": "df.residual",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,6 +44,7 @@ class Answers(Fitted):
         *,
         df: str | None = None,
         conf_level: float = 0.95,
+        broom: bool = False,
     ) -> pd.DataFrame:
         """Return one row per estimate, as broom.mixed does.
 
@@ -54,21 +60,60 @@ class Answers(Fitted):
             next stands in, and a note says why.
         conf_level
             Nominal coverage of the intervals.
+        broom
+            Whether to name the columns as broom.mixed, such as ``std.error``.
+
+        Returns
+        -------
+        `effect`, `group`, `level`, `term`, `estimate`, `std_error`, `statistic`, `df`, `p_value`,
+        `conf_low`, `conf_high`, `conf_level`, `n_groups`, `n_obs`, `method`, `note`.
+
+        Raises
+        ------
+        AnalysisError
+            If an effect or a method is unknown.
+        DesignError
+            If the method asked for cannot be had.
         """
         method, note = self.df_method(df) if "fixed" in effects else (self.default_df, "")
         frame = tables.tidy(self, tuple(effects), method, conf_level)
-        return _noted(frame, note, where=frame["effect"] == "fixed")
+        found = noted(frame, note, where=frame["effect"] == "fixed")
+        return found.rename(columns=BROOM) if broom else found
 
-    def glance(self) -> pd.DataFrame:
-        """Return one row: size, likelihood, criteria, shares of variance, convergence."""
-        return tables.glance(self)
+    def glance(self, *, broom: bool = False) -> pd.DataFrame:
+        """Return one row: size, likelihood, criteria, shares of variance, convergence.
+
+        Parameters
+        ----------
+        broom
+            Whether to name the columns as broom.mixed, such as ``logLik``.
+
+        Returns
+        -------
+        `n_obs`, `n_groups`, `sigma`, `criterion`, `log_likelihood`, `aic`, `bic`, `df_residual`,
+        `r_squared_marginal`, `r_squared_conditional`, `icc`, `gradient`, `converged`, `singular`,
+        `method`, `note`.
+        """
+        found = tables.glance(self)
+        criterion = {"criterion": "REMLcrit" if self.reml else "deviance"}
+        return found.rename(columns=BROOM | criterion) if broom else found
 
     def ranef(self) -> pd.DataFrame:
-        """Return one row per conditional mode: `group`, `level`, `term`, `estimate`."""
+        """Return the conditional modes of the random effects.
+
+        Returns
+        -------
+        One row per mode: `group`, `level`, `term`, `estimate`, `std_error` and what `tidy` has.
+        """
         return tables.tidy(self, ("ran_vals",), self.default_df, 0.95)
 
     def groups(self) -> pd.DataFrame:
-        """Return one row per grouping factor: `group`, `n_groups`, `n_obs`."""
+        """Return the grouping factors.
+
+        Returns
+        -------
+        One row per factor: `group`, `n_groups`, `n_obs`.
+        """
         return tables.groups(self)
 
     def anova(self, *, type: str = "III", df: str | None = None) -> pd.DataFrame:  # noqa: A002
@@ -93,10 +138,25 @@ class Answers(Fitted):
             If sum-to-zero contrasts span another space than the fit's.
         """
         method, note = self.df_method(df)
-        return _noted(terms_tested.anova(self, type, method), note)
+        return noted(terms_tested.anova(self, type, method), note)
 
     def warnings(self, *, df: str | None = None) -> pd.DataFrame:
-        """Return one row per thing a reader must know: `guard`, `term`, `group`, `note`."""
+        """Return what a reader must know before using the numbers.
+
+        Parameters
+        ----------
+        df
+            Method of the tests that will be read, as in `tidy`.
+
+        Returns
+        -------
+        One row per thing: `guard`, `term`, `group`, `note`.
+
+        Raises
+        ------
+        AnalysisError
+            If the method is unknown.
+        """
         return guards.warnings(self, self.default_df if df is None else method_named(df))
 
     def augment(self, path: Path | str | None = None) -> pd.DataFrame | None:
@@ -107,6 +167,17 @@ class Answers(Fitted):
         path
             Write them to this Parquet file instead of returning them; the table is then
             never in memory.
+
+        Returns
+        -------
+        The rows in their order with the three columns, None when they went to a file.
+
+        Raises
+        ------
+        DesignError
+            If the model was fitted from statistics alone.
+        ColumnError
+            If the rows already have a column of such a name.
         """
         return rows_again.augment(self, None if path is None else Path(path))
 
@@ -117,9 +188,27 @@ class Answers(Fitted):
         df: str | None = None,
         conf_level: float = 0.95,
     ) -> pd.DataFrame:
-        """Return one row per linear contrast, given as weights of named coefficients."""
+        """Return linear contrasts of the fixed effects.
+
+        Parameters
+        ----------
+        contrasts
+            By name, the weights of coefficients: ``{"difference": {"kind[T.chat]": 1.0}}``.
+        df, conf_level
+            As in `tidy`.
+
+        Returns
+        -------
+        One row per contrast: `contrast`, `estimate`, `std_error`, `statistic`, `df`, `p_value`,
+        the interval, `n_obs`, `method`, `note`.
+
+        Raises
+        ------
+        ColumnError
+            If a weight is given to what is no coefficient.
+        """
         method, note = self.df_method(df)
-        return _noted(contrasts_of.contrast(self, contrasts, method, conf_level), note)
+        return noted(contrasts_of.contrast(self, contrasts, method, conf_level), note)
 
     def means(
         self,
@@ -162,7 +251,7 @@ class Answers(Fitted):
         found = marginal.means(
             self, names, pairs=pairs, adjust=adjust, df=method, conf_level=conf_level
         )
-        return _noted(found, note)
+        return noted(found, note)
 
     def trends(
         self,
@@ -201,146 +290,10 @@ class Answers(Fitted):
         found = marginal.trends(
             self, number, names, pairs=pairs, adjust=adjust, df=method, conf_level=conf_level
         )
-        return _noted(found, note)
-
-    def predict(
-        self,
-        rows: pd.DataFrame,
-        *,
-        groups: str = "new",
-        df: str | None = None,
-        conf_level: float = 0.95,
-    ) -> pd.DataFrame:
-        """Return one row per new row: mean with interval, and interval for an observation.
-
-        Parameters
-        ----------
-        rows
-            New rows; with an offset they have its columns.
-        groups
-            ``new``: random effects are zero, their variance widens the interval of an
-            observation. ``known``: the conditional modes of the rows' levels are added, and the
-            intervals allow for their error; a level that was not fitted is new, and noted.
-        df, conf_level
-            As in `tidy`.
-
-        Returns
-        -------
-        `estimate`, `std_error`, `df`, `conf_low`, `conf_high` of the mean, `predicted_low`,
-        `predicted_high` of an observation with weight one, `conf_level`, `method`, `note`.
-
-        Raises
-        ------
-        ColumnError
-            If a column is absent, or a level of the fixed part was not fitted.
-        """
-        method, note = self.df_method(df)
-        found = contrasts_of.predict(self, rows, method, conf_level, groups=groups)
-        return _noted(found, note)
-
-    def summary(self, *, df: str | None = None) -> Page:
-        """Return the fit as a page of text, as lme4's summary, with what a reader must know.
-
-        Parameters
-        ----------
-        df
-            As in `tidy`.
-
-        Returns
-        -------
-        Text: formula, size, criteria, variances, fixed effects with their tests, notes.
-        """
-        method, note = self.df_method(df)
-        return pages.summary(self, method, note)
-
-    def __repr__(self) -> str:
-        """Return the fit in a few lines: formula, size, variances and fixed effects."""
-        return pages.short(self)
-
-    def confint(
-        self,
-        method: str = "profile",
-        *,
-        conf_level: float = 0.95,
-        rng: np.random.Generator | None = None,
-        n_resamples: int = 999,
-    ) -> pd.DataFrame:
-        """Return intervals of the parameters, as R's confint.
-
-        Parameters
-        ----------
-        method
-            ``profile`` (the likelihood's, of all parameters), ``wald`` (of the fixed effects,
-            normal) or ``bootstrap`` (parametric, of all parameters).
-        conf_level
-            Nominal coverage.
-        rng
-            Source of the draws of a bootstrap.
-        n_resamples
-            Draws of a bootstrap.
-
-        Returns
-        -------
-        One row per parameter: `effect`, `group`, `term`, `estimate`, `conf_low`, `conf_high`,
-        `conf_level`, `n_obs`, `method`, `note`.
-
-        Raises
-        ------
-        AnalysisError
-            If the method is unknown, or a bootstrap has no `rng`.
-        """
-        require_option("method", method, ("profile", "wald", "bootstrap"))
-        if method == "profile":
-            return profile_intervals(self, conf_level=conf_level)
-        if method == "wald":
-            frame = tables.tidy(self, ("fixed",), "wald", conf_level)
-            names = ["effect", "group", "term", "estimate", "conf_low", "conf_high", "conf_level"]
-            return frame[[*names, "n_obs", "method", "note"]]
-        if rng is None:
-            raise AnalysisError(
-                "`rng` must be given: a bootstrap draws responses.",
-                "Pass rng=numpy.random.default_rng(seed) and record the seed.",
-            )
-        return parametric_bootstrap(self, rng=rng, n_resamples=n_resamples, conf_level=conf_level)
-
-    def drop1(self) -> pd.DataFrame:
-        """Return the likelihood ratio of dropping each fixed term that no other contains.
-
-        Returns
-        -------
-        One row for the whole model, its `term` empty, and one per term dropped: `log_likelihood`,
-        `aic`, `bic`, `statistic`, `df`, `p_value`, by maximum likelihood.
-
-        Raises
-        ------
-        DesignError
-            If no fixed term beside the intercept can be dropped.
-        """
-        return drop_terms(self)
-
-    def simulate(self, n_simulations: int = 1, *, rng: np.random.Generator) -> Floats:
-        """Return responses drawn from the fit, random effects drawn anew, as R's simulate.
-
-        Parameters
-        ----------
-        n_simulations
-            Responses to draw.
-        rng
-            Source of the draws.
-
-        Returns
-        -------
-        Shape (rows, n_simulations), in the order of the rows, offset included.
-
-        Raises
-        ------
-        DesignError
-            If the model was fitted from statistics alone.
-        """
-        return simulated_rows(self, n_simulations, rng)
+        return noted(found, note)
 
 
-def _noted(frame: pd.DataFrame, note: str, where: pd.Series | None = None) -> pd.DataFrame:
+def noted(frame: pd.DataFrame, note: str, where: pd.Series | None = None) -> pd.DataFrame:
     """Return a frame with a note put before those of some rows, or of all."""
     if not note:
         return frame

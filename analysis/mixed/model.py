@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from analysis.mixed.answers import Answers
+from analysis.mixed.generics import Generics
 from analysis.mixed.inference.fitted import inference_at, solve
 from analysis.mixed.reading.bases import with_bases
 from analysis.mixed.reading.collect import collect
 from analysis.mixed.reading.formula import MixedFormula, parse, updated
 from analysis.mixed.reading.plan import plan
-from analysis.mixed.reading.source import Rows, Source, Weights, open_source, with_weights
+from analysis.mixed.reading.source import Rows, Source, Weights, complete, open_source, with_weights
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats
+from analysis.tidy.frame import Floats, require_option
 
 
 @dataclass(frozen=True, repr=False)
-class MixedModel(Answers):
-    """A fitted linear mixed model: `Answers` with the means to fit it anew.
+class MixedModel(Generics):
+    """A fitted linear mixed model: `Generics` with the means to fit it anew.
 
     Attributes are those of `Fitted`.
     """
@@ -79,6 +79,7 @@ def fit(
     contrasts: Mapping[str, Any] | None = None,
     units: Sequence[str] = (),
     deterministic: bool = True,
+    missing: str = "refuse",
 ) -> MixedModel:
     """Return the fit of a linear mixed model.
 
@@ -104,6 +105,13 @@ def fit(
         Columns beside the formula's that name units to resample, leave out or test by.
     deterministic
         Sum exactly, so that results are the same bits on any number of threads.
+    missing
+        ``refuse``, or ``drop``: rows in which a column that is named here has a missing value are
+        left out, and a note says how many.
+
+    Returns
+    -------
+    The fit.
 
     Raises
     ------
@@ -121,6 +129,7 @@ def fit(
         contrasts=contrasts,
         units=units,
         deterministic=deterministic,
+        missing=missing,
     )[0]
 
 
@@ -134,13 +143,26 @@ def fit_many(
     contrasts: Mapping[str, Any] | None = None,
     units: Sequence[str] = (),
     deterministic: bool = True,
+    missing: str = "refuse",
 ) -> list[MixedModel]:
     """Return the fits of several responses under one right side, from one pass.
 
     Parameters are those of `fit`; `responses` come after the formula's own.
+
+    Returns
+    -------
+    One fit per response, the formula's first.
+
+    Raises
+    ------
+    ColumnError, DesignError
+        As in `fit`.
     """
+    require_option("missing", missing, ("refuse", "drop"))
     held, precision = with_weights(rows, weights)
     source = open_source(held)
+    if missing == "drop":
+        source = complete(source, [formula, *responses, *units, precision or ""])
     parsed = with_bases(formula, source)
     needed = plan(parsed, source, responses=tuple(responses), weights=precision, units=tuple(units))
     statistics = collect(needed, source, deterministic=deterministic)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
-from scipy.optimize import brentq
 
 from analysis.mixed.inference.distributions import t_quantile
 from analysis.mixed.inference.fixed_effects import ContrastTests
@@ -141,6 +140,8 @@ def _largest_t(correlation: Floats) -> Tail:
 
 def _critical(tail: Tail, df: Floats, conf_level: float) -> Floats:
     """Return the value that the largest |t| exceeds with the chance left, for every df."""
+    from scipy.optimize import brentq
+
     found: dict[float, float] = {}
     for each in np.unique(np.round(df, 6)):
 

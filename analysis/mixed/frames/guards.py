@@ -68,6 +68,7 @@ def warnings(model: Fitted, df: str) -> pd.DataFrame:
     """
     return frame_of(
         [
+            *_of_rows(model),
             *of_groups(model),
             *_boundary(model),
             *_not_converged(model),
@@ -238,6 +239,11 @@ def of_groups(model: Designed) -> list[GuardRow]:
         for block in model.design.blocks
         if len(block.levels) < ENOUGH_GROUPS
     ]
+
+
+def _of_rows(model: Fitted) -> list[GuardRow]:
+    note = model.source.note if model.source else ""
+    return [("rows dropped", "", "", note)] if note else []
 
 
 def _boundary(model: Fitted) -> list[GuardRow]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from analysis.mixed.reading.expression import quoted
 from analysis.tidy.errors import ColumnError, QueryError, StoreError
 from analysis.tidy.frame import nearest
 
@@ -34,6 +36,10 @@ Rows: TypeAlias = (
 #: Weights: an expression over columns, or a number per row of rows in memory.
 Weights: TypeAlias = str | Sequence[float] | np.ndarray[Any, Any] | pd.Series
 
+#: Names of columns in a formula: words that no bracket follows, and ``Q("a name")``.
+NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?!\w*\s*\()")
+QUOTED = re.compile(r"""Q\(\s*(?:"([^"]*)"|'([^']*)')\s*\)""")
+
 #: DuckDB's names of types that are labels rather than numbers.
 LABEL_TYPES = ("varchar", "enum", "boolean", "uuid")
 
@@ -53,10 +59,13 @@ class Source:
         The rows.
     types
         Type of every column, as DuckDB names it.
+    note
+        What was done to the rows, empty for nothing.
     """
 
     relation: duckdb.DuckDBPyRelation
     types: dict[str, str]
+    note: str = ""
 
     def query(self, sql: str) -> pa.Table:
         """Return the result of a query on ``observations``.
@@ -116,6 +125,38 @@ def open_source(rows: Rows) -> Source:
         str(name): str(kind.id) for name, kind in zip(relation.columns, relation.types, strict=True)
     }
     return Source(relation, types)
+
+
+def complete(source: Source, texts: Iterable[str]) -> Source:
+    """Return the rows in which no column that is named has a missing value, with a note.
+
+    Parameters
+    ----------
+    source
+        The rows.
+    texts
+        Formulas, expressions and column names.
+    """
+    named = {name for text in texts for name in NAME.findall(text)}
+    named |= {name for text in texts for pair in QUOTED.findall(text) for name in pair}
+    read = [name for name in source.types if name in named]
+    conditions = [f"{quoted(name)} IS NOT NULL" for name in read]
+    floats = [name for name in read if source.types[name] in ("float", "double")]
+    conditions += [f"NOT isnan({quoted(name)})" for name in floats]
+    if not conditions:
+        return source
+    kept = replace(source, relation=source.relation.filter(" AND ".join(conditions)))
+    counts = [
+        int(each.query("SELECT count(*) AS n FROM observations").column("n")[0].as_py())
+        for each in (source, kept)
+    ]
+    if counts[0] == counts[1]:
+        return source
+    return replace(
+        kept,
+        note=f"{counts[0] - counts[1]} of {counts[0]} rows were dropped: a value of "
+        f"{', '.join(read)} is missing.",
+    )
 
 
 def table_of(rows: Rows) -> pa.Table | pd.DataFrame | None:

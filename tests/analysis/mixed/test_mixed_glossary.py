@@ -15,7 +15,7 @@ import pytest
 
 import analysis.mixed
 from analysis import mixed
-from analysis.mixed import binomial
+from analysis.mixed import answers, binomial
 from analysis.mixed.frames import anova, comparison, contrasts, diagnostics, guards, means, tables
 from analysis.mixed.refitting import (
     bootstrap,
@@ -71,8 +71,8 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
     "bootstrap.r_squared_intervals": lambda f: bootstrap.r_squared_intervals(
         f.model, rng=rng(), n_resamples=39
     ),
-    "answers.Answers.confint": lambda f: f.model.confint("wald"),
-    "answers.Answers.drop1": lambda f: f.model.drop1(),
+    "generics.Generics.confint": lambda f: f.model.confint("wald"),
+    "generics.Generics.drop1": lambda f: f.model.drop1(),
     "comparison.drop_terms": lambda f: comparison.drop_terms(f.model),
     "comparison.compare": lambda f: comparison.compare([f.model, f.larger]),
     "contrasts.contrast": lambda f: contrasts.contrast(f.model, {"a": {"rho": 1.0}}, KR, 0.95),
@@ -94,13 +94,14 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
     "guards.frame_of": lambda f: guards.frame_of(guards.of_terms(f.model, "wald")),
     "guards.warnings": lambda f: guards.warnings(f.model, "wald"),
     "influence.leave_one_out": lambda f: influence.leave_one_out(f.model, "lab"),
+    "answers.noted": lambda f: answers.noted(f.model.groups().assign(note=""), "a note"),
     "answers.Answers.anova": lambda f: f.model.anova(),
     "answers.Answers.augment": lambda f: f.model.augment(),
     "answers.Answers.contrast": lambda f: f.model.contrast({"a": {"rho": 1.0}}),
     "answers.Answers.glance": lambda f: f.model.glance(),
     "answers.Answers.groups": lambda f: f.model.groups(),
     "answers.Answers.means": lambda f: f.model.means("kind"),
-    "answers.Answers.predict": lambda f: f.model.predict(rows.head(3)),
+    "generics.Generics.predict": lambda f: f.model.predict(rows.head(3)),
     "answers.Answers.ranef": lambda f: f.model.ranef(),
     "answers.Answers.tidy": lambda f: f.model.tidy(["fixed", "ran_pars", "ran_vals"]),
     "answers.Answers.warnings": lambda f: f.model.warnings(),

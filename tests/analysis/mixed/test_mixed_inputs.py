@@ -174,3 +174,47 @@ def test_kenward_rogers_df_are_two_over_the_moment_of_one_contrast(
     one = np.ones((1, 1))
     known = KenwardRoger(one, one, np.ones((1, 1, 1)), np.full((1, 1), moment))
     assert known.df(np.ones(1)) == pytest.approx(df)
+
+
+def test_rows_with_missing_values_are_dropped_when_asked_and_counted() -> None:
+    holes = rows.assign(spare=np.nan)
+    holes.loc[[0, 5], "gain"] = np.nan
+    holes.loc[[5, 7], "depth"] = np.nan
+    holes.loc[9, "model"] = None
+    formula = "gain ~ scale(depth) + kind + (1 | model)"
+    with pytest.raises(ColumnError, match=r"must be|must name"):
+        mixed.fit(FORMULA, holes)
+    found = mixed.fit(formula, holes, missing="drop")
+    whole = mixed.fit(formula, holes.dropna(subset=["gain", "depth", "model"]))
+    pd.testing.assert_frame_equal(found.tidy(df="wald"), whole.tidy(df="wald"))
+    note = "4 of 371 rows were dropped: a value of model, depth, kind, gain is missing."
+    assert note in found.glance()["note"].iloc[0]
+    assert note in " ".join(found.summary().split())
+    assert ("rows dropped" in set(found.warnings()["guard"])) is True
+    augmented = found.augment()
+    assert augmented is not None
+    assert len(augmented) == 367
+    plain = mixed.fit(FORMULA, rows, missing="drop")
+    assert "rows dropped" not in set(plain.warnings()["guard"])
+    with pytest.raises(AnalysisError, match="`missing` must be one of 'refuse', 'drop'"):
+        mixed.fit(FORMULA, rows, missing="omit")
+
+
+def test_columns_may_have_brooms_names() -> None:
+    model = mixed.fit(FORMULA, rows)
+    broom = model.tidy(broom=True)
+    assert {"std.error", "p.value", "conf.low", "conf.high", "statistic", "df"} <= set(broom)
+    assert broom["std.error"].equals(model.tidy()["std_error"])
+    assert {"nobs", "logLik", "AIC", "BIC", "REMLcrit", "df.residual"} <= set(
+        model.glance(broom=True)
+    )
+    assert "deviance" in set(model.refitted(reml=False).glance(broom=True))
+
+
+def test_every_public_method_says_what_it_returns() -> None:
+    import inspect
+
+    for name, method in inspect.getmembers(mixed.MixedModel, inspect.isfunction):
+        if name.startswith("_") or name in {"refitted", "df_method"}:
+            continue
+        assert "Returns\n" in (inspect.getdoc(method) or ""), name
