@@ -162,6 +162,50 @@ def profile(
     )
 
 
+def covariance_gradients(
+    cross: CrossProducts, found: Profile, *, reml: bool = True
+) -> list[Floats]:
+    """Return the derivative of the deviance by the relative covariance of every block, (k, k).
+
+    With S = Lambda Lambda' and e the residuals, dH = Z dS Z' gives, summed over the levels,
+
+        G = Z'PZ - Z'H^-1 e e'H^-1 Z / variance,
+
+    where P is H^-1 (ML) or H^-1 - H^-1 X (X'H^-1 X)^-1 X'H^-1 (REML). The derivative by Lambda
+    is 2 G Lambda, which is zero wherever Lambda is: G alone tells whether a variance that is
+    zero should be.
+
+    Parameters
+    ----------
+    cross
+        The cross-products.
+    found
+        The solution at a theta, with the variance profiled out.
+    reml
+        As when it was found.
+    """
+    factors = relative_factors(cross.blocks, found.theta)
+    solution = np.concatenate([found.modes, found.coefficients])
+    sensitivity = _sensitivity(found.root, solution, cross.n_random, reml, found.variance)
+    later = cross.blocks[1:]
+    half = _unscaled_rows(sensitivity, later, factors[1:])
+    through = _unscaled_rows(half.T, later, factors[1:])
+    gradients = [_first_covariance_gradient(cross, found.eliminated, through)]
+    reduced = found.eliminated.reduced
+    spread = reduced @ through
+    start = 0
+    for block in later:
+        end = start + len(block.levels) * block.width
+        by_level = (len(block.levels), block.width, -1)
+        rows, spread_rows = reduced[start:end].reshape(by_level), spread[start:end]
+        one = np.arange(len(block.levels))
+        own = rows[:, :, start:end].reshape(*by_level[:2], *by_level[:2])[one, :, one, :]
+        lost = spread_rows.reshape(by_level) @ rows.transpose(0, 2, 1)
+        gradients.append((own - lost).sum(axis=0))
+        start = end
+    return [(each + each.T) / 2 for each in gradients]
+
+
 def relative_factors(blocks: tuple[Block, ...], theta: Floats) -> list[Floats]:
     """Return Lambda of one level for every block: lower triangular, shape (k, k)."""
     factors, start = [], 0
@@ -260,4 +304,19 @@ def _first_gradient(cross: CrossProducts, eliminated: Elimination, through: Floa
     remaining = np.eye(len(eliminated.factor)) - levels.diagonal @ eliminated.kernel_by_class
     by_moments = remaining @ levels.inner(through) @ scaled
     result: Floats = 2 * (by_determinant - by_moments).sum(axis=0)
+    return result
+
+
+def _first_covariance_gradient(
+    cross: CrossProducts, eliminated: Elimination, through: Floats
+) -> Floats:
+    """Return the derivative by Lambda1 Lambda1' of one level, shape (k, k).
+
+    With R = I - D B of a level: Z1'H1^-1 Z1 is R D and Z1'H1^-1 [Z2 | X | y] is R C.
+    """
+    levels = cross.levels
+    remaining = np.eye(len(eliminated.factor)) - levels.diagonal @ eliminated.kernel_by_class
+    own = levels.sizes[:, None, None] * (remaining @ levels.diagonal)
+    lost = remaining @ levels.inner(through) @ remaining.transpose(0, 2, 1)
+    result: Floats = (own - lost).sum(axis=0)
     return result

@@ -1,38 +1,62 @@
-"""Minimise the deviance over theta: quasi-Newton to the valley, Newton to its floor."""
+"""Minimise the deviance over theta: quasi-Newton to the valley, Newton to its floor.
+
+The deviance is a smooth function of the covariances of the random effects, which are positive
+semidefinite. It is searched over their factors, without bounds: a factor and one with the sign
+of a column turned are the same covariance. What a factor cannot tell, whether an effect that was
+lost should come back, the derivative by the covariance tells. A point is called converged where
+the conditions of Karush, Kuhn and Tucker hold in the covariances: with G the derivative by S,
+G S = 0 and G positive semidefinite.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.mixed.algebra.covariance_terms import (
+    CovarianceTerm,
+    covariance_terms,
+    without_smallest,
+)
 from analysis.mixed.algebra.crossproducts import CrossProducts
-from analysis.mixed.algebra.deviance import profile
+from analysis.mixed.algebra.deviance import covariance_gradients, profile
+from analysis.mixed.algebra.newton import Floor, descend_to_floor, hessian_by_differences
 from analysis.mixed.algebra.quasi_newton import descend
 from analysis.tidy.frame import Floats
 
-#: A diagonal element of a relative factor below this, per unit of its column, is tried at zero.
+__all__ = [
+    "NEAR_ZERO",
+    "Optimum",
+    "hessian_by_differences",
+    "is_diagonal",
+    "natural_scale",
+    "optimise",
+    "quick",
+]
+
+#: A principal axis of a relative covariance shorter than this, in units of the columns, is tried
+#: at zero; a diagonal element of a factor below it makes a fit singular.
 NEAR_ZERO = 1e-4
 
 #: Where a search starts a variance that was zero.
 OFF_BOUNDARY = 0.05
 
-#: Expected fall of the deviance in one more Newton step below which the search has converged.
+#: Standard deviation that a search from a singular end begins with, beside what was found.
+FILLED = 0.3
+
+#: Expected fall of the deviance below which the search has converged.
 CONVERGED = 1e-8
 
-#: A parameter in units of its column, or a gradient by it, below this is zero.
-NEGLIGIBLE = 1e-9
+#: Fall of the deviance that is worth a new descent.
+WORTHWHILE = 1e-9
 
-#: A Newton step that leaves more of the gradient than this share asks for a new Hessian.
-STEADY = 0.1
+#: Rounds of descending, grounding and releasing at most.
+MOST_ROUNDS = 8
 
-#: Newton steps at most.
-MOST_STEPS = 12
-
-#: Step of the differences that make the Hessian of the analytic gradient.
-DIFFERENCE = 1e-4
+#: Trials at most of how far to go along a released direction.
+MOST_TRIALS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +66,12 @@ class Optimum:
     Attributes
     ----------
     theta
-        Parameters of the relative factors.
+        Parameters of the relative factors: the canonical ones of the covariances.
     gradient
         Derivative of the deviance there, by theta.
     decrement
-        Expected fall of the deviance in one more Newton step.
+        Expected fall of the deviance in one more step, over all covariances there are: a Newton
+        step within those of the same rank, and one along each direction of lost rank.
     n_evaluations
         Evaluations of the deviance with its gradient.
     singular
@@ -93,27 +118,21 @@ def optimise(cross: CrossProducts, *, reml: bool = True, start: Floats | None = 
     """Return the theta with least deviance.
 
     Starts from the identity, as lme4 does; works in units of the columns, so that a slope per
-    parameter and one per billion parameters take the same path. A variance that goes to
-    zero is put there, and let go again if the deviance falls on leaving: on the boundary the
-    gradient is zero by symmetry and shows nothing.
+    parameter and one per billion parameters take the same path. The elements of theta have no
+    bounds in the search, as the deviance depends on the covariances alone; the result is their
+    canonical factor.
     """
-    search = _Search(cross, reml)
-    identity = np.where(search.lower == 0, 1.0, 0.0)
-    at = search.descend(identity if start is None else search.inside(start))
-    for _ in range(3):
-        at = search.polish(at)
-        released = search.release(at)
-        if released is None:
-            break
-        at = search.descend(released)
-    decrement, gradient = search.decrement(at)
-    on_diagonal = search.lower == 0
+    search = Search(cross, reml)
+    identity = np.where(is_diagonal(cross), 1.0, 0.0)
+    best = search.settle(identity if start is None else search.inside(start))
+    if search.is_singular(best.floor.at):
+        best = search.restarted(best)
     return Optimum(
-        theta=at / search.scale,
-        gradient=gradient * search.scale,
-        decrement=decrement,
+        theta=best.floor.at / search.scale,
+        gradient=best.floor.gradient * search.scale,
+        decrement=best.decrement,
         n_evaluations=search.n_evaluations,
-        singular=bool((at[on_diagonal] < NEAR_ZERO).any()),
+        singular=search.is_singular(best.floor.at),
     )
 
 
@@ -128,21 +147,39 @@ def quick(
 
     Elements that are not `free` stay at zero.
     """
-    search = _Search(cross, reml)
+    search = Search(cross, reml)
     kept = np.ones(len(start), dtype=np.bool_) if free is None else free
     at = np.where(kept, search.inside(start), 0.0)
     result: Floats = search.descend(at, tolerance=1e-10, free=kept) / search.scale
     return result
 
 
-class _Search:
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Where a search ended.
+
+    Attributes
+    ----------
+    floor
+        The point.
+    decrement
+        Expected fall of the deviance in one more step, those of lost rank included.
+    """
+
+    floor: Floor
+    decrement: float
+
+
+class Search:
     """The deviance as a function of theta in units of the columns."""
 
     def __init__(self, cross: CrossProducts, reml: bool) -> None:
         self.cross = cross
         self.reml = reml
         self.scale = natural_scale(cross)
-        self.lower = np.where(is_diagonal(cross), 0.0, -np.inf)
+        self.diagonal = is_diagonal(cross)
+        self.terms = covariance_terms(cross.blocks)
+        self.unbounded = np.full(len(self.scale), -np.inf)
         self.n_evaluations = 0
 
     def value(self, at: Floats) -> tuple[float, Floats]:
@@ -150,101 +187,155 @@ class _Search:
         found = profile(self.cross, at / self.scale, reml=self.reml)
         return found.criterion, found.gradient / self.scale
 
+    def slopes(self, at: Floats) -> list[Floats]:
+        return self.value_and_slopes(at)[1]
+
+    def value_and_slopes(self, at: Floats) -> tuple[float, list[Floats]]:
+        """Return the deviance and its derivative by the covariance of every term."""
+        self.n_evaluations += 1
+        found = profile(self.cross, at / self.scale, reml=self.reml)
+        by_block = covariance_gradients(self.cross, found, reml=self.reml)
+        slopes = []
+        for term in self.terms:
+            units = self.scale[term.places][: term.width]
+            within = by_block[term.block][term.effects, term.effects]
+            slopes.append(within / np.outer(units, units))
+        return found.criterion, slopes
+
     def inside(self, theta: Floats) -> Floats:
         """Return a theta in units of the columns, off the boundary where no gradient shows."""
         at = theta * self.scale
-        return np.where(self.lower == 0, np.maximum(at, OFF_BOUNDARY), at)
-
-    def gradient(self, at: Floats) -> Floats:
-        return self.value(at)[1]
+        return np.where(self.diagonal, np.maximum(at, OFF_BOUNDARY), at)
 
     def descend(
         self, at: Floats, tolerance: float = 1e-11, free: NDArray[np.bool_] | None = None
     ) -> Floats:
-        return descend(self.value, at, self.lower, free=free, tolerance=tolerance)
+        return descend(self.value, at, self.unbounded, free=free, tolerance=tolerance)
 
-    def polish(self, at: Floats) -> Floats:
-        """Take Newton steps on the free parameters, after putting near-zeros at zero.
+    def settle(self, at: Floats) -> Settled:
+        """Return where a start leads to, with the conditions checked in the covariances."""
+        at = self.descend(at)
+        for _ in range(MOST_ROUNDS):
+            floor = self.floor(at)
+            released, owed = self.released(floor)
+            settled = Settled(floor, floor.decrement + owed)
+            if released is None and settled.decrement >= CONVERGED:
+                released = floor.at
+            if released is None:
+                released = self.escaped(floor)
+            if released is None:
+                break
+            at = self.descend(released)
+        return settled
 
-        One Hessian serves while the gradient keeps falling tenfold, then it is made anew.
+    def is_singular(self, at: Floats) -> bool:
+        """Tell whether a canonical factor lost a dimension."""
+        return bool((at[self.diagonal] < NEAR_ZERO).any())
+
+    def restarted(self, best: Settled) -> Settled:
+        """Return the best of a singular end and of two searches begun beside it.
+
+        The boundary has local minima: what was lost is filled again, once with the correlations
+        found and once with them reversed.
         """
-        at = self._grounded(at)
-        value, gradient = self.value(at)
-        hessian: Floats | None = None
-        for _ in range(MOST_STEPS):
-            free = at > self.lower
-            if not free.any() or not gradient[free].any():
-                break
-            fresh = hessian is None
-            hessian = self.hessian(at) if hessian is None else hessian
-            following = np.maximum(at - newton_step(hessian, gradient, free), self.lower)
-            next_value, next_gradient = self.value(following)
-            fall = abs(next_gradient[free]).max() / abs(gradient[free]).max()
-            if next_value > value + 1e-9 * (1 + abs(value) * 1e-3) or fall >= 1:
-                if fresh:
-                    break
-                hessian = None
+        for turned in (False, True):
+            at = self.descend(self.filled(best.floor.at, turned=turned))
+            if self.value(at)[0] < best.floor.value - WORTHWHILE:
+                best = min(best, self.settle(at), key=lambda end: end.floor.value)
+        return best
+
+    def filled(self, at: Floats, *, turned: bool) -> Floats:
+        """Return covariances of full rank near some, or those with every other sign turned."""
+        for term in self.terms:
+            factor = term.factor(at)
+            if turned:
+                factor = factor * (-1.0) ** np.arange(term.width)[:, None]
+            at = term.with_factor(at, np.column_stack([factor, FILLED * np.eye(term.width)]))
+        return at
+
+    def floor(self, at: Floats) -> Floor:
+        """Return the floor of the valley, on the boundary where that is not higher."""
+        at = self.grounded(at)
+        found = descend_to_floor(self.value, at, self.occupied(at))
+        again = self.grounded(found.at)
+        if np.array_equal(again, found.at):
+            return found
+        return descend_to_floor(self.value, again, self.occupied(again))
+
+    def occupied(self, at: Floats) -> NDArray[np.bool_]:
+        """Tell which elements lie in columns that are not zero."""
+        kept = np.zeros(len(at), dtype=np.bool_)
+        for term in self.terms:
+            alive = term.factor(at).any(axis=0)
+            kept[term.places] = term.elements(np.tile(alive, (term.width, 1)))
+        return kept
+
+    def grounded(self, at: Floats) -> Floats:
+        """Return canonical factors, less what is nearly zero if the deviance does not mind."""
+        for term in self.terms:
+            at = term.with_factor(at, term.factor(at))
+        value: float | None = None
+        for term in self.terms:
+            factor = term.factor(at)
+            kept = without_smallest(factor, NEAR_ZERO)
+            if kept.shape[1] == int(factor.any(axis=0).sum()):
                 continue
-            at, value, gradient = following, next_value, next_gradient
-            hessian = hessian if fall < STEADY else None
-            if np.abs(gradient[free]).max() < NEGLIGIBLE:
-                break
-        return np.where(np.abs(at) < NEGLIGIBLE, 0.0, at)
-
-    def hessian(self, at: Floats) -> Floats:
-        return hessian_by_differences(self.gradient, at)
-
-    def decrement(self, at: Floats) -> tuple[float, Floats]:
-        """Return the expected fall of the deviance in one more Newton step, and the gradient."""
-        gradient = self.gradient(at)
-        free = at > self.lower
-        if not free.any() or np.abs(gradient[free]).max() < NEGLIGIBLE:
-            return 0.0, gradient
-        step = newton_step(self.hessian(at), gradient, free)
-        return float(abs(gradient @ step) / 2), gradient
-
-    def release(self, at: Floats) -> Floats | None:
-        """Return a better point with a zero variance let go, None if zero is best."""
-        value = self.value(at)[0]
-        for place in np.flatnonzero((at == 0) & (self.lower == 0)):
-            for size in (1e-3, 1e-2, 0.1):
-                tried = at.copy()
-                tried[place] = size
-                if self.value(tried)[0] < value - 1e-8:
-                    return tried
-        return None
-
-    def _grounded(self, at: Floats) -> Floats:
-        value = self.value(at)[0]
-        for place in np.flatnonzero((at < NEAR_ZERO) & (at > 0) & (self.lower == 0)):
-            tried = at.copy()
-            tried[place] = 0.0
+            value = self.value(at)[0] if value is None else value
+            tried = term.with_factor(at, kept)
             found = self.value(tried)[0]
             if found <= value + 1e-10 * (1 + abs(value)):
                 at, value = tried, found
         return at
 
+    def released(self, floor: Floor) -> tuple[Floats | None, float]:
+        """Return a better point with a variance let go, and the fall expected from letting go.
 
-def newton_step(hessian: Floats, gradient: Floats, free: NDArray[np.bool_]) -> Floats:
-    """Return the Newton step on the free parameters; flat directions are left alone."""
-    places = np.flatnonzero(free)
-    values, vectors = np.linalg.eigh(hessian[np.ix_(places, places)])
-    usable = values > 1e-9 * max(values.max(), 1e-300)
-    along = vectors[:, usable].T @ gradient[places]
-    step = np.zeros_like(gradient)
-    step[places] = vectors[:, usable] @ (along / values[usable])
-    return step
+        A direction v in which the deviance falls, v'Gv < 0, is added to the covariance as s vv'.
+        """
+        owed = 0.0
+        for term, slope in zip(self.terms, self.slopes(floor.at), strict=True):
+            values, vectors = np.linalg.eigh(slope)
+            for steepness, direction in zip(values, vectors.T, strict=True):
+                if steepness >= 0:
+                    break
+                better, fall = self.along(floor, term, direction, float(steepness))
+                if better is not None:
+                    return better, fall
+                owed += fall
+        return None, owed
 
+    def along(
+        self, floor: Floor, term: CovarianceTerm, direction: Floats, steepness: float
+    ) -> tuple[Floats | None, float]:
+        """Return a better point along a direction of one covariance, and the expected fall.
 
-def hessian_by_differences(gradient_at: Callable[[Floats], Floats], at: Floats) -> Floats:
-    """Return the symmetric Hessian by fourth-order central differences of a gradient."""
-    columns = []
-    for place in range(len(at)):
-        step = np.zeros_like(at)
-        step[place] = DIFFERENCE * max(1.0, abs(at[place]))
-        near = gradient_at(at + step) - gradient_at(at - step)
-        far = gradient_at(at + 2 * step) - gradient_at(at - 2 * step)
-        columns.append((8 * near - far) / (12 * step[place]))
-    hessian = np.column_stack(columns)
-    symmetric: Floats = (hessian + hessian.T) / 2
-    return symmetric
+        The derivative along it, d(s), is steepness at zero and taken as linear from there.
+        """
+        factor, place = term.factor(floor.at), self.terms.index(term)
+        size = 1.0 + float(np.linalg.norm(factor)) ** 2
+        fall = -steepness * size / 2
+        for _ in range(MOST_TRIALS):
+            if fall < WORTHWHILE / 10:
+                return None, fall
+            added = np.column_stack([factor, np.sqrt(size) * direction])
+            tried = term.with_factor(floor.at, added)
+            value, slopes = self.value_and_slopes(tried)
+            if value < floor.value - WORTHWHILE:
+                return tried, fall
+            change = float(direction @ slopes[place] @ direction) - steepness
+            ratio = -steepness / change if change > 0 else 1.0
+            fall = -steepness * size * min(ratio, 1.0) / 2
+            size *= min(max(ratio, 1e-3), 0.3)
+        return None, fall
+
+    def escaped(self, floor: Floor) -> Floats | None:
+        """Return a better point along a negative curvature, to either side, None if none is."""
+        direction = floor.downward()
+        if direction is None:
+            return None
+        for size in (0.3, 0.03, 3e-3):
+            for side in (size, -size):
+                tried = floor.at + side * direction
+                if self.value(tried)[0] < floor.value - WORTHWHILE:
+                    return tried
+        return None
