@@ -23,6 +23,9 @@ from analysis.tidy.frame import Floats
 if TYPE_CHECKING:
     from analysis.mixed.inference.fitted import Fitted
 
+#: Least diagonal element of a factor, in units of the columns, that a search starts from.
+OFF_BOUNDARY = 1e-3
+
 #: Share of a covariance's diagonal that keeps a singular one factorable.
 JITTER = 1e-10
 
@@ -62,9 +65,8 @@ class Held:
             by_log = 2 * found.df - 2 * found.residual / sigma**2 - by_theta[place] * theta[place]
             return found.criterion, np.append(by_theta[others] / scale[others], by_log)
 
-        start = np.append((self.theta * scale)[others], np.log(self.sigma))
-        low = np.append(self._lower()[others], -np.inf)
-        return _least(objective, start, low)
+        start = np.append(self._inside()[others], np.log(self.sigma))
+        return _least(objective, start)
 
     def with_correlation(self, place: int, value: float) -> float:
         """Return the least deviance with the correlation held of a term's first two effects.
@@ -72,12 +74,13 @@ class Held:
         Parameters
         ----------
         place
-            Place in theta of the second effect's first element; its other is the next diagonal.
+            Place in theta of the second effect's first element; the diagonal of the first effect
+            is before it, its own the next diagonal.
         value
             The correlation.
         """
-        scale, lower = natural_scale(self.cross), self._lower()
-        diagonal = place + int(np.argmax(lower[place:] == 0))
+        scale = natural_scale(self.cross)
+        diagonal = place + int(np.argmax(is_diagonal(self.cross)[place:]))
         others = self._others(diagonal)
         along, across = value, float(np.sqrt(1 - value**2))
 
@@ -91,9 +94,10 @@ class Held:
             slope[place] = along * slope[place] + across * slope[diagonal]
             return found.criterion, slope[others] / scale[others]
 
-        start = self.theta * scale
+        start = self._inside()
         start[place] = np.hypot(start[place], start[diagonal])
-        lower[place] = 0.0
+        lower = np.full(len(start), -np.inf)
+        lower[[place - 1, place]] = 0.0
         return _least(objective, start[others], lower[others])
 
     def with_sigma(self, sigma: float) -> float:
@@ -104,13 +108,15 @@ class Held:
             found = profile(self.cross, at / scale, reml=False, variance=sigma**2)
             return found.criterion, found.gradient / scale
 
-        return _least(objective, self.theta * scale * self.sigma / sigma, self._lower())
+        return _least(objective, self._inside() * self.sigma / sigma)
 
     def _others(self, place: int) -> list[int]:
         return [k for k in range(len(self.theta)) if k != place]
 
-    def _lower(self) -> Floats:
-        return np.where(is_diagonal(self.cross), 0.0, -np.inf)
+    def _inside(self) -> Floats:
+        """Return theta in units of the columns, off the boundary where no gradient shows."""
+        at = self.theta * natural_scale(self.cross)
+        return np.where(is_diagonal(self.cross), np.maximum(at, OFF_BOUNDARY), at)
 
 
 def held(model: Fitted) -> Held:
@@ -165,16 +171,17 @@ def _reordered(factor: Floats, order: list[int]) -> Floats:
 
 
 def _least(
-    objective: Callable[[Floats], tuple[float, Floats]], start: Floats, low: Floats
+    objective: Callable[[Floats], tuple[float, Floats]], start: Floats, low: Floats | None = None
 ) -> float:
+    """Return the least value; a bound on a factor's diagonal would hold a correlation's sign."""
     from scipy.optimize import Bounds, minimize
 
     found = minimize(
         objective,
-        np.where(low == 0, np.maximum(start, 1e-3), start),
+        start,
         jac=True,
         method="L-BFGS-B",
-        bounds=Bounds(low, np.full(len(low), np.inf)),
+        bounds=None if low is None else Bounds(low, np.full(len(low), np.inf)),
         options={"maxiter": 500, "ftol": 1e-14, "gtol": 1e-7},
     )
     return float(found.fun)

@@ -1,0 +1,136 @@
+"""The optimum is the best of many starts, and is called so only where conditions hold."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis import mixed
+from analysis.mixed.algebra.covariance_terms import canonical, covariance_terms, without_smallest
+from analysis.mixed.algebra.deviance import covariance_gradients, profile, relative_factors
+from analysis.mixed.algebra.newton import descend_to_floor
+from analysis.mixed.algebra.optimise import CONVERGED, NEAR_ZERO, Search
+from tests.proofs.mixed_optimum import WORSE, drawn, least_of_many_starts
+
+#: Designs of the proof (seed 1), by their places.
+SHARE = tuple(range(12))
+
+
+@cache
+def fitted(place: int, seed: int = 1) -> mixed.MixedModel:
+    design = drawn(seed, place)
+    return mixed.fit(design.formula, design.rows, reml=design.reml)
+
+
+@pytest.mark.parametrize("place", SHARE)
+def test_no_start_leads_lower(place: int) -> None:
+    model = fitted(place)
+    rng = np.random.default_rng(place)
+    least = least_of_many_starts(model.cross, model.reml, rng, n_starts=6)
+    assert model.found.criterion <= least + WORSE
+    assert model.optimum.converged
+
+
+@pytest.mark.parametrize("place", SHARE)
+def test_at_the_optimum_first_order_conditions_hold_in_the_covariances(place: int) -> None:
+    # Karush, Kuhn and Tucker on the cone: G S = 0 and G positive semidefinite.
+    model = fitted(place)
+    search = Search(model.cross, model.reml)
+    at = model.optimum.theta * search.scale
+    for term, slope in zip(search.terms, search.slopes(at), strict=True):
+        covariance = term.factor(at) @ term.factor(at).T
+        assert np.abs(slope @ covariance).max() < 1e-4
+        assert np.linalg.eigvalsh(slope).min() > -1e-4
+
+
+@settings(max_examples=20, deadline=None)
+@given(place=st.integers(0, 5), seed=st.integers(0, 1000), reml=st.booleans())
+def test_the_derivative_by_the_covariance_is_its_slope(place: int, seed: int, reml: bool) -> None:
+    model, rng = fitted(place), np.random.default_rng(seed)
+    cross = model.cross
+    theta = rng.normal(size=len(model.optimum.theta)) / Search(cross, reml).scale
+    gradients = covariance_gradients(cross, profile(cross, theta, reml=reml), reml=reml)
+    by_theta = profile(cross, theta, reml=reml).gradient
+    start = 0
+    for block, factor, gradient in zip(
+        cross.blocks, relative_factors(cross.blocks, theta), gradients, strict=True
+    ):
+        expected = 2 * gradient @ factor
+        for row, column in block.positions:
+            size = 1e-8 * (1 + abs(by_theta[start]))
+            assert by_theta[start] == pytest.approx(expected[row, column], rel=1e-6, abs=size)
+            start += 1
+
+
+def test_the_derivative_by_a_covariance_that_is_zero_is_its_slope() -> None:
+    # The derivative by a factor is zero there whatever the data; that by the covariance is not.
+    model = fitted(1)
+    zero = np.zeros(3)
+    gradient = covariance_gradients(model.cross, profile(model.cross, zero))[0]
+    assert profile(model.cross, zero).gradient.tolist() == [0, 0, 0]
+    for direction in (np.array([1.0, 0.0]), np.array([0.6, 0.8]), np.array([0.6, -0.8])):
+        values = []
+        for size in (1e-9, 2e-9):
+            factor = canonical(np.sqrt(size) * direction[:, None], negligible=0.0)
+            theta = covariance_terms(model.cross.blocks)[0].elements(factor)
+            values.append(profile(model.cross, theta).criterion)
+        start = profile(model.cross, zero).criterion
+        slope = (4 * values[0] - values[1] - 3 * start) / 2e-9
+        assert slope == pytest.approx(direction @ gradient @ direction, rel=1e-4)
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 10_000), width=st.integers(1, 4), rank=st.integers(0, 4))
+def test_a_covariance_has_one_canonical_factor(seed: int, width: int, rank: int) -> None:
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(width, rank)) * rng.choice([0.0, 1.0], size=(width, 1), p=[0.3, 0.7])
+    factor = canonical(root)
+    np.testing.assert_allclose(factor @ factor.T, root @ root.T, atol=1e-12)
+    assert (np.triu(factor, 1) == 0).all()
+    assert (np.diag(factor) >= 0).all()
+    assert (factor[:, np.diag(factor) == 0] == 0).all()
+    # Any other root of the same covariance has the same canonical factor.
+    turn, _ = np.linalg.qr(rng.normal(size=(rank, rank))) if rank else (np.eye(0), None)
+    np.testing.assert_allclose(canonical(root @ turn), factor, atol=1e-9)
+
+
+def test_the_smallest_axes_are_dropped() -> None:
+    factor = canonical(np.array([[1.0, 0.0], [1.0, 1e-6]]))
+    np.testing.assert_allclose(canonical(without_smallest(factor, NEAR_ZERO))[1], [1, 0], atol=1e-6)
+
+
+def test_newton_leaves_a_saddle() -> None:
+    # x^4 / 4 - x^2 / 2 + y^2: a saddle at zero, floors at x = 1 and -1.
+    def function(at: np.ndarray) -> tuple[float, np.ndarray]:
+        x, y = at
+        return float(x**4 / 4 - x**2 / 2 + y**2), np.array([x**3 - x, 2 * y])
+
+    free = np.ones(2, dtype=bool)
+    found = descend_to_floor(function, np.array([0.01, 0.2]), free)
+    np.testing.assert_allclose(found.at, [1, 0], atol=1e-8)
+    assert found.decrement < CONVERGED
+    assert found.downward() is None
+    saddle = descend_to_floor(function, np.zeros(2), free)
+    direction: Any = saddle.downward()
+    assert abs(direction[0]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("place", SHARE)
+def test_at_zero_the_search_is_let_go_wherever_zero_is_not_best(place: int) -> None:
+    # All derivatives by theta are zero there, so that theta alone would call it converged.
+    model = fitted(place)
+    search = Search(model.cross, model.reml)
+    floor = search.floor(np.zeros(len(search.scale)))
+    released, owed = search.released(floor)
+    assert floor.decrement == 0
+    if model.optimum.theta.any():
+        assert released is not None
+        assert search.value(released)[0] < floor.value
+    else:
+        assert released is None
+        assert owed < CONVERGED
