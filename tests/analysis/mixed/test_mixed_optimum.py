@@ -18,7 +18,10 @@ from analysis.mixed.algebra.optimise import CONVERGED, NEAR_ZERO, Search
 from tests.proofs.mixed_optimum import WORSE, drawn, least_of_many_starts
 
 #: Designs of the proof (seed 1), by their places.
-SHARE = tuple(range(12))
+SHARE = tuple(range(6))
+
+#: Where bounds on the factors' diagonals ended above the optimum, by as much, as converged.
+FROZEN = {7: 0.020, 83: 0.219, 107: 0.780, 117: 0.020, 129: 0.065, 137: 0.025, 1333: 0.023}
 
 
 @cache
@@ -27,7 +30,7 @@ def fitted(place: int, seed: int = 1) -> mixed.MixedModel:
     return mixed.fit(design.formula, design.rows, reml=design.reml)
 
 
-@pytest.mark.parametrize("place", SHARE)
+@pytest.mark.parametrize("place", [*SHARE, *FROZEN])
 def test_no_start_leads_lower(place: int) -> None:
     model = fitted(place)
     rng = np.random.default_rng(place)
@@ -36,7 +39,7 @@ def test_no_start_leads_lower(place: int) -> None:
     assert model.optimum.converged
 
 
-@pytest.mark.parametrize("place", SHARE)
+@pytest.mark.parametrize("place", [*SHARE, *FROZEN])
 def test_at_the_optimum_first_order_conditions_hold_in_the_covariances(place: int) -> None:
     # Karush, Kuhn and Tucker on the cone: G S = 0 and G positive semidefinite.
     model = fitted(place)
