@@ -24,6 +24,7 @@ from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.deviance import covariance_gradients, profile
 from analysis.mixed.algebra.newton import Floor, descend_to_floor, hessian_by_differences
 from analysis.mixed.algebra.quasi_newton import descend
+from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats
 
 __all__ = [
@@ -183,8 +184,12 @@ class Search:
         self.n_evaluations = 0
 
     def value(self, at: Floats) -> tuple[float, Floats]:
+        """Return the deviance and its gradient; infinite where a trial is beyond all digits."""
         self.n_evaluations += 1
-        found = profile(self.cross, at / self.scale, reml=self.reml)
+        try:
+            found = profile(self.cross, at / self.scale, reml=self.reml)
+        except (np.linalg.LinAlgError, DesignError):
+            return np.inf, np.zeros(len(at))
         return found.criterion, found.gradient / self.scale
 
     def slopes(self, at: Floats) -> list[Floats]:
