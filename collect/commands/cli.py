@@ -179,7 +179,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from collect.training.train import train
+    from collect.training.train import decay_shown, train
 
     for recipe in options.recipes:
         checkpoint = train(
@@ -191,6 +191,7 @@ def _train(options: argparse.Namespace) -> int:
         )
         if not options.quiet:
             _print(checkpoint)
+            _print(decay_shown(recipe), end="")
     return 0
 
 

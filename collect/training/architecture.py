@@ -1,31 +1,62 @@
-"""The network of a recipe, as an ordinary transformers model of one of three families."""
+"""The network of a recipe, as an ordinary transformers model of its family."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from transformers import AutoConfig, AutoModelForCausalLM
 
+from collect.adapters import adapter_for
 from collect.prompts.tokenizer import N_BYTES
+from collect.training.initial import draw
+from collect.training.input_table import shape_table
 from collect.training.recipe import Recipe
 
 
 def initialised_network(recipe: Recipe) -> Any:
     """Return the untrained network of a recipe, its weights drawn from torch's generator."""
-    return AutoModelForCausalLM.from_config(configuration(recipe), attn_implementation="sdpa")
+    config = configuration(recipe)
+    network = AutoModelForCausalLM.from_config(config, attn_implementation=_code(recipe, config))
+    draw(network, recipe)
+    shape_table(network, recipe)
+    return network
+
+
+def _code(recipe: Recipe, config: Any) -> str:
+    """Return the attention code to train with: the fast one, where it is exact and exchangeable."""
+    if recipe.family in _ONE_CODE:
+        return adapter_for(config.model_type).attention_implementation(config)
+    return "sdpa"
+
+
+#: Families whose layout has one attention code only, or one that alone is right.
+_ONE_CODE = frozenset({"bloom", "falcon", "gemma2", "gpt_neo", "gptj"})
 
 
 def configuration(recipe: Recipe) -> Any:
-    """Return the transformers configuration of a recipe: 256 bytes, no special token."""
-    settings = {"gpt2": _gpt2, "gpt_neox": _gpt_neox, "llama": _llama}[recipe.family](recipe)
+    """Return the transformers configuration of a recipe; no token is special."""
+    family, switches = recipe.layout, recipe.architecture
+    settings = _SETTINGS.get(recipe.family, _llama)(recipe)
+    if recipe.initializer_range is not None:
+        settings[family.sigma] = recipe.initializer_range
+    if family.dropout is not None:
+        settings[family.dropout] = switches.dropout
+    if switches.tied is not None:
+        settings["tie_word_embeddings"] = switches.tied
     return AutoConfig.for_model(
-        recipe.family,
-        vocab_size=N_BYTES,
-        initializer_range=recipe.initializer_range,
+        family.model_types[switches.norm_position or family.norm_position],
+        vocab_size=recipe.n_vocabulary or N_BYTES,
         bos_token_id=None,
         eos_token_id=None,
+        pad_token_id=None,
         **settings,
     )
+
+
+def _is_parallel(recipe: Recipe) -> bool:
+    asked = recipe.architecture.parallel
+    return recipe.layout.is_parallel[0] if asked is None else asked
 
 
 def _gpt2(recipe: Recipe) -> dict[str, Any]:
@@ -36,35 +67,123 @@ def _gpt2(recipe: Recipe) -> dict[str, Any]:
         "n_head": geometry.n_heads,
         "n_positions": geometry.context,
         "n_inner": 4 * geometry.d_model,
-        "resid_pdrop": 0.0,
         "embd_pdrop": 0.0,
         "attn_pdrop": 0.0,
     }
 
 
-def _gpt_neox(recipe: Recipe) -> dict[str, Any]:
+def _gptj(recipe: Recipe) -> dict[str, Any]:
+    return {**_gpt2(recipe), "rotary_dim": recipe.geometry.d_model // recipe.geometry.n_heads // 4}
+
+
+def _gpt_neo(recipe: Recipe) -> dict[str, Any]:
+    geometry = recipe.geometry
+    pairs, odd = divmod(geometry.n_layers, 2)
+    kinds = [[["global", "local"], pairs]] * (pairs > 0) + [[["global"], 1]] * odd
+    return {
+        "num_layers": geometry.n_layers,
+        "hidden_size": geometry.d_model,
+        "num_heads": geometry.n_heads,
+        "max_position_embeddings": geometry.context,
+        "intermediate_size": 4 * geometry.d_model,
+        "attention_types": kinds,
+    }
+
+
+def _sized(recipe: Recipe) -> dict[str, Any]:
+    """Return the shape under the names that most configurations use."""
     geometry = recipe.geometry
     return {
         "num_hidden_layers": geometry.n_layers,
         "hidden_size": geometry.d_model,
         "num_attention_heads": geometry.n_heads,
         "max_position_embeddings": geometry.context,
-        "intermediate_size": 4 * geometry.d_model,
+    }
+
+
+def _gpt_neox(recipe: Recipe) -> dict[str, Any]:
+    settings = {**_sized(recipe), "intermediate_size": 4 * recipe.geometry.d_model}
+    if recipe.architecture.parallel is not None:
+        settings["use_parallel_residual"] = recipe.architecture.parallel
+    return settings
+
+
+def _opt(recipe: Recipe) -> dict[str, Any]:
+    return {
+        **_sized(recipe),
+        "ffn_dim": 4 * recipe.geometry.d_model,
+        "word_embed_proj_dim": recipe.geometry.d_model,
+        "do_layer_norm_before": recipe.architecture.norm_position != "post",
+    }
+
+
+def _bloom(recipe: Recipe) -> dict[str, Any]:
+    geometry = recipe.geometry
+    return {
+        "hidden_size": geometry.d_model,
+        "n_head": geometry.n_heads,
+        "n_layer": geometry.n_layers,
+        "seq_length": geometry.context,
+    }
+
+
+def _falcon(recipe: Recipe) -> dict[str, Any]:
+    """Return Falcon 7B's form when parallel, Falcon RW's (ALiBi, biases) when in sequence."""
+    is_parallel = _is_parallel(recipe)
+    return {
+        **_sized(recipe),
+        "ffn_hidden_size": 4 * recipe.geometry.d_model,
+        "parallel_attn": is_parallel,
+        "multi_query": is_parallel,
+        "alibi": not is_parallel,
+        "bias": not is_parallel,
+        "new_decoder_architecture": False,
     }
 
 
 def _llama(recipe: Recipe) -> dict[str, Any]:
     geometry = recipe.geometry
     return {
-        "num_hidden_layers": geometry.n_layers,
-        "hidden_size": geometry.d_model,
-        "num_attention_heads": geometry.n_heads,
-        "num_key_value_heads": geometry.n_kv_heads,
-        "max_position_embeddings": geometry.context,
+        **_sized(recipe),
+        "num_key_value_heads": geometry.n_kv_heads or geometry.n_heads,
         "intermediate_size": _gated_width(geometry.d_model),
+    }
+
+
+def _wide_headed(recipe: Recipe) -> dict[str, Any]:
+    """Return Llama's settings for a family whose heads do not follow from the width."""
+    return {**_llama(recipe), "head_dim": recipe.geometry.d_model // recipe.geometry.n_heads}
+
+
+def _gemma2(recipe: Recipe) -> dict[str, Any]:
+    settings = _wide_headed(recipe)
+    return {**settings, "query_pre_attn_scalar": settings["head_dim"]}
+
+
+def _granite(recipe: Recipe) -> dict[str, Any]:
+    d_head = recipe.geometry.d_model // recipe.geometry.n_heads
+    return {
+        **_llama(recipe),
+        "attention_multiplier": d_head**-0.5,
+        "embedding_multiplier": recipe.architecture.embedding_scale or 1.0,
     }
 
 
 def _gated_width(d_model: int) -> int:
     """Return the inner width that gives a gated layer the parameters of an ungated 4 d one."""
     return max(8, 8 * d_model // 3 // 8 * 8)
+
+
+_SETTINGS: dict[str, Callable[[Recipe], dict[str, Any]]] = {
+    "gpt2": _gpt2,
+    "gpt_neo": _gpt_neo,
+    "gpt_neox": _gpt_neox,
+    "gptj": _gptj,
+    "opt": _opt,
+    "bloom": _bloom,
+    "falcon": _falcon,
+    "gemma": _wide_headed,
+    "gemma2": _gemma2,
+    "glm": _wide_headed,
+    "granite": _granite,
+}

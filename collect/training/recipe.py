@@ -1,35 +1,48 @@
 """A training recipe: one TOML file that says everything about one small model.
 
 The file is read strictly. A key that is missing, unknown, of the wrong type or impossible is
-refused before anything is trained.
+refused before anything is trained. What a recipe leaves out is the family's own default.
 """
 
 from __future__ import annotations
 
-import difflib
-import math
 import re
-import tomllib
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
 
-from collect.errors import InputError
+from collect.training.families import FAMILIES, RESIDUAL_RULES, Family, require_possible
+from collect.training.sections import (
+    read_toml,
+    require,
+    require_choice,
+    require_not_negative,
+    require_positive,
+    section,
+)
 
-FAMILIES = ("gpt2", "gpt_neox", "llama")
-OPTIMISERS = ("adamw", "muon")
+__all__ = [
+    "FAMILIES",
+    "OPTIMISERS",
+    "Architecture",
+    "Geometry",
+    "Initial",
+    "Optimiser",
+    "Recipe",
+    "Schedule",
+    "read_recipe",
+    "recipe_of",
+]
+
+OPTIMISERS = ("adamw", "muon", "sgd")
 
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
-#: How TOML's own specification calls the types a recipe is made of.
-TOML_TYPES = {str: "a string", int: "an integer", float: "a float", bool: "a boolean"}
-
-Section = TypeVar("Section")
+_HINT = "The recipes in data/sample/recipes are complete ones to start from."
 
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """Shape of the network; ``context`` is its longest input [bytes]."""
+    """Shape of the network; ``context`` is its longest input [tokens]."""
 
     n_layers: int
     d_model: int
@@ -39,14 +52,14 @@ class Geometry:
 
     def __post_init__(self) -> None:
         for key in ("n_layers", "d_model", "n_heads", "context"):
-            _require_positive(key, getattr(self, key))
-        _require(
+            require_positive(key, getattr(self, key))
+        require(
             self.d_model % self.n_heads == 0,
             f"d_model must be a multiple of n_heads; found {self.d_model} and {self.n_heads}",
         )
         if self.n_kv_heads is not None:
-            _require_positive("n_kv_heads", self.n_kv_heads)
-            _require(
+            require_positive("n_kv_heads", self.n_kv_heads)
+            require(
                 self.n_heads % self.n_kv_heads == 0,
                 f"n_heads must be a multiple of n_kv_heads; "
                 f"found {self.n_heads} and {self.n_kv_heads}",
@@ -54,42 +67,175 @@ class Geometry:
 
 
 @dataclass(frozen=True, slots=True)
+class Architecture:
+    """Switches of the family's layout; None stands for what the family does by itself.
+
+    Attributes
+    ----------
+    tied
+        Whether input and output table are one matrix.
+    parallel
+        Whether attention and feed-forward read the same stream.
+    norm_position
+        pre, post, sandwich or output; as in table ``model``.
+    embedding_scale
+        Factor on the embedding before it enters the stream [1].
+    embedding_norm
+        Whether a LayerNorm with gain and bias follows the embedding.
+    dropout
+        Share of entries dropped from what each sub-layer writes, while training [1].
+    """
+
+    tied: bool | None = None
+    parallel: bool | None = None
+    norm_position: str | None = None
+    embedding_scale: float | None = None
+    embedding_norm: bool | None = None
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.embedding_scale is not None:
+            require_positive("embedding_scale", self.embedding_scale)
+        require(0 <= self.dropout < 1, f"dropout must be in 0 to 1; found {self.dropout}")
+
+
+@dataclass(frozen=True, slots=True)
+class Initial:
+    """Spread of the first draw, free of scale: c = sigma sqrt(d_model); None as the family has it.
+
+    Attributes
+    ----------
+    inner
+        c of every matrix that reads the stream, the output table among them if it is its own [1].
+    embedding
+        c of the input tables, tokens and positions [1].
+    residual
+        What the matrices that write into the stream get: none (sigma as the inner ones),
+        depth (sigma / sqrt(2 L)), depth_ffn (sigma / sqrt(L) for feed-forward alone), wang
+        (2 / (L sqrt(d_model)), whatever the inner ones have) or zero.
+    """
+
+    inner: float | None = None
+    embedding: float | None = None
+    residual: str | None = None
+
+    def __post_init__(self) -> None:
+        for key in ("inner", "embedding"):
+            if getattr(self, key) is not None:
+                require_positive(key, getattr(self, key))
+        if self.residual is not None:
+            require_choice("residual", self.residual, RESIDUAL_RULES)
+
+
+@dataclass(frozen=True, slots=True)
 class Optimiser:
-    """Rule that turns gradients into steps; ``learning_rate`` is the peak of the schedule."""
+    """Rule that turns gradients into steps; ``learning_rate`` is the peak of the schedule.
+
+    Attributes
+    ----------
+    weight_decay, decay_turns
+        Decay of the matrices, as a rate [1/step per learning rate] or as kappa, the sum over
+        the steps of learning rate times decay [e-foldings]. One of the two.
+    beta2
+        Memory of AdamW's second moment [1].
+    momentum
+        Memory of the gradient in SGD [1].
+    clip
+        Gradients longer than this are shortened to it.
+    z_loss
+        Factor on the mean squared log normaliser of the predictions, added to the loss.
+    final_share
+        Share of the peak learning rate that is left at the end of the cosine [1].
+    embedding_rate
+        Learning rate of the input table over that of the rest [1].
+    embedding_decay
+        Decay turns of the input table over those of the other matrices [1].
+    """
 
     name: str
     learning_rate: float
-    weight_decay: float
+    weight_decay: float | None = None
+    decay_turns: float | None = None
+    beta2: float = 0.95
+    momentum: float = 0.9
+    clip: float = 1.0
+    z_loss: float = 0.0
+    final_share: float = 0.1
+    embedding_rate: float = 1.0
+    embedding_decay: float = 1.0
 
     def __post_init__(self) -> None:
-        _require_choice("name", self.name, OPTIMISERS)
-        _require_positive("learning_rate", self.learning_rate)
-        _require(
-            0 <= self.weight_decay < math.inf,
-            f"weight_decay must be finite and not negative; found {self.weight_decay}",
+        require_choice("name", self.name, OPTIMISERS)
+        for key in ("learning_rate", "clip", "embedding_rate"):
+            require_positive(key, getattr(self, key))
+        given = [key for key in ("weight_decay", "decay_turns") if getattr(self, key) is not None]
+        require(
+            len(given) == 1,
+            "one of weight_decay and decay_turns must be given, not both; "
+            f"found {' and '.join(given) or 'neither'}",
+        )
+        for key in (*given, "z_loss", "embedding_decay"):
+            require_not_negative(key, getattr(self, key))
+        for key in ("beta2", "momentum"):
+            value = getattr(self, key)
+            require(0 <= value < 1, f"{key} must be at least 0 and below 1; found {value}")
+        require(
+            0 <= self.final_share <= 1, f"final_share must be in 0 to 1; found {self.final_share}"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Length of training: ``warm_up`` of all ``steps``, each over ``batch_size`` windows."""
+    """Length of training: ``warm_up`` of all ``steps``, each over ``batch_size`` windows.
+
+    Attributes
+    ----------
+    checkpoints
+        Steps after which the network is measured; 0 is before the first one.
+    stop_loss
+        Held-out loss at which training ends early, at the first checkpoint that reaches it
+        [nats per byte].
+    """
 
     steps: int
     warm_up: int
     batch_size: int
+    checkpoints: tuple[int, ...] = ()
+    stop_loss: float | None = None
 
     def __post_init__(self) -> None:
-        _require_positive("steps", self.steps)
-        _require_positive("batch_size", self.batch_size)
-        _require(
+        require_positive("steps", self.steps)
+        require_positive("batch_size", self.batch_size)
+        require(
             0 <= self.warm_up < self.steps,
             f"warm_up must lie between 0 and steps; found {self.warm_up} of {self.steps}",
         )
+        inside = all(0 <= step <= self.steps for step in self.checkpoints)
+        require(
+            inside and sorted(set(self.checkpoints)) == list(self.checkpoints),
+            f"checkpoints must rise from 0 to {self.steps} at most; found {self.checkpoints}",
+        )
+        if self.stop_loss is not None:
+            require_positive("stop_loss", self.stop_loss)
+            require(
+                bool(self.checkpoints),
+                "stop_loss must come with checkpoints, at which it is looked at; found none",
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """Everything that determines one trained model; ``text`` is relative to the recipe file."""
+    """Everything that determines one trained model; ``text`` is relative to the recipe file.
+
+    Attributes
+    ----------
+    initializer_range
+        Standard deviation of the family's own first draw; None for the family's default.
+    data_seed
+        Seed of the order of the text; None for ``seed``, which draws the weights.
+    n_vocabulary
+        Tokens of a byte-pair encoding learnt from the text; None for bytes.
+    """
 
     name: str
     lab: str
@@ -98,28 +244,60 @@ class Recipe:
     family: str
     text: str
     seed: int
-    initializer_range: float
     geometry: Geometry
     optimiser: Optimiser
     schedule: Schedule
+    initializer_range: float | None = None
+    data_seed: int | None = None
+    n_vocabulary: int | None = None
+    architecture: Architecture = field(default_factory=Architecture)
+    initial: Initial = field(default_factory=Initial)
 
     def __post_init__(self) -> None:
         for key in ("name", "lab", "suite"):
-            _require(
+            require(
                 PLAIN_NAME.fullmatch(getattr(self, key)) is not None,
                 f"{key} must be made of letters, digits, '.', '_' and '-'; "
                 f"found {getattr(self, key)!r}",
             )
-        _require(2017 <= self.year <= 2100, f"year must be in 2017 to 2100; found {self.year}")
-        _require(0 <= self.seed < 2**63, f"seed must be in 0 to 2**63 - 1; found {self.seed}")
-        _require_positive("initializer_range", self.initializer_range)
-        _require_choice("family", self.family, FAMILIES)
-        _require_shape(self.family, self.geometry)
+        require(2017 <= self.year <= 2100, f"year must be in 2017 to 2100; found {self.year}")
+        for key, seed in (("seed", self.seed), ("data_seed", self.data_seed or 0)):
+            require(0 <= seed < 2**63, f"{key} must be in 0 to 2**63 - 1; found {seed}")
+        if self.initializer_range is not None:
+            require_positive("initializer_range", self.initializer_range)
+            require(
+                self.initial.inner is None,
+                "initializer_range and initial.inner must not both be given, "
+                "because both set the spread of the inner matrices",
+            )
+        if self.n_vocabulary is not None:
+            require(
+                256 < self.n_vocabulary <= 65536,
+                f"n_vocabulary must be in 257 to 65536; found {self.n_vocabulary}",
+            )
+        require_choice("family", self.family, tuple(FAMILIES))
+        require_possible(self.family, self.geometry, self.architecture)
 
     @property
     def model_id(self) -> str:
         """Identifier of the trained model, as it stands in the table ``model``."""
         return f"{self.lab}/{self.name}"
+
+    @property
+    def layout(self) -> Family:
+        """What the family is by default and what it admits."""
+        return FAMILIES[self.family]
+
+    @property
+    def norms_embedding_itself(self) -> bool:
+        """Whether a norm behind the embedding is asked for that the layout does not have."""
+        return bool(self.architecture.embedding_norm) and not self.layout.has_embedding_norm
+
+    @property
+    def scales_embedding_itself(self) -> bool:
+        """Whether a factor on the embedding is asked for that the layout does not have."""
+        scale = self.architecture.embedding_scale
+        return self.layout.scale == "table" and scale is not None and scale != 1.0
 
 
 def read_recipe(path: Path) -> Recipe:
@@ -131,86 +309,18 @@ def read_recipe(path: Path) -> Recipe:
         If the file cannot be read, is not TOML, or holds a key that is missing, unknown, of
         the wrong type or impossible.
     """
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(
-            f"The recipe {path} must be a readable file; {error.strerror or error}.",
-            "Give the path of a recipe, for example one of data/sample/recipes.",
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"The recipe {path} must be valid TOML in UTF-8; found: {error}.",
-            "Correct that place.",
-        ) from error
-    return _section(Recipe, table, f"The recipe {path}")
+    table = read_toml(
+        path, "recipe", "Give the path of a recipe, for example one of data/sample/recipes."
+    )
+    return recipe_of(table, f"The recipe {path}")
 
 
-def _section(kind: type[Section], table: dict[str, Any], where: str) -> Section:
-    """Return the dataclass that a TOML table spells out."""
-    types = get_type_hints(kind)
-    _refuse_unknown_keys(list(table), list(types), where)
-    required = [field.name for field in fields(kind) if field.default is MISSING]  # type: ignore[arg-type]
-    missing = [key for key in required if key not in table]
-    if missing:
-        raise InputError(
-            f"{where} must have the keys {', '.join(required)}; "
-            f"found none named {', '.join(missing)}.",
-            "The recipes in data/sample/recipes are complete ones to start from.",
-        )
-    values = {key: _value(types[key], table[key], f"{where}, {key},") for key in table}
-    try:
-        return kind(**values)
-    except ValueError as error:
-        raise InputError(f"{where} cannot be trained: {error}.", "Change that value.") from error
+def recipe_of(table: dict[str, object], where: str) -> Recipe:
+    """Return the recipe that a table of TOML spells out; ``where`` names it in a refusal.
 
-
-def _refuse_unknown_keys(keys: list[str], known: list[str], where: str) -> None:
-    for key in keys:
-        if key not in known:
-            nearest = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-            raise InputError(
-                f"{where} must have only the keys {', '.join(known)}; found {key!r} besides.",
-                f"Did you mean {nearest[0]!r}?" if nearest else "Remove it.",
-            )
-
-
-def _value(expected: Any, value: Any, where: str) -> Any:
-    """Return a value of the expected type; an integer passes as a float, nothing else does."""
-    if is_dataclass(expected) and isinstance(expected, type):
-        if not isinstance(value, dict):
-            raise InputError(f"{where} must be a table; found {value!r}.", "Write it as [table].")
-        return _section(expected, value, where.removesuffix(","))
-    plain = expected if expected in TOML_TYPES else int
-    if type(value) is not plain and (type(value), plain) != (int, float):
-        found = TOML_TYPES.get(type(value), f"a {type(value).__name__}")
-        raise InputError(
-            f"{where} must be {TOML_TYPES[plain]}; found {value!r}, {found}.",
-            "In TOML a string is quoted and a number is not.",
-        )
-    return plain(value)
-
-
-def _require(holds: bool, problem: str) -> None:
-    if not holds:
-        raise ValueError(problem)
-
-
-def _require_positive(key: str, number: float) -> None:
-    _require(0 < number < math.inf, f"{key} must be positive and finite; found {number}")
-
-
-def _require_choice(key: str, choice: str, options: tuple[str, ...]) -> None:
-    _require(choice in options, f"{key} must be one of {', '.join(options)}; found {choice!r}")
-
-
-def _require_shape(family: str, geometry: Geometry) -> None:
-    """Refuse a geometry that the family cannot have."""
-    d_head = geometry.d_model // geometry.n_heads
-    if family == "llama":
-        _require(geometry.n_kv_heads is not None, "family llama must have geometry.n_kv_heads")
-        _require(d_head % 2 == 0, f"a llama head must have an even width; found {d_head}")
-    else:
-        _require(geometry.n_kv_heads is None, f"family {family} must not have geometry.n_kv_heads")
-    if family == "gpt_neox":
-        _require(d_head % 8 == 0, f"a gpt_neox head must be a multiple of 8 wide; found {d_head}")
+    Raises
+    ------
+    InputError
+        If a key is missing, unknown, of the wrong type or impossible.
+    """
+    return section(Recipe, table, where, verdict="cannot be trained", hint=_HINT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,25 @@ def fingerprint(recipe: bytes, text: bytes) -> dict[str, str]:
 
 
 def sidecar(
-    recipe: Recipe, hashes: dict[str, str], *, loss_before: float, loss_after: float
+    recipe: Recipe,
+    hashes: dict[str, str],
+    *,
+    n_steps: int,
+    losses: tuple[float, float],
+    trajectory: Sequence[tuple[int, float]],
 ) -> dict[str, Any]:
-    """Return what the sidecar says: identity, provenance, held-out loss [nats per byte].
+    """Return what the sidecar says: identity, provenance, held-out losses [nats per byte].
+
+    Parameters
+    ----------
+    recipe, hashes
+        What was trained.
+    n_steps
+        Steps taken.
+    losses
+        Held-out loss before and after.
+    trajectory
+        Step and held-out loss at the recipe's checkpoints; nothing is said of none.
 
     It holds no time and no path, so that the same code writes the same file twice.
     """
@@ -38,9 +55,10 @@ def sidecar(
         "recipe": recipe.name,
         **hashes,
         "seed": recipe.seed,
-        "steps": recipe.schedule.steps,
-        "loss_before": loss_before,
-        "loss_after": loss_after,
+        "steps": n_steps,
+        "loss_before": losses[0],
+        "loss_after": losses[1],
+        **({"trajectory": [list(point) for point in trajectory]} if trajectory else {}),
         **versions(),
     }
 

@@ -1,4 +1,4 @@
-"""The training text, cut into windows of bytes.
+"""The training text, cut into windows of bytes or of other tokens.
 
 The text is cut into equal slabs; the end of each slab is held out and never trained on, so
 that held-out bytes come from everywhere in the text. No window crosses a cut.
@@ -6,9 +6,12 @@ that held-out bytes come from everywhere in the text. No window crosses a cut.
 
 from __future__ import annotations
 
+import lzma
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from collect.errors import InputError
@@ -21,26 +24,33 @@ HELD_OUT_DIVISOR = 20
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Stretches of context + 1 bytes, the last being only a target.
+    """Stretches of context + 1 tokens, the last being only a target.
 
     ``training``: every window of the training part, shape (slab, offset, context + 1);
-    ``held_out``: windows that do not overlap, shape (window, context + 1).
+    ``held_out``: windows that do not overlap, shape (window, context + 1);
+    ``bytes_per_token``: length of a token, on average over the text.
     """
 
     training: torch.Tensor
     held_out: torch.Tensor
+    bytes_per_token: float = 1.0
 
 
 def read_text(path: Path) -> bytes:
-    """Return the bytes of a text file.
+    """Return the bytes of a text file, unpacked if its name ends in ``.xz``.
 
     Raises
     ------
     InputError
-        If the file cannot be read.
+        If the file cannot be read or unpacked.
     """
     try:
-        return path.read_bytes()
+        content = path.read_bytes()
+        return lzma.decompress(content) if path.suffix == ".xz" else content
+    except lzma.LZMAError as error:
+        raise InputError(
+            f"The text {path} must be a whole xz file; {error}.", "Copy or pack it again."
+        ) from error
     except OSError as error:
         raise InputError(
             f"The text {path} must be a readable file; {error.strerror or error}.",
@@ -56,20 +66,50 @@ def cut_windows(text: bytes, context: int) -> Windows:
     InputError
         If the text is too short to hold out one window of each slab.
     """
+    return _cut(np.frombuffer(text, dtype=np.uint8), context, "bytes", 1.0)
+
+
+def cut_tokens(token_ids: Sequence[int], n_bytes: int, context: int) -> Windows:
+    """Return the windows of a text of ``n_bytes`` that a tokenizer has turned into tokens.
+
+    Raises
+    ------
+    InputError
+        If there are too few tokens to hold out one window of each slab.
+    """
+    found = np.asarray(token_ids, dtype=np.int64)
+    return _cut(found, context, "tokens", n_bytes / max(1, len(found)))
+
+
+def training_part(text: bytes) -> bytes:
+    """Return the text without what is held out of it, byte for byte as `cut_windows` cuts."""
+    length = len(text) // N_SLABS
+    kept = length - length // HELD_OUT_DIVISOR
+    return b"".join(text[slab * length : slab * length + kept] for slab in range(N_SLABS))
+
+
+def held_out_part(text: bytes) -> list[bytes]:
+    """Return the stretches of a text that are held out, one of each slab."""
+    length = len(text) // N_SLABS
+    kept = length - length // HELD_OUT_DIVISOR
+    return [text[slab * length + kept : (slab + 1) * length] for slab in range(N_SLABS)]
+
+
+def _cut(tokens: np.ndarray, context: int, unit: str, bytes_per_token: float) -> Windows:
     shortest = N_SLABS * HELD_OUT_DIVISOR * (context + 1)
-    if len(text) < shortest:
+    if len(tokens) < shortest:
         raise InputError(
-            f"The text must have at least {shortest} bytes for a context of {context}; "
-            f"found {len(text)}.",
+            f"The text must have at least {shortest} {unit} for a context of {context}; "
+            f"found {len(tokens)}.",
             "Give a longer text or a shorter context.",
         )
-    n_bytes = len(text) // N_SLABS * N_SLABS
-    slabs = torch.frombuffer(bytearray(text[:n_bytes]), dtype=torch.uint8).long()
-    slabs = slabs.view(N_SLABS, -1)
+    n_kept = len(tokens) // N_SLABS * N_SLABS
+    slabs = torch.tensor(tokens[:n_kept]).long().view(N_SLABS, -1)
     n_held_out = slabs.shape[1] // HELD_OUT_DIVISOR
     return Windows(
         training=slabs[:, :-n_held_out].unfold(1, context + 1, 1),
         held_out=slabs[:, -n_held_out:].unfold(1, context + 1, context + 1).flatten(0, 1),
+        bytes_per_token=bytes_per_token,
     )
 
 

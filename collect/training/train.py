@@ -17,8 +17,9 @@ from transformers.utils import logging
 
 from collect.errors import InputError, OutputError
 from collect.model.checkpoint.checkpoint import SIDECAR
-from collect.prompts.tokenizer import byte_tokenizer
-from collect.training.descent import fit
+from collect.training.descent import fit, tokenizer_of
+from collect.training.input_table import fold_table
+from collect.training.optimiser import decay_turns, equilibrium_scale, weight_decay
 from collect.training.recipe import read_recipe
 from collect.training.sidecar import (
     file_hashes,
@@ -41,7 +42,7 @@ def train(
 ) -> Path:
     """Train the model of a recipe and save it as the checkpoint ``out/<name of the recipe>``.
 
-    The checkpoint holds weights, configuration, a byte-level tokenizer, the recipe and
+    The checkpoint holds weights, configuration, the tokenizer, the recipe and
     ``thermoscope.json``. If it is there already, trained from the same recipe and text, it
     is left as it is, unless `overwrite` asks for it anew or one of its files is missing or
     changed.
@@ -82,13 +83,29 @@ def train(
     with _complete_or_absent(checkpoint) as directory:
         training = fit(plan, text, quiet=quiet, progress=progress)
         content = sidecar(
-            plan, hashes, loss_before=training.loss_before, loss_after=training.loss_after
+            plan,
+            hashes,
+            n_steps=training.n_steps,
+            losses=(training.loss_before, training.loss_after),
+            trajectory=training.trajectory,
         )
+        fold_table(training.network)
         _save_network(training.network, directory)
-        byte_tokenizer(plan.geometry.context).save_pretrained(directory)
+        tokenizer_of(plan, text).save_pretrained(directory)
         shutil.copyfile(recipe, directory / "recipe.toml")
         write_sidecar({**content, "files": file_hashes(directory)}, directory)
     return checkpoint
+
+
+def decay_shown(recipe: Path) -> str:
+    """Return a line on the decay of a recipe that counts it in turns; nothing for another."""
+    plan = read_recipe(recipe)
+    if plan.optimiser.decay_turns is None:
+        return ""
+    return (
+        f"{plan.name}: {decay_turns(plan):.3g} decay turns are a weight decay of "
+        f"{weight_decay(plan):.3g}; weights settle at {equilibrium_scale(plan):.3g}\n"
+    )
 
 
 def _refuse_occupied(checkpoint: Path, *, may_replace: bool) -> None:

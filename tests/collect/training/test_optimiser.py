@@ -1,14 +1,25 @@
 """Every parameter is stepped once, by the optimiser its recipe gives it to."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from collect.training.architecture import initialised_network
-from collect.training.optimiser import hidden_matrices, optimisers, rate_share
-from collect.training.recipe import read_recipe
+from collect.training.optimiser import (
+    decay_turns,
+    equilibrium_scale,
+    hidden_matrices,
+    optimisers,
+    rate_share,
+    schedulers,
+    weight_decay,
+)
+from collect.training.recipe import OPTIMISERS, Recipe, read_recipe, recipe_of
+from tests.collect.training.trained import table
 
 RECIPES = Path(__file__).resolve().parents[3] / "data" / "sample" / "recipes"
 
@@ -73,3 +84,88 @@ def test_the_rate_rises_then_follows_a_cosine_to_a_tenth() -> None:
 
 def test_without_warm_up_the_first_step_has_the_full_rate() -> None:
     assert rate_share(0, steps=100, warm_up=0) == 1.0
+
+
+def turned(turns: float, **settings: Any) -> Recipe:
+    """Return a recipe that counts its decay in turns, with other settings of the optimiser."""
+    content = table("gpt_neox", schedule={"steps": 400, "warm_up": 20})
+    rate = {"name": "adamw", "learning_rate": 3e-3}
+    content["optimiser"] = {**rate, "decay_turns": turns, **settings}
+    return recipe_of(content, "The recipe of a test")
+
+
+def shrunk(recipe: Recipe) -> tuple[float, float]:
+    """Return the shrinking of a block's matrix and of the input table over a schedule [nats].
+
+    No gradient ever comes, so nothing but the decay moves the weights.
+    """
+    network = initialised_network(recipe)
+    matrix, tab = hidden_matrices(network)[0], network.get_input_embeddings().weight
+    before = matrix.detach().clone(), tab.detach().clone()
+    stepping = optimisers(network, recipe)
+    scheduling = schedulers(stepping, recipe)
+    for parameter in network.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    for _ in range(recipe.schedule.steps):
+        for stepper in (*stepping, *scheduling):
+            stepper.step()
+    pairs = zip(before, (matrix, tab), strict=True)
+    inner, outer = (math.log(float(old.norm() / now.norm())) for old, now in pairs)
+    return inner, outer
+
+
+@pytest.mark.parametrize("name", OPTIMISERS)
+def test_decay_turns_are_the_e_foldings_that_a_matrix_shrinks_by(name: str) -> None:
+    recipe = turned(1.5, name=name)
+    assert shrunk(recipe) == pytest.approx((1.5, 1.5), rel=0.03)
+    assert decay_turns(recipe) == 1.5
+
+
+def test_the_embedding_has_a_rate_and_turns_of_its_own() -> None:
+    assert shrunk(turned(1.0, embedding_rate=4.0, embedding_decay=0.5)) == pytest.approx(
+        (1.0, 0.5), rel=0.03
+    )
+    assert shrunk(turned(1.0, embedding_decay=0.0))[1] == 0.0
+    network = initialised_network(recipe := turned(1.0, embedding_rate=4.0))
+    rates = {
+        id(parameter): group["lr"]
+        for group in optimisers(network, recipe)[0].param_groups
+        for parameter in group["params"]
+    }
+    assert rates.pop(id(network.get_input_embeddings().weight)) == pytest.approx(0.012)
+    assert set(rates.values()) == {0.003}
+
+
+def test_turns_and_rate_of_decay_are_two_words_for_one_thing() -> None:
+    recipe = turned(2.0)
+    rates = [3e-3 * rate_share(step, steps=400, warm_up=20) for step in range(400)]
+    assert weight_decay(recipe) == pytest.approx(2.0 / sum(rates))
+    same = replace(
+        recipe,
+        optimiser=replace(recipe.optimiser, decay_turns=None, weight_decay=weight_decay(recipe)),
+    )
+    assert decay_turns(same) == pytest.approx(2.0)
+
+
+def test_weights_settle_at_the_equilibrium_scale() -> None:
+    """Steps of size lr in unrelated directions against the decay, as AdamW's first ones are."""
+    recipe = turned(40.0)
+    rate, decay = recipe.optimiser.learning_rate, weight_decay(recipe)
+    generator = torch.Generator().manual_seed(0)
+    weight = torch.zeros(20_000)
+    for _ in range(6000):
+        sign = torch.randint(2, weight.shape, generator=generator) * 2.0 - 1
+        weight = weight * (1 - rate * decay) - rate * sign
+    assert weight.square().mean().sqrt().item() == pytest.approx(
+        equilibrium_scale(recipe), rel=0.03
+    )
+    assert equilibrium_scale(turned(0.0)) == math.inf
+
+
+def test_settings_of_the_optimiser_arrive_in_it() -> None:
+    recipe = turned(1.0, beta2=0.999, final_share=0.0)
+    network = initialised_network(recipe)
+    (adamw,) = optimisers(network, recipe)
+    assert adamw.defaults["betas"] == (0.9, 0.999)
+    (scheduler,) = schedulers([adamw], recipe)
+    assert scheduler.lr_lambdas[0](399) < 1e-4

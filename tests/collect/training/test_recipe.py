@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from collect.errors import InputError
-from collect.training.recipe import FAMILIES, OPTIMISERS, read_recipe
+from collect.training.families import FAMILIES
+from collect.training.recipe import read_recipe, recipe_of
+from tests.collect.training.trained import micro, table
 
 RECIPES = Path(__file__).resolve().parents[3] / "data" / "sample" / "recipes"
 
@@ -76,7 +79,8 @@ def test_the_shipped_recipes_cross_two_suites_three_families_and_two_depths() ->
     recipes = {path.stem: read_recipe(path) for path in RECIPES.glob("*.toml")}
     assert all(stem == recipe.name for stem, recipe in recipes.items())
     cells = {(recipe.suite, recipe.family, recipe.geometry.n_layers) for recipe in recipes.values()}
-    assert cells == {(o, f, n) for o in OPTIMISERS for f in FAMILIES for n in (4, 8)}
+    families, optimisers = ("gpt2", "gpt_neox", "llama"), ("adamw", "muon")
+    assert cells == {(o, f, n) for o in optimisers for f in families for n in (4, 8)}
     assert len(recipes) == 12
 
 
@@ -154,11 +158,10 @@ def test_a_section_that_is_no_table_is_refused(tmp_path: Path) -> None:
     [
         ("d_model = 16", "d_model = 15", "d_model must be a multiple of n_heads; found 15 and 2"),
         ("n_kv_heads = 1", "n_kv_heads = 3", "must be a multiple of n_kv_heads; found 2 and 3"),
-        ("n_kv_heads = 1\n", "", "family llama must have geometry.n_kv_heads"),
         ('"llama"', '"gpt2"', "family gpt2 must not have geometry.n_kv_heads"),
         ("d_model = 16", "d_model = 6", "a llama head must have an even width; found 3"),
-        ('"llama"', '"bert"', "family must be one of gpt2, gpt_neox, llama; found 'bert'"),
-        ('"adamw"', '"sgd"', "name must be one of adamw, muon; found 'sgd'"),
+        ('"llama"', '"bert"', "family must be one of gpt2, gpt_neo, gpt_neox, gptj, opt"),
+        ('"adamw"', '"lion"', "name must be one of adamw, muon, sgd; found 'lion'"),
         ("n_layers = 1", "n_layers = 0", "n_layers must be positive and finite; found 0"),
         ("n_heads = 2", "n_heads = 0", "n_heads must be positive and finite; found 0"),
         ("3e-3", "nan", "learning_rate must be positive and finite; found nan"),
@@ -180,3 +183,95 @@ def test_a_gpt_neox_head_that_rotary_positions_cannot_split_is_refused(tmp_path:
     content = LLAMA.replace('"llama"', '"gpt_neox"').replace("n_kv_heads = 1\n", "")
     message = refusal(tmp_path, content.replace("d_model = 16", "d_model = 8"))
     assert "a gpt_neox head must be a multiple of 8 wide; found 4" in message
+
+
+def test_what_is_left_out_is_the_familys_own() -> None:
+    recipe = micro("opt")
+    assert recipe.initializer_range is None
+    assert (recipe.architecture.tied, recipe.initial.residual) == (None, None)
+    assert (recipe.optimiser.beta2, recipe.optimiser.clip, recipe.optimiser.z_loss) == (0.95, 1, 0)
+    assert recipe.schedule.checkpoints == ()
+
+
+def refused(family: str, **more: Any) -> str:
+    with pytest.raises(InputError) as caught:
+        recipe_of(table(family, **more), "The recipe x.toml")
+    assert caught.value.problem.startswith("The recipe x.toml")
+    assert caught.value.problem.count(". ") == 0
+    return caught.value.problem
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_refuses_what_its_layout_cannot_do(family: str) -> None:
+    layout = FAMILIES[family]
+    for position in {"pre", "post", "sandwich", "output"} - set(layout.model_types):
+        message = refused(family, architecture={"norm_position": position})
+        assert f"family {family} must have architecture.norm_position" in message
+    for parallel in {True, False} - set(layout.is_parallel):
+        message = refused(family, architecture={"parallel": parallel})
+        assert f"must have architecture.parallel {str(not parallel).lower()}; found" in message
+    if layout.dropout is None:
+        assert "no place for; found 0.1" in refused(family, architecture={"dropout": 0.1})
+    if not layout.shares_heads:
+        message = refused(family, geometry={"n_kv_heads": 1})
+        assert f"family {family} must not have geometry.n_kv_heads" in message
+    if layout.head_multiple > 1:
+        assert f"a {family} head must" in refused(family, geometry={"d_model": 33, "n_heads": 11})
+
+
+@pytest.mark.parametrize(
+    ("family", "more", "message"),
+    [
+        ("gemma", {"architecture": {"embedding_scale": 2.0}}, "the square root of d_model"),
+        ("gemma2", {"architecture": {"embedding_norm": True}}, "multiplies the embedding itself"),
+        ("granite", {"architecture": {"embedding_norm": True}}, "multiplies the embedding itself"),
+        ("bloom", {"architecture": {"embedding_norm": False}}, "always norms the embedding"),
+        ("bloom", {"architecture": {"embedding_scale": 2.0}}, "where the embedding is normed"),
+        (
+            "llama",
+            {"architecture": {"embedding_scale": 2.0, "embedding_norm": True}},
+            "must be left out where the embedding is normed",
+        ),
+        ("llama", {"architecture": {"embedding_scale": 0.0}}, "embedding_scale must be positive"),
+        ("gpt2", {"architecture": {"dropout": 1.0}}, "dropout must be in 0 to 1; found 1.0"),
+        ("gpt2", {"architecture": {"tied": "yes"}}, "tied, must be a boolean; found 'yes'"),
+        ("gpt2", {"initial": {"inner": -1.0}}, "inner must be positive and finite; found -1.0"),
+        ("gpt2", {"initial": {"residual": "deep"}}, "residual must be one of none, depth"),
+        (
+            "gpt2",
+            {"initial": {"inner": 0.5}, "initializer_range": 0.02},
+            "initializer_range and initial.inner must not both be given",
+        ),
+        ("gpt2", {"optimiser": {"decay_turns": 1.0}}, "found weight_decay and decay_turns"),
+        ("gpt2", {"optimiser": {"beta2": 1.0}}, "beta2 must be at least 0 and below 1; found 1.0"),
+        ("gpt2", {"optimiser": {"momentum": -0.1}}, "momentum must be at least 0"),
+        ("gpt2", {"optimiser": {"clip": 0.0}}, "clip must be positive"),
+        ("gpt2", {"optimiser": {"z_loss": -1.0}}, "z_loss must be finite and not negative"),
+        ("gpt2", {"optimiser": {"embedding_rate": 0.0}}, "embedding_rate must be positive"),
+        ("gpt2", {"optimiser": {"embedding_decay": -1.0}}, "embedding_decay must be finite"),
+        ("gpt2", {"optimiser": {"final_share": 1.5}}, "final_share must be in 0 to 1; found 1.5"),
+        ("gpt2", {"schedule": {"checkpoints": [5, 5]}}, "checkpoints must rise from 0 to 20"),
+        ("gpt2", {"schedule": {"checkpoints": [5, 21]}}, "checkpoints must rise from 0 to 20"),
+        ("gpt2", {"schedule": {"checkpoints": [5.5]}}, "must be an integer; found 5.5, a float"),
+        ("gpt2", {"schedule": {"checkpoints": 5}}, "checkpoints, must be an array; found 5"),
+        ("gpt2", {"schedule": {"stop_loss": 2.0}}, "stop_loss must come with checkpoints"),
+        (
+            "gpt2",
+            {"schedule": {"stop_loss": 0.0, "checkpoints": [5]}},
+            "stop_loss must be positive",
+        ),
+        ("gpt2", {"n_vocabulary": 256}, "n_vocabulary must be in 257 to 65536; found 256"),
+        ("gpt2", {"data_seed": -1}, "data_seed must be in 0 to 2**63 - 1; found -1"),
+    ],
+)
+def test_each_impossible_combination_is_refused_in_a_sentence(
+    family: str, more: dict[str, Any], message: str
+) -> None:
+    assert message in refused(family, **more)
+
+
+def test_a_decay_must_be_given_once() -> None:
+    content = table("gpt2")
+    del content["optimiser"]["weight_decay"]
+    with pytest.raises(InputError, match="must be given, not both; found neither"):
+        recipe_of(content, "The recipe x.toml")

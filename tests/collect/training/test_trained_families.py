@@ -1,0 +1,232 @@
+"""A trained model of every family is an ordinary checkpoint that conforms to its adapter."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import math
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoTokenizer
+
+from collect.commands.cli import main
+from collect.errors import InputError
+from collect.model.checkpoint.checkpoint import locate
+from collect.model.checkpoint.decoder import model_row
+from collect.model.checkpoint.load import load_model
+from collect.model.conformance.refusal import examine
+from collect.model.forward.passes import whole
+from collect.training.architecture import initialised_network
+from collect.training.descent import (
+    fit,
+    held_out_loss,
+    next_token_loss,
+    some_held_out,
+    tokenizer_of,
+    windows_of,
+)
+from collect.training.families import FAMILIES
+from collect.training.input_table import fold_table
+from collect.training.text import cut_windows, held_out_part, read_text, training_part
+from collect.training.train import train
+from tests.collect.training.trained import TEXT, micro, table
+
+
+def toml(content: dict[str, Any]) -> str:
+    """Return a table of plain values and sections as TOML."""
+    plain = {key: value for key, value in content.items() if not isinstance(value, dict)}
+    lines = [f"{key} = {json.dumps(value)}" for key, value in plain.items()]
+    for name, values in content.items():
+        if isinstance(values, dict):
+            lines += [f"[{name}]", *(f"{key} = {json.dumps(v)}" for key, v in values.items())]
+    return "\n".join(lines) + "\n"
+
+
+def trained(directory: Path, family: str, **more: Any) -> Path:
+    (directory / "text.txt").write_bytes(TEXT)
+    recipe = directory / "micro.toml"
+    recipe.write_text(toml(table(family, **more)), encoding="utf-8")
+    return train(recipe, directory / "out", quiet=True)
+
+
+#: What each family is trained with here, so that every switch is met by one of them.
+SWITCHES: dict[str, dict[str, Any]] = {
+    "gpt2": {"architecture": {"embedding_scale": 3.0, "dropout": 0.1}},
+    "gpt_neox": {"architecture": {"parallel": False, "tied": True}},
+    "gptj": {"initial": {"inner": 0.6, "residual": "wang"}},
+    "opt": {"architecture": {"norm_position": "post"}},
+    "falcon": {"architecture": {"parallel": False}, "optimiser": {"name": "sgd"}},
+    "gpt_neo": {"initial": {"residual": "depth_ffn"}},
+    "llama": {"geometry": {"n_kv_heads": 1}, "optimiser": {"name": "muon"}},
+    "gemma": {"architecture": {"tied": False}},
+    "glm": {"architecture": {"norm_position": "sandwich", "embedding_norm": True, "tied": True}},
+    "granite": {"architecture": {"embedding_scale": 12.0}},
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_trained_model_of_every_family_conforms(tmp_path: Path, family: str) -> None:
+    switches = SWITCHES.get(family, {})
+    checkpoint = locate(str(trained(tmp_path, family, **switches)))
+    placed = load_model(checkpoint)
+    findings = examine(placed, partial(whole, placed))
+    assert [finding.property for finding in findings if not finding.is_met] == []
+    row = model_row(checkpoint, placed).iloc[0]
+    asked = switches.get("architecture", {})
+    recipe = micro(family, **switches)
+    assert row["norm_position"] == asked.get("norm_position", FAMILIES[family].norm_position)
+    assert row["is_parallel"] == asked.get("parallel", FAMILIES[family].is_parallel[0])
+    is_folded = recipe.norms_embedding_itself or recipe.scales_embedding_itself
+    assert row["is_tied"] == (asked.get("tied", FAMILIES[family].is_tied) and not is_folded)
+
+
+@pytest.mark.parametrize("switches", [{"embedding_scale": 5.0}, {"embedding_norm": True}])
+@pytest.mark.parametrize("tied", [True, False])
+def test_the_folded_table_gives_the_same_network(switches: dict[str, Any], tied: bool) -> None:
+    recipe = micro("gpt_neox", architecture={**switches, "tied": tied})
+    network = initialised_network(recipe).eval()
+    embedding, head = network.get_input_embeddings(), network.get_output_embeddings()
+    shared = embedding.parametrizations.weight.original
+    assert (head.weight is shared) == tied
+    if "embedding_scale" in switches:
+        assert torch.equal(embedding.weight, 5 * shared)
+    else:
+        assert embedding.weight.std(dim=1, correction=0).allclose(torch.ones(256), atol=0.05)
+    tokens = torch.arange(60, 90)[None]
+    before = network(tokens).logits
+    fold_table(network)
+    assert torch.equal(network(tokens).logits, before)
+    assert not network.config.tie_word_embeddings
+
+
+def test_a_scale_on_the_table_is_that_of_granites_configuration() -> None:
+    scaled = micro("granite", architecture={"embedding_scale": 6.0})
+    bare = micro("granite")
+    torch.manual_seed(0)
+    expected = initialised_network(scaled).eval()
+    torch.manual_seed(0)
+    network = initialised_network(bare).eval()
+    with torch.no_grad():
+        network.get_input_embeddings().weight.mul_(6.0)
+    tokens = torch.arange(60, 90)[None]
+    assert torch.allclose(network(tokens).logits, expected(tokens).logits, atol=1e-6)
+
+
+def test_dropout_acts_while_training_alone() -> None:
+    network = initialised_network(micro("gpt_neox", architecture={"dropout": 0.5}))
+    tokens = torch.arange(60, 90)[None]
+    network.train()
+    assert not torch.equal(network(tokens).logits, network(tokens).logits)
+    network.eval()
+    assert torch.equal(network(tokens).logits, network(tokens).logits)
+
+
+def test_z_loss_is_the_mean_squared_normaliser() -> None:
+    network = initialised_network(micro("llama")).eval()
+    windows = torch.arange(33)[None] + 60
+    with torch.no_grad():
+        logits = network(windows[:, :-1]).logits
+        plain = next_token_loss(network, windows).item()
+        found = next_token_loss(network, windows, 0.25).item()
+    normaliser = logits.double().exp().sum(-1).log().square().mean().item()
+    assert found - plain == pytest.approx(0.25 * normaliser, rel=1e-4)
+
+
+def test_checkpoints_are_seen_and_change_nothing() -> None:
+    seen: list[tuple[int, float]] = []
+    recipe = micro(schedule={"checkpoints": [0, 7, 20]})
+    watched = fit(recipe, TEXT, watch=lambda step, network, loss: seen.append((step, loss)))
+    assert [step for step, _ in seen] == [0, 7, 20]
+    assert tuple(seen) == watched.trajectory
+    assert (seen[0][1], seen[-1][1]) == (watched.loss_before, watched.loss_after)
+    plain = fit(micro(), TEXT)
+    pairs = zip(watched.network.parameters(), plain.network.parameters(), strict=True)
+    assert all(torch.equal(one, other) for one, other in pairs)
+
+
+def test_training_stops_at_the_first_checkpoint_that_reaches_the_loss() -> None:
+    every = list(range(0, 21, 2))
+    whole_run = fit(micro(schedule={"checkpoints": every}), TEXT).trajectory
+    goal = whole_run[6][1]
+    first = next(step for step, loss in whole_run if loss <= goal)
+    stopped = fit(micro(schedule={"checkpoints": every, "stop_loss": goal}), TEXT)
+    assert stopped.n_steps == first < 20
+    assert stopped.trajectory == whole_run[: every.index(first) + 1]
+
+
+def test_training_goes_on_from_another_network() -> None:
+    parent = fit(micro(), TEXT)
+    child = fit(micro(seed=3), TEXT, start=parent.network.state_dict())
+    assert child.loss_before == parent.loss_after
+    assert child.loss_after < parent.loss_after
+
+
+def test_order_of_the_text_and_draw_of_the_weights_have_seeds_of_their_own() -> None:
+    def weights(**more: Any) -> torch.Tensor:
+        return next(iter(fit(micro(**more), TEXT).network.parameters()))
+
+    same = weights(seed=1)
+    assert torch.equal(same, weights(seed=1, data_seed=1))
+    assert not torch.equal(same, weights(seed=1, data_seed=2))
+
+
+def test_a_byte_pair_encoding_is_learnt_and_its_loss_is_told_per_byte(tmp_path: Path) -> None:
+    recipe = micro(n_vocabulary=300, geometry={"context": 16})
+    windows = windows_of(recipe, TEXT)
+    assert 1.2 < windows.bytes_per_token < 3
+    training = fit(recipe, TEXT)
+    assert training.loss_before * windows.bytes_per_token == pytest.approx(math.log(300), abs=0.1)
+    per_token = held_out_loss(training.network, windows.held_out, 4)
+    assert training.loss_after == pytest.approx(per_token / windows.bytes_per_token, rel=1e-6)
+    checkpoint = trained(tmp_path, "gpt_neox", n_vocabulary=300, geometry={"context": 16})
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    ids = tokenizer("In the beginning – naïvely")["input_ids"]
+    assert tokenizer.decode(ids) == "In the beginning – naïvely"
+    assert max(ids) >= 256
+    assert len(tokenizer_of(recipe, TEXT)) == len(tokenizer) == 300
+
+
+def test_a_text_with_too_few_pairs_is_refused() -> None:
+    with pytest.raises(InputError, match="must be long enough for n_vocabulary; the text gives"):
+        tokenizer_of(micro(n_vocabulary=4000), b"abab " * 40)
+
+
+def test_some_held_out_windows_are_spread_over_all() -> None:
+    windows = cut_windows(TEXT, 32)
+    few = some_held_out(windows, 5)
+    assert len(few.held_out) == 5
+    assert torch.equal(few.held_out[0], windows.held_out[0])
+    assert torch.equal(few.held_out[-1], windows.held_out[-1])
+    assert some_held_out(windows, None) is windows
+
+
+def test_the_parts_of_a_text_are_the_ones_its_windows_have() -> None:
+    windows = cut_windows(TEXT, 32)
+    held_out = held_out_part(TEXT)
+    assert bytes(windows.held_out[0].tolist()) == held_out[0][:33]
+    assert training_part(TEXT)[:33] == bytes(windows.training[0, 0].tolist())
+    assert len(training_part(TEXT)) + sum(map(len, held_out)) == len(TEXT) // 16 * 16
+
+
+def test_a_packed_text_is_read_and_a_broken_one_refused(tmp_path: Path) -> None:
+    path = tmp_path / "text.txt.xz"
+    path.write_bytes(lzma.compress(TEXT))
+    assert read_text(path) == TEXT
+    path.write_bytes(path.read_bytes()[:100] + b"?")
+    with pytest.raises(InputError, match="must be a whole xz file"):
+        read_text(path)
+
+
+def test_the_command_says_what_decay_turns_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = table(optimiser={"decay_turns": 2.0})
+    del content["optimiser"]["weight_decay"]
+    (tmp_path / "text.txt").write_bytes(TEXT)
+    (tmp_path / "micro.toml").write_text(toml(content), encoding="utf-8")
+    assert main(["train", str(tmp_path / "micro.toml"), "--out", str(tmp_path / "out")]) == 0
+    assert "micro: 2 decay turns are a weight decay of" in capsys.readouterr().out
