@@ -668,3 +668,137 @@ COMMENT ON COLUMN published_profile.layer IS 'Block, from 0 [1]';
 COMMENT ON COLUMN published_profile.value IS 'The value at the layer [see unit]';
 COMMENT ON COLUMN published_profile.unit IS 'Unit of value [-]';
 COMMENT ON COLUMN published_profile.caveats IS 'Defects that touch the profile, comma-separated; see caveat [-]';
+
+CREATE TABLE study_run (
+    study_run_id         VARCHAR NOT NULL,
+    study                VARCHAR NOT NULL,
+    block                VARCHAR NOT NULL,
+    cell                 VARCHAR NOT NULL,
+    seed                 BIGINT NOT NULL CHECK (seed >= 0),
+    parent_id            VARCHAR,
+    family               VARCHAR NOT NULL,
+    n_layers             INTEGER NOT NULL CHECK (n_layers > 0),
+    d_model              INTEGER NOT NULL CHECK (d_model > 0),
+    n_heads              INTEGER NOT NULL CHECK (n_heads > 0),
+    n_parameters         BIGINT NOT NULL CHECK (n_parameters > 0),
+    learning_rate        DOUBLE NOT NULL CHECK (learning_rate > 0),
+    weight_decay         DOUBLE NOT NULL CHECK (weight_decay >= 0),
+    decay_turns          DOUBLE NOT NULL CHECK (decay_turns >= 0),
+    equilibrium_scale    DOUBLE,
+    n_steps              INTEGER NOT NULL CHECK (n_steps > 0),
+    loss_before          DOUBLE NOT NULL,
+    loss_after           DOUBLE NOT NULL,
+    bigram_loss          DOUBLE NOT NULL,
+    trigram_loss         DOUBLE NOT NULL,
+    text_sha256          VARCHAR NOT NULL,
+    weights_sha256       VARCHAR NOT NULL,
+    recipe               VARCHAR NOT NULL,
+    schema_version       INTEGER NOT NULL,
+    code_version         VARCHAR NOT NULL,
+    python_version       VARCHAR NOT NULL,
+    torch_version        VARCHAR NOT NULL,
+    transformers_version VARCHAR NOT NULL,
+    started_at           TIMESTAMP NOT NULL,
+    cpu_s                DOUBLE NOT NULL CHECK (cpu_s >= 0),
+    PRIMARY KEY (study_run_id)
+);
+COMMENT ON TABLE study_run IS 'One row per training run of a study: what was trained, for how long, to which loss. Written last, so its presence means the run is complete.';
+COMMENT ON COLUMN study_run.study_run_id IS 'Hash of everything that determines the numbers (recipe, texts, parent, what is measured), never of time [-]';
+COMMENT ON COLUMN study_run.study IS 'Name of the design [-]';
+COMMENT ON COLUMN study_run.block IS 'Block of the design the run belongs to [-]';
+COMMENT ON COLUMN study_run.cell IS 'Levels of all factors, joined by slashes: what runs with other seeds share [-]';
+COMMENT ON COLUMN study_run.seed IS 'Seed of the weights, and of the order of the text unless the recipe says another [1]';
+COMMENT ON COLUMN study_run.parent_id IS 'study_run_id of the run whose network was trained on; NULL for a network drawn anew [-]';
+COMMENT ON COLUMN study_run.family IS 'Family of the recipe [-]';
+COMMENT ON COLUMN study_run.n_layers IS 'Number of transformer blocks, L [1]';
+COMMENT ON COLUMN study_run.d_model IS 'Width of the residual stream [1]';
+COMMENT ON COLUMN study_run.n_heads IS 'Query heads per block [1]';
+COMMENT ON COLUMN study_run.n_parameters IS 'Exact number of parameters, tied matrices counted once [1]';
+COMMENT ON COLUMN study_run.learning_rate IS 'Peak of the schedule [1]';
+COMMENT ON COLUMN study_run.weight_decay IS 'Decay rate of the matrices [1]';
+COMMENT ON COLUMN study_run.decay_turns IS 'kappa: sum over the planned steps of learning rate times decay [e-foldings]';
+COMMENT ON COLUMN study_run.equilibrium_scale IS 'sqrt(learning rate / (2 decay)), where the entries of a matrix settle under AdamW if given the time; NULL without decay [1]';
+COMMENT ON COLUMN study_run.n_steps IS 'Steps taken [1]';
+COMMENT ON COLUMN study_run.loss_before IS 'Held-out loss before the first step [nats per byte]';
+COMMENT ON COLUMN study_run.loss_after IS 'Held-out loss after the last step [nats per byte]';
+COMMENT ON COLUMN study_run.bigram_loss IS 'Held-out loss of a byte bigram model fitted to the same text [nats per byte]';
+COMMENT ON COLUMN study_run.trigram_loss IS 'Held-out loss of a byte trigram model fitted to the same text, the yardstick of trained enough [nats per byte]';
+COMMENT ON COLUMN study_run.text_sha256 IS 'Hash of the training text, unpacked [-]';
+COMMENT ON COLUMN study_run.weights_sha256 IS 'Hash of the names and values of the trained weights [-]';
+COMMENT ON COLUMN study_run.recipe IS 'The recipe in full, as JSON [-]';
+COMMENT ON COLUMN study_run.schema_version IS 'Version of this file when the row was written [1]';
+COMMENT ON COLUMN study_run.code_version IS 'Version of thermoscope, with the git commit where there is one [-]';
+COMMENT ON COLUMN study_run.python_version IS 'Python that ran [-]';
+COMMENT ON COLUMN study_run.torch_version IS 'torch that ran [-]';
+COMMENT ON COLUMN study_run.transformers_version IS 'transformers that ran [-]';
+COMMENT ON COLUMN study_run.started_at IS 'When the run began [UTC]';
+COMMENT ON COLUMN study_run.cpu_s IS 'Processor time of the run [s]';
+
+CREATE TABLE study_level (
+    study_run_id VARCHAR NOT NULL,
+    factor       VARCHAR NOT NULL,
+    level        VARCHAR NOT NULL,
+    PRIMARY KEY (study_run_id, factor)
+);
+COMMENT ON TABLE study_level IS 'One row per run and factor of a study: the level the run has; labels such as the lab a recipe imitates are factors too.';
+COMMENT ON COLUMN study_level.study_run_id IS 'Run; see study_run [-]';
+COMMENT ON COLUMN study_level.factor IS 'Factor of the design, or a label of one [-]';
+COMMENT ON COLUMN study_level.level IS 'Level as the design names it [-]';
+
+CREATE TABLE study_response (
+    study_run_id               VARCHAR NOT NULL,
+    step                       INTEGER NOT NULL CHECK (step >= 0),
+    tokens                     VARCHAR NOT NULL CHECK (tokens IN ('all', 'without_first')),
+    loss                       DOUBLE NOT NULL,
+    first_log_gain             DOUBLE NOT NULL,
+    first_log_gain_centred     DOUBLE NOT NULL,
+    later_log_gain             DOUBLE NOT NULL,
+    later_log_gain_centred     DOUBLE NOT NULL,
+    equal_writes               DOUBLE NOT NULL,
+    equal_writes_centred       DOUBLE NOT NULL,
+    last_log_gain              DOUBLE NOT NULL,
+    last_log_gain_centred      DOUBLE NOT NULL,
+    share_negative             DOUBLE NOT NULL CHECK (share_negative BETWEEN 0 AND 1),
+    share_negative_centred     DOUBLE NOT NULL CHECK (share_negative_centred BETWEEN 0 AND 1),
+    PRIMARY KEY (study_run_id, step, tokens)
+);
+COMMENT ON TABLE study_response IS 'One row per run, checkpoint and choice of tokens: the responses of a study, means over the tokens of held-out windows.';
+COMMENT ON COLUMN study_response.study_run_id IS 'Run; see study_run [-]';
+COMMENT ON COLUMN study_response.step IS 'Steps taken before the measurement; 0 is before the first [1]';
+COMMENT ON COLUMN study_response.tokens IS 'all, or without_first (the first token of each window left out) [-]';
+COMMENT ON COLUMN study_response.loss IS 'Held-out loss at that checkpoint [nats per byte]';
+COMMENT ON COLUMN study_response.first_log_gain IS 'ln(gain) of block 0: of what leaves it over what enters it [1]';
+COMMENT ON COLUMN study_response.first_log_gain_centred IS 'The same for norms after removing the mean over the features [1]';
+COMMENT ON COLUMN study_response.later_log_gain IS 'Sum of ln(gain) over the blocks after block 0 [1]';
+COMMENT ON COLUMN study_response.later_log_gain_centred IS 'The same for centred norms [1]';
+COMMENT ON COLUMN study_response.equal_writes IS 'What later_log_gain would be if each later block added an update as long as that of block 0 and orthogonal to the stream: ln(1 + (L - 1) |d|^2 / |x|^2) / 2, with x what leaves block 0 and d what it added [1]';
+COMMENT ON COLUMN study_response.equal_writes_centred IS 'The same for centred norms [1]';
+COMMENT ON COLUMN study_response.last_log_gain IS 'ln(gain) of the last block [1]';
+COMMENT ON COLUMN study_response.last_log_gain_centred IS 'The same for centred norms [1]';
+COMMENT ON COLUMN study_response.share_negative IS 'Share of the blocks after block 0 whose mean ln(gain) is negative [1]';
+COMMENT ON COLUMN study_response.share_negative_centred IS 'The same for centred norms [1]';
+
+CREATE TABLE study_profile (
+    study_run_id     VARCHAR NOT NULL,
+    step             INTEGER NOT NULL CHECK (step >= 0),
+    tokens           VARCHAR NOT NULL CHECK (tokens IN ('all', 'without_first')),
+    layer            INTEGER NOT NULL CHECK (layer >= 0),
+    log_gain         DOUBLE NOT NULL,
+    log_gain_sd      DOUBLE NOT NULL CHECK (log_gain_sd >= 0),
+    log_gain_centred DOUBLE NOT NULL,
+    share_negative   DOUBLE NOT NULL CHECK (share_negative BETWEEN 0 AND 1),
+    ratio            DOUBLE NOT NULL CHECK (ratio >= 0),
+    cosine           DOUBLE,
+    PRIMARY KEY (study_run_id, step, tokens, layer)
+);
+COMMENT ON TABLE study_profile IS 'One row per run, checkpoint, choice of tokens and block: how the stream changes there, over the tokens of held-out windows.';
+COMMENT ON COLUMN study_profile.study_run_id IS 'Run; see study_run [-]';
+COMMENT ON COLUMN study_profile.step IS 'Steps taken before the measurement [1]';
+COMMENT ON COLUMN study_profile.tokens IS 'all, or without_first [-]';
+COMMENT ON COLUMN study_profile.layer IS 'Block, 0 to n_layers - 1 [1]';
+COMMENT ON COLUMN study_profile.log_gain IS 'Mean of ln(norm of the block''s output over norm of its input) [1]';
+COMMENT ON COLUMN study_profile.log_gain_sd IS 'Standard deviation of the same over the tokens, divisor n - 1 [1]';
+COMMENT ON COLUMN study_profile.log_gain_centred IS 'Mean of the same for centred norms [1]';
+COMMENT ON COLUMN study_profile.share_negative IS 'Share of the tokens whose norm falls [1]';
+COMMENT ON COLUMN study_profile.ratio IS 'Mean of r, the length of what the block adds over that of its input [1]';
+COMMENT ON COLUMN study_profile.cosine IS 'Mean cosine between what the block adds and its input; NULL where a block adds nothing [1]';

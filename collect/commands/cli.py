@@ -195,6 +195,51 @@ def _train(options: argparse.Namespace) -> int:
     return 0
 
 
+def _study(options: argparse.Namespace) -> int:
+    if options.plan:
+        from collect.training.study.design import read_design
+        from collect.training.study.plan import as_text
+
+        _print(as_text(read_design(options.design)))
+        return 0
+    if options.out is None:
+        raise InputError(
+            "A study must be told where its rows go; --out was not given.",
+            "Give --out DIR, or --plan to see what would run.",
+        )
+    if options.processes < 1:
+        raise InputError(f"--processes must be at least 1; found {options.processes}.", "Give 1.")
+    from collect.training.study import execution
+
+    if options.merge is not None:
+        for table, n in execution.merge(options.design, options.out, options.merge).items():
+            _print(f"{table}: {n} rows")
+        return 0
+    if options.check is not None:
+        return _study_check(execution.check(options.design, options.out, options.check))
+    left = execution.carry_out(
+        options.design,
+        options.out,
+        n_processes=options.processes,
+        minutes=options.minutes,
+        quiet=options.quiet,
+        progress=options.progress,
+    )
+    if not options.quiet:
+        _print(f"{left} runs left" if left else "every run is complete")
+    return 0
+
+
+#: Largest difference of a response between a run and the same run again, as data/study says.
+_TOLERANCE = 1e-3
+
+
+def _study_check(differences: dict[str, float]) -> int:
+    for run_id, difference in differences.items():
+        _print(f"{run_id}: largest difference {difference:.3g}, tolerance {_TOLERANCE:g}")
+    return 1 if any(not found <= _TOLERANCE for found in differences.values()) else 0
+
+
 def _published(options: argparse.Namespace) -> int:
     from collect.published import fetch, import_results, write_figures
 
@@ -243,6 +288,7 @@ _ACTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "status": _status,
     "check": _check,
     "train": _train,
+    "study": _study,
     "published": _published,
     "database": _database,
     "codebook": _codebook,

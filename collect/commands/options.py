@@ -51,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
     _add_status(verbs)
     _add_check(verbs)
     _add_train(verbs)
+    _add_study(verbs)
     _add_published(verbs)
     _add_database(verbs)
     _add_codebook(verbs)
@@ -181,6 +182,37 @@ def _add_train(verbs: Verbs) -> None:
     )
     parser.add_argument("recipes", nargs="+", type=Path, metavar="RECIPE", help="TOML file")
     _add_output(parser)
+
+
+def _add_study(verbs: Verbs) -> None:
+    parser = verbs.add_parser(
+        "study",
+        help="carry out a controlled study: train and measure what a design crosses",
+        description="Train the networks that a design crosses and measure each on the way. "
+        "What the output already holds is skipped, so a study that was stopped is resumed by "
+        "the same command.",
+    )
+    parser.add_argument("design", type=Path, metavar="DESIGN", help="TOML file")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write the rows")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--plan", action="store_true", help="say what would run, and train nothing")
+    what.add_argument(
+        "--merge", type=Path, metavar="DIR", help="write the rows there, one file per table"
+    )
+    what.add_argument(
+        "--check",
+        type=int,
+        metavar="N",
+        help="train the N cheapest runs again and compare them with the rows of --out",
+    )
+    parser.add_argument("--processes", type=int, default=1, metavar="N", help="runs at a time (1)")
+    parser.add_argument(
+        "--minutes", type=float, metavar="M", help="start no run after so many minutes"
+    )
+    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument(
+        "--progress", action="store_true", help="show progress even when not at a terminal"
+    )
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,294 @@
+"""A design: one TOML file that says which networks a study trains, and what it measures.
+
+Factors have named levels, and a level is a part of a recipe that is laid over the base. Runs
+cross all levels, or a fraction of them; blocks repeat the crossing over a part of the levels.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from collect.errors import InputError
+from collect.training.recipe import PLAIN_NAME, Recipe, recipe_of
+from collect.training.sections import read_toml, require, require_positive, section
+from collect.training.study.fraction import Fraction
+
+#: A part of a recipe: its keys, or tables of them.
+Patch = Mapping[str, Any]
+
+_HINT = "The designs in data/study are complete ones to start from."
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The plain keys of a design.
+
+    Attributes
+    ----------
+    name, lab, year
+        As in the recipes that come of it; ``name`` is the suite.
+    seeds
+        Each cell is trained once per seed.
+    n_held_out
+        Held-out windows that the loss is measured on, evenly spaced.
+    n_measured
+        Held-out windows that the stream is measured on, evenly spaced.
+    continued
+        Factor whose levels are laid over a recipe that has been trained to the end, to train
+        its network on; None for none.
+    base_fraction
+        Two-level factors whose combinations span the fraction.
+    """
+
+    name: str
+    lab: str
+    year: int
+    seeds: tuple[int, ...]
+    n_held_out: int = 96
+    n_measured: int = 24
+    continued: str | None = None
+    base_fraction: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        require(
+            PLAIN_NAME.fullmatch(self.name) is not None,
+            f"name must be made of letters, digits, '.', '_' and '-'; found {self.name!r}",
+        )
+        require(
+            len(self.seeds) > 0 and len(set(self.seeds)) == len(self.seeds),
+            f"seeds must differ, and there must be one; found {list(self.seeds)}",
+        )
+        for key in ("n_held_out", "n_measured"):
+            require_positive(key, getattr(self, key))
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some levels of some factors, and seeds of their own; the other factors keep all levels."""
+
+    name: str
+    levels: Mapping[str, tuple[str, ...]]
+    seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of levels in a block: what runs of several seeds share.
+
+    ``levels`` holds the factors that apply; a cell that is not trained on lacks the factor
+    ``continued``.
+    """
+
+    block: Block
+    levels: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """The levels, joined by slashes."""
+        return "/".join(self.levels.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What a design file says.
+
+    Attributes
+    ----------
+    path
+        The file; texts are relative to it.
+    head
+        Its plain keys.
+    base
+        The recipe that the levels are laid over.
+    factors
+        By factor, by level: what it changes.
+    labels
+        By label, by factor, by level: what else a level is called, for example whose recipe it
+        imitates.
+    fraction
+        Which combinations are run; None for all.
+    blocks
+        One or several.
+    """
+
+    path: Path
+    head: Head
+    base: Patch
+    factors: Mapping[str, Mapping[str, Patch]]
+    labels: Mapping[str, Mapping[str, Mapping[str, str]]]
+    blocks: tuple[Block, ...]
+    fraction: Fraction | None = None
+
+    def cells(self) -> Iterator[Cell]:
+        """Yield the cells block by block; one that is trained on comes before what follows it."""
+        for block in self.blocks:
+            for levels in self._combinations(block):
+                if self.head.continued is not None:
+                    alone = {k: v for k, v in levels.items() if k != self.head.continued}
+                    if levels[self.head.continued] == self._first_continued(block):
+                        yield Cell(block, alone)
+                yield Cell(block, levels)
+
+    def _first_continued(self, block: Block) -> str:
+        return self._levels(block, self.head.continued or "")[0]
+
+    def _levels(self, block: Block, factor: str) -> tuple[str, ...]:
+        return block.levels.get(factor, tuple(self.factors[factor]))
+
+    def _combinations(self, block: Block) -> Iterator[dict[str, str]]:
+        if self.fraction is None:
+            crossed = itertools.product(*(self._levels(block, name) for name in self.factors))
+            yield from (dict(zip(self.factors, levels, strict=True)) for levels in crossed)
+            return
+        for signs in self.fraction.rows():
+            yield {
+                name: tuple(self.factors[name])[(1 + sign) // 2]
+                for name, sign in zip(self.fraction.factors, signs, strict=True)
+            }
+
+    def recipe(self, cell: Cell, seed: int) -> Recipe:
+        """Return the recipe of a cell and seed.
+
+        Raises
+        ------
+        InputError
+            If the levels do not make up a recipe that can be trained.
+        """
+        content: dict[str, Any] = dict(self.base)
+        for factor, level in cell.levels.items():
+            content = laid_over(content, self.factors[factor][level])
+        content |= {
+            "name": f"{cell.name.replace('/', '-')}-s{seed}",
+            "lab": self.head.lab,
+            "suite": self.head.name,
+            "year": self.head.year,
+            "seed": seed,
+        }
+        return recipe_of(content, f"The design {self.path}, cell {cell.name},")
+
+    def levels_and_labels(self, cell: Cell) -> dict[str, str]:
+        """Return the level of each factor of a cell, and what else those levels are called."""
+        found = dict(cell.levels)
+        for label, of_factors in self.labels.items():
+            for factor, names in of_factors.items():
+                if factor in cell.levels:
+                    found[label] = names[cell.levels[factor]]
+        return found
+
+
+def laid_over(content: dict[str, Any], patch: Patch) -> dict[str, Any]:
+    """Return a recipe's table with another laid over it; tables are joined key by key."""
+    joined = dict(content)
+    for key, value in patch.items():
+        if isinstance(value, dict):
+            joined[key] = laid_over(dict(joined.get(key, {})), value)
+        else:
+            joined[key] = value
+    return joined
+
+
+def read_design(path: Path) -> Design:
+    """Return the design that a TOML file spells out, every one of its recipes checked.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not TOML, or says something that cannot be run.
+    """
+    table = read_toml(path, "design", "Give the path of a design, as in data/study.")
+    where = f"The design {path}"
+    tables = {
+        name: _table(table.pop(name, {}), f"{where}, {name},")
+        for name in ("base", "factors", "labels", "generators")
+    }
+    listed = table.pop("blocks", [])
+    head = section(Head, table, where, verdict="cannot be run", hint=_HINT)
+    factors = {
+        factor: {
+            level: _table(patch, f"{where}, factors, {factor}, {level},")
+            for level, patch in _table(levels, f"{where}, factors, {factor},").items()
+        }
+        for factor, levels in tables["factors"].items()
+    }
+    try:
+        _require_factors(head, factors, tables["labels"])
+        fraction = _fraction(head, factors, tables["generators"])
+        blocks = tuple(_block(entry, head, factors) for entry in listed)
+    except ValueError as error:
+        raise InputError(f"{where} cannot be run: {error}.", "Correct that place.") from error
+    whole = Block("all", {}, head.seeds)
+    design = Design(
+        path, head, tables["base"], factors, tables["labels"], blocks or (whole,), fraction
+    )
+    for cell in design.cells():
+        design.recipe(cell, head.seeds[0])
+    return design
+
+
+def _table(value: object, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"{where} must be a table; found {value!r}.", "Write it as [table].")
+    return value
+
+
+def _require_factors(
+    head: Head, factors: Mapping[str, Mapping[str, Patch]], labels: Mapping[str, Any]
+) -> None:
+    require(bool(factors), "it must have factors; found none")
+    for factor, levels in factors.items():
+        require(len(levels) > 0, f"factor {factor} must have levels; found none")
+    for label, of_factors in labels.items():
+        require(label not in factors, f"label {label} must not be named as a factor is")
+        for factor, names in of_factors.items():
+            require(factor in factors, f"label {label} must name a factor; found {factor!r}")
+            missing = sorted(set(factors[factor]) - set(names))
+            require(
+                not missing, f"label {label} must name every level of {factor}; lacks {missing}"
+            )
+    require(
+        head.continued is None or head.continued in factors,
+        f"continued must name a factor; found {head.continued!r}",
+    )
+
+
+def _fraction(
+    head: Head, factors: Mapping[str, Mapping[str, Patch]], generators: Mapping[str, Any]
+) -> Fraction | None:
+    if not head.base_fraction:
+        require(not generators, "generators must come with base_fraction; found none")
+        return None
+    require(head.continued is None, "a fraction must not have a continued factor")
+    fraction = Fraction(
+        head.base_fraction, {name: tuple(word) for name, word in generators.items()}
+    )
+    strange = sorted(set(factors) ^ set(fraction.factors))
+    require(not strange, f"a fraction must have every factor and no other; {strange} differ")
+    for factor in fraction.factors:
+        n = len(factors[factor])
+        require(n == 2, f"factor {factor} of a fraction must have 2 levels; found {n}")
+    return fraction
+
+
+def _block(
+    entry: Mapping[str, Any], head: Head, factors: Mapping[str, Mapping[str, Patch]]
+) -> Block:
+    unknown = sorted(set(entry) - {"name", "seeds", "levels"})
+    require(not unknown, f"a block must have only name, seeds and levels; found {unknown}")
+    name, levels = entry.get("name"), entry.get("levels", {})
+    require(isinstance(name, str), f"a block must have a name; found {name!r}")
+    for factor, chosen in levels.items():
+        known = factors.get(factor, {})
+        require(
+            len(chosen) > 0 and set(chosen) <= set(known),
+            f"block {name} must choose levels of {factor} that there are; found {chosen}",
+        )
+    seeds = tuple(entry.get("seeds", head.seeds))
+    require(
+        len(seeds) > 0 and all(type(seed) is int for seed in seeds),
+        f"block {name} must have whole numbers for seeds; found {list(seeds)}",
+    )
+    return Block(str(name), {key: tuple(value) for key, value in levels.items()}, seeds)
