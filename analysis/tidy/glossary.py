@@ -113,6 +113,8 @@ GLOSSARY: dict[str, str] = {
     "verdict": "reproduced, reproduced under a condition, contradicted, or not computable",
     "evidence": "Tables and files the numbers come from",
     "caveats": "Known defects that touch the evidence, B1 to B16",
+    "sd": "Standard deviation: of a source's effects over cells, or between runs of a cell [nat]",
+    "foreseen": "Whether the statement was expected to hold when it was registered",
     "condition": "How the words of the claim were read: definition, models, files",
     "holds": "Whether the part holds under the condition; missing when it cannot be told",
     "data_set": "Evidence and definition of gain that a fit used",

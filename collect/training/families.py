@@ -182,9 +182,9 @@ def _require_table(name: str, family: Family, architecture: Architecture) -> Non
         "because its layout multiplies the embedding itself",
     )
     require(
-        scale is None or not (normed or family.has_embedding_norm),
-        "architecture.embedding_scale must be left out where the embedding is normed, "
-        f"which undoes it; found {scale}",
+        scale is None or not family.has_embedding_norm,
+        f"family {name} must not have architecture.embedding_scale, "
+        f"because its layout norms the embedding, which undoes it; found {scale}",
     )
 
 

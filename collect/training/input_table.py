@@ -45,11 +45,11 @@ class Normed(nn.Module):
 
 
 def shape_table(network: Any, recipe: Recipe) -> None:
-    """Put the scale or norm that a recipe asks for on the input table of a network."""
+    """Put the norm, then the scale that a recipe asks for on the input table of a network."""
     table = network.get_input_embeddings()
     if recipe.norms_embedding_itself:
         parametrize.register_parametrization(table, "weight", Normed(recipe.geometry.d_model))
-    elif recipe.scales_embedding_itself:
+    if recipe.scales_embedding_itself:
         factor = recipe.architecture.embedding_scale or 1.0
         parametrize.register_parametrization(table, "weight", Scaled(factor))
 

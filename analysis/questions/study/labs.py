@@ -1,0 +1,78 @@
+"""The share of the maker's name, against any other grouping of the same recipes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.inference.resampling.permutation import every_assignment
+from analysis.tidy import glossary
+from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import Floats, Integers
+
+
+def lab_share(
+    means: pd.DataFrame, response: str, *, recipe: str = "recipe", lab: str = "lab"
+) -> pd.DataFrame:
+    """Return the share of lab in the variance between recipes, against every other labelling.
+
+    Parameters
+    ----------
+    means
+        One row per recipe: its name, its lab and its mean response.
+    response, recipe, lab
+        Columns of it.
+
+    Returns
+    -------
+    One row per part, lab and recipe within lab: `term`, `estimate` (share of the sum of squares
+    between recipes), `null_value` (its mean over all labellings with as many recipes per lab:
+    for lab, labs less one over recipes less one), `p_value` (share of the labellings whose lab
+    share is as large; of recipe within lab, as its share is the rest, one whose is as large),
+    `smallest_p`, `n_permutations`, `n_obs`, `n_groups`, `method`.
+
+    Raises
+    ------
+    DesignError
+        If no lab has two recipes, there is one lab alone, or the recipes do not differ.
+    """
+    known = means.dropna(subset=[response])
+    codes, names = pd.factorize(known[lab])
+    values = known[response].to_numpy(dtype=float)
+    if not 1 < len(names) < len(known) or np.ptp(values) == 0:
+        raise DesignError(
+            "Recipes must differ and belong to two labs or more, one of them with two recipes; "
+            f"found {len(known)} recipes of {len(names)} labs.",
+            "Train more recipes of one lab.",
+        )
+    every = np.array([_share(values, labels) for labels in every_assignment(codes)])
+    found = every[0]
+    # The tolerance lets labellings that only rename labs tie with the one found.
+    reaching = every >= found - 1e-12
+    below = every <= found + 1e-12
+    chance = (len(names) - 1) / (len(known) - 1)
+    rows = [
+        {"term": lab, "estimate": found, "null_value": chance, "p_value": reaching.mean()},
+        {
+            "term": f"{recipe} within {lab}",
+            "estimate": 1 - found,
+            "null_value": 1 - chance,
+            "p_value": below.mean(),
+        },
+    ]
+    result = pd.DataFrame(rows).assign(
+        smallest_p=float((every >= every.max() - 1e-12).mean()),
+        n_permutations=len(every),
+        n_obs=len(known),
+        n_groups=len(names),
+        method="exact permutation of labels",
+    )
+    glossary.checked(result.columns)
+    return result
+
+
+def _share(values: Floats, labels: Integers) -> float:
+    """Return the sum of squares between labels over the total."""
+    deviations = values - values.mean()
+    sums = np.bincount(labels, deviations)
+    return float((sums**2 / np.bincount(labels)).sum() / (deviations**2).sum())

@@ -1,0 +1,68 @@
+"""Which length of training is enough? The registered rule, applied to the length ladder."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.tidy import glossary
+from analysis.tidy.errors import DesignError
+
+
+def lengths(runs: pd.DataFrame, response: str = "excess") -> pd.DataFrame:
+    """Return, for each length, whether networks have learnt and forgotten their first draw.
+
+    Parameters
+    ----------
+    runs
+        One row per run of the ladder: `length`, `of_recipe`, `sigma` (as said, half, double),
+        `reached` (whether it beats the trigram) and the response.
+    response
+        What must not depend on the first sigma.
+
+    Returns
+    -------
+    One row per length, shortest first as named: `term`, `share` (of the runs with sigma as said
+    that beat the trigram), `estimate` (largest shift of a recipe's response when sigma is halved or
+    doubled), `sd` (standard deviation between seeds, pooled over recipes), `statistic` (the shift
+    over it), `holds` (share above one half and statistic below two), `n_obs`.
+
+    Raises
+    ------
+    DesignError
+        If no recipe has two seeds at some length.
+    """
+    rows = [
+        {"term": name, **_length(of_length, response)}
+        for name, of_length in runs.groupby("length", sort=False)
+    ]
+    order = sorted(rows, key=lambda row: int(str(row["term"]).rpartition("_")[2]))
+    result = pd.DataFrame(order)
+    glossary.checked(result.columns)
+    return result
+
+
+def _length(runs: pd.DataFrame, response: str) -> dict[str, object]:
+    plain = runs[runs["sigma"] == "as said"]
+    grouped = plain.groupby("of_recipe")[response]
+    df = int((grouped.size() - 1).sum())
+    if df == 0:
+        raise DesignError(
+            "The ladder must have two seeds of some recipe at every length; it has not.",
+            "Train the runs that are missing.",
+        )
+    sd = float((((plain[response] - grouped.transform("mean")) ** 2).sum() / df) ** 0.5)
+    means = grouped.mean()
+    moved = runs[runs["sigma"] != "as said"]
+    moved = moved.groupby(["of_recipe", "sigma"])[response].mean().reset_index()
+    known = moved[moved["of_recipe"].isin(list(means.index))]
+    shifts = (known[response] - known["of_recipe"].map(means)).abs()
+    shift = float(shifts.max())
+    share = float(plain["reached"].mean())
+    return {
+        "share": share,
+        "estimate": shift,
+        "sd": sd,
+        "statistic": shift / sd,
+        "holds": bool(share > 0.5 and shift / sd < 2),
+        "n_obs": len(runs),
+    }

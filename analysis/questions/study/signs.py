@@ -1,0 +1,65 @@
+"""The cells of a study whose response is below zero, beyond chance and many tests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.inference.effects.multiplicity import adjust
+from analysis.tidy import glossary
+from analysis.tidy.errors import DesignError
+
+
+def negative_cells(runs: pd.DataFrame, response: str, *, cell: str = "cell") -> pd.DataFrame:
+    """Return a one-sided test of every cell against zero, adjusted over all cells by Holm.
+
+    The variance between seeds is pooled over cells, so that a cell of two seeds has the degrees of
+    freedom of all. Holm bounds the chance that any cell is called negative wrongly.
+
+    Parameters
+    ----------
+    runs
+        One row per run; rows without a response are left out.
+    response, cell
+        Columns of it.
+
+    Returns
+    -------
+    One row per cell: `level` (the cell), `term`, `estimate` (its mean), `std_error`, `df`,
+    `statistic`, `p_value`, `p_adjusted`, `n_tests`, `adjustment`, `alternative`, `n_obs`.
+
+    Raises
+    ------
+    DesignError
+        If no cell has two runs.
+    """
+    known = runs.dropna(subset=[response])
+    grouped = known.groupby(cell)[response]
+    df = int((grouped.size() - 1).sum())
+    if df == 0:
+        raise DesignError(
+            "A test of signs must have two runs in some cell; found one in each.",
+            "Train the cells with another seed.",
+        )
+    pooled = float(((known[response] - grouped.transform("mean")) ** 2).sum()) / df
+    rows = grouped.agg(["mean", "size"]).reset_index()
+    std_error = np.sqrt(pooled / rows["size"])
+    statistic = rows["mean"] / std_error
+    tests = pd.DataFrame(
+        {
+            "level": rows[cell],
+            "term": response,
+            "estimate": rows["mean"],
+            "std_error": std_error,
+            "df": df,
+            "statistic": statistic,
+            "p_value": stats.t.cdf(statistic, df),
+            "alternative": "less",
+            "n_obs": rows["size"],
+            "family": response,
+        }
+    )
+    result = adjust(tests, family="family").drop(columns="family")
+    glossary.checked(result.columns)
+    return result

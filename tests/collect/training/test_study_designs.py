@@ -1,0 +1,69 @@
+"""The shipped designs are what the study's registration says of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from collect.training.study.design import read_design
+from collect.training.study.plan import runs
+
+STUDY = Path(__file__).resolve().parents[3] / "data" / "study"
+
+
+@pytest.mark.parametrize("path", sorted(STUDY.glob("*.toml")), ids=lambda path: path.stem)
+def test_every_design_can_be_planned_and_is_named_as_its_file(path: Path) -> None:
+    design = read_design(path)
+    planned = runs(design)
+    assert design.head.name == path.stem
+    assert len({run.run_id for run in planned}) == len(planned) > 0
+    assert all(run.recipe.schedule.checkpoints[0] == 0 for run in planned)
+    assert all(run.recipe.schedule.checkpoints[-1] == run.recipe.schedule.steps for run in planned)
+
+
+def test_the_screening_is_orthogonal_and_clears_its_main_effects() -> None:
+    fraction = read_design(STUDY / "ingredients.toml").fraction
+    assert fraction is not None
+    signs = fraction.columns()
+    assert signs.shape == (32, 16)
+    assert np.array_equal(signs.T @ signs, 32 * np.eye(16))
+    assert fraction.resolution == 4
+    groups = fraction.aliases()
+    assert {len(group) for group in groups} == {8}
+    assert all(":" in effect for group in groups for effect in group)
+    assert sum(map(len, groups)) == 16 * 15 / 2
+
+
+def test_no_check_of_the_screening_is_one_of_its_own_cells() -> None:
+    screened, check = (
+        read_design(STUDY / f"{name}.toml") for name in ("ingredients", "ingredients_check")
+    )
+    first = {factor: next(iter(levels)) for factor, levels in screened.factors.items()}
+    cells = [dict(cell.levels) for cell in screened.cells()]
+    others = [{**first, **cell.levels} for cell in check.cells()]
+    assert len(others) == 8
+    assert not any(other == cell for other in others for cell in cells)
+    whole = {**screened.base, **{}}
+    assert whole["family"] == check.base["family"] == "glm"
+
+
+def test_two_shapes_have_nearly_equal_block_parameters() -> None:
+    design = read_design(STUDY / "packages.toml")
+    blocks = {}
+    for cell in design.cells():
+        if cell.levels["recipe"] == "pythia" and cell.block.name == "documented":
+            shape = design.recipe(cell, 0).geometry
+            blocks[cell.levels["geometry"]] = 12 * shape.n_layers * shape.d_model**2
+    assert blocks["l12d64"] == blocks["l3d128"]
+    assert blocks["l12d128"] == 4 * blocks["l12d64"] == 16 * blocks["l3d64"]
+
+
+def test_a_recipe_that_is_not_published_bears_no_labs_name() -> None:
+    design = read_design(STUDY / "packages.toml")
+    labs, status = (design.labels[name]["recipe"] for name in ("lab", "status"))
+    for recipe in design.factors["recipe"]:
+        assert (
+            (labs[recipe] == "not published") == (status[recipe] == "range") == ("_like_" in recipe)
+        )
