@@ -11,7 +11,7 @@ export OMP_NUM_THREADS = 1
 export QUARTO_PYTHON = $(abspath $(RUN))
 
 .DEFAULT_GOAL := help
-.PHONY: help install report test lint types contracts drift unit coverage bare claims codebook database lock benchmark clean
+.PHONY: help install report test lint types contracts drift unit coverage bare claims codebook database fleet fleet-check lock benchmark clean
 
 # A test room is one process's work.
 PYTEST := $(RUN) -m pytest -n logical --maxprocesses 4 --dist loadfile
@@ -52,6 +52,19 @@ bare: $(VENV)/.everything ## install without extras elsewhere, torch blocked, an
 
 claims: $(VENV)/.report ## judge the claims and write reports/claims.csv
 	$(RUN) -m analysis claims --write
+
+# In the order in which the study is registered; the designs after the ladder wait for its length.
+DESIGNS ?= ladder packages ingredients ingredients_check depth_and_rate inheritance threats
+
+fleet: $(VENV)/.everything ## train and measure the controlled study, where it was left (hours)
+	for design in $(DESIGNS); do \
+	  $(RUN) -m collect study data/study/$$design.toml --out data/fleet/parts --processes 2 && \
+	  $(RUN) -m collect study data/study/$$design.toml --out data/fleet/parts --merge data/fleet \
+	  || exit 1; \
+	done
+
+fleet-check: $(VENV)/.everything ## train three runs of the controlled study again and compare them
+	$(RUN) -m collect study data/study/packages.toml --out data/fleet --check 3
 
 codebook: $(VENV)/.report ## write data/README.md from collect/schema.sql
 	$(RUN) -m collect codebook

@@ -122,7 +122,8 @@ def windows_of(recipe: Recipe, text: bytes) -> Windows:
     """
     if recipe.n_vocabulary is None:
         return cut_windows(text, recipe.geometry.context)
-    token_ids = tokenizer_of(recipe, text)(text.decode("utf-8", "replace"))["input_ids"]
+    tokenizer = tokenizer_of(recipe, text).backend_tokenizer
+    token_ids = tokenizer.encode(text.decode("utf-8", "replace")).ids
     return cut_tokens(token_ids, len(text), recipe.geometry.context)
 
 

@@ -45,8 +45,7 @@ def test_no_check_of_the_screening_is_one_of_its_own_cells() -> None:
     others = [{**first, **cell.levels} for cell in check.cells()]
     assert len(others) == 8
     assert not any(other == cell for other in others for cell in cells)
-    whole = {**screened.base, **{}}
-    assert whole["family"] == check.base["family"] == "glm"
+    assert screened.base["family"] == check.base["family"] == "glm"
 
 
 def test_two_shapes_have_nearly_equal_block_parameters() -> None:
