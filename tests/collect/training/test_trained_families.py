@@ -84,7 +84,14 @@ def test_a_trained_model_of_every_family_conforms(tmp_path: Path, family: str) -
     assert row["is_tied"] == (asked.get("tied", FAMILIES[family].is_tied) and not is_folded)
 
 
-@pytest.mark.parametrize("switches", [{"embedding_scale": 5.0}, {"embedding_norm": True}])
+@pytest.mark.parametrize(
+    "switches",
+    [
+        {"embedding_scale": 5.0},
+        {"embedding_norm": True},
+        {"embedding_norm": True, "embedding_scale": 5.0},
+    ],
+)
 @pytest.mark.parametrize("tied", [True, False])
 def test_the_folded_table_gives_the_same_network(switches: dict[str, Any], tied: bool) -> None:
     recipe = micro("gpt_neox", architecture={**switches, "tied": tied})
@@ -92,10 +99,12 @@ def test_the_folded_table_gives_the_same_network(switches: dict[str, Any], tied:
     embedding, head = network.get_input_embeddings(), network.get_output_embeddings()
     shared = embedding.parametrizations.weight.original
     assert (head.weight is shared) == tied
-    if "embedding_scale" in switches:
-        assert torch.equal(embedding.weight, 5 * shared)
+    factor = switches.get("embedding_scale", 1.0)
+    if "embedding_norm" not in switches:
+        assert torch.equal(embedding.weight, factor * shared)
     else:
-        assert embedding.weight.std(dim=1, correction=0).allclose(torch.ones(256), atol=0.05)
+        spread = embedding.weight.std(dim=1, correction=0)
+        assert spread.allclose(torch.full((256,), factor), rtol=0.05)
     tokens = torch.arange(60, 90)[None]
     before = network(tokens).logits
     fold_table(network)
