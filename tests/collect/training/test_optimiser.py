@@ -110,14 +110,14 @@ def shrunk(recipe: Recipe) -> tuple[float, float]:
         for stepper in (*stepping, *scheduling):
             stepper.step()
     pairs = zip(before, (matrix, tab), strict=True)
-    inner, outer = (math.log(float(old.norm() / now.norm())) for old, now in pairs)
+    inner, outer = (math.log(float(old.norm() / now.detach().norm())) for old, now in pairs)
     return inner, outer
 
 
 @pytest.mark.parametrize("name", OPTIMISERS)
 def test_decay_turns_are_the_e_foldings_that_a_matrix_shrinks_by(name: str) -> None:
     recipe = turned(1.5, name=name)
-    assert shrunk(recipe) == pytest.approx((1.5, 1.5), rel=0.03)
+    assert shrunk(recipe) == pytest.approx((1.5, 1.5), rel=0.05)
     assert decay_turns(recipe) == 1.5
 
 
@@ -149,11 +149,11 @@ def test_turns_and_rate_of_decay_are_two_words_for_one_thing() -> None:
 
 def test_weights_settle_at_the_equilibrium_scale() -> None:
     """Steps of size lr in unrelated directions against the decay, as AdamW's first ones are."""
-    recipe = turned(40.0)
+    recipe = turned(4.0)
     rate, decay = recipe.optimiser.learning_rate, weight_decay(recipe)
     generator = torch.Generator().manual_seed(0)
     weight = torch.zeros(20_000)
-    for _ in range(6000):
+    for _ in range(1500):
         sign = torch.randint(2, weight.shape, generator=generator) * 2.0 - 1
         weight = weight * (1 - rate * decay) - rate * sign
     assert weight.square().mean().sqrt().item() == pytest.approx(
