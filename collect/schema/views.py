@@ -16,6 +16,7 @@ SUBJECTS = (
     "published",
     "recipe",
     "profile",
+    "study",
 )
 
 

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from collect.training.sections import require
-
-if TYPE_CHECKING:
-    from collect.training.recipe import Architecture, Geometry
+from collect.training.shape import Architecture, Geometry
 
 #: Rule of the matrices that write into the stream, as a factor on the other matrices' sigma.
 RESIDUAL_RULES = ("none", "depth", "depth_ffn", "wang", "zero")

@@ -46,7 +46,7 @@ def read_toml(path: Path, what: str, hint: str) -> dict[str, Any]:
         raise InputError(
             f"The {what} {path} must be a readable file; {error.strerror or error}.", hint
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(
             f"The {what} {path} must be valid TOML in UTF-8; found: {error}.",
             "Correct that place.",
