@@ -240,6 +240,24 @@ def _study_check(differences: dict[str, float]) -> int:
     return 1 if any(not found <= _TOLERANCE for found in differences.values()) else 0
 
 
+def _gauge(options: argparse.Namespace) -> int:
+    from collect.gauge.command import gauge
+
+    checkpoint = gauge(
+        options.model,
+        options.out,
+        transformations=options.transformations,
+        seed=options.seed,
+        extreme_of=options.extreme,
+        lowers=options.lower,
+        prompt_sets=options.prompts,
+        revision=options.revision,
+        overwrite=options.overwrite,
+    )
+    _print(checkpoint)
+    return 0
+
+
 def _published(options: argparse.Namespace) -> int:
     from collect.published import fetch, import_results, write_figures
 
@@ -289,6 +307,7 @@ _ACTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "check": _check,
     "train": _train,
     "study": _study,
+    "gauge": _gauge,
     "published": _published,
     "database": _database,
     "codebook": _codebook,

@@ -52,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
     _add_check(verbs)
     _add_train(verbs)
     _add_study(verbs)
+    _add_gauge(verbs)
     _add_published(verbs)
     _add_database(verbs)
     _add_codebook(verbs)
@@ -213,6 +214,41 @@ def _add_study(verbs: Verbs) -> None:
     parser.add_argument(
         "--progress", action="store_true", help="show progress even when not at a terminal"
     )
+
+
+def _add_gauge(verbs: Verbs) -> None:
+    parser = verbs.add_parser(
+        "gauge",
+        help="change a model's weights and not its logits",
+        description="Write a checkpoint whose logits are those of another, its weights in other "
+        "coordinates, and gauge.json beside them: how far logits and every quantity moved.",
+    )
+    parser.add_argument("model", metavar="MODEL", help="checkpoint directory or hub id")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the new checkpoint")
+    parser.add_argument(
+        "--transformations",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="what to apply, by random elements, in this order (default: all that are free)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the random elements (0)")
+    parser.add_argument(
+        "--extreme",
+        metavar="QUANTITY",
+        help="instead, move one quantity as far as float32 allows: gain_last_block, "
+        "gain_penultimate_block, gain_body or total_amplification",
+    )
+    parser.add_argument("--lower", action="store_true", help="move it down, not up")
+    parser.add_argument(
+        "--prompts",
+        nargs="+",
+        metavar="SET",
+        default=["A_grand_unified"],
+        help="prompt sets on which logits and quantities are compared (A_grand_unified)",
+    )
+    parser.add_argument("--revision", help="branch, tag or commit on the hub")
+    parser.add_argument("--overwrite", action="store_true", help="replace what is there already")
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:

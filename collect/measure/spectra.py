@@ -53,16 +53,23 @@ def rows(
     adapter = checkpoint.adapter.of(config)
     heads = blueprint.heads_of(adapter, config)
     shards = Shards(checkpoint, blueprint.of_attention(adapter, config))
-    by_head: list[NamedTuple] = []
-    whole: list[NamedTuple] = []
+    found: dict[str, list[NamedTuple]] = {"weight_norm": [], "matrix_norm": []}
     for layer in range(config.num_hidden_layers):
         weights = head_weights(shards, adapter, heads, layer)
-        by_head += _head_rows(heads, layer, weights)
-        whole += _whole_rows(layer, weights)
+        for table, of_layer in layer_rows(heads, layer, weights).items():
+            found[table] += of_layer
         del weights
         if on_layer is not None:
             on_layer()
-    return {"weight_norm": by_head, "matrix_norm": whole}
+    return found
+
+
+def layer_rows(heads: Heads, layer: int, weights: HeadWeights) -> dict[str, list[NamedTuple]]:
+    """Return the rows of both tables of one layer."""
+    return {
+        "weight_norm": [*_head_rows(heads, layer, weights)],
+        "matrix_norm": [*_whole_rows(layer, weights)],
+    }
 
 
 class _HeadRow(NamedTuple):

@@ -80,7 +80,7 @@ def train(
     if comes_from_these and not overwrite and is_intact(checkpoint, found):
         return checkpoint
     _refuse_occupied(checkpoint, may_replace=overwrite or comes_from_these)
-    with _complete_or_absent(checkpoint) as directory:
+    with complete_or_absent(checkpoint) as directory:
         training = fit(plan, text, quiet=quiet, progress=progress)
         content = sidecar(
             plan,
@@ -90,7 +90,7 @@ def train(
             trajectory=training.trajectory,
         )
         fold_table(training.network)
-        _save_network(training.network, directory)
+        save_network(training.network, directory)
         tokenizer_of(plan, text).save_pretrained(directory)
         shutil.copyfile(recipe, directory / "recipe.toml")
         write_sidecar({**content, "files": file_hashes(directory)}, directory)
@@ -125,7 +125,7 @@ def _refuse_occupied(checkpoint: Path, *, may_replace: bool) -> None:
 
 
 @contextmanager
-def _complete_or_absent(checkpoint: Path) -> Iterator[Path]:
+def complete_or_absent(checkpoint: Path) -> Iterator[Path]:
     """Lend a temporary directory and, if all goes well, rename it to the checkpoint.
 
     A killed process leaves at most the temporary directory, whose name starts with a dot and
@@ -160,7 +160,7 @@ def _replace(checkpoint: Path, temporary: Path) -> None:
     shutil.rmtree(retired, ignore_errors=True)
 
 
-def _save_network(network: Any, directory: Path) -> None:
+def save_network(network: Any, directory: Path) -> None:
     """Write weights and configuration, without the progress bar transformers shows for it."""
     shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()

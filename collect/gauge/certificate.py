@@ -1,0 +1,56 @@
+"""The certificate of a changed checkpoint: how far logits and every quantity moved, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from collect.gauge.logits import Difference, difference, logits
+from collect.gauge.measured import measured
+from collect.gauge.quantity import change, values
+from collect.model.checkpoint.decoder import Decoder
+from collect.prompts.tokens import Encoded
+
+#: Name of the file beside the weights.
+FILE = "gauge.json"
+
+
+def compared(before: Decoder, after: Decoder, prompts: Sequence[Encoded]) -> dict[str, Any]:
+    """Return how two networks in float64 differ on prompts.
+
+    Returns
+    -------
+    ``logits_float64``: largest difference and largest logit; ``quantities``: one entry per
+    quantity of `quantity.QUERIES` that the network has, with its mean before and after, and the
+    largest change of a single value over the largest value.
+    """
+    wide = difference(logits(before, prompts), logits(after, prompts))
+    found = values(measured({"before": before, "after": after}, prompts))
+    return {
+        "logits_float64": as_json(wide),
+        "quantities": [
+            _entry(name, of_before, found["after"]) for name, of_before in found["before"].items()
+        ],
+    }
+
+
+def _entry(
+    name: str, before: NDArray[np.float64], found: Mapping[str, NDArray[np.float64]]
+) -> dict[str, Any]:
+    after = found[name]
+    return {
+        "quantity": name,
+        "n_values": len(before),
+        "mean_before": float(before.mean()),
+        "mean_after": float(after.mean()),
+        "largest_change": change(before, after),
+    }
+
+
+def as_json(found: Difference) -> dict[str, float]:
+    """Return a difference of logits by name."""
+    return asdict(found) | {"relative": found.relative}

@@ -1,0 +1,170 @@
+"""The command ``gauge``: a checkpoint in, another with the same logits and a certificate out."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from collect.errors import InputError
+from collect.gauge import certificate, extreme, group
+from collect.gauge.logits import difference, logits
+from collect.gauge.precision import widened
+from collect.model.checkpoint.checkpoint import SIDECAR, Checkpoint, locate
+from collect.model.checkpoint.decoder import Decoder
+from collect.model.checkpoint.load import load_model, load_tokenizer
+from collect.prompts.sets import load as load_prompts
+from collect.prompts.tokens import Encoded, check_fits, encode
+from collect.record.provenance import versions
+from collect.training.train import complete_or_absent, save_network
+
+#: Files of a checkpoint that hold weights or speak of them, which a changed one writes anew.
+_REPLACED = ("config.json", "recipe.toml", SIDECAR, certificate.FILE)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A changed network in float64, and what was done to it."""
+
+    network: Decoder
+    done: dict[str, Any]
+
+
+def gauge(
+    model: str,
+    out: Path,
+    *,
+    transformations: Sequence[str] = (),
+    seed: int = 0,
+    extreme_of: str | None = None,
+    lowers: bool = False,
+    prompt_sets: Sequence[str] = ("A_grand_unified",),
+    revision: str | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Write a checkpoint that computes what another does, in other coordinates.
+
+    The change is made in float64 and saved in float32. ``gauge.json`` beside the weights is the
+    certificate: the largest difference of a logit, of the change itself in float64 and of the two
+    checkpoints run in float32, and every quantity before and after, in float64.
+
+    Parameters
+    ----------
+    model
+        Checkpoint directory or hub identifier.
+    out
+        Directory of the new checkpoint.
+    transformations
+        Names of `group.TRANSFORMATIONS`; none for all that are free.
+    seed
+        Of the random element.
+    extreme_of
+        A quantity to move as far as float32 allows instead; see `extreme`.
+    lowers
+        Move it down and not up.
+    prompt_sets
+        Names of shipped sets, or text files, on which logits and quantities are compared.
+    revision
+        Branch, tag or commit of a hub repository.
+    overwrite
+        Replace a checkpoint that this command wrote.
+
+    Returns
+    -------
+    Directory of the checkpoint.
+
+    Raises
+    ------
+    CollectError
+        If something given is wrong, a transformation is not free in this network, or the output
+        cannot be written. Nothing half-written remains.
+    """
+    _refuse_occupied(out, overwrite=overwrite)
+    checkpoint = locate(model, revision=revision)
+    decoder = load_model(checkpoint)
+    tokenizer = load_tokenizer(checkpoint)
+    prompts = [
+        prompt for name in prompt_sets for prompt in encode(load_prompts(name).prompts, tokenizer)
+    ]
+    n_context = decoder.adapter.n_context(decoder.model.config)
+    embedding: Any = decoder.embedding
+    check_fits(prompts, n_context, embedding.weight.shape[0])
+    wide = widened(decoder)
+    if extreme_of is None:
+        changed = _transformed(wide, transformations, seed)
+    else:
+        changed = _moved(wide, extreme_of, prompts, lowers=lowers)
+    found = certificate.compared(wide, changed.network, prompts)
+    short = replace(changed.network, model=changed.network.model.float())
+    in_short = difference(logits(decoder, prompts), logits(short, prompts))
+    content = {
+        "model_id": checkpoint.model_id,
+        "weights_sha256": checkpoint.weights_sha256(),
+        **changed.done,
+        "n_prompts": len(prompts),
+        "logits_float64": found["logits_float64"],
+        "logits_float32": certificate.as_json(in_short),
+        "quantities": found["quantities"],
+        **versions(),
+    }
+    _write(checkpoint, short, content, out)
+    return out
+
+
+def _transformed(wide: Decoder, names: Sequence[str], seed: int) -> Changed:
+    chosen = group.chosen(wide, names)
+    reasons = group.refusals(wide)
+    copy = widened(wide)
+    was_tied = copy.model.config.tie_word_embeddings
+    group.transform(copy, chosen, np.random.default_rng(seed))
+    done = {
+        "transformations": list(chosen),
+        "seed": seed,
+        "is_head_parted": bool(was_tied and not copy.model.config.tie_word_embeddings),
+        "refused": {name: reason for name, reason in reasons.items() if reason is not None},
+    }
+    return Changed(copy, done)
+
+
+def _moved(wide: Decoder, quantity: str, prompts: Sequence[Encoded], *, lowers: bool) -> Changed:
+    reached, network = extreme.reach(wide, quantity, prompts, direction=-1 if lowers else 1)
+    done = {
+        "extreme": quantity,
+        "direction": "lower" if lowers else "raise",
+        "tolerance": extreme.TOLERANCE,
+        "reached": asdict(reached),
+    }
+    return Changed(network, done)
+
+
+def _refuse_occupied(out: Path, *, overwrite: bool) -> None:
+    if not out.exists():
+        return
+    if not (out / certificate.FILE).is_file():
+        raise InputError(
+            f"{out} must be free or written by this command; found no {certificate.FILE} in it.",
+            "Choose another --out, or move it away.",
+        )
+    if not overwrite:
+        raise InputError(
+            f"{out} must be free; it holds a changed checkpoint already.",
+            "Give --overwrite to replace it, or choose another --out.",
+        )
+
+
+def _write(checkpoint: Checkpoint, network: Decoder, content: dict[str, Any], out: Path) -> None:
+    """Write weights, configuration, certificate, and what else the checkpoint holds."""
+    weights = {path.name for path in checkpoint.weight_files}
+    with complete_or_absent(out.absolute()) as directory:
+        for path in checkpoint.directory.iterdir():
+            is_kept = path.is_file() and path.name not in weights and path.name not in _REPLACED
+            if is_kept and ".safetensors" not in path.name:
+                shutil.copyfile(path, directory / path.name)
+        save_network(network.model, directory)
+        text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+        (directory / certificate.FILE).write_text(text, encoding="utf-8")

@@ -1,0 +1,98 @@
+"""The group of changes that leave the logits alone: its members, and random elements of it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from collect.errors import InputError
+from collect.gauge.mean_shift import MEAN_SHIFT
+from collect.gauge.neurons import NEURON_ORDER, NEURON_SCALE
+from collect.gauge.norm_fold import NORM_FOLD, NORM_SCALE
+from collect.gauge.query_key_basis import KEY_BIAS, QUERY_KEY_BASIS
+from collect.gauge.reader_shift import READER_SHIFT
+from collect.gauge.stream_basis import STREAM_ORDER, STREAM_ROTATION
+from collect.gauge.stream_scale import STREAM_SCALE
+from collect.gauge.value_basis import VALUE_BASIS, VALUE_BIAS
+from collect.gauge.wiring import wiring
+from collect.model.checkpoint.decoder import Decoder
+
+if TYPE_CHECKING:
+    from collect.gauge.transformation import Transformation
+
+#: Every transformation by name, in the order in which a random element applies them.
+TRANSFORMATIONS: dict[str, Transformation] = {
+    member.name: member
+    for member in (
+        NORM_SCALE,
+        NORM_FOLD,
+        READER_SHIFT,
+        STREAM_ROTATION,
+        STREAM_ORDER,
+        STREAM_SCALE,
+        MEAN_SHIFT,
+        VALUE_BASIS,
+        VALUE_BIAS,
+        QUERY_KEY_BASIS,
+        KEY_BIAS,
+        NEURON_SCALE,
+        NEURON_ORDER,
+    )
+}
+
+
+def refusals(decoder: Decoder) -> dict[str, str | None]:
+    """Return for every transformation why a network refuses it, or None where it is free."""
+    wires = wiring(decoder)
+    return {name: member.refusal(wires) for name, member in TRANSFORMATIONS.items()}
+
+
+def chosen(decoder: Decoder, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the transformations that some names ask for; none means all that are free.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, or the network refuses it.
+    """
+    reasons = refusals(decoder)
+    for name in names:
+        if name not in reasons:
+            near = difflib.get_close_matches(name, list(reasons), 1)
+            raise InputError(
+                f"A transformation must be one of {', '.join(reasons)}; found {name!r}.",
+                f"The nearest is {near[0]}." if near else "",
+            )
+        if reasons[name] is not None:
+            raise InputError(
+                f"The network must be free under {name}; this {decoder.model.config.model_type} "
+                f"model is not: {reasons[name]}.",
+                f"Free here: {', '.join(n for n, reason in reasons.items() if reason is None)}.",
+            )
+    return tuple(names) or tuple(name for name, reason in reasons.items() if reason is None)
+
+
+@torch.no_grad()
+def transform(decoder: Decoder, names: Sequence[str], rng: np.random.Generator) -> None:
+    """Apply transformations in place, in the order named, by elements drawn with ``rng``.
+
+    A head tied to the token embedding is parted from it first where a transformation asks for
+    that; ``config.tie_word_embeddings`` is then false.
+    """
+    for name in names:
+        member, wires = TRANSFORMATIONS[name], wiring(decoder)
+        if wires.is_tied and member.needs_own_head(wires):
+            part_head(decoder)
+            wires = wiring(decoder)
+        member.apply(wires, rng)
+
+
+def part_head(decoder: Decoder) -> None:
+    """Give the head a copy of the token embedding as a matrix of its own."""
+    head: Any = decoder.head
+    head.weight = torch.nn.Parameter(head.weight.detach().clone())
+    decoder.model.config.tie_word_embeddings = False

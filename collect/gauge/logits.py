@@ -1,0 +1,53 @@
+"""Logits after every token of some prompts, and how far two networks differ in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from collect.gauge.precision import Float64
+from collect.model.checkpoint.decoder import Decoder
+from collect.model.forward.passes import inputs
+from collect.prompts.tokens import Encoded, buckets
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The largest difference of a logit, and the largest logit in size [logits]."""
+
+    largest: float
+    largest_logit: float
+
+    @property
+    def relative(self) -> float:
+        """The largest difference over the largest logit [1]."""
+        return self.largest / self.largest_logit
+
+
+@torch.no_grad()
+def logits(decoder: Decoder, prompts: Sequence[Encoded]) -> list[Tensor]:
+    """Return the logits after every token, (n_tokens, n_vocabulary), prompt by prompt.
+
+    A network in float64 is run in float64 throughout, another in its own format.
+    """
+    is_wide = next(decoder.model.parameters()).dtype == torch.float64
+    found: dict[Encoded, Tensor] = {}
+    with Float64() if is_wide else nullcontext():
+        for batch in buckets(prompts, 8):
+            states = decoder.body(**inputs(decoder, batch), use_cache=False).last_hidden_state
+            for of_prompt, prompt in zip(states, batch, strict=True):
+                found[prompt] = decoder.next_token_logits(of_prompt[: len(prompt)])
+    return [found[prompt] for prompt in prompts]
+
+
+def difference(before: Sequence[Tensor], after: Sequence[Tensor]) -> Difference:
+    """Return how far the logits of the same prompts differ between two networks."""
+    pairs = list(zip(before, after, strict=True))
+    return Difference(
+        max(float((one.double() - other.double()).abs().max()) for one, other in pairs),
+        max(float(one.double().abs().max()) for one, _ in pairs),
+    )

@@ -1,0 +1,200 @@
+"""Everything this project measures of a network, in float64 and in memory, as one database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+import duckdb
+import pandas as pd
+import torch
+from torch import Tensor
+
+from collect.gauge.precision import Float64
+from collect.measure import quantities, rows, spectra
+from collect.measure.hooks import Recorder
+from collect.measure.singular import grams, product_norms
+from collect.model.checkpoint.decoder import Decoder, HeadWeights
+from collect.model.forward.passes import inputs, whole
+from collect.prompts.tokens import Encoded, buckets
+from collect.record.database import views_sql
+from collect.schema import schema_sql, tables
+
+_MODEL, _NEVER = "model", datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+
+#: What is added to the name of a network for its weights, and the tables of weights alone.
+_WEIGHTS = "/weights"
+_OF_WEIGHTS = ("weight_norm", "matrix_norm", "circuit")
+_LENS = ["prompt_id", "layer", "entropy"]
+
+
+@torch.no_grad()
+def measured(
+    networks: Mapping[str, Decoder], prompts: Sequence[Encoded]
+) -> duckdb.DuckDBPyConnection:
+    """Return a database with what is measured of some networks on prompts, and every view.
+
+    Parameters
+    ----------
+    networks
+        By name: networks of one shape, in float64; see `precision.widened`.
+    prompts
+        Prompts as token ids, each of which the models must be able to read.
+
+    Returns
+    -------
+    Tables and views of the contract, all numbers in double precision, and the tables
+    ``circuit`` (layer, head, frobenius, sigma_max), see `circuits`, and ``lens`` (prompt_id,
+    layer, entropy), see `lens`. ``run_id`` is the name of the network, in tables of weights
+    with ``/weights`` after it.
+    """
+    connection = duckdb.connect(config={"threads": 1})
+    connection.execute(schema_sql().replace(" FLOAT", " DOUBLE"))
+    parts: dict[str, list[pd.DataFrame]] = {}
+    for name, network in networks.items():
+        with Float64():
+            frames = {
+                **_frames(network, prompts),
+                "circuit": pd.DataFrame(circuits(network)),
+                "lens": pd.DataFrame(lens(network, prompts), columns=_LENS),
+            }
+        for table, frame in frames.items():
+            run_id = name + _WEIGHTS * (table in _OF_WEIGHTS)
+            parts.setdefault(table, []).append(frame.assign(run_id=run_id, model_id=_MODEL))
+    one = next(iter(networks.values()))
+    shared = _frames_of_model(one, prompts, tuple(networks))
+    whole = {table: pd.concat(frames, ignore_index=True) for table, frames in parts.items()}
+    for table, frame in (shared | whole).items():
+        _insert(connection, table, frame)
+    connection.execute(views_sql())
+    return connection
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, frame: pd.DataFrame) -> None:
+    if table not in tables():
+        connection.execute(f'CREATE TABLE "{table}" AS FROM frame')
+        return
+    names = ", ".join(c.name for c in tables()[table].columns if c.name in frame)
+    connection.execute(f'INSERT INTO "{table}" BY NAME SELECT {names} FROM frame')  # noqa: S608
+
+
+def _frames(decoder: Decoder, prompts: Sequence[Encoded]) -> dict[str, pd.DataFrame]:
+    batches = tuple(buckets(prompts, 8))
+    recorder = Recorder(batches, quantities.of_prompts(tuple(quantities.TABLES)))
+    parts: dict[str, list[pd.DataFrame]] = {}
+    for index in whole(decoder, batches, recorder):
+        for table, frame in rows.frames(batches[index], recorder.observation(index)).items():
+            parts.setdefault(table, []).append(frame)
+    for layer in range(len(decoder.blocks)):
+        weights = decoder.head_weights(layer)
+        for table, of_layer in spectra.layer_rows(decoder.heads, layer, weights).items():
+            parts.setdefault(table, []).append(pd.DataFrame(of_layer))
+    found = {table: pd.concat(frames, ignore_index=True) for table, frames in parts.items()}
+    return found | rows.across_prompts(recorder, _Nameless())
+
+
+class _Nameless:
+    """A tokenizer that calls every token by its number."""
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        return str(token_ids[0])
+
+
+def _frames_of_model(
+    decoder: Decoder, prompts: Sequence[Encoded], names: Sequence[str]
+) -> dict[str, pd.DataFrame]:
+    """Return the rows of ``model``, ``prompt`` and ``run`` that the views join on."""
+    heads, adapter = decoder.heads, decoder.adapter
+    model = {
+        "model_id": _MODEL,
+        "family": decoder.model.config.model_type,
+        "n_layers": len(decoder.blocks),
+        "d_model": decoder.model.config.hidden_size,
+        "n_heads": heads.n_heads,
+        "n_kv_heads": heads.n_kv_heads,
+        "d_head": heads.d_head,
+        "norm_kind": adapter.norm_kind,
+        "norm_position": adapter.norm_position,
+    }
+    shared = dict.fromkeys((c.name for c in tables()["run"].columns if not c.nullable), "-") | {
+        "model_id": _MODEL,
+        "is_conforming": True,
+        "schema_version": 0,
+        "started_at": _NEVER,
+        "duration_s": 0.0,
+        "execution": "loaded",
+    }
+    runs = [
+        shared | {"run_id": name + ending, "kind": kind, "weights_sha256": name}
+        for name in names
+        for kind, ending in (("prompts", ""), ("weights", _WEIGHTS))
+    ]
+    prompt_ids = [prompt.prompt_id for prompt in prompts]
+    return {
+        "model": pd.DataFrame([model]),
+        "prompt": pd.DataFrame({"prompt_set": "-", "prompt_id": prompt_ids, "text": "-"}),
+        "run": pd.DataFrame(runs),
+    }
+
+
+def circuits(decoder: Decoder) -> list[dict[str, float]]:
+    """Return, head by head, the norms of what is left of W_O W_V when all that is free is out.
+
+    With C = I - 1 1^T / d where the norm is a LayerNorm, and I else, and g the gain that
+    attention reads through, it is C W_O W_V diag(g) C: a LayerNorm neither gives nor sees the
+    direction of ones, so what W_V reads of it and what W_O writes of it are nothing.
+    """
+    found = []
+    heads = decoder.heads
+    kv_heads = torch.tensor([heads.kv_head(head) for head in range(heads.n_heads)])
+    for layer in range(len(decoder.blocks)):
+        output, value = _centred(decoder.head_weights(layer), decoder.adapter.norm_kind)
+        norms = product_norms(grams(output.mT), grams(value).at(kv_heads))
+        for head in range(heads.n_heads):
+            frobenius, sigma_max = float(norms.frobenius[head]), float(norms.sigma_max[head])
+            found.append(
+                {"layer": layer, "head": head, "frobenius": frobenius, "sigma_max": sigma_max}
+            )
+    return found
+
+
+def _centred(weights: HeadWeights, norm_kind: str) -> tuple[Tensor, Tensor]:
+    """Return O (n_heads, d, d_head) and V with its gain, both without the direction of ones."""
+    value = weights.value if weights.gain is None else weights.value * weights.gain
+    if norm_kind != "LayerNorm":
+        return weights.output, value
+    output = weights.output - weights.output.mean(1, keepdim=True)
+    return output, value - value.mean(2, keepdim=True)
+
+
+def lens(decoder: Decoder, prompts: Sequence[Encoded]) -> list[tuple[str, int, float]]:
+    """Return the entropy of the logit lens at the last token of each prompt, block by block.
+
+    The logit lens (nostalgebraist 2020) puts the stream after a block through the final norm
+    and the head. A model without final norm, or with a projection in front of its head, has none.
+    """
+    if decoder.final_norm is None:
+        return []
+    found: list[tuple[str, int, float]] = []
+    seen: dict[int, Tensor] = {}
+    hooks = [
+        block.register_forward_hook(
+            lambda _module, _args, output, layer=layer: seen.update(
+                {layer: output[0] if isinstance(output, tuple) else output}
+            )
+        )
+        for layer, block in enumerate(decoder.blocks)
+    ]
+    for prompt in prompts:
+        decoder.body(**inputs(decoder, (prompt,)), use_cache=False)
+        for layer, states in seen.items():
+            logits = decoder.next_token_logits(decoder.final_norm(states[0, -1:]))
+            found.append((prompt.prompt_id, layer, float(_entropy(logits))))
+    for hook in hooks:
+        hook.remove()
+    return found
+
+
+def _entropy(logits: Tensor) -> Tensor:
+    log = logits.double().log_softmax(-1)
+    return -(log.exp() * log).nan_to_num().sum()

@@ -1,0 +1,205 @@
+"""The quantities whose invariance is audited: names, and the queries that give their values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import duckdb
+
+#: Definitions of gain in view ``prompt_gain``.
+_GAINS = (
+    "gain_last_block",
+    "gain_penultimate_block",
+    "gain_with_final_norm",
+    "gain_whole_matrix",
+    "gain_embedding",
+    "gain_embedding_whole_matrix",
+    "gain_geometric_mean",
+    "gain_body",
+    "gain_maximum",
+    "total_amplification",
+)
+
+#: Columns of view ``layer_trace``; what is rounding by construction (caveat B5) is left out.
+_TRACES = (
+    "trace_folded",
+    "trace_normalised",
+    "trace_multi_head",
+    "trace_multi_head_contiguous",
+    "trace_first_head",
+    "trace_first_head_contiguous",
+    "trace_mean_map_contiguous",
+    "trace_spectral_proxy",
+    "trace_spectral_proxy_contiguous",
+    "attention_factor",
+    "weight_factor",
+    "weight_factor_folded",
+)
+
+_GEOMETRY = ("mean_cosine", "mean_cosine_body", "uniformity", "effective_rank")
+_GEOMETRY_OF_PROMPTS = ("mean_cosine", "uniformity", "effective_rank")
+
+
+def _of_stream(column: str, site: str = "block_output") -> str:
+    return (
+        f"SELECT run_id, {column} AS value FROM residual_norm WHERE site = '{site}' "  # noqa: S608
+        "ORDER BY prompt_id, layer, position"
+    )
+
+
+def _of_gain(metric: str) -> str:
+    return (
+        f"SELECT run_id, gain AS value FROM prompt_gain WHERE metric = '{metric}' "  # noqa: S608
+        "ORDER BY prompt_id"
+    )
+
+
+def _of_profile(column: str, table: str, where: str = "true") -> str:
+    return f"SELECT run_id, {column} AS value FROM {table} WHERE {where} ORDER BY prompt_id, layer"  # noqa: S608
+
+
+def _of_heads(column: str, matrix: str, *, is_folded: bool) -> str:
+    return (
+        f"SELECT run_id, {column} AS value FROM weight_norm WHERE matrix = '{matrix}' "  # noqa: S608
+        f"AND is_folded = {is_folded} AND slicing = 'correct' ORDER BY layer, head"
+    )
+
+
+def _of_matrix(column: str, matrix: str) -> str:
+    return (
+        f"SELECT run_id, {column} AS value FROM matrix_norm WHERE matrix = '{matrix}' "  # noqa: S608
+        "AND slicing = 'correct' ORDER BY layer"
+    )
+
+
+def _ratio_of_matrices(column: str) -> str:
+    return (
+        f"SELECT run_id, v.{column} / o.{column} AS value FROM matrix_norm AS v "  # noqa: S608
+        "JOIN matrix_norm AS o USING (run_id, layer) WHERE v.matrix = 'V' AND o.matrix = 'O' "
+        "AND v.slicing = 'correct' AND o.slicing = 'correct' ORDER BY layer"
+    )
+
+
+def _of_updates(column: str) -> str:
+    return (
+        f"SELECT run_id, {column} AS value FROM residual_update "  # noqa: S608
+        "ORDER BY prompt_id, layer, part, position"
+    )
+
+
+def _l_star(metric: str) -> str:
+    """Return the query of the layer with the largest change of a trace between its neighbours."""
+    return (
+        "SELECT run_id, arg_max(layer, change) AS value FROM (SELECT run_id, layer, "  # noqa: S608
+        "abs(coalesce(lead(trace) OVER w, trace) - coalesce(lag(trace) OVER w, trace)) AS change "
+        f"FROM trace_profile WHERE metric = '{metric}' "
+        "WINDOW w AS (PARTITION BY run_id ORDER BY layer)) AS changes GROUP BY run_id"
+    )
+
+
+_HEAD_MATRICES = {
+    f"{name}_{norm}{'_folded' if is_folded else ''}": _of_heads(column, matrix, is_folded=is_folded)
+    for name, matrix in (("q", "Q"), ("k", "K"), ("v", "V"), ("ov", "OV"))
+    for norm, column in (("spectral", "sigma_max"), ("frobenius", "frobenius"))
+    for is_folded in (False, True)
+}
+
+#: The query of every quantity; its rows come in an order that does not depend on the values.
+QUERIES: dict[str, str] = {
+    "norm": _of_stream("norm"),
+    "norm_centred": _of_stream("norm_centred"),
+    "top_share": _of_stream("top_share"),
+    "top_feature": _of_stream("top_feature"),
+    "norm_final": _of_stream("norm", "final_norm"),
+    **{metric: _of_gain(metric) for metric in _GAINS},
+    "gain_block": "SELECT run_id, gain AS value FROM block_gain "
+    "ORDER BY prompt_id, layer, position",
+    "gain_block_centred": "SELECT run_id, exp(log_gain_centred) AS value FROM block_gain "
+    "ORDER BY prompt_id, layer, position",
+    "update_norm": _of_updates("norm"),
+    "update_norm_centred": _of_updates("norm_centred"),
+    "update_ratio": _of_updates("ratio"),
+    "update_cosine": _of_updates("cosine"),
+    "sublayer_input_norm": _of_updates("input_norm"),
+    "expansion": _of_updates("norm / input_norm"),
+    **{
+        f"token_{column}": _of_profile(column, "token_geometry", "site = 'block_output'")
+        for column in _GEOMETRY
+    },
+    "embedding_correlation": _of_profile(
+        "embedding_correlation", "token_geometry", "site = 'block_output'"
+    ),
+    **{
+        f"prompt_{column}": f"SELECT run_id, {column} AS value FROM prompt_geometry "  # noqa: S608
+        "WHERE site = 'block_output' ORDER BY layer"
+        for column in _GEOMETRY_OF_PROMPTS
+    },
+    "attention_off_diagonal": "SELECT run_id, mass - diagonal AS value FROM attention "
+    "ORDER BY prompt_id, layer, head",
+    "attention_first_column": "SELECT run_id, first_column AS value FROM attention "
+    "ORDER BY prompt_id, layer, head",
+    "attention_entropy": "SELECT run_id, entropy AS value FROM attention "
+    "ORDER BY prompt_id, layer, head",
+    "attention_distance": "SELECT run_id, distance AS value FROM attention "
+    "ORDER BY prompt_id, layer, head",
+    "attention_mean_entropy": _of_profile("entropy", "attention_mean"),
+    "locality": "SELECT run_id, locality AS value FROM attention_profile ORDER BY layer",
+    "legacy_contraction_ratio": _of_profile(
+        "value", "legacy_value", "metric = 'legacy_contraction_ratio'"
+    ),
+    "restriction_norm": "SELECT l.run_id, l.value * w.sigma_max AS value FROM legacy_value AS l "
+    "JOIN weights_of_run AS r USING (run_id) JOIN weight_norm AS w "
+    "ON w.run_id = r.weights_run_id AND w.layer = l.layer "
+    "WHERE l.metric = 'legacy_contraction_ratio' AND w.matrix = 'V' AND NOT w.is_folded "
+    "AND w.slicing = 'correct' AND w.head = 0 "
+    "ORDER BY l.prompt_id, l.layer",
+    **_HEAD_MATRICES,
+    "o_spectral": _of_heads("sigma_max", "O", is_folded=False),
+    "o_frobenius": _of_heads("frobenius", "O", is_folded=False),
+    "weight_spectral_v": _of_matrix("sigma_max", "V"),
+    "weight_spectral_o": _of_matrix("sigma_max", "O"),
+    "weight_frobenius_v": _of_matrix("frobenius", "V"),
+    "weight_spectral_ratio": _ratio_of_matrices("sigma_max"),
+    "weight_frobenius_ratio": _ratio_of_matrices("frobenius"),
+    "circuit_spectral": "SELECT run_id, sigma_max AS value FROM circuit ORDER BY layer, head",
+    "circuit_frobenius": "SELECT run_id, frobenius AS value FROM circuit ORDER BY layer, head",
+    "circuit_share": "SELECT run_id, "
+    "frobenius / avg(frobenius) OVER (PARTITION BY run_id) AS value FROM circuit "
+    "ORDER BY layer, head",
+    **{column: _of_profile(column, "layer_trace") for column in _TRACES},
+    "l_star_trace_folded": _l_star("trace_folded"),
+    "l_star_trace_multi_head": _l_star("trace_multi_head"),
+    "output_entropy": "SELECT run_id, entropy AS value FROM next_token ORDER BY prompt_id",
+    "top_probability": "SELECT run_id, top_probability AS value FROM next_token ORDER BY prompt_id",
+    "logit_lens_entropy": "SELECT run_id, entropy AS value FROM lens ORDER BY prompt_id, layer",
+}
+
+
+def values(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, NDArray[np.float64]]]:
+    """Return, by network, the values of every quantity that it has; from `measured.measured`.
+
+    A value that is not defined there is left out; a quantity without any is absent.
+    """
+    found: dict[str, dict[str, NDArray[np.float64]]] = {}
+    for quantity, query in QUERIES.items():
+        rows = connection.sql(query).df().dropna()
+        for run_id, of_run in rows.groupby("run_id", sort=False)["value"]:
+            network = str(run_id).partition("/")[0]
+            found.setdefault(network, {})[quantity] = of_run.to_numpy(np.float64)
+    return found
+
+
+def change(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+    """Return the largest change of a value, over the largest value in size [1].
+
+    >>> change(np.array([1.0, 4.0]), np.array([1.0, 2.0]))
+    0.5
+    """
+    if before.shape != after.shape:
+        return float("inf")
+    largest = max(np.abs(before).max(), np.abs(after).max())
+    return float(np.abs(after - before).max() / largest) if largest > 0 else 0.0

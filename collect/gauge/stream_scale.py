@@ -1,0 +1,133 @@
+r"""One factor on the whole stream, with the epsilon of the norms scaled along.
+
+Everything that writes is multiplied by a > 0, so x' = a x at every depth, and
+:math:`\epsilon' = a^2 \epsilon` leaves every norm of the stream what it returned: one number. Norms
+that read something else must have their input scaled too, because the configuration holds one
+epsilon: with a norm between projection and score, W_Q, W_K and their biases take a; a norm on
+what a sub-layer returns gets a times its input and writes a times its output. What reads the
+stream without a norm takes 1/a. A tied head is a times too large, so the gain and bias of the
+final norm take 1/a.
+
+Refused where the code and not the configuration holds the epsilon, and in post-norm networks,
+whose sums would need it. Reference: positive homogeneity of normalisation, Santurkar et al.
+(2018); the epsilon is what published accounts leave out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from collect.gauge.transformation import Transformation
+
+if TYPE_CHECKING:
+    from collect.gauge.matrix import Matrix, Norm
+    from collect.gauge.wiring import Block, Wiring
+
+_CONFIGURED = (
+    "rms_norm_eps",
+    "layer_norm_eps",
+    "layer_norm_epsilon",
+    "norm_epsilon",
+    "norm_eps",
+)
+_OF_MODULE = ("eps", "variance_epsilon")
+
+
+def refusal(wiring: Wiring) -> str | None:
+    """Return why the stream's scale is not free."""
+    if wiring.is_post_norm:
+        return "the stream is what a norm returns, and its readers have no norm of their own"
+    name = _name(wiring.config)
+    if name is None:
+        return "the epsilon of the norms is not in the configuration"
+    held = float(getattr(wiring.config, name))
+    if any(_epsilon(norm) != held for norm in wiring.all_norms):
+        return "the epsilon of the norms is fixed in the code, not in the configuration"
+    return None
+
+
+def _name(config: Any) -> str | None:
+    return next((name for name in _CONFIGURED if getattr(config, name, None) is not None), None)
+
+
+def _epsilon(norm: Norm) -> float | None:
+    names = [name for name in _OF_MODULE if hasattr(norm.module, name)]
+    return float(getattr(norm.module, names[0])) if names else None
+
+
+def apply(wiring: Wiring, rng: np.random.Generator) -> None:
+    """Scale the stream by a random factor between 1/3 and 3."""
+    scale(wiring, float(np.exp(rng.uniform(-1, 1) * np.log(3))))
+
+
+def scale(wiring: Wiring, factor: float) -> None:
+    """Scale the stream, the weights in place and the epsilon in modules and configuration."""
+    _scale_epsilon(wiring, factor)
+    for table in wiring.tables:
+        table.mul_(factor)
+    for matrix in wiring.writers:
+        _multiply(matrix, factor)
+    if wiring.entry_norm is not None:
+        _multiply_norm(wiring.entry_norm, factor)
+    for block in wiring.blocks:
+        _scale_block(wiring, block, factor)
+    if wiring.is_tied and wiring.final_norm is not None:
+        _multiply_norm(wiring.final_norm, 1 / factor)
+
+
+def _scale_block(wiring: Wiring, block: Block, factor: float) -> None:
+    has_inner_norms = block.attention_norm is not None
+    for norm in block.outer_norms:
+        _multiply_norm(norm, factor)
+    if wiring.adapter.adds_to_norm:
+        for norm in block.inner_norms:
+            _multiply_norm(norm, factor)
+            for matrix in norm.readers:
+                matrix.entries.div_(factor)
+    by = (
+        {0: 1.0, 1: 1.0, 2: 1.0}
+        if has_inner_norms
+        else {0: 1 / factor, 1: 1 / factor, 2: 1 / factor}
+    )
+    if block.query_norms:
+        by |= {0: by[0] * factor, 1: by[1] * factor}
+    for place, times in by.items():
+        _multiply_rows(block, place, times, is_biased=has_inner_norms)
+    if not has_inner_norms:
+        for matrix in block.ffn_readers:
+            matrix.entries.div_(factor)
+
+
+def _multiply_rows(block: Block, place: int, times: float, *, is_biased: bool) -> None:
+    rows, matrix = block.rows[place].flatten(), block.projections[place]
+    matrix.entries[rows] *= times
+    if is_biased and matrix.bias is not None:
+        matrix.bias[rows] *= times
+
+
+def _multiply(matrix: Matrix, factor: float) -> None:
+    matrix.entries.mul_(factor)
+    if matrix.bias is not None:
+        matrix.bias.mul_(factor)
+
+
+def _multiply_norm(norm: Norm, factor: float) -> None:
+    multiplier = norm.multiplier()
+    if multiplier is not None:
+        norm.multiply(multiplier * factor)
+    if norm.bias is not None:
+        norm.bias.mul_(factor)
+
+
+def _scale_epsilon(wiring: Wiring, factor: float) -> None:
+    name = _name(wiring.config)
+    setattr(wiring.config, str(name), float(getattr(wiring.config, str(name))) * factor**2)
+    for module in wiring.decoder.model.modules():
+        for attribute in _OF_MODULE:
+            if isinstance(getattr(module, attribute, None), float):
+                setattr(module, attribute, getattr(module, attribute) * factor**2)
+
+
+STREAM_SCALE = Transformation("stream_scale", refusal, apply)

@@ -1,0 +1,90 @@
+"""The command ``gauge``: an ordinary checkpoint and a certificate, or one clear sentence."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+import transformers
+
+from collect.commands.cli import main
+from collect.model.checkpoint.checkpoint import locate
+from collect.model.checkpoint.load import load_model
+
+
+def certificate(directory):
+    """Return the certificate of a changed checkpoint."""
+    return json.loads((directory / "gauge.json").read_text())
+
+
+@pytest.fixture
+def changed(save_tiny, prompt_file, tmp_path):
+    """Return a tiny checkpoint, a free place for another, and the option that names prompts."""
+
+    def places(family):
+        return save_tiny(family), tmp_path / "changed", ["--prompts", str(prompt_file)]
+
+    return places
+
+
+def test_a_changed_checkpoint_loads_and_predicts_the_same(save_tiny, prompt_file, tmp_path):
+    before = save_tiny("gpt2")
+    after = tmp_path / "changed"
+    arguments = ["gauge", str(before), "--out", str(after), "--prompts", str(prompt_file)]
+    assert main([*arguments, "--seed", "3"]) == 0
+    found = certificate(after)
+    assert found["is_head_parted"]
+    assert found["logits_float64"]["relative"] < 1e-12
+    assert found["logits_float32"]["relative"] < 1e-4
+    quantities = {entry["quantity"]: entry for entry in found["quantities"]}
+    assert quantities["output_entropy"]["largest_change"] < 1e-10
+    assert quantities["gain_block_centred"]["largest_change"] < 1e-10
+    assert quantities["gain_last_block"]["largest_change"] > 1e-3
+    model = load_model(locate(str(after))).model
+    assert model.config.tie_word_embeddings is False
+    ids = torch.tensor([list(b"The sky is")])
+    of_library = transformers.AutoModelForCausalLM.from_pretrained(after)
+    original = transformers.AutoModelForCausalLM.from_pretrained(before)
+    with torch.no_grad():
+        true, same = original(ids).logits, of_library(ids).logits
+    assert torch.allclose(true, same, atol=1e-3 * float(true.abs().max()))
+    assert main([*arguments, "--seed", "3"]) == 2
+    assert main([*arguments, "--overwrite", "--transformations", "value_basis"]) == 0
+    assert certificate(after)["transformations"] == ["value_basis"]
+
+
+def test_the_last_gain_goes_as_far_as_float32_allows_both_ways(save_tiny, prompt_file, tmp_path):
+    before = save_tiny("gpt_neox")
+    reached = {}
+    for way in ([], ["--lower"]):
+        after = tmp_path / f"extreme{len(way)}"
+        arguments = ["gauge", str(before), "--out", str(after), "--prompts", str(prompt_file)]
+        assert main([*arguments, "--extreme", "gain_last_block", *way]) == 0
+        found = certificate(after)
+        assert found["logits_float32"]["relative"] < found["tolerance"]
+        reached[found["direction"]] = found["reached"]["value"]
+    assert reached["raise"] > 20
+    assert reached["lower"] < 1 / 20
+
+
+@pytest.mark.parametrize(
+    ("family", "options", "word"),
+    [
+        ("llama", ["--extreme", "gain_last_block"], "RMSNorm"),
+        ("llama", ["--transformations", "mean_shift"], "RMSNorm"),
+        ("gpt2", ["--extreme", "entropy"], "gain_last_block"),
+    ],
+)
+def test_what_is_not_free_is_one_sentence(family, options, word, changed, capsys):
+    before, after, prompts = changed(family)
+    assert main(["gauge", str(before), "--out", str(after), *prompts, *options]) == 2
+    assert word in capsys.readouterr().err
+    assert not after.exists()
+
+
+def test_a_directory_of_something_else_is_left_alone(save_tiny, tmp_path, capsys):
+    before = save_tiny("gpt2")
+    (tmp_path / "mine").mkdir()
+    assert main(["gauge", str(before), "--out", str(tmp_path / "mine"), "--overwrite"]) == 2
+    assert "must be free" in capsys.readouterr().err

@@ -1,0 +1,185 @@
+"""Every transformation that a family is free under leaves its logits as they are."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from collect.adapters import ADAPTERS
+from collect.errors import InputError, UnsupportedModelError
+from collect.gauge import extreme, group, mean_shift, norm_fold, query_key_basis
+from collect.gauge.logits import difference, logits
+from collect.gauge.precision import widened
+from collect.gauge.transformation import invertible
+from collect.gauge.wiring import wiring
+from collect.model.checkpoint.decoder import Decoder, decoder
+from tests.collect.families import FAMILIES, tiny_family
+from tests.collect.shown import LONG, SHORT
+
+PROMPTS = (LONG, SHORT)
+
+of_each_family = pytest.mark.parametrize("name", FAMILIES)
+
+
+def wide_family(name: str) -> Decoder:
+    """Return the tiny model of a name in float64."""
+    model = tiny_family(name)
+    return widened(decoder(model, ADAPTERS[model.config.model_type]))
+
+
+def transformed(of: Decoder, names: tuple[str, ...], seed: int) -> Decoder:
+    """Return a transformed copy."""
+    copy = replace(of, model=deepcopy(of.model))
+    group.transform(copy, names, np.random.default_rng(seed))
+    return copy
+
+
+@of_each_family
+def test_logits_stay_under_every_transformation_that_is_free(name):
+    of = wide_family(name)
+    true = logits(of, PROMPTS)
+    reasons = group.refusals(of)
+    free = [member for member, reason in reasons.items() if reason is None]
+    for place, member in enumerate(free):
+        found = transformed(of, (member,), seed=place)
+        assert difference(true, logits(found, PROMPTS)).relative < 1e-10, member
+        differ = any(
+            before.shape != after.shape or not torch.equal(before, after)
+            for before, after in zip(
+                of.model.state_dict().values(), found.model.state_dict().values(), strict=False
+            )
+        )
+        assert differ or member == "norm_fold", f"{member} changed nothing"
+    together = transformed(of, tuple(free), seed=99)
+    assert difference(true, logits(together, PROMPTS)).relative < 1e-10
+
+
+@pytest.mark.parametrize("name", ["opt", "llama_shared"])
+def test_logits_stay_under_twenty_random_elements(name):
+    of = wide_family(name)
+    true = logits(of, PROMPTS)
+    free = group.chosen(of, ())
+    for seed in range(20):
+        found = transformed(of, free, seed)
+        assert difference(true, logits(found, PROMPTS)).relative < 1e-10
+
+
+#: Layouts, what they refuse, and a word of the reason.
+REFUSED = [
+    ("llama", "mean_shift", "RMSNorm"),
+    ("llama", "reader_shift", "RMSNorm"),
+    ("llama", "key_bias", "no bias"),
+    ("llama_shared", "key_bias", "rotary"),
+    ("gpt2", "neuron_scale", "homogeneous"),
+    ("gpt_oss", "neuron_scale", "clips"),
+    ("gpt_oss", "value_bias", "sink"),
+    ("bloom", "stream_rotation", "axes"),
+    ("bloom_adds_to_norm", "norm_fold", "added to"),
+    ("gemma2", "stream_rotation", "axes"),
+    ("opt_post_norm", "norm_fold", "added to"),
+    ("opt_post_norm", "stream_scale", "norm"),
+    ("opt", "stream_scale", "epsilon"),
+    ("olmo", "norm_fold", "no gain"),
+    ("olmo", "value_bias", "clip"),
+    ("xglm", "stream_order", "fixed table"),
+    ("persimmon", "key_bias", "norm"),
+]
+
+
+@pytest.mark.parametrize(("name", "member", "word"), REFUSED)
+def test_what_is_not_free_is_refused_with_the_reason(name, member, word):
+    of = wide_family(name)
+    with pytest.raises(InputError, match=word):
+        group.chosen(of, (member,))
+
+
+def test_an_unknown_transformation_is_refused_with_the_nearest():
+    with pytest.raises(InputError, match="mean_shfit") as error:
+        group.chosen(wide_family("gpt2"), ("mean_shfit",))
+    assert "mean_shift" in error.value.hint
+
+
+def scale_outer(wires, _rng):
+    """Scale the gain of a norm on what attention returns, as if a matrix could take it."""
+    wires.blocks[0].outer_norms[0].gain.mul_(2)
+
+
+def mix_turned(wires, rng):
+    """Give queries and keys a basis that does not commute with their positions."""
+    basis = invertible(rng, wires.tokens, wires.heads.d_head)
+    query_key_basis.change_basis(wires, wires.blocks[0], 0, basis)
+
+
+@pytest.mark.parametrize(
+    ("name", "member", "break_it"),
+    [
+        ("llama", "mean_shift", mean_shift.apply),
+        ("gemma2", "norm_fold", scale_outer),
+        ("gpt_neox", "query_key_basis", mix_turned),
+    ],
+)
+def test_what_is_refused_would_move_the_logits(name, member, break_it):
+    of = wide_family(name)
+    true = logits(of, PROMPTS)
+    with torch.no_grad():
+        break_it(wiring(of), np.random.default_rng(0))
+    assert difference(true, logits(of, PROMPTS)).relative > 1e-3, member
+
+
+def test_a_parameter_without_a_place_is_refused():
+    of = wide_family("gpt2")
+    of.model.transformer.h[1].mlp.extra = torch.nn.Linear(2, 2)
+    with pytest.raises(UnsupportedModelError, match=r"mlp\.extra"):
+        wiring(of)
+
+
+def test_folding_leaves_gains_of_one_and_no_bias_that_a_reader_could_take():
+    of = transformed(wide_family("gpt2"), ("norm_fold",), 0)
+    for block in of.model.transformer.h:
+        assert torch.all(block.ln_1.weight == 1)
+        assert torch.all(block.ln_1.bias == 0)
+    assert torch.all(of.model.transformer.ln_f.weight == 1)
+    assert torch.any(of.model.transformer.ln_f.bias != 0)
+
+
+def test_a_tied_head_is_parted_only_for_what_it_would_see():
+    of = wide_family("gpt2")
+    assert of.head.weight is of.embedding.weight
+    for member, is_parted in (
+        ("mean_shift", True),
+        ("value_basis", False),
+        ("stream_order", False),
+    ):
+        found = transformed(of, (member,), 0)
+        assert (found.head.weight is not found.embedding.weight) == is_parted
+        assert found.model.config.tie_word_embeddings != is_parted
+
+
+def test_the_issue_s_example_shifts_two_biases_and_moves_two_gains():
+    of = wide_family("gpt_neox")
+    true = logits(of, PROMPTS)
+    with torch.no_grad():
+        blocks = of.model.gpt_neox.layers
+        blocks[1].mlp.dense_4h_to_h.bias.add_(3)
+        blocks[2].mlp.dense_4h_to_h.bias.sub_(3)
+    assert difference(true, logits(of, PROMPTS)).relative < 1e-14
+
+
+def test_the_profile_of_shifts_is_what_was_asked_for():
+    of = wide_family("gpt_neox")
+    true = logits(of, PROMPTS)
+    means = []
+    found = extreme.shifted(of, [1.0, 5.0, 2.0, 7.0])
+    hooks = [
+        block.register_forward_hook(lambda _m, _a, out: means.append(out.mean(-1)))
+        for block in found.blocks
+    ]
+    assert difference(true[:1], logits(found, PROMPTS[:1])).largest < 1e-9
+    for hook in hooks:
+        hook.remove()
+    assert [float(mean.mean()) for mean in means] == pytest.approx([5.0, 2.0, 7.0])
+    assert norm_fold.refusal(wiring(found)) is None
