@@ -565,6 +565,82 @@ COMMENT ON COLUMN training_recipe.path IS 'File or issue in that repository [-]'
 COMMENT ON COLUMN training_recipe.revision IS 'Commit at which the file was read; date of an issue [-]';
 COMMENT ON COLUMN training_recipe.quoted IS 'The words that state it, or from which it is reckoned [-]';
 
+CREATE TABLE gauge_quantity (
+    quantity            VARCHAR NOT NULL,
+    made_of             VARCHAR NOT NULL,
+    explanation         VARCHAR NOT NULL,
+    partner_layer_norm  VARCHAR NOT NULL,
+    partner_rms_norm    VARCHAR NOT NULL,
+    PRIMARY KEY (quantity)
+);
+COMMENT ON TABLE gauge_quantity IS 'One row per quantity whose invariance was worked out, under changes of the weights that leave every logit as it is; collect/gauge/quantity.py holds their queries.';
+COMMENT ON COLUMN gauge_quantity.quantity IS 'A metric, a column of a table or view, or what collect/gauge/quantity.py calls it [-]';
+COMMENT ON COLUMN gauge_quantity.made_of IS 'Ingredients that determine it, comma-separated; see gauge_lemma [-]';
+COMMENT ON COLUMN gauge_quantity.explanation IS 'Why these determine it: the first line of the proof [-]';
+COMMENT ON COLUMN gauge_quantity.partner_layer_norm IS 'Quantity that no change moves, or only a factor common to all layers, to use in its place in networks with LayerNorm; its own name where it is that, empty where there is none and it is a convention [-]';
+COMMENT ON COLUMN gauge_quantity.partner_rms_norm IS 'The same in networks with RMSNorm [-]';
+
+CREATE TABLE gauge_lemma (
+    ingredient      VARCHAR NOT NULL,
+    transformation  VARCHAR NOT NULL,
+    norm_kind       VARCHAR NOT NULL CHECK (norm_kind IN ('LayerNorm', 'RMSNorm')),
+    is_kept         BOOLEAN NOT NULL,
+    reason          VARCHAR NOT NULL,
+    PRIMARY KEY (ingredient, transformation, norm_kind)
+);
+COMMENT ON TABLE gauge_lemma IS 'One row per ingredient of quantities, transformation and kind of norm: whether the transformation leaves it as it is, and why.';
+COMMENT ON COLUMN gauge_lemma.ingredient IS 'logits, attention_map, lens (final norm and head on the stream), stream_lengths, stream_angles (lengths up to one factor), centred_lengths and centred_angles (the same without the mean over features), feature_sizes, feature_places, norm_output, sublayer_input, reader (what reads the stream), reader_shares (its norms up to one factor), folded_reader (with the gain in front), fused_rows (rows of a fused matrix taken for W_V), writer, query_key_coordinates, value_coordinates, circuit (C W_O W_V diag(g) C, C taking out the mean under LayerNorm) or circuit_shares [-]';
+COMMENT ON COLUMN gauge_lemma.transformation IS 'A family of changes of the weights that leave every logit as it is; its algebra is in collect/gauge [-]';
+COMMENT ON COLUMN gauge_lemma.norm_kind IS 'As in model [-]';
+COMMENT ON COLUMN gauge_lemma.is_kept IS 'False when it changes in some layout with this norm [-]';
+COMMENT ON COLUMN gauge_lemma.reason IS 'Why it is kept, or how it changes: the second line of the proof [-]';
+
+CREATE TABLE gauge_range (
+    model_id        VARCHAR NOT NULL,
+    quantity        VARCHAR NOT NULL,
+    transformation  VARCHAR NOT NULL,
+    n_elements      INTEGER NOT NULL CHECK (n_elements > 0),
+    original        DOUBLE NOT NULL,
+    lowest          DOUBLE NOT NULL,
+    highest         DOUBLE NOT NULL,
+    largest_change  DOUBLE NOT NULL CHECK (largest_change >= 0),
+    largest_logit_change DOUBLE NOT NULL CHECK (largest_logit_change >= 0),
+    PRIMARY KEY (model_id, quantity, transformation)
+);
+COMMENT ON TABLE gauge_range IS 'One row per trained model, quantity and transformation: what random elements of it make of the quantity, written by tests/proofs/gauge.py.';
+COMMENT ON COLUMN gauge_range.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN gauge_range.quantity IS 'See gauge_quantity [-]';
+COMMENT ON COLUMN gauge_range.transformation IS 'See gauge_lemma [-]';
+COMMENT ON COLUMN gauge_range.n_elements IS 'Random elements drawn [1]';
+COMMENT ON COLUMN gauge_range.original IS 'Mean of the quantity over prompts, layers and heads as the weights were trained [unit of the quantity]';
+COMMENT ON COLUMN gauge_range.lowest IS 'Smallest mean among the elements [unit of the quantity]';
+COMMENT ON COLUMN gauge_range.highest IS 'Largest mean among the elements [unit of the quantity]';
+COMMENT ON COLUMN gauge_range.largest_change IS 'Largest change of a single value over the largest value [1]';
+COMMENT ON COLUMN gauge_range.largest_logit_change IS 'Largest change of a logit over the largest logit, in float64 [1]';
+
+CREATE TABLE gauge_profile (
+    model_id   VARCHAR NOT NULL,
+    gauge      VARCHAR NOT NULL,
+    layer      INTEGER NOT NULL CHECK (layer >= -1),
+    shift      DOUBLE NOT NULL,
+    norm       DOUBLE NOT NULL CHECK (norm >= 0),
+    norm_centred DOUBLE NOT NULL CHECK (norm_centred >= 0),
+    log_gain   DOUBLE,
+    log_gain_centred DOUBLE,
+    largest_logit_change DOUBLE NOT NULL CHECK (largest_logit_change >= 0),
+    PRIMARY KEY (model_id, gauge, layer)
+);
+COMMENT ON TABLE gauge_profile IS 'One row per model, gauge and depth: the stream of one network in several coordinates with the same logits, written by tests/proofs/gauge_profiles.py.';
+COMMENT ON COLUMN gauge_profile.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN gauge_profile.gauge IS 'trained (the weights as they are), shrinking, flat or growing [-]';
+COMMENT ON COLUMN gauge_profile.layer IS 'Block whose output this is; -1 for the input of block 0 [1]';
+COMMENT ON COLUMN gauge_profile.shift IS 'Multiple of ones that was added to the stream there, after its mean was taken out; 0 as trained [activation units]';
+COMMENT ON COLUMN gauge_profile.norm IS 'Geometric mean over prompts of the norm at the last token [activation units]';
+COMMENT ON COLUMN gauge_profile.norm_centred IS 'The same of the norm without the mean over features [activation units]';
+COMMENT ON COLUMN gauge_profile.log_gain IS 'Mean over prompts of the log gain of the block at the last token; NULL before block 0 [nat]';
+COMMENT ON COLUMN gauge_profile.log_gain_centred IS 'The same of the centred stream [nat]';
+COMMENT ON COLUMN gauge_profile.largest_logit_change IS 'Largest change of a logit against the trained weights over the largest logit, over all tokens of the prompts, in float64 [1]';
+
 CREATE TABLE published_file (
     file          VARCHAR NOT NULL,
     sha256        VARCHAR NOT NULL,

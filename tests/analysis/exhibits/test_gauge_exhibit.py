@@ -1,0 +1,76 @@
+"""One network in four gauges: other gains, the same centred gains, the same logits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from analysis.exhibits import gauge as gauge_exhibit
+from analysis.store import open_store
+from tests.analysis.drawn import encodings
+
+
+@pytest.fixture(scope="module")
+def store():
+    return open_store("data/published", "data/sample")
+
+
+def test_the_gauges_have_the_shapes_of_their_names_and_one_centred_profile(store):
+    layers = gauge_exhibit.profiles(store)
+    gains = layers.dropna().pivot_table("log_gain", "layer", "gauge")
+    assert (gains["shrinking"] < -0.1).all()
+    assert gains["flat"].abs().max() < 1e-9
+    assert (gains["growing"] > 0.1).all()
+    centred = layers.dropna().pivot_table("log_gain_centred", "layer", "gauge")
+    assert np.ptp(centred.to_numpy(), axis=1).max() < 1e-9
+    assert layers["largest_logit_change"].max() < 1e-10
+
+
+def test_log_gains_are_differences_of_log_lengths(store):
+    for _, layers in gauge_exhibit.profiles(store).groupby("gauge"):
+        steps = np.diff(layers["log_norm"])
+        assert steps == pytest.approx(layers["log_gain"].to_numpy()[1:], abs=1e-9)
+
+
+def test_the_verdict_changes_with_the_gauge_and_not_for_the_centred_gain(store):
+    found = gauge_exhibit.verdicts(store).set_index("gauge")
+    assert found.loc["shrinking", "verdict"] == "dampen"
+    assert found.loc["growing", "verdict"] == "expand"
+    assert found["verdict_centred"].nunique() == 1
+
+
+def test_the_sentence_counts_the_norms_of_the_published_models(store):
+    (row,) = store.query(
+        """
+        SELECT count(*) AS n_models, sum((norm_kind = 'LayerNorm' AND norm_position = 'pre')::INT)
+               AS n_free
+          FROM (SELECT DISTINCT model_id, norm_kind, norm_position
+                  FROM published_figure JOIN model USING (model_id)
+                 WHERE metric = 'gain_last_block' OR metric = 'gain_penultimate_block')
+        """
+    ).itertuples()
+    sentence = gauge_exhibit.sentence(store)
+    assert f"{int(row.n_free)} of {row.n_models} models" in sentence
+
+
+def test_the_chart_is_described_and_draws_columns_that_exist(store):
+    spec = gauge_exhibit.chart_gauges(gauge_exhibit.profiles(store)).to_dict()
+    assert len(spec["description"]) > 30
+    columns = {column for rows in spec["datasets"].values() for row in rows for column in row}
+    for encoding in encodings(spec):
+        fields = {c["field"] for c in encoding.values() if isinstance(c, dict) and "field" in c}
+        assert fields <= columns
+
+
+def test_the_gain_of_the_function_is_centred_under_layer_norm_alone(store):
+    found = store.query("FROM function_gain").dropna(subset=["log_gain_of_function"])
+    is_layer_norm = found["norm_kind"] == "LayerNorm"
+    assert 0 < is_layer_norm.sum() < len(found)
+    expected = found["log_gain_centred"].where(is_layer_norm, found["log_gain"])
+    assert (found["log_gain_of_function"] == expected).all()
+
+
+def test_trained_networks_use_little_of_the_freedom(store):
+    found = store.query("FROM mean_share")
+    assert found["family"].nunique() == 2
+    assert found["share"].between(0, 0.01).all()

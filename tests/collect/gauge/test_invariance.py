@@ -1,0 +1,142 @@
+"""The table of quantities by transformation holds: what it calls invariant does not move."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from collect.adapters import ADAPTERS
+from collect.gauge import group
+from collect.gauge.measured import measured
+from collect.gauge.precision import widened
+from collect.gauge.quantity import QUERIES, change, values
+from collect.model.checkpoint.decoder import decoder
+from collect.record.database import views_sql
+from collect.schema import assemble, connect
+from tests.collect.families import tiny_family
+from tests.collect.shown import LONG, SHORT
+
+PUBLISHED = Path(__file__).parents[3] / "data" / "published"
+
+#: A relative change below this is rounding of float64.
+ROUNDING = 1e-9
+
+#: A family of every kind of layout: learned positions tied, ReLU, rotary parallel, post-norm,
+#: norm on the embedding with ALiBi, norm added to, no gain with clip, norms between queries and
+#: keys; then RMSNorm: shared heads with biases, sandwich tied, norm on output, norms between
+#: queries and keys behind a norm.
+LAYOUTS = (
+    "gpt2",
+    "opt",
+    "gpt_neox",
+    "opt_post_norm",
+    "bloom_adds_to_norm",
+    "olmo",
+    "stablelm_parallel",
+    "llama_shared",
+    "gemma2",
+    "olmo2",
+    "qwen3",
+)
+
+
+@cache
+def changes(name: str) -> pd.DataFrame:
+    """Return how far each transformation moves each quantity of a family's tiny model."""
+    model = tiny_family(name)
+    of = widened(decoder(model, ADAPTERS[model.config.model_type]))
+    networks = {"before": of}
+    for seed, member in enumerate(group.chosen(of, ())):
+        networks[member] = replace(of, model=deepcopy(of.model))
+        group.transform(networks[member], (member,), np.random.default_rng(seed))
+    found = values(measured(networks, (LONG, SHORT)))
+    rows = [
+        (name, of.adapter.norm_kind, member, quantity, change(before, found[member][quantity]))
+        for member in networks
+        if member != "before"
+        for quantity, before in found["before"].items()
+    ]
+    columns = ["family", "norm_kind", "transformation", "quantity", "change"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+@cache
+def registered() -> pd.DataFrame:
+    """Return view ``gauge_invariance``."""
+    connection = connect()
+    assemble(connection, (PUBLISHED,), copy=True)
+    connection.execute(views_sql())
+    return connection.sql("FROM gauge_invariance").df()
+
+
+def faults(found: pd.DataFrame, table: pd.DataFrame) -> list[str]:
+    """Return a sentence for every quantity that a table calls invariant and that moves."""
+    both = found.merge(table, on=["quantity", "transformation", "norm_kind"], validate="m:1")
+    wrong = both[both["is_invariant"] & (both["change"] > ROUNDING)]
+    return [
+        f"{row.quantity} moves by {row.change:.1e} under {row.transformation} ({row.family})"
+        for row in wrong.itertuples()
+    ]
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_what_is_called_invariant_does_not_move(name):
+    assert faults(changes(name), registered()) == []
+
+
+def test_what_is_called_moved_moves_in_some_layout():
+    found = pd.concat([changes(name) for name in LAYOUTS])
+    largest = found.groupby(["quantity", "transformation", "norm_kind"])["change"].max()
+    table = registered().set_index(["quantity", "transformation", "norm_kind"])["is_invariant"]
+    both = pd.concat([largest, table], axis=1, join="inner")
+    still = both[~both["is_invariant"] & (both["change"] < 1e-6)]
+    assert list(still.index) == []
+
+
+def test_every_quantity_and_every_transformation_is_in_the_table():
+    table = registered()
+    assert set(table["quantity"]) == set(QUERIES)
+    assert set(table["transformation"]) == set(group.TRANSFORMATIONS)
+    partners = set(table["partner"]) - {""}
+    assert partners <= set(QUERIES)
+    assert table["proof"].str.len().min() > 20
+
+
+def test_a_partner_is_moved_by_a_common_factor_at_most():
+    table = registered()
+    moved = table[~table["is_invariant"]].groupby(["quantity", "norm_kind"])["transformation"]
+    by = moved.agg(set).to_dict()
+    for row in table[table["partner"] != ""].itertuples():
+        assert by.get((row.partner, row.norm_kind), set()) <= {"stream_scale"}, row
+
+
+#: Deliberately wrong: the raw gain, the norm of W_V, and W_O W_V with its gain folded.
+WRONG = {
+    "gain_last_block": ("mean_shift", "LayerNorm", "gpt_neox"),
+    "v_spectral": ("value_basis", "RMSNorm", "llama_shared"),
+    "ov_spectral_folded": ("reader_shift", "LayerNorm", "gpt2"),
+}
+
+
+@pytest.mark.parametrize(("quantity", "place"), WRONG.items())
+def test_a_wrong_invariant_is_caught(quantity: str, place: Mapping):
+    member, norm_kind, family = place
+    table = registered().copy()
+    row = (
+        (table["quantity"] == quantity)
+        & (table["transformation"] == member)
+        & (table["norm_kind"] == norm_kind)
+    )
+    assert row.sum() == 1
+    assert not table.loc[row, "is_invariant"].any()
+    table.loc[row, "is_invariant"] = True
+    (found,) = faults(changes(family), table)
+    assert found.startswith(f"{quantity} moves")
+    assert member in found
