@@ -16,6 +16,7 @@ from torch import Tensor
 from collect.adapters import Adapter, Heads
 from collect.errors import UnsupportedModelError
 from collect.gauge.matrix import Matrix, Norm
+from collect.gauge.parameters import Parameters, module_at
 from collect.model.checkpoint.decoder import Decoder
 
 #: Feed-forward parts as (what reads the stream, what writes to it); gates come before what they
@@ -53,9 +54,6 @@ _EXIT_MATRICES = ("decoder.project_out",)
 
 _QUERY_NORMS = ("q_norm.", "q_layernorm.", "query_layernorm.")
 _KEY_NORMS = ("k_norm.", "k_layernorm.", "key_layernorm.")
-
-#: Parameters that no transformation touches and that none of them need know.
-_UNTOUCHED = (".sinks", ".act_fn.alpha_p", ".act_fn.alpha_n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,51 +234,6 @@ def _once(matrices: tuple[Matrix, ...]) -> tuple[Matrix, ...]:
     return tuple({matrix.name: matrix for matrix in matrices}.values())
 
 
-class _Parameters:
-    """The parameters of a model by name, which remembers what was asked for."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-        self.known = {name: parameter.data for name, parameter in model.named_parameters()}
-        self.claimed: set[str] = set()
-
-    def has(self, name: str) -> bool:
-        return name in self.known
-
-    def take(self, name: str) -> Tensor | None:
-        self.claimed.add(name)
-        return self.known.get(name)
-
-    def matrix(self, path: str, *, is_transposed: bool = False) -> Matrix | None:
-        """Return the matrix of a module, or of a parameter with its ``_bias`` beside it."""
-        if self.has(f"{path}.weight"):
-            weight = self.take(f"{path}.weight")
-            return Matrix(path, weight, self.take(f"{path}.bias"), is_transposed)  # type: ignore[arg-type]
-        if self.has(path):
-            weight = self.take(path)
-            return Matrix(path, weight, self.take(f"{path}_bias"), is_transposed)  # type: ignore[arg-type]
-        return None
-
-    def norm(self, path: str | None, offset: float, readers: tuple[Matrix, ...]) -> Norm | None:
-        """Return a norm; None where the model has no such module."""
-        module = None if path is None else _module(self.model, path)
-        if module is None or path is None:
-            return None
-        gain, bias = self.take(f"{path}.weight"), self.take(f"{path}.bias")
-        return Norm(path, gain, bias, offset, readers, module)
-
-    def unclaimed(self) -> list[str]:
-        left = set(self.known) - self.claimed
-        return sorted(name for name in left if not name.endswith(_UNTOUCHED))
-
-
-def _module(model: Any, path: str) -> Any:
-    try:
-        return model.get_submodule(path)
-    except AttributeError:
-        return None
-
-
 def wiring(decoder: Decoder) -> Wiring:
     """Return how a network is wired; what is written to it is written to the model.
 
@@ -289,7 +242,7 @@ def wiring(decoder: Decoder) -> Wiring:
     UnsupportedModelError
         If a parameter of the model has no place in it.
     """
-    adapter, found = decoder.adapter, _Parameters(decoder.model)
+    adapter, found = decoder.adapter, Parameters(decoder.model)
     body = f"{adapter.body}."
     blocks = tuple(_block(decoder, found, layer) for layer in range(len(decoder.blocks)))
     head = found.matrix(adapter.head)
@@ -328,7 +281,7 @@ def _first(get: Callable[[str], Any], names: tuple[str, ...]) -> Any:
     return next((found for name in names if (found := get(name)) is not None), None)
 
 
-def _block(decoder: Decoder, found: _Parameters, layer: int) -> Block:
+def _block(decoder: Decoder, found: Parameters, layer: int) -> Block:
     adapter = decoder.adapter
     block = f"{adapter.blocks}.{layer}."
     projections = tuple(
@@ -357,7 +310,7 @@ def _block(decoder: Decoder, found: _Parameters, layer: int) -> Block:
 
 def _inner_norms(
     decoder: Decoder,
-    found: _Parameters,
+    found: Parameters,
     block: str,
     attention: tuple[Matrix, ...],
     ffn: tuple[Matrix, ...],
@@ -368,14 +321,16 @@ def _inner_norms(
         return None, None
     first = block + adapter.attention_norm
     names = _PARALLEL_NORMS if adapter.mid is None else (adapter.mid,)
-    second = next((block + n for n in names if _module(decoder.model, block + n) is not None), None)
+    second = next(
+        (block + n for n in names if module_at(decoder.model, block + n) is not None), None
+    )
     if second is None:
         both = found.norm(first, offset, (*attention, *ffn))
         return both, both
     return found.norm(first, offset, attention), found.norm(second, offset, ffn)
 
 
-def _outer_norms(found: _Parameters, adapter: Adapter, block: str) -> tuple[Norm, ...]:
+def _outer_norms(found: Parameters, adapter: Adapter, block: str) -> tuple[Norm, ...]:
     """Return the norms on what sub-layers return, or on the sums, that are added to nothing."""
     if adapter.norm_position in ("sandwich", "output"):
         names: tuple[str, ...] = (adapter.attention_update, adapter.ffn_update)
@@ -385,7 +340,7 @@ def _outer_norms(found: _Parameters, adapter: Adapter, block: str) -> tuple[Norm
     return tuple(norm for norm in norms if norm is not None)
 
 
-def _neurons(found: _Parameters, block: str, adapter: Adapter) -> Iterator[Neurons]:
+def _neurons(found: Parameters, block: str, adapter: Adapter) -> Iterator[Neurons]:
     for reads, writes in (next(_known(found, block, _LAYERS)), *_known(found, block, (_SHARED,))):
         is_paired = adapter.has_sinks  # GPT-OSS alone keeps experts as (in, out) with rows in turn
         kept = is_paired or (adapter.is_conv1d and reads[0].startswith("mlp.c_"))
@@ -395,14 +350,14 @@ def _neurons(found: _Parameters, block: str, adapter: Adapter) -> Iterator[Neuro
         yield Neurons(tuple(matrices), written, is_fused or len(reads) == 2, is_fused, is_paired)
 
 
-def _known(found: _Parameters, block: str, layers: Any) -> Iterator[Any]:
+def _known(found: Parameters, block: str, layers: Any) -> Iterator[Any]:
     for reads, writes in layers:
         paths = [block + name for name in (*reads, writes)]
         if all(found.has(path) or found.has(f"{path}.weight") for path in paths):
             yield reads, writes
 
 
-def _between(found: _Parameters, attention: str, names: tuple[str, ...]) -> tuple[Tensor, ...]:
+def _between(found: Parameters, attention: str, names: tuple[str, ...]) -> tuple[Tensor, ...]:
     """Return the parameters of the norms between projections and scores."""
     paths = [n for n in found.known if any(n.startswith(f"{attention}.{name}") for name in names)]
     return tuple(found.take(path) for path in paths)  # type: ignore[misc]
