@@ -16,12 +16,12 @@ import numpy as np
 import torch
 
 from collect.errors import InputError
-from collect.gauge import mean_shift
 from collect.gauge.group import part_head
 from collect.gauge.logits import Difference, difference, logits
 from collect.gauge.measured import measured
 from collect.gauge.quantity import values
-from collect.gauge.wiring import wiring
+from collect.gauge.transformations import mean_shift
+from collect.gauge.transformations.wiring import wiring
 from collect.model.checkpoint.decoder import Decoder
 from collect.prompts.tokens import Encoded
 

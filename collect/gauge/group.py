@@ -10,19 +10,19 @@ import numpy as np
 import torch
 
 from collect.errors import InputError
-from collect.gauge.mean_shift import MEAN_SHIFT
-from collect.gauge.neurons import NEURON_ORDER, NEURON_SCALE
-from collect.gauge.norm_fold import NORM_FOLD, NORM_SCALE
-from collect.gauge.query_key_basis import KEY_BIAS, QUERY_KEY_BASIS
-from collect.gauge.reader_shift import READER_SHIFT
-from collect.gauge.stream_basis import STREAM_ORDER, STREAM_ROTATION
-from collect.gauge.stream_scale import STREAM_SCALE
-from collect.gauge.value_basis import VALUE_BASIS, VALUE_BIAS
-from collect.gauge.wiring import wiring
+from collect.gauge.transformations.mean_shift import MEAN_SHIFT
+from collect.gauge.transformations.neurons import NEURON_ORDER, NEURON_SCALE
+from collect.gauge.transformations.norm_fold import NORM_FOLD, NORM_SCALE
+from collect.gauge.transformations.query_key_basis import KEY_BIAS, QUERY_KEY_BASIS
+from collect.gauge.transformations.reader_shift import READER_SHIFT
+from collect.gauge.transformations.stream_basis import STREAM_ORDER, STREAM_ROTATION
+from collect.gauge.transformations.stream_scale import STREAM_SCALE
+from collect.gauge.transformations.value_basis import VALUE_BASIS, VALUE_BIAS
+from collect.gauge.transformations.wiring import wiring
 from collect.model.checkpoint.decoder import Decoder
 
 if TYPE_CHECKING:
-    from collect.gauge.transformation import Transformation
+    from collect.gauge.transformations.transformation import Transformation
 
 #: Every transformation by name, in the order in which a random element applies them.
 TRANSFORMATIONS: dict[str, Transformation] = {

@@ -17,8 +17,7 @@ from collect.measure.singular import grams, product_norms
 from collect.model.checkpoint.decoder import Decoder, HeadWeights
 from collect.model.forward.passes import inputs, whole
 from collect.prompts.tokens import Encoded, buckets
-from collect.record.database import views_sql
-from collect.schema import schema_sql, tables
+from collect.schema import schema_sql, tables, views_sql
 
 _MODEL, _NEVER = "model", datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 

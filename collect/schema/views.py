@@ -17,6 +17,7 @@ SUBJECTS = (
     "recipe",
     "profile",
     "study",
+    "gauge",
 )
 
 

@@ -11,11 +11,12 @@ import torch
 
 from collect.adapters import ADAPTERS
 from collect.errors import InputError, UnsupportedModelError
-from collect.gauge import extreme, group, mean_shift, norm_fold, query_key_basis
+from collect.gauge import extreme, group
 from collect.gauge.logits import difference, logits
 from collect.gauge.precision import widened
-from collect.gauge.transformation import invertible
-from collect.gauge.wiring import wiring
+from collect.gauge.transformations import mean_shift, norm_fold, query_key_basis
+from collect.gauge.transformations.transformation import invertible
+from collect.gauge.transformations.wiring import wiring
 from collect.model.checkpoint.decoder import Decoder, decoder
 from tests.collect.families import FAMILIES, tiny_family
 from tests.collect.shown import LONG, SHORT

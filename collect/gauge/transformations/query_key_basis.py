@@ -25,12 +25,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from collect.gauge.transformation import Transformation, invertible, normal, signed_order
+from collect.gauge.transformations.transformation import (
+    Transformation,
+    invertible,
+    normal,
+    signed_order,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from collect.gauge.wiring import Block, Wiring
+    from collect.gauge.transformations.wiring import Block, Wiring
 
 #: Types whose rotary positions turn entries 2 i and 2 i + 1 together; others i and i + half.
 _NEIGHBOURS = ("codegen", "cohere", "cohere2", "ernie4_5", "glm", "glm4", "gptj", "helium")

@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from collect.gauge.norm_fold import fold
-from collect.gauge.transformation import Transformation, normal, orthogonal
+from collect.gauge.transformations.norm_fold import fold
+from collect.gauge.transformations.transformation import Transformation, normal, orthogonal
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from collect.gauge.wiring import Wiring
+    from collect.gauge.transformations.wiring import Wiring
 
 _FIXED = "positions come from a fixed table that the checkpoint does not hold"
 

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from collect.gauge.transformation import Transformation
+from collect.gauge.transformations.transformation import Transformation
 
 if TYPE_CHECKING:
-    from collect.gauge.matrix import Matrix, Norm
-    from collect.gauge.wiring import Block, Wiring
+    from collect.gauge.transformations.matrix import Matrix, Norm
+    from collect.gauge.transformations.wiring import Block, Wiring
 
 _CONFIGURED = (
     "rms_norm_eps",

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from collect.adapters import Adapter, Heads
 from collect.errors import UnsupportedModelError
-from collect.gauge.matrix import Matrix, Norm
-from collect.gauge.parameters import Parameters, module_at
+from collect.gauge.transformations.matrix import Matrix, Norm
+from collect.gauge.transformations.parameters import Parameters, module_at
 from collect.model.checkpoint.decoder import Decoder
 
 #: Feed-forward parts as (what reads the stream, what writes to it); gates come before what they
@@ -272,7 +272,7 @@ def wiring(decoder: Decoder) -> Wiring:
     if left:
         raise UnsupportedModelError(
             f"Every parameter must have a known place in the network; {left[0]} has none.",
-            "Describe it in collect/gauge/wiring.py.",
+            "Describe it in collect/gauge/transformations/wiring.py.",
         )
     return whole
 

@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from collect.gauge.wiring import Wiring
+    from collect.gauge.transformations.wiring import Wiring
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,13 +17,18 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from collect.gauge.transformation import Transformation, invertible, normal, signed_order
+from collect.gauge.transformations.transformation import (
+    Transformation,
+    invertible,
+    normal,
+    signed_order,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-    from collect.gauge.wiring import Block, Wiring
+    from collect.gauge.transformations.wiring import Block, Wiring
 
 
 def apply(wiring: Wiring, rng: np.random.Generator) -> None:

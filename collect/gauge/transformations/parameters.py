@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from collect.gauge.matrix import Matrix, Norm
+from collect.gauge.transformations.matrix import Matrix, Norm
 
 #: Parameters that no transformation touches and that none of them need know.
 _UNTOUCHED = (".sinks", ".act_fn.alpha_p", ".act_fn.alpha_n")

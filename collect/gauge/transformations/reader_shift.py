@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from collect.gauge.transformation import Transformation, normal
+from collect.gauge.transformations.transformation import Transformation, normal
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from collect.gauge.matrix import Matrix, Norm
-    from collect.gauge.wiring import Wiring
+    from collect.gauge.transformations.matrix import Matrix, Norm
+    from collect.gauge.transformations.wiring import Wiring
 
 
 def refusal(wiring: Wiring) -> str | None:

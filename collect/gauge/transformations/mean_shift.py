@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from collect.errors import UnsupportedModelError
-from collect.gauge.transformation import Transformation, normal
+from collect.gauge.transformations.transformation import Transformation, normal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-    from collect.gauge.matrix import Matrix
-    from collect.gauge.wiring import Wiring
+    from collect.gauge.transformations.matrix import Matrix
+    from collect.gauge.transformations.wiring import Wiring
 
 
 def refusal(wiring: Wiring) -> str | None:

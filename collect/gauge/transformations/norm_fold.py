@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from collect.gauge.transformation import Transformation, factors, normal
+from collect.gauge.transformations.transformation import Transformation, factors, normal
 
 if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-    from collect.gauge.matrix import Norm
-    from collect.gauge.wiring import Wiring
+    from collect.gauge.transformations.matrix import Norm
+    from collect.gauge.transformations.wiring import Wiring
 
 
 def refusal(wiring: Wiring) -> str | None:

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from collect.gauge.transformation import Transformation, factors
+from collect.gauge.transformations.transformation import Transformation, factors
 
 if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-    from collect.gauge.matrix import Matrix
-    from collect.gauge.wiring import Neurons, Wiring
+    from collect.gauge.transformations.matrix import Matrix
+    from collect.gauge.transformations.wiring import Neurons, Wiring
 
 #: Degree of homogeneity of activations on positive numbers.
 _DEGREE = {"relu": 1, "relu2": 2}
