@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.exhibits import gauge as gauge_exhibit
+from analysis.questions import gauge as questions
 from analysis.store import open_store
 from tests.analysis.drawn import encodings
 
@@ -16,7 +17,7 @@ def store():
 
 
 def test_the_gauges_have_the_shapes_of_their_names_and_one_centred_profile(store):
-    layers = gauge_exhibit.profiles(store)
+    layers = questions.profiles(store)
     gains = layers.dropna().pivot_table("log_gain", "layer", "gauge")
     assert (gains["shrinking"] < -0.1).all()
     assert gains["flat"].abs().max() < 1e-9
@@ -27,13 +28,13 @@ def test_the_gauges_have_the_shapes_of_their_names_and_one_centred_profile(store
 
 
 def test_log_gains_are_differences_of_log_lengths(store):
-    for _, layers in gauge_exhibit.profiles(store).groupby("gauge"):
+    for _, layers in questions.profiles(store).groupby("gauge"):
         steps = np.diff(layers["log_norm"])
         assert steps == pytest.approx(layers["log_gain"].to_numpy()[1:], abs=1e-9)
 
 
 def test_the_verdict_changes_with_the_gauge_and_not_for_the_centred_gain(store):
-    found = gauge_exhibit.verdicts(store).set_index("gauge")
+    found = questions.verdicts(store).set_index("gauge")
     assert found.loc["shrinking", "verdict"] == "dampen"
     assert found.loc["growing", "verdict"] == "expand"
     assert found["verdict_centred"].nunique() == 1
@@ -49,12 +50,12 @@ def test_the_sentence_counts_the_norms_of_the_published_models(store):
                  WHERE metric = 'gain_last_block' OR metric = 'gain_penultimate_block')
         """
     ).itertuples()
-    sentence = gauge_exhibit.sentence(store)
+    sentence = questions.sentence(store)
     assert f"{int(row.n_free)} of {row.n_models} models" in sentence
 
 
 def test_the_chart_is_described_and_draws_columns_that_exist(store):
-    spec = gauge_exhibit.chart_gauges(gauge_exhibit.profiles(store)).to_dict()
+    spec = gauge_exhibit.chart_gauges(questions.profiles(store)).to_dict()
     assert len(spec["description"]) > 30
     columns = {column for rows in spec["datasets"].values() for row in rows for column in row}
     for encoding in encodings(spec):

@@ -1,0 +1,133 @@
+"""What is a property of the network at all: one network in several coordinates, same predictions.
+
+A change of the weights that leaves every logit as it is (a gauge) moves most measures of the
+stream. What moves says something of how the weights are written down, not of what is computed.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.store import Store
+
+#: Order of the gauges in legends.
+GAUGES = ("trained", "shrinking", "flat", "growing")
+
+
+def profiles(store: Store) -> pd.DataFrame:
+    """Return the stream of one network in every gauge, from table ``gauge_profile``.
+
+    Returns
+    -------
+    One row per gauge and layer: `gauge`, `layer` (-1 is the input of block 0), `log_norm` and
+    `log_norm_centred`; `log_gain` and `log_gain_centred`, missing before block 0 (means over
+    prompts, last token) [nat]; `largest_logit_change`, over the largest logit [1].
+    """
+    return store.query(
+        """
+        SELECT gauge, layer, ln(norm) AS log_norm, ln(norm_centred) AS log_norm_centred,
+               log_gain, log_gain_centred, largest_logit_change
+          FROM gauge_profile
+         ORDER BY list_position($gauges, gauge), layer
+        """,
+        gauges=list(GAUGES),
+    )
+
+
+def verdicts(store: Store) -> pd.DataFrame:
+    """Return what each gauge of the one network would be called.
+
+    Returns
+    -------
+    One row per gauge: `gauge`, `n_below` and `n_blocks`, the blocks after the first whose gain
+    is below 1, and all of them [1]; `log_gain_last` and `log_gain_last_centred` [nat];
+    `verdict` and `verdict_centred`, the paper's rule on the last block's gain.
+    """
+    return store.query(
+        """
+        SELECT gauge,
+               count(*) FILTER (WHERE log_gain < 0 AND layer > 0) AS n_below,
+               count(*) FILTER (WHERE layer > 0)                  AS n_blocks,
+               arg_max(log_gain, layer)                           AS log_gain_last,
+               arg_max(log_gain_centred, layer)                   AS log_gain_last_centred,
+               gain_sign(arg_max(log_gain, layer), 0)             AS verdict,
+               gain_sign(arg_max(log_gain_centred, layer), 0)     AS verdict_centred
+          FROM gauge_profile
+         WHERE layer >= 0
+         GROUP BY gauge
+         ORDER BY list_position($gauges, gauge)
+        """,
+        gauges=list(GAUGES),
+    )
+
+
+def norm_kinds(store: Store) -> pd.DataFrame:
+    """Return in how many of the paper's models the sign of the raw gain is free.
+
+    The mean over features is free at every depth where every norm is a LayerNorm in front of a
+    sub-layer, so a gain takes any value there. A post-norm network is not counted: the stream
+    after its last block cannot be shifted, though it can be after all others.
+
+    Returns
+    -------
+    One row: `n_models`, models with a published gain of their last or penultimate block, and
+    `n_free`, those of them whose mean is free [1].
+    """
+    return store.query(
+        """
+        SELECT count(*) FILTER (WHERE norm_kind = 'LayerNorm' AND norm_position = 'pre') AS n_free,
+               count(*)                                                                 AS n_models
+          FROM model
+         WHERE model_id IN (SELECT model_id FROM published_figure
+                             WHERE metric IN ('gain_last_block', 'gain_penultimate_block'))
+        """
+    )
+
+
+def sentence(store: Store) -> str:
+    """Return the finding in one sentence, its numbers computed."""
+    (found,) = norm_kinds(store).itertuples()
+    return (
+        f"The sign of the gain is a choice of coordinates in {found.n_free} of "
+        f"{found.n_models} models."
+    )
+
+
+def raw_against_centred(store: Store) -> pd.DataFrame:
+    """Return how far raw and centred gain agree in the LayerNorm models measured here.
+
+    Returns
+    -------
+    One row: `n_models`, `n_gains` (prompt by block, block 0 included), `n_same_sign` of them,
+    and `largest_difference` of the two log gains after block 0 [nat].
+    """
+    return store.query(
+        """
+        SELECT count(DISTINCT model_id)                                 AS n_models,
+               count(*)                                                 AS n_gains,
+               count(*) FILTER (WHERE (log_gain < 0) = (log_gain_centred < 0)) AS n_same_sign,
+               max(abs(log_gain - log_gain_centred)) FILTER (WHERE layer > 0) AS largest_difference
+          FROM function_gain
+         WHERE norm_kind = 'LayerNorm'
+        """
+    )
+
+
+def largest_mean_share(store: Store) -> pd.DataFrame:
+    """Return the largest share of the stream's squared norm along the mean over features.
+
+    Returns
+    -------
+    One row per `place` (``embedding`` or ``blocks``) with `share` [1], over the models and
+    depths measured here, LayerNorm models only.
+    """
+    return store.query(
+        """
+        SELECT CASE layer WHEN -1 THEN 'embedding' ELSE 'blocks' END AS place,
+               max(share) AS share
+          FROM mean_share
+          JOIN model USING (model_id)
+         WHERE norm_kind = 'LayerNorm'
+         GROUP BY place
+        """
+    )
