@@ -16,7 +16,10 @@ DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3])
 #: Columns that are drawn: the title of the axis, and what the panel shows.
 PANELS = {
     "log_norm": ("ln |x| [nat]", "The length that the paper reads"),
-    "log_norm_centred": ("ln |x less its mean| [nat]", "The length that the next block reads"),
+    "log_norm_centred": (
+        "ln |x less its mean| [nat]",
+        "Without the mean over features, which no block reads",
+    ),
 }
 
 

@@ -109,7 +109,7 @@ def chart_two_laws(rows: pd.DataFrame) -> alt.VConcatChart:
 
 
 def _panel(rows: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
-    """Return the gains against one column, a line per suite named at its first model."""
+    """Return the gains against one column, a line and a name per suite of several models."""
     x = alt.X(f"{column}:Q", title=title, **log_axis(rows[column]))
     y = alt.Y("gain_mean:Q", title="gain of the last block but one", scale=alt.Scale(zero=False))
     several = rows[rows.groupby("suite")["suite"].transform("size") > 1]
@@ -118,14 +118,12 @@ def _panel(rows: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
         .mark_line(color=INK, strokeWidth=1, opacity=0.6)
         .encode(x=x, y=y, detail="suite:N", order=alt.Order("n_layers:Q"))
     )
-    firsts = rows.sort_values(["n_layers", "d_model"]).drop_duplicates("suite")
-    alone = ~firsts["suite"].isin(several["suite"])
-    names = [
-        alt.Chart(firsts[chosen])
-        .mark_text(align="left", dx=-2 if below else 9, dy=15 if below else -7, color=INK)
-        .encode(x=x, y=y, text="suite:N", size=alt.value(13))
-        for chosen, below in ((~alone, False), (alone, True))
-    ]
+    firsts = several.sort_values(["n_layers", "d_model"]).drop_duplicates("suite")
+    names = (
+        alt.Chart(firsts)
+        .mark_text(align="left", dx=9, dy=-7, color=INK, fontSize=13)
+        .encode(x=x, y=y, text="suite:N")
+    )
     marks = [mark.encode(x=x, y=y) for mark in marks_by_lab(rows)]
-    layers = alt.layer(line_at(1, "y"), lines, *marks, *names).properties(width=WIDTH, height=230)
+    layers = alt.layer(line_at(1, "y"), lines, *marks, names).properties(width=WIDTH, height=230)
     return cast(alt.LayerChart, layers)
