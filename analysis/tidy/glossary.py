@@ -201,6 +201,6 @@ def checked(columns: Iterable[str], *, also: Iterable[str] = ()) -> None:
     unknown = [name for name in columns if name not in GLOSSARY and name not in set(also)]
     if unknown:
         raise ColumnError(
-            f"Result columns must be defined in analysis/glossary.py; {unknown} are not.",
+            f"Result columns must be defined in analysis/tidy/glossary.py; {unknown} are not.",
             "Use the glossary's name for the quantity, or define a new one there.",
         )
