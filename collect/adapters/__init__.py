@@ -12,8 +12,7 @@ from collect.adapters.gemma import GEMMA, GEMMA2, GLM4, OLMO2, VAULTGEMMA
 from collect.adapters.gpt2 import GPT2, GPT_BIGCODE, GPT_NEO
 from collect.adapters.gpt_neox import GPT_NEOX, PERSIMMON
 from collect.adapters.gptj import CODEGEN, GPTJ
-from collect.adapters.head_weights import HeadWeights
-from collect.adapters.layouts import Heads
+from collect.adapters.layouts import Heads, HeadWeights
 from collect.adapters.llama import (
     APERTUS,
     COHERE,

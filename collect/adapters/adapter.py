@@ -13,7 +13,7 @@ from collect.adapters.logits import unchanged
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from collect.adapters.head_weights import HeadWeights
+    from collect.adapters.layouts import HeadWeights
 
 #: A fused projection's rows to those of Q, K and V.
 Layout = Callable[["Tensor", Heads], tuple["Tensor", "Tensor", "Tensor"]]

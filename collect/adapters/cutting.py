@@ -6,8 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from collect.adapters.adapter import Adapter
-from collect.adapters.head_weights import HeadWeights
-from collect.adapters.layouts import Heads, by_head, contiguous, last_third, output_columns
+from collect.adapters.layouts import (
+    Heads,
+    HeadWeights,
+    by_head,
+    contiguous,
+    last_third,
+    output_columns,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor

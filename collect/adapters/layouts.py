@@ -31,6 +31,40 @@ class Heads:
         return head // (self.n_heads // self.n_kv_heads)
 
 
+@dataclass(frozen=True, slots=True)
+class HeadWeights:
+    """Q, K, V and O of one block, head by head: key and value are views of what was given.
+
+    Attributes
+    ----------
+    query, key, value
+        (n_heads, d_head, d_model), (n_kv_heads, d_head, d_model) twice.
+    query_bias, key_bias, value_bias
+        The same without d_model, or None.
+    output
+        (n_heads, d_model, d_head).
+    output_bias
+        (d_model,), or None.
+    gain
+        (d_model,) in float32: what the norm in front of attention multiplies by, one where that
+        norm has no weight; None when attention reads the stream without a norm.
+    value_contiguous
+        (n_heads, d_head, d_model): the last third of a fused matrix read as V (caveat B2);
+        None where that is V, or where a third is not n_heads heads.
+    """
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    output: Tensor
+    query_bias: Tensor | None
+    key_bias: Tensor | None
+    value_bias: Tensor | None
+    output_bias: Tensor | None
+    gain: Tensor | None
+    value_contiguous: Tensor | None
+
+
 def by_head(rows: Tensor, heads: Heads) -> Tensor:
     """Return a projection of its own, cut into heads of d_head rows: (-1, d_head, ...)."""
     return rows.view(-1, heads.d_head, *rows.shape[1:])

@@ -6,13 +6,14 @@ is the registration. Hits and misses are reported alike.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from analysis.questions.study import horizons, labs, ladder, screening, shares, signs, slope
+from analysis.questions.study.verdict import HELD, MISSED, UNTOLD
 from analysis.store import Store
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
@@ -49,8 +50,6 @@ ALPHA = 0.05
 
 #: What must be reached, and by how much, for each statement.
 HALF, MECHANISM, PLANNED_WIDTH, LIKE_TEXTS = 0.5, 0.7, 0.05, 0.8
-
-_HELD, _MISSED, _UNTOLD = "held", "missed", "cannot be told"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +109,8 @@ def _judged(
     try:
         numbers, holds = prediction.compute(store, horizon, rng)
     except AnalysisError as error:
-        return {**empty, "holds": None, "verdict": _UNTOLD, "note": error.problem}
-    verdict = _HELD if holds else _MISSED
+        return {**empty, "holds": None, "verdict": UNTOLD, "note": error.problem}
+    verdict = HELD if holds else MISSED
     return {**empty, **numbers, "holds": holds, "verdict": verdict, "note": ""}
 
 
@@ -397,42 +396,3 @@ PREDICTIONS = (
         _robust,
     ),
 )
-
-
-def verdict_on_heritage(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """Yield each response to "heritage dominates" and whether both horizons give it.
-
-    Parameters
-    ----------
-    table
-        From `outcomes`.
-
-    Yields
-    ------
-    The outcome as registered, and held, missed or cannot be told.
-    """
-    held = {
-        claim_id: list(rows["verdict"]) for claim_id, rows in table.groupby("claim_id", sort=False)
-    }
-    dominates = _both(held["S1"], held["S2"])
-    yield "confirmed: the lab decides", _all(dominates, _negated(_both(held["S4"])))
-    yield "recipe, not lab: training choices, not who made them", _all(dominates, _both(held["S4"]))
-    yield "refuted: geometry is at least as strong", _both(held["S3"])
-    yield "sign refuted: recipes move size, not sign", _negated(_both(held["S6"]))
-    yield "mechanism identified", _both(held["S7"])
-
-
-def _both(*verdicts: list[str]) -> str:
-    """Return held if every horizon holds, missed if one misses, else that it cannot be told."""
-    every = [verdict for of_horizons in verdicts for verdict in of_horizons]
-    if all(verdict == _HELD for verdict in every):
-        return _HELD
-    return _MISSED if _MISSED in every else _UNTOLD
-
-
-def _all(first: str, second: str) -> str:
-    return _both([first, second])
-
-
-def _negated(verdict: str) -> str:
-    return {_HELD: _MISSED, _MISSED: _HELD}.get(verdict, verdict)

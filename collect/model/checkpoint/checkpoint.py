@@ -330,7 +330,9 @@ def known_labels(model_id: str) -> Labels:
 
     The longest matching prefix wins; an unknown identifier gets no labels.
     """
-    known = tomllib.loads(files("collect").joinpath("models.toml").read_text(encoding="utf-8"))
+    known = tomllib.loads(
+        files("collect.model.checkpoint").joinpath("models.toml").read_text(encoding="utf-8")
+    )
     base_model_id = known["base"].get(model_id)
     name = model_id.lower()
     suites = [suite for suite in known["suite"] if name.startswith(suite["prefix"].lower())]

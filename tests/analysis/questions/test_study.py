@@ -21,6 +21,7 @@ from analysis.questions.study import (
     signs,
     slope,
 )
+from analysis.questions.study.verdict import verdict_on_heritage
 from analysis.store import Store, open_store
 from analysis.tidy.errors import DesignError
 from collect.record.writer import write_table
@@ -358,7 +359,7 @@ def test_recipes_that_differ_within_a_lab_give_the_verdict_recipe_not_lab(tmp_pa
     assert set(verdict[["S7", "S8", "S9", "S10", "S12", "S13"]]) == {"cannot be told"}
     notes = found.set_index("claim_id")["note"]
     assert "must hold runs of the study 'ingredients'" in notes["S7"].iloc[0]
-    answers = dict(registered.verdict_on_heritage(found))
+    answers = dict(verdict_on_heritage(found))
     assert answers["recipe, not lab: training choices, not who made them"] == "held"
     assert answers["confirmed: the lab decides"] == "missed"
     assert answers["mechanism identified"] == "cannot be told"

@@ -280,7 +280,9 @@ def test_an_instruct_model_is_linked_to_its_base_and_the_base_to_none(instruct, 
 
 
 def test_twins_are_of_one_lab_and_known_suites_and_never_of_themselves():
-    table = tomllib.loads((ROOT / "collect" / "models.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(
+        (ROOT / "collect/model/checkpoint/models.toml").read_text(encoding="utf-8")
+    )
     for instruct, base in table["base"].items():
         assert instruct != base
         assert base not in table["base"], f"{base} is a base and has one"
