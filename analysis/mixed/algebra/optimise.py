@@ -10,7 +10,9 @@ G S = 0 and G positive semidefinite.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +46,17 @@ NEAR_ZERO = 1e-4
 #: Where a search starts a variance that was zero.
 OFF_BOUNDARY = 0.05
 
-#: Standard deviation that a search from a singular end begins with, beside what was found.
+#: A search begins anew where a diagonal element of its end is below this: singular or nearly so.
+NEARLY_SINGULAR = 1e-2
+
+#: Standard deviation that a search begun anew has in every effect, beside what was found.
 FILLED = 0.3
+
+#: Size of the correlations that a search begun anew starts from.
+CORRELATED = 0.8
+
+#: Searches begun anew at most where the signs of all terms are combined.
+MOST_COMBINED = 8
 
 #: Expected fall of the deviance below which the search has converged.
 CONVERGED = 1e-8
@@ -126,7 +137,7 @@ def optimise(cross: CrossProducts, *, reml: bool = True, start: Floats | None = 
     search = Search(cross, reml)
     identity = np.where(is_diagonal(cross), 1.0, 0.0)
     best = search.settle(identity if start is None else search.inside(start))
-    if search.is_singular(best.floor.at):
+    if search.is_singular(best.floor.at, NEARLY_SINGULAR):
         best = search.restarted(best)
     return Optimum(
         theta=best.floor.at / search.scale,
@@ -153,6 +164,33 @@ def quick(
     at = np.where(kept, search.inside(start), 0.0)
     result: Floats = search.descend(at, tolerance=1e-10, free=kept) / search.scale
     return result
+
+
+def sign_patterns(width: int) -> list[Floats]:
+    """Return the signs of effects that a common factor can give them.
+
+    All 2^(k-1) that differ for up to four effects; for more, that of one sign and those with one
+    effect turned.
+
+    Parameters
+    ----------
+    width
+        Number of effects, k.
+    """
+    if width <= 4:
+        return [np.array([1.0, *others]) for others in product((1.0, -1.0), repeat=width - 1)]
+    return [np.ones(width), *(np.ones(width) - 2 * np.eye(width))]
+
+
+def combined(patterns: Sequence[Sequence[Floats]]) -> list[tuple[Floats, ...]]:
+    """Return one pattern per term, in all combinations where these are few.
+
+    Otherwise as many as the longest list has, so that every pattern of every term occurs.
+    """
+    if np.prod([len(each) for each in patterns]) <= MOST_COMBINED:
+        return list(product(*patterns))
+    most = max(len(each) for each in patterns)
+    return [tuple(each[place % len(each)] for each in patterns) for place in range(most)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,29 +271,30 @@ class Search:
             at = self.descend(released)
         return settled
 
-    def is_singular(self, at: Floats) -> bool:
-        """Tell whether a canonical factor lost a dimension."""
-        return bool((at[self.diagonal] < NEAR_ZERO).any())
+    def is_singular(self, at: Floats, least: float = NEAR_ZERO) -> bool:
+        """Tell whether a canonical factor lost a dimension: a diagonal element below `least`."""
+        return bool((at[self.diagonal] < least).any())
 
     def restarted(self, best: Settled) -> Settled:
-        """Return the best of a singular end and of two searches begun beside it.
+        """Return the best of a singular end and of the searches begun beside it.
 
-        The boundary has local minima: what was lost is filled again, once with the correlations
-        found and once with them reversed.
+        The boundary has local minima, which the signs of the correlations tell apart. What was
+        lost is filled again, and every sign pattern of a term's correlations gets its search.
         """
-        for turned in (False, True):
-            at = self.descend(self.filled(best.floor.at, turned=turned))
+        first = best.floor.at
+        for signs in combined([sign_patterns(term.width) for term in self.terms]):
+            at = self.descend(self.filled(first, signs))
             if self.value(at)[0] < best.floor.value - WORTHWHILE:
                 best = min(best, self.settle(at), key=lambda end: end.floor.value)
         return best
 
-    def filled(self, at: Floats, *, turned: bool) -> Floats:
-        """Return covariances of full rank near some, or those with every other sign turned."""
-        for term in self.terms:
-            factor = term.factor(at)
-            if turned:
-                factor = factor * (-1.0) ** np.arange(term.width)[:, None]
-            at = term.with_factor(at, np.column_stack([factor, FILLED * np.eye(term.width)]))
+    def filled(self, at: Floats, signs: Sequence[Floats]) -> Floats:
+        """Return covariances of full rank near some, with correlations of given signs."""
+        for term, sign in zip(self.terms, signs, strict=True):
+            sizes = np.hypot(np.linalg.norm(term.factor(at), axis=1), FILLED)
+            common = np.sqrt(CORRELATED) * sizes * sign
+            own = np.sqrt(1 - CORRELATED) * np.diag(sizes)
+            at = term.with_factor(at, np.column_stack([common, own]))
         return at
 
     def floor(self, at: Floats) -> Floor:
