@@ -1,4 +1,4 @@
-"""Correlation: Pearson, Spearman, partial, and what a printed r and n imply.
+"""Correlation: Pearson, Spearman, Kendall, partial, and what a printed r and n imply.
 
 Rows are taken as independent. When they are not (models of one suite), resample the
 suites instead: `analysis.inference.resampling.bootstrap.cluster_bootstrap`.
@@ -7,7 +7,7 @@ suites instead: `analysis.inference.resampling.bootstrap.cluster_bootstrap`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import permutations
+from itertools import combinations, permutations
 from math import sqrt
 
 import numpy as np
@@ -25,14 +25,20 @@ from analysis.tidy.frame import (
     require_variation,
 )
 
-METHODS = ("pearson", "spearman")
+METHODS = ("pearson", "spearman", "kendall")
 
 #: Largest n whose n! orders are enumerated for Spearman's p (9! = 362,880), as R does.
 EXACT_SPEARMAN_ROWS = 9
 
+#: Below this n Kendall's p is exact where no values are tied, as in R.
+EXACT_KENDALL_ROWS = 50
+
 #: Variance of Fisher's z, times (n - 3).
 PEARSON_VARIANCE = 1.0
 FIELLER_VARIANCE = 1.06
+
+#: Of Kendall's tau, times (n - 4).
+FIELLER_VARIANCE_TAU = 0.437
 
 #: A correlation this close to 1 or -1 is perfect up to rounding.
 ROUNDING = 1e-14
@@ -46,7 +52,11 @@ def correlate(
     Pearson: t test with n - 2 degrees of freedom and Fisher's z interval, variance 1/(n - 3).
     Spearman: p by enumerating all n! orders up to n = 9 (ties kept, |rho| rule), beyond that
     the t approximation; interval by Fisher's z with the variance 1.06/(n - 3) of Fieller,
-    Hartley and Pearson (1957), Biometrika 44.
+    Hartley and Pearson (1957), Biometrika 44, 470.
+    Kendall: tau-b; p exact below n = 50 without ties and, by enumerating all n! orders, up to
+    n = 9 with them, beyond that the normal approximation with the variance for ties (Kendall
+    1970, Rank Correlation Methods, equation 4.4); interval by Fisher's z with the variance
+    0.437/(n - 4) of the same paper of 1957, made for normal data without ties.
 
     Parameters
     ----------
@@ -55,14 +65,14 @@ def correlate(
     x, y
         Columns of finite numbers.
     method
-        ``pearson`` or ``spearman``.
+        ``pearson``, ``spearman`` or ``kendall``.
     conf_level
         Nominal coverage of the interval.
 
     Returns
     -------
-    One row: `term`, `estimate` [-1 to 1], `statistic` and `df` of the t test (missing when p
-    is exact), `p_value`, the interval, `n_obs`, `method`, `note`.
+    One row: `term`, `estimate` [-1 to 1], `statistic` and `df` of the t test (of Kendall: z,
+    and no `df`; both missing when p is exact), `p_value`, the interval, `n_obs`, `method`, `note`.
 
     Raises
     ------
@@ -83,7 +93,8 @@ def correlate(
             conf_level=conf_level,
             method="Pearson correlation",
         )
-    return _spearman_row(f"{y} ~ {x}", first, second, conf_level)
+    ranked = _spearman_row if method == "spearman" else _kendall_row
+    return ranked(f"{y} ~ {x}", first, second, conf_level)
 
 
 def partial(
@@ -244,6 +255,63 @@ def _spearman_row(term: str, first: Floats, second: Floats, conf_level: float) -
         method=f"Spearman rank correlation; {test}; Fisher z interval, Fieller variance",
         note=_notes(estimate, n - 3),
     )
+
+
+def _kendall_row(term: str, first: Floats, second: Floats, conf_level: float) -> pd.DataFrame:
+    n = len(first)
+    estimate = _rounded(stats.kendalltau(first, second).statistic)
+    statistic, p_value, test = _kendall_test(first, second, estimate)
+    return _result(
+        term=term,
+        estimate=estimate,
+        statistic=statistic,
+        df=float("nan"),
+        p_value=p_value,
+        interval=_fisher_z(estimate, n - 4, FIELLER_VARIANCE_TAU, conf_level),
+        conf_level=conf_level,
+        n_obs=n,
+        method=f"Kendall tau-b; {test}; Fisher z interval, Fieller variance",
+        note=_notes(estimate, n - 4),
+    )
+
+
+def _kendall_test(first: Floats, second: Floats, estimate: float) -> tuple[float, float, str]:
+    """Return z (missing when p is exact), p and the name of the test."""
+    n = len(first)
+    tied = min(len(np.unique(first)), len(np.unique(second))) < n
+    if not tied and n < EXACT_KENDALL_ROWS:
+        exact = stats.kendalltau(first, second, method="exact").pvalue
+        return float("nan"), float(exact), "exact permutation p"
+    if n <= EXACT_SPEARMAN_ROWS:
+        return float("nan"), _exact_kendall_p(first, second), "exact permutation p"
+    statistic = _kendall_z(first, second, estimate)
+    return statistic, float(2 * stats.norm.sf(abs(statistic))), "normal approximation"
+
+
+def _kendall_z(first: Floats, second: Floats, estimate: float) -> float:
+    """Return concordant less discordant pairs over its standard deviation, ties allowed for."""
+    n = len(first)
+    tied = [np.unique(values, return_counts=True)[1].astype(float) for values in (first, second)]
+    pairs = [float((t * (t - 1)).sum()) for t in tied]
+    triples = [float((t * (t - 1) * (t - 2)).sum()) for t in tied]
+    weighted = [float((t * (t - 1) * (2 * t + 5)).sum()) for t in tied]
+    all_pairs = n * (n - 1.0)
+    variance = (all_pairs * (2 * n + 5) - sum(weighted)) / 18
+    variance += pairs[0] * pairs[1] / (2 * all_pairs)
+    variance += triples[0] * triples[1] / (9 * all_pairs * (n - 2))
+    difference = estimate * sqrt((all_pairs - pairs[0]) * (all_pairs - pairs[1])) / 2
+    return difference / sqrt(variance)
+
+
+def _exact_kendall_p(first: Floats, second: Floats) -> float:
+    """Return the share of all n! orders whose |tau| reaches the observed, in whole numbers."""
+    orders = np.array(list(permutations(second.tolist())))
+    differences = np.zeros(len(orders), dtype=np.int64)
+    for one, other in combinations(range(len(first)), 2):
+        sign = int(np.sign(first[one] - first[other]))
+        differences += sign * np.sign(orders[:, one] - orders[:, other]).astype(np.int64)
+    # The first order that itertools yields is the observed one.
+    return float(np.mean(np.abs(differences) >= abs(differences[0])))
 
 
 def _rounded(estimate: float) -> float:
