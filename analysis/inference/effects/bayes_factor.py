@@ -3,7 +3,8 @@
 Default priors: JZS for a t test (Rouder and others 2009, Psychonomic Bulletin & Review 16, 225),
 a stretched beta for a correlation (Ly, Verhagen and Wagenmakers 2016, Journal of Mathematical
 Psychology 72, 19), Gunel and Dickey (1974, Biometrika 61, 545) for a 2x2 table. Above 1 the data
-speak for the effect, below 1 against it; a p-value cannot do the second.
+speak for the effect, below 1 against it; a p-value cannot do the second. Every row has the natural
+logarithm of its factor as well, which is finite where the factor is beyond the largest number.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from math import sqrt
 import numpy as np
 import pandas as pd
 from scipy import stats
-from scipy.special import gammaln, logsumexp
+from scipy.special import betaln, expit, gammaln, log_expit, logsumexp
 
 from analysis.inference.counts.contingency import odds_contrast, two_by_two
 from analysis.inference.effects.two_samples import two_samples
@@ -28,8 +29,14 @@ CORRELATION_SCALE = 1 / 3
 #: Points of log g: the integrand falls like exp(-1 / g) to the left, like 1 / g to the right.
 LOG_G = np.arange(-10.0, 90.0, 0.01)
 
+#: Points of the logit of t: the integrand falls like exp(-|logit|) or faster to either side.
+LOGIT_T = np.arange(-50.0, 100.0, 0.01)
+
 #: Tables with given margins that are enumerated at most.
 MOST_TABLES = 1_000_000
+
+#: Note of a factor that is infinite as a number.
+BEYOND = "The factor exceeds the largest number; see its logarithm."
 
 SAMPLING = ("poisson", "joint multinomial", "independent multinomial", "hypergeometric")
 
@@ -62,7 +69,7 @@ def t_test(
     Returns
     -------
     One row: `contrast`, `estimate` [standard deviations], `statistic` and `df` of the t test,
-    `bayes_factor`, `prior_scale`, `n_obs`.
+    `bayes_factor`, `log_bayes_factor`, `prior_scale`, `n_obs`.
 
     Raises
     ------
@@ -93,7 +100,7 @@ def t_test(
         estimate=difference / spread,
         statistic=statistic,
         df=float(df),
-        bayes_factor=jzs(statistic, effective, df, scale=scale),
+        log_bayes_factor=log_jzs(statistic, effective, df, scale=scale),
         prior_scale=scale,
         n_obs=n_obs,
         method="JZS Bayes factor; Cauchy prior on the standardised effect",
@@ -111,19 +118,36 @@ def jzs(statistic: float, effective_n: float, df: float, *, scale: float = EFFEC
         n of one sample, n1 n2 / (n1 + n2) of two.
     scale
         Scale of the Cauchy prior, in standard deviations.
+
+    Returns
+    -------
+    The factor, infinite beyond 1.8e308: see `log_jzs`.
+    """
+    return _exponential(log_jzs(statistic, effective_n, df, scale=scale))
+
+
+def log_jzs(
+    statistic: float, effective_n: float, df: float, *, scale: float = EFFECT_SCALE
+) -> float:
+    """Return the natural logarithm of the JZS Bayes factor that a t statistic implies.
+
+    Parameters
+    ----------
+    statistic, effective_n, df, scale
+        As in `jzs`.
     """
     g = np.exp(LOG_G)
     inflation = 1 + effective_n * scale**2 * g
     likelihood = np.log1p(statistic**2 / (df * inflation)) - np.log1p(statistic**2 / df)
     prior = -0.5 * np.log(2 * np.pi) - 0.5 * LOG_G - 0.5 / g
     logs = prior - 0.5 * np.log(inflation) - (df + 1) / 2 * likelihood
-    return float(np.exp(logsumexp(logs) + np.log(LOG_G[1] - LOG_G[0])))
+    return float(logsumexp(logs) + np.log(LOG_G[1] - LOG_G[0]))
 
 
 def correlation(
     frame: pd.DataFrame, *, x: str, y: str, scale: float = CORRELATION_SCALE
 ) -> pd.DataFrame:
-    """Return the Bayes factor of a Pearson correlation, by pingouin.
+    """Return the Bayes factor of a Pearson correlation (Ly and others 2016, equation 25).
 
     The correlation has a beta(1 / scale, 1 / scale) prior stretched to (-1, 1).
 
@@ -138,7 +162,7 @@ def correlation(
 
     Returns
     -------
-    One row: `estimate` [-1 to 1], `bayes_factor`, `prior_scale`, `n_obs`.
+    One row: `estimate` [-1 to 1], `bayes_factor`, `log_bayes_factor`, `prior_scale`, `n_obs`.
 
     Raises
     ------
@@ -160,16 +184,37 @@ def correlation(
             f"{x!r} and {y!r} must not lie on a line; their correlation is {r:g}.",
             "The Bayes factor is infinite.",
         )
-    from pingouin import bayesfactor_pearson
-
     return _row(
         term=f"{y} ~ {x}",
         estimate=r,
-        bayes_factor=float(bayesfactor_pearson(r, len(first), kappa=scale)),
+        log_bayes_factor=log_of_correlation(r, len(first), scale=scale),
         prior_scale=scale,
         n_obs=len(first),
         method="Bayes factor of a correlation; stretched beta prior",
     )
+
+
+def log_of_correlation(r: float, n: int, *, scale: float = CORRELATION_SCALE) -> float:
+    """Return the natural logarithm of the Bayes factor that a Pearson correlation implies.
+
+    Equation 25 of Ly and others (2016), its hypergeometric function by Euler's integral over the
+    logit of t, so that nothing overflows.
+
+    Parameters
+    ----------
+    r
+        Correlation, between -1 and 1.
+    n
+        Number of rows, at least 3.
+    scale
+        Scale of the prior; 1 is uniform.
+    """
+    a, c = (n - 1) / 2, (n + 2 / scale) / 2
+    away = (1 - r) * (1 + r) + r**2 * expit(-LOGIT_T)
+    logs = a * log_expit(LOGIT_T) + (c - a) * log_expit(-LOGIT_T) - a * np.log(away)
+    hypergeometric = logsumexp(logs) + np.log(LOGIT_T[1] - LOGIT_T[0]) - betaln(a, c - a)
+    constant = (1 - 2 / scale) * np.log(2) + np.log(np.pi) / 2 - betaln(1 / scale, 1 / scale)
+    return float(constant + gammaln(c - 0.5) - gammaln(c) + hypergeometric)
 
 
 def contingency(
@@ -197,7 +242,7 @@ def contingency(
     Returns
     -------
     Four rows: `sampling`, `estimate` [sample odds ratio, infinite when a cell is empty],
-    `bayes_factor`, `prior_scale` (the concentration), `n_obs`.
+    `bayes_factor`, `log_bayes_factor`, `prior_scale` (the concentration), `n_obs`.
 
     Raises
     ------
@@ -224,7 +269,7 @@ def contingency(
                 contrast=odds_contrast(counts),
                 estimate=a * d / (b * c) if b * c else float("inf"),
                 sampling=plan,
-                bayes_factor=float(np.exp(logs[plan])),
+                log_bayes_factor=logs[plan],
                 prior_scale=concentration,
                 n_obs=a + b + c + d,
                 method="Gunel-Dickey Bayes factor of a 2x2 table",
@@ -314,7 +359,17 @@ def _require_scale(scale: float) -> None:
         )
 
 
-def _row(**columns: object) -> pd.DataFrame:
-    result = pd.DataFrame([{**columns, "note": ""}])
+def _row(*, log_bayes_factor: float, **columns: object) -> pd.DataFrame:
+    factor = _exponential(log_bayes_factor)
+    note = (
+        "" if np.isfinite(factor) else "The factor exceeds the largest number; see its logarithm."
+    )
+    evidence = {"bayes_factor": factor, "log_bayes_factor": log_bayes_factor}
+    result = pd.DataFrame([{**columns, **evidence, "note": note}])
     glossary.checked(result.columns)
     return result
+
+
+def _exponential(logarithm: float) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.exp(logarithm))

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import comb
+from math import comb, log
 from pathlib import Path
+from typing import Any
 
+import mpmath
 import numpy as np
 import pandas as pd
 import pytest
@@ -92,6 +94,75 @@ def test_no_effect_speaks_for_none_and_more_rows_more_so() -> None:
 def test_a_larger_t_is_more_evidence_and_its_sign_none(t: float, n: int) -> None:
     assert bayes_factor.jzs(t * 1.1, n, n) > bayes_factor.jzs(t, n, n)
     assert bayes_factor.jzs(-t, n, n) == bayes_factor.jzs(t, n, n)
+
+
+def every_row() -> pd.DataFrame:
+    rows = [
+        bayes_factor.t_test(models, value="gain", group="heritage"),
+        bayes_factor.correlation(models, x="density", y="gain"),
+        bayes_factor.contingency(pd.DataFrame([[3, 1], [1, 3]])),
+    ]
+    return pd.concat(rows, ignore_index=True)
+
+
+def test_every_row_has_the_logarithm_of_its_factor() -> None:
+    rows = every_row()
+    np.testing.assert_allclose(np.exp(rows["log_bayes_factor"]), rows["bayes_factor"], rtol=1e-12)
+    assert len(rows) == 6
+
+
+def test_a_table_beyond_the_largest_number_has_the_logarithm_that_can_be_counted() -> None:
+    # 2,001 tables share the margins, equally likely; independence gives it 1 of C(4000, 2000).
+    table = pd.DataFrame([[2000, 0], [0, 2000]])
+    row = bayes_factor.contingency(table).set_index("sampling").loc["hypergeometric"]
+    expected = log(comb(4000, 2000)) - log(2001)
+    assert row["log_bayes_factor"] == pytest.approx(expected, rel=1e-12)
+    assert row["bayes_factor"] == np.inf
+    assert "see its logarithm" in row["note"]
+
+
+def integrated(function: Callable[[Any], Any], ends: list[Any]) -> float:
+    """Return the logarithm of an integral in fifty digits."""
+    with mpmath.workdps(50):
+        return float(mpmath.log(mpmath.quad(function, ends)))
+
+
+def test_the_logarithm_of_a_large_t_is_that_of_the_integral_in_many_digits() -> None:
+    t, n, df = mpmath.mpf(200), 500, 499
+    scale = mpmath.mpf(bayes_factor.EFFECT_SCALE)
+
+    def density(g: Any) -> Any:
+        spread = 1 + n * scale**2 * g
+        ratio = (1 + t**2 / (df * spread)) / (1 + t**2 / df)
+        prior = mpmath.exp(-1 / (2 * g)) / mpmath.sqrt(2 * mpmath.pi * g**3)
+        return ratio ** (-(df + 1) / mpmath.mpf(2)) / mpmath.sqrt(spread) * prior
+
+    expected = integrated(density, [0, 1, 50, 200, 2000, mpmath.inf])
+    assert bayes_factor.log_jzs(200, n, df) == pytest.approx(expected, rel=1e-8)
+    assert expected > np.log(np.finfo(float).max)
+    assert bayes_factor.jzs(200, n, df) == np.inf
+
+
+@pytest.mark.parametrize(
+    ("r", "n"), [(0, 3), (0.3, 5), (-0.999999, 12), (0.99, 40), (0.95, 2000), (0.01, 100_000)]
+)
+@pytest.mark.parametrize("scale", [1 / 3, 1.0, 2.0])
+def test_the_logarithm_of_a_correlation_is_the_closed_form_in_many_digits(
+    r: float, n: int, scale: float
+) -> None:
+    with mpmath.workdps(50):
+        k, a = mpmath.mpf(scale), mpmath.mpf(n - 1) / 2
+        c = (n + 2 / k) / 2
+        expected = mpmath.log(
+            mpmath.power(2, 1 - 2 / k)
+            * mpmath.sqrt(mpmath.pi)
+            / mpmath.beta(1 / k, 1 / k)
+            * mpmath.gamma(c - 0.5)
+            / mpmath.gamma(c)
+            * mpmath.hyp2f1(a, a, c, mpmath.mpf(r) ** 2)
+        )
+    found = bayes_factor.log_of_correlation(r, n, scale=scale)
+    assert found == pytest.approx(float(expected), rel=1e-10, abs=1e-10)
 
 
 def test_the_row_says_what_was_compared() -> None:
