@@ -15,20 +15,7 @@ from analysis.mixed.frames import guards, tables
 from analysis.mixed.frames import means as marginal
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.fixed_effects import method_named
-
-#: Names of columns in broom.mixed.
-BROOM = {
-    "std_error": "std.error",
-    "p_value": "p.value",
-    "conf_low": "conf.low",
-    "conf_high": "conf.high",
-    "conf_level": "conf.level",
-    "n_obs": "nobs",
-    "log_likelihood": "logLik",
-    "aic": "AIC",
-    "bic": "BIC",
-    "df_residual": "df.residual",
-}
+from analysis.tidy.broom import renamed
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,7 +65,7 @@ class Answers(Fitted):
         method, note = self.df_method(df) if "fixed" in effects else (self.default_df, "")
         frame = tables.tidy(self, tuple(effects), method, conf_level)
         found = noted(frame, note, where=frame["effect"] == "fixed")
-        return found.rename(columns=BROOM) if broom else found
+        return renamed(found) if broom else found
 
     def glance(self, *, broom: bool = False) -> pd.DataFrame:
         """Return one row: size, likelihood, criteria, shares of variance, convergence.
@@ -96,7 +83,7 @@ class Answers(Fitted):
         """
         found = tables.glance(self)
         criterion = {"criterion": "REMLcrit" if self.reml else "deviance"}
-        return found.rename(columns=BROOM | criterion) if broom else found
+        return renamed(found).rename(columns=criterion) if broom else found
 
     def ranef(self) -> pd.DataFrame:
         """Return the conditional modes of the random effects.

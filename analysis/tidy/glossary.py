@@ -1,7 +1,8 @@
 """Every column a result frame may have, defined once.
 
 A test fails when any function of this package returns a column that is not here.
-Names follow broom: lower case, spelt out, usable as attributes.
+Names follow broom: lower case, spelt out, usable as attributes. `analysis.tidy.broom.renamed`
+gives a frame broom's own spelling.
 """
 
 from __future__ import annotations

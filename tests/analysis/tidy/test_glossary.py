@@ -14,7 +14,7 @@ from analysis.inference.counts import fisher
 from analysis.inference.partition import cross_validation, partition
 from analysis.inference.resampling import bootstrap, permutation
 from analysis.questions.turning import frames as l_star_frames
-from analysis.tidy import glossary
+from analysis.tidy import broom, glossary
 from analysis.tidy.errors import ColumnError
 
 METHODS = (
@@ -169,3 +169,26 @@ def test_an_undefined_column_is_refused() -> None:
     glossary.checked(["estimate", "model_id"], also=["model_id"])
     with pytest.raises(ColumnError, match=r"\['p_val'\] are not"):
         glossary.checked(["estimate", "p_val"])
+
+
+#: What broom's tidy and glance of lm, and augment, return in R.
+OF_BROOM = {
+    "tidy": {"term", "estimate", "std.error", "statistic", "p.value", "conf.low", "conf.high"},
+    "glance": {"r.squared", "adj.r.squared", "sigma", "logLik", "AIC", "BIC", "nobs"},
+    "augment": {".fitted", ".resid", ".hat", ".cooksd"},
+}
+
+
+@pytest.mark.parametrize("verb", OF_BROOM)
+def test_a_renamed_frame_has_brooms_names_and_the_same_values(verb: str) -> None:
+    frame = CALLS[f"regression.Regression.{verb}"]()
+    named = broom.renamed(frame)
+    assert set(named) >= OF_BROOM[verb]
+    assert not set(named) & set(broom.BROOM)
+    pd.testing.assert_frame_equal(named.set_axis(frame.columns, axis=1), frame)
+
+
+def test_only_columns_of_the_glossary_have_brooms_names_and_no_two_share_one() -> None:
+    assert set(broom.BROOM) <= set(glossary.GLOSSARY)
+    assert len(set(broom.BROOM.values())) == len(broom.BROOM)
+    assert not set(broom.BROOM.values()) & set(glossary.GLOSSARY)
