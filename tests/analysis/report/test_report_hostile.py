@@ -20,7 +20,7 @@ from analysis.report.reading.settings import settings_of
 from analysis.tidy import notation, prose
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
+ROOT = HERE.parents[2]
 HOSTILE = (
     "<img src=x onerror=alert(1)>",
     "<script>alert(1)</script>",

@@ -14,7 +14,7 @@ from analysis.report import kept
 from analysis.report.kept import results_of
 from analysis.store import open_store
 
-SECOND = Path(__file__).parent / "second_paper"
+SECOND = Path(__file__).parents[1] / "second_paper"
 
 
 class Counter:

@@ -43,7 +43,7 @@ def test_the_committed_verdicts_hold_no_formula(path: Path) -> None:
 
 
 def test_the_answer_to_a_query_holds_no_formula(capsys: pytest.CaptureFixture[str]) -> None:
-    folder = Path(__file__).parent / "second_paper"
+    folder = Path(__file__).parents[1] / "second_paper"
     query = "SELECT '=1+1' AS \"=a\", -1.5 AS n"
     assert cli.main(["--data", str(folder), "sql", query, "--csv"]) == 0
     assert capsys.readouterr().out == "'=a,n\n'=1+1,-1.5\n"
