@@ -67,6 +67,11 @@ class CrossProducts:
         """Columns of Z2, q."""
         return len(self.rest) - self.n_fixed - 1
 
+    @property
+    def n_columns(self) -> int:
+        """Columns of Z1, Z2 and X together."""
+        return self.diagonal.shape[0] * self.diagonal.shape[1] + len(self.rest) - 1
+
 
 @dataclass(frozen=True, slots=True)
 class _Variable:

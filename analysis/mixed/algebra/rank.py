@@ -37,7 +37,7 @@ def require_estimable(cross: CrossProducts, design: Design, response: str) -> No
 def require_residual(statistics: Statistics, cross: CrossProducts, place: int) -> None:
     """Raise DesignError when the fixed and random effects together fit every row.
 
-    Asked when a search has failed: it costs a factorisation of all columns.
+    Asked when a search has failed or does not converge: it costs a factorisation of all columns.
 
     Parameters
     ----------

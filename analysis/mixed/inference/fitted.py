@@ -176,6 +176,8 @@ def solve(
     require_estimable(cross, design, statistics.responses[response])
     try:
         optimum = optimise(cross, reml=reml, start=start)
+        if not optimum.converged and cross.n_obs > cross.n_columns:
+            require_residual(statistics, cross, response)
         return design, optimum, inference_at(cross, optimum.theta, reml=reml)
     except (DesignError, np.linalg.LinAlgError) as error:
         require_residual(statistics, cross, response)
