@@ -159,8 +159,13 @@ class Design:
             If the levels do not make up a recipe that can be trained.
         """
         content: dict[str, Any] = dict(self.base)
-        for factor, level in cell.levels.items():
-            content = laid_over(content, self.factors[factor][level])
+        try:
+            for factor, level in cell.levels.items():
+                content = laid_over(content, self.factors[factor][level])
+        except ValueError as error:
+            raise InputError(
+                f"The design {self.path}, cell {cell.name}, cannot be run: {error}.", _HINT
+            ) from error
         content |= {
             "name": f"{cell.name.replace('/', '-')}-s{seed}",
             "lab": self.head.lab,
@@ -181,11 +186,19 @@ class Design:
 
 
 def laid_over(content: dict[str, Any], patch: Patch) -> dict[str, Any]:
-    """Return a recipe's table with another laid over it; tables are joined key by key."""
+    """Return a recipe's table with another laid over it; tables are joined key by key.
+
+    Raises
+    ------
+    ValueError
+        If a table comes over what is none.
+    """
     joined = dict(content)
     for key, value in patch.items():
         if isinstance(value, dict):
-            joined[key] = laid_over(dict(joined.get(key, {})), value)
+            below = joined.get(key, {})
+            require(isinstance(below, dict), f"{key} must be a table; found {below!r}")
+            joined[key] = laid_over(below, value)
         else:
             joined[key] = value
     return joined
@@ -206,6 +219,8 @@ def read_design(path: Path) -> Design:
         for name in ("base", "factors", "labels", "generators")
     }
     listed = table.pop("blocks", [])
+    if not isinstance(listed, list):
+        raise InputError(f"{where}, blocks, must be tables; found {listed!r}.", "Write [[blocks]].")
     head = section(Head, table, where, verdict="cannot be run", hint=_HINT)
     factors = {
         factor: {
@@ -235,6 +250,17 @@ def _table(value: object, where: str) -> dict[str, Any]:
     return value
 
 
+def _require_table(what: str, value: object) -> None:
+    require(isinstance(value, dict), f"{what} must be a table; found {value!r}")
+
+
+def _require_names(what: str, value: object) -> None:
+    require(
+        isinstance(value, list) and all(isinstance(name, str) for name in value),
+        f"{what} must be a list of names; found {value!r}",
+    )
+
+
 def _require_factors(
     head: Head, factors: Mapping[str, Mapping[str, Patch]], labels: Mapping[str, Any]
 ) -> None:
@@ -243,8 +269,10 @@ def _require_factors(
         require(len(levels) > 0, f"factor {factor} must have levels; found none")
     for label, of_factors in labels.items():
         require(label not in factors, f"label {label} must not be named as a factor is")
+        _require_table(f"label {label}", of_factors)
         for factor, names in of_factors.items():
             require(factor in factors, f"label {label} must name a factor; found {factor!r}")
+            _require_table(f"label {label}, {factor},", names)
             missing = sorted(set(factors[factor]) - set(names))
             require(
                 not missing, f"label {label} must name every level of {factor}; lacks {missing}"
@@ -262,6 +290,8 @@ def _fraction(
         require(not generators, "generators must come with base_fraction; found none")
         return None
     require(head.continued is None, "a fraction must not have a continued factor")
+    for name, word in generators.items():
+        _require_names(f"the generator of {name}", word)
     fraction = Fraction(
         head.base_fraction, {name: tuple(word) for name, word in generators.items()}
     )
@@ -276,19 +306,23 @@ def _fraction(
 def _block(
     entry: Mapping[str, Any], head: Head, factors: Mapping[str, Mapping[str, Patch]]
 ) -> Block:
+    _require_table("a block", entry)
     unknown = sorted(set(entry) - {"name", "seeds", "levels"})
     require(not unknown, f"a block must have only name, seeds and levels; found {unknown}")
     name, levels = entry.get("name"), entry.get("levels", {})
     require(isinstance(name, str), f"a block must have a name; found {name!r}")
+    _require_table(f"levels of block {name}", levels)
     for factor, chosen in levels.items():
         known = factors.get(factor, {})
+        _require_names(f"levels of {factor} in block {name}", chosen)
         require(
             len(chosen) > 0 and set(chosen) <= set(known),
             f"block {name} must choose levels of {factor} that there are; found {chosen}",
         )
-    seeds = tuple(entry.get("seeds", head.seeds))
+    seeds = entry.get("seeds", head.seeds)
+    is_list = isinstance(seeds, (list, tuple)) and len(seeds) > 0
     require(
-        len(seeds) > 0 and all(type(seed) is int for seed in seeds),
-        f"block {name} must have whole numbers for seeds; found {list(seeds)}",
+        is_list and all(type(seed) is int for seed in seeds),
+        f"block {name} must have whole numbers for seeds; found {seeds}",
     )
-    return Block(str(name), {key: tuple(value) for key, value in levels.items()}, seeds)
+    return Block(str(name), {key: tuple(value) for key, value in levels.items()}, tuple(seeds))

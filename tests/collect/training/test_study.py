@@ -171,6 +171,31 @@ none = { optimiser = { decay_turns = 0.0 } }
             'seeds = [0]\nbase_fraction = ["recipe"]',
             "a fraction must have every factor and no other; ['depth'] differ",
         ),
+        ("[base]", "[base]\ninitial = 2", "initial must be a table; found 2"),
+        (
+            "[labels.lab.recipe]",
+            "[labels.suite]\nrecipe = 1\n[labels.lab.recipe]",
+            "suite, recipe,",
+        ),
+        ("[labels.lab.recipe]", "[labels]\nsuite = 1\n[labels.lab.recipe]", "label suite must be"),
+        ("[labels", "[[blocks]]\nname = 'b'\nlevels = 1\n[labels", "levels of block b must be a"),
+        (
+            "[labels",
+            "[[blocks]]\nname = 'b'\nlevels = { depth = 1 }\n[labels",
+            "levels of depth in block b must be a list of names; found 1",
+        ),
+        (
+            "[labels",
+            "[[blocks]]\nname = 'b'\nseeds = 1\n[labels",
+            "whole numbers for seeds; found 1",
+        ),
+        ("seeds = [0, 1]", "seeds = [0]\nblocks = 1", "blocks, must be tables; found 1"),
+        ("seeds = [0, 1]", "seeds = [0]\nblocks = [1]", "a block must be a table; found 1"),
+        (
+            "seeds = [0, 1]",
+            'seeds = [0]\nbase_fraction = ["recipe"]\ngenerators = { depth = 1 }',
+            "the generator of depth must be a list of names; found 1",
+        ),
     ],
 )
 def test_a_wrong_design_is_refused_in_a_sentence(
