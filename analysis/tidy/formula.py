@@ -84,13 +84,12 @@ def model_matrices(frame: pd.DataFrame, formula: str) -> ModelMatrices:
 
 
 def _evaluate(formula: str, columns: pd.DataFrame) -> tuple[pd.DataFrame, Floats]:
-    from patsy import PatsyError
     from statsmodels.formula.api import ols
 
     try:
         with np.errstate(divide="ignore", invalid="ignore"):
             model = ols(formula, data=columns, missing="raise", eval_env={"np": np})
-    except (PatsyError, SyntaxError, NameError) as error:
+    except Exception as error:  # a formula is code, and may raise what it likes
         raise ColumnError(
             f"The formula {formula!r} must be readable and finite; {' '.join(str(error).split())}.",
             "Write it as 'response ~ a + b + a:b', with np.log10(a) for a transformation.",

@@ -59,7 +59,13 @@ def _written(call: str, function: str, source: Source) -> str:
     expression = translate(read.of)
     source.require_numbers(expression.columns)
     x = f"CAST({expression.sql} AS DOUBLE)"
-    columns = FUNCTIONS[function](read, x, source, call)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # refused just below
+        columns = FUNCTIONS[function](read, x, source, call)
+    if not all(np.isfinite(numbers).all() for column in columns for numbers in column):
+        raise ColumnError(
+            f"{call!r} must be of finite numbers whose powers are finite; its constants are not.",
+            "Bring the column to a unit in which it is about one.",
+        )
     name = f"{function}({', '.join([read.of, *map(str, read.numbers.values())])})"
     names = [name] if function == "scale" else [f"{name}{k + 1}" for k in range(len(columns))]
     written = [

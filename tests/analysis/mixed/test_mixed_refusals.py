@@ -163,6 +163,13 @@ REFUSED: dict[str, tuple[str, pd.DataFrame, type[AnalysisError], str]] = {
         ColumnError,
         "The expression 'cube(depth)' must use known functions; 'cube' is not one.",
     ),
+    "polynomial of huge numbers": (
+        "gain ~ poly(depth, 2) + (1 | model)",
+        rows.assign(depth=rows["depth"] * 1e200),
+        ColumnError,
+        "'poly(depth, 2)' must be of finite numbers whose powers are finite; its constants are "
+        "not.",
+    ),
     "unknown contrast": (
         "gain ~ C(kind, Wrong) + (1 | model)",
         rows,
