@@ -1,0 +1,37 @@
+"""Files of prompts: any text under any name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from collect.prompts.sets import load
+from tests.fuzz import mutation
+from tests.fuzz.trial import Case
+
+WHOLE = "# Factual\nThe capital of France is\n\n## a remark\n# Novel\nA line\\nbroken\\t\\\\ and\n"
+NAMES = (
+    "mine.txt",
+    "A_grand_unified.txt",
+    "a b.txt",
+    ".txt",
+    "-x.txt",
+    "é.txt",
+    "a" * 240,
+    "x.csv",
+)
+
+
+def draw(rng: np.random.Generator, folder: Path) -> Case:
+    """Return a spoilt file of prompts to be read."""
+    path = folder / str(rng.choice(NAMES, p=[0.72, *[0.04] * 7]))
+    content = mutation.raw(rng, WHOLE) if rng.random() < 0.9 else rng.bytes(30)
+    path.write_bytes(content)
+    if rng.random() < 0.05:
+        path = folder / f"{mutation.piece(rng)}/none.txt"
+
+    def act() -> None:
+        load(path)
+
+    return Case(f"{path.name!r} as {content!r}", act)
