@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,8 @@ def piece(rng: np.random.Generator) -> str:
 
 
 def value(rng: np.random.Generator) -> Any:
-    """Return a value of any kind."""
-    return VALUES[int(rng.integers(len(VALUES)))]
+    """Return a value of any kind, free to be changed."""
+    return deepcopy(VALUES[int(rng.integers(len(VALUES)))])
 
 
 def raw(rng: np.random.Generator, whole: str) -> bytes:
