@@ -11,7 +11,7 @@ export OMP_NUM_THREADS = 1
 export QUARTO_PYTHON = $(abspath $(RUN))
 
 .DEFAULT_GOAL := help
-.PHONY: help install report test lint types contracts drift unit coverage bare claims codebook database fleet fleet-check lock benchmark clean
+.PHONY: help install report test lint types contracts drift unit coverage bare claims codebook database fleet fleet-check lock benchmark proof clean
 
 # A test room is one process's work.
 PYTEST := $(RUN) -m pytest -n logical --maxprocesses 4 --dist loadfile
@@ -77,6 +77,9 @@ benchmark: .cache/benchmark/.installed $(VENV)/.everything ## time what we claim
 	$(RUN) -m tests.benchmarks.streaming
 	.cache/benchmark/bin/python tests/benchmarks/mixed_models.py
 	.cache/benchmark/bin/python -m tests.benchmarks.inference_size
+
+proof: $(VENV)/.everything ## run the long proofs (hours); what they say is kept in tests/proofs/ (never part of the tests)
+	PYTHON=$(RUN) bash tests/proofs/run.sh
 
 lock: ## renew constraints.txt from the newest versions pyproject.toml admits
 	rm -rf .cache/lock && $(PYTHON) -m venv .cache/lock

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Run the long proofs, one after the other, and keep what they say beside this file under a name
+# with the date and the commit's hash. ONLY, a regular expression, chooses among them; N is the
+# number of fuzzed inputs.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+python=${PYTHON:-.venv/bin/python}
+commit=$(git describe --always --abbrev=7 --dirty)
+kept=tests/proofs/proof_$(date -u +%F)_$commit.txt
+rows=.cache/proof/mixed_optimum_$commit.jsonl  # goes on where it was stopped at this commit
+mkdir -p .cache/proof
+
+proofs=(
+  "tests.fuzz --n ${N:-20000} --seed 1"
+  "tests.proofs.sql_attack --n 2000 --seed 1"
+  "tests.proofs.gauge"
+  "tests.proofs.unconditional_intervals 10000"
+  "tests.proofs.mixed_optimum --fits 2000 --seed 1 --rows $rows"
+  "tests.proofs.processors"
+)
+
+failed=0
+for proof in "${proofs[@]}"; do
+  [[ $proof =~ ${ONLY:-.} ]] || continue
+  {
+    printf '\n$ python -m %s\n%s, commit %s\n' "$proof" "$(date -u +%FT%TZ)" "$commit"
+    # The words of a proof are its module and its options.
+    # shellcheck disable=SC2086
+    "$python" -m $proof && code=0 || code=$?
+    printf 'exit code %s\n' "$code"
+  } > >(tee -a "$kept") || true
+  [[ $code -eq 0 ]] || failed=1
+done
+echo "kept in $kept"
+exit "$failed"
