@@ -29,7 +29,8 @@ TEX = (
 )
 
 COMPARISON = r"[=<>≤≥≈]"
-UNSIGNED = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d*\.?\d+)(?:[eE]-?\d+)?"
+PLAIN = r"(?:\d++(?:\.\d++)?|\.\d++)"  # one way to match: a long run of digits is read once
+UNSIGNED = r"(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d++)?|" + PLAIN + r")(?:[eE]-?\d++)?"
 DF = re.compile(r"\bdf\s*=\s*(\d*\.?\d+)")
 SIZE = r"\b[nN]\s*=\s*(\d+)"
 
@@ -46,7 +47,7 @@ P = (
 
 TEST = re.compile(
     r"(?<![A-Za-z0-9\-^])(?P<test>chi2|[trFzZQ])\s*"
-    r"(?:\(\s*(?:df\s*=\s*)?(?P<first>\d*\.?\d+)"
+    r"(?:\(\s*(?:df\s*=\s*)?(?P<first>" + PLAIN + r")"
     r"(?:\s*,\s*(?:[nN]\s*=\s*)?(?P<second>[\d,]*\.?\d+))?\s*\)\s*)?"
     r"(?P<comparison>" + COMPARISON + r")\s*(?P<statistic>-?\s?" + UNSIGNED + r")"
     r"(?P<aside>(?:[\s,;(]*+" + ASIDE + r")*)"
