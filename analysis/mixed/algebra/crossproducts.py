@@ -70,7 +70,7 @@ class CrossProducts:
     @property
     def n_columns(self) -> int:
         """Columns of Z1, Z2 and X together."""
-        return self.diagonal.shape[0] * self.diagonal.shape[1] + len(self.rest) - 1
+        return int(np.prod(self.diagonal.shape[:2])) + len(self.rest) - 1
 
 
 @dataclass(frozen=True, slots=True)
