@@ -55,8 +55,8 @@ def _length(runs: pd.DataFrame, response: str) -> dict[str, object]:
     moved = runs[runs["sigma"] != "as said"]
     moved = moved.groupby(["of_recipe", "sigma"])[response].mean().reset_index()
     known = moved[moved["of_recipe"].isin(list(means.index))]
-    shifts = (known[response] - known["of_recipe"].map(means)).abs()
-    shift = float(shifts.max())
+    expected = means.reindex(known["of_recipe"]).to_numpy()
+    shift = float((known[response] - expected).abs().max()) if len(known) else float("nan")
     share = float(plain["reached"].mean())
     return {
         "share": share,

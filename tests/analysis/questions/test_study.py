@@ -274,6 +274,9 @@ def test_the_ladder_asks_for_learning_and_for_forgetting() -> None:
     assert found["holds"].tolist() == [False, True]
     assert found["sd"].tolist() == pytest.approx([0.1 / 2**0.5] * 2)
     assert found["estimate"].tolist() == pytest.approx([1.0, 0.05])
+    unmoved = ladder.lengths(pd.DataFrame(rows).query("sigma == 'as said'"))
+    assert unmoved["estimate"].isna().all()
+    assert not unmoved["holds"].any()
 
 
 def filled(directory: Path, runs: list[dict[str, object]]) -> Store:
