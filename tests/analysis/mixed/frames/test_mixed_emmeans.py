@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-answers = pd.read_csv(Path(__file__).parents[2] / "r/mixed_emmeans.csv")
+answers = pd.read_csv(Path(__file__).parents[3] / "r/mixed_emmeans.csv")
 
 #: The fixed effects agree to 1e-8 at the same theta; the means are sums of them.
 MEANS = 1e-8

@@ -14,7 +14,7 @@ import pytest
 from analysis import mixed
 from analysis.tidy.errors import ColumnError
 
-R = Path(__file__).parents[2] / "r"
+R = Path(__file__).parents[3] / "r"
 answers = pd.read_csv(R / "mixed_basis.csv")
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
 

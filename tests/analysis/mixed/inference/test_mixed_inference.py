@@ -27,7 +27,7 @@ from analysis.mixed.refitting.profile_interval import profile_intervals
 from analysis.mixed.refitting.robust import COVARIANCES, cluster_robust, wild_cluster_bootstrap
 from analysis.tidy.errors import ColumnError, DesignError
 
-R = Path(__file__).parents[2] / "r"
+R = Path(__file__).parents[3] / "r"
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
 rows["heritage"] = rows["lab"].map(
     {"alpha": "open", "beta": "open", "gamma": "closed", "delta": "closed", "epsilon": "closed"}

@@ -16,7 +16,7 @@ from analysis import mixed
 from analysis.mixed.inference.kenward_roger import KenwardRoger
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 
-rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
+rows = pd.read_csv(Path(__file__).parents[3] / "r/mixed_data_crossed.csv")
 FORMULA = "gain ~ depth + kind + (1 | model)"
 
 HOLDERS: dict[str, Callable[[], Any]] = {

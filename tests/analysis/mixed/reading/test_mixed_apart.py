@@ -27,8 +27,8 @@ from analysis.mixed.reading.statistics import Statistics
 from analysis.store import open_store
 from analysis.tidy.errors import DesignError, StoreError
 
-SAMPLE = Path(__file__).parents[3] / "data/sample"
-R = Path(__file__).parents[2] / "r"
+SAMPLE = Path(__file__).parents[4] / "data/sample"
+R = Path(__file__).parents[3] / "r"
 
 FORMULA = "log_gain ~ family + layer + (1 + layer | model_id) + (1 | prompt_id)"
 

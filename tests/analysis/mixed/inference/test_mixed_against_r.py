@@ -49,7 +49,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
         import pandas as pd
 
-        glances = pd.read_csv(Path(__file__).parents[2] / "r/mixed_glance.csv")
+        glances = pd.read_csv(Path(__file__).parents[3] / "r/mixed_glance.csv")
         metafunc.parametrize(("name", "estimator"), glances[["name", "estimator"]].to_numpy())
 
 
@@ -201,7 +201,7 @@ def test_fitted_values_and_residuals_agree(against_r: Any) -> None:
 
     import pandas as pd
 
-    answer = pd.read_csv(Path(__file__).parents[2] / "r/mixed_augment.csv")
+    answer = pd.read_csv(Path(__file__).parents[3] / "r/mixed_augment.csv")
     augmented = against_r.at_r("crossed_correlated", "REML").augment()
     np.testing.assert_allclose(augmented["fitted"], answer["fitted"], atol=1e-10)
     np.testing.assert_allclose(augmented["residual"], answer["residual"], atol=1e-10)

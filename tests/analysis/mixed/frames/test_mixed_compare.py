@@ -11,7 +11,7 @@ import pytest
 from analysis import mixed
 from analysis.tidy.errors import DesignError
 
-rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
+rows = pd.read_csv(Path(__file__).parents[3] / "r/mixed_data_crossed.csv")
 
 BASE = "gain ~ rho + depth + (1 | model) + (1 | prompt)"
 

@@ -14,7 +14,7 @@ from analysis.mixed.reading.expression import translate
 from analysis.mixed.reading.formula import RandomTerm, parse
 from analysis.tidy.errors import ColumnError
 
-rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
+rows = pd.read_csv(Path(__file__).parents[3] / "r/mixed_data_crossed.csv")
 
 RANDOM = {
     "(1 | lab)": [("1", ("lab",))],

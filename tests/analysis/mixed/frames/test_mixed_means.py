@@ -14,7 +14,7 @@ import pytest
 from analysis import mixed
 from analysis.tidy.errors import AnalysisError, DesignError
 
-R = Path(__file__).parents[2] / "r"
+R = Path(__file__).parents[3] / "r"
 answers = pd.read_csv(R / "mixed_face_means.csv")
 cake = pd.read_csv(R / "mixed_data_cake.csv")
 crossed = pd.read_csv(R / "mixed_data_crossed.csv")

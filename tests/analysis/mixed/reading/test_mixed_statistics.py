@@ -22,7 +22,7 @@ from analysis.mixed.reading.merge import (
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.errors import ColumnError, DesignError, StoreError
 
-rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
+rows = pd.read_csv(Path(__file__).parents[3] / "r/mixed_data_crossed.csv")
 FORMULA = "gain ~ rho + depth + kind + (1 | lab) + (1 + depth | model) + (1 | prompt)"
 
 

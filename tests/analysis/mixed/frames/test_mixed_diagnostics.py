@@ -20,7 +20,7 @@ from analysis.mixed.frames.diagnostics import (
 from analysis.mixed.model import MixedModel
 from analysis.tidy.errors import DesignError
 
-rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
+rows = pd.read_csv(Path(__file__).parents[3] / "r/mixed_data_crossed.csv")
 
 
 @pytest.fixture(scope="module")
