@@ -19,12 +19,7 @@ from scipy import stats
 from analysis.inference.association import regression
 from analysis.inference.association.sandwich import cr2
 from analysis.inference.counts import fisher
-from analysis.inference.resampling.permutation import (
-    MOST_ENUMERATED,
-    RELATIVE_TIE,
-    every_assignment,
-    n_assignments,
-)
+from analysis.inference.resampling import permutation as exchange
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
 from analysis.tidy.frame import (
@@ -223,23 +218,23 @@ def permutation_power(
     groups = rows_by_group(units)
     of_unit = np.array([codes[rows[0]] for rows in groups])
     _require_two_levels(label, unit, codes, of_unit[units], len(levels))
-    if n_assignments(of_unit) > MOST_ENUMERATED:
+    if exchange.n_assignments(of_unit) > exchange.MOST_ENUMERATED:
         raise DesignError(
-            f"At most {MOST_ENUMERATED} assignments are enumerated; {len(groups)} levels of "
-            f"{unit!r} have {n_assignments(of_unit)}.",
+            f"At most {exchange.MOST_ENUMERATED} assignments are enumerated; {len(groups)} levels "
+            f"of {unit!r} have {exchange.n_assignments(of_unit)}.",
             "Use simulated_power: with so many units its test is sound.",
         )
     noise = _noise(group_codes(models, cluster), components, n_simulations, rng)
     means = np.array([noise[:, rows].mean(axis=1) for rows in groups])
-    assigned = np.array(list(every_assignment(of_unit)))
+    assigned = np.array(list(exchange.every_assignment(of_unit)))
     weights = assigned / assigned.sum(axis=1, keepdims=True)
     weights = weights - (1 - assigned) / (1 - assigned).sum(axis=1, keepdims=True)
     by_noise, by_effect = weights @ means, weights @ of_unit
     rows = []
     for value in effects:
         found = np.abs(by_noise + value * by_effect[:, None])
-        reached = found >= found[0] - RELATIVE_TIE * found.max(axis=0)
-        rejected = reached.mean(axis=0) <= alpha * (1 + RELATIVE_TIE)
+        reached = found >= found[0] - exchange.RELATIVE_TIE * found.max(axis=0)
+        rejected = reached.mean(axis=0) <= alpha * (1 + exchange.RELATIVE_TIE)
         rows.append({"term": label, "true_value": float(value)} | rejection_rate(rejected))
     method = f"Exact permutation of {unit}s, unadjusted"
     smallest = _smallest_p(of_unit, len(assigned))

@@ -27,8 +27,7 @@ HUNT = "the models of the hunt, penultimate block"
 EVERY = "all base models, penultimate block"
 KEPT = "all base models without the post-norm model, penultimate block"
 BELOW = "EleutherAI's mean gain is below 1"
-SEED = 20260106
-RESAMPLES = 2000
+SEED, RESAMPLES = 20260106, 2000
 
 
 def readings(store: Store) -> Mapping[str, pd.DataFrame]:

@@ -41,7 +41,9 @@ LOGISTF = pd.DataFrame(
     columns=["term", "estimate", "conf_low", "conf_high"],
 )
 
-#: Patterns of the predictors and of the case, with the women who have each.
+#: Patterns of the predictors and of the case, with the women who have each: logistf's sex2, copied
+#: by hand from a public test file. Four rows lost in copying were put back in the one pattern that
+#: gives logistf's printed coefficients, so this table is no source for anything else.
 infection = pd.read_csv(R / "firth_sex2.csv")
 
 CASES = {
