@@ -745,6 +745,31 @@ COMMENT ON COLUMN published_profile.value IS 'The value at the layer [see unit]'
 COMMENT ON COLUMN published_profile.unit IS 'Unit of value [-]';
 COMMENT ON COLUMN published_profile.caveats IS 'Defects that touch the profile, comma-separated; see caveat [-]';
 
+CREATE TABLE study_plan (
+    study_run_id         VARCHAR NOT NULL,
+    study                VARCHAR NOT NULL,
+    block                VARCHAR NOT NULL,
+    cell                 VARCHAR NOT NULL,
+    seed                 BIGINT NOT NULL CHECK (seed >= 0),
+    parent_id            VARCHAR,
+    n_layers             INTEGER NOT NULL CHECK (n_layers > 0),
+    d_model              INTEGER NOT NULL CHECK (d_model > 0),
+    n_steps              INTEGER NOT NULL CHECK (n_steps > 0),
+    planned_s            DOUBLE NOT NULL CHECK (planned_s > 0),
+    PRIMARY KEY (study_run_id, study)
+);
+COMMENT ON TABLE study_plan IS 'One row per training run that a design asks for, whether it has been trained or not: what study_run is to be compared with.';
+COMMENT ON COLUMN study_plan.study_run_id IS 'Hash of everything that determines the numbers, as in study_run [-]';
+COMMENT ON COLUMN study_plan.study IS 'Name of the design [-]';
+COMMENT ON COLUMN study_plan.block IS 'Block of the design the run belongs to [-]';
+COMMENT ON COLUMN study_plan.cell IS 'Levels of all factors, joined by slashes [-]';
+COMMENT ON COLUMN study_plan.seed IS 'Seed of the weights [1]';
+COMMENT ON COLUMN study_plan.parent_id IS 'study_run_id of the run whose network is to be trained on; NULL for a network drawn anew [-]';
+COMMENT ON COLUMN study_plan.n_layers IS 'Number of transformer blocks, L [1]';
+COMMENT ON COLUMN study_plan.d_model IS 'Width of the residual stream [1]';
+COMMENT ON COLUMN study_plan.n_steps IS 'Steps of the schedule [1]';
+COMMENT ON COLUMN study_plan.planned_s IS 'Processor time that the run was expected to take [s]';
+
 CREATE TABLE study_run (
     study_run_id         VARCHAR NOT NULL,
     study                VARCHAR NOT NULL,

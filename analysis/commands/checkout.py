@@ -45,4 +45,5 @@ def default_sources() -> list[Path]:
             f"Data must lie in data/ of the working directory; {Path.cwd()} has none.",
             "Run from a clone of the project, or name directories with --data.",
         )
-    return [path for path in (root / "data/published", root / "data/sample") if path.is_dir()]
+    named = ("data/published", "data/sample", "data/fleet")
+    return [root / name for name in named if (root / name).is_dir()]

@@ -74,7 +74,7 @@ def _add_sources(made: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="DIR",
         help="directory of measurements, or one .duckdb file; repeat to open several "
-        "(default: data/published and data/sample)",
+        "(default: data/published, data/sample and data/fleet)",
     )
     made.add_argument(
         "--paper",

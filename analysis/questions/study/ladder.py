@@ -24,7 +24,8 @@ def lengths(runs: pd.DataFrame, response: str = "excess") -> pd.DataFrame:
     One row per length, shortest first as named: `term`, `share` (of the runs with sigma as said
     that beat the trigram), `estimate` (largest shift of a recipe's response when sigma is halved or
     doubled), `sd` (standard deviation between seeds, pooled over recipes), `statistic` (the shift
-    over it), `holds` (share above one half and statistic below two), `n_obs`.
+    over it), `holds` (share above one half and statistic below two), `n_obs`. What no two seeds
+    have, as where no run reaches the horizon, is missing, and does not hold.
 
     Raises
     ------
@@ -43,26 +44,29 @@ def lengths(runs: pd.DataFrame, response: str = "excess") -> pd.DataFrame:
 
 def _length(runs: pd.DataFrame, response: str) -> dict[str, object]:
     plain = runs[runs["sigma"] == "as said"]
-    grouped = plain.groupby("of_recipe")[response]
-    df = int((grouped.size() - 1).sum())
-    if df == 0:
+    if int((plain.groupby("of_recipe").size() - 1).sum()) == 0:
         raise DesignError(
             "The ladder must have two seeds of some recipe at every length; it has not.",
             "Train the runs that are missing.",
         )
-    sd = float((((plain[response] - grouped.transform("mean")) ** 2).sum() / df) ** 0.5)
+    known = plain.dropna(subset=[response])
+    grouped = known.groupby("of_recipe")[response]
+    df = int((grouped.size() - 1).sum())
+    squares = float(((known[response] - grouped.transform("mean")) ** 2).sum())
+    sd = (squares / df) ** 0.5 if df else float("nan")
     means = grouped.mean()
-    moved = runs[runs["sigma"] != "as said"]
+    moved = runs[runs["sigma"] != "as said"].dropna(subset=[response])
     moved = moved.groupby(["of_recipe", "sigma"])[response].mean().reset_index()
-    known = moved[moved["of_recipe"].isin(list(means.index))]
-    expected = means.reindex(known["of_recipe"]).to_numpy()
-    shift = float((known[response] - expected).abs().max()) if len(known) else float("nan")
+    moved = moved[moved["of_recipe"].isin(list(means.index))]
+    expected = means.reindex(moved["of_recipe"]).to_numpy()
+    shift = float((moved[response] - expected).abs().max()) if len(moved) else float("nan")
     share = float(plain["reached"].mean())
+    statistic = shift / sd if df else float("nan")
     return {
         "share": share,
         "estimate": shift,
         "sd": sd,
-        "statistic": shift / sd,
-        "holds": bool(share > 0.5 and shift / sd < 2),
+        "statistic": statistic,
+        "holds": bool(share > 0.5 and statistic < 2),
         "n_obs": len(runs),
     }

@@ -19,3 +19,20 @@ COMMENT ON COLUMN study_growth.excess IS 'later_log_gain less equal_writes, the 
 COMMENT ON COLUMN study_growth.excess_centred IS 'The same for norms after removing the mean over the features [nat]';
 COMMENT ON COLUMN study_growth.penultimate_log_gain IS 'Mean ln(gain) of the last block but one, which the published law of depth is about [nat]';
 COMMENT ON COLUMN study_growth.excess_simple IS 'later_log_gain less ln(L) / 2, which takes the embedding for nothing [nat]';
+
+CREATE VIEW study_progress AS
+SELECT p.study, p.block,
+       count(*)                                             AS n_planned,
+       count(r.study_run_id)                                AS n_complete,
+       count(*) FILTER (r.loss_after <= r.trigram_loss)     AS n_beat_trigram,
+       sum(p.planned_s) FILTER (r.study_run_id IS NULL)     AS left_s,
+       sum(r.cpu_s)                                         AS cpu_s
+  FROM study_plan AS p
+  LEFT JOIN study_run AS r USING (study_run_id)
+ GROUP BY p.study, p.block;
+COMMENT ON VIEW study_progress IS 'One row per design and block: how many of its runs are complete, and how many of those learnt more than a byte trigram.';
+COMMENT ON COLUMN study_progress.n_planned IS 'Runs that the design asks for [1]';
+COMMENT ON COLUMN study_progress.n_complete IS 'Runs whose rows are there [1]';
+COMMENT ON COLUMN study_progress.n_beat_trigram IS 'Complete runs whose held-out loss is at most that of a byte trigram [1]';
+COMMENT ON COLUMN study_progress.left_s IS 'Processor time that the other runs are expected to take; NULL if none is left [s]';
+COMMENT ON COLUMN study_progress.cpu_s IS 'Processor time that the complete runs took; NULL if there is none [s]';

@@ -33,7 +33,7 @@ def carry_out(
     quiet: bool = False,
     progress: bool = False,
 ) -> int:
-    """Train and measure the runs of a design that ``out`` does not hold yet.
+    """Train and measure the runs of a design that ``out`` does not hold yet, short ones first.
 
     Parameters
     ----------
@@ -60,6 +60,7 @@ def carry_out(
     design = read_design(path)
     planned = runs(design)
     todo = [run for run in planned if not is_complete(out, run)]
+    todo.sort(key=lambda run: run.seconds)
     parents = {run.parent.run_id for run in planned if run.parent is not None}
     total = round(sum(run.seconds for run in todo))
     failures: list[CollectError] = []
@@ -88,6 +89,9 @@ def is_complete(out: Path, run: Run) -> bool:
     """Return whether the rows of a run are there, and its network where another needs it."""
     return run_file(out, "study_run", run).is_file()
 
+
+#: Table of what a design asks for.
+PLAN = "study_plan"
 
 #: Starts a run; the future gives what kept it from being done.
 _Submit = Callable[[Design, Run, Path, bool], "Future[CollectError | None]"]
@@ -155,6 +159,8 @@ def _here(design: Design, run: Run, out: Path, keeps_network: bool) -> Future[Co
 def merge(path: Path, out: Path, into: Path) -> dict[str, int]:
     """Write the rows of a design's complete runs as one file per table, and return their numbers.
 
+    The runs that the design asks for are written beside them, complete or not.
+
     Raises
     ------
     InputError
@@ -171,7 +177,27 @@ def merge(path: Path, out: Path, into: Path) -> dict[str, int]:
         parts = [pq.read_table(run_file(out, table, run)).to_pandas() for run in complete]
         rows = pd.concat([part.dropna(axis=1, how="all") for part in parts])
         written[table] = write_table(table, rows, into / table / f"{design.head.name}.parquet")
-    return written
+    plan = into / PLAN / f"{design.head.name}.parquet"
+    return {**written, PLAN: write_table(PLAN, plan_rows(design), plan)}
+
+
+def plan_rows(design: Design) -> pd.DataFrame:
+    """Return one row per run that a design asks for, as table `study_plan` has them."""
+    return pd.DataFrame(
+        {
+            "study_run_id": run.run_id,
+            "study": design.head.name,
+            "block": run.cell.block.name,
+            "cell": run.cell.name,
+            "seed": run.seed,
+            "parent_id": None if run.parent is None else run.parent.run_id,
+            "n_layers": run.recipe.geometry.n_layers,
+            "d_model": run.recipe.geometry.d_model,
+            "n_steps": run.recipe.schedule.steps,
+            "planned_s": run.seconds,
+        }
+        for run in runs(design)
+    )
 
 
 def check(path: Path, reference: Path, n: int) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from datetime import datetime
 from pathlib import Path
 
@@ -11,7 +12,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from analysis.exhibits.study import charts, tables
 from analysis.questions.study import (
+    fleet,
     horizons,
     labs,
     ladder,
@@ -40,7 +43,7 @@ RECIPES = {
 }
 
 
-def table(rng: np.random.Generator, *, n_rows: int = 8, n_seeds: int = 2) -> np.ndarray:
+def drawn_table(rng: np.random.Generator, *, n_rows: int = 8, n_seeds: int = 2) -> np.ndarray:
     """Return a table of recipes by four shapes by seeds with effects of every source."""
     rows, columns = rng.normal(0, 1.0, (n_rows, 1)), rng.normal(0, 0.5, (1, 4))
     cells = rows + columns + rng.normal(0, 0.3, (n_rows, 4))
@@ -48,7 +51,7 @@ def table(rng: np.random.Generator, *, n_rows: int = 8, n_seeds: int = 2) -> np.
 
 
 def test_sums_of_squares_are_those_of_nested_regressions() -> None:
-    values = table(np.random.default_rng(1))
+    values = drawn_table(np.random.default_rng(1))
     y = values.ravel()
     row, column, _ = (index.ravel() for index in np.indices(values.shape))
     ones, rows, columns = np.ones((len(y), 1)), np.eye(8)[row], np.eye(4)[column]
@@ -78,7 +81,7 @@ def test_sums_of_squares_are_those_of_nested_regressions() -> None:
 
 def test_joint_intervals_hold_the_true_shares_and_estimates_are_near_them() -> None:
     rng = np.random.default_rng(2)
-    cells = table(rng, n_seeds=1)[:, :, 0]
+    cells = drawn_table(rng, n_seeds=1)[:, :, 0]
     exact = shares.sources(np.repeat(cells[:, :, None], 2, axis=2), "recipe", shares.GEOMETRY)
     parts = [source.sum_of_squares / (2 * cells.size) for source in exact[:-1]]
     truth = np.array([*parts, 0.3**2]) / (sum(parts) + 0.3**2)
@@ -94,7 +97,7 @@ def test_joint_intervals_hold_the_true_shares_and_estimates_are_near_them() -> N
 
 
 def test_shares_sum_to_one_and_f_is_the_usual_one() -> None:
-    values = table(np.random.default_rng(3))
+    values = drawn_table(np.random.default_rng(3))
     found = shares.variance_shares(
         values, "recipe", shares.SCALE_AND_SHAPE, n_resamples=200, rng=np.random.default_rng(0)
     )
@@ -366,6 +369,9 @@ def test_recipes_that_differ_within_a_lab_give_the_verdict_recipe_not_lab(tmp_pa
     assert answers["recipe, not lab: training choices, not who made them"] == "held"
     assert answers["confirmed: the lab decides"] == "missed"
     assert answers["mechanism identified"] == "cannot be told"
+    rows = tables.outcome_rows(found).set_index("no")
+    assert rows.loc["S1", ["steps", "loss"]].tolist() == ["held", "held"]
+    assert "must hold runs" in rows.loc["S7", "found"]
 
 
 def test_no_difference_between_recipes_is_not_called_one(tmp_path: Path) -> None:
@@ -400,3 +406,69 @@ def test_the_low_levels_are_the_first_ones_of_the_design() -> None:
     assert {name: next(iter(levels)) for name, levels in design.factors.items()} == (
         registered.LOW.to_dict()
     )
+
+
+def test_a_length_at_which_no_run_arrives_does_not_hold() -> None:
+    runs = pd.DataFrame(
+        [
+            {"length": "steps_9", "of_recipe": recipe, "sigma": sigma, "seed": seed,
+             "reached": False, "excess": np.nan}
+            for recipe in "ab" for sigma in ("as said", "half") for seed in (0, 1)
+        ]
+    )  # fmt: skip
+    (row,) = ladder.lengths(runs).to_dict("records")
+    assert (row["share"], row["holds"]) == (0.0, False)
+    assert math.isnan(row["statistic"])
+
+
+def test_chance_is_the_spread_within_cells_and_shapes_count_once_half_are_complete() -> None:
+    runs = pd.DataFrame(
+        [
+            {"cell": f"{recipe}/{shape}", "recipe": recipe, "geometry": shape, "excess": value}
+            for recipe, shape, *values in (
+                ("a", "l3d64", 1.0, 1.2), ("a", "l12d64", 1.0, 1.0), ("b", "l3d64", 3.0, 3.2),
+                ("b", "l3d128", 3.0),
+            )
+            for value in values
+        ]
+    )  # fmt: skip
+    band = fleet.band_of_chance(runs)
+    assert (band.df, band.sd) == (3, pytest.approx(np.sqrt(0.04 / 3)))
+    assert band.middle == pytest.approx((1.05 + 9.2 / 3) / 2)
+    assert band.high - band.middle == pytest.approx(stats.t.ppf(0.975, 3) * band.sd)
+    assert fleet.shapes_told(runs) == []
+    more = pd.DataFrame(
+        [{"recipe": "b", "geometry": "l12d64", "excess": 3.0, "cell": "b/l12d64"}] * 2
+    )
+    assert fleet.shapes_told(pd.concat([runs, more])) == ["l3d64", "l12d64"]
+
+
+def test_shares_of_the_fleet_are_the_registered_ones_once_all_shapes_are_there(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(10)
+    values = dict(zip(RECIPES, (-0.8, 0.7, -0.1, 0.4, 0.9, -0.6, 0.1, 0.2), strict=True))
+    store = filled(tmp_path, packages(rng, values))
+    found = fleet.response_shares(store, rng=np.random.default_rng(1))
+    assert set(found["response"]) == {"excess", "last_log_gain"}
+    expected = registered.fleet_shares(store, "equal steps", "excess", np.random.default_rng(1))
+    first = found[found["response"] == "excess"]
+    assert first["estimate"].tolist() == expected["estimate"].tolist()
+    order = fleet.recipe_runs(store)["recipe"].drop_duplicates()
+    assert list(order) == sorted(values, key=lambda name: values[name])
+
+
+def test_the_study_is_told_in_words_that_follow_its_numbers(tmp_path: Path) -> None:
+    rng = np.random.default_rng(10)
+    values = dict(zip(RECIPES, (-0.8, 0.7, -0.1, 0.4, 0.9, -0.6, 0.1, 0.2), strict=True))
+    store = filled(tmp_path, packages(rng, values))
+    runs = fleet.recipe_runs(store)
+    found = fleet.response_shares(store, rng=np.random.default_rng(2))
+    said = tables.sentence(runs, found)
+    recipe = found[(found["response"] == "excess") & (found["term"] == "recipe")].iloc[0]
+    start = "Among 8 recipes trained on the same text in 4 shapes, the recipe makes"
+    assert f"{start} {100 * recipe['estimate']:.0f}" in said
+    assert "cannot be told" in tables.sentence(runs, pd.DataFrame())
+    drawn = charts.chart_recipes(runs, fleet.band_of_chance(runs)).to_dict()
+    assert "colour for the lab" in drawn["description"]
+    assert charts.chart_shares(found[found["method"] == "F inversion, joint"]).to_dict()["layer"]

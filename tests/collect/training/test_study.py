@@ -277,7 +277,10 @@ def test_a_study_fills_its_tables_and_merges_them(tmp_path: Path, design: Path) 
     assert np.allclose(summed.sum().sort_index(), joined.sort_index())
     labs = rows(out, "study_level").query("factor == 'lab'")["level"].value_counts()
     assert labs.to_dict() == {"EleutherAI": 4, "BigScience": 4}
-    assert list(merge(design, out, into)) == list(TABLES)
+    assert list(merge(design, out, into)) == [*TABLES, "study_plan"]
+    planned = rows(into, "study_plan")
+    assert set(planned["study_run_id"]) == set(found["study_run_id"])
+    assert (planned["planned_s"] > 0).all()
     for table in TABLES:
         (merged,) = (into / table).glob("*.parquet")
         assert merged.name == "tiny.parquet"

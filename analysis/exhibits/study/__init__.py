@@ -1,0 +1,1 @@
+"""The controlled study shown: recipes sorted by their response, shares, outcomes."""

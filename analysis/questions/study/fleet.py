@@ -1,0 +1,156 @@
+"""The fleet of stage A: its runs by recipe, the band of chance, and shares of every response."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.questions.study import horizons, registered, shares
+from analysis.store import Store
+from analysis.tidy.errors import DesignError
+
+STUDY = "packages"
+
+#: Commit that holds the analysis before the first run of stage A.
+REGISTRATION = "8c45d15"
+
+#: Responses whose shares are drawn side by side, the primary one first.
+DRAWN = ("excess", "first_log_gain", "last_log_gain", "share_negative")
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Where 95 of 100 runs would lie if only the seed mattered, around the mean of recipes.
+
+    ``sd`` is the standard deviation between seeds of one cell, pooled over cells, with ``df``
+    degrees of freedom; all in units of the response.
+    """
+
+    middle: float
+    low: float
+    high: float
+    sd: float
+    df: int
+
+
+def recipe_runs(store: Store, *, horizon: str = "equal steps") -> pd.DataFrame:
+    """Return one row per run on the first text with heads of the usual width.
+
+    Returns
+    -------
+    As `horizons.responses`, with `recipe`, `lab`, `status` (documented or range) and `geometry`;
+    recipes in ascending order of their mean excess.
+
+    Raises
+    ------
+    DesignError
+        If no run of stage A is complete.
+    """
+    runs = horizons.responses(store, STUDY, horizon=horizon)
+    runs = runs[(runs["text"] == "kjv") & (runs["heads"] == "w16")]
+    order = runs.groupby("recipe")["excess"].mean().sort_values()
+    place = {str(name): i for i, name in enumerate(order.index)}
+    return runs.assign(place=runs["recipe"].map(place)).sort_values(
+        ["place", "n_layers", "d_model", "seed"], ignore_index=True
+    )
+
+
+def band_of_chance(runs: pd.DataFrame, response: str = "excess") -> Band:
+    """Return the band in which runs would lie if only the seed moved them.
+
+    Parameters
+    ----------
+    runs
+        One row per run: `cell`, `recipe` and the response.
+    response
+        Column of it.
+
+    Raises
+    ------
+    DesignError
+        If no cell has two runs.
+    """
+    known = runs.dropna(subset=[response])
+    grouped = known.groupby("cell")[response]
+    df = int((grouped.size() - 1).sum())
+    if df == 0:
+        raise DesignError(
+            "Chance must be seen in a cell with two seeds; found one run in each.",
+            "Train the cells with another seed.",
+        )
+    sd = float((((known[response] - grouped.transform("mean")) ** 2).sum() / df) ** 0.5)
+    middle = float(known.groupby("recipe")[response].mean().mean())
+    half = float(stats.t.ppf(0.975, df)) * sd
+    return Band(middle, middle - half, middle + half, sd, df)
+
+
+def shapes_told(runs: pd.DataFrame) -> list[str]:
+    """Return the most shapes in which at least half of the recipes are complete.
+
+    A recipe is complete in some shapes if it has two runs in each. Empty if there are no two
+    such shapes, or no two such recipes.
+
+    Parameters
+    ----------
+    runs
+        One row per run: `recipe`, `geometry`.
+    """
+    counts = runs.groupby(["recipe", "geometry"]).size().unstack(fill_value=0)  # noqa: PD010
+    full = counts.reindex(columns=registered.SHAPES, fill_value=0).ge(2)
+    needed = max(2, math.ceil(len(full) / 2))
+    for n_shapes in range(len(registered.SHAPES), 1, -1):
+        for shapes in combinations(registered.SHAPES, n_shapes):
+            if int(full[list(shapes)].all(axis=1).sum()) >= needed:
+                return list(shapes)
+    return []
+
+
+def response_shares(
+    store: Store, *, rng: np.random.Generator, horizon: str = "equal steps"
+) -> pd.DataFrame:
+    """Return the shares of recipe, geometry, both together and seed in each drawn response.
+
+    The registered shares need all four shapes; while some lack runs, the same decomposition is of
+    the shapes of `shapes_told`, and is no registered outcome.
+
+    Returns
+    -------
+    One row per response, source and method, as `shares.variance_shares` with `response`; none
+    where too few recipes are complete to tell, or no two networks differ in the response.
+    """
+    runs = registered.documented(store, horizon)
+    shapes = shapes_told(runs)
+    if not shapes:
+        return pd.DataFrame()
+    contrasts = (
+        shares.GEOMETRY
+        if shapes == registered.SHAPES
+        else shares.all_contrasts("geometry", len(shapes))
+    )
+    found = []
+    for response in DRAWN:
+        values, _ = shares.cell_table(runs, response, "recipe", "geometry", shapes)
+        if np.ptp(values) == 0:
+            continue
+        table = shares.variance_shares(values, "recipe", contrasts, rng=rng)
+        found.append(table.assign(response=response))
+    return pd.concat(found, ignore_index=True)
+
+
+def progress(store: Store) -> pd.DataFrame:
+    """Return one row per design: runs planned, complete and beyond the trigram; hours left.
+
+    Returns
+    -------
+    `study`, `n_planned`, `n_complete`, `n_beat_trigram`, `left_s`, `cpu_s`.
+    """
+    return store.query(
+        "SELECT study, sum(n_planned)::BIGINT AS n_planned, sum(n_complete)::BIGINT AS n_complete, "
+        "sum(n_beat_trigram)::BIGINT AS n_beat_trigram, coalesce(sum(left_s), 0) AS left_s, "
+        "coalesce(sum(cpu_s), 0) AS cpu_s FROM study_progress GROUP BY study ORDER BY study"
+    )
