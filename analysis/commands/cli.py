@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.commands.options import Verb, parser
+from analysis.commands.options import PROGRAM, Verb, parser
 from analysis.tidy.defaults import COMMITTED, COMMITTED_BESIDE, COMMITTED_RAW
 from analysis.tidy.errors import AnalysisError, UnexpectedError
 from analysis.tidy.spreadsheet import to_csv
@@ -26,9 +26,19 @@ if TYPE_CHECKING:
     from analysis.store import Store
 
 
-def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911  # one per kind of end
-    """Run the command line and return its exit code; no traceback reaches the user."""
-    options = parser(_VERBS).parse_args(arguments)
+def main(  # noqa: PLR0911  # one per kind of end
+    arguments: Sequence[str] | None = None, *, program: str = PROGRAM
+) -> int:
+    """Run the command line and return its exit code; no traceback reaches the user.
+
+    Parameters
+    ----------
+    arguments
+        Words after the command; those of the command line unless given.
+    program
+        What the command is called in its help.
+    """
+    options = parser(_VERBS, program).parse_args(arguments)
     try:
         code = int(options.run(options))
         sys.stdout.flush()
@@ -199,7 +209,16 @@ def _design(row: Mapping[Any, Any]) -> str:
 
 
 def _sql(options: argparse.Namespace) -> int:
-    return _print(_open(options).query(options.query), as_csv=options.csv)
+    from analysis.commands.shell import open_shell, statement
+
+    query = statement(options.query)
+    if query is None:
+        return open_shell(options.data or [])
+    rows = _open(options).query(query)
+    if options.json:
+        print(rows.to_json(orient="records", indent=2, force_ascii=False, date_format="iso"))
+        return 0
+    return _print(rows, as_csv=options.csv)
 
 
 def _l_star(options: argparse.Namespace) -> int:

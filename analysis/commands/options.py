@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from analysis.tidy.defaults import BAND, COMMITTED, COMMITTED_BESIDE, COMMITTED_RAW, PROFILE
+
+#: What the command is called when it is run as a module.
+PROGRAM = "python -m analysis"
+
+_COLLECTION = """
+To measure models (plan, run, train, study, gauge, ...): thermoscope collect --help
+"""
 
 EPILOG = """\
 examples:
@@ -44,27 +52,43 @@ exit codes:
 Verb = Callable[[argparse.Namespace], int]
 
 
-def parser(verbs: Mapping[str, Verb]) -> argparse.ArgumentParser:
+def parser(verbs: Mapping[str, Verb], program: str = PROGRAM) -> argparse.ArgumentParser:
     """Return the parser of the command line; ``options.run`` is the verb's own function.
 
     Parameters
     ----------
     verbs
         What runs each verb, by its name on the command line.
+    program
+        What the command is called in its help.
     """
     made = argparse.ArgumentParser(
-        prog="python -m analysis",
+        prog=program,
         description="Judge claims about transformers from published figures and measurements.",
-        epilog=EPILOG,
+        epilog=EPILOG.replace(PROGRAM, program) + (_COLLECTION if program != PROGRAM else ""),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_sources(made)
+    made.add_argument("--version", action=_Version, help="print the version and end")
     listed = made.add_subparsers(required=True, metavar="VERB")
     for name, (meaning, add) in _VERBS.items():
         verb = listed.add_parser(name, help=meaning)
         add(verb)
         verb.set_defaults(run=verbs[name])
     return made
+
+
+class _Version(argparse.Action):
+    """Prints the version, which is looked up only when it is asked for."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **given: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, **given)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from importlib.metadata import version
+
+        print(f"thermoscope {version('thermoscope')}")
+        parser.exit(0)
 
 
 def _add_sources(made: argparse.ArgumentParser) -> None:
@@ -115,23 +139,46 @@ def _add_claims(verb: argparse.ArgumentParser) -> None:
 
 
 def _add_claim(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("claim_id", type=int, metavar="ID")
+    verb.add_argument(
+        "claim_id",
+        type=int,
+        metavar="ID",
+        help="number of the claim, such as 7; `claims` lists them",
+    )
     verb.add_argument("--json", action="store_true", help="print JSON: the claim and its checks")
 
 
 def _add_sql(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("query", metavar="QUERY")
-    _add_csv(verb)
+    verb.add_argument(
+        "query",
+        nargs="?",
+        metavar="QUERY",
+        help='one statement that reads, such as "FROM model LIMIT 3"; - or none: from standard '
+        "input; none at a terminal: DuckDB's own shell, where it is installed",
+    )
+    form = verb.add_mutually_exclusive_group()
+    _add_csv(form)
+    form.add_argument("--json", action="store_true", help="print JSON, one object per row")
 
 
 def _add_l_star(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--profile", default=PROFILE, metavar="NAME", help=f"default: {PROFILE}")
+    verb.add_argument(
+        "--profile",
+        default=PROFILE,
+        metavar="NAME",
+        help=f"profile over depth whose turning layer is meant, default: {PROFILE}",
+    )
     verb.add_argument("--errors", action="store_true", help="errors of the predictions instead")
     _add_csv(verb)
 
 
 def _add_signs(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--gain", default="gain_body", metavar="NAME", help="default: gain_body")
+    verb.add_argument(
+        "--gain",
+        default="gain_body",
+        metavar="NAME",
+        help="definition of gain, such as gain_last_block, default: gain_body",
+    )
     verb.add_argument("--band", type=float, default=BAND, help=f"neutral log gain, default: {BAND}")
     _add_csv(verb)
 
@@ -143,9 +190,23 @@ def _add_forensics(verb: argparse.ArgumentParser) -> None:
 
 
 def _add_report(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--engine", choices=("auto", "quarto", "embedded"), default="auto")
-    verb.add_argument("-P", dest="parameters", action="append", default=[], metavar="NAME:VALUE")
-    verb.add_argument("--out", type=Path, default=None, metavar="FILE")
+    verb.add_argument(
+        "--engine",
+        choices=("auto", "quarto", "embedded"),
+        default="auto",
+        help="what renders: quarto, the embedded renderer, or auto (default): quarto if installed",
+    )
+    verb.add_argument(
+        "-P",
+        dest="parameters",
+        action="append",
+        default=[],
+        metavar="NAME:VALUE",
+        help="a parameter of the page, such as measurements:../runs; repeat for several",
+    )
+    verb.add_argument(
+        "--out", type=Path, default=None, metavar="FILE", help="where to write the page"
+    )
     verb.add_argument(
         "--examine",
         nargs="+",

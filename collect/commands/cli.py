@@ -40,11 +40,21 @@ _EXTRAS = {
 }
 
 
-def main(arguments: Sequence[str] | None = None) -> int:  # noqa: PLR0911  # one per kind of end
-    """Run the command line and return its exit code; no traceback reaches the user."""
+def main(  # noqa: PLR0911  # one per kind of end
+    arguments: Sequence[str] | None = None, *, program: str = accepted.PROGRAM
+) -> int:
+    """Run the command line and return its exit code; no traceback reaches the user.
+
+    Parameters
+    ----------
+    arguments
+        Words after the command; those of the command line unless given.
+    program
+        What the command is called in its help.
+    """
     options = argparse.Namespace(debug=False)
     try:
-        options = _options(arguments)
+        options = _options(arguments, program)
         return _ACTS[options.verb](options)
     except CollectError as error:
         return _complain(error.problem, error.hint, error.exit_code)
@@ -81,9 +91,9 @@ def _unexpected(error: Exception, options: argparse.Namespace) -> int:
     return _complain(defect.problem, defect.hint, defect.exit_code)
 
 
-def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+def _options(arguments: Sequence[str] | None, program: str) -> argparse.Namespace:
     try:
-        return accepted.parser().parse_args(arguments)
+        return accepted.parser(program).parse_args(arguments)
     finally:
         _print("", end="")  # sends off the help, which parse_args leaves in the buffer
 
@@ -157,6 +167,14 @@ def _how(options: argparse.Namespace) -> dict[str, Any]:
         "special_tokens": options.special_tokens,
         "stream": options.stream,
     }
+
+
+def _prompts(options: argparse.Namespace) -> int:
+    from collect.prompts import listing
+
+    rows = listing.prompts(options.sets) if options.sets else listing.sets()
+    _print(_json(rows) if options.json else listing.as_text(rows))
+    return 0
 
 
 def _status(options: argparse.Namespace) -> int:
@@ -303,6 +321,7 @@ def _codebook(options: argparse.Namespace) -> int:
 _ACTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "plan": _plan,
     "run": _run,
+    "prompts": _prompts,
     "status": _status,
     "check": _check,
     "train": _train,

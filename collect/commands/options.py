@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from collect.measure.quantities import ALL, DEFAULT, TABLES
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+#: What the command is called when it is run as a module.
+PROGRAM = "python -m collect"
 
 _EPILOG = """\
 examples:
   python -m collect plan EleutherAI/pythia-70m --prompts B_pythia_sweep --out data/measurements
   python -m collect run EleutherAI/pythia-70m --prompts B_pythia_sweep --out data/measurements
   python -m collect run checkpoints/mine --prompts A_grand_unified my_prompts.txt --out out
+  python -m collect prompts                      the prompt sets, by name
   python -m collect status out
   python -m collect check out
   python -m collect database data/published data/measurements --out data/measurements.duckdb
@@ -32,12 +37,18 @@ exit codes:
 """
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser; each verb sets ``verb`` to its name."""
+def parser(program: str = PROGRAM) -> argparse.ArgumentParser:
+    """Return the parser; each verb sets ``verb`` to its name.
+
+    Parameters
+    ----------
+    program
+        What the command is called in its help.
+    """
     parser = argparse.ArgumentParser(
-        prog="python -m collect",
+        prog=program,
         description="Run decoders and write raw measurements to Parquet.",
-        epilog=_EPILOG,
+        epilog=_EPILOG.replace(PROGRAM, program),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
@@ -45,9 +56,11 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="print the trace of an exception that nobody foresaw (exit code 70)",
     )
+    parser.add_argument("--version", action=_Version, help="print the version and end")
     verbs = parser.add_subparsers(title="verbs", required=True, metavar="VERB", dest="verb")
     _add_plan(verbs)
     _add_run(verbs)
+    _add_prompts(verbs)
     _add_status(verbs)
     _add_check(verbs)
     _add_train(verbs)
@@ -57,6 +70,19 @@ def parser() -> argparse.ArgumentParser:
     _add_database(verbs)
     _add_codebook(verbs)
     return parser
+
+
+class _Version(argparse.Action):
+    """Prints the version, which is looked up only when it is asked for."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **given: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, **given)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from importlib.metadata import version
+
+        print(f"thermoscope {version('thermoscope')}")
+        parser.exit(0)
 
 
 def _add_run(verbs: Verbs) -> None:
@@ -152,6 +178,17 @@ def _add_how(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         help="default (as the tokenizer does), never, or always (a start token in front)",
     )
     return how
+
+
+def _add_prompts(verbs: Verbs) -> None:
+    parser = verbs.add_parser(
+        "prompts",
+        help="list the prompt sets that come with the project, or the prompts of some",
+        description="List the prompt sets that come with the project: name, prompts, categories, "
+        "hash. With names or text files, print their prompts.",
+    )
+    parser.add_argument("sets", nargs="*", metavar="SET", help="a shipped set or a text file")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
 def _add_status(verbs: Verbs) -> None:
