@@ -43,6 +43,13 @@ SHARES = {
     "sd": "Spread",
 }
 
+#: Definitions of growth in a sentence about the loss.
+GROWTHS: Mapping[str, str] = {
+    "excess": "for growth beyond equal writes",
+    "last_log_gain": "for the gain of the last block",
+    "penultimate_log_gain": "for that of the last but one",
+}
+
 #: Mean distance of two normal values of standard deviation one.
 MEAN_DIFFERENCE = 2 / math.sqrt(math.pi)
 
@@ -155,6 +162,20 @@ def sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
         f"text in {prose.count(len(shapes))} shapes, the recipe makes {said['recipe']} of the "
         f"differences in growth beyond equal writes, depth and width {said['geometry']}, the two "
         f"together {said['recipe:geometry']}, and chance {said['seed']}."
+    )
+
+
+def use_sentence(found: pd.DataFrame) -> str:
+    """Return whether growth goes with the held-out loss; ``found`` from `use.loss_and_growth`."""
+    said = [
+        f"{GROWTHS[name]} {prose.number(estimate)} {prose.interval(low, high)}"
+        for name, estimate, low, high in zip(
+            found["term"], found["estimate"], found["conf_low"], found["conf_high"], strict=True
+        )
+    ]
+    return (
+        f"Across {prose.count(int(found['n_obs'].iloc[0]))} recipes of one shape, text and number "
+        f"of steps, the rank correlation with the held-out loss is {prose.listing(said)}."
     )
 
 

@@ -23,6 +23,7 @@ from analysis.questions.study import (
     shares,
     signs,
     slope,
+    use,
 )
 from analysis.questions.study.verdict import verdict_on_heritage
 from analysis.store import Store, open_store
@@ -472,3 +473,27 @@ def test_the_study_is_told_in_words_that_follow_its_numbers(tmp_path: Path) -> N
     drawn = charts.chart_recipes(runs, fleet.band_of_chance(runs)).to_dict()
     assert "colour for the lab" in drawn["description"]
     assert charts.chart_shares(found[found["method"] == "F inversion, joint"]).to_dict()["layer"]
+
+
+def test_growth_is_ranked_against_the_loss_of_recipes_of_one_shape(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = pd.DataFrame(
+        [
+            {"recipe": name, "geometry": shape, "loss": 2 - 0.1 * place + shift, "excess": place,
+             "last_log_gain": -place, "penultimate_log_gain": place**2}
+            for place, name in enumerate(RECIPES)
+            for shape, shift in (("l3d64", 0.01), ("l3d64", -0.01), ("l12d64", 9.0 * (place % 2)))
+        ]
+    )  # fmt: skip
+    monkeypatch.setattr(use, "recipe_runs", lambda _store: runs)
+    found = use.loss_and_growth(horizons.Store).set_index("term")  # type: ignore[arg-type]
+    assert found["estimate"].to_dict() == {
+        "excess": -1.0, "last_log_gain": 1.0, "penultimate_log_gain": -1.0
+    }  # fmt: skip
+    assert (found["n_obs"] == 8).all()
+    said = tables.use_sentence(found.reset_index())
+    assert said.startswith("Across 8 recipes")
+    monkeypatch.setattr(use, "recipe_runs", lambda _store: runs[runs["recipe"] < "g"])
+    with pytest.raises(DesignError, match="Ranks must be those of 5 recipes or more; 1 are"):
+        use.loss_and_growth(horizons.Store)  # type: ignore[arg-type]
