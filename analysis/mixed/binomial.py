@@ -24,8 +24,9 @@ from analysis.mixed.frames.tables import EFFECTS, fixed_table
 from analysis.mixed.inference.fixed_effects import ContrastTests
 from analysis.mixed.inference.linear_predictor import fixed_part, variance
 from analysis.mixed.inference.r_squared import VarianceShares
+from analysis.mixed.reading.bases import with_bases
 from analysis.mixed.reading.definitions import count_definitions
-from analysis.mixed.reading.formula import MixedFormula, parse
+from analysis.mixed.reading.formula import MixedFormula
 from analysis.mixed.reading.source import Rows, Source, open_source
 from analysis.mixed.reading.statistics import Statistics
 from analysis.mixed.reading.trials import count_trials, offset_name
@@ -185,7 +186,7 @@ def fit_binomial(
         without error, or a column is a linear combination of others.
     """
     source = open_source(rows)
-    parsed = parse(formula)
+    parsed = with_bases(formula, source)
     statistics = count_trials(parsed, source)
     design = build(parsed, statistics, contrasts)
     _require_maximum(design, statistics)

@@ -12,7 +12,7 @@ from analysis.mixed.generics import Generics
 from analysis.mixed.inference.fitted import inference_at, solve
 from analysis.mixed.reading.bases import with_bases
 from analysis.mixed.reading.collect import collect
-from analysis.mixed.reading.formula import MixedFormula, parse, updated
+from analysis.mixed.reading.formula import MixedFormula, updated
 from analysis.mixed.reading.plan import plan
 from analysis.mixed.reading.source import Rows, Source, Weights, complete, open_source, with_weights
 from analysis.mixed.reading.statistics import Statistics
@@ -67,6 +67,7 @@ class MixedModel(Generics):
             reml=self.reml if reml is None else reml,
             weights=self.weights if weights is None else weights,
             contrasts=self.contrasts if contrasts is None else contrasts,
+            aliased=self.aliased,
         )
 
 
@@ -80,6 +81,7 @@ def fit(
     units: Sequence[str] = (),
     deterministic: bool = True,
     missing: str = "refuse",
+    aliased: str = "refuse",
 ) -> MixedModel:
     """Return the fit of a linear mixed model.
 
@@ -108,6 +110,9 @@ def fit(
     missing
         ``refuse``, or ``drop``: rows in which a column that is named here has a missing value are
         left out, and a note says how many.
+    aliased
+        ``refuse``, or ``drop``: fixed columns that are linear combinations of those before them
+        are left out, as lme4 does, and a note names them.
 
     Returns
     -------
@@ -119,7 +124,8 @@ def fit(
         If the formula cannot be read, names no column, or a value is missing or infinite.
     DesignError
         If there are no rows, a factor has one level, a column is a linear combination of
-        others, the response is constant, or a group has as many effects as there are rows.
+        others and may not be left out, the response is constant, or a group has as many effects
+        as there are rows.
     """
     return fit_many(
         formula,
@@ -130,6 +136,7 @@ def fit(
         units=units,
         deterministic=deterministic,
         missing=missing,
+        aliased=aliased,
     )[0]
 
 
@@ -144,6 +151,7 @@ def fit_many(
     units: Sequence[str] = (),
     deterministic: bool = True,
     missing: str = "refuse",
+    aliased: str = "refuse",
 ) -> list[MixedModel]:
     """Return the fits of several responses under one right side, from one pass.
 
@@ -159,13 +167,14 @@ def fit_many(
         As in `fit`.
     """
     require_option("missing", missing, ("refuse", "drop"))
+    require_option("aliased", aliased, ("refuse", "drop"))
     held, precision = with_weights(rows, weights)
     source = open_source(held)
     if missing == "drop":
         source = complete(source, [formula, *responses, *units, precision or ""])
     parsed = with_bases(formula, source)
     needed = plan(parsed, source, responses=tuple(responses), weights=precision, units=tuple(units))
-    statistics = collect(needed, source, deterministic=deterministic)
+    statistics = replace(collect(needed, source, deterministic=deterministic), bases=parsed.bases)
     return [
         _fit(
             parsed,
@@ -175,6 +184,7 @@ def fit_many(
             contrasts=contrasts,
             source=source,
             weights=precision,
+            aliased=aliased,
         )
         for response in range(len(statistics.responses))
     ]
@@ -189,18 +199,21 @@ def collect_statistics(
     units: Sequence[str] = (),
     constant: Sequence[str] | None = None,
     deterministic: bool = True,
+    bases_of: Statistics | None = None,
 ) -> Statistics:
     """Return the statistics that a formula needs, to be merged or fitted elsewhere.
 
     Parameters are those of `fit`; `constant` names the predictors that are constant within
-    every cell, which places that want to merge must agree on.
+    every cell, which places that want to merge must agree on. So must they on the constants of
+    ``scale``, ``poly``, ``bs`` and ``ns``: those of `bases_of` are used where it has them.
     """
     held, precision = with_weights(rows, weights)
     source = open_source(held)
-    parsed = with_bases(formula, source)
+    parsed = with_bases(formula, source, bases_of.bases if bases_of else None)
     needed = plan(parsed, source, responses=tuple(responses), weights=precision, units=tuple(units))
     stated = None if constant is None else tuple(constant)
-    return collect(needed, source, constant=stated, deterministic=deterministic)
+    found = collect(needed, source, constant=stated, deterministic=deterministic)
+    return replace(found, bases=parsed.bases)
 
 
 def fit_statistics(
@@ -213,16 +226,17 @@ def fit_statistics(
     source: Source | None = None,
     weights: str | None = None,
     start: Floats | None = None,
+    aliased: str = "refuse",
 ) -> MixedModel:
     """Return the fit of a formula to statistics, wherever their rows are.
 
     Parameters
     ----------
     formula
-        A formula whose factors and products the statistics hold.
+        A formula whose factors, products and bases the statistics hold.
     statistics
         From `collect_statistics`, perhaps merged.
-    reml, contrasts
+    reml, contrasts, aliased
         As in `fit`.
     response
         Which of the responses.
@@ -239,7 +253,7 @@ def fit_statistics(
         As in `fit`, or if the statistics lack what the formula needs.
     """
     return _fit(
-        parse(formula),
+        with_bases(formula, None, statistics.bases),
         statistics,
         reml=reml,
         response=response,
@@ -247,6 +261,7 @@ def fit_statistics(
         source=source,
         weights=weights,
         start=start,
+        aliased=aliased,
     )
 
 
@@ -260,6 +275,7 @@ def _fit(
     source: Source | None,
     weights: str | None,
     start: Floats | None = None,
+    aliased: str = "refuse",
 ) -> MixedModel:
     design, optimum, inference = solve(
         parsed,
@@ -268,6 +284,7 @@ def _fit(
         response=response,
         contrasts=contrasts or {},
         start=start,
+        aliased=aliased,
     )
     return MixedModel(
         formula=parsed,
@@ -279,6 +296,7 @@ def _fit(
         contrasts=dict(contrasts or {}),
         source=source,
         weights=weights,
+        aliased=aliased,
     )
 
 

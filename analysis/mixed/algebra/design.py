@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from analysis.mixed.reading.expression import shown
-from analysis.mixed.reading.formula import MixedFormula, RandomTerm, is_factor_call, terms
+from analysis.mixed.reading.formula import (
+    MixedFormula,
+    RandomTerm,
+    is_factor_call,
+    term_name,
+    terms,
+)
 from analysis.mixed.reading.plan import column_name, factor_column
-from analysis.mixed.reading.statistics import Factor, Statistics
+from analysis.mixed.reading.statistics import Factor, Statistics, interaction
 from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.frame import Floats, Integers
 
@@ -72,6 +78,23 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Fixed columns that are left out because they add nothing to those before them.
+
+    Attributes
+    ----------
+    names
+        Their names.
+    null
+        Combinations of all columns, theirs included, that are zero in every row, shape
+        (all columns, columns left out).
+    """
+
+    names: tuple[str, ...] = ()
+    null: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+
+
+@dataclass(frozen=True, slots=True)
 class Design:
     """What a formula makes of the cells.
 
@@ -85,12 +108,15 @@ class Design:
         Reference level of every factor with treatment contrasts, as ``lab = AI2``.
     term_columns
         Columns of every fixed term: name of the term to positions.
+    left_out
+        Fixed columns that the formula has and the design has not.
     """
 
     fixed: tuple[Column, ...]
     blocks: tuple[Block, ...]
     references: tuple[str, ...]
     term_columns: dict[str, tuple[int, ...]]
+    left_out: LeftOut = field(default_factory=LeftOut)
 
 
 def build(
@@ -160,18 +186,6 @@ def _require_collected(group: tuple[str, ...], statistics: Statistics) -> None:
         )
 
 
-def interaction(factors: list[Factor]) -> Factor:
-    """Return the combinations of several factors that occur, as one factor."""
-    if len(factors) == 1:
-        return factors[0]
-    codes = np.zeros(len(factors[0].codes), dtype=np.intp)
-    for factor in factors:
-        codes = codes * len(factor.levels) + factor.codes
-    _, first, combined = np.unique(codes, return_index=True, return_inverse=True)
-    levels = [":".join(f.levels[f.codes[cell]] for f in factors) for cell in first]
-    return Factor(tuple(levels), np.asarray(combined.reshape(-1)[: len(codes)], dtype=np.intp))
-
-
 def _positions(parts: list[tuple[Column, ...]]) -> tuple[tuple[int, int], ...]:
     """Return the lower triangles of the terms' blocks, column by column."""
     positions, start = [], 0
@@ -208,6 +222,8 @@ def design_columns(
 ) -> tuple[list[Column], dict[str, tuple[int, ...]]]:
     """Return the columns of a right side over the cells, and which of them every term has.
 
+    The columns of a basis such as ``poly(x, 2)`` are one term.
+
     Parameters
     ----------
     side
@@ -228,12 +244,14 @@ def design_columns(
     environment = EvalEnvironment([{}])
     (info,) = design_matrix_builders([adapted], lambda: iter([{}]), environment)
     columns: list[Column] = []
-    term_columns = {}
+    term_columns: dict[str, tuple[int, ...]] = {}
     for term, subterms in info.term_codings.items():
         start = len(columns)
         for subterm in subterms:
             columns += _subterm_columns(subterm, statistics)
-        term_columns[term.name()] = tuple(range(start, len(columns)))
+        name = term_name(term)
+        places = tuple(range(start, len(columns)))
+        term_columns[name] = term_columns.get(name, ()) + places
     return columns, term_columns
 
 

@@ -1,17 +1,26 @@
-"""Refuse fixed designs and responses that have no unique estimate, and say why."""
+"""Refuse fixed designs and responses that have no unique estimate, and say why.
+
+Columns that are linear combinations of those before them can be left out, as lme4 does.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
-from analysis.mixed.algebra.design import Block, Column, Design
+from analysis.mixed.algebra.design import Block, Column, Design, LeftOut
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats
+from analysis.tidy.frame import Floats, Integers
 
 #: Share of a column's square outside the span of those before it below which it is aliased.
 ALIASED = 1e-11
+
+#: Share of the size of a combination below which it is zero.
+NEARLY_ZERO = 1e-8
 
 #: Residual over total sum of squares below which the fixed effects explain everything.
 PERFECT = 1e-14
@@ -93,7 +102,7 @@ def require_independent(squares: Floats, design: Design, n_obs: int) -> None:
     constant = [
         column.name
         for column, square in zip(design.fixed, np.diag(squares), strict=True)
-        if square == 0 or _repeats_intercept(column, design)
+        if square == 0 or repeats_intercept(column, design)
     ]
     if constant:
         raise DesignError(
@@ -104,11 +113,13 @@ def require_independent(squares: Floats, design: Design, n_obs: int) -> None:
         raise DesignError(
             f"Every term must add something; {aliased} are linear combinations of the terms "
             "before them.",
-            "Drop them, or the terms they repeat: a constant repeats the intercept.",
+            "Drop them, or the terms they repeat: a constant repeats the intercept. "
+            "aliased='drop' leaves them out.",
         )
 
 
-def _repeats_intercept(column: Column, design: Design) -> bool:
+def repeats_intercept(column: Column, design: Design) -> bool:
+    """Tell whether a column beside the intercept takes one value in all cells."""
     has_intercept = design.fixed[0].name == "Intercept"
     is_constant = column.basis == 0 and bool(np.ptp(column.coefficient) == 0)
     return has_intercept and is_constant and column is not design.fixed[0]
@@ -126,3 +137,64 @@ def aliased_columns(squares: Floats) -> list[int]:
         outside = 1 - float(across @ np.linalg.solve(among, across)) if kept else 1.0
         (kept if outside > ALIASED else aliased).append(place)
     return aliased
+
+
+def without_aliased(cross: CrossProducts, design: Design) -> Design:
+    """Return a design without the fixed columns that add nothing to those before them.
+
+    What is left out is kept beside it by name, with the combinations of all columns that are zero
+    in every row: a point is estimable where it is orthogonal to them (Searle 1971, Linear Models,
+    section 5.4).
+    """
+    q, p = cross.n_random, cross.n_fixed
+    squares = cross.rest[q : q + p, q : q + p]
+    zero = [
+        place
+        for place, column in enumerate(design.fixed)
+        if squares[place, place] == 0 or repeats_intercept(column, design)
+    ]
+    varying = np.setdiff1d(np.arange(p), zero)
+    aliased = varying[aliased_columns(squares[np.ix_(varying, varying)])]
+    places = np.union1d(zero, aliased).astype(np.intp)
+    if not len(places):
+        return design
+    names = tuple(design.fixed[place].name for place in places)
+    null = _null(squares, places)
+    whole = cross.centring @ null
+    whole[np.abs(whole) <= NEARLY_ZERO * (np.abs(cross.centring) @ np.abs(null))] = 0.0
+    return only(design, LeftOut(names, whole))
+
+
+def _null(squares: Floats, places: Integers) -> Floats:
+    """Return the combinations that are zero, one per column left out, from X'X."""
+    lengths = np.sqrt(np.diag(squares))
+    kept = np.setdiff1d(np.arange(len(squares)), places)
+    among = squares[np.ix_(kept, kept)] / np.outer(lengths[kept], lengths[kept])
+    across = squares[np.ix_(kept, places)] / lengths[kept, None]
+    weights = np.linalg.solve(among, across)
+    weights[np.abs(weights) <= NEARLY_ZERO * lengths[places]] = 0.0
+    null = np.zeros((len(squares), len(places)))
+    null[places, np.arange(len(places))] = 1.0
+    null[kept] = -weights / lengths[kept, None]
+    null[:, lengths[places] == 0] = np.eye(len(squares))[:, places[lengths[places] == 0]]
+    return null
+
+
+def only(design: Design, left_out: LeftOut) -> Design:
+    """Return a design without the fixed columns that are left out, by name."""
+    kept = [place for place, each in enumerate(design.fixed) if each.name not in left_out.names]
+    position = {place: new for new, place in enumerate(kept)}
+    terms = {
+        term: tuple(position[place] for place in places if place in position)
+        for term, places in design.term_columns.items()
+    }
+    fixed: tuple[Column, ...] = tuple(design.fixed[place] for place in kept)
+    term_columns = {term: places for term, places in terms.items() if places}
+    return replace(design, fixed=fixed, term_columns=term_columns, left_out=left_out)
+
+
+def estimable(design: Floats, left_out: LeftOut) -> NDArray[np.bool_]:
+    """Return which points of a whole design can be estimated, shape (points,)."""
+    across = np.abs(design @ left_out.null)
+    size = np.abs(design) @ np.abs(left_out.null)
+    return np.asarray((across <= NEARLY_ZERO * size).all(axis=1), dtype=np.bool_)

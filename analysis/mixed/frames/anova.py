@@ -17,8 +17,7 @@ import pandas as pd
 from analysis.mixed.algebra.design import Column, design_columns, is_factor
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.fixed_effects import NAMES
-from analysis.mixed.reading.expression import shown
-from analysis.mixed.reading.formula import terms
+from analysis.mixed.reading.formula import term_name, term_parts, terms
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, require_option
@@ -90,8 +89,29 @@ def _type_three(model: Fitted) -> dict[str, Floats]:
 
     stated: Mapping[str, Any] = dict.fromkeys(model.statistics.factors, Sum)
     columns, places = design_columns(model.formula.fixed, model.statistics, stated)
-    turn = _turn(columns, list(model.design.fixed))
-    return {term: turn[list(rows)] for term, rows in places.items() if term != "Intercept"}
+    gone = _terms_left_out(model, places)
+    kept = [place for term, rows in places.items() if term not in gone for place in rows]
+    turn = np.zeros((len(columns), len(model.design.fixed)))
+    turn[sorted(kept)] = _turn([columns[k] for k in sorted(kept)], list(model.design.fixed))
+    tested = places.keys() - gone - {"Intercept"}
+    return {term: turn[list(rows)] for term, rows in places.items() if term in tested}
+
+
+def _terms_left_out(model: Fitted, places: Mapping[str, tuple[int, ...]]) -> set[str]:
+    """Return the terms of which no column was estimable; refuse one that was in part."""
+    in_part = [
+        term
+        for term, kept in model.design.term_columns.items()
+        if len(kept) < len(places.get(term, ()))
+    ]
+    if in_part:
+        raise DesignError(
+            "A type III test must have all columns of a term; of "
+            f"{', '.join(in_part)} some are combinations of others and were left out, and what "
+            "it would test depends on which.",
+            "Ask for type='II', or merge the levels that never occur together.",
+        )
+    return places.keys() - model.design.term_columns.keys()
 
 
 def _turn(columns: list[Column], fitted: list[Column]) -> Floats:
@@ -153,8 +173,8 @@ def _apart(both: Floats, relatives: Floats, covariance: Floats) -> Floats:
 def _parts(model: Fitted, name: str) -> set[str]:
     """Return the factors and numbers that a term multiplies."""
     for term in terms(model.formula.fixed):
-        if ":".join(shown(factor.code) for factor in term.factors) == name:
-            return {factor.code for factor in term.factors}
+        if term_name(term) == name:
+            return set(term_parts(term))
     return set()
 
 
@@ -170,4 +190,4 @@ def _at_zero(model: Fitted, name: str) -> str:
             if not is_factor(code, model.statistics)
         }
     )
-    return f"Tested where {' and '.join(map(shown, numbers))} is zero." if numbers else ""
+    return f"Tested where {' and '.join(numbers)} is zero." if numbers else ""

@@ -13,8 +13,7 @@ from analysis.mixed.frames import tables
 from analysis.mixed.frames.nesting import lacking, same_rows
 from analysis.mixed.inference.distributions import chi_squared_p_value
 from analysis.mixed.inference.fitted import Fitted
-from analysis.mixed.reading.expression import shown
-from analysis.mixed.reading.formula import terms
+from analysis.mixed.reading.formula import term_name, term_parts, terms
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
 
@@ -61,6 +60,8 @@ def compare(models: Sequence[Fitted]) -> pd.DataFrame:
 def drop_terms(model: Fitted) -> pd.DataFrame:
     """Return the likelihood ratio of dropping each fixed term that no other term contains.
 
+    All columns of a basis such as ``poly(x, 2)`` are dropped together.
+
     Returns
     -------
     One row for the whole model, `term` empty, and one per term: `log_likelihood`, `aic`, `bic`,
@@ -73,20 +74,20 @@ def drop_terms(model: Fitted) -> pd.DataFrame:
     """
     whole = model.refitted(reml=False) if model.reml else model
     kept = terms(model.formula.fixed)
-    parts = {term: {factor.code for factor in term.factors} for term in kept}
-    droppable = [
-        term
+    parts = {term: term_parts(term) for term in kept}
+    droppable = dict.fromkeys(
+        term_name(term)
         for term in kept
         if parts[term] and not any(parts[term] < each for each in parts.values())
-    ]
+    )
     if not droppable:
         raise DesignError(
             "A fixed term beside the intercept must be there to be dropped; there is none.",
             "Compare models by `compare`.",
         )
     rows = [_row(whole, None) | {"term": ""}]
-    for term in droppable:
-        others = [each.name() for each in kept if each != term and parts[each]]
+    for name in droppable:
+        others = [each.name() for each in kept if term_name(each) != name and parts[each]]
         intercept = "1" if any(not parts[each] for each in kept) else "0"
         formula = replace(model.formula, fixed=" + ".join([intercept, *others]))
         smaller = replace(whole, formula=formula).refitted()
@@ -96,7 +97,6 @@ def drop_terms(model: Fitted) -> pd.DataFrame:
         test = {"statistic": statistic, "df": float(df)}
         if df:
             test["p_value"] = chi_squared_p_value(statistic, df)
-        name = ":".join(shown(factor.code) for factor in term.factors)
         rows.append(row | {"term": name} | test)
     result = (
         pd.DataFrame(rows)

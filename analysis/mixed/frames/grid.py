@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.mixed.algebra.design import design_columns, is_factor
+from analysis.mixed.algebra.rank import estimable
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.reading.expression import Expression, quoted, translate
 from analysis.mixed.reading.formula import terms
@@ -69,9 +70,27 @@ def points_at(factors: dict[str, Factor], numbers: dict[str, Floats], size: int)
 
 
 def fixed_design(model: Fitted, points: Statistics) -> Floats:
-    """Return the fixed design at the points, shape (points, p)."""
+    """Return the fixed design at the points, shape (points, p).
+
+    Raises
+    ------
+    DesignError
+        If columns were left out as aliased and a point depends on their coefficients.
+    """
     columns, _ = design_columns(model.formula.fixed, points, model.contrasts)
-    return np.column_stack([column.coefficient for column in columns])
+    design = np.column_stack([column.coefficient for column in columns])
+    left_out = model.design.left_out
+    if not left_out.names:
+        return design
+    unknown = ~estimable(design, left_out)
+    if unknown.any():
+        raise DesignError(
+            "A prediction or a mean must be determined by the rows fitted; "
+            f"{int(unknown.sum())} of {len(design)} points are not, since "
+            f"{', '.join(left_out.names)} could not be told from the other terms.",
+            "Ask where the rows of the fit were, or fit without the terms they are aliased with.",
+        )
+    return design[:, [column.name not in left_out.names for column in columns]]
 
 
 def given_points(model: Fitted, rows: pd.DataFrame) -> Statistics:

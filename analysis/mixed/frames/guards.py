@@ -243,7 +243,11 @@ def of_groups(model: Designed) -> list[GuardRow]:
 
 def _of_rows(model: Fitted) -> list[GuardRow]:
     note = model.source.note if model.source else ""
-    return [("rows dropped", "", "", note)] if note else []
+    rows: list[GuardRow] = [("rows dropped", "", "", note)] if note else []
+    if names := model.design.left_out.names:
+        note = f"Left out, as linear combinations of the terms before them: {', '.join(names)}."
+        rows.append(("columns left out", "", "", note))
+    return rows
 
 
 def _boundary(model: Fitted) -> list[GuardRow]:

@@ -18,7 +18,12 @@ from analysis.mixed.algebra.design import Design, build
 from analysis.mixed.algebra.deviance import Profile, profile
 from analysis.mixed.algebra.estimates import estimates
 from analysis.mixed.algebra.optimise import Optimum, optimise
-from analysis.mixed.algebra.rank import require_estimable, require_residual
+from analysis.mixed.algebra.rank import (
+    only,
+    require_estimable,
+    require_residual,
+    without_aliased,
+)
 from analysis.mixed.inference.fixed_effects import METHODS, NAMES, Inference, method_named
 from analysis.mixed.reading.definitions import count_definitions
 from analysis.mixed.reading.formula import MixedFormula
@@ -52,6 +57,8 @@ class Fitted:
         The rows, None when only their statistics are known.
     weights
         Expression of the weights, None without or when only statistics are known.
+    aliased
+        What becomes of a fixed column that is a combination of others: ``refuse`` or ``drop``.
     """
 
     formula: MixedFormula
@@ -63,6 +70,7 @@ class Fitted:
     contrasts: Mapping[str, Any]
     source: Source | None
     weights: str | None
+    aliased: str = "refuse"
 
     @cached_property
     def definitions(self) -> dict[str, int]:
@@ -142,7 +150,14 @@ class Fitted:
             response=self.response,
             contrasts=self.contrasts,
             start=self.optimum.theta,
+            aliased=self.aliased,
         )
+        if statistics is not None and design.left_out.names != self.design.left_out.names:
+            raise DesignError(
+                "The columns that are left out must be those of the whole fit; among these rows "
+                f"they are {list(design.left_out.names)}, not {list(self.design.left_out.names)}.",
+                "Write the formula without them.",
+            )
         return replace(
             self,
             statistics=cells,
@@ -151,6 +166,21 @@ class Fitted:
             inference=inference,
             source=self.source if statistics is None else None,
         )
+
+    def design_over(self, statistics: Statistics) -> Design:
+        """Return the design of the model over other cells.
+
+        Returns
+        -------
+        The columns of the fit; what it left out is left out here.
+
+        Raises
+        ------
+        DesignError
+            If the cells lack what the formula needs.
+        """
+        design = build(self.formula, statistics, self.contrasts)
+        return only(design, self.design.left_out) if self.design.left_out.names else design
 
 
 def solve(
@@ -161,6 +191,7 @@ def solve(
     response: int,
     contrasts: Mapping[str, Any],
     start: Floats | None,
+    aliased: str = "refuse",
 ) -> tuple[Design, Optimum, Inference]:
     """Return the design over the cells, where the deviance is least, and the estimates there.
 
@@ -173,6 +204,9 @@ def solve(
     _require_collected(formula, statistics, response)
     design = build(formula, statistics, contrasts)
     cross = assemble(statistics, design, response=response)
+    if aliased == "drop":
+        design = without_aliased(cross, design)
+        cross = assemble(statistics, design, response=response)
     require_estimable(cross, design, statistics.responses[response])
     try:
         optimum = optimise(cross, reml=reml, start=start)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from analysis.mixed.reading.expression import translate
 from analysis.mixed.reading.formula import MixedFormula, closing, parse
 from analysis.mixed.reading.source import Source
-from analysis.tidy.errors import ColumnError
+from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.frame import Floats
 
 CALL = re.compile(r"(?<![\w.])(scale|poly|bs|ns)\s*\(")
@@ -28,34 +28,62 @@ CUBIC = 3
 Piecewise = tuple[Floats, Floats]
 
 
-def with_bases(text: str, source: Source) -> MixedFormula:
-    """Return a formula's parts with such columns written out for the rows.
+def with_bases(
+    text: str, source: Source | None, known: Mapping[str, str] | None = None
+) -> MixedFormula:
+    """Return a formula's parts with such columns written out.
+
+    Parameters
+    ----------
+    text
+        The formula.
+    source
+        The rows that give the constants; None where there are none.
+    known
+        Columns written out before, by call: these constants are used, whatever the rows.
 
     Raises
     ------
     ColumnError
         If a call cannot be read, or the rows have fewer distinct values than it needs.
+    DesignError
+        If there are no rows and the constants are not known.
     """
+    bases: dict[str, str] = {}
     left, tilde, right = text.partition("~")
     position = 0
     while found := CALL.search(right, position):
         end = closing(right, found.end() - 1, text)
-        written = _written(right[found.start() : end + 1], found.group(1), source)
+        call = right[found.start() : end + 1]
+        read = _read(call, found.group(1))
+        written = (known or {}).get(read.name) or _written(call, read, source)
+        bases[read.name] = written
         right = right[: found.start()] + written + right[end + 1 :]
         position = found.start() + len(written)
-    return replace(parse(left + tilde + right), text=text)
+    return replace(parse(left + tilde + right), text=text, bases=bases)
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call in a formula: the expression it is of, and its whole-numbered arguments by name."""
+    """A call in a formula: what of which expression, and whole-numbered arguments by name."""
 
+    function: str
     of: str
     numbers: dict[str, int]
 
+    @property
+    def name(self) -> str:
+        """The call as tables name it."""
+        return f"{self.function}({', '.join([self.of, *map(str, self.numbers.values())])})"
 
-def _written(call: str, function: str, source: Source) -> str:
-    read = _read(call, function)
+
+def _written(call: str, read: _Call, source: Source | None) -> str:
+    function = read.function
+    if source is None:
+        raise DesignError(
+            f"The constants of {read.name} come from the rows; these statistics hold none for it.",
+            "Collect the statistics with this formula.",
+        )
     expression = translate(read.of)
     source.require_numbers(expression.columns)
     x = f"CAST({expression.sql} AS DOUBLE)"
@@ -66,8 +94,8 @@ def _written(call: str, function: str, source: Source) -> str:
             f"{call!r} must be of finite numbers whose powers are finite; its constants are not.",
             "Bring the column to a unit in which it is about one.",
         )
-    name = f"{function}({', '.join([read.of, *map(str, read.numbers.values())])})"
-    names = [name] if function == "scale" else [f"{name}{k + 1}" for k in range(len(columns))]
+    names = [f"{read.name}{k + 1}" for k in range(len(columns))]
+    names = [read.name] if function == "scale" else names
     written = [
         f"basis({label!r}, {read.of}, {tuple(map(float, breaks))!r}, "
         f"{tuple(tuple(map(float, row)) for row in coefficients)!r})"
@@ -102,7 +130,7 @@ def _read(call: str, function: str) -> _Call:
             "Other arguments of R's are not known; give them by columns of your own.",
         )
     assert isinstance(tree, ast.Call)
-    return _Call(ast.unparse(tree.args[0]), numbers)
+    return _Call(function, ast.unparse(tree.args[0]), numbers)
 
 
 def _scale(_: _Call, x: str, source: Source, call: str) -> list[Piecewise]:
@@ -184,7 +212,8 @@ def _knots(source: Source, x: str, n_inner: int, call: str) -> Floats:
         + ", ".join(f"quantile_cont({x}, {each!r})" for each in shares)
         + " FROM observations",
     )
-    _require_distinct(len(set(found)), n_inner + 2, call)
+    distinct = {each for each in found if np.isfinite(each)}
+    _require_distinct(len(distinct), n_inner + 2, call)
     return np.array([found[0]] * CUBIC + found + [found[-1]] * CUBIC)
 
 

@@ -142,6 +142,12 @@ def shown(code: str) -> str:
     return code
 
 
+def whole(code: str) -> str:
+    """Return what all columns of a basis are called together: ``poly(x, 2)``; else the code."""
+    name = shown(code)
+    return code if name == code else name.rstrip("0123456789")
+
+
 def _piecewise(
     x: str, breaks: tuple[float, ...], coefficients: tuple[tuple[float, ...], ...]
 ) -> str:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import itertools
 import re
 import tokenize
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from io import StringIO
 from typing import Any
 
-from analysis.mixed.reading.expression import Expression, translate
+from analysis.mixed.reading.expression import Expression, translate, whole
 from analysis.tidy.errors import ColumnError, DesignError
 
 #: Wrappers that make a factor of a column: patsy's and R's.
@@ -62,6 +63,8 @@ class MixedFormula:
         Random terms, nested ones expanded and uncorrelated ones split, as in lme4.
     offset
         What is added with coefficient one, None without.
+    bases
+        Calls of ``scale``, ``poly``, ``bs`` and ``ns``, written out with their constants.
     """
 
     text: str
@@ -69,6 +72,7 @@ class MixedFormula:
     fixed: str
     random: tuple[RandomTerm, ...]
     offset: Expression | None
+    bases: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def offset_text(self) -> str:
@@ -150,8 +154,9 @@ def terms(side: str) -> tuple[Any, ...]:
 
     try:
         found = tuple(ModelDesc.from_formula(side.replace("^", "**")).rhs_termlist)
-    except (PatsyError, SyntaxError, tokenize.TokenError) as error:
-        sentence = str(error).partition("\n")[0]
+    except (PatsyError, SyntaxError, tokenize.TokenError, AssertionError) as error:
+        # An operator of Python that formulas do not have fails an assertion of patsy's.
+        sentence = str(error).partition("\n")[0] or "an operator has no meaning in a formula"
         raise ColumnError(
             f"The formula part {side.strip()!r} must be readable; {sentence}.",
             "Write terms as 'a + b + a:b', and random ones as (1 + a | group).",
@@ -159,6 +164,16 @@ def terms(side: str) -> tuple[Any, ...]:
     for factor in itertools.chain.from_iterable(term.factors for term in found):
         _require_one_expression(factor.code, side)
     return found
+
+
+def term_name(term: Any) -> str:
+    """Return what tables call a term of patsy's; all columns of a basis have one name."""
+    return ":".join(whole(factor.code) for factor in term.factors) or "Intercept"
+
+
+def term_parts(term: Any) -> frozenset[str]:
+    """Return the factors and numbers that a term of patsy's multiplies, a basis as one."""
+    return frozenset(whole(factor.code) for factor in term.factors)
 
 
 def is_factor_call(code: str) -> bool:

@@ -122,6 +122,7 @@ def write_statistics(statistics: Statistics, path: Path | str) -> None:
         "offset": statistics.offset,
         "shift": [value.hex() for value in statistics.shift.tolist()],
         "weighted": statistics.weighted,
+        "bases": dict(statistics.bases),
     }
     table = pa.table(columns).replace_schema_metadata({"statistics": json.dumps(about)})
     parquet.write_table(table, path)
@@ -172,6 +173,7 @@ def read_statistics(path: Path | str) -> Statistics:
         counts=table.column("count").to_numpy(),
         log_weights=table.column("log weight").to_numpy(),
         weighted=about["weighted"],
+        bases=about.get("bases", {}),
     )
 
 
@@ -184,6 +186,13 @@ def _read_factor(column: pa.ChunkedArray) -> Factor:
 
 
 def _require_alike(first: Statistics, other: Statistics) -> None:
+    differing = [call for call, of in first.bases.items() if other.bases.get(call, of) != of]
+    if differing:
+        raise DesignError(
+            f"Statistics to merge must hold the same constants of {', '.join(differing)}; each "
+            "part computed its own.",
+            "Collect the others with collect_statistics(..., bases_of=the first).",
+        )
     for what, ours, theirs in (
         ("factors", list(first.factors), list(other.factors)),
         ("responses", first.responses, other.responses),

@@ -8,7 +8,10 @@ rows only through X'X, Z'X, Z'Z, X'y, Z'y and y'y).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from analysis.tidy.frame import Floats, Integers
 
@@ -27,6 +30,18 @@ class Factor:
 
     levels: tuple[str, ...]
     codes: Integers
+
+
+def interaction(factors: list[Factor]) -> Factor:
+    """Return the combinations of several factors that occur, as one factor."""
+    if len(factors) == 1:
+        return factors[0]
+    codes = np.zeros(len(factors[0].codes), dtype=np.intp)
+    for factor in factors:
+        codes = codes * len(factor.levels) + factor.codes
+    _, first, combined = np.unique(codes, return_index=True, return_inverse=True)
+    levels = [":".join(f.levels[f.codes[cell]] for f in factors) for cell in first]
+    return Factor(tuple(levels), np.asarray(combined.reshape(-1)[: len(codes)], dtype=np.intp))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +74,9 @@ class Statistics:
         Sum of the logarithms of the weights, shape (n,).
     weighted
         Whether rows have weights.
+    bases
+        Calls of ``scale``, ``poly``, ``bs`` and ``ns`` among the predictors, written out with
+        their constants.
     """
 
     factors: dict[str, Factor]
@@ -72,6 +90,7 @@ class Statistics:
     counts: Floats
     log_weights: Floats
     weighted: bool
+    bases: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def n_obs(self) -> int:

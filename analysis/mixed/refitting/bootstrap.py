@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.mixed.algebra.crossproducts import CrossProducts, assemble, with_fixed
-from analysis.mixed.algebra.design import build
 from analysis.mixed.algebra.deviance import Profile, profile, relative_factors
 from analysis.mixed.algebra.optimise import quick
 from analysis.mixed.algebra.rank import require_estimable
@@ -261,7 +260,7 @@ def _shares(model: Fitted, cross: CrossProducts) -> tuple[float, float, float]:
 def _attempt(model: Fitted, resample: Statistics) -> Floats:
     """Return the parameters from other statistics, missing where they have no fit."""
     try:
-        design = build(model.formula, resample, model.contrasts)
+        design = model.design_over(resample)
         if tuple(column.name for column in design.fixed) != model.terms:
             return np.full(len(model.terms) + len(model.found.theta) + 1, np.nan)
         cross = assemble(resample, design, response=model.response)

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from analysis.mixed.algebra.crossproducts import assemble
-from analysis.mixed.algebra.design import build
 from analysis.mixed.algebra.deviance import profile
 from analysis.mixed.algebra.estimates import estimates
 from analysis.mixed.algebra.optimise import quick
@@ -151,7 +150,7 @@ def _statistic(model: Fitted, predictor: str, unit: str, assigned: Integers, pla
     else:
         values: Floats = np.unique(statistics.constants[predictor])[by_cell]
         changed = replace(statistics, constants=statistics.constants | {predictor: values})
-    design = build(model.formula, changed, model.contrasts)
+    design = model.design_over(changed)
     cross = assemble(changed, design, response=model.response)
     theta = quick(cross, model.found.theta, reml=model.reml)
     found = estimates(cross, profile(cross, theta, reml=model.reml))

@@ -1,0 +1,145 @@
+"""Terms of several columns are tested together, and aliased columns left out, as in R.
+
+`tests/r/mixed_terms.R` wrote the answers with lme4 1.1-31 and car 3.1.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import mixed
+from analysis.tidy.errors import AnalysisError, DesignError
+
+R = Path(__file__).parents[3] / "r"
+answers = pd.read_csv(R / "mixed_terms.csv")
+rows = pd.read_csv(R / "mixed_data_crossed.csv")
+rows = rows.assign(twice=2 * rows["depth"] + 3, half=np.where(np.arange(len(rows)) % 2, "u", "v"))
+SPLINES = "gain ~ poly(depth, 3) * kind + ns(rho, df=2) + (1 | model)"
+
+
+@pytest.fixture(scope="module")
+def splines() -> mixed.MixedModel:
+    return mixed.fit(SPLINES, rows)
+
+
+def theirs(name: str) -> pd.DataFrame:
+    """Return R's answers, terms as we write them; of an interaction in any order."""
+    of_name = answers[answers["name"] == name]
+    return of_name.assign(term=of_name["term"].map(parts)).set_index("term")
+
+
+def parts(term: str) -> frozenset[str]:
+    plain = term.replace(" ", "").replace(",", ";").replace("(Intercept)", "Intercept")
+    return frozenset(plain.replace("[T.", "").replace("]", "").split(":"))
+
+
+@pytest.mark.parametrize("kind", ["II", "III"])
+def test_all_columns_of_a_basis_are_tested_together(splines: mixed.MixedModel, kind: str) -> None:
+    ours, known = splines.anova(type=kind, df="KR"), theirs(f"anova{len(kind)}")
+    assert len(ours) == len(known) == 4
+    at = known.loc[list(ours["term"].map(parts))]
+    np.testing.assert_allclose(ours["df"], at["df"])
+    np.testing.assert_allclose(ours["p_value"], at["p_value"], rtol=1e-4)
+    np.testing.assert_allclose(ours["statistic"], at["statistic"], rtol=1e-4)
+
+
+def test_all_columns_of_a_basis_are_dropped_together(splines: mixed.MixedModel) -> None:
+    ours, known = splines.drop1().iloc[1:], theirs("drop1")
+    assert len(ours) == len(known)
+    at = known.loc[list(ours["term"].map(parts))]
+    np.testing.assert_allclose(ours["statistic"], at["statistic"], rtol=1e-6)
+    np.testing.assert_allclose(ours["p_value"], at["p_value"], rtol=1e-6)
+
+
+def test_a_binary_response_takes_bases() -> None:
+    ours, known = (
+        mixed.fit_binomial("(gain > 1) ~ poly(depth, 2) + ns(rho, 2) + (1 | model)", rows),
+        theirs("glmer"),
+    )
+    at = known.loc[[parts(term) for term in ours.terms]]
+    np.testing.assert_allclose(ours.coefficients, at["statistic"], rtol=2e-4)
+
+
+def test_statistics_carry_the_constants_of_bases(splines: mixed.MixedModel, tmp_path: Path) -> None:
+    mixed.write_statistics(mixed.collect_statistics(SPLINES, rows), tmp_path / "sums.parquet")
+    held = mixed.read_statistics(tmp_path / "sums.parquet")
+    again = mixed.fit_statistics(SPLINES, held)
+    np.testing.assert_array_equal(again.coefficients, splines.coefficients)
+    with pytest.raises(DesignError, match=r"constants of poly\(depth, 2\) come from the rows"):
+        mixed.fit_statistics("gain ~ poly(depth, 2) + (1 | model)", held)
+
+
+def test_two_places_must_share_the_constants_of_bases() -> None:
+    formula = "gain ~ ns(rho, 2) + (1 | model)"
+    first = mixed.collect_statistics(formula, rows[:200], constant=())
+    apart = mixed.collect_statistics(formula, rows[200:], constant=())
+    with pytest.raises(DesignError, match=r"the same constants of ns\(rho, 2\)"):
+        mixed.merge_statistics([first, apart])
+    agreed = mixed.collect_statistics(formula, rows[200:], constant=(), bases_of=first)
+    joint = mixed.fit_statistics(formula, mixed.merge_statistics([first, agreed]))
+    whole = mixed.collect_statistics(formula, rows, constant=(), bases_of=first)
+    expected = mixed.fit_statistics(formula, whole).coefficients
+    np.testing.assert_allclose(joint.coefficients, expected, rtol=1e-7)
+
+
+LINE, CELL = "gain ~ depth + twice + kind + (1 | model)", "gain ~ half * kind + (1 | model)"
+PART = rows[(rows["half"] != "u") | (rows["kind"] != "chat")]
+
+
+@pytest.mark.parametrize(
+    ("name", "formula", "data", "left_out"),
+    [("line", LINE, rows, "twice"), ("cell", CELL, PART, "half[T.v]:kind[T.chat]")],
+)
+def test_aliased_columns_are_left_out_as_by_lme4(
+    name: str, formula: str, data: pd.DataFrame, left_out: str
+) -> None:
+    with pytest.raises(DesignError, match="aliased='drop'"):
+        mixed.fit(formula, data)
+    model, known = mixed.fit(formula, data, aliased="drop"), theirs(name)
+    assert {parts(term) for term in model.terms} == set(known.index)
+    at = known.loc[[parts(term) for term in model.terms]]
+    np.testing.assert_allclose(model.coefficients, at["statistic"], rtol=1e-6)
+    assert model.found.criterion == pytest.approx(at["p_value"].iloc[0], abs=1e-6)
+    note = f"Left out, as linear combinations of the terms before them: {left_out}."
+    assert note in model.glance()["note"].item()
+    assert note in model.summary()
+    assert model.update(reml=False).terms == model.terms
+
+
+def test_what_aliased_columns_leave_open_is_refused() -> None:
+    line = mixed.fit(LINE, rows, aliased="drop")
+    plain = mixed.fit("gain ~ depth + kind + (1 | model)", rows)
+    np.testing.assert_allclose(line.predict(rows)["estimate"], plain.predict(rows)["estimate"])
+    np.testing.assert_allclose(line.anova()["p_value"], plain.anova()["p_value"], rtol=1e-6)
+    np.testing.assert_allclose(line.means(["kind"])["estimate"], plain.means(["kind"])["estimate"])
+    with pytest.raises(
+        DesignError, match=f"{len(rows)} of {len(rows)} points are not, since twice"
+    ):
+        line.predict(rows.assign(twice=0.0))
+    cell = mixed.fit(CELL, PART, aliased="drop")
+    assert list(cell.anova(type="II")["df"]) == [1, 2, 1]
+    with pytest.raises(DesignError, match="of half:kind some are combinations of others"):
+        cell.anova()
+    with pytest.raises(DesignError, match="1 of 6 points are not"):
+        cell.means(["kind"])
+
+
+def test_resampling_leaves_the_same_columns_out() -> None:
+    line = mixed.fit(LINE, rows, aliased="drop")
+    plain = mixed.fit("gain ~ depth + kind + (1 | model)", rows)
+    draws = [
+        mixed.cluster_bootstrap(model, "model", rng=np.random.default_rng(1), n_resamples=60)[
+            "std_error"
+        ]
+        for model in (line, plain)
+    ]
+    np.testing.assert_allclose(*draws, rtol=1e-5)
+
+
+def test_an_unknown_word_for_aliased_columns_is_refused() -> None:
+    with pytest.raises(AnalysisError, match="aliased"):
+        mixed.fit(LINE, rows, aliased="keep")
