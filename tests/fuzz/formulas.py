@@ -50,15 +50,16 @@ def draw(rng: np.random.Generator, folder: Path) -> Case:
     if rng.random() < 0.2:
         formula = mutation.text(rng, formula, most=2)
     is_mixed, missing = rng.random() < 0.8, str(rng.choice(["refuse", "drop"]))
-    reml = bool(rng.random() < 0.5)
+    reml, aliased = bool(rng.random() < 0.5), str(rng.choice(["refuse", "drop"]))
 
     def act() -> None:
         if is_mixed:
-            fit(formula, frame, reml=reml, missing=missing).tidy()
+            fit(formula, frame, reml=reml, missing=missing, aliased=aliased).tidy()
         else:
             model_matrices(frame, formula)
 
-    name = f"fit(..., reml={reml}, missing={missing!r}).tidy()" if is_mixed else "model_matrices"
+    options = f"reml={reml}, missing={missing!r}, aliased={aliased!r}"
+    name = f"fit(..., {options}).tidy()" if is_mixed else "model_matrices"
     return Case(f"{name}: {formula!r} over {len(frame)} rows", act)
 
 
