@@ -191,6 +191,7 @@ GLOSSARY: dict[str, str] = {
     "rows": "Places of the chosen values, from 0",
     "n_choices": "Choices of values tried",
     "expected_matches": "Choices expected to match by chance",
+    "part": "Part of the depth of a network: a quarter of its blocks, or a distance from the end",
     "note": "What a reader must know before using the row",
 }
 

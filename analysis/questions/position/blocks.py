@@ -1,0 +1,94 @@
+"""The published gains of single blocks, and the part of its network that each block lies in.
+
+Block 0 sets the scale of the stream and is left out, as are post-norm models, whose gain is 1 by
+construction. Profiles end at the last block but one: the files hold no gain of the last.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.store import Store
+
+#: Quarters of the blocks 1 to L-2 of a model, in their order.
+QUARTERS = ("first quarter", "second quarter", "third quarter", "last quarter")
+
+#: Distances from the last block, in blocks; the largest of each part, and how it is called.
+DISTANCES = {1: "1 before the last", 2: "2 before", 4: "3 to 4 before", 8: "5 to 8 before"}
+FARTHEST = 16
+FAR = f"9 to {FARTHEST} before"
+
+#: Ways of cutting a network into parts, each a column of `published_blocks`.
+CUTS = {"quarter": QUARTERS, "distance": (FAR, *reversed(DISTANCES.values()))}
+
+
+def published_blocks(store: Store) -> pd.DataFrame:
+    """Return the published log gains of blocks, one row per base model and block after 0.
+
+    Returns
+    -------
+    `model_id`, `lab`, `suite`, `n_layers` [blocks], `layer`, `log_gain` [nat] (mean of the
+    logarithms over the files that have the block), `quarter` (of the model's published blocks
+    after 0, the same number of blocks each as nearly as can be) and `distance` (how many blocks
+    before the last, missing beyond 16).
+    """
+    rows = store.query(
+        """
+        SELECT p.model_id, m.lab, m.suite, m.n_layers, p.layer, avg(ln(p.value)) AS log_gain
+          FROM published_profile AS p
+          JOIN model AS m USING (model_id)
+         WHERE p.metric = 'gain_block'
+           AND p.layer > 0
+           AND m.base_model_id IS NULL
+           AND m.norm_position IS DISTINCT FROM 'post'
+         GROUP BY ALL
+         ORDER BY p.model_id, p.layer
+        """
+    )
+    quarter = (4 * (rows["layer"] - 1)) // (rows["n_layers"] - 2)
+    before = rows["n_layers"] - 1 - rows["layer"]
+    ends = np.array([*DISTANCES, FARTHEST])
+    names = np.array([*DISTANCES.values(), FAR, ""], dtype=object)
+    distance = pd.Series(names[np.searchsorted(ends, before)], index=rows.index)
+    return rows.assign(
+        quarter=np.array(QUARTERS, dtype=object)[quarter],
+        distance=distance.where(distance != ""),
+    )
+
+
+def in_parts(blocks: pd.DataFrame, cut: str) -> pd.DataFrame:
+    """Return the blocks with a column `part` by one cut of depth, those in no part left out.
+
+    Parameters
+    ----------
+    blocks
+        As `published_blocks` returns them.
+    cut
+        ``quarter`` or ``distance``.
+    """
+    return blocks.assign(part=blocks[cut]).dropna(subset=["part"]).reset_index(drop=True)
+
+
+def counted(store: Store) -> dict[str, int]:
+    """Return how many gains were published, and how many rows and models are left of them.
+
+    Returns
+    -------
+    `published` (gains after block 0 in half precision), `published_models`, `blocks` and
+    `models` (rows of `published_blocks`).
+    """
+    found = store.query(
+        """
+        SELECT count(*) AS n_gains, count(DISTINCT model_id) AS n_models
+          FROM published_profile
+         WHERE metric = 'gain_block' AND layer > 0 AND dtype = 'fp16'
+        """
+    )
+    blocks = published_blocks(store)
+    return {
+        "published": int(found["n_gains"].iloc[0]),
+        "published_models": int(found["n_models"].iloc[0]),
+        "blocks": len(blocks),
+        "models": int(blocks["model_id"].nunique()),
+    }
