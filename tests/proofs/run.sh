@@ -18,6 +18,7 @@ proofs=(
   "tests.proofs.unconditional_intervals 10000"
   "tests.proofs.mixed_optimum --fits 2000 --seed 1 --rows $rows"
   "tests.proofs.processors"
+  "tests.proofs.posterior_calibration --draws 2000"
 )
 
 failed=0

@@ -1,0 +1,1 @@
+"""Variances from a stated prior: quadrature over them, closed forms for all the rest."""

@@ -1,0 +1,77 @@
+"""How far the answer holds: beliefs, all definitions at once, and the unmeasured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.questions.robustness import beliefs, definitions
+
+R = Path(__file__).parents[2] / "r"
+
+
+@pytest.fixture(scope="module")
+def gains(published_store):
+    return definitions.gains(published_store)
+
+
+@pytest.fixture(scope="module")
+def believed(published_store):
+    return beliefs.believe(published_store, [beliefs.MIDDLE], n_nodes=2**12)
+
+
+def test_the_joint_fit_of_all_definitions_is_lme4s(gains):
+    theirs = pd.read_csv(R / "definitions_variances.csv").set_index("group")["variance"]
+    given = pd.read_csv(R / "definitions_rows.csv")
+    np.testing.assert_allclose(gains["standardised"], given["standardised"], rtol=1e-12)
+    found = definitions.components(gains, rng=np.random.default_rng(1), n_resamples=5)
+    ours = found.set_index("group").rename(index={"residual": "Residual"})["variance"]
+    np.testing.assert_allclose(ours, theirs.loc[ours.index], rtol=1e-5, atol=1e-9)
+    assert definitions.fit(gains).found.criterion == pytest.approx(321.06418699375172, rel=1e-9)
+    assert found["variance_share"].sum() == pytest.approx(1)
+
+
+def test_every_definition_of_enough_models_enters_in_its_own_units(gains):
+    sizes = gains.groupby("metric")["model_id"].nunique()
+    assert (sizes >= definitions.LEAST_MODELS).all()
+    assert {"gain_penultimate_block", definitions.PROFILE_MEAN} <= set(sizes.index)
+    by_metric = gains.groupby("metric")["standardised"]
+    np.testing.assert_allclose(by_metric.std(), 1)
+    np.testing.assert_allclose(by_metric.mean(), 0, atol=1e-12)
+
+
+def test_beliefs_speak_of_every_definition_and_add_up(believed, gains):
+    assert {each.metric for each in believed} == set(gains["metric"])
+    shares = beliefs.shares(believed)
+    keys = ["metric", "prior_scale", "population", "stage"]
+    np.testing.assert_allclose(shares.groupby(keys)["share"].sum(), 1)
+    orders = beliefs.rankings(believed)
+    assert (orders.groupby(keys).size() == 120).all()
+    np.testing.assert_allclose(orders.groupby(keys)["probability"].sum(), 1)
+    prior = shares[(shares["stage"] == "prior") & (shares["population"] == "new levels")]
+    np.testing.assert_allclose(prior["probability"].dropna(), 0.2, atol=0.005)
+    assert (shares["n_effective"] > 100).all()
+
+
+def test_the_suite_outranks_the_lab_in_the_penultimate_block(believed):
+    found = beliefs.pairs(believed)
+    asked = found[
+        (found["metric"] == "gain_penultimate_block")
+        & (found["first"] == "lab")
+        & (found["second"] == "suite")
+        & (found["stage"] == "posterior")
+    ]
+    assert (asked["probability"] < 0.25).all()
+
+
+def test_a_sibling_is_foreseen_better_than_a_new_suite_and_that_than_a_new_lab(believed):
+    own = [each for each in believed if each.metric == "gain_penultimate_block"]
+    found = beliefs.predictions(own)
+    found["width"] = found["predicted_high"] - found["predicted_low"]
+    widths = found.groupby("unit")["width"].max()
+    assert widths["sibling"] < widths["new suite"] < widths["new lab"]
+    lowest = found[found["unit"] == "sibling"].set_index("level")["estimate"]
+    assert lowest.idxmin() == "GPT-Neo"
