@@ -27,6 +27,8 @@ from analysis.mixed.refitting.permutation import permutation_test
 from analysis.mixed.refitting.prediction import leave_one_out_prediction
 from analysis.mixed.refitting.profile_interval import profile_intervals
 from analysis.mixed.refitting.robust import cluster_robust, wild_cluster_bootstrap
+from analysis.mixed.refitting.share_interval import share_intervals
+from analysis.mixed.refitting.variance_test import variance_test
 
 __all__ = [
     "BinomialModel",
@@ -48,6 +50,8 @@ __all__ = [
     "profile_intervals",
     "r_squared_intervals",
     "read_statistics",
+    "share_intervals",
+    "variance_test",
     "wild_cluster_bootstrap",
     "write_statistics",
 ]

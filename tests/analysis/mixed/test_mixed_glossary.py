@@ -24,6 +24,8 @@ from analysis.mixed.refitting import (
     prediction,
     profile_interval,
     robust,
+    share_interval,
+    variance_test,
 )
 from analysis.tidy import glossary
 
@@ -115,6 +117,12 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
     "profile_interval.profile_intervals": lambda f: profile_interval.profile_intervals(f.model),
     "robust.cluster_robust": lambda f: robust.cluster_robust(f.model, "lab"),
     "robust.wild_cluster_bootstrap": lambda f: robust.wild_cluster_bootstrap(f.model, "rho", "lab"),
+    "share_interval.share_intervals": lambda f: share_interval.share_intervals(
+        f.model, [["model"]]
+    ),
+    "variance_test.variance_test": lambda f: variance_test.variance_test(
+        f.model, "model", rng=rng(), n_resamples=9
+    ),
     "tables.fixed_table": lambda f: tables.fixed_table(
         f.model,
         f.model.inference.tests(np.eye(len(f.model.terms)), KR),

@@ -1,0 +1,276 @@
+"""Freedman and Lane's permutation test of one set of terms beside others.
+
+Freedman and Lane (1983), Journal of Business and Economic Statistics 1, 292: the residuals of the
+smaller of two nested models are exchanged, added to its fitted values, and F is computed again.
+Winkler et al. (2014), NeuroImage 92, 381, say what may be exchanged with what: rows within the
+levels of a factor that others are nested in, or whole units of equally many rows where factors
+are crossed. The test is exact where the smaller model is a mean per level of `within`, and
+asymptotic otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations, product
+from math import factorial, prod
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.inference.resampling.permutation import MOST_ENUMERATED, RELATIVE_TIE
+from analysis.tidy import glossary
+from analysis.tidy.errors import AnalysisError, DesignError
+from analysis.tidy.formula import model_matrices
+from analysis.tidy.frame import (
+    Floats,
+    Integers,
+    group_codes,
+    require_count,
+    require_rows,
+    rows_by_group,
+)
+
+#: Part of a column outside the span of others below which it lies in the span.
+IN_SPAN = 1e-8
+
+#: Orders evaluated at a time: bounds the memory of the exchanged residuals.
+BATCH = 2048
+
+
+def freedman_lane(
+    frame: pd.DataFrame,
+    reduced: str,
+    full: str,
+    *,
+    within: str | None = None,
+    unit: str | None = None,
+    rng: np.random.Generator | None = None,
+    n_permutations: int = 9999,
+) -> pd.DataFrame:
+    """Return the test of the terms that one formula has beyond another.
+
+    Up to 20,000 orders are enumerated, the observed one among them, and p is the share with an F
+    at least as large. Beyond that `n_permutations` are drawn and p = (b + 1) / (B + 1).
+
+    Parameters
+    ----------
+    frame
+        One row per observation.
+    reduced
+        Formula of the smaller model, such as ``log_gain ~ n_layers``.
+    full
+        Formula of the larger one, such as ``log_gain ~ n_layers + suite``.
+    within
+        Rows (or units) are exchanged only within a level of this column: the factor that the
+        tested one is nested in. None exchanges all.
+    unit
+        Rows of one unit stay together and in their order; units with equally many rows are
+        exchanged whole. For factors crossed with what is tested. None exchanges rows.
+    rng
+        Source of the draws; needed only when orders are sampled.
+    n_permutations
+        Orders to draw when they are sampled.
+
+    Returns
+    -------
+    One row: `term` (what the full formula adds), `estimate` (change of R squared), `statistic`
+    (F), `df_numerator`, `df_residual`, `p_value` (F distribution, rows independent and normal),
+    `p_permutation`, `smallest_p` (of the permutation), `n_permutations`, `n_obs`, `n_groups`
+    (what is exchanged), `method`, `note`.
+
+    Raises
+    ------
+    ColumnError
+        If a formula or a column cannot be read.
+    DesignError
+        If the formulas have different responses or are not nested, the full one adds nothing or
+        leaves no residual, `within` varies in a unit, or nothing can be exchanged.
+    """
+    require_rows(frame, 3, "A comparison of two models")
+    response, bases = _nested_bases(frame, reduced, full)
+    groups = _exchangeable(frame, within, unit)
+    small, large = bases
+    added = large.shape[1] - small.shape[1]
+    left = len(response) - large.shape[1]
+    residuals = response - small @ (small.T @ response)
+    orders, n_orders = _orders(groups, len(response), rng, n_permutations)
+    values = _f_statistics(residuals, small, large, orders)
+    tie = RELATIVE_TIE * float(values.max())
+    total = float(((response - response.mean()) ** 2).sum())
+    gained = float(((large.T @ residuals) ** 2).sum())
+    statistic = float(values[0] * left / added)
+    sampled = n_orders is None
+    result = pd.DataFrame(
+        {
+            "term": [_added_terms(reduced, full)],
+            "estimate": [gained / total],
+            "statistic": [statistic],
+            "df_numerator": [float(added)],
+            "df_residual": [float(left)],
+            "p_value": [float(stats.f.sf(statistic, added, left))],
+            "p_permutation": [float((values >= values[0] - tie).mean())],
+            "smallest_p": [float((values >= values.max() - tie).mean())]
+            if not sampled
+            else [1 / len(values)],
+            "n_permutations": [n_permutations if sampled else len(values)],
+            "n_obs": [len(response)],
+            "n_groups": [sum(len(group) for group in groups)],
+            "method": [
+                "F test; permutation of the residuals of the smaller model (Freedman and Lane), "
+                f"{'sampled' if sampled else 'enumerated'}"
+            ],
+            "note": [_note(groups)],
+        }
+    )
+    glossary.checked(result.columns)
+    return result
+
+
+def _nested_bases(
+    frame: pd.DataFrame, reduced: str, full: str
+) -> tuple[Floats, tuple[Floats, Floats]]:
+    """Return the response, and orthonormal bases of both designs, shapes (n, r) and (n, s)."""
+    smaller, larger = model_matrices(frame, reduced), model_matrices(frame, full)
+    if not np.array_equal(smaller.response, larger.response):
+        raise DesignError(
+            f"Both formulas must have one response; found {reduced.partition('~')[0].strip()!r} "
+            f"and {full.partition('~')[0].strip()!r}.",
+            "Change the terms on the right only.",
+        )
+    small, large = _basis(smaller.design), _basis(larger.design)
+    outside = small - large @ (large.T @ small)
+    if np.abs(outside).max(initial=0.0) > IN_SPAN:
+        raise DesignError(
+            f"The smaller model must lie in the larger; {reduced!r} has terms that {full!r} lacks.",
+            "Add them to the larger formula.",
+        )
+    if large.shape[1] == small.shape[1]:
+        raise DesignError(
+            f"The larger model must add something; {_added_terms(reduced, full)} lies in the "
+            "span of the other terms.",
+            "A factor that another is nested in adds nothing beside it.",
+        )
+    if large.shape[1] >= len(small):
+        raise DesignError(
+            f"The larger model must leave a residual; it has {large.shape[1]} columns for "
+            f"{len(small)} rows.",
+            "Take fewer terms.",
+        )
+    return larger.response, (small, large)
+
+
+def _basis(design: Floats) -> Floats:
+    """Return an orthonormal basis of the columns' span, shape (n, rank)."""
+    norms = np.linalg.norm(design, axis=0)
+    scaled = design[:, norms > 0] / norms[norms > 0]
+    left, values, _ = np.linalg.svd(scaled, full_matrices=False)
+    return np.asarray(left[:, values > IN_SPAN * values.max(initial=0.0)], dtype=np.float64)
+
+
+def _exchangeable(
+    frame: pd.DataFrame, within: str | None, unit: str | None
+) -> list[tuple[Integers, ...]]:
+    """Return sets of units that may change places, each unit as the places of its rows."""
+    members = rows_by_group(group_codes(frame, unit))
+    strata = np.zeros(len(frame), dtype=np.intp)
+    if within is not None:
+        strata = group_codes(frame, within)
+        torn = sum(len(np.unique(strata[rows])) > 1 for rows in members)
+        if torn:
+            raise DesignError(
+                f"{within!r} must be constant within each {unit!r}; it varies within {torn}.",
+                "Exchange smaller units.",
+            )
+    sets: dict[tuple[int, int], list[Integers]] = {}
+    for rows in members:
+        sets.setdefault((int(strata[rows[0]]), len(rows)), []).append(rows)
+    found = [tuple(group) for group in sets.values()]
+    if all(len(group) < 2 for group in found):
+        raise DesignError(
+            "Something must be exchangeable; no two units of one level have equally many rows.",
+            "Exchange smaller units, or average the rows of a unit first.",
+        )
+    return found
+
+
+def _orders(
+    groups: list[tuple[Integers, ...]],
+    n_obs: int,
+    rng: np.random.Generator | None,
+    n_permutations: int,
+) -> tuple[Iterator[Integers], int | None]:
+    """Return the orders of the rows, the observed first, and their number when enumerated."""
+    possible = prod(factorial(len(group)) for group in groups)
+    if possible <= MOST_ENUMERATED:
+        return _every_order(groups, n_obs), possible
+    if rng is None:
+        raise AnalysisError(
+            f"`rng` must be given: there are more than {MOST_ENUMERATED} orders, so they are "
+            "sampled.",
+            "Pass rng=np.random.default_rng(seed) and record the seed.",
+        )
+    require_count("n_permutations", n_permutations)
+    return _sampled_orders(groups, n_obs, rng, n_permutations), None
+
+
+def _every_order(groups: list[tuple[Integers, ...]], n_obs: int) -> Iterator[Integers]:
+    """Yield every order; `itertools.permutations` gives the identity first."""
+    for arrangement in product(*(permutations(range(len(group))) for group in groups)):
+        yield _order(groups, arrangement, n_obs)
+
+
+def _sampled_orders(
+    groups: list[tuple[Integers, ...]], n_obs: int, rng: np.random.Generator, n: int
+) -> Iterator[Integers]:
+    yield np.arange(n_obs, dtype=np.intp)
+    for _ in range(n):
+        yield _order(groups, [rng.permutation(len(group)).tolist() for group in groups], n_obs)
+
+
+def _order(
+    groups: list[tuple[Integers, ...]], arrangement: Sequence[Sequence[int]], n_obs: int
+) -> Integers:
+    """Return which row's residual every row gets, shape (n,)."""
+    order = np.empty(n_obs, dtype=np.intp)
+    for group, places in zip(groups, arrangement, strict=True):
+        for rows, place in zip(group, places, strict=True):
+            order[rows] = group[place]
+    return order
+
+
+def _f_statistics(
+    residuals: Floats, small: Floats, large: Floats, orders: Iterator[Integers]
+) -> Floats:
+    """Return the explained over the unexplained sum of squares under each order, shape (B,).
+
+    The fitted values of the smaller model lie in both spans, so the residuals suffice.
+    """
+    values: list[Floats] = []
+    batch: list[Integers] = []
+    for order in orders:
+        batch.append(order)
+        if len(batch) == BATCH:
+            values.append(_ratios(residuals[np.array(batch)], small, large))
+            batch = []
+    if batch:
+        values.append(_ratios(residuals[np.array(batch)], small, large))
+    return np.concatenate(values)
+
+
+def _ratios(exchanged: Floats, small: Floats, large: Floats) -> Floats:
+    whole = (exchanged**2).sum(axis=1)
+    by_small = ((exchanged @ small) ** 2).sum(axis=1)
+    by_large = ((exchanged @ large) ** 2).sum(axis=1)
+    return np.asarray((by_large - by_small) / (whole - by_large), dtype=np.float64)
+
+
+def _added_terms(reduced: str, full: str) -> str:
+    known = {term.strip() for term in reduced.partition("~")[2].split("+")}
+    terms = [term.strip() for term in full.partition("~")[2].split("+")]
+    return " + ".join(term for term in terms if term not in known)
+
+
+def _note(groups: list[tuple[Integers, ...]]) -> str:
+    alone = sum(len(group) for group in groups if len(group) < 2)
+    return f"{alone} of the units have no other to change places with." if alone else ""

@@ -1,0 +1,177 @@
+"""Profile intervals of the shares of variance that groups hold, one by one and added up.
+
+With every random effect an intercept, a row's variance is the sum of the groups' variances and
+the residual's, and a share is one of them over the sum. Held at a value, the restricted
+likelihood is maximised over how the held share divides among its groups and the rest among the
+others; the interval is where twice its logarithm falls short of the maximum by less than a
+quantile of chi-squared on one degree of freedom. An end at 0 or 1 is where it never falls so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from analysis.mixed.algebra.crossproducts import CrossProducts
+from analysis.mixed.algebra.deviance import profile
+from analysis.mixed.algebra.optimise import optimise
+from analysis.mixed.inference.distributions import chi_squared_quantile
+from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.refitting.variance_test import intercept_block
+from analysis.tidy import glossary
+from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import Floats, require_conf_level
+
+#: The residual keeps at least this share: without one the likelihood has no value.
+LEAST_RESIDUAL = 1e-7
+
+#: Where a search over how a share divides starts, as fractions of what is left to divide.
+STARTS = (0.02, 0.5, 0.98)
+
+#: Between groups, how they are joined in the name of a sum.
+PLUS = " + "
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """The restricted deviance as a function of the shares of some groups together.
+
+    Attributes
+    ----------
+    cross
+        The cross-products, every block an intercept.
+    held
+        Places of the groups whose joint share is held.
+    residual_scale
+        Mean over rows of one over the weight.
+    """
+
+    cross: CrossProducts
+    held: tuple[int, ...]
+    residual_scale: float
+
+    def deviance(self, share: float) -> float:
+        """Return the least deviance with the groups' joint share at a value."""
+        within, beside = len(self.held) - 1, len(self.cross.blocks) - len(self.held)
+
+        def objective(fractions: Floats) -> float:
+            return self.at(share, fractions)
+
+        if within + beside == 0:
+            return self.at(share, np.empty(0))
+        return min(
+            _descended(objective, start) for start in product(STARTS, repeat=within + beside)
+        )
+
+    def at(self, share: float, fractions: Sequence[float] | Floats) -> float:
+        """Return the deviance where a share and what is left divide by fractions (sticks)."""
+        places = range(len(self.cross.blocks))
+        beside = [place for place in places if place not in self.held]
+        parts = np.empty(len(self.cross.blocks))
+        within = _sticks(np.asarray(fractions)[: len(self.held) - 1])
+        parts[list(self.held)] = share * within
+        left = _sticks(np.asarray(fractions)[len(self.held) - 1 :]) * (1 - share)
+        parts[beside] = left[:-1]
+        residual = max(float(left[-1]), LEAST_RESIDUAL) / self.residual_scale
+        return profile(self.cross, np.sqrt(parts / residual), reml=True).criterion
+
+
+def share_intervals(
+    model: Fitted,
+    groups: Sequence[Sequence[str]],
+    *,
+    conf_level: float = 0.95,
+    residual_scale: float = 1.0,
+) -> pd.DataFrame:
+    """Return the share of variance of groups, alone or together, with profile intervals.
+
+    Parameters
+    ----------
+    model
+        A fit whose random effects are intercepts. Its restricted likelihood is used, whatever
+        it was fitted by.
+    groups
+        Each entry names the groups whose shares are added: ``[["lab"], ["lab", "suite"]]``.
+    conf_level
+        Nominal coverage.
+    residual_scale
+        Mean over rows of one over the weight: what the residual variance is multiplied by.
+
+    Returns
+    -------
+    One row per entry: `group` (names joined by +), `variance_share` with `conf_low`, `conf_high`,
+    `conf_level`, `n_obs`, `method`, `note`.
+
+    Raises
+    ------
+    DesignError
+        If an entry is empty or repeats a group, the model lacks it, or a random effect is not an
+        intercept.
+    """
+    require_conf_level(conf_level)
+    cross = model.cross
+    theta = model.found.theta if model.reml else optimise(cross, reml=True).theta
+    relative = np.append(theta**2, residual_scale)
+    estimated = relative / relative.sum()
+    names = [block.group for block in model.design.blocks]
+    rise = chi_squared_quantile(conf_level, 1)
+    least = profile(cross, theta, reml=True).criterion
+    rows = []
+    for entry in groups:
+        if not entry or len(set(entry)) < len(entry):
+            raise DesignError(
+                f"A sum of shares must name groups, each once; found {list(entry)}.",
+                "Give a list such as ['lab', 'suite'].",
+            )
+        held = tuple(names.index(intercept_block(model, group).group) for group in entry)
+        estimate = float(estimated[list(held)].sum())
+        ends = _ends(Shares(cross, held, residual_scale), estimate, least + rise)
+        rows.append((PLUS.join(entry), estimate, *ends))
+    result = pd.DataFrame(
+        rows, columns=["group", "variance_share", "conf_low", "conf_high"]
+    ).assign(
+        conf_level=conf_level,
+        n_obs=cross.n_obs,
+        method="Profile of the restricted likelihood",
+        note="",
+    )
+    glossary.checked(result.columns)
+    return result
+
+
+def _ends(shares: Shares, estimate: float, reached: float) -> tuple[float, float]:
+    """Return the shares below and above the estimate where the deviance reaches a value."""
+    from scipy.optimize import brentq
+
+    def excess(share: float) -> float:
+        return shares.deviance(share) - reached
+
+    def end(bound: float) -> float:
+        if abs(estimate - bound) < LEAST_RESIDUAL or excess(bound) <= 0:
+            return float(round(bound))
+        return float(brentq(excess, bound, estimate, xtol=1e-9))
+
+    return end(0.0), end(1 - LEAST_RESIDUAL)
+
+
+def _sticks(fractions: Floats) -> Floats:
+    """Return parts that sum to one: each fraction takes its part of what is left."""
+    left = np.cumprod(np.append(1.0, 1 - fractions))
+    return np.append(fractions, 1.0) * left
+
+
+def _descended(objective: Callable[[Floats], float], start: Sequence[float]) -> float:
+    from scipy.optimize import minimize
+
+    found = minimize(
+        objective,
+        np.array(start),
+        method="L-BFGS-B",
+        bounds=[(0.0, 1.0)] * len(start),
+        options={"ftol": 1e-13, "gtol": 1e-7},
+    )
+    return float(found.fun)

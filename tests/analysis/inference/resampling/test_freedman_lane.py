@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.inference.resampling.freedman_lane import freedman_lane
+from analysis.inference.resampling.permutation import permutation_test
+from analysis.tidy.errors import AnalysisError, DesignError
+
+R = Path(__file__).parents[3] / "r"
+
+small = pd.DataFrame(
+    {
+        "y": [1.0, 2.5, 2.0, 4.0, 6.5, 5.0],
+        "x": [0.0, 1.0, 2.0, 1.0, 3.0, 4.0],
+        "g": list("aabbcc"),
+        "h": list("uuuuvv"),
+    }
+)
+
+
+def f_by_least_squares(y: np.ndarray, small_x: np.ndarray, large_x: np.ndarray) -> float:
+    def left(x: np.ndarray) -> float:
+        return float(((y - x @ np.linalg.lstsq(x, y)[0]) ** 2).sum())
+
+    p, q = np.linalg.matrix_rank(small_x), np.linalg.matrix_rank(large_x)
+    return (left(small_x) - left(large_x)) / (q - p) / (left(large_x) / (len(y) - q))
+
+
+def share_of_orders(orders: list[list[int]], small_x: np.ndarray, large_x: np.ndarray) -> float:
+    y = small["y"].to_numpy()
+    fitted = small_x @ np.linalg.lstsq(small_x, y)[0]
+    residual = y - fitted
+    values = [f_by_least_squares(fitted + residual[order], small_x, large_x) for order in orders]
+    return float(np.mean(np.array(values) >= values[0] * (1 - 1e-9)))
+
+
+def designs() -> tuple[np.ndarray, np.ndarray]:
+    line = np.column_stack([np.ones(6), small["x"]])
+    return line, np.column_stack([line, pd.get_dummies(small["g"]).to_numpy(float)])
+
+
+def test_every_order_of_six_rows_as_by_refitting_each() -> None:
+    orders = [list(order) for order in permutations(range(6))]
+    row = freedman_lane(small, "y ~ x", "y ~ x + g").iloc[0]
+    assert row["n_permutations"] == 720
+    assert row["p_permutation"] == pytest.approx(share_of_orders(orders, *designs()), abs=1e-12)
+    assert row["statistic"] == pytest.approx(f_by_least_squares(small["y"].to_numpy(), *designs()))
+
+
+def test_rows_stay_within_the_level_they_are_nested_in() -> None:
+    line, full = designs()
+    nested = np.column_stack([line, small["h"] == "v"])
+    orders = [[*a, *b] for a in permutations(range(4)) for b in permutations((4, 5))]
+    row = freedman_lane(small, "y ~ x + h", "y ~ x + h + g", within="h").iloc[0]
+    assert row["n_permutations"] == 48
+    assert row["p_permutation"] == pytest.approx(share_of_orders(orders, nested, full), abs=1e-12)
+
+
+def test_units_change_places_whole() -> None:
+    crossed = pd.DataFrame(
+        {
+            "y": [3.0, 4.0, 2.0, 2.5, 7.0, 8.5, 6.0, 8.0],
+            "model": list("aabbccdd"),
+            "kind": list("pqpqpqpq"),
+            "suite": list("ssssrrrr"),
+        }
+    )
+    row = freedman_lane(crossed, "y ~ kind", "y ~ kind + suite", unit="model").iloc[0]
+    # Of the 24 orders of four models the 8 that keep {a, b} apart from {c, d} are as extreme.
+    assert (row["n_permutations"], row["n_groups"]) == (24, 4)
+    assert row["p_permutation"] == pytest.approx(8 / 24)
+    assert row["smallest_p"] == pytest.approx(8 / 24)
+
+
+def test_beside_a_mean_it_is_the_exchange_of_labels() -> None:
+    models = pd.read_csv(R / "models.csv")
+    labs = models.groupby("lab", as_index=False)[["gain", "heritage"]].mean()
+
+    def difference(rows: pd.DataFrame) -> float:
+        marked = rows["heritage"] == 1
+        return float(rows.loc[marked, "gain"].mean() - rows.loc[~marked, "gain"].mean())
+
+    exchanged = permutation_test(labs, difference, label="heritage", unit="lab").iloc[0]
+    row = freedman_lane(labs, "gain ~ 1", "gain ~ heritage").iloc[0]
+    assert row["p_permutation"] == pytest.approx(exchanged["p_value"], abs=1e-12)
+
+
+def test_sampled_orders_are_reproducible_and_agree_with_all() -> None:
+    rows = pd.concat([small, small.assign(y=small["y"] + 0.3, g="d")], ignore_index=True)
+    with pytest.raises(AnalysisError, match="rng"):
+        freedman_lane(rows, "y ~ x", "y ~ x + g")
+    found = [
+        freedman_lane(
+            rows, "y ~ x", "y ~ x + g", rng=np.random.default_rng(3), n_permutations=999
+        ).iloc[0]["p_permutation"]
+        for _ in range(2)
+    ]
+    assert found[0] == found[1]
+    assert (found[0] * 1000) == pytest.approx(round(found[0] * 1000))
+
+
+@pytest.mark.parametrize(
+    ("reduced", "full", "options", "message"),
+    [
+        ("y ~ x", "y ~ g", {}, "must lie in the larger"),
+        ("y ~ g", "y ~ g + h", {}, "must add something"),
+        ("x ~ y", "y ~ x", {}, "one response"),
+        ("y ~ x", "y ~ x + g", {"within": "g", "unit": "h"}, "constant within"),
+        ("y ~ x", "y ~ x + g", {"within": "x", "unit": None}, ""),
+        ("y ~ x", "y ~ x + g", {"unit": "h"}, "equally many rows"),
+        ("y ~ x", "y ~ C(x) + g", {}, "leave a residual"),
+    ],
+)
+def test_comparisons_that_are_none_are_refused(
+    reduced: str, full: str, options: dict[str, str], message: str
+) -> None:
+    if not message:
+        found = freedman_lane(small, reduced, full, **options).iloc[0]
+        assert found["n_permutations"] == 2
+        assert "no other to change places" in found["note"]
+        return
+    with pytest.raises(DesignError, match=message):
+        freedman_lane(small, reduced, full, **options)
