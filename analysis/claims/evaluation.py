@@ -9,10 +9,12 @@ import pandas as pd
 
 from analysis.claims.register import CLAIMS
 from analysis.claims.verdict import wording
-from analysis.claims.verdict.claim import Claim, verdict
+from analysis.claims.verdict.claim import Claim, reading, verdict
+from analysis.claims.verdict.claim import adjusted as adjusted_over_readings
 from analysis.claims.verdict.examination import examined
 from analysis.claims.verdict.family import families
 from analysis.evidence.checks import Check, caveats_of
+from analysis.evidence.decision import Kind
 from analysis.store import Store
 from analysis.tidy.errors import AnalysisError, StoreError
 from analysis.tidy.glossary import checked
@@ -36,20 +38,25 @@ def claim(claim_id: int, registry: Mapping[int, Claim] = CLAIMS) -> Claim:
 
 def checks(store: Store, claim_id: int, registry: Mapping[int, Claim] = CLAIMS) -> pd.DataFrame:
     """Return one row per check of a claim: part, condition, whether it holds, and its numbers."""
-    return check_rows(examined(claim(claim_id, registry), store))
+    one = claim(claim_id, registry)
+    return check_rows(examined(one, store), one.kind)
 
 
-def check_rows(made: Sequence[Check]) -> pd.DataFrame:
-    """Return one row per check, as `checks` gives them."""
+def check_rows(made: Sequence[Check], kind: Kind = "difference") -> pd.DataFrame:
+    """Return one row per check, as `checks` gives them; ``kind`` is that of their claim."""
     rows = [
         {
             "term": check.part,
             "condition": check.condition,
+            "kind": check.kind or kind,
             "holds": check.holds,
+            "decides": check.decides,
+            "has_data": check.has_data,
             "estimate": check.estimate,
             "conf_low": check.conf_low,
             "conf_high": check.conf_high,
             "p_value": check.p_value,
+            "p_holm": p_holm,
             "n_obs": check.n_obs,
             "n_models": check.n_models,
             "n_suites": check.n_suites,
@@ -58,7 +65,7 @@ def check_rows(made: Sequence[Check]) -> pd.DataFrame:
             "caveats": " ".join(check.caveats),
             "note": check.note,
         }
-        for check in made
+        for check, p_holm in zip(made, adjusted_over_readings(made), strict=True)
     ]
     found = pd.DataFrame(rows)
     checked(found.columns)
@@ -85,7 +92,8 @@ def evaluate(
     """Return one row per claim: statement, family, verdict, estimand and primary numbers, rule.
 
     Verdicts follow the rule of `claim.verdict`. The estimate, interval, p and
-    counts are those of the first check that could be made, the primary reading. The note
+    counts are those of the stated reading, the first check that decides and could be made; `p_holm`
+    is its p adjusted over the readings of the claim. The note
     counts the checks and names those that fail and the parts that none could decide.
 
     Parameters
@@ -138,18 +146,22 @@ def _said(store: Store, claim_id: int) -> pd.Series[Any]:
 
 
 def _row(one: Claim, found: Sequence[Check], said: pd.Series[Any]) -> dict[str, object]:
-    primary = next((check for check in found if check.holds is not None), found[0])
+    primary = wording.primary(found)
+    p_holm = adjusted_over_readings(found)[found.index(primary)]
     return {
         "claim_id": one.claim_id,
         "statement": said["statement"],
         "place": said["place"],
-        "verdict": verdict(found),
+        "verdict": verdict(found, one.kind),
+        "reading": reading(found, one.kind),
+        "kind": one.kind,
         "estimand": one.estimand,
         "estimate": primary.estimate,
         "conf_low": primary.conf_low,
         "conf_high": primary.conf_high,
         "conf_level": 0.95 if primary.conf_low == primary.conf_low else float("nan"),
         "p_value": primary.p_value,
+        "p_holm": p_holm,
         "n_obs": primary.n_obs,
         "n_models": primary.n_models,
         "n_suites": primary.n_suites,
@@ -157,5 +169,5 @@ def _row(one: Claim, found: Sequence[Check], said: pd.Series[Any]) -> dict[str, 
         "rule": one.rule,
         "evidence": " ".join(sorted({file for check in found for file in check.evidence})),
         "caveats": " ".join(caveats_of(name for check in found for name in check.caveats)),
-        "note": wording.note(primary, found),
+        "note": wording.note(primary, found, one.kind),
     }

@@ -157,12 +157,13 @@ def _claim(options: argparse.Namespace) -> int:
     store = _open(options)
     made = claims.examined(one, store)
     judged = claims.judge(store, one.claim_id, registry, made=made)
-    checks = claims.check_rows(made)
+    checks = claims.check_rows(made, one.kind)
     if options.json:
         print(_as_json(judged, checks))
         return 0
     print(f"Claim {one.claim_id}: {judged['statement']} ({judged['place']})")
-    print(f"Verdict:  {judged['verdict']}\nEstimand: {one.estimand}.\nRule:     {one.rule}\n")
+    how = f": {judged['reading']}" if judged["reading"] else ""
+    print(f"Verdict:  {judged['verdict']}{how}\nEstimand: {one.estimand}.\nRule:     {one.rule}\n")
     for check in checks.to_dict("records"):
         print(_check_lines(check))
     return 0
@@ -178,7 +179,7 @@ def _as_json(judged: Mapping[str, object], checks: pd.DataFrame) -> str:
 
 
 def _check_lines(row: Mapping[Any, Any]) -> str:
-    answer = {True: "holds", False: "fails", None: "undecided"}[row["holds"]]
+    answer = _answer(row)
     lines = [
         f"- {row['term']}\n    read as: {row['condition']}\n    {answer}: {_numbers(row)}"
         f" ({row['method'] or 'comparison'}; {_design(row)})",
@@ -187,6 +188,14 @@ def _check_lines(row: Mapping[Any, Any]) -> str:
         f"    {row['note']}" if row["note"] else "",
     ]
     return "\n".join(line for line in lines if line)
+
+
+def _answer(row: Mapping[Any, Any]) -> str:
+    """Return what a check says of its part, and whether it moves the verdict."""
+    if not row["has_data"]:
+        return "no data"
+    found = {True: "holds", False: "fails", None: "undecided"}[row["holds"]]
+    return f"{row['kind']}, {found}" if row["decides"] else "shown, moves no verdict"
 
 
 def _numbers(row: Mapping[Any, Any]) -> str:
@@ -198,6 +207,8 @@ def _numbers(row: Mapping[Any, Any]) -> str:
         parts.append(prose.interval(row["conf_low"], row["conf_high"], 4))
     if not math.isnan(row["p_value"]):
         parts.append(prose.p_value(row["p_value"]))
+    if not math.isnan(row.get("p_holm", math.nan)) and row["p_holm"] > row["p_value"]:
+        parts.append(f"{prose.p_value(row['p_holm'])} adjusted over the readings")
     return ", ".join(parts).replace(prose.NO_BREAK, " ")
 
 
@@ -348,7 +359,7 @@ def _overview(judged: pd.DataFrame) -> str:
 
     lines = []
     for row in judged.to_dict("records"):
-        lines.append(f"{row['claim_id']:>3}  {row['verdict']:<29} {row['statement']}")
+        lines.append(f"{row['claim_id']:>3}  {row['verdict']:<21} {row['statement']}")
         counts = _design(row)
         lines.append(f"     {_numbers(row)}; {counts}")
     counted = judged["verdict"].value_counts()

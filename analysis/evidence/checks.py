@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 from scipy import stats
 
+from analysis.evidence.decision import Kind
 from analysis.inference.counts import fisher
 
 NAN = float("nan")
@@ -27,6 +28,13 @@ class Check:
         How the words were read: definition, models, files.
     holds
         Whether it holds; None when the evidence is missing or cannot tell.
+    kind
+        Kind of statement, which names the rule that decided it; None: that of its claim.
+    decides
+        Whether it moves the verdict. A check that cannot fail, or that rests on other models than
+        the paper's, describes and does not.
+    has_data
+        Whether it could be made at all; else the evidence is missing.
     estimate, conf_low, conf_high, p_value
         The quantity the decision rests on, its 95 % interval and p; NaN where there is none.
     n_obs, n_models, n_suites
@@ -55,6 +63,9 @@ class Check:
     caveats: tuple[str, ...] = ()
     method: str = ""
     note: str = ""
+    kind: Kind | None = None
+    decides: bool = True
+    has_data: bool = True
 
 
 def caveats_of(names: Iterable[str]) -> tuple[str, ...]:
@@ -171,6 +182,7 @@ def on_ours(found: Check, rows: pd.DataFrame) -> Check:
     return replace(
         found,
         holds=found.holds if is_theirs else None,
+        decides=found.decides and is_theirs,
         note=found.note if is_theirs else f"{found.note} {NOT_THEIRS}".strip(),
         evidence=(OURS,),
     )
@@ -178,14 +190,9 @@ def on_ours(found: Check, rows: pd.DataFrame) -> Check:
 
 def missing(part: str, condition: str, reason: object) -> Check:
     """Return a check that could not be made, and why."""
-    return Check(part, condition, None, note=f"Not computable: {reason}.")
+    return Check(part, condition, None, note=f"No data: {reason}.", has_data=False)
 
 
-def rounds_to(value: float, quoted: str) -> bool:
-    """Tell whether a value prints as quoted when rounded to as many decimals.
-
-    >>> rounds_to(-0.8116, "-0.81"), rounds_to(26.48, "26"), rounds_to(26.6, "26")
-    (True, True, False)
-    """
-    decimals = len(quoted.partition(".")[2])
-    return f"{value:.{decimals}f}" == quoted
+def descriptive(found: Check) -> Check:
+    """Return a check that is shown and moves no verdict, whatever it finds."""
+    return replace(found, decides=False)

@@ -20,9 +20,10 @@ from analysis.tidy.errors import AnalysisError
 #: What a reader is told when the claim that says yes has this verdict.
 ANSWERS = {
     "reproduced": "Yes.",
-    "reproduced under a condition": "Under some readings only.",
+    "depends on the reading": "It depends on the reading.",
     "contradicted": "No.",
-    "not computable": "It cannot be told.",
+    "undecided": "The data cannot tell.",
+    "no data": "There are no data.",
 }
 
 #: The claims that a busy reader should know of: what each says, and the section that judges it.

@@ -111,7 +111,12 @@ GLOSSARY: dict[str, str] = {
     "place": "Where the claim stands",
     "estimand": "The quantity that would make the claim true or false",
     "rule": "The rule that turns the checks into the verdict",
-    "verdict": "reproduced, reproduced under a condition, contradicted, or not computable",
+    "verdict": "reproduced, depends on the reading, contradicted, undecided, or no data",
+    "reading": "How a verdict depends on the reading: as stated, not robust, or only under another",
+    "kind": "Kind of statement, which names the rule: value, difference, equality, universal, "
+    "existence",
+    "decides": "Whether the check moves the verdict; else it describes",
+    "has_data": "Whether the check could be made",
     "evidence": "Tables and files the numbers come from",
     "caveats": "Known defects that touch the evidence, B1 to B16",
     "sd": "Standard deviation: of a source's effects over cells, or between runs of a cell [nat]",

@@ -31,7 +31,7 @@ CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f]")
 LINE_BREAK = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 
 #: The verdicts where words must be short; the report says in its second section what they mean.
-SHORT_VERDICTS = {"reproduced under a condition": "conditional"}
+SHORT_VERDICTS = {"depends on the reading": "depends"}
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -274,8 +274,8 @@ def once(cells: pd.Series[str]) -> pd.Series[str]:
 def verdict_mark(verdict: str) -> str:
     """Return a verdict in short as a Markdown span that the style sheet can mark.
 
-    >>> verdict_mark("not computable")
-    '[not computable]{.verdict .verdict-not-computable}'
+    >>> verdict_mark("no data")
+    '[no data]{.verdict .verdict-no-data}'
     """
     shown = SHORT_VERDICTS.get(verdict, verdict)
     return f"[{shown}]{{.verdict .verdict-{verdict.replace(' ', '-')}}}"

@@ -87,7 +87,9 @@ def changed() -> Changed:
 @pytest.fixture
 def judge() -> Callable[[Store, int], Verdict]:
     """Return a function from a store and a claim to its verdict."""
-    return lambda store, claim_id: verdict(claims.claim(claim_id).examine(store))
+    return lambda store, claim_id: verdict(
+        claims.claim(claim_id).examine(store), claims.claim(claim_id).kind
+    )
 
 
 @pytest.fixture

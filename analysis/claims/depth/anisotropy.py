@@ -133,6 +133,7 @@ def _counted(part: str, condition: str, models: pd.DataFrame) -> Check:
         condition,
         bool((found == PHASES).all()) if len(counted) else None,
         shown,
+        decides=len(counted) > 0,
         estimate=float(found.median()),
         evidence=(evidence.OURS,),
         method="median over models of the number of monotone runs over depth, steps identified by "
@@ -148,5 +149,6 @@ CLAIMS = (
         "Five in every model of the paper with at least ten blocks; the paper defines no phase, so "
         "a step counts where its interval over prompts excludes 0.",
         five_phases,
+        "value",
     ),
 )

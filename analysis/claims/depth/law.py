@@ -179,7 +179,7 @@ def _quoted(part: str, condition: str, rows: pd.DataFrame, printed: Sequence[str
 
 
 def _is_quoted(row: pd.Series[Any], printed: Sequence[str]) -> bool:
-    return all(evidence.rounds_to(row[name], QUOTED[name]) for name in printed)
+    return all(evidence.prints_as(row[name], QUOTED[name]) for name in printed)
 
 
 def _violations(condition: str, rows: pd.DataFrame) -> Check:
@@ -244,6 +244,7 @@ CLAIMS = (
         "Pearson correlation of depth with gain over the eight Pythia models",
         "r and p print as -0.81 and 0.014.",
         quoted_correlation,
+        "value",
     ),
     Claim(
         5,
@@ -252,12 +253,14 @@ CLAIMS = (
         "No model exceeds the bound; the 95 % interval of b contains 1 and not 0; undecided when "
         "it contains both.",
         bound,
+        "universal",
     ),
     Claim(
         6,
         "Share of models whose total amplification is at most 10",
         "The share is 1.",
         total_gain,
+        "universal",
     ),
     Claim(
         26,
@@ -265,11 +268,13 @@ CLAIMS = (
         "The plotted value is the mean of the raw gains over prompts, and on the same side of 1 as "
         "the mean over blocks.",
         plotted_values,
+        "value",
     ),
     Claim(
         29,
         "Correlation printed in the box of Fig. 6 as depth against gain",
         "r prints as -0.81.",
         box,
+        "value",
     ),
 )

@@ -243,7 +243,7 @@ def _printed(condition: str, models: pd.DataFrame, column: str) -> Check:
     return evidence.check(
         EXPONENT,
         f"as a printed number; {condition}",
-        evidence.rounds_to(row["estimate"], f"{ALPHA:.2f}"),
+        evidence.prints_as(row["estimate"], f"{ALPHA:.2f}"),
         models,
         **_estimate(row),
         note=f"It is {abs(row['estimate'] - ALPHA) / row['std_error']:.2f} standard errors from "
@@ -293,7 +293,7 @@ def _stated(store: Store) -> list[Check]:
         evidence.check(
             EXPONENT,
             "raw files: the exponent as the file states it",
-            evidence.rounds_to(found, f"{ALPHA:.2f}"),
+            evidence.prints_as(found, f"{ALPHA:.2f}"),
             rows,
             estimate=found,
             n_models=0,
@@ -323,5 +323,6 @@ CLAIMS = (
         "The exponent prints as 0.35; or, read as an estimate, its 95 % interval contains 0.35 and "
         "not 0.",
         exponents,
+        "equality",
     ),
 )

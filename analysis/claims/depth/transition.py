@@ -193,11 +193,13 @@ CLAIMS = (
         "Share of models whose stated L* is where the stated trace changes most",
         "All stated layers come again, with the traces and the file the paper publishes.",
         definition,
+        "universal",
     ),
     Claim(
         44,
         "Number of models, and of their labs, in Fig. 5",
         "Six models of four labs.",
         models,
+        "value",
     ),
 )

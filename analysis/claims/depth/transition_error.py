@@ -109,7 +109,7 @@ def _quoted(
     return evidence.check(
         part,
         condition,
-        evidence.rounds_to(100 * found["estimate"], quoted),
+        evidence.prints_as(100 * found["estimate"], quoted),
         models,
         **found,
         method=f"mean of |formula - L*| over {DIVISORS[over]}, t interval over models",
@@ -129,7 +129,7 @@ def _printing(models: pd.DataFrame, whose: str, *, quoted: str, prediction: str 
         f"{', '.join(chosen)} over {DIVISORS[over]}"
         for chosen in sets
         for over, missed in misses.items()
-        if evidence.rounds_to(100 * float(missed[list(chosen)].mean()), quoted)
+        if evidence.prints_as(100 * float(missed[list(chosen)].mean()), quoted)
     ]
     if not hits:
         return f"None of the {len(sets)} sets of {whose} gives {quoted} %."
@@ -144,7 +144,7 @@ def _naive_error(condition: str, models: pd.DataFrame, over: str, note: str) -> 
     return evidence.check(
         part,
         condition,
-        evidence.rounds_to(100 * found["estimate"], "25"),
+        evidence.prints_as(100 * found["estimate"], "25"),
         models,
         **found,
         method=f"mean of |L/2 - L*| over {DIVISORS[over]}, t interval over models",
@@ -181,7 +181,7 @@ def _against_chance(part: str, condition: str, models: pd.DataFrame, draws: pd.D
     return evidence.check(
         part,
         condition,
-        evidence.rounds_to(100 * found["estimate"], "15.7"),
+        evidence.prints_as(100 * found["estimate"], "15.7"),
         models,
         **found,
         p_value=p,
@@ -217,6 +217,7 @@ def _four_bit(store: Store, part: str, others: pd.DataFrame) -> list[Check]:
             rows,
             **published_l_star.mean_error(published_l_star.misses(rows, "formula", "n_layers")),
             method="mean of |formula - L*| / L, t interval over models",
+            decides=False,
             note="The weights were read as packed bytes: shown, not counted. "
             f"{_printing(pd.concat([others, rows]), WITH_FOUR_BIT, quoted='4.8')}",
         )
@@ -246,6 +247,7 @@ def _typed_in(store: Store, part: str) -> list[Check]:
             n_models=0,
             n_suites=0,
             method="as typed in",
+            decides=False,
             note="Typed in, not measured: shown, not counted.",
         )
     ]
@@ -257,6 +259,7 @@ CLAIMS = (
         "Mean error of the formula over models of one heritage",
         "The error prints as 4.8 %, divided by L as the notebooks do, or by L* as the name says.",
         within_heritage,
+        "value",
     ),
     Claim(
         39,
@@ -264,11 +267,13 @@ CLAIMS = (
         "The error of half the depth prints as 25 %, divided by L as the notebooks do, or by L* as "
         "the name says, and that of the formula is smaller, in every published set of L*.",
         naive,
+        "value",
     ),
     Claim(
         40,
         "Mean error of the formula over models of several labs",
         "The error prints as 15.7 %, divided by L or by L*, in the figure and in the file.",
         across_heritage,
+        "value",
     ),
 )

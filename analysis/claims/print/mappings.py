@@ -170,5 +170,6 @@ CLAIMS = (
         "Share of each figure's numbers that the files of the notebook named for it hold",
         "All numbers that the figure shows, for the same models; each mapping is a part.",
         mappings,
+        "universal",
     ),
 )

@@ -219,5 +219,6 @@ CLAIMS = (
         "The code sets the seeds of its random numbers, and PYTHONHASHSEED was 42; what was set "
         "outside the code cannot be seen and leaves that part undecided.",
         seeds,
+        "universal",
     ),
 )

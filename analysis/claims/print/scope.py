@@ -132,23 +132,27 @@ CLAIMS = (
         "Number of distinct checkpoints with a published residual gain",
         "At least 23, counted over all definitions of gain and over the most used one.",
         models,
+        "value",
     ),
     Claim(
         2,
         "Number of distinct labs whose models have a published residual gain",
         "Exactly 7, whichever definition of gain is counted, and as the paper names them.",
         labs,
+        "value",
     ),
     Claim(
         3,
         "Share of the measured models first released in 2022, 2023 or 2024",
         "The share is 1.",
         years,
+        "universal",
     ),
     Claim(
         17,
         "Number of prompt-level gains in the unified benchmark",
         "Exactly 100.",
         measurements,
+        "value",
     ),
 )

@@ -64,7 +64,7 @@ def _values(rows: pd.DataFrame) -> Check:
     if len(rows) < len(ORDER):
         return evidence.missing(part, condition, "the benchmark's figures are not in the store")
     matches = [
-        evidence.rounds_to(gain, ORDER[model])
+        evidence.prints_as(gain, ORDER[model])
         for model, gain in zip(rows["model_id"], rows["gain_mean"], strict=True)
     ]
     return evidence.check(
@@ -97,5 +97,6 @@ CLAIMS = (
         "Rank correlation of the found order of four mean gains with the claimed one",
         "The values print as quoted, and the order holds under every published definition of gain.",
         hierarchy,
+        "value",
     ),
 )

@@ -160,7 +160,7 @@ def _improves(store: Store, condition: str, file: str) -> Check:
         condition,
         int(correct_side(after, THRESHOLD).sum()),
         after,
-        holds=evidence.rounds_to(first, "43.75") and evidence.rounds_to(second, "100"),
+        holds=evidence.prints_as(first, "43.75") and evidence.prints_as(second, "100"),
         method="accuracy without the final norm",
         note=f"The rule is right for {right[0]} models with the final norm, {right[1]} without.",
     )
@@ -173,17 +173,20 @@ CLAIMS = (
         "rho differs by 4; Pythia-6.9B is below 1 and GPT-J-6B above under every definition; "
         "both are of one lab and of one training suite.",
         pair,
+        "value",
     ),
     Claim(
         46,
         "Accuracy of the best threshold on rho between 0.15 and 0.20",
         "The accuracy is 100 % in every set of models.",
         threshold,
+        "existence",
     ),
     Claim(
         50,
         "Accuracy of the rule 'rho at or above 0.2 dampens' without the final norm, and with it",
         "43.75 % with and 100 % without the final norm, on the same models.",
         accuracy,
+        "value",
     ),
 )

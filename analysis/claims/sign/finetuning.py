@@ -11,6 +11,7 @@ import pandas as pd
 
 from analysis import evidence
 from analysis.claims.verdict.claim import Claim
+from analysis.evidence import decision
 from analysis.evidence.checks import Check
 from analysis.inference.association import correlation
 from analysis.store import Store
@@ -51,7 +52,7 @@ def gemma(store: Store) -> Sequence[Check]:
     if chosen.empty:
         return [evidence.missing(part, condition, "the pair's figures are not in the store")]
     row = chosen.iloc[0]
-    holds = evidence.rounds_to(row["gain_mean_base"], "2.32") and evidence.rounds_to(
+    holds = evidence.prints_as(row["gain_mean_base"], "2.32") and evidence.prints_as(
         row["gain_mean"], "1.15"
     )
     return [
@@ -226,16 +227,17 @@ def _order(condition: str, pairs: pd.DataFrame) -> Check:
         if (one["gain_mean_base"] < other["gain_mean_base"])
         != (one["gain_mean"] < other["gain_mean"])
     ]
-    clear = [
+    apart = [
         (one, other)
-        for one, other in swaps
+        for one, other in combinations(rows, 2)
         if _apart(one, other, "_base") and _apart(one, other, "")
     ]
+    clear = [pair for pair in apart if pair in swaps]
     total = len(rows) * (len(rows) - 1) // 2
     return evidence.check(
         CHARACTER,
         condition,
-        False if clear else None if swaps else True,
+        decision.without_exception(len(clear), total - len(apart)),
         pairs,
         estimate=1 - len(swaps) / total,
         method="share of orders between two models that fine-tuning leaves",
@@ -284,7 +286,7 @@ def _largest_change(condition: str, pairs: pd.DataFrame) -> Check:
     return evidence.check(
         part,
         condition,
-        evidence.rounds_to(100 * change, "50"),
+        evidence.prints_as(100 * change, "50"),
         pairs,
         estimate=change,
         method="largest |instruct / base - 1| of the mean gains",
@@ -302,18 +304,21 @@ CLAIMS = (
         "models stays, and base and instruct gains correlate above 0.8; undecided where an "
         "interval or the lack of a pair leaves it open.",
         character,
+        "universal",
     ),
     Claim(
         47,
         "Largest relative change of the mean gain between a base model and its instruct version",
         "The largest change prints as 50 %.",
         magnitude,
+        "value",
     ),
     Claim(
         48,
         "Mean gains of Gemma-7B before and after instruction tuning",
         "The means print as 2.32 and 1.15.",
         gemma,
+        "value",
     ),
     Claim(
         49,
@@ -322,5 +327,6 @@ CLAIMS = (
         "No model changes sides, of those that expand and of those that dampen; undecided where "
         "no such pair was compared.",
         invariance,
+        "universal",
     ),
 )

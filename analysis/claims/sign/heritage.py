@@ -301,7 +301,7 @@ def _share(part: str, condition: str, rows: pd.DataFrame, *, dampening: bool, qu
         condition,
         int(wanted.sum()),
         rows,
-        holds=evidence.rounds_to(100 * float(wanted.mean()), str(quoted)),
+        holds=evidence.prints_as(100 * float(wanted.mean()), str(quoted)),
         method="share of models",
         note=f"{int(wanted.sum())} of {len(rows)} models.",
     )
@@ -364,18 +364,21 @@ CLAIMS = (
         "permutation p with suites as units",
         "p < 0.001.",
         fisher_test,
+        "value",
     ),
     Claim(
         8,
         "Share of EleutherAI's base models whose mean gain is below 1",
         "The share prints as 80 %.",
         eleuther_dampens,
+        "value",
     ),
     Claim(
         9,
         "Share of Meta's (shown) and of OpenAI's base models whose mean gain is above 1",
         "Both shares are 100 %.",
         others_expand,
+        "universal",
     ),
     Claim(
         20,
@@ -389,6 +392,7 @@ CLAIMS = (
         "The three statements of section 4.2 together; first the odds ratio of dampening",
         "80 % of EleutherAI dampen, 100 % of all others expand, and Fisher's p is below 0.001.",
         section_4_2,
+        "value",
     ),
     Claim(
         23,

@@ -361,11 +361,13 @@ CLAIMS = (
         "at each size: pairs of one depth whose parameter counts differ by at most 5 %, groups of "
         "one shape, and Pythia itself on one side of 1.",
         opposites,
+        "universal",
     ),
     Claim(
         57,
         "Share of blocks after the first, in models said to dampen, whose gain is below 1",
         "Every block is below 1; or, read loosely, the geometric mean over blocks is.",
         quieter,
+        "universal",
     ),
 )

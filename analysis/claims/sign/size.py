@@ -271,6 +271,7 @@ CLAIMS = (
         "The 95 % interval of the ratio lies within 5 % (10 %) of 1, and both gains are on the "
         "same side of 1; undecided where the interval reaches over the margin.",
         twins_in_size,
+        "equality",
     ),
     Claim(
         58,
@@ -278,5 +279,6 @@ CLAIMS = (
         "The 95 % interval of r, or of the standardised slope with suites as units, lies within "
         "+-0.32, a tenth of the variance; outside it the claim fails, across it is undecided.",
         nothing_to_do_with_size,
+        "equality",
     ),
 )

@@ -57,6 +57,7 @@ def separation(
         condition,
         share == 1 if counts else None,
         models,
+        decides=counts,
         estimate=share,
         note=f"{_counted(models, share)} {note}".strip(),
         **(_chance(models) if tests else {"method": METHOD}),

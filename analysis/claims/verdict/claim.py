@@ -1,33 +1,56 @@
 """What a claim is, and the rule that turns checks into a verdict.
 
 A claim has one or several *parts*, all of which it asserts. Each part is checked under one
-or several *conditions*: defensible readings of the same words (which definition of gain,
-which models, which file). The verdict follows by one rule for all claims:
+or several *readings* of the same words (which definition of gain, which models, which file).
+The first reading of a part for which there are data is the stated one. One rule for all claims:
 
-- reproduced: every part holds under every condition that could be checked;
-- reproduced under a condition: every part holds under at least one condition, not under all;
-- contradicted: some part holds under none;
-- not computable: some part could not be decided at all, and none is contradicted. A check
-  stays undecided when its evidence is missing, or when its interval contains both what the
-  claim says and what would make it false: absence of evidence contradicts nothing.
+1. A check that only describes moves nothing.
+2. A part *holds* when its stated reading does and no other fails. It *depends on the reading* when
+   the stated one holds and another fails (as stated, not robust), or when the stated one does not
+   hold and another does (only under another reading). It is *contradicted* when the stated reading
+   fails and none holds, *undecided* when the data cannot tell of the stated one and none holds,
+   and without data when no reading could be checked.
+3. Readings of a claim are one family. Another reading than the stated one that rests on a test
+   holds only if its p, adjusted by Holm over the readings, is below 0.05; looking often finds
+   something.
+4. The claim has the first verdict of this list that one of its parts has: contradicted, depends on
+   the reading, undecided, no data, reproduced. So a part that cannot be tested hides neither a
+   contradiction nor a dependence, and a claim is reproduced only as a whole.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from analysis.evidence.checks import Check
+from analysis.evidence.decision import Kind
+from analysis.inference.effects import multiplicity
 from analysis.store import Store
 
-Verdict = Literal["reproduced", "reproduced under a condition", "contradicted", "not computable"]
+Verdict = Literal["reproduced", "depends on the reading", "contradicted", "undecided", "no data"]
 VERDICTS: tuple[Verdict, ...] = (
     "reproduced",
-    "reproduced under a condition",
+    "depends on the reading",
     "contradicted",
-    "not computable",
+    "undecided",
+    "no data",
 )
+#: The verdicts of parts, the one that decides the claim first.
+TELLING: tuple[Verdict, ...] = (
+    "contradicted",
+    "depends on the reading",
+    "undecided",
+    "no data",
+    "reproduced",
+)
+#: How a claim depends on the reading.
+NOT_ROBUST, OTHERWISE = "as stated, not robust", "only under another reading"
+LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,31 +66,85 @@ class Claim:
     rule
         What each part must show to hold.
     examine
-        Function from a store to checks; the first one is the primary reading.
+        Function from a store to checks; the first one of a part is its stated reading.
+    kind
+        Kind of statement, unless a check says otherwise; see `analysis.evidence.decision.KINDS`.
     """
 
     claim_id: int
     estimand: str
     rule: str
     examine: Callable[[Store], Sequence[Check]]
+    kind: Kind = "difference"
 
 
-def verdict(checks: Sequence[Check]) -> Verdict:
+def verdict(checks: Sequence[Check], kind: Kind = "difference") -> Verdict:
     """Return the verdict that the checks of one claim imply.
 
     >>> yes, no = Check("p", "c", True), Check("p", "d", False)
     >>> verdict([yes]), verdict([yes, no]), verdict([no])
-    ('reproduced', 'reproduced under a condition', 'contradicted')
+    ('reproduced', 'depends on the reading', 'contradicted')
     """
-    parts: dict[str, list[bool]] = {}
-    for check in checks:
-        known = parts.setdefault(check.part, [])
-        if check.holds is not None:
-            known.append(check.holds)
-    if any(known and not any(known) for known in parts.values()):
-        return "contradicted"
-    if not parts or not all(parts.values()):
-        return "not computable"
-    if all(all(known) for known in parts.values()):
-        return "reproduced"
-    return "reproduced under a condition"
+    by_part = part_verdicts(checks, kind)
+    return next((one for one in TELLING if one in by_part.values()), "no data")
+
+
+def part_verdicts(checks: Sequence[Check], kind: Kind = "difference") -> dict[str, Verdict]:
+    """Return the verdict on each part that has a check which decides, by its words."""
+    return {part: _of_part(answers) for part, answers in _answers(checks, kind).items()}
+
+
+def reading(checks: Sequence[Check], kind: Kind = "difference") -> str:
+    """Return how a claim depends on the reading; empty where it has another verdict.
+
+    >>> yes, no = Check("p", "c", True), Check("p", "d", False)
+    >>> reading([yes, no]), reading([no, yes]), reading([yes])
+    ('as stated, not robust', 'only under another reading', '')
+    """
+    if verdict(checks, kind) != "depends on the reading":
+        return ""
+    parts = _answers(checks, kind).values()
+    is_otherwise = any(part and not part[0] and True in part for part in parts)
+    return OTHERWISE if is_otherwise else NOT_ROBUST
+
+
+def adjusted(checks: Sequence[Check]) -> list[float]:
+    """Return the p of each check adjusted by Holm over those of the claim that decide; NaN without.
+
+    Two checks with one estimate, p and number of rows are one test.
+    """
+    tests = [
+        repr((one.method, one.estimate, one.p_value, one.n_obs)) if one.decides else ""
+        for one in checks
+    ]
+    distinct = {
+        test: one.p_value
+        for test, one in zip(tests, checks, strict=True)
+        if test and not math.isnan(one.p_value)
+    }
+    holm = multiplicity.adjusted_values(np.array(list(distinct.values()), dtype=np.float64))
+    known = dict(zip(distinct, holm, strict=True))
+    return [float(known.get(test, math.nan)) for test in tests]
+
+
+def _answers(checks: Sequence[Check], kind: Kind) -> dict[str, list[bool | None]]:
+    """Return of each part what its readings say for which there are data, the stated one first."""
+    found: dict[str, list[bool | None]] = {}
+    for check, p in zip(checks, adjusted(checks), strict=True):
+        answers = found.setdefault(check.part, []) if check.decides else []
+        if check.has_data:
+            is_test = (check.kind or kind) == "difference" and p >= LEVEL
+            is_by_looking = bool(answers) and check.holds is True and is_test
+            answers.append(None if is_by_looking else check.holds)
+    return found
+
+
+def _of_part(answers: Sequence[bool | None]) -> Verdict:
+    if not answers:
+        return "no data"
+    stated, others = answers[0], answers[1:]
+    if stated:
+        return "depends on the reading" if False in others else "reproduced"
+    if True in others:
+        return "depends on the reading"
+    return "undecided" if stated is None else "contradicted"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from analysis.claims.verdict.claim import Verdict, part_verdicts, reading
 from analysis.evidence.checks import Check
+from analysis.evidence.decision import Kind
 
 
 def in_runs(numbers: Iterable[int]) -> str:
@@ -19,25 +21,41 @@ def in_runs(numbers: Iterable[int]) -> str:
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
-def note(primary: Check, found: Sequence[Check]) -> str:
+def primary(found: Sequence[Check]) -> Check:
+    """Return the stated reading of a claim: the first check that decides and could be made.
+
+    One that the data answer goes before one that they leave open.
+    """
+    made = [check for check in found if check.decides and check.has_data]
+    answered = (check for check in made if check.holds is not None)
+    return next(answered, made[0] if made else found[0])
+
+
+def note(primary: Check, found: Sequence[Check], kind: Kind) -> str:
     """Return the note of a claim: its primary check's, the count, what fails, what is open."""
-    known = [check for check in found if check.holds is not None]
+    known = [check for check in found if check.holds is not None and check.decides]
     failing = [f"{check.part} ({check.condition})" for check in known if not check.holds]
     counted = f"{len(known) - len(failing)} of {len(known)} checks hold."
+    how = reading(found, kind)
+    depends = f"It depends on the reading: {how}." if how else ""
     fails = f"Fails: {'; '.join(failing)}." if failing else ""
-    parts = (primary.note, counted, fails, _undecided(primary, found))
+    is_open = [_open(found, kind, primary, which) for which in ("undecided", "no data")]
+    parts = (primary.note, depends, counted, fails, *is_open)
     return " ".join(part for part in parts if part)
 
 
-def _undecided(primary: Check, found: Sequence[Check]) -> str:
-    """Return the parts that no check could decide, each with the reason of its first check."""
-    decided = {check.part for check in found if check.holds is not None}
+def _open(found: Sequence[Check], kind: Kind, primary: Check, which: Verdict) -> str:
+    """Return the parts with a verdict that leaves them open, each with its first check's reason."""
     first: dict[str, Check] = {}
-    for check in found:
-        if check.part not in decided:
-            first.setdefault(check.part, check)
+    for part, verdict in part_verdicts(found, kind).items():
+        if verdict == which:
+            first[part] = next(check for check in found if check.part == part and check.decides)
     reasons = [
-        part if check is primary or not check.note else f"{part} ({check.note.removesuffix('.')})"
+        part if check is primary or not check.note else f"{part} ({_reason(check)})"
         for part, check in first.items()
     ]
-    return f"Undecided: {'; '.join(reasons)}." if reasons else ""
+    return f"{which.capitalize()}: {'; '.join(reasons)}." if reasons else ""
+
+
+def _reason(check: Check) -> str:
+    return check.note.removeprefix("No data: ").removesuffix(".")

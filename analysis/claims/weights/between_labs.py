@@ -218,6 +218,7 @@ def _stored(store: Store, points: pd.DataFrame) -> list[Check]:
             rows,
             estimate=float(len(found)),
             method="number of the figure's models whose layers are in a file",
+            decides=False,
             note=f"Only {named} has its layers in a file, and it is not in the figure.",
         )
     ]
@@ -277,6 +278,7 @@ def _bounded(condition: str, models: pd.DataFrame) -> Check:
         int(within.sum()),
         models,
         holds=None,
+        decides=False,
         method="share of models whose mean norm is at most 10^(1/L)",
         note="A gain has no unit, a weight has one that is a convention: rescaling moves the norms "
         "and changes no output. Shown, not counted.",
@@ -308,6 +310,7 @@ def _deeper_is_smaller(
         falls,
         pairs,
         holds=_beyond_half(falls, len(pairs)) if counts else None,
+        decides=counts,
         method="share of pairs whose deeper model has the smaller norm",
         units="pairs",
         note=note if counts else f"{note} {evidence.NOT_THEIRS}",
@@ -366,6 +369,7 @@ CLAIMS = (
         "The means agree within 1 %, which is how well a plot can be read; every model's value "
         "rows are read where they lie.",
         layer_wise,
+        "value",
     ),
     Claim(
         34,
@@ -373,6 +377,7 @@ CLAIMS = (
         "Every late value exceeds all others; the ratio lies between 200 and 400 whichever layers "
         "count as late, whichever others are meant, and read from the right rows.",
         excess,
+        "universal",
     ),
     Claim(
         59,

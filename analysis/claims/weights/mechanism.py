@@ -244,6 +244,7 @@ CLAIMS = (
         "The accuracy is 100 % for each trace, with measured signs and with the paper's labels, "
         "and the two models differ in behaviour.",
         discrimination,
+        "universal",
     ),
     Claim(
         16,

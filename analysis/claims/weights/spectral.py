@@ -84,7 +84,7 @@ def _tenfold(condition: str, models: pd.DataFrame, column: str) -> Check:
     return evidence.check(
         part,
         condition,
-        evidence.rounds_to(found, "10"),
+        evidence.prints_as(found, "10"),
         pair,
         estimate=found,
         method="ratio of means over the models of each lab, whole matrices",
@@ -98,6 +98,7 @@ CLAIMS = (
         "Accuracy of the best threshold on |W_V| / |W_O| for the sign of the gain",
         "The accuracy is 100 %, with measured signs or with the paper's labels.",
         prediction,
+        "existence",
     ),
     Claim(
         11,
@@ -105,6 +106,7 @@ CLAIMS = (
         "The ratio prints as 10: for |W_V|, where it was read from the right rows, and for "
         "|W_V| / |W_O|.",
         magnitude,
+        "value",
     ),
     Claim(
         31,
@@ -112,5 +114,6 @@ CLAIMS = (
         "The ratio prints as 10: for |W_V|, where it was read from the right rows, and for "
         "|W_V| / |W_O|.",
         magnitude,
+        "value",
     ),
 )

@@ -217,6 +217,7 @@ CLAIMS = (
         "whether the computed trace depends on blocks off the diagonal",
         "The ratio is 1 up to rounding, and the trace would differ were the blocks not there.",
         blocks,
+        "equality",
     ),
     Claim(
         15,
@@ -224,5 +225,6 @@ CLAIMS = (
         "It is at most 2 for every published model and input, for each head and with the maps "
         "computed.",
         cost,
+        "universal",
     ),
 )

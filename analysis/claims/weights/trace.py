@@ -62,7 +62,7 @@ def _ratio(condition: str, rows: pd.DataFrame, column: str, *, power: int, metho
     except LookupError as reason:
         return evidence.missing(part, condition, reason)
     found = (gpt2 / opt) ** power
-    holds = evidence.rounds_to(found, "26")
+    holds = evidence.prints_as(found, "26")
     return evidence.check(part, condition, holds, pair, estimate=found, method=method)
 
 
@@ -115,7 +115,7 @@ def _value(store: Store, model_id: str, quoted: str) -> Check:
     return evidence.check(
         part,
         condition,
-        evidence.rounds_to(found["mean"], quoted),
+        evidence.prints_as(found["mean"], quoted),
         rows[rows["model_id"] == model_id],
         estimate=found["mean"],
         method="mean over layers",
@@ -128,17 +128,20 @@ CLAIMS = (
         "Ratio of the mean traces of GPT-2 and OPT-125m",
         "The ratio prints as 26 whichever of the published aggregates is taken.",
         ratio,
+        "value",
     ),
     Claim(
         35,
         "Size of equation (4) as printed relative to the trace that the code computes",
         "The two agree within 1 % in every layer and prompt.",
         equation_4,
+        "equality",
     ),
     Claim(
         36,
         "Mean trace over layers of GPT-2 and OPT-125m",
         "The means print as 62,696 and 2,368.",
         values,
+        "value",
     ),
 )

@@ -63,7 +63,7 @@ def adjust(
     sizes = np.zeros(len(raw), dtype=np.intp)
     for rows in _families(families):
         known = rows[~np.isnan(raw[rows])]
-        adjusted[known] = _adjusted(raw[known], method)
+        adjusted[known] = adjusted_values(raw[known], method)
         sizes[rows] = len(known)
     result = tests.copy()
     place = list(result.columns).index(p_value)
@@ -78,8 +78,11 @@ def _families(codes: Integers) -> list[Integers]:
     return [np.flatnonzero(codes == code) for code in range(int(codes.max(initial=-1)) + 1)]
 
 
-def _adjusted(raw: Floats, method: str) -> Floats:
-    """Return adjusted p-values of one family, in the order given."""
+def adjusted_values(raw: Floats, method: str = "holm") -> Floats:
+    """Return adjusted p-values of one family, in the order given.
+
+    ``raw`` has one p-value per test, none missing, shape (tests,); ``method`` is one of `METHODS`.
+    """
     order = np.argsort(raw)
     sorted_p, ranks = raw[order], np.arange(1, len(raw) + 1)
     if method == "bonferroni":

@@ -3,14 +3,21 @@
 import io
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from analysis import claims, evidence
 from analysis.claims.depth import law as depth
 from analysis.claims.sign import benchmark
-from analysis.claims.verdict.claim import verdict
-from analysis.evidence import quoted, rounds_to
+from analysis.claims.verdict.claim import (
+    NOT_ROBUST,
+    OTHERWISE,
+    adjusted,
+    reading,
+    verdict,
+)
+from analysis.evidence import prints_as, quoted
 from analysis.evidence.checks import Check
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError, StoreError
@@ -27,26 +34,71 @@ YES, NO, UNDECIDED = (
 OTHER_YES, OTHER_NO = Check("other", "reading", True), Check("other", "reading", False)
 
 
+MISSING = evidence.missing("part", "fourth reading", "there is no file")
+OTHER_MISSING = evidence.missing("other", "reading", "there is no file")
+OTHER_UNDECIDED = Check("other", "reading", None)
+SHOWN = evidence.descriptive(NO)
+
+
 @pytest.mark.parametrize(
-    ("checks", "expected"),
+    ("checks", "expected", "how"),
     [
-        ([YES], "reproduced"),
-        ([NO], "contradicted"),
-        ([UNDECIDED], "not computable"),
-        ([], "not computable"),
-        ([YES, NO], "reproduced under a condition"),
-        ([YES, UNDECIDED], "reproduced"),
-        ([NO, UNDECIDED], "contradicted"),
-        ([YES, OTHER_YES], "reproduced"),
-        ([YES, NO, OTHER_YES], "reproduced under a condition"),
-        ([YES, OTHER_NO], "contradicted"),
-        ([UNDECIDED, OTHER_NO], "contradicted"),
-        ([UNDECIDED, OTHER_YES], "not computable"),
+        ([], "no data", ""),
+        ([MISSING], "no data", ""),
+        ([YES], "reproduced", ""),
+        ([NO], "contradicted", ""),
+        ([UNDECIDED], "undecided", ""),
+        # Readings of one part: the first for which there are data is the stated one.
+        ([YES, NO], "depends on the reading", NOT_ROBUST),
+        ([NO, YES], "depends on the reading", OTHERWISE),
+        ([UNDECIDED, YES], "depends on the reading", OTHERWISE),
+        ([MISSING, NO, YES], "depends on the reading", OTHERWISE),
+        ([YES, UNDECIDED], "reproduced", ""),
+        ([YES, MISSING], "reproduced", ""),
+        ([NO, UNDECIDED], "contradicted", ""),
+        ([UNDECIDED, NO], "undecided", ""),
+        ([YES, SHOWN], "reproduced", ""),
+        ([SHOWN, YES], "reproduced", ""),
+        ([SHOWN], "no data", ""),
+        # Parts: the most telling one decides, and one that cannot be tested hides no other.
+        ([YES, OTHER_YES], "reproduced", ""),
+        ([YES, OTHER_NO], "contradicted", ""),
+        ([UNDECIDED, OTHER_NO], "contradicted", ""),
+        ([MISSING, OTHER_NO], "contradicted", ""),
+        ([YES, NO, OTHER_NO], "contradicted", ""),
+        ([YES, NO, OTHER_YES], "depends on the reading", NOT_ROBUST),
+        ([YES, NO, OTHER_MISSING], "depends on the reading", NOT_ROBUST),
+        ([YES, NO, OTHER_UNDECIDED], "depends on the reading", NOT_ROBUST),
+        ([YES, OTHER_UNDECIDED], "undecided", ""),
+        ([MISSING, OTHER_UNDECIDED], "undecided", ""),
+        ([YES, OTHER_MISSING], "no data", ""),
     ],
 )
-def test_the_verdict_follows_from_parts_and_conditions(checks, expected):
+def test_the_verdict_follows_from_parts_and_readings(checks, expected, how):
     assert verdict(checks) == expected
-    assert verdict(checks[::-1]) == expected
+    assert reading(checks) == how
+
+
+def with_p(condition, p_value, *, holds=True, kind=None):
+    return Check("part", condition, holds, p_value=p_value, n_obs=9, kind=kind)
+
+
+def test_a_reading_found_by_looking_often_does_not_hold():
+    # Holm over three p: 3 x 0.02, then 0.3 and 0.5; one look alone would have held.
+    looked = [with_p("a", 0.5, holds=None), with_p("b", 0.02), with_p("c", 0.3, holds=None)]
+    assert adjusted(looked) == pytest.approx([0.6, 0.06, 0.6])
+    assert verdict(looked) == "undecided"
+    assert verdict(looked[:2]) == "depends on the reading"
+    # The stated reading is looked at once, and a printed value is no test.
+    assert verdict([looked[1], looked[0], looked[2]]) == "reproduced"
+    assert verdict(looked, "value") == "depends on the reading"
+
+
+def test_only_tests_that_decide_count_in_the_family_of_readings():
+    twice = [with_p("a", 0.02), with_p("b", 0.02), evidence.descriptive(with_p("c", 0.01))]
+    assert adjusted(twice)[:2] == pytest.approx([0.02, 0.02])
+    assert np.isnan(adjusted(twice)[2])
+    assert np.isnan(adjusted([YES, NO])).all()
 
 
 def test_every_claim_that_the_project_promises_is_judged():
@@ -83,7 +135,7 @@ def test_without_evidence_no_claim_is_contradicted(tmp_path):
     statements = pd.DataFrame([[n, "x", "y"] for n in claims.CLAIMS], columns=columns)
     statements.to_csv(tmp_path / "claim.csv", index=False)
     judged = claims.evaluate(open_store(tmp_path))
-    assert set(judged["verdict"]) == {"not computable"}
+    assert set(judged["verdict"]) == {"no data"}
 
 
 def test_an_unknown_claim_is_refused_with_the_known_ones():
@@ -93,9 +145,9 @@ def test_an_unknown_claim_is_refused_with_the_known_ones():
 
 
 def test_a_quoted_number_is_compared_at_the_digits_it_was_quoted_with():
-    assert rounds_to(0.014438, "0.014")
-    assert not rounds_to(0.0146, "0.014")
-    assert rounds_to(62695.87, "62696")
+    assert prints_as(0.014438, "0.014")
+    assert not prints_as(0.0146, "0.014")
+    assert prints_as(62695.87, "62696")
 
 
 def test_numbers_in_the_code_of_claims_are_those_quoted(shipped_store):

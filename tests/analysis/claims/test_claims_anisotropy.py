@@ -30,8 +30,8 @@ def test_runs_are_counted_over_the_steps_that_count():
 def test_no_file_and_no_small_model_decides(shipped_store):
     rows = claims.checks(shipped_store, 51)
     assert rows["holds"].isna().all()
-    assert rows["note"].iloc[0].startswith("Not computable: no file of the paper holds")
-    assert claims.judge(shipped_store, 51)["verdict"] == "not computable"
+    assert rows["note"].iloc[0].startswith("No data: no file of the paper holds")
+    assert claims.judge(shipped_store, 51)["verdict"] == "no data"
 
 
 def as_theirs(folder, profile):

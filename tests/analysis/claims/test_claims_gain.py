@@ -48,7 +48,7 @@ def sweep(plotted):
     ("plotted", "hooked", "expected"),
     [
         ("other", False, "reproduced"),
-        ("penultimate", True, "reproduced under a condition"),
+        ("penultimate", True, "depends on the reading"),
         ("penultimate", False, "contradicted"),
         ("normed", True, "contradicted"),
     ],
@@ -73,8 +73,8 @@ def test_the_plotted_gain_is_that_of_the_last_block_but_one(shipped_store):
     ("gains", "sd", "expected"),
     [
         ([0.90, 0.91, 1.09, 1.10], 0.001, "reproduced"),
-        ([0.80, 0.98, 1.01, 1.02], 0.001, "reproduced under a condition"),
-        ([0.80, 0.98, 1.01, 1.02], 0.500, "reproduced under a condition"),
+        ([0.80, 0.98, 1.01, 1.02], 0.001, "depends on the reading"),
+        ([0.80, 0.98, 1.01, 1.02], 0.500, "contradicted"),
         ([1.10, 1.20, 1.30, 1.40], 0.001, "contradicted"),
     ],
 )
@@ -119,7 +119,7 @@ def test_models_outside_the_hunt_can_move_the_lab_above_one(made_store):
     figures = [figure(name, 0.9, file=evidence.HUNT) for name in list(PYTHIA)[:2]]
     figures += [figure(name, 1.3) for name in list(PYTHIA)[2:]]
     figures += [figure("facebook/opt-125m", 1.1, file=evidence.HUNT)]
-    assert verdict(made_store(published_figure=figures), 23) == "reproduced under a condition"
+    assert verdict(made_store(published_figure=figures), 23) == "depends on the reading"
 
 
 def test_a_mean_over_few_models_says_little_about_a_lab(shipped_store):
@@ -144,23 +144,24 @@ def twins(base, tuned, *, sd=0.01):
 @pytest.mark.parametrize(
     ("base", "tuned", "sd", "expected"),
     [
-        ((2.3, 1.5, 1.1), (1.2, 1.6, 1.1), 0.01, "not computable"),
-        ((2.3, 0.8, 1.1), (2.2, 0.9, 1.1), 0.01, "reproduced"),
-        ((2.3, 0.8, 1.1), (0.7, 0.9, 1.1), 0.01, "contradicted"),
-        ((2.3, 0.8, 1.1), (2.2, 1.2, 1.1), 0.01, "contradicted"),
-        ((2.3, 0.8, 1.1), (2.2, 1.2, 1.1), 5.00, "not computable"),
+        # Nothing dampens, and Gemma and Llama swap places.
+        ((2.3, 1.5, 1.1), (1.2, 1.6, 1.1), 0.01, ("no data", "depends on the reading")),
+        ((2.3, 0.8, 1.1), (2.2, 0.9, 1.1), 0.01, ("reproduced",) * 2),
+        ((2.3, 0.8, 1.1), (0.7, 0.9, 1.1), 0.01, ("contradicted",) * 2),
+        ((2.3, 0.8, 1.1), (2.2, 1.2, 1.1), 0.01, ("contradicted",) * 2),
+        ((2.3, 0.8, 1.1), (2.2, 1.2, 1.1), 5.00, ("undecided",) * 2),
     ],
 )
 def test_fine_tuning_must_spare_expanders_and_dampeners(made_store, base, tuned, sd, expected):
     store = made_store(published_figure=twins(base, tuned, sd=sd))
-    assert (verdict(store, 49), verdict(store, 19)) == (expected, expected)
+    assert (verdict(store, 49), verdict(store, 19)) == expected
 
 
 def test_models_that_swap_places_leave_their_character_a_condition(made_store):
     # Gemma falls below Llama, both expand; Mistral dampens before and after.
     store = made_store(published_figure=twins((2.3, 1.5, 0.9), (1.2, 1.6, 0.9)))
     assert verdict(store, 49) == "reproduced"
-    assert verdict(store, 19) == "reproduced under a condition"
+    assert verdict(store, 19) == "depends on the reading"
     order = claims.checks(store, 19).set_index("condition")
     assert not order.loc["the order of the models by gain, pairs of true lineage"]["holds"]
 
@@ -169,9 +170,9 @@ def test_no_published_pair_says_what_becomes_of_a_dampener(shipped_store):
     rows = claims.checks(shipped_store, 49)
     dampeners = rows[rows["term"] == finetuning.DAMPENER]
     assert dampeners["holds"].isna().all()
-    assert set(dampeners["note"]) == {"Not computable: no base model compared dampens."}
+    assert set(dampeners["note"]) == {"No data: no base model compared dampens."}
     assert claims.judge(shipped_store, 49)["note"].endswith(
-        f"Undecided: {finetuning.DAMPENER} (Not computable: no base model compared dampens)."
+        f"No data: {finetuning.DAMPENER} (no base model compared dampens)."
     )
     expanders = rows[rows["term"] == finetuning.EXPANDER]
     assert expanders["holds"].all()

@@ -33,7 +33,7 @@ def verdict(store, claim_id):
         ([0.9, 0.9, 0.9, 0.9], 0.9, "reproduced"),
         ([0.9, 0.9, 0.9, 1.1], 0.9, "reproduced"),
         ([0.9, 0.9, 1.1, 1.1], 0.9, "contradicted"),
-        ([0.9, 0.9, 0.9, 0.9], 1.1, "reproduced under a condition"),
+        ([0.9, 0.9, 0.9, 0.9], 1.1, "depends on the reading"),
     ],
 )
 def test_mostly_means_more_than_half(made_store, pythia, neo, expected):
@@ -63,7 +63,7 @@ def test_a_pair_that_behaves_alike_leaves_a_condition(made_store):
     figures += [figure(name, 1.1, file=HUNT) for name in OPT]
     figures += [figure("EleutherAI/pythia-160m", 1.2)]
     store = made_store(published_figure=figures)
-    assert verdict(store, 55) == "reproduced under a condition"
+    assert verdict(store, 55) == "depends on the reading"
     first = claims.checks(store, 55).iloc[0]
     assert first["note"] == (
         "Of the pairs 1 of 2 are opposite; not so pythia-160m 1.20 and opt-125m 1.10."
@@ -92,7 +92,7 @@ def test_pairs_match_in_depth_and_heads_and_count_parameters(shipped_store):
     ("gains", "expected"),
     [
         ([0.99, 0.98, 0.99], "reproduced"),
-        ([0.99, 0.90, 1.01], "reproduced under a condition"),
+        ([0.99, 0.90, 1.01], "depends on the reading"),
         ([1.10, 0.95, 1.10], "contradicted"),
     ],
 )

@@ -36,9 +36,9 @@ def verdict(store, claim_id):
     ("small", "large", "sd", "expected"),
     [
         (1.10, 1.11, 0.001, "reproduced"),
-        (1.10, 1.17, 0.001, "reproduced under a condition"),
+        (1.10, 1.17, 0.001, "depends on the reading"),
         (1.10, 0.90, 0.001, "contradicted"),
-        (1.00, 1.00, 0.500, "not computable"),
+        (1.00, 1.00, 0.500, "undecided"),
     ],
 )
 def test_almost_identical_is_shown_by_an_interval_inside_a_margin(
@@ -114,7 +114,7 @@ def test_a_few_models_cannot_show_the_absence_of_a_correlation(made_store):
     models, noise = sized_models(12)
     figures = [figure(model["model_id"], gain) for model, gain in zip(models, noise, strict=True)]
     store = made_store(model=models, published_figure=figures)
-    assert verdict(store, 58) == "not computable"
+    assert verdict(store, 58) == "undecided"
     # Fisher's z: 3 + (1.96 / atanh(0.3162))^2 = 38.8.
     assert "fewer than 39 models" in claims.checks(store, 58)["note"].iloc[0]
 
@@ -183,7 +183,7 @@ def test_a_law_of_proportion_rises_through_the_origin(made_store, deviation_of, 
 def test_without_the_raw_files_the_law_within_models_is_not_judged(shipped_store):
     conditions = claims.checks(shipped_store, 60)["condition"]
     assert not conditions.str.startswith("raw files").any()
-    assert verdict(shipped_store, 60) == "not computable"
+    assert verdict(shipped_store, 60) == "undecided"
 
 
 def test_deviation_and_entropy_come_from_the_same_file(shipped_store):
@@ -212,7 +212,7 @@ def expansion_profile(exponent, noise):
     ("exponent", "noise", "expected"),
     [
         (0.35, 0.001, "reproduced"),
-        (0.30, 0.050, "reproduced under a condition"),
+        (0.30, 0.050, "depends on the reading"),
         (0.00, 0.001, "contradicted"),
         (0.20, 0.400, "contradicted"),
     ],

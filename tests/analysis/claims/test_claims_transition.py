@@ -116,7 +116,7 @@ def test_the_error_within_one_heritage_turns_when_the_layers_do(
         return figures.assign(mean=figures["mean"].where(~(is_meant & given.notna()), given))
 
     store = changed(facts, "published_figure", exact)
-    assert judge(store, 38) == "reproduced under a condition"
+    assert judge(store, 38) == "depends on the reading"
     assert check(store, 38, "EleutherAI's models of script 20, over L")["holds"]
 
 
@@ -138,7 +138,7 @@ def test_half_the_depth_errs_by_25_percent_in_no_published_set(
 
     store = changed(facts, "published_figure", quarter)
     assert check(store, 39, condition, part)["holds"]
-    assert judge(store, 39) == "reproduced under a condition"
+    assert judge(store, 39) == "depends on the reading"
 
 
 def test_half_the_depth_is_the_better_prediction_when_layers_lie_there(
@@ -164,7 +164,7 @@ def test_stated_layers_come_again_from_one_trace_only(published_store, facts, ch
     assert found[:3] == [1, 0.75, 0.25]
     assert found[3] == pytest.approx(59 / 30)
     assert "gpt2 0 for 9" in claims.checks(published_store, 42)["note"].iloc[2]
-    assert judge(published_store, 42) == "reproduced under a condition"
+    assert judge(published_store, 42) == "depends on the reading"
 
     def shifted(figures):
         is_meant = figures["path"].str.endswith("L_star_trace")

@@ -35,7 +35,7 @@ def test_the_clusters_of_fig_3_are_those_of_one_axis(published_store, judge):
     assert not rows.loc["|W_O|, the horizontal axis", "holds"]
     assert rows.loc["|W_V|, without the outlier, read from the right rows", "holds"] is None
     assert rows["note"].iloc[-1] == "Next comes gpt2 with 2.17."
-    assert judge(published_store, 32) == "reproduced under a condition"
+    assert judge(published_store, 32) == "depends on the reading"
 
 
 def test_a_high_norm_of_another_lab_ends_the_cluster(facts, changed, judge):
@@ -79,7 +79,7 @@ def test_lines_that_do_not_average_to_the_means_are_of_something_else(facts, cha
 def test_three_of_six_lines_are_of_the_value_matrix(published_store, facts, changed, judge, check):
     row = check(published_store, 33, "all six models")
     assert (row["holds"], row["estimate"]) == (False, 0.5)
-    assert judge(published_store, 33) == "reproduced under a condition"
+    assert judge(published_store, 33) == "depends on the reading"
     store = changed(facts, "digitised_point", lambda points: points.assign(caveats=""))
     assert judge(store, 33) == "reproduced"
 
@@ -99,7 +99,7 @@ def test_the_factor_of_300_is_that_of_one_lab(published_store, judge):
     assert ratio["holds"]
     assert rows.loc["all others, last quarter of the layers", "estimate"] < 60
     assert rows.loc["every late layer of every model", "estimate"] == pytest.approx(872 / 119)
-    assert judge(published_store, 34) == "reproduced under a condition"
+    assert judge(published_store, 34) == "depends on the reading"
 
 
 def test_the_factor_turns_with_the_lines(facts, changed, judge):
@@ -116,7 +116,7 @@ def test_two_suites_cannot_tell_whether_norms_fall_with_depth(published_store, j
     # Pythia falls from 22.1 to 16.9, OPT rises from 1.6 to 2.8.
     assert row["note"] == "The norm falls with depth in 1 of 2 pairs."
     assert row["holds"] is None
-    assert judge(published_store, 59) == "not computable"
+    assert judge(published_store, 59) == "undecided"
 
 
 def test_no_published_norm_obeys_the_bound_of_the_gain(published_store, check):
@@ -185,4 +185,4 @@ def test_raw_files_hold_the_layers_of_one_other_model(imported, judge):
     row = claims.checks(store, 33).iloc[-1]
     assert row["condition"] == "raw files: norms of single layers"
     assert row["note"] == "Only pythia-1.4b has its layers in a file, and it is not in the figure."
-    assert judge(store, 33) == "reproduced under a condition"
+    assert judge(store, 33) == "depends on the reading"

@@ -33,7 +33,7 @@ def folder(tmp_path):
 
 def test_a_second_paper_is_judged_by_the_same_rule():
     judged = claims.evaluate(open_store(SECOND), paper.load(SECOND)).set_index("claim_id")
-    assert judged["verdict"].tolist() == ["reproduced", "contradicted", "not computable"]
+    assert judged["verdict"].tolist() == ["reproduced", "contradicted", "no data"]
     # Depths 2, 4, 6, 8 and losses 2.5, 2.1, 2.9, 2.5: r = 0.8 / sqrt(20 * 0.32).
     assert judged.loc[2, "estimate"] == pytest.approx(0.8 / 6.4**0.5)
     assert judged.loc[1, ["n_models", "n_suites", "evidence", "caveats"]].tolist() == [

@@ -20,7 +20,7 @@ QUOTED = Path(__file__).parent / "quoted_checks.csv"
 JUDGED = pd.DataFrame(
     {
         "claim_id": [1, 2, 5, 7],
-        "verdict": ["reproduced", "contradicted", "contradicted", "not computable"],
+        "verdict": ["reproduced", "contradicted", "contradicted", "no data"],
     }
 )
 
@@ -36,7 +36,7 @@ def test_an_answer_changes_with_the_verdict():
 def test_only_key_claims_with_the_verdict_are_named():
     said = summary.named(JUDGED, "contradicted")
     assert said == "[the largest gain of a block is 10 to the power 1/L](#sec-depth) (5)"
-    assert summary.named(JUDGED, "reproduced under a condition") == "none of the main claims"
+    assert summary.named(JUDGED, "depends on the reading") == "none of the main claims"
 
 
 def test_every_key_claim_links_to_a_section_of_the_report():

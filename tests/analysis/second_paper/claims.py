@@ -33,7 +33,7 @@ def falls_with_depth(store: Store) -> Sequence[Check]:
         evidence.check(
             "r = -0.9 between depth and loss",
             "table 2, all models",
-            evidence.rounds_to(row["estimate"], "-0.9"),
+            evidence.prints_as(row["estimate"], "-0.9"),
             losses,
             estimate=row["estimate"],
             conf_low=row["conf_low"],

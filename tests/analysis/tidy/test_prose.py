@@ -66,5 +66,5 @@ def test_a_weight_that_is_not_zero_does_not_print_as_zero():
 
 
 def test_a_verdict_is_short_in_print_and_whole_in_its_class():
-    mark = prose.verdict_mark("reproduced under a condition")
-    assert mark == "[conditional]{.verdict .verdict-reproduced-under-a-condition}"
+    mark = prose.verdict_mark("depends on the reading")
+    assert mark == "[depends]{.verdict .verdict-depends-on-the-reading}"
