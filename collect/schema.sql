@@ -695,6 +695,39 @@ COMMENT ON COLUMN published_value.text IS 'The value as written when it is a lab
 COMMENT ON COLUMN published_value.unit IS 'Unit of value [-]';
 COMMENT ON COLUMN published_value.caveats IS 'Defects that touch this value, comma-separated; see caveat; empty when none is known [-]';
 
+CREATE TABLE published_excerpt (
+    file        VARCHAR NOT NULL,
+    sha256      VARCHAR NOT NULL CHECK (length(sha256) = 64),
+    path        VARCHAR NOT NULL,
+    claims      VARCHAR NOT NULL,
+    metric      VARCHAR NOT NULL,
+    statistic   VARCHAR NOT NULL CHECK (statistic IN ('value', 'mean', 'sd', 'n', 'min', 'max', 'p_value', 'correlation', 'other')),
+    model_id    VARCHAR,
+    prompt_set  VARCHAR,
+    prompt_id   VARCHAR,
+    layer       INTEGER CHECK (layer >= 0),
+    dtype       VARCHAR,
+    value       DOUBLE NOT NULL,
+    unit        VARCHAR NOT NULL,
+    caveats     VARCHAR NOT NULL,
+    PRIMARY KEY (file, path)
+);
+COMMENT ON TABLE published_excerpt IS 'One row per single value of the paper''s raw files that decides a claim: of a prompt, a layer, or a number that a file states; a fact with its source.';
+COMMENT ON COLUMN published_excerpt.file IS 'File the value stands in; see published_file [-]';
+COMMENT ON COLUMN published_excerpt.sha256 IS 'Hash of the file the value was read from [-]';
+COMMENT ON COLUMN published_excerpt.path IS 'Where in the file: a JSON path [-]';
+COMMENT ON COLUMN published_excerpt.claims IS 'Claims that the value decides, or in whose checks it is shown, comma-separated; see claim [-]';
+COMMENT ON COLUMN published_excerpt.metric IS 'What was measured; see metric [-]';
+COMMENT ON COLUMN published_excerpt.statistic IS 'Whether the value is a single measurement or a summary, and which [-]';
+COMMENT ON COLUMN published_excerpt.model_id IS 'Checkpoint it is about; see model; NULL when about none or several [-]';
+COMMENT ON COLUMN published_excerpt.prompt_set IS 'Prompt set; see prompt [-]';
+COMMENT ON COLUMN published_excerpt.prompt_id IS 'Prompt it was measured on; NULL for a summary over prompts [-]';
+COMMENT ON COLUMN published_excerpt.layer IS 'Block it belongs to; NULL when about the whole model [1]';
+COMMENT ON COLUMN published_excerpt.dtype IS 'Number format of the forward pass [-]';
+COMMENT ON COLUMN published_excerpt.value IS 'The number, to the last digit of the file [see unit]';
+COMMENT ON COLUMN published_excerpt.unit IS 'Unit of value [-]';
+COMMENT ON COLUMN published_excerpt.caveats IS 'Defects that touch this value, comma-separated; see caveat; empty when none is known [-]';
+
 CREATE TABLE published_figure (
     model_id    VARCHAR NOT NULL,
     metric      VARCHAR NOT NULL,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.commands.options import PROGRAM, Verb, parser
-from analysis.tidy.defaults import COMMITTED, COMMITTED_BESIDE, COMMITTED_RAW
+from analysis.tidy.defaults import COMMITTED, COMMITTED_BESIDE
 from analysis.tidy.errors import AnalysisError, UnexpectedError
 from analysis.tidy.spreadsheet import to_csv
 
@@ -133,20 +133,19 @@ def _claims(options: argparse.Namespace) -> int:
     elif options.json:
         print(judged.to_json(orient="records", indent=2, force_ascii=False))
     elif options.write:
-        print(replace_text(_committed_path(options, store, writable_root), to_csv(judged)))
+        print(replace_text(_committed_path(options, writable_root), to_csv(judged)))
     elif options.check:
-        return _compare(judged, _committed_path(options, store, project_root))
+        return _compare(judged, _committed_path(options, project_root))
     else:
         print(_overview(judged))
     return 0
 
 
-def _committed_path(options: argparse.Namespace, store: Store, root: Callable[[], Path]) -> Path:
+def _committed_path(options: argparse.Namespace, root: Callable[[], Path]) -> Path:
     """Return where the verdicts lie that a new evaluation is compared with."""
     if options.paper:
         return Path(options.paper) / COMMITTED_BESIDE
-    has_raw_files = bool(store.query("SELECT count(*) > 0 FROM published_value").iloc[0, 0])
-    return root() / (COMMITTED_RAW if has_raw_files else COMMITTED)
+    return root() / COMMITTED
 
 
 def _claim(options: argparse.Namespace) -> int:

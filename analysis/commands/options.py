@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.tidy.defaults import BAND, COMMITTED, COMMITTED_BESIDE, COMMITTED_RAW, PROFILE
+from analysis.tidy.defaults import BAND, COMMITTED, COMMITTED_BESIDE, PROFILE
 
 #: What the command is called when it is run as a module.
 PROGRAM = "python -m analysis"
@@ -38,8 +38,7 @@ examples:
 exit codes:
   0  success
   1  a claim differs from the committed one (claims --check); committed verdicts lie in
-     reports/claims.csv (in reports/claims_raw_files.csv those with the imported raw
-     files open as well), those of another paper in verdicts.csv in its folder
+     reports/claims.csv, those of another paper in verdicts.csv in its folder
      or: a test that a paper reports contradicts itself (forensics)
   2  wrong input: unknown claim, bad query, damaged or missing data
   3  a package of the [report] extra is missing
@@ -127,8 +126,7 @@ def _add_claims(verb: argparse.ArgumentParser) -> None:
     form.add_argument(
         "--check",
         action="store_true",
-        help=f"compare with {COMMITTED} ({COMMITTED_RAW} if imported raw files are open), or "
-        f"{COMMITTED_BESIDE} of the paper",
+        help=f"compare with {COMMITTED}, or {COMMITTED_BESIDE} of the paper",
     )
     form.add_argument("--write", action="store_true", help="write what --check compares with")
     verb.add_argument(

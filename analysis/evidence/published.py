@@ -128,7 +128,7 @@ def raw_values(store: Store, metric: str, files: Sequence[str]) -> pd.DataFrame:
         """
         SELECT v.model_id, v.prompt_id, v.value, v.file, v.caveats,
                m.lab, m.suite, m.base_model_id
-          FROM published_value AS v
+          FROM raw_value AS v
           JOIN model AS m USING (model_id)
          WHERE v.metric = $metric
            AND v.statistic = 'value'

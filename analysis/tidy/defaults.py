@@ -5,9 +5,6 @@ from __future__ import annotations
 #: Where the verdicts are kept, in a clone.
 COMMITTED = "reports/claims.csv"
 
-#: The same where the imported raw files are open as well.
-COMMITTED_RAW = "reports/claims_raw_files.csv"
-
 #: Where the verdicts of another paper are kept, in its folder.
 COMMITTED_BESIDE = "verdicts.csv"
 

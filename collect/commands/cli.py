@@ -277,7 +277,7 @@ def _gauge(options: argparse.Namespace) -> int:
 
 
 def _published(options: argparse.Namespace) -> int:
-    from collect.published import fetch, import_results, write_figures
+    from collect.published import fetch, import_results, write_excerpt, write_figures
 
     source = options.source or (options.out / "raw" if options.fetch else None)
     if source is None:
@@ -291,6 +291,7 @@ def _published(options: argparse.Namespace) -> int:
         _print(f"{table}: {n_rows} rows")
     if options.figures is not None:
         write_figures(source, options.figures)
+        write_excerpt(source, options.figures)
     return 0
 
 

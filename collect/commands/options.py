@@ -316,7 +316,10 @@ def _add_published(verbs: Verbs) -> None:
         "--fetch", action="store_true", help="download the result files into DIR first"
     )
     parser.add_argument(
-        "--figures", type=Path, metavar="DIR", help="write the tables of published figures there"
+        "--figures",
+        type=Path,
+        metavar="DIR",
+        help="write the tables of published figures, and the values kept of single prompts, there",
     )
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
 from collect.errors import InputError
 from collect.prompts import sets as prompts
@@ -87,7 +88,7 @@ def write_figures(source: Path, figures: Path) -> dict[str, int]:
         "published_figure": published_figures(values),
         "published_profile": published_profiles(values),
     }
-    return {table: _write_csv(table, rows, figures) for table, rows in tables.items()}
+    return {table: write_csv(table, rows, figures) for table, rows in tables.items()}
 
 
 def drawn_values(source: Path) -> pd.DataFrame:
@@ -98,14 +99,7 @@ def drawn_values(source: Path) -> pd.DataFrame:
     InputError
         If a file is missing or broken.
     """
-    names = importer.present(source)
-    missing = sorted(set(catalogue.files()) - set(names))
-    if missing:
-        raise InputError(
-            f"Figures need all {len(catalogue.files())} published files; {source} lacks "
-            f"{len(missing)}, for example {missing[0]}.",
-            "Fetch the published files again.",
-        )
+    names = all_present(source)
     once = [
         name
         for name in names
@@ -115,6 +109,25 @@ def drawn_values(source: Path) -> pd.DataFrame:
     numbers = values.assign(value=values["value"].astype("float64"))
     about_a_model = numbers[numbers["model_id"].notna() & numbers["value"].notna()]
     return about_a_model.fillna({"prompt_set": "none", "dtype": "none"})
+
+
+def all_present(source: Path) -> list[str]:
+    """Return the names of all published files, sorted.
+
+    Raises
+    ------
+    InputError
+        If one is not in the directory.
+    """
+    names = importer.present(source)
+    missing = sorted(set(catalogue.files()) - set(names))
+    if missing:
+        raise InputError(
+            f"Figures need all {len(catalogue.files())} published files; {source} lacks "
+            f"{len(missing)}, for example {missing[0]}.",
+            "Fetch the published files again.",
+        )
+    return names
 
 
 def published_figures(values: pd.DataFrame) -> pd.DataFrame:
@@ -224,8 +237,16 @@ def common_path(paths: Sequence[str]) -> str:
     return "$" + "".join(step[0] if len(set(step)) == 1 else "[*]" for step in steps)
 
 
-def _write_csv(table: str, rows: pd.DataFrame, directory: Path) -> int:
-    ordered = writer.conforming(table, rows).to_pandas()
+def write_csv(table: str, rows: pd.DataFrame, directory: Path) -> int:
+    """Write the rows of a table as CSV, sorted by key, and return their number.
+
+    Raises
+    ------
+    OutputError
+        If the directory cannot be written.
+    """
+    whole = {pa.int32(): pd.Int32Dtype()}
+    ordered = writer.conforming(table, rows).to_pandas(types_mapper=whole.get)
 
     def write(temporary: Path) -> None:
         ordered.to_csv(temporary, index=False, lineterminator="\n")

@@ -281,7 +281,7 @@ def _stated(store: Store) -> list[Check]:
     rows = store.query(
         """
         SELECT v.value, v.file, v.caveats, v.path, '' AS model_id, '' AS suite
-          FROM published_value AS v
+          FROM raw_value AS v
          WHERE v.metric = 'scaling_exponent'
            AND v.path = '$.scaling_law.exponent_alpha'
         """

@@ -197,7 +197,7 @@ def _four_bit(store: Store, part: str, others: pd.DataFrame) -> list[Check]:
         """
         SELECT v.model_id, m.lab, m.suite, m.n_layers, m.n_heads, v.value AS estimate, v.file,
                v.caveats
-          FROM published_value AS v
+          FROM raw_value AS v
           JOIN model AS m USING (model_id)
          WHERE v.metric = 'l_star_empirical'
            AND v.file = $file
@@ -229,7 +229,7 @@ def _typed_in(store: Store, part: str) -> list[Check]:
     rows = store.query(
         """
         SELECT coalesce(v.model_id, '') AS model_id, '' AS suite, v.value, v.file, v.caveats
-          FROM published_value AS v
+          FROM raw_value AS v
          WHERE v.file = $file
            AND v.path = '$.comparison_v2_argmax'
         """,

@@ -155,7 +155,7 @@ def _sweep_values(store: Store, statistic: str) -> pd.DataFrame:
     return store.query(
         """
         SELECT v.model_id, m.suite, v.file, v.caveats, v.value
-          FROM published_value AS v
+          FROM raw_value AS v
           JOIN model AS m USING (model_id)
          WHERE v.file = $file
            AND v.metric = 'gain_penultimate_block'

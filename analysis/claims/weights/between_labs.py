@@ -199,7 +199,7 @@ def _stored(store: Store, points: pd.DataFrame) -> list[Check]:
     rows = store.query(
         """
         SELECT DISTINCT v.model_id, m.suite, v.file, v.caveats
-          FROM published_value AS v
+          FROM raw_value AS v
           JOIN model AS m USING (model_id)
          WHERE v.metric = 'weight_spectral_v'
            AND v.layer IS NOT NULL

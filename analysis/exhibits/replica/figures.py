@@ -163,15 +163,14 @@ def transition_layers(store: Store) -> pd.DataFrame:
 
 
 def gains_by_prompt(store: Store) -> pd.DataFrame:
-    """Return the marks of Figure 7, one row per Pythia model and prompt, if raw files are there.
+    """Return the marks of Figure 7, one row per Pythia model and prompt.
 
-    Columns are `model` and `gain` [ratio] of the penultimate block; no rows without the raw
-    files, which a checkout does not hold.
+    Columns are `model` and `gain` [ratio] of the penultimate block.
     """
     rows = store.query(
         """
         SELECT model_id, value AS gain
-          FROM published_value
+          FROM raw_value
          WHERE file = $file AND metric = 'gain_penultimate_block' AND statistic = 'value'
            AND prompt_id IS NOT NULL
          ORDER BY model_id, prompt_id

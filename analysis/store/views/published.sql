@@ -53,6 +53,15 @@ SELECT f.model_id,
  WHERE f.metric = 'total_amplification';
 COMMENT ON VIEW published_gain IS 'One row per model, definition of gain and file: the published figures; the largest block gain of each published profile, which is a maximum of means over prompts where the measured one is a mean of maxima (last block missing there, caveat B1); and gain_body as the (L-1)-th root of the mean total amplification.';
 
+CREATE VIEW raw_value AS
+SELECT file, path, metric, statistic, model_id, prompt_set, prompt_id, layer, dtype, value, unit, caveats
+  FROM published_value
+ UNION ALL
+SELECT file, path, metric, statistic, model_id, prompt_set, prompt_id, layer, dtype, value, unit, caveats
+  FROM published_excerpt
+ WHERE file NOT IN (SELECT file FROM published_value);
+COMMENT ON VIEW raw_value IS 'One row per number of the paper''s raw files that is here: all of a file that has been imported (published_value), and of any other what is shipped because it decides a claim (published_excerpt).';
+
 CREATE VIEW gain_evidence AS
 SELECT 'measured'                                   AS source,
        g.model_id,

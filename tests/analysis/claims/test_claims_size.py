@@ -180,10 +180,12 @@ def test_a_law_of_proportion_rises_through_the_origin(made_store, deviation_of, 
     assert verdict(made_store(published_value=law(deviation_of)), 60) == expected
 
 
-def test_without_the_raw_files_the_law_within_models_is_not_judged(shipped_store):
-    conditions = claims.checks(shipped_store, 60)["condition"]
+def test_without_single_prompts_the_law_within_models_is_not_judged(shipped_store, changed, facts):
+    store = changed(facts, "published_excerpt", lambda rows: rows.iloc[:0])
+    conditions = claims.checks(store, 60)["condition"]
     assert not conditions.str.startswith("raw files").any()
-    assert verdict(shipped_store, 60) == "undecided"
+    assert verdict(store, 60) == "undecided"
+    assert verdict(shipped_store, 60) == "contradicted"
 
 
 def test_deviation_and_entropy_come_from_the_same_file(shipped_store):

@@ -153,7 +153,7 @@ def test_half_the_depth_is_the_better_prediction_when_layers_lie_there(
 
 def test_the_error_across_heritages_holds_in_the_figure_alone(published_store, facts, judge):
     rows = claims.checks(published_store, 40).set_index("condition")
-    assert rows["holds"].tolist() == [True, False, False, False, False]
+    assert rows["holds"].tolist() == [True, False, False, False, False, None]
     assert rows["p_value"].iloc[0] == pytest.approx(0.103, abs=0.01)
     (facts / "digitised_point.csv").unlink()
     assert judge(open_store(facts), 40) == "contradicted"

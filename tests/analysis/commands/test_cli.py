@@ -100,20 +100,6 @@ def test_the_committed_verdicts_are_those_of_the_data(capsys):
     assert (code, out.split(" ")[0]) == (0, "0")
 
 
-def test_verdicts_with_raw_files_have_a_committed_file_of_their_own(
-    capsys, monkeypatch, tmp_path, made_store
-):
-    raw = [{"model_id": "EleutherAI/pythia-70m", "metric": "gain_block", "file": "f", "value": 1}]
-    folder = str(made_store(published_value=raw).sources[0])
-    monkeypatch.setattr(cli, "COMMITTED", str(tmp_path / "claims.csv"))
-    monkeypatch.setattr(cli, "COMMITTED_RAW", str(tmp_path / "raw.csv"))
-    assert run(capsys, "--data", folder, "claims", "--write")[0] == 0
-    assert [path.name for path in tmp_path.glob("*.csv")] == ["raw.csv"]
-    code, out, _ = run(capsys, "--data", folder, "claims", "--check")
-    assert (code, out.endswith("claims differ from raw.csv.\n")) == (0, True)
-    assert run(capsys, "claims", "--check")[0] == 2
-
-
 def test_adjusted_p_values_are_printed_as_a_table_and_as_csv(capsys):
     code, out, err = run(capsys, "claims", "--adjusted")
     assert (code, "p_holm" in out) == (0, True)

@@ -101,8 +101,12 @@ def test_each_panel_of_figure_5_has_the_same_six_points(shipped):
     assert drawn["predicted"].tolist() != primary["predicted"].tolist()
 
 
-def test_single_prompts_are_drawn_only_where_raw_files_are(shipped):
-    assert replica.gains_by_prompt(shipped).empty
+def test_the_single_prompts_of_figure_7_have_the_means_that_are_drawn(shipped):
+    prompts = replica.gains_by_prompt(shipped).groupby("model")["gain"]
+    drawn = replica.gains_by_depth(shipped)
+    means = drawn[drawn["panel"] == replica.AS_DRAWN].set_index("model")["gain_mean"]
+    assert prompts.size().tolist() == [25] * 8
+    assert prompts.mean().to_numpy() == pytest.approx(means[prompts.mean().index].to_numpy())
 
 
 def test_every_chart_describes_itself(shipped):

@@ -1,0 +1,45 @@
+"""The values shipped of the raw files are those of the raw files, each with its file's hash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+
+from collect import published
+from collect.published import excerpt
+
+Facts = Callable[[str], pd.DataFrame]
+
+FACTS = Path(__file__).resolve().parents[3] / "data" / "published"
+
+
+def test_the_committed_values_come_from_the_raw_files_byte_for_byte(
+    results: Path, tmp_path: Path
+) -> None:
+    (n_rows,) = published.write_excerpt(results, tmp_path).values()
+    content = (tmp_path / f"{excerpt.TABLE}.csv").read_bytes()
+    assert content == (FACTS / f"{excerpt.TABLE}.csv").read_bytes()
+    assert content.count(b"\n") == n_rows + 1
+
+
+def test_every_value_bears_the_hash_of_its_file_as_it_is_pinned(facts: Facts) -> None:
+    hashes = facts("published_file").set_index("file")["sha256"]
+    kept = facts(excerpt.TABLE)
+    assert (kept["sha256"] == kept["file"].map(hashes)).all()
+
+
+def test_kept_are_whole_sets_of_prompts(facts: Facts) -> None:
+    kept = facts(excerpt.TABLE)
+    of_prompts = kept[kept["prompt_id"] != ""]
+    sizes = of_prompts.groupby(["file", "metric", "model_id"])["prompt_id"].nunique()
+    assert set(sizes) == {25}
+    assert len(sizes) == 8 + 6 + 2 * (4 + 3 + 1)
+
+
+def test_every_passage_is_found_in_the_files(facts: Facts) -> None:
+    kept = facts(excerpt.TABLE)
+    for passage in excerpt.PASSAGES:
+        found = kept[(kept["file"] == passage.file) & (kept["metric"] == passage.metric)]
+        assert set(found["statistic"]) == set(passage.statistics)
