@@ -470,6 +470,15 @@ COMMENT ON COLUMN claim.claim_id IS 'Number of the claim, 1 to 61 [-]';
 COMMENT ON COLUMN claim.statement IS 'The statement, as quoted [-]';
 COMMENT ON COLUMN claim.place IS 'Where it stands [-]';
 
+CREATE TABLE claim_meaning (
+    claim_id  INTEGER NOT NULL,
+    meaning   VARCHAR NOT NULL,
+    PRIMARY KEY (claim_id)
+);
+COMMENT ON TABLE claim_meaning IS 'One row per claim: what it says in one plain line, for readers who do not have the paper.';
+COMMENT ON COLUMN claim_meaning.claim_id IS 'Number of the claim; see claim [-]';
+COMMENT ON COLUMN claim_meaning.meaning IS 'What the claim says, in plain words; not what was found [-]';
+
 CREATE TABLE claim_family (
     claim_id  INTEGER NOT NULL,
     family    VARCHAR NOT NULL,

@@ -302,8 +302,8 @@ def _print(rows: pd.DataFrame, *, as_csv: bool) -> int:
 
 def _report(options: argparse.Namespace) -> int:
     from analysis.commands.checkout import project_root
-    from analysis.report import render
     from analysis.report.examination import refuse_faults
+    from analysis.report.site import render_site
     from analysis.tidy import prose
 
     if options.examine:
@@ -316,13 +316,14 @@ def _report(options: argparse.Namespace) -> int:
             "The report reads what its parameters name, not --data or --paper.",
             "Name a directory with -P measurements:DIR (or -P published:DIR).",
         )
-    page = render(
-        root / "quarto" / "paper.qmd",
-        options.out or root / "reports" / "paper" / "paper.html",
+    pages = render_site(
+        root / "quarto",
+        options.out or root / "reports" / "paper",
         parameters=dict(_parameter(text) for text in options.parameters),
         engine=options.engine,
+        only=options.pages,
     )
-    print(page)
+    print(*pages, sep="\n")
     return 0
 
 

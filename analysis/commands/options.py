@@ -192,7 +192,7 @@ def _add_report(verb: argparse.ArgumentParser) -> None:
         "--engine",
         choices=("auto", "quarto", "embedded"),
         default="auto",
-        help="what renders: quarto, the embedded renderer, or auto (default): quarto if installed",
+        help="what renders: the quarto command, or this package; auto: quarto if it is there",
     )
     verb.add_argument(
         "-P",
@@ -200,10 +200,18 @@ def _add_report(verb: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME:VALUE",
-        help="a parameter of the page, such as measurements:../runs; repeat for several",
+        help="a parameter of the pages: measurements:DIR or published:DIR; repeat for several",
     )
     verb.add_argument(
-        "--out", type=Path, default=None, metavar="FILE", help="where to write the page"
+        "--out", type=Path, default=None, metavar="DIR", help="default: reports/paper"
+    )
+    verb.add_argument(
+        "--page",
+        dest="pages",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="make this page alone, such as claims; repeat for several. The others stay",
     )
     verb.add_argument(
         "--examine",

@@ -112,6 +112,20 @@ def verdict_rows(judged: pd.DataFrame, claim_ids: Sequence[int] | None = None) -
     )
 
 
+#: Columns of the short table of verdicts; the numbers of each claim stand on its card.
+SHORT = {"claim": "No.", "statement": "Claim", "verdict": "Verdict"}
+
+
+def verdict_table(judged: pd.DataFrame, claim_ids: Sequence[int] = ()) -> str:
+    """Return a Markdown table of some claims, or of all: number, statement, verdict.
+
+    Each number is a link to the card of its claim.
+    """
+    rows = verdict_rows(judged, list(claim_ids) or None)
+    linked = rows.assign(claim=[f"[{n}](claims.html#claim-{n})" for n in rows["claim"]])
+    return prose.pipe_table(linked, SHORT, markup=[*MARKUP, "claim"])
+
+
 def verdict_counts(judged: pd.DataFrame) -> dict[str, int]:
     """Return how many claims have each verdict."""
     counted = judged["verdict"].value_counts()

@@ -11,12 +11,13 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
 
+from analysis.report.numbering import wrong_numbers
 from analysis.tidy.errors import ReportError
 
 CSS_URL = re.compile(r"url\((?!\s*[\"']?(?:data:|#))[^)]*\)|@import", re.IGNORECASE)
@@ -185,23 +186,28 @@ class PageFaults(HTMLParser):
         return any(name == tag for name, _ in self._open)
 
 
-def refuse_faults(pages: Sequence[Path]) -> None:
+def refuse_faults(pages: Sequence[Path], *, unmade: Collection[str] = ()) -> None:
     """Refuse pages that have faults; links between them must lead to places that exist.
 
     Parameters
     ----------
     pages
         HTML files. What a page links to beside itself is looked for on disk.
+    unmade
+        Names of pages that have yet to be made: links to them are taken as good.
 
     Raises
     ------
     ReportError
         If a file cannot be read, or has a fault; all faults of all pages are named.
     """
-    parsed = {page.resolve(): PageFaults.parsed(_text(page)) for page in pages}
+    texts = {page.resolve(): _text(page) for page in pages}
+    parsed = {page: PageFaults.parsed(text) for page, text in texts.items()}
+    named = {page.name: text for page, text in texts.items()}
     lines = []
     for page, found in parsed.items():
-        faults = [*found.faults, *found.dead(), *_dead_beside(page, found, parsed)]
+        faults = [*found.faults, *found.dead(), *_dead_beside(page, found, parsed, unmade)]
+        faults += wrong_numbers(page.name, named)
         faults = list(dict.fromkeys(faults))
         if faults:
             lines.append(f"{page.name}: {_listed(faults)}")
@@ -217,11 +223,15 @@ def _listed(faults: Sequence[str]) -> str:
     return "; ".join([*faults[:N_SHOWN], *([f"and {more} more"] if more > 0 else [])])
 
 
-def _dead_beside(page: Path, found: PageFaults, parsed: dict[Path, PageFaults]) -> Iterable[str]:
+def _dead_beside(
+    page: Path, found: PageFaults, parsed: dict[Path, PageFaults], unmade: Collection[str]
+) -> Iterable[str]:
     """Yield the links to other files that lead nowhere, in words."""
     for address in dict.fromkeys(found.anchors.beside):
         parts = urlsplit(address)
         target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+        if not target.is_file() and target.name in unmade:
+            continue
         if not target.is_file():
             yield f"a link to '{address[:80]}', which does not exist"
             continue

@@ -134,6 +134,10 @@ class Kernel:
             raise ReportError(f"{name} must have a value; it ended with {_last_line(answer)}")
         return dict(answer["data"])
 
+    def forget(self) -> None:
+        """Forget every name that code has bound; what is imported stays loaded."""
+        self.run("get_ipython().reset(new_session=False)", name="between two pages")
+
     def _execute(
         self, code: str, expressions: Mapping[str, str], *, name: str
     ) -> tuple[list[dict[str, Any]], dict[str, Any]]:

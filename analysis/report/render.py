@@ -84,16 +84,27 @@ def embedded_page(source: Path, *, parameters: Mapping[str, str] | None = None) 
         If a package of the [report] extra is missing.
     """
     directory = source.resolve().parent
+    with Kernel(directory) as kernel:
+        return page_of(source, kernel, parameters or {})
+
+
+def page_of(source: Path, kernel: Kernel, parameters: Mapping[str, str]) -> str:
+    """Return the page of a source whose code a kernel runs; see `embedded_page`."""
+    directory = source.resolve().parent
     content = read_source(source)
     settings = settings_of(content.front_matter, directory)
     gallery = Gallery()
-    markdown = executed(content, settings, gallery, parameters or {})
+    markdown = executed(content, settings, gallery, parameters, kernel)
     document, headings = _document(markdown, content, settings, gallery, directory)
     return page(document, settings, headings, directory=directory)
 
 
 def executed(
-    source: Source, settings: Settings, gallery: Gallery, parameters: Mapping[str, str]
+    source: Source,
+    settings: Settings,
+    gallery: Gallery,
+    parameters: Mapping[str, str],
+    kernel: Kernel,
 ) -> str:
     """Return the Markdown of a source after its chunks and inline code have run.
 
@@ -107,6 +118,8 @@ def executed(
         Receives the images that chunks show.
     parameters
         Values that replace those of the chunk tagged ``parameters``.
+    kernel
+        What runs them, in the directory of the source.
 
     Raises
     ------
@@ -115,19 +128,16 @@ def executed(
     """
     overriding = assignments(source.chunks, parameters) if parameters else ""
     parts = [written(settings.title_block)]
-    with Kernel(source.path.resolve().parent) as kernel:
-        for block in source.blocks:
-            if isinstance(block, Prose):
-                parts.append(
-                    prose_markdown(
-                        block.lines, lambda code, place: kernel.evaluate(code, place=place)
-                    )
-                )
-                continue
-            outputs = _run(kernel, block, settings.chunk_defaults)
-            if "parameters" in block.tags and overriding:
-                kernel.run(overriding, name=block.name)
-            parts.append(chunk_markdown(block, outputs, settings.chunk_defaults, gallery))
+    for block in source.blocks:
+        if isinstance(block, Prose):
+            parts.append(
+                prose_markdown(block.lines, lambda code, place: kernel.evaluate(code, place=place))
+            )
+            continue
+        outputs = _run(kernel, block, settings.chunk_defaults)
+        if "parameters" in block.tags and overriding:
+            kernel.run(overriding, name=block.name)
+        parts.append(chunk_markdown(block, outputs, settings.chunk_defaults, gallery))
     return "\n".join(parts)
 
 
@@ -139,7 +149,9 @@ def _document(
     markdown: str, source: Source, settings: Settings, gallery: Gallery, directory: Path
 ) -> tuple[Node, list[Heading]]:
     """Return pandoc's tree with callouts, numbers, references and images, and the headings."""
-    tree = json.loads(pandoc(markdown, ["--from=markdown", "--to=json"], directory=directory))
+    filters = [f"--lua-filter={path.resolve()}" for path in settings.filters]
+    options = ["--from=markdown", "--to=json", *filters]
+    tree = json.loads(pandoc(markdown, options, directory=directory))
     tree, numbering = numbered(with_callouts(tree), number_sections=settings.number_sections)
     tree, citations = resolved(tree, numbering.labels, source.place_of)
     if citations and not settings.bibliography:
@@ -159,6 +171,23 @@ def _document(
 
 def _quarto(command: str, source: Path, destination: Path, parameters: Mapping[str, str]) -> Path:
     project = source.resolve().parent
+    rendered = quarto_output(command, project, parameters) / f"{source.stem}.html"
+    if not rendered.is_file():
+        raise ReportError(f"'quarto render' must write {rendered}; it did not.")
+    refuse_faults([rendered])
+    if rendered == destination.resolve():
+        return destination
+    return replace_text(destination, rendered.read_text(encoding="utf-8"))
+
+
+def quarto_output(command: str, project: Path, parameters: Mapping[str, str]) -> Path:
+    """Let Quarto render a project and return the directory that it wrote to.
+
+    Raises
+    ------
+    ReportError
+        If Quarto ends with a fault.
+    """
     options = [part for name, value in parameters.items() for part in ("-P", f"{name}:{value}")]
     process = subprocess.run(
         [command, "render", str(project), *options], env=environment(), check=False
@@ -168,11 +197,5 @@ def _quarto(command: str, source: Path, destination: Path, parameters: Mapping[s
             f"'quarto render' must succeed; it ended with code {process.returncode}.",
             "Its own messages are above; the engine 'embedded' may say more.",
         )
-    output = project_options(project).get("project", {}).get("output-dir", ".")
-    rendered = (project / output / f"{source.stem}.html").resolve()
-    if not rendered.is_file():
-        raise ReportError(f"'quarto render' must write {rendered}; it did not.")
-    refuse_faults([rendered])
-    if rendered == destination.resolve():
-        return destination
-    return replace_text(destination, rendered.read_text(encoding="utf-8"))
+    output = str(project_options(project).get("project", {}).get("output-dir", "."))
+    return (project / output).resolve()

@@ -88,8 +88,19 @@ def _page_meta(settings: Settings, headings: Sequence[Heading]) -> dict[str, Any
         "rendered-on": _string(today),
         "sheet": {"t": "MetaBlocks", "c": [html(f"<style>\n{css}</style>")]},
         "contents-title": _string(settings.toc_title),
+        **_around(settings),
         **({"contents": {"t": "MetaBlocks", "c": contents}} if settings.toc and contents else {}),
     }
+
+
+def _around(settings: Settings) -> dict[str, Any]:
+    """Return the HTML that opens and closes the page, as its files hold it."""
+    files = {"opening": settings.before, "closing": settings.after}
+    texts = {
+        name: "\n".join(path.read_text(encoding="utf-8") for path in paths)
+        for name, paths in files.items()
+    }
+    return {name: {"t": "MetaBlocks", "c": [html(text)]} for name, text in texts.items() if text}
 
 
 def _font_face() -> str:

@@ -32,6 +32,8 @@ class Settings:
         Chunk options that hold unless a chunk says otherwise.
     bibliography, csl, styles
         Files, resolved against the directory of the source.
+    filters, before, after
+        The same: pandoc's filters, and HTML that opens and that closes the page.
     """
 
     title_block: Mapping[str, Any]
@@ -39,6 +41,9 @@ class Settings:
     bibliography: tuple[Path, ...]
     csl: tuple[Path, ...]
     styles: tuple[Path, ...]
+    filters: tuple[Path, ...]
+    before: tuple[Path, ...]
+    after: tuple[Path, ...]
     lang: str
     number_sections: bool
     toc: bool
@@ -74,6 +79,9 @@ def settings_of(front_matter: Mapping[str, Any], directory: Path) -> Settings:
         bibliography=_files(options, "bibliography", directory),
         csl=_files(options, "csl", directory),
         styles=_files(options, "css", directory),
+        filters=_files(options, "filters", directory),
+        before=_files(options, "include-before-body", directory),
+        after=_files(options, "include-after-body", directory),
         lang=str(options.get("lang", "en")),
         number_sections=bool(options.get("number-sections", False)),
         toc=bool(options.get("toc", False)),

@@ -1,0 +1,202 @@
+"""A card for each claim: what it says, the verdict with its reason, every check as a row.
+
+Cards are Markdown with the attributes that the page's script filters and sorts by; without a
+script all of them are simply there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from itertools import groupby
+from typing import Any
+
+import pandas as pd
+
+from analysis import claims
+from analysis.exhibits import estimates
+from analysis.store import Store
+from analysis.tidy import notation, prose
+
+#: What a check says, by what it found.
+OUTCOMES = {True: "holds", False: "fails", None: "undecided"}
+COLUMNS = {
+    "outcome": "Outcome",
+    "reading": "Read as",
+    "estimate": "Estimate",
+    "interval": "95 % interval",
+    "p": "p",
+    "models": "Models (suites)",
+}
+MARKUP = ("outcome", "reading")
+
+
+def cards(
+    store: Store,
+    judged: pd.DataFrame,
+    made: Mapping[int, Sequence[claims.Check]],
+    used_in: Mapping[int, str],
+) -> str:
+    """Return the cards of all claims, in the order of their numbers.
+
+    Parameters
+    ----------
+    store
+        Where the plain lines of the claims are, table ``claim_meaning``.
+    judged, made
+        One row per claim, and the checks of each; see `analysis.claims`.
+    used_in
+        Markdown that links to the sections that use a claim, by its number.
+    """
+    meanings = store.query("FROM claim_meaning").set_index("claim_id")["meaning"].to_dict()
+    return "\n\n".join(
+        card(row, made[int(row["claim_id"])], str(meanings.get(row["claim_id"], "")), used_in)
+        for row in judged.to_dict("records")
+    )
+
+
+def card(
+    row: Mapping[Any, Any],
+    made: Sequence[claims.Check],
+    meaning: str,
+    used_in: Mapping[int, str],
+) -> str:
+    """Return the card of one claim.
+
+    Parameters
+    ----------
+    row
+        Row of the claim, as `analysis.claims.evaluate` gives it.
+    made
+        Its checks.
+    meaning
+        What it says in one plain line; empty if nobody has said it.
+    used_in
+        See `cards`.
+    """
+    number = int(row["claim_id"])
+    checks = claims.check_rows(made).to_dict("records")
+    place = prose.literal(str(row["place"]))
+    return "\n\n".join(
+        part
+        for part in (
+            f"::: {{#claim-{number} .claim-card {_attributes(row)}}}",
+            _heading(number, row),
+            f"[{prose.literal(meaning)}]{{.claim-meaning}}" if meaning else "",
+            f"{prose.verdict_mark(str(row['verdict']))} [{place}]{{.claim-place}}",
+            prose.literal(prose.bound(str(row["note"]))),
+            f"*Rule.* {prose.literal(str(row['rule']))} *Estimand.* "
+            f"{prose.literal(str(row['estimand']))}.",
+            f"*Used in* {used_in[number]}." if number in used_in else "",
+            _folded(checks),
+            ":::",
+        )
+        if part
+    )
+
+
+def controls(judged: pd.DataFrame) -> str:
+    """Return the bar that filters and sorts the cards, as Markdown; its script shows it."""
+    counted = judged["verdict"].value_counts()
+    buttons = "".join(
+        f'<button type="button" aria-pressed="false" data-verdict="{verdict}">'
+        f'<span class="verdict verdict-{verdict.replace(" ", "-")}">{verdict}</span>'
+        f" {counted.get(verdict, 0)}</button>"
+        for verdict in claims.VERDICTS
+    )
+    options = "".join(f"<option>{escape(law)}</option>" for law in laws(judged))
+    return _html(
+        '<form class="claim-filters" role="search" aria-label="Claims" hidden '
+        'onsubmit="return false">'
+        f'<div class="claim-buttons" role="group" aria-label="Verdict">{buttons}</div>'
+        f'<label>Law <select name="law"><option value="">all</option>{options}</select></label>'
+        '<label>Word <input type="search" name="word" placeholder="such as Fisher, or 7"></label>'
+        '<label>Order <select name="order"><option value="number">number</option>'
+        '<option value="verdict">verdict</option><option value="law">law</option></select></label>'
+        f"<output>{len(judged)} of {len(judged)} claims</output></form>"
+    )
+
+
+def laws(judged: pd.DataFrame) -> list[str]:
+    """Return the families of the claims in the order of their first claim."""
+    return list(dict.fromkeys(judged["family"]))
+
+
+def _heading(number: int, row: Mapping[Any, Any]) -> str:
+    statement = notation.typeset(str(row["statement"]))
+    anchor = f"[{number}](#claim-{number}){{.claim-number}}"
+    return f"# {anchor} {statement} {{#claim-{number}-statement .unnumbered .unlisted}}"
+
+
+def _attributes(row: Mapping[Any, Any]) -> str:
+    """Return what the script filters by; quotation marks would end a value."""
+    values = {
+        "number": row["claim_id"],
+        "verdict": row["verdict"],
+        "law": row["family"],
+    }
+    return " ".join(
+        f'data-{name}="{str(value).replace(chr(34), "")}"' for name, value in values.items()
+    )
+
+
+def _folded(checks: Sequence[Mapping[Any, Any]]) -> str:
+    known = [check["holds"] for check in checks if check["holds"] is not None]
+    counted = f"{sum(known)} of {prose.plural(len(known), 'decided check')} hold"
+    undecided = len(checks) - len(known)
+    said = counted + (f", {undecided} undecided" if undecided else "")
+    tables = [
+        f"[{prose.literal(str(part))}]{{.claim-part}}\n\n{_table(list(rows))}"
+        for part, rows in groupby(checks, key=lambda check: check["term"])
+    ]
+    opening = f"<details class='claim-checks'><summary>Every reading: {said}</summary>"
+    return "\n\n".join([_html(opening), *tables, _html("</details>")])
+
+
+def _html(markup: str) -> str:
+    return f"```{{=html}}\n{markup}\n```"
+
+
+def _table(checks: Sequence[Mapping[Any, Any]]) -> str:
+    rows = pd.DataFrame(
+        {
+            "outcome": [_outcome(check) for check in checks],
+            "reading": [_reading(check) for check in checks],
+            "estimate": [estimates.estimate(check) for check in checks],
+            "interval": [estimates.interval(check) for check in checks],
+            "p": [prose.bare(prose.p_value(check["p_value"])) for check in checks],
+            "models": [_models(check) for check in checks],
+        }
+    )
+    return prose.pipe_table(rows, COLUMNS, markup=MARKUP)
+
+
+def _outcome(check: Mapping[Any, Any]) -> str:
+    """Return what a check says, as a mark; see ``analysis.evidence.checks``."""
+    said = OUTCOMES[check["holds"]]
+    if not check.get("decides", True):
+        return "[shown only]{.verdict .verdict-described}"
+    if check["holds"] is None and not check.get("has_data", check["n_obs"] > 0):
+        said = "no data"
+    return f"[{said}]{{.verdict .verdict-{said.replace(' ', '-')}}}"
+
+
+def _reading(check: Mapping[Any, Any]) -> str:
+    """Return the condition of a check, and below it how and from what it was made."""
+    files = " ".join(str(check["evidence"]).split())
+    below = [
+        str(check["note"]),
+        f"{str(check['method']).capitalize()}." if check["method"] else "",
+        f"From {files}." if files else "",
+        f"Caveats {check['caveats']}." if check["caveats"] else "",
+    ]
+    small = " ".join(part for part in below if part)
+    said = prose.literal(str(check["condition"]))
+    return f"{said} [{prose.literal(small)}]{{.check-basis}}" if small else said
+
+
+def _models(check: Mapping[Any, Any]) -> str:
+    models, suites = check["n_models"], check["n_suites"]
+    if not models:
+        return prose.MISSING
+    return f"{prose.count(models)}{prose.NO_BREAK}({prose.count(suites)})"

@@ -1,0 +1,64 @@
+"""An audit opened once: its store, the checks of its claims and the verdicts, for every page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+
+from analysis import claims
+from analysis.claims.verdict import paper
+from analysis.report.kept import Results, results_of
+from analysis.store import Store, open_store
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What every page of a site rests on.
+
+    Attributes
+    ----------
+    store, results
+        The data, and what is kept of results between two renderings.
+    registry
+        The claims, by number.
+    made, judged
+        The checks of each claim, and one row per claim with its verdict.
+    """
+
+    store: Store
+    results: Results
+    registry: Mapping[int, claims.Claim]
+    made: Mapping[int, Sequence[claims.Check]]
+    judged: pd.DataFrame
+
+
+@cache
+def opened(*sources: str, folder: str = "") -> Audit:
+    """Return an audit, the same one to all pages that one process makes.
+
+    Parameters
+    ----------
+    sources
+        Directories or files of data.
+    folder
+        The folder of another paper, whose claims are judged; ours if empty. It is a source too.
+
+    Raises
+    ------
+    AnalysisError
+        If a source cannot be opened, or a claim not judged.
+    """
+    store = open_store(*(Path(name) for name in (*([folder] if folder else []), *sources)))
+    results = results_of(store)
+    if folder:
+        registry = paper.load(Path(folder))
+        made = claims.examine(store, registry)
+    else:
+        registry = claims.CLAIMS
+        made = results.keep("checks", lambda: claims.examine(store))
+    judged = claims.evaluate(store, registry, made=made)
+    return Audit(store, results, registry, made, judged)

@@ -1,0 +1,110 @@
+"""A site: the pages of one Quarto project, made together and replaced only if all are whole."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from analysis.report.examination import refuse_faults
+from analysis.report.execution import Kernel
+from analysis.report.reading.places import pages
+from analysis.report.render import Engine, page_of, quarto_output
+from analysis.tidy.errors import ReportError
+from analysis.tidy.output import replace_text
+
+
+def render_site(
+    project: Path,
+    destination: Path,
+    *,
+    parameters: Mapping[str, str] | None = None,
+    engine: Engine = "auto",
+    only: Sequence[str] = (),
+) -> list[Path]:
+    """Render the pages of a Quarto project, each one self-contained file.
+
+    Parameters
+    ----------
+    project
+        Directory of ``_quarto.yml``, whose ``project.render`` lists the pages.
+    destination
+        Directory to write to. If a page cannot be made or has a fault, what was there stays.
+    parameters
+        Values for names that the chunks tagged ``parameters`` assign.
+    engine
+        As `render` takes it.
+    only
+        Stems of the pages to make; all if none is named. The others are taken as they are.
+
+    Returns
+    -------
+    The pages that were made.
+
+    Raises
+    ------
+    ReportError
+        If a source cannot be rendered, a page is unknown, cannot be written, or has a fault.
+    MissingExtraError
+        If a package of the [report] extra is missing.
+    """
+    sources = _chosen(pages(project), only)
+    command = shutil.which("quarto")
+    if engine == "quarto" and command is None:
+        raise ReportError(
+            "The engine 'quarto' needs the quarto command on the PATH; it is not there.",
+            "Install Quarto, or use the engine 'embedded'.",
+        )
+    destination.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=destination, prefix=".making-") as name:
+        made = Path(name)
+        for other in destination.glob("*.html"):
+            shutil.copy(other, made)
+        if engine != "embedded" and command is not None:
+            _by_quarto(command, project, made, sources, parameters or {})
+        else:
+            _embedded(project, made, sources, parameters or {})
+        written = [made / f"{path.stem}.html" for path in sources]
+        refuse_faults(written, unmade=[f"{path.stem}.html" for path in pages(project)])
+        return [
+            replace_text(destination / path.name, path.read_text(encoding="utf-8"))
+            for path in written
+        ]
+
+
+def _embedded(
+    project: Path, made: Path, sources: Sequence[Path], parameters: Mapping[str, str]
+) -> None:
+    with Kernel(project.resolve()) as kernel:
+        for source in sources:
+            print(f"rendering: {source.name}", file=sys.stderr, flush=True)
+            page = page_of(source, kernel, parameters)
+            (made / f"{source.stem}.html").write_text(page, encoding="utf-8")
+            kernel.forget()
+
+
+def _by_quarto(
+    command: str,
+    project: Path,
+    made: Path,
+    sources: Sequence[Path],
+    parameters: Mapping[str, str],
+) -> None:
+    output = quarto_output(command, project, parameters)
+    for source in sources:
+        page = output / f"{source.stem}.html"
+        if not page.is_file():
+            raise ReportError(f"'quarto render' must write {page}; it did not.")
+        shutil.copy(page, made)
+
+
+def _chosen(sources: list[Path], only: Sequence[str]) -> list[Path]:
+    known = [path.stem for path in sources]
+    if unknown := sorted(set(only) - set(known)):
+        raise ReportError(
+            f"A page must be one of the project's; {', '.join(unknown)} is not.",
+            f"The pages are {', '.join(known)}.",
+        )
+    return [path for path in sources if not only or path.stem in only]

@@ -1,0 +1,129 @@
+-- What joins the pages of the site, for both renderers: a reference to a figure, table or section of
+-- another page becomes a link to it, and the number of a claim a link to its card.
+--
+-- The places of the site come with the page, in a block of code of class `site-places` that the
+-- set-up chunk writes (analysis.report.reading.places); without one nothing is changed.
+
+local places, page = nil, nil
+local NAMES = { fig = "Figure", tbl = "Table", sec = "Section", eq = "Equation" }
+local NO_BREAK = "\u{00a0}"
+
+local function read(block)
+  if block.classes:includes("site-places") then
+    local said = pandoc.json.decode(block.text, false)
+    places, page = said, said.page
+    return {}
+  end
+end
+
+local function elsewhere(identifier)
+  local place = places and places.labels[identifier]
+  if place and place.page ~= page then
+    return place
+  end
+end
+
+local function address(place, identifier)
+  return place.page .. ".html#" .. identifier
+end
+
+-- "Figure 3 in *Heritage*", a link to another page.
+local function reference(citation, place)
+  local kind = citation.id:match("^(%a+)-")
+  local words = pandoc.Inlines({})
+  if #citation.prefix > 0 then
+    words:extend(citation.prefix)
+    words:insert(pandoc.Str(NO_BREAK))
+  elseif citation.mode ~= "SuppressAuthor" then
+    words:insert(pandoc.Str(NAMES[kind] .. NO_BREAK))
+  end
+  words:insert(pandoc.Str(place.number))
+  local title = places.pages[place.page]
+  words:extend({ pandoc.Space(), pandoc.Str("in"), pandoc.Space() })
+  words:insert(pandoc.Emph(pandoc.Inlines(title)))
+  return pandoc.Link(words, address(place, citation.id), "", pandoc.Attr("", { "xref" }))
+end
+
+local function cite(element)
+  local result = pandoc.Inlines({})
+  for position, citation in ipairs(element.citations) do
+    local place = elsewhere(citation.id)
+    if not place then
+      return nil
+    end
+    if position > 1 then
+      result:extend({ pandoc.Str(","), pandoc.Space() })
+    end
+    result:insert(reference(citation, place))
+    result:extend(citation.suffix)
+  end
+  return result
+end
+
+local function link(element)
+  local identifier = element.target:match("^#(.+)$")
+  local place = identifier and elsewhere(identifier)
+  if place then
+    element.target = address(place, identifier)
+    return element, false
+  end
+  return element, false
+end
+
+local function card(number)
+  local here = page == "claims" and "" or "claims.html"
+  return here .. "#claim-" .. number
+end
+
+-- Links the numbers that follow the word "claim" or "claims": "claims 7, 22 and 31".
+local function with_cards(inlines)
+  local counting = false
+  local result = pandoc.Inlines({})
+  for _, inline in ipairs(inlines) do
+    local text = inline.t == "Str" and inline.text or nil
+    local number, rest = nil, nil
+    if text then
+      number, rest = text:match("^(%d+)(%p*)$")
+      if not counting then
+        local word, joined = text:match("^(%p*[Cc]laims?" .. NO_BREAK .. ")(%d+%p*)$")
+        if word then
+          result:insert(pandoc.Str(word))
+          number, rest = joined:match("^(%d+)(%p*)$")
+          counting = true
+        end
+      end
+    end
+    if counting and number and places.claims[number] then
+      result:insert(pandoc.Link({ pandoc.Str(number) }, card(number), "", pandoc.Attr("", { "claim-link" })))
+      if rest ~= "" then
+        result:insert(pandoc.Str(rest))
+      end
+      counting = rest == "" or rest == ","
+    else
+      result:insert(inline)
+      if text then
+        local is_claim = text:match("^%p*[Cc]laims?$") ~= nil
+        counting = is_claim or (counting and (text == "and" or text == "to" or text == "or"))
+      elseif not (inline.t == "Space" or inline.t == "SoftBreak") then
+        counting = false
+      end
+    end
+  end
+  return result
+end
+
+local function inlines(list)
+  if places and places.claims then
+    return with_cards(list)
+  end
+end
+
+local function untouched(element)
+  return element, false
+end
+
+return {
+  { CodeBlock = read },
+  { Cite = cite },
+  { traverse = "topdown", Header = untouched, Link = link, Image = untouched, Inlines = inlines },
+}

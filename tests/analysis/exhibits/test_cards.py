@@ -1,0 +1,71 @@
+"""The cards of claims: one for each, with every check, whatever the claims are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis import claims
+from analysis.claims.verdict import paper
+from analysis.exhibits.site import cards
+from analysis.store import open_store
+
+SECOND = Path(__file__).parents[1] / "second_paper"
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def second() -> str:
+    store, registry = open_store(SECOND), paper.load(SECOND)
+    made = claims.examine(store, registry)
+    judged = claims.evaluate(store, registry, made=made)
+    n_checks = sum(len(found) for found in made.values())
+    text = cards.cards(store, judged, made, {2: "[A section](a.html#sec-a)"})
+    rows = re.findall(r"^\| \[(?:holds|fails|undecided|no data|shown only)\]", text, re.MULTILINE)
+    assert len(rows) == n_checks
+    assert text.count(".claim-card") == len(judged)
+    return text
+
+
+def test_a_card_has_an_address_its_verdict_and_its_sections(second: str) -> None:
+    assert '::: {#claim-2 .claim-card data-number="2" data-verdict="' in second
+    assert "*Used in* [A section](a.html#sec-a)." in second
+    assert "[reproduced]{.verdict .verdict-reproduced}" in second
+    assert re.search(r"\[3 nats|share of models below 3 nats", second, re.IGNORECASE)
+
+
+def test_what_data_say_cannot_become_markup() -> None:
+    row = {
+        "claim_id": 1,
+        "statement": "a <b> [x](y)",
+        "place": "*p*",
+        "verdict": "contradicted",
+        "family": 'a "law"',
+        "note": "`n`",
+        "rule": "$r$",
+        "estimand": "<i>",
+    }
+    check = claims.Check("part <p>", "`read`", None, note="![x](y)", evidence=("a_b",))
+    text = cards.card(row, [check], "plain", {})
+    assert 'data-law="a law"' in text
+    for said in ("\\*p\\*", "\\`n\\`", "\\$r\\$", "\\<i\\>", "part \\<p\\>", "\\!\\[x\\]\\(y\\)"):
+        assert said in text
+    assert "[no data]{.verdict .verdict-no-data}" in text
+
+
+def test_every_claim_has_a_plain_line() -> None:
+    meanings = pd.read_csv(ROOT / "data/published/claim_meaning.csv")
+    assert list(meanings["claim_id"]) == sorted(claims.CLAIMS)
+    assert meanings["meaning"].str.endswith(".").all()
+    assert meanings["meaning"].str.len().max() < 120
+
+
+def test_the_bar_offers_each_verdict_with_its_count() -> None:
+    judged = pd.DataFrame({"verdict": ["contradicted"] * 2, "family": ["b", "a"]})
+    bar = cards.controls(judged)
+    assert len(re.findall("data-verdict=", bar)) == len(claims.VERDICTS)
+    assert "contradicted</span> 2</button>" in bar
+    assert "<option>b</option><option>a</option>" in bar

@@ -1,0 +1,147 @@
+"""Several pages of one project: references between them, cards of claims, all or nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.report.examination import refuse_faults
+from analysis.report.reading import places
+from analysis.report.reading.source import read_source
+from analysis.report.site import render_site
+from analysis.tidy.errors import ReportError
+
+ROOT = Path(__file__).parents[3]
+FILTER = ROOT / "quarto" / "filters" / "site.lua"
+PROJECT = f"""project: {{type: default, render: [a.qmd, b.qmd]}}
+filters: [{FILTER}]
+format: {{html: {{number-sections: true}}}}
+"""
+SETUP = """```{python}
+#| echo: false
+from pathlib import Path
+from IPython.display import Markdown
+from analysis.report.reading import places
+Markdown(places.block(Path(), "%s", [7, 22]))
+```
+"""
+A = f"""---
+title: The first
+short-title: First
+---
+{SETUP % "a"}
+
+# One {{#sec-one}}
+
+See @sec-two, [-@tbl-two], [what it says](#sec-two) and @sec-one; claims 7, 22 and 9, and (claim 7).
+
+::: {{.callout-note}}
+## Not numbered
+Text.
+:::
+"""
+B = f"""---
+title: The second
+---
+{SETUP % "b"}
+
+# Before {{#sec-before}}
+
+## Two {{#sec-two}}
+
+`said[22][0]` is used here.
+
+| A |
+|---|
+| 1 |
+
+: A table. {{#tbl-two}}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "quarto"
+    folder.mkdir()
+    for name, text in {"_quarto.yml": PROJECT, "a.qmd": A, "b.qmd": B}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.slow
+def test_pages_refer_to_each_other_by_number_and_to_cards(project: Path) -> None:
+    out = project.parent / "out"
+    out.mkdir()
+    (out / "claims.html").write_text('<p id="claim-7"></p><p id="claim-22"></p>', encoding="utf-8")
+    assert [path.name for path in render_site(project, out, engine="embedded")] == [
+        "a.html",
+        "b.html",
+    ]
+    first = (out / "a.html").read_text(encoding="utf-8").replace("\u00a0", " ")
+    assert '<a href="b.html#sec-two" class="xref">Section 1.1 in <em>The second</em></a>' in first
+    assert '<a href="b.html#tbl-two" class="xref">1 in <em>The second</em></a>' in first
+    assert '<a href="b.html#sec-two">what it says</a>' in first
+    assert '<a href="#sec-one" class="xref">Section 1</a>' in first
+    for said in (
+        'claims <a href="claims.html#claim-7" class="claim-link">7</a>, <a href="claims.html',
+        '">22</a> and 9, and (claim <a href="claims.html#claim-7" class="claim-link">7</a>).',
+    ):
+        assert said in " ".join(first.split())
+    assert "site-places" not in first
+    moved = first.replace("Section 1.1 in", "Section 1.2 in")
+    (out / "a.html").write_text(moved, encoding="utf-8")
+    with pytest.raises(ReportError, match=r"says 1\.2 of 'b\.html#sec-two', whose number is 1\.1"):
+        refuse_faults([out / "a.html", out / "b.html"])
+
+
+@pytest.mark.slow
+def test_no_page_is_replaced_unless_all_are_whole(project: Path) -> None:
+    out = project.parent / "out"
+    out.mkdir()
+    for name in ("a.html", "b.html"):
+        (out / name).write_text("the old page", encoding="utf-8")
+    with pytest.raises(ReportError, match=r"a\.html: a link to 'claims.html#claim-7', which does"):
+        render_site(project, out, engine="embedded")
+    assert {path.name: path.read_text(encoding="utf-8") for path in out.iterdir()} == {
+        "a.html": "the old page",
+        "b.html": "the old page",
+    }
+    with pytest.raises(ReportError, match="c is not"):
+        render_site(project, out, engine="embedded", only=["c"])
+
+
+def test_places_are_numbered_as_renderers_do(project: Path) -> None:
+    found = {place.identifier: place for place in places.places(project)}
+    assert {name: place.number for name, place in found.items()} == {
+        "sec-one": "1",
+        "sec-before": "1",
+        "sec-two": "1.1",
+        "tbl-two": "1",
+    }
+    assert found["sec-two"].claims == (22,)
+    assert places.used_in(project)[22] == "[Two](b.html#sec-two) (The second)"
+    assert places.titles(project) == {"a": "First", "b": "The second"}
+
+
+def test_a_label_stands_on_one_page(project: Path) -> None:
+    (project / "a.qmd").write_text(A.replace("#sec-one", "#sec-two"), encoding="utf-8")
+    with pytest.raises(ReportError, match="'sec-two' is on a and b"):
+        places.places(project)
+
+
+def test_a_page_that_the_project_names_must_exist(project: Path) -> None:
+    (project / "b.qmd").unlink()
+    with pytest.raises(ReportError, match=r"files under 'render'; b\.qmd"):
+        places.pages(project)
+
+
+def test_every_page_of_the_site_stands_among_its_links() -> None:
+    stems = {path.stem for path in places.pages(ROOT / "quarto")}
+    opening = (ROOT / "quarto" / "site" / "opening.html").read_text(encoding="utf-8")
+    assert {stem for stem in stems if f'href="{stem}.html"' in opening} == stems
+
+
+def test_every_page_has_a_short_title() -> None:
+    for path in places.pages(ROOT / "quarto"):
+        assert read_source(path).front_matter["short-title"]
