@@ -154,8 +154,8 @@ COMMENT ON COLUMN residual_norm.layer IS 'Block the site belongs to, 0 to n_laye
 COMMENT ON COLUMN residual_norm.site IS 'embedding (what the embedding module returns, layer 0), block_input (of block 0 only; of a later block it is the output before), block_mid (after attention was added, before the feed-forward part; none where the two work in parallel), block_output (before any final norm, the last block included), final_norm (output of the norm after the last block) [-]';
 COMMENT ON COLUMN residual_norm.position IS 'Token position in the unpadded prompt; the last is n_tokens - 1 of next_token [1]';
 COMMENT ON COLUMN residual_norm.is_special IS 'True when the token was added by the tokenizer or by the chat template [-]';
-COMMENT ON COLUMN residual_norm.norm IS 'Euclidean norm of the token''s vector, accumulated in float64 [activation units]';
-COMMENT ON COLUMN residual_norm.norm_centred IS 'Euclidean norm after removing the mean over the features, which LayerNorm never sees [activation units]';
+COMMENT ON COLUMN residual_norm.norm IS 'Euclidean norm of the token''s vector, accumulated in float64; ratios of it are primary under RMSNorm and a convention of the parametrisation under LayerNorm, see gauge_partner [activation units]';
+COMMENT ON COLUMN residual_norm.norm_centred IS 'Euclidean norm after removing the mean over the features, which LayerNorm never sees; ratios of it are primary under LayerNorm [activation units]';
 COMMENT ON COLUMN residual_norm.top_share IS 'Largest squared feature over the squared norm; near 1 for a massive activation [1]';
 COMMENT ON COLUMN residual_norm.top_feature IS 'Feature that is largest in absolute value, 0 to d_model - 1, or to the width of the embedding less 1 at site embedding where it is narrower [-]';
 
@@ -267,7 +267,7 @@ COMMENT ON COLUMN token_geometry.prompt_id IS 'Prompt; see prompt [-]';
 COMMENT ON COLUMN token_geometry.layer IS 'Block, 0 to n_layers - 1 [1]';
 COMMENT ON COLUMN token_geometry.site IS 'Where, as in residual_norm [-]';
 COMMENT ON COLUMN token_geometry.n_tokens IS 'Tokens of the prompt [tokens]';
-COMMENT ON COLUMN token_geometry.mean_cosine IS 'Anisotropy: mean cosine over pairs of different tokens; NULL for a single token [1]';
+COMMENT ON COLUMN token_geometry.mean_cosine IS 'Anisotropy: mean cosine over pairs of different tokens; NULL for a single token; under LayerNorm a convention of the parametrisation, whose partner is token_mean_cosine_centred, see gauge_pair [1]';
 COMMENT ON COLUMN token_geometry.mean_cosine_body IS 'The same without position 0; NULL for fewer than three tokens [1]';
 COMMENT ON COLUMN token_geometry.uniformity IS 'ln of the mean over pairs of exp(-2 |u_i - u_j|^2), u the unit vectors (Wang and Isola 2020); NULL for a single token [nat]';
 COMMENT ON COLUMN token_geometry.effective_rank IS 'exp of the entropy of the normalised singular values of the token matrix (Roy and Vetterli 2007) [1]';
@@ -335,7 +335,7 @@ COMMENT ON COLUMN matrix_norm.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN matrix_norm.layer IS 'Block, 0 to n_layers - 1 [1]';
 COMMENT ON COLUMN matrix_norm.matrix IS 'Q, K, V or O [-]';
 COMMENT ON COLUMN matrix_norm.slicing IS 'correct, or contiguous: the last third of a fused matrix read as V (caveat B2), which reproduces the published figures [-]';
-COMMENT ON COLUMN matrix_norm.sigma_max IS 'Largest singular value of the whole matrix [weight units]';
+COMMENT ON COLUMN matrix_norm.sigma_max IS 'Largest singular value of the whole matrix; a convention of the parametrisation, as a head''s values may be written in any basis, see gauge_partner [weight units]';
 COMMENT ON COLUMN matrix_norm.frobenius IS 'Frobenius norm of the whole matrix; shared value matrices counted once [weight units]';
 
 CREATE TABLE next_token (
@@ -487,6 +487,21 @@ CREATE TABLE claim_family (
 COMMENT ON TABLE claim_family IS 'One row per claim: the family of claims within which its p is adjusted, declared before any p was looked at.';
 COMMENT ON COLUMN claim_family.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN claim_family.family IS 'The law or section whose claims would each be reported as evidence for it [-]';
+
+CREATE TABLE claim_quantity (
+    claim_id  INTEGER NOT NULL,
+    rests_on  VARCHAR NOT NULL CHECK (rests_on IN ('network', 'descent', 'architecture', 'record')),
+    quantity  VARCHAR NOT NULL,
+    about     VARCHAR NOT NULL,
+    reason    VARCHAR NOT NULL CHECK (length(reason) > 0),
+    PRIMARY KEY (claim_id)
+);
+COMMENT ON TABLE claim_quantity IS 'One row per claim: the quantity it rests on, from which claim_property computes what it is a property of.';
+COMMENT ON COLUMN claim_quantity.claim_id IS 'Number of the claim; see claim [-]';
+COMMENT ON COLUMN claim_quantity.rests_on IS 'network (a quantity of networks), descent (the same of a network and of one trained from it), architecture (the shape alone) or record (counts, dates, files, figures) [-]';
+COMMENT ON COLUMN claim_quantity.quantity IS 'Quantities of gauge_quantity, comma-separated; empty when it rests on none [-]';
+COMMENT ON COLUMN claim_quantity.about IS 'Labs, suites or models it is about, comma-separated; empty for all whose figure is published [-]';
+COMMENT ON COLUMN claim_quantity.reason IS 'Why it is or is not free, and what would make a free quantity tell of training [-]';
 
 CREATE TABLE quoted_number (
     claim_id  INTEGER NOT NULL,
@@ -649,6 +664,25 @@ COMMENT ON COLUMN gauge_profile.norm_centred IS 'The same of the norm without th
 COMMENT ON COLUMN gauge_profile.log_gain IS 'Mean over prompts of the log gain of the block at the last token; NULL before block 0 [nat]';
 COMMENT ON COLUMN gauge_profile.log_gain_centred IS 'The same of the centred stream [nat]';
 COMMENT ON COLUMN gauge_profile.largest_logit_change IS 'Largest change of a logit against the trained weights over the largest logit, over all tokens of the prompts, in float64 [1]';
+
+CREATE TABLE gauge_pair (
+    model_id   VARCHAR NOT NULL,
+    norm_kind  VARCHAR NOT NULL CHECK (norm_kind IN ('LayerNorm', 'RMSNorm')),
+    quantity   VARCHAR NOT NULL,
+    layer      INTEGER NOT NULL CHECK (layer >= 0),
+    partner    VARCHAR NOT NULL,
+    published  DOUBLE NOT NULL,
+    invariant  DOUBLE NOT NULL,
+    PRIMARY KEY (model_id, quantity, layer)
+);
+COMMENT ON TABLE gauge_pair IS 'One row per model, quantity and block: a published quantity beside its invariant partner, of the models of the sample trained again where they are measured in float64, written by tests/proofs/gauge_pairs.py.';
+COMMENT ON COLUMN gauge_pair.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN gauge_pair.norm_kind IS 'As in model [-]';
+COMMENT ON COLUMN gauge_pair.quantity IS 'See gauge_quantity [-]';
+COMMENT ON COLUMN gauge_pair.layer IS 'Block, 0 to n_layers - 1 [1]';
+COMMENT ON COLUMN gauge_pair.partner IS 'What no change of the weights moves that leaves the logits, or only by a factor common to all layers; the quantity itself where that is so [-]';
+COMMENT ON COLUMN gauge_pair.published IS 'The quantity as published: mean over prompts, tokens or heads of the block [unit of the quantity]';
+COMMENT ON COLUMN gauge_pair.invariant IS 'Its partner, in the same way [unit of the partner]';
 
 CREATE TABLE published_file (
     file          VARCHAR NOT NULL,

@@ -8,6 +8,7 @@ one), list a `Claim` there and the module in `register`. The statement and its p
 
 from analysis import evidence
 from analysis.claims.evaluation import check_rows, checks, claim, evaluate, examine, judge
+from analysis.claims.property import properties, remarked
 from analysis.claims.register import CLAIMS
 from analysis.claims.verdict.claim import VERDICTS, Claim, verdict
 from analysis.claims.verdict.examination import examined
@@ -28,5 +29,7 @@ __all__ = [
     "examine",
     "examined",
     "judge",
+    "properties",
+    "remarked",
     "verdict",
 ]

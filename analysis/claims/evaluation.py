@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.claims.property import of_claim, with_property
 from analysis.claims.register import CLAIMS
 from analysis.claims.verdict import wording
 from analysis.claims.verdict.claim import Claim, reading, verdict
@@ -94,7 +95,8 @@ def evaluate(
     Verdicts follow the rule of `claim.verdict`. The estimate, interval, p and
     counts are those of the stated reading, the first check that decides and could be made; `p_holm`
     is its p adjusted over the readings of the claim. The note
-    counts the checks and names those that fail and the parts that none could decide.
+    counts the checks and names those that fail and the parts that none could decide. What the
+    claim's quantity is a property of follows in `property` and `property_remark`.
 
     Parameters
     ----------
@@ -108,6 +110,7 @@ def evaluate(
         [_row(one, made[number], _said(store, number)) for number, one in registry.items()]
     )
     judged.insert(list(judged.columns).index("verdict"), "family", families(store, judged))
+    judged = with_property(store, judged)
     checked(judged.columns)
     return judged
 
@@ -130,7 +133,8 @@ def judge(
     """
     one = claim(claim_id, registry)
     said = _said(store, claim_id)
-    return _row(one, examined(one, store) if made is None else made, said)
+    row = _row(one, examined(one, store) if made is None else made, said)
+    return row | of_claim(store, claim_id)
 
 
 def _said(store: Store, claim_id: int) -> pd.Series[Any]:

@@ -156,13 +156,19 @@ def _claim(options: argparse.Namespace) -> int:
     store = _open(options)
     made = claims.examined(one, store)
     judged = claims.judge(store, one.claim_id, registry, made=made)
+    remark = str(judged["property_remark"])
     checks = claims.check_rows(made, one.kind)
+    if is_free := judged["property"] == "parametrisation":
+        checks = claims.remarked(checks, remark)
     if options.json:
         print(_as_json(judged, checks))
         return 0
     print(f"Claim {one.claim_id}: {judged['statement']} ({judged['place']})")
     how = f": {judged['reading']}" if judged["reading"] else ""
-    print(f"Verdict:  {judged['verdict']}{how}\nEstimand: {one.estimand}.\nRule:     {one.rule}\n")
+    print(f"Verdict:  {judged['verdict']}{how}\nEstimand: {one.estimand}.\nRule:     {one.rule}")
+    if remark:
+        print(f"Property: {judged['property']}" if is_free else f"Property: {remark}")
+    print()
     for check in checks.to_dict("records"):
         print(_check_lines(check))
     return 0

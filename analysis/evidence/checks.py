@@ -176,15 +176,31 @@ def mean_of(values: pd.Series[float], null: float) -> dict[str, float]:
 def on_ours(found: Check, rows: pd.DataFrame) -> Check:
     """Return a check on models measured here; it decides only if all are the paper's too.
 
-    ``rows`` come from `measured_gains` and tell it by `is_theirs`.
+    ``rows`` tell it by `is_theirs`. Where they come from `measured_gains`, the note says how often
+    the published gain and its invariant partner lie on different sides of 1.
     """
     is_theirs = bool(rows["is_theirs"].all())
+    notes = (found.note, _other_side(rows), "" if is_theirs else NOT_THEIRS)
     return replace(
         found,
         holds=found.holds if is_theirs else None,
         decides=found.decides and is_theirs,
-        note=found.note if is_theirs else f"{found.note} {NOT_THEIRS}".strip(),
+        note=" ".join(note for note in notes if note),
         evidence=(OURS,),
+    )
+
+
+def _other_side(rows: pd.DataFrame) -> str:
+    """Return how many models have their invariant gain on the other side of 1, if any has."""
+    if "gain_primary" not in rows:
+        return ""
+    known = rows.dropna(subset=["gain_primary"])
+    differs = (known["gain_mean"] < 1) != (known["gain_primary"] < 1)
+    if not differs.any():
+        return ""
+    return (
+        f"In {int(differs.sum())} of {len(known)} the gain that is a property of the network "
+        "(under LayerNorm the centred one) lies on the other side of 1."
     )
 
 

@@ -117,6 +117,9 @@ GLOSSARY: dict[str, str] = {
     "existence",
     "decides": "Whether the check moves the verdict; else it describes",
     "has_data": "Whether the check could be made",
+    "property": "What the claim's quantity is a property of: function, parametrisation, training, "
+    "architecture or record",
+    "property_remark": "Why it is, how many models it is free in, and what to read in its place",
     "evidence": "Tables and files the numbers come from",
     "caveats": "Known defects that touch the evidence, B1 to B16",
     "sd": "Standard deviation: of a source's effects over cells, or between runs of a cell [nat]",

@@ -10,6 +10,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from collect.gauge.centred import centred_geometries
 from collect.gauge.precision import Float64
 from collect.measure import quantities, rows, spectra
 from collect.measure.hooks import Recorder
@@ -43,9 +44,9 @@ def measured(
     Returns
     -------
     Tables and views of the contract, all numbers in double precision, and the tables
-    ``circuit`` (layer, head, frobenius, sigma_max), see `circuits`, and ``lens`` (prompt_id,
-    layer, entropy), see `lens`. ``run_id`` is the name of the network, in tables of weights
-    with ``/weights`` after it.
+    ``circuit`` (layer, head, frobenius, sigma_max), see `circuits`, ``lens`` (prompt_id,
+    layer, entropy), see `lens`, and the two of `centred_geometries`. ``run_id`` is the name of
+    the network, in tables of weights with ``/weights`` after it.
     """
     connection = duckdb.connect(config={"threads": 1})
     connection.execute(schema_sql().replace(" FLOAT", " DOUBLE"))
@@ -56,6 +57,7 @@ def measured(
                 **_frames(network, prompts),
                 "circuit": pd.DataFrame(circuits(network)),
                 "lens": pd.DataFrame(lens(network, prompts), columns=_LENS),
+                **centred_geometries(network, prompts),
             }
         for table, frame in frames.items():
             run_id = name + _WEIGHTS * (table in _OF_WEIGHTS)

@@ -24,6 +24,11 @@ _GAINS = (
     "total_amplification",
 )
 
+#: Those of them that view ``prompt_gain_centred`` has as well.
+_CENTRED_GAINS = tuple(
+    gain for gain in _GAINS if gain not in ("gain_with_final_norm", "gain_embedding_whole_matrix")
+)
+
 #: Columns of view ``layer_trace``; what is rounding by construction (caveat B5) is left out.
 _TRACES = (
     "trace_folded",
@@ -55,6 +60,13 @@ def _of_gain(metric: str) -> str:
     return (
         f"SELECT run_id, gain AS value FROM prompt_gain WHERE metric = '{metric}' "  # noqa: S608
         "ORDER BY prompt_id"
+    )
+
+
+def _of_centred_gain(metric: str) -> str:
+    return (
+        "SELECT run_id, exp(log_gain_centred) AS value FROM prompt_gain_centred "  # noqa: S608
+        f"WHERE metric = '{metric}' ORDER BY prompt_id"
     )
 
 
@@ -116,6 +128,7 @@ QUERIES: dict[str, str] = {
     "top_feature": _of_stream("top_feature"),
     "norm_final": _of_stream("norm", "final_norm"),
     **{metric: _of_gain(metric) for metric in _GAINS},
+    **{f"{metric}_centred": _of_centred_gain(metric) for metric in _CENTRED_GAINS},
     "gain_block": "SELECT run_id, gain AS value FROM block_gain "
     "ORDER BY prompt_id, layer, position",
     "gain_block_centred": "SELECT run_id, exp(log_gain_centred) AS value FROM block_gain "
@@ -124,6 +137,11 @@ QUERIES: dict[str, str] = {
     "update_norm_centred": _of_updates("norm_centred"),
     "update_ratio": _of_updates("ratio"),
     "update_cosine": _of_updates("cosine"),
+    **{
+        f"update_{column}_centred": f"SELECT run_id, {column}_centred AS value "  # noqa: S608
+        "FROM centred_update ORDER BY prompt_id, layer, position"
+        for column in ("ratio", "cosine")
+    },
     "sublayer_input_norm": _of_updates("input_norm"),
     "expansion": _of_updates("norm / input_norm"),
     **{
@@ -136,6 +154,12 @@ QUERIES: dict[str, str] = {
     **{
         f"prompt_{column}": f"SELECT run_id, {column} AS value FROM prompt_geometry "  # noqa: S608
         "WHERE site = 'block_output' ORDER BY layer"
+        for column in _GEOMETRY_OF_PROMPTS
+    },
+    **{f"token_{column}_centred": _of_profile(column, "centred_geometry") for column in _GEOMETRY},
+    **{
+        f"prompt_{column}_centred": f"SELECT run_id, {column} AS value "  # noqa: S608
+        "FROM centred_prompt_geometry ORDER BY layer"
         for column in _GEOMETRY_OF_PROMPTS
     },
     "attention_off_diagonal": "SELECT run_id, mass - diagonal AS value FROM attention "

@@ -18,6 +18,8 @@ SUBJECTS = (
     "profile",
     "study",
     "gauge",
+    "partner",
+    "claim",
 )
 
 

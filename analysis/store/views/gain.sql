@@ -38,7 +38,7 @@ SELECT after.run_id,
 COMMENT ON VIEW block_gain IS 'One row per model, prompt, layer and token: eq. (2) of the paper, the norm after a block over the norm before it. Log gains add up over depth.';
 COMMENT ON COLUMN block_gain.gain IS '|x_l| / |x_{l-1}| [ratio]';
 COMMENT ON COLUMN block_gain.log_gain IS 'ln |x_l| - ln |x_{l-1}|; the sum over layers is ln |x_{L-1}| - ln |e| exactly [nat]';
-COMMENT ON COLUMN block_gain.log_gain_centred IS 'The same with the mean over features removed; NULL where nothing is left [nat]';
+COMMENT ON COLUMN block_gain.log_gain_centred IS 'The same with the mean over features removed: the primary one under LayerNorm, see function_gain; NULL where nothing is left [nat]';
 
 CREATE VIEW last_token_gain AS
 SELECT g.run_id,
@@ -167,7 +167,7 @@ SELECT g.run_id, g.model_id, g.prompt_id, 'gain_whole_matrix', g.gain, ln(g.gain
   FROM matrix_gain AS g
   JOIN model AS m USING (model_id)
  WHERE g.layer = m.n_layers - 1;
-COMMENT ON VIEW prompt_gain IS 'One row per model, prompt and definition of gain: every variant side by side; see metric for the formulas.';
+COMMENT ON VIEW prompt_gain IS 'One row per model, prompt and definition of gain: every variant side by side; see metric for the formulas. Of the raw stream, as published: under LayerNorm a convention of the parametrisation, and primary_gain has the centred one beside it.';
 COMMENT ON COLUMN prompt_gain.metric IS 'Definition of gain; see metric [-]';
 COMMENT ON COLUMN prompt_gain.gain IS 'The gain [ratio]';
 COMMENT ON COLUMN prompt_gain.log_gain IS 'Its natural logarithm [nat]';

@@ -78,3 +78,13 @@ def test_measured_gains_tell_whose_models_they_are(shipped_store, twins):
     assert not ours["is_theirs"].any()
     both = evidence.measured_gains(with_figures_of(twins, BASE), "gain_last_block")
     assert dict(zip(both["model_id"], both["is_theirs"], strict=True)) == {BASE: True, TUNED: False}
+
+
+def test_a_note_says_where_the_invariant_gain_lies_on_the_other_side():
+    rows = pd.DataFrame(
+        {"is_theirs": True, "gain_mean": [0.9, 1.2, 0.8], "gain_primary": [1.1, 1.2, None]}
+    )
+    check = evidence.Check("part", "condition", True, note="Seen.")
+    found = evidence.on_ours(check, rows)
+    assert found.note.startswith("Seen. In 1 of 2 the gain that is a property of the network")
+    assert evidence.on_ours(check, rows[1:]).note == "Seen."

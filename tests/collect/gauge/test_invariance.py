@@ -117,8 +117,9 @@ def test_a_partner_is_moved_by_a_common_factor_at_most():
         assert by.get((row.partner, row.norm_kind), set()) <= {"stream_scale"}, row
 
 
-#: Deliberately wrong: the raw gain, the norm of W_V, and W_O W_V with its gain folded.
+#: Deliberately wrong: the raw gain, the norm of W_V, W_O W_V with its gain folded, anisotropy.
 WRONG = {
+    "token_mean_cosine": ("mean_shift", "LayerNorm", "gpt_neox"),
     "gain_last_block": ("mean_shift", "LayerNorm", "gpt_neox"),
     "v_spectral": ("value_basis", "RMSNorm", "llama_shared"),
     "ov_spectral_folded": ("reader_shift", "LayerNorm", "gpt2"),

@@ -1,0 +1,99 @@
+"""What each claim's quantity is a property of: the function, the parametrisation, or training.
+
+A *gauge* is a change of a network's weights that leaves every prediction as it is. What a gauge
+moves is no property of what the network computes; which quantities it moves is worked out and
+tested (view ``gauge_invariance``), and view ``claim_property`` joins that with the quantities a
+claim rests on and the norms of the models it is about.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from analysis.store import Store
+from analysis.tidy import prose
+
+#: What is done to the weights, in words; the first that applies is named in a remark.
+MOVES = {
+    "mean_shift": "a constant is added to the stream after a block",
+    "value_basis": "a head's values are written in another basis",
+    "norm_fold": "the gain of a norm is moved into the matrices that read it",
+}
+
+_KINDS = {
+    "function": "A property of what the network computes.",
+    "training": "A property of training: it compares a network with the one it was trained from, "
+    "in the same coordinates.",
+    "architecture": "A property of the architecture, which no weight enters.",
+    "record": "A property of no network: it is about what was counted, printed or filed.",
+}
+
+
+def properties(store: Store) -> pd.DataFrame:
+    """Return what the quantity of each claim is a property of.
+
+    Returns
+    -------
+    One row per claim that table `claim_quantity` knows: `claim_id`, `property`, `quantity`,
+    `partner` (what to read in its place; empty where nothing is), `moved_by`, `n_free` of
+    `n_models` in which it is moved, `reason`, and `remark`, the same in words.
+    """
+    found = store.query("FROM claim_property ORDER BY claim_id")
+    return found.assign(remark=[remark(row) for row in found.to_dict("records")])
+
+
+def remark(row: dict[Any, Any]) -> str:
+    """Return in words what the quantity of one claim is a property of.
+
+    ``row`` is a row of view ``claim_property``.
+    """
+    if row["property"] != "parametrisation":
+        return f"{_KINDS[row['property']]} {row['reason']}"
+    moved = str(row["moved_by"]).split(" ")
+    done = next(words for name, words in MOVES.items() if name in moved)
+    whole = "both" if row["n_models"] == 2 else f"all {prose.count(row['n_models'])}"
+    where = whole if row["n_free"] == row["n_models"] else _share(row)
+    models = "model" if row["n_models"] == 1 else "models"
+    partner = prose.listing(str(row["partner"]).split(" ")) if row["partner"] else ""
+    read = f" To read in its place: {partner}." if partner else " Nothing stands in its place."
+    return (
+        f"A convention of how the weights are written, in {where} {models} it is about: it moves "
+        f"and no prediction does when {done}.{read} {row['reason']}"
+    )
+
+
+def _share(row: dict[Any, Any]) -> str:
+    return f"{prose.count(row['n_free'])} of the {prose.count(row['n_models'])}"
+
+
+def with_property(store: Store, judged: pd.DataFrame) -> pd.DataFrame:
+    """Return claims with `property` and `property_remark`, empty where none is declared.
+
+    ``judged`` has one row per claim: `claim_id`.
+    """
+    known = properties(store).set_index("claim_id")[["property", "remark"]].to_dict("index")
+    nothing = {"property": "", "remark": ""}
+    found = [known.get(claim_id, nothing) for claim_id in judged["claim_id"]]
+    return judged.assign(
+        property=[of_one["property"] for of_one in found],
+        property_remark=[of_one["remark"] for of_one in found],
+    )
+
+
+def of_claim(store: Store, claim_id: int) -> dict[str, str]:
+    """Return `property` and `property_remark` of one claim, empty where none is declared."""
+    row = with_property(store, pd.DataFrame({"claim_id": [claim_id]})).iloc[0]
+    return {name: str(row[name]) for name in ("property", "property_remark")}
+
+
+def remarked(checks: pd.DataFrame, words: str) -> pd.DataFrame:
+    """Return checks whose first reading opens with a remark; unchanged where there is none.
+
+    ``checks`` has one row per check: `note`.
+    """
+    if not words or checks.empty:
+        return checks
+    notes = checks["note"].astype(str).tolist()
+    return checks.assign(note=[f"{words} {notes[0]}".strip(), *notes[1:]])

@@ -1,0 +1,221 @@
+"""Published quantities beside their invariant partners: signs, and the freedom that is used.
+
+Under LayerNorm the mean over features is free, so a raw gain is a convention and the centred one
+is primary; RMSNorm removes nothing, so there the raw gain is (view ``primary_gain``).
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.store import Store
+from analysis.tidy.defaults import BAND
+
+#: A gain whose centred and raw logarithms differ by less is the same gain to two decimals [nat].
+SAME = 0.005
+
+
+def signs(store: Store, metric: str = "gain_last_block") -> pd.DataFrame:
+    """Return the sign of each model measured here by the raw and by the centred gain.
+
+    Parameters
+    ----------
+    store
+        Measurements; primary runs count.
+    metric
+        Definition of gain, as in view ``primary_gain``.
+
+    Returns
+    -------
+    One row per primary run: `model_id`, `norm_kind`, `gain_published`, `gain_centred`,
+    `gain_primary` (geometric means over prompts [ratio]), `sign_published`, `sign_centred`,
+    `sign_primary` (dampen or expand), `n_prompts`.
+    """
+    return store.query(
+        """
+        SELECT s.model_id, s.norm_kind, s.gain_published, s.gain_centred, s.gain_primary,
+               s.sign_published, s.sign_centred, s.sign_primary, s.n_prompts
+          FROM primary_sign AS s
+          JOIN primary_run AS r USING (run_id)
+         WHERE s.metric = $metric
+         ORDER BY s.model_id, r.prompt_set
+        """,
+        metric=metric,
+    )
+
+
+def verdicts_by_gauge(store: Store, band: float = BAND) -> pd.DataFrame:
+    """Return what one network would be called in each of its gauges, whose predictions agree.
+
+    Parameters
+    ----------
+    store
+        With table ``gauge_profile``.
+    band
+        Half width of the neutral band around a log gain of 0 [nat].
+
+    Returns
+    -------
+    One row per gauge: `model_id`, `gauge`, `gain_published` and `gain_centred` of the last block
+    [ratio], `sign_published` and `sign_centred` (dampen, neutral or expand), and
+    `largest_logit_change` against the trained weights, over the largest logit [1].
+    """
+    return store.query(
+        """
+        SELECT model_id, gauge,
+               exp(arg_max(log_gain, layer))                            AS gain_published,
+               exp(arg_max(log_gain_centred, layer))                    AS gain_centred,
+               gain_sign(arg_max(log_gain, layer), $band)               AS sign_published,
+               gain_sign(arg_max(log_gain_centred, layer), $band)       AS sign_centred,
+               max(largest_logit_change)                                AS largest_logit_change
+          FROM gauge_profile
+         WHERE layer >= 0
+         GROUP BY model_id, gauge
+         ORDER BY model_id, gain_published
+        """,
+        band=band,
+    )
+
+
+def standings(store: Store) -> pd.DataFrame:
+    """Return how many quantities are invariant, have a partner, or are conventions.
+
+    Returns
+    -------
+    One row per `norm_kind` and `standing`, with `n_quantities` [1]; see view ``gauge_partner``.
+    """
+    return store.query(
+        """
+        SELECT norm_kind, standing, count(*) AS n_quantities
+          FROM gauge_partner
+         GROUP BY norm_kind, standing
+         ORDER BY norm_kind, standing
+        """
+    )
+
+
+def mean_shares(store: Store) -> pd.DataFrame:
+    """Return how much of the stream's length lies along the mean, by family and block.
+
+    Returns
+    -------
+    One row per `family` and `layer` (-1 is the input of block 0), LayerNorm models measured here:
+    `n_models`, `share` and `share_upper`, the largest over models of the median and of the 90th
+    percentile over tokens of the share of the squared norm [1], and `by_chance`, the mean share
+    of a vector that points anywhere, 1 / d_model [1].
+    """
+    return store.query(
+        """
+        SELECT family, layer, count(DISTINCT model_id) AS n_models,
+               max(share) AS share, max(share_upper) AS share_upper,
+               1.0 / max(m.d_model) AS by_chance
+          FROM mean_share AS s
+          JOIN primary_run USING (run_id, model_id)
+          JOIN model AS m USING (model_id, family)
+         GROUP BY family, layer
+         ORDER BY family, layer
+        """
+    )
+
+
+def agreement(store: Store) -> pd.DataFrame:
+    """Return how far raw and centred gain agree, block by block, in LayerNorm models.
+
+    Returns
+    -------
+    One row per `family` and `layer`: `n_gains` (model by prompt), `n_same_sign` of them, `n_same`
+    of them whose logarithms differ by less than `SAME`, and `largest_difference` [nat].
+    """
+    return store.query(
+        """
+        SELECT m.family, g.layer, count(*) AS n_gains,
+               count(*) FILTER (WHERE (g.log_gain < 0) = (g.log_gain_centred < 0)) AS n_same_sign,
+               count(*) FILTER (WHERE abs(g.log_gain - g.log_gain_centred) < $same) AS n_same,
+               max(abs(g.log_gain - g.log_gain_centred))                    AS largest_difference
+          FROM function_gain AS g
+          JOIN primary_run AS r USING (run_id)
+          JOIN model AS m ON m.model_id = g.model_id
+         WHERE g.norm_kind = 'LayerNorm'
+         GROUP BY m.family, g.layer
+         ORDER BY m.family, g.layer
+        """,
+        same=SAME,
+    )
+
+
+def agreement_in_study(store: Store) -> pd.DataFrame:
+    """Return how far raw and centred gain agree in the networks of a study, by weight decay.
+
+    Empty where the store holds no study, and for families whose norm is an RMSNorm. All tokens
+    count, and the last checkpoint of each run.
+
+    Returns
+    -------
+    One row per `family` and `decay_turns` (sum over steps of learning rate times decay
+    [e-foldings]): `weight_decay` at least and at most, `n_runs`, `n_same_sign` of their last
+    blocks, and the largest difference of log gains at block 0 (`first_difference`), over later
+    blocks together (`later_difference`) and at the last block (`last_difference`) [nat].
+    """
+    return store.query(
+        """
+        SELECT s.family, s.decay_turns,
+               min(s.weight_decay) AS weight_decay_low, max(s.weight_decay) AS weight_decay_high,
+               count(*) AS n_runs,
+               count(*) FILTER (WHERE (r.last_log_gain < 0) = (r.last_log_gain_centred < 0))
+                   AS n_same_sign,
+               max(abs(r.first_log_gain - r.first_log_gain_centred)) AS first_difference,
+               max(abs(r.later_log_gain - r.later_log_gain_centred)) AS later_difference,
+               max(abs(r.last_log_gain - r.last_log_gain_centred))   AS last_difference
+          FROM study_response AS r
+          JOIN study_run AS s USING (study_run_id)
+         WHERE r.step = s.n_steps
+           AND r.tokens = 'all'
+           AND s.family IN (SELECT family FROM model WHERE norm_kind = 'LayerNorm')
+         GROUP BY s.family, s.decay_turns
+         ORDER BY s.decay_turns, s.family
+        """
+    )
+
+
+def published_decay(store: Store) -> pd.DataFrame:
+    """Return which of the paper's models with a free mean were trained with weight decay.
+
+    Returns
+    -------
+    One row per `weight_decay` as published, missing where no public recipe states one, with
+    `n_models`: models with a published gain whose norms are LayerNorms before each sub-layer.
+    """
+    return store.query(
+        """
+        SELECT r.weight_decay, count(*) AS n_models
+          FROM model AS m
+          LEFT JOIN recipe AS r USING (model_id)
+         WHERE m.norm_kind = 'LayerNorm' AND m.norm_position = 'pre'
+           AND m.model_id IN (SELECT model_id FROM published_figure
+                               WHERE metric IN ('gain_last_block', 'gain_penultimate_block'))
+         GROUP BY r.weight_decay
+         ORDER BY r.weight_decay DESC NULLS LAST
+        """
+    )
+
+
+def pairs(store: Store) -> pd.DataFrame:
+    """Return published quantities beside their invariant partners, one row per model and quantity.
+
+    Returns
+    -------
+    `model_id`, `norm_kind`, `quantity`, `partner`, `published` and `invariant` (means over
+    blocks [their units]), and `largest_difference` over blocks where the partner is the same
+    thing centred, else missing.
+    """
+    return store.query(
+        """
+        SELECT model_id, norm_kind, quantity, partner,
+               avg(published) AS published, avg(invariant) AS invariant,
+               CASE WHEN partner LIKE quantity || '%' THEN max(abs(published - invariant)) END
+                   AS largest_difference
+          FROM gauge_pair
+         GROUP BY model_id, norm_kind, quantity, partner
+         ORDER BY quantity, model_id
+        """
+    )

@@ -1,0 +1,75 @@
+"""How the stream's vectors lie to each other once the mean over features is taken out.
+
+A LayerNorm removes that mean before anything reads the stream, so angles without it are a
+property of what the network computes; see ingredient ``centred_angles`` of table ``gauge_lemma``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from collect.measure.geometry import Geometry, geometry
+from collect.model.checkpoint.decoder import Decoder
+from collect.model.forward.passes import inputs
+from collect.prompts.tokens import Encoded
+
+_COLUMNS = ("mean_cosine", "mean_cosine_body", "uniformity", "effective_rank")
+
+
+def centred_geometries(decoder: Decoder, prompts: Sequence[Encoded]) -> dict[str, pd.DataFrame]:
+    """Return tables ``centred_geometry`` and ``centred_prompt_geometry`` of one network.
+
+    Parameters
+    ----------
+    decoder
+        In the number format in which the angles are wanted.
+    prompts
+        Prompts as token ids.
+
+    Returns
+    -------
+    ``centred_geometry``, one row per (prompt_id, layer): `mean_cosine`, `mean_cosine_body`,
+    `uniformity` and `effective_rank` of the prompt's tokens after the block.
+    ``centred_prompt_geometry``, one row per layer: the same of the prompts' last tokens.
+    """
+    rows, last = [], dict[int, list[Tensor]]()
+    for prompt in prompts:
+        for layer, states in _streams(decoder, prompt).items():
+            rows.append({"prompt_id": prompt.prompt_id, "layer": layer, **_numbers(states)})
+            last.setdefault(layer, []).append(states[-1])
+    across = [{"layer": layer, **_numbers(torch.stack(of))} for layer, of in last.items()]
+    return {
+        "centred_geometry": _frame(rows),
+        "centred_prompt_geometry": _frame(across),
+    }
+
+
+@torch.no_grad()
+def _streams(decoder: Decoder, prompt: Encoded) -> dict[int, Tensor]:
+    """Return by block its output (n_tokens, d), each vector less its mean over features."""
+    seen: dict[int, Tensor] = {}
+    hooks = [
+        block.register_forward_hook(
+            lambda _module, _args, output, layer=layer: seen.update(
+                {layer: (output[0] if isinstance(output, tuple) else output)[0]}
+            )
+        )
+        for layer, block in enumerate(decoder.blocks)
+    ]
+    decoder.body(**inputs(decoder, (prompt,)), use_cache=False)
+    for hook in hooks:
+        hook.remove()
+    return {layer: states - states.mean(-1, keepdim=True) for layer, states in seen.items()}
+
+
+def _numbers(vectors: Tensor) -> dict[str, float | None]:
+    found: Geometry = geometry(vectors)
+    return {name: getattr(found, name) for name in _COLUMNS}
+
+
+def _frame(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
+    return pd.DataFrame(rows).astype(dict.fromkeys(_COLUMNS, float))

@@ -1,0 +1,75 @@
+"""What each claim's quantity is a property of is computed from what moves the quantity."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis import claims
+from analysis.claims import property as properties
+from analysis.store import open_store
+from collect.record.database import views_sql
+from collect.schema import assemble, connect
+
+PUBLISHED = Path("data/published")
+KINDS = {"function", "parametrisation", "training", "architecture", "record"}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return claims.properties(open_store("data/published", "data/sample")).set_index("claim_id")
+
+
+def test_every_claim_has_a_property_a_reason_and_a_remark(found):
+    assert set(found.index) == set(claims.CLAIMS)
+    assert set(found["property"]) == KINDS
+    assert found["reason"].str.len().min() > 10
+    assert found["remark"].str.endswith((".",)).all()
+
+
+def test_quantities_and_places_are_known():
+    declared = pd.read_csv(PUBLISHED / "claim_quantity.csv").fillna("")
+    quantities = set(pd.read_csv(PUBLISHED / "gauge_quantity.csv")["quantity"])
+    model = pd.read_csv(PUBLISHED / "model.csv")
+    subjects = {*model["lab"], *model["suite"], *model["model_id"]}
+    for row in declared.itertuples():
+        named, about = set(row.quantity.split(",")) - {""}, set(row.about.split(",")) - {""}
+        assert named <= quantities, row.claim_id
+        assert about <= subjects, row.claim_id
+        assert bool(named) == (row.rests_on in ("network", "descent")), row.claim_id
+
+
+def test_the_norms_of_the_models_decide(found):
+    pair = found.loc[45]  # Pythia-6.9B and GPT-J-6B, both with LayerNorm
+    assert (pair["property"], pair["n_free"], pair["n_models"]) == ("parametrisation", 2, 2)
+    assert pair["moved_by"] == "mean_shift"
+    assert pair["partner"] == "gain_last_block_centred gain_penultimate_block_centred"
+    gemma = found.loc[48]  # RMSNorm: the raw gain is kept
+    assert (gemma["property"], gemma["n_free"], gemma["n_models"]) == ("function", 0, 1)
+    four = found.loc[18]  # Pythia-6.9B has LayerNorm; Mistral, Llama and Gemma have RMSNorm
+    assert (four["n_free"], four["n_models"]) == (1, 4)
+
+
+def test_the_property_follows_from_what_moves_the_quantity():
+    connection = connect()
+    assemble(connection, (PUBLISHED,), copy=True)
+    connection.execute("UPDATE gauge_lemma SET is_kept = true WHERE ingredient = 'stream_angles'")
+    connection.execute(views_sql())
+    was = "SELECT property FROM claim_property WHERE claim_id = ?"
+    assert connection.execute(was, [7]).fetchone() == ("function",)
+    assert connection.execute(was, [31]).fetchone() == ("parametrisation",)
+
+
+def test_a_free_quantity_opens_the_first_reading(found):
+    assert "22 of the 23 models" in found.loc[7, "remark"]
+    checks = pd.DataFrame({"note": ["4 of 5.", "3 of 4."]})
+    notes = properties.remarked(checks, "Free.")["note"].tolist()
+    assert notes == ["Free. 4 of 5.", "3 of 4."]
+    assert properties.remarked(checks, "") is checks
+
+
+def test_a_paper_that_declares_nothing_has_empty_properties(made_store):
+    store = made_store(claim=[{"claim_id": 1, "statement": "a", "place": "b"}])
+    assert properties.of_claim(store, 1) == {"property": "", "property_remark": ""}

@@ -1,0 +1,137 @@
+"""Published quantities beside their invariant partners: signs, verdicts, the freedom used."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from analysis.questions import partners
+from analysis.store import open_store
+
+
+@pytest.fixture(scope="module")
+def store():
+    return open_store("data/published", "data/sample", "data/fleet")
+
+
+def test_the_same_weights_in_three_gauges_have_three_verdicts_and_one_centred_one(store):
+    found = partners.verdicts_by_gauge(store).set_index("gauge")
+    chosen = found.loc[["shrinking", "flat", "growing"]]
+    assert chosen["sign_published"].tolist() == ["dampen", "neutral", "expand"]
+    assert chosen["sign_centred"].nunique() == 1
+    assert np.ptp(chosen["gain_centred"]) < 1e-9
+    assert found["largest_logit_change"].max() < 1e-10
+
+
+def test_the_primary_gain_is_centred_under_layer_norm_and_raw_under_rms_norm(store):
+    found = partners.signs(store)
+    is_layer_norm = found["norm_kind"] == "LayerNorm"
+    assert is_layer_norm.sum() == 8
+    assert len(found) == 12
+    expected = found["gain_centred"].where(is_layer_norm, found["gain_published"])
+    assert found["gain_primary"].to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-12)
+    assert (found["sign_published"] == found["sign_centred"])[is_layer_norm].all()
+
+
+def test_centred_gains_follow_from_the_centred_lengths_of_the_stream(store):
+    rows = store.query(
+        """
+        SELECT s.run_id, s.prompt_id, s.layer, s.position, s.norm_centred, t.n_tokens
+          FROM stream AS s JOIN next_token AS t USING (run_id, prompt_id)
+         WHERE s.model_id = 'thermoscope/gpt2-l4-adamw'
+        """
+    )
+    last = rows[rows["position"] == rows["n_tokens"] - 1].pivot_table(
+        "norm_centred", "prompt_id", "layer"
+    )
+    whole = rows.assign(square=rows["norm_centred"] ** 2).pivot_table(
+        "square", "prompt_id", "layer", aggfunc="sum"
+    )
+    expected = {
+        "gain_last_block": np.log(last[3] / last[2]),
+        "gain_penultimate_block": np.log(last[2] / last[1]),
+        "gain_embedding": np.log(last[0] / last[-1]),
+        "gain_body": np.log(last[3] / last[0]) / 3,
+        "gain_geometric_mean": np.log(last[3] / last[-1]) / 4,
+        "total_amplification": np.log(last[3] / last[0]),
+        "gain_maximum": np.log(last[[0, 1, 2, 3]]).diff(axis=1).max(axis=1),
+        "gain_whole_matrix": np.log(whole[3] / whole[2]) / 2,
+    }
+    found = store.query(
+        """
+        SELECT * FROM primary_gain WHERE model_id = 'thermoscope/gpt2-l4-adamw'
+        """
+    ).pivot_table("log_gain_primary", "prompt_id", "metric")
+    assert set(found.columns) == set(expected)
+    for metric, values in expected.items():
+        assert found[metric].to_numpy() == pytest.approx(values.to_numpy(), abs=1e-12), metric
+
+
+def test_the_centred_cosine_gives_the_centred_gain(store):
+    found = store.query(
+        """
+        SELECT g.log_gain_centred, u.ratio_centred AS r, u.cosine_centred AS c
+          FROM block_gain AS g
+          JOIN centred_update AS u USING (run_id, prompt_id, layer, position)
+        """
+    )
+    gain = np.log1p(2 * found["r"] * found["c"] + found["r"] ** 2) / 2
+    assert len(found) > 1000
+    assert gain.to_numpy() == pytest.approx(found["log_gain_centred"].to_numpy(), abs=1e-6)
+    assert found["c"].abs().max() <= 1 + 1e-6
+
+
+def test_every_quantity_is_invariant_has_a_partner_or_is_named_a_convention(store):
+    found = store.query("FROM gauge_partner")
+    assert set(found["standing"]) == {"invariant", "partner", "convention"}
+    assert (found["partner"] == "convention").eq(found["standing"] == "convention").all()
+    assert (found["moved_by"] == "").eq(found["standing"] == "invariant").all()
+    assert partners.standings(store)["n_quantities"].sum() == len(found)
+    read = found.set_index(["quantity", "norm_kind"])["partner"]
+    assert read["gain_body", "LayerNorm"] == "gain_body_centred"
+    assert read["gain_body", "RMSNorm"] == "gain_body"
+    assert read["weight_spectral_ratio", "LayerNorm"] == "circuit_spectral"
+    assert read["token_mean_cosine", "LayerNorm"] == "token_mean_cosine_centred"
+    assert read["q_spectral", "RMSNorm"] == "convention"
+
+
+def test_the_freedom_used_is_below_that_of_a_random_vector(store):
+    shares = partners.mean_shares(store)
+    assert (shares["by_chance"] == 1 / 64).all()
+    assert (shares["share"] < shares["by_chance"]).all()
+    assert (shares["share"] <= shares["share_upper"]).all()
+
+
+def test_raw_and_centred_gain_agree_where_they_were_measured(store):
+    found = partners.agreement(store)
+    assert (found["n_same_sign"] == found["n_gains"]).all()
+    study = partners.agreement_in_study(store)
+    assert (study["n_same_sign"] == study["n_runs"]).all()
+    assert study["n_runs"].sum() == 40
+
+
+def test_published_decay_counts_each_free_model_once(store):
+    found = partners.published_decay(store)
+    free = store.query(
+        """
+        SELECT count(*) AS n FROM model
+         WHERE norm_kind = 'LayerNorm' AND norm_position = 'pre'
+           AND model_id IN (SELECT model_id FROM published_figure
+                             WHERE metric IN ('gain_last_block', 'gain_penultimate_block'))
+        """
+    )
+    assert found["n_models"].sum() == free["n"].item()
+
+
+def test_pairs_are_of_registered_quantities_and_partners(store):
+    found = store.query(
+        """
+        SELECT p.quantity, p.partner, g.partner AS registered
+          FROM gauge_pair AS p JOIN gauge_partner AS g USING (quantity, norm_kind)
+        """
+    )
+    assert len(found) == store.query("SELECT count(*) AS n FROM gauge_pair")["n"].item() > 0
+    assert (found["partner"] == found["registered"]).all()
+    centred = partners.pairs(store).dropna(subset=["largest_difference"])
+    anisotropy = centred[centred["quantity"] == "token_mean_cosine"]
+    assert anisotropy["largest_difference"].max() < 0.01
