@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import analysis
-from analysis.tidy.errors import StoreError
+from analysis.tidy.errors import AnalysisError, StoreError
 
 
 def project_root() -> Path:
     """Return the directory that holds ``data/``: the working directory, else the checkout."""
     here = Path.cwd()
     return here if (here / "data" / "published").is_dir() else Path(analysis.__file__).parents[1]
+
+
+def refuse_unknown(claim_id: int) -> None:
+    """Refuse a number that no claim bears, before anything large is imported.
+
+    Raises
+    ------
+    AnalysisError
+        If the table of claims that the project ships does not have it.
+    """
+    statements = project_root() / "data" / "published" / "claim.csv"
+    if not statements.is_file():
+        return
+    with statements.open(encoding="utf-8", newline="") as handle:
+        numbers = sorted(int(row["claim_id"]) for row in csv.DictReader(handle))
+    if claim_id not in numbers:
+        raise AnalysisError(
+            f"A claim must be one of those that can be judged; {claim_id} is not.",
+            f"Choose from {numbers[0]} to {numbers[-1]}.",
+        )
 
 
 def writable_root() -> Path:

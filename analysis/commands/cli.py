@@ -149,6 +149,10 @@ def _committed_path(options: argparse.Namespace, root: Callable[[], Path]) -> Pa
 
 
 def _claim(options: argparse.Namespace) -> int:
+    from analysis.commands.checkout import refuse_unknown
+
+    if not options.paper:
+        refuse_unknown(options.claim_id)
     from analysis import claims
 
     registry = _registry(options)

@@ -33,7 +33,7 @@ def points(store: Store, figure: str) -> pd.DataFrame:
     `layer` (missing in Fig. 5), `value` [layers in Fig. 5, weight units squared in Fig. 8],
     `file`, `caveats`. No rows when the points are not there.
     """
-    return store.query(
+    return store.facts(
         """
         SELECT p.model_id, m.lab, m.suite, m.n_layers, m.n_heads, p.layer, p.value,
                $evidence AS file, p.caveats

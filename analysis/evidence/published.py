@@ -29,7 +29,7 @@ def published_gains(
 
     Columns are those of the view `gain_by_model`. ``metric`` and ``files`` narrow it.
     """
-    return store.query(
+    return store.facts(
         """
           FROM gain_by_model
          WHERE source = 'published'
@@ -86,7 +86,7 @@ def measured_gains(store: Store, metric: str) -> pd.DataFrame:
     over prompts; centred under LayerNorm, see view ``primary_gain``), and its `sign_primary`;
     missing where a definition has no such partner.
     """
-    return store.query(
+    return store.facts(
         """
         SELECT g.*, g.model_id IN (SELECT model_id FROM published_figure) AS is_theirs,
                s.gain_primary, s.sign_primary
@@ -110,7 +110,7 @@ def block_gains(store: Store) -> pd.DataFrame:
     The last block is missing: the files keep it with the final norm in it. Of several files
     that hold a model the sweep over most prompts counts.
     """
-    return store.query(
+    return store.facts(
         """
         SELECT p.model_id, m.lab, m.suite, m.norm_position, p.layer, p.value, p.file, p.caveats
           FROM published_profile AS p
@@ -131,7 +131,7 @@ def raw_values(store: Store, metric: str, files: Sequence[str]) -> pd.DataFrame:
 
     Empty unless the raw files have been imported (``python -m collect published``).
     """
-    return store.query(
+    return store.facts(
         """
         SELECT v.model_id, v.prompt_id, v.value, v.file, v.caveats,
                m.lab, m.suite, m.base_model_id
@@ -150,7 +150,7 @@ def raw_values(store: Store, metric: str, files: Sequence[str]) -> pd.DataFrame:
 
 def figures(store: Store, metric: str, files: Sequence[str] | None = None) -> pd.DataFrame:
     """Return one row per published model-level figure of a metric, with lab and suite."""
-    return store.query(
+    return store.facts(
         """
         SELECT f.*, m.lab, m.suite, m.base_model_id, m.n_layers
           FROM published_figure AS f

@@ -21,7 +21,7 @@ def quoted(store: Store) -> pd.DataFrame:
     or lab; empty when about none), `printed` (as printed, text), `unit`, `accuracy`
     (half-width of a number read off a figure; missing when it is printed).
     """
-    return store.query(f"FROM {EVIDENCE} ORDER BY ALL")
+    return store.facts(f"FROM {EVIDENCE} ORDER BY ALL")
 
 
 def at(store: Store, place: str) -> pd.DataFrame:

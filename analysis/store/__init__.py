@@ -4,6 +4,6 @@
 (`collect.schema`) and the tidy frames, and no statistic.
 """
 
-from analysis.store.store import Store, open_store
+from analysis.store.store import Store, open_store, shared
 
-__all__ = ["Store", "open_store"]
+__all__ = ["Store", "open_store", "shared"]

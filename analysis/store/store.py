@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import tempfile
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import pandas as pd
@@ -22,6 +24,8 @@ from analysis.store.listed_files import PROTOCOL, ListedFiles
 from analysis.store.statement import check_reads, plain
 from analysis.tidy.errors import QueryError, StoreError
 from collect import schema
+
+Result = TypeVar("Result")
 
 #: Name under which a database file is attached.
 _ATTACHED = "database_file"
@@ -50,6 +54,20 @@ class Store:
     sources: tuple[Path, ...]
     incomplete: tuple[str, ...]
     comparison: schema.Comparison = field(default_factory=schema.Comparison)
+    _asked: dict[tuple[str, str], pd.DataFrame] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    _made: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def facts(self, sql: str, **parameters: Any) -> pd.DataFrame:
+        """Return the rows of `query`, asked of the engine once: what many claims rest on.
+
+        Each caller gets a frame of its own; of small results only, as all are kept.
+        """
+        question = (sql, repr(sorted(parameters.items())))
+        if question not in self._asked:
+            self._asked[question] = self.query(sql, **parameters)
+        return self._asked[question].copy()
 
     def query(self, sql: str, **parameters: Any) -> pd.DataFrame:
         """Return the rows of one reading statement; ``$name`` takes the parameter of that name.
@@ -77,6 +95,19 @@ class Store:
             self.connection.sql(f'SELECT count(*) FROM "{name}"').fetchall()[0][0] for name in names
         ]
         return pd.DataFrame({"table": names, "n_rows": rows})
+
+
+def shared(compute: Callable[[Store], Result]) -> Callable[[Store], Result]:
+    """Return a function that computes once for each store; its result must not be changed."""
+
+    @wraps(compute)
+    def once(store: Store) -> Result:
+        if compute not in store._made:
+            store._made[compute] = compute(store)
+        made: Result = store._made[compute]
+        return made
+
+    return once
 
 
 def open_store(*sources: Path | str, verify: bool = False) -> Store:

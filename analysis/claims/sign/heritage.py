@@ -15,7 +15,7 @@ from analysis.evidence.checks import Check
 from analysis.inference.counts import fisher
 from analysis.inference.partition import partition
 from analysis.inference.resampling import permutation
-from analysis.store import Store
+from analysis.store import Store, shared
 from analysis.tidy import prose
 
 BLOCKS = {
@@ -30,6 +30,7 @@ BELOW = "EleutherAI's mean gain is below 1"
 SEED, RESAMPLES = 20260106, 2000
 
 
+@shared
 def readings(store: Store) -> Mapping[str, pd.DataFrame]:
     """Return the defensible sets of models, one row per base model, the paper's own first."""
     penultimate = evidence.published_gains(store, "gain_penultimate_block")
@@ -48,6 +49,7 @@ def readings(store: Store) -> Mapping[str, pd.DataFrame]:
     }
 
 
+@shared
 def fisher_test(store: Store) -> Sequence[Check]:
     """Check claim 7: Fisher's exact test of lab against sign gives p < 0.001."""
     sets = readings(store)
@@ -234,11 +236,7 @@ def central_p(rows: pd.DataFrame) -> float:
 
     ``rows`` has one row per model: `lab`, `sign_strict`.
     """
-    tails = [
-        fisher.fisher_exact(_labelled(rows), row="heritage", column="sign", alternative=side)
-        for side in ("less", "greater")
-    ]
-    return min(1.0, 2 * min(float(tail["p_value"].iloc[0]) for tail in tails))
+    return min(1.0, 2 * min(fisher.one_sided_p(_labelled(rows), row="heritage", column="sign")))
 
 
 def least_p(store: Store, condition: str) -> tuple[float, float]:
@@ -288,8 +286,9 @@ def _exchange(suites: pd.DataFrame) -> pd.Series[Any]:
 
 
 def _difference_in_dampening(suites: pd.DataFrame) -> float:
-    ours = suites["heritage"] == "EleutherAI"
-    return float(suites.loc[ours, "dampens"].mean() - suites.loc[~ours, "dampens"].mean())
+    ours = suites["heritage"].to_numpy() == "EleutherAI"
+    shares = suites["dampens"].to_numpy()
+    return float(shares[ours].mean() - shares[~ours].mean())
 
 
 def _share(part: str, condition: str, rows: pd.DataFrame, *, dampening: bool, quoted: int) -> Check:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 from scipy.optimize import brentq
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 from analysis.inference.counts.contingency import odds_contrast, two_by_two
 from analysis.tidy import glossary
@@ -50,7 +50,8 @@ class ConditionalTable:
     def probabilities(self, log_odds_ratio: float) -> Floats:
         """Return the noncentral hypergeometric probabilities of the support, shape (k,)."""
         logs = self.log_weights + log_odds_ratio * self.support
-        return np.asarray(np.exp(logs - logsumexp(logs)), dtype=np.float64)
+        weights = np.exp(logs - logs.max())
+        return np.asarray(weights / weights.sum(), dtype=np.float64)
 
     def at_most(self, log_odds_ratio: float) -> float:
         """Return the probability of the observed value or less."""
@@ -127,6 +128,19 @@ def fisher_exact(
     )
     glossary.checked(result.columns)
     return result
+
+
+def one_sided_p(
+    frame: pd.DataFrame, *, row: str | None = None, column: str | None = None
+) -> tuple[float, float]:
+    """Return the p of the alternatives ``less`` and ``greater``, without the interval.
+
+    Arguments, values and errors are those of `fisher_exact`.
+    """
+    table = _conditional(two_by_two(frame, row, column).to_numpy())
+    at_observed = table.support == table.observed
+    less, greater = (_p_values(table, side)[at_observed][0] for side in ("less", "greater"))
+    return float(less), float(greater)
 
 
 def proportion(successes: int, n: int, *, conf_level: float = 0.95) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from math import comb
 import numpy as np
 import pandas as pd
 
+from analysis.inference.partition.explained import CONSTANT, r_squared
 from analysis.inference.resampling.bootstrap import METHODS, draws, interval, interval_note
 from analysis.tidy import glossary
 from analysis.tidy.errors import ColumnError, DesignError
@@ -34,9 +35,6 @@ Blocks = Mapping[str, Sequence[str]]
 
 #: All 2^k subsets of k blocks are fitted.
 MOST_BLOCKS = 10
-
-#: Sum of squares, relative to the sum of squared values, below which a response is constant.
-CONSTANT = 1e-20
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,22 +298,6 @@ def subset_columns(design: BlockDesign, subset: int) -> Floats:
     return np.column_stack([np.empty((len(design.response), 0)), *chosen])
 
 
-def _subset_r_squared(subsets: Sequence[Floats], response: Floats, rows: Integers) -> Floats:
-    """Return R squared of every subset on some rows, shape (2^k,); NaN for a constant response."""
-    outcome = response[rows] - response[rows].mean()
-    total = float(outcome @ outcome)
-    if total <= CONSTANT * float(response[rows] @ response[rows]):
-        return np.full(len(subsets), np.nan)
-    explained = np.zeros(len(subsets))
-    for position, columns in enumerate(subsets):
-        if columns.shape[1]:
-            centred = columns[rows] - columns[rows].mean(axis=0)
-            coefficients = np.linalg.lstsq(centred, outcome)[0]
-            residual = outcome - centred @ coefficients
-            explained[position] = 1 - float(residual @ residual) / total
-    return explained
-
-
 def _resample(
     design: BlockDesign,
     clusters: Integers,
@@ -330,20 +312,20 @@ def _resample(
     groups = rows_by_group(clusters)
     weights = shapley_weights(len(design.names))
 
-    def shares(rows: Integers) -> Floats:
-        return np.asarray(weights @ _subset_r_squared(subsets, design.response, rows))
+    def shares(samples: Sequence[Integers]) -> Floats:
+        return np.asarray(r_squared(subsets, design.response, samples) @ weights.T)
 
     everything = np.arange(len(design.response))
-    replicates = [
-        shares(np.concatenate([groups[code] for code in draw]))
-        for draw in draws(len(groups), n_resamples, rng)
-    ]
-    left_out = (
-        np.array([shares(np.setdiff1d(everything, rows)) for rows in groups])
-        if method == "bca"
-        else None
+    replicates = shares(
+        [
+            np.concatenate([groups[code] for code in draw])
+            for draw in draws(len(groups), n_resamples, rng)
+        ]
     )
-    return Resampled(design, shares(everything), np.array(replicates), left_out, len(groups))
+    left_out = (
+        shares([np.setdiff1d(everything, rows) for rows in groups]) if method == "bca" else None
+    )
+    return Resampled(design, shares([everything])[0], replicates, left_out, len(groups))
 
 
 def require_residual_df(columns: Floats) -> None:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from analysis.inference.partition.explained import CONSTANT
 from analysis.inference.partition.partition import (
-    CONSTANT,
     Blocks,
     block_design,
     require_residual_df,

@@ -194,10 +194,12 @@ def _evaluate(
 ) -> Floats:
     """Return the statistic under every assignment, the observed one first, shape (B,)."""
     row_of_level = np.unique(codes, return_index=True)[1]
+    labels = frame[label].array.take(row_of_level)
 
     def value(assignment: Integers) -> float:
-        relabelled = frame[label].take(row_of_level[assignment[units]]).set_axis(frame.index)
-        return float(statistic(frame.assign(**{label: relabelled})))
+        relabelled = frame.copy(deep=False)
+        relabelled[label] = labels.take(assignment[units])
+        return float(statistic(relabelled))
 
     values = np.array([value(assignment) for assignment in assignments])
     failed = int((~np.isfinite(values)).sum())

@@ -13,7 +13,7 @@ import pytest
 
 from analysis import claims
 from analysis.claims.print import stated
-from analysis.store import open_store
+from analysis.store import open_store, shared
 from analysis.tidy.errors import QueryError, StoreError
 from collect import schema
 from collect.record.database import write_database
@@ -219,10 +219,33 @@ def test_a_database_file_judges_and_states_what_its_directory_does(published_sto
     pd.testing.assert_frame_equal(stated.ledger(store), stated.ledger(published_store))
 
 
+def test_facts_are_asked_of_the_engine_once_and_each_caller_has_its_own(tiny_directory):
+    store = open_store(tiny_directory)
+    first = store.facts("SELECT model_id FROM model WHERE model_id = $name", name="test/tiny")
+    first["model_id"] = "changed"
+    store.connection.close()
+    again = store.facts("SELECT model_id FROM model WHERE model_id = $name", name="test/tiny")
+    assert again["model_id"].tolist() == ["test/tiny"]
+
+
+def test_what_is_shared_is_computed_once_for_each_store(tiny_directory):
+    asked = []
+
+    @shared
+    def n_models(store):
+        asked.append(store)
+        return len(store.query("FROM model"))
+
+    stores = [open_store(tiny_directory), open_store(tiny_directory)]
+    assert [n_models(store) for store in (*stores, *stores)] == [1, 1, 1, 1]
+    assert len(asked) == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "unneeded"),
     [
         (["--help"], {"pandas", "numpy", "duckdb", "pyarrow"}),
+        (["claim", "999"], {"pandas", "numpy", "duckdb", "pyarrow"}),
         (["sql", "SELECT 1"], {"scipy", "altair", "statsmodels", "pingouin", "patsy"}),
     ],
 )
