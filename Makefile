@@ -19,7 +19,7 @@ PYTEST := $(RUN) -m pytest -n logical --maxprocesses 4 --dist loadfile
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-report: $(VENV)/.report ## install what the report needs (no torch), render reports/paper/paper.html, write reports/claims.csv
+report: $(VENV)/.report ## install what the report needs (no torch), render the pages of reports/paper, write reports/claims.csv
 	$(RUN) -m analysis report
 	$(RUN) -m analysis claims --write
 

@@ -321,15 +321,20 @@ def _report(options: argparse.Namespace) -> int:
         print(f"{prose.plural(len(options.examine), 'page')} examined, no fault found.")
         return 0
     root = project_root()
-    if options.data or options.paper:
+    if options.data and not options.paper:
         raise AnalysisError(
-            "The report reads what its parameters name, not --data or --paper.",
+            "The report reads what its parameters name, not --data.",
             "Name a directory with -P measurements:DIR (or -P published:DIR).",
         )
+    project, place, parameters = root / "quarto", root / "reports" / "paper", {}
+    if options.paper:
+        project, place = project / "audit", options.paper / "report"
+        sources = ";".join(str(path.resolve()) for path in options.data or [])
+        parameters = {"folder": str(options.paper.resolve()), "measurements": sources}
     pages = render_site(
-        root / "quarto",
-        options.out or root / "reports" / "paper",
-        parameters=dict(_parameter(text) for text in options.parameters),
+        project,
+        options.out or place,
+        parameters=parameters | dict(_parameter(text) for text in options.parameters),
         engine=options.engine,
         only=options.pages,
     )
@@ -346,6 +351,15 @@ def _parameter(text: str) -> tuple[str, str]:
             "For example -P measurements:runs",
         )
     return name, str(Path(value).resolve()) if Path(value).exists() else value
+
+
+def _init(options: argparse.Namespace) -> int:
+    from analysis.commands.new_audit import lay_out
+
+    print(*lay_out(options.folder), sep="\n")
+    print(f"next: python -m analysis --paper {options.folder} claims", file=sys.stderr)
+    print(f"then: python -m analysis --paper {options.folder} report", file=sys.stderr)
+    return 0
 
 
 def _compare(judged: pd.DataFrame, committed: Path) -> int:
@@ -388,4 +402,5 @@ _VERBS: Mapping[str, Verb] = {
     "stated": _stated,
     "forensics": _forensics,
     "report": _report,
+    "init": _init,
 }

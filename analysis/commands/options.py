@@ -33,6 +33,9 @@ examples:
   python -m analysis stated                       every number stated, computed again
   python -m analysis forensics paper.md           the tests a paper reports, recomputed
   python -m analysis report
+  python -m analysis report --page claims         one page alone
+  python -m analysis init FOLDER                  a new audit, which renders at once
+  python -m analysis --paper FOLDER report        its pages: front, claims, data
   python -m analysis report --examine reports/paper/paper.html   faults of a finished page
 
 exit codes:
@@ -222,6 +225,10 @@ def _add_report(verb: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_init(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("folder", type=Path, metavar="FOLDER", help="a folder that is empty or new")
+
+
 def _add_csv(verb: argparse._ActionsContainer) -> None:
     verb.add_argument("--csv", action="store_true", help="print CSV")
 
@@ -235,5 +242,6 @@ _VERBS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "specifications": ("heritage under every choice at once", _add_csv),
     "stated": ("every stated number, computed again", _add_csv),
     "forensics": ("recompute every test that a paper reports", _add_forensics),
-    "report": ("render the report", _add_report),
+    "report": ("render the report, or with --paper that of another paper", _add_report),
+    "init": ("lay out the audit of another paper in a new folder", _add_init),
 }

@@ -26,6 +26,7 @@ from analysis.exhibits.drawing.theme import (
     named,
     series,
 )
+from analysis.exhibits.drawing.verdicts import COLOURS as VERDICT_COLOURS
 
 #: Least ratio of the heights of two labels on the logarithmic axis of the traces.
 LABELS_APART = 1.35
@@ -271,8 +272,17 @@ def chart_verdicts(claims: pd.DataFrame, *, verdicts: Sequence[str]) -> alt.Laye
     )
     squares = (
         alt.Chart(placed)
-        .mark_square(filled=False, color=INK, size=(SIDE - 3) ** 2, strokeWidth=1.2, opacity=1)
-        .encode(x=x, y=y, description="label:N")
+        .mark_square(filled=False, size=(SIDE - 3) ** 2, strokeWidth=1.8, opacity=1)
+        .encode(
+            x=x,
+            y=y,
+            description="label:N",
+            color=alt.Color(
+                "verdict:N",
+                scale=series(verdicts, [VERDICT_COLOURS[name] for name in verdicts]),
+                legend=None,
+            ),
+        )
     )
     numbers = (
         alt.Chart(placed).mark_text(color=INK, fontSize=12).encode(x=x, y=y, text="claim_id:Q")

@@ -150,7 +150,8 @@ def _document(
 ) -> tuple[Node, list[Heading]]:
     """Return pandoc's tree with callouts, numbers, references and images, and the headings."""
     filters = [f"--lua-filter={path.resolve()}" for path in settings.filters]
-    options = ["--from=markdown", "--to=json", *filters]
+    shift = f"--shift-heading-level-by={settings.heading_shift}"
+    options = ["--from=markdown", "--to=json", shift, *filters]
     tree = json.loads(pandoc(markdown, options, directory=directory))
     tree, numbering = numbered(with_callouts(tree), number_sections=settings.number_sections)
     tree, citations = resolved(tree, numbering.labels, source.place_of)

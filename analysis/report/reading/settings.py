@@ -34,6 +34,8 @@ class Settings:
         Files, resolved against the directory of the source.
     filters, before, after
         The same: pandoc's filters, and HTML that opens and that closes the page.
+    heading_shift
+        What is added to the level of each heading, for pages made of lower sections.
     """
 
     title_block: Mapping[str, Any]
@@ -49,6 +51,7 @@ class Settings:
     toc: bool
     toc_depth: int
     toc_title: str
+    heading_shift: int
 
 
 def settings_of(front_matter: Mapping[str, Any], directory: Path) -> Settings:
@@ -87,6 +90,7 @@ def settings_of(front_matter: Mapping[str, Any], directory: Path) -> Settings:
         toc=bool(options.get("toc", False)),
         toc_depth=int(options.get("toc-depth", 3)),
         toc_title=str(options.get("toc-title", "Contents")),
+        heading_shift=int(options.get("shift-heading-level-by", 0)),
     )
 
 

@@ -1,0 +1,110 @@
+"""The pages around the paper: front, data, imprint; colours and shapes of verdicts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis import claims
+from analysis.exhibits import charts
+from analysis.exhibits.drawing import verdicts as looks
+from analysis.exhibits.site import front, imprint, relations
+from analysis.store import open_store
+from analysis.tidy.errors import AnalysisError
+
+ROOT = Path(__file__).parents[3]
+SECOND = Path(__file__).parents[1] / "second_paper"
+STYLE = (ROOT / "quarto" / "site" / "site.css").read_text(encoding="utf-8")
+
+
+def test_every_verdict_has_a_colour_and_a_shape_of_its_own_in_text_and_in_figures() -> None:
+    slugs = [name.replace(" ", "-") for name in claims.VERDICTS]
+    rules = dict(
+        re.findall(r"\.verdict-([\w-]+)[^{}]*\{ --tone: ([^;]+); --shape: [^;]+; \}", STYLE)
+    )
+    for slug in slugs:
+        assert re.search(rf"\.verdict-{slug}\b[^{{]*\{{ --tone", STYLE), slug
+    assert len(set(rules.values())) == len(rules) == 5
+    assert list(looks.COLOURS) == list(looks.SHAPES) == list(claims.VERDICTS)
+    assert len(set(looks.COLOURS.values())) == len(set(looks.SHAPES.values())) == len(slugs)
+
+
+def test_the_front_counts_every_claim_once_and_links_to_cards() -> None:
+    judged = pd.DataFrame(
+        {"claim_id": range(1, 8), "verdict": [claims.VERDICTS[2]] * 6 + [claims.VERDICTS[-1]]}
+    )
+    text = front.columns(judged, {2: "two [x](y)", 7: "seven"})
+    assert re.findall(r"\[(\d+)\]\{\.front-count\}", text) == ["0", "0", "6", "1"]
+    assert "- [two \\[x\\]\\(y\\)](claims.html#claim-2)\n- [5 more](claims.html)" in text
+    assert front.counted(judged) == f"7 claims, 6 {claims.VERDICTS[2]} and 1 {claims.VERDICTS[-1]}"
+
+
+def test_what_the_front_says_of_the_network_follows_from_its_gauges() -> None:
+    assert front.of_network(pd.DataFrame({"verdict": ["dampen", "expand"]})).startswith("Not")
+    assert front.of_network(pd.DataFrame({"verdict": ["expand", "expand"]})).startswith("Yes")
+    with pytest.raises(AnalysisError, match="the store has none"):
+        front.of_network(pd.DataFrame({"verdict": []}))
+
+
+def test_names_of_models_of_one_depth_do_not_cover_each_other() -> None:
+    models = pd.DataFrame(
+        {
+            "panel": "p",
+            "model": ["pythia-a", "pythia-b", "pythia-c"],
+            "n_layers": [24, 24, 6],
+            "gain_mean": [1.0, 1.001, 0.9],
+        }
+    )
+    drawn = front.chart_named_gains(models, ["title"]).to_dict()
+    named = [row for rows in drawn["datasets"].values() for row in rows if "label_at" in row]
+    places = {row["name"]: (row["label_at"], row["is_left"], row["below"]) for row in named}
+    assert places["c"] == (0.9, False, True)
+    assert places["a"] == (1.0, True, False)
+    assert places["b"] == (pytest.approx(1.0 + front.APART), True, False)
+
+
+def test_tiles_carry_the_colour_of_their_verdict() -> None:
+    rows = pd.DataFrame({"claim_id": [1, 2], "label": ["a", "b"], "verdict": claims.VERDICTS[:2]})
+    drawn = charts.chart_verdicts(rows, verdicts=claims.VERDICTS).to_dict()
+    scale = drawn["layer"][0]["encoding"]["color"]["scale"]
+    assert dict(zip(scale["domain"], scale["range"], strict=True)) == looks.COLOURS
+
+
+def test_the_data_page_lists_every_relation_with_its_columns_and_rows() -> None:
+    store = open_store(SECOND)
+    rows = relations.examples(store)
+    text = relations.listing(store, rows)
+    for name, found in rows.items():
+        assert f"## `{name}` {{#data-{name.replace('_', '-')} .unnumbered}}" in text
+        assert len(found) <= relations.N_EXAMPLES
+    assert "| `mean` |" in text
+    assert "2\\.5" in text
+    short = relations.listing(store, rows, filled=True)
+    assert "#data-claim " in short
+    assert "#data-residual-norm " not in short
+
+
+def test_an_answer_shows_its_query_and_its_rows() -> None:
+    said = relations.answer(open_store(SECOND), "SELECT 1.5 AS a, ['x', 'y'] AS b, NULL AS c")
+    assert said.startswith("```sql\nSELECT 1.5 AS a")
+    assert said.splitlines()[-1] == "| 1\\.5 | x, y | – |"
+
+
+def test_keys_join_tables() -> None:
+    shared = relations.keys()
+    roles = shared.set_index(["table", "key"])["role"]
+    assert roles["model", "model_id"] == relations.PART
+    assert roles["published_figure", "model_id"] == relations.PART
+    assert roles["quoted_number", "claim_id"] == relations.PART
+    assert len(relations.chart_keys(shared).to_dict()["datasets"]) == 1
+
+
+def test_a_page_says_how_to_cite_it() -> None:
+    entry = imprint.bibtex(2026)
+    assert entry.startswith("@software{thermoscope,\n  title = {")
+    assert "year = {2026}," in entry
+    assert "Cite as" in imprint.imprint()
+    assert "CC BY 4\\.0" in imprint.facts()
