@@ -684,6 +684,27 @@ COMMENT ON COLUMN gauge_pair.partner IS 'What no change of the weights moves tha
 COMMENT ON COLUMN gauge_pair.published IS 'The quantity as published: mean over prompts, tokens or heads of the block [unit of the quantity]';
 COMMENT ON COLUMN gauge_pair.invariant IS 'Its partner, in the same way [unit of the partner]';
 
+CREATE TABLE gauge_decay (
+    model_id     VARCHAR NOT NULL,
+    decayed      VARCHAR NOT NULL CHECK (decayed IN ('nothing', 'matrices', 'everything')),
+    weight_decay DOUBLE NOT NULL CHECK (weight_decay >= 0),
+    step         INTEGER NOT NULL CHECK (step >= 0),
+    decay_turns  DOUBLE NOT NULL CHECK (decay_turns >= 0),
+    layer        INTEGER NOT NULL CHECK (layer >= 0),
+    shift        DOUBLE NOT NULL,
+    share        DOUBLE NOT NULL CHECK (share BETWEEN 0 AND 1),
+    PRIMARY KEY (model_id, decayed, step, layer)
+);
+COMMENT ON TABLE gauge_decay IS 'One row per way of decaying, step and block: what becomes of the mean of the stream when a network whose stream was shifted by 1 along it, through its token table, is trained on, written by tests/proofs/gauge_decay.py.';
+COMMENT ON COLUMN gauge_decay.model_id IS 'Checkpoint that was shifted; see model [-]';
+COMMENT ON COLUMN gauge_decay.decayed IS 'What weight decay was applied to: nothing, matrices (not biases and gains, as is common) or everything [-]';
+COMMENT ON COLUMN gauge_decay.weight_decay IS 'Decay rate of AdamW [1]';
+COMMENT ON COLUMN gauge_decay.step IS 'Steps taken after the shift [1]';
+COMMENT ON COLUMN gauge_decay.decay_turns IS 'kappa: sum over these steps of learning rate times decay [e-foldings]';
+COMMENT ON COLUMN gauge_decay.layer IS 'Block, 0 to n_layers - 1 [1]';
+COMMENT ON COLUMN gauge_decay.shift IS 'Median over held-out tokens of the mean over features after the block [activation units]';
+COMMENT ON COLUMN gauge_decay.share IS 'Median of its share of the squared length, d mean^2 / |x|^2 [1]';
+
 CREATE TABLE published_file (
     file          VARCHAR NOT NULL,
     sha256        VARCHAR NOT NULL,

@@ -219,3 +219,30 @@ def pairs(store: Store) -> pd.DataFrame:
          ORDER BY quantity, model_id
         """
     )
+
+
+def kept_shifts(store: Store) -> pd.DataFrame:
+    """Return what is left of a shift of the stream after training on, by what is decayed.
+
+    Returns
+    -------
+    One row per `decayed` (nothing, matrices or everything): `decay_turns` at the last step
+    [e-foldings], `kept`, the mean over blocks of the shift then over that at the start [1], and
+    `share_first` and `share_last` of the squared length, means over blocks [1].
+    """
+    return store.query(
+        """
+        WITH ends AS (
+            SELECT decayed, layer, max(decay_turns) AS decay_turns,
+                   arg_min(shift, step) AS first, arg_max(shift, step) AS last,
+                   arg_min(share, step) AS share_first, arg_max(share, step) AS share_last
+              FROM gauge_decay
+             GROUP BY decayed, layer
+        )
+        SELECT decayed, max(decay_turns) AS decay_turns, avg(last / first) AS kept,
+               avg(share_first) AS share_first, avg(share_last) AS share_last
+          FROM ends
+         GROUP BY decayed
+         ORDER BY list_position(['nothing', 'matrices', 'everything'], decayed)
+        """
+    )

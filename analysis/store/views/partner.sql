@@ -109,10 +109,10 @@ SELECT u.run_id,
          / nullif(2 * before.norm_centred * u.norm_centred, 0) AS cosine_centred
   FROM residual_update AS u
   JOIN stream AS before
-    ON before.run_id = u.run_id AND before.prompt_id = u.prompt_id AND before.position = u.position
+    ON before.run_id = u.run_id AND before.model_id = u.model_id AND before.prompt_id = u.prompt_id AND before.position = u.position
    AND before.layer = u.layer - 1
   JOIN stream AS after
-    ON after.run_id = u.run_id AND after.prompt_id = u.prompt_id AND after.position = u.position
+    ON after.run_id = u.run_id AND after.model_id = u.model_id AND after.prompt_id = u.prompt_id AND after.position = u.position
    AND after.layer = u.layer
  WHERE u.part = 'block';
 COMMENT ON VIEW centred_update IS 'One row per model, prompt, block and token: ratio and cosine of residual_update (part block) for the stream without its mean over features, which are the primary ones under LayerNorm. The cosine follows from three lengths: |x + u|^2 = |x|^2 + |u|^2 + 2 |x| |u| cosine.';

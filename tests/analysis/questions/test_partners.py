@@ -135,3 +135,12 @@ def test_pairs_are_of_registered_quantities_and_partners(store):
     centred = partners.pairs(store).dropna(subset=["largest_difference"])
     anisotropy = centred[centred["quantity"] == "token_mean_cosine"]
     assert anisotropy["largest_difference"].max() < 0.01
+
+
+def test_decay_shrinks_a_shift_by_its_e_foldings_and_training_alone_keeps_it(store):
+    found = partners.kept_shifts(store).set_index("decayed")
+    assert found.loc["nothing", "kept"] == pytest.approx(1, abs=0.02)
+    for decayed in ("matrices", "everything"):
+        row = found.loc[decayed]
+        assert row["kept"] == pytest.approx(np.exp(-row["decay_turns"]), abs=0.02)
+    assert found.loc["nothing", "share_last"] < found.loc["nothing", "share_first"]
