@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.questions.robustness import beliefs, definitions
+from analysis.questions.robustness import beliefs, definitions, unmeasured
 
 R = Path(__file__).parents[2] / "r"
 
@@ -75,3 +75,17 @@ def test_a_sibling_is_foreseen_better_than_a_new_suite_and_that_than_a_new_lab(b
     assert widths["sibling"] < widths["new suite"] < widths["new lab"]
     lowest = found[found["unit"] == "sibling"].set_index("level")["estimate"]
     assert lowest.idxmin() == "GPT-Neo"
+
+
+def test_what_a_trait_would_have_to_explain_stands_beside_the_plain_regression(gains):
+    found = unmeasured.sensitivity(gains).set_index("contrast")
+    depth = found.loc["depth, given suites"]
+    assert (depth["n_obs"], depth["df"]) == (22, 14)
+    assert np.isnan(depth["adjusted"])
+    neo = found.loc["GPT-Neo against all others, given depth"]
+    assert neo["estimate"] < 0
+    assert neo["robustness_value"] > neo["robustness_value_alpha"] > 0
+    assert abs(neo["adjusted"]) < abs(neo["estimate"])
+    assert neo["e_value"] > neo["e_value_limit"] > 1
+    lab = found.loc["EleutherAI against all others, given depth and size"]
+    assert (lab["robustness_value_alpha"] > 0) == (lab["p_value"] < 0.05)
