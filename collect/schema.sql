@@ -30,11 +30,13 @@ CREATE TABLE model (
     is_tied             BOOLEAN,
     n_parameters        BIGINT CHECK (n_parameters > 0),
     n_parameters_source VARCHAR,
+    training_step       BIGINT CHECK (training_step >= 0),
+    training_tokens     BIGINT CHECK (training_tokens >= 0),
     PRIMARY KEY (model_id)
 );
-COMMENT ON TABLE model IS 'One row per checkpoint: who made it and how it is shaped.';
+COMMENT ON TABLE model IS 'One row per model: who made it and how it is shaped. Of several revisions that were measured, an opened store shows the one that primary_run prefers: the one without a training step, which is the model as released, else the one of the last step; see revision for all.';
 COMMENT ON COLUMN model.model_id IS 'Hub identifier, or the name of a local checkpoint [-]';
-COMMENT ON COLUMN model.revision IS 'Commit of the hub repository; NULL for a local checkpoint and for published figures that name none [-]';
+COMMENT ON COLUMN model.revision IS 'Commit of the hub repository, or name of one of several checkpoints in a local directory; NULL for a single local checkpoint and for published figures that name none [-]';
 COMMENT ON COLUMN model.lab IS 'Organisation that trained the model; NULL when the checkpoint does not say [-]';
 COMMENT ON COLUMN model.suite IS 'Training suite: models trained together with one recipe, for example Pythia [-]';
 COMMENT ON COLUMN model.family IS 'model_type of the transformers configuration [-]';
@@ -55,6 +57,27 @@ COMMENT ON COLUMN model.is_parallel IS 'True when attention and feed-forward rea
 COMMENT ON COLUMN model.is_tied IS 'True when input and output embeddings are one matrix [-]';
 COMMENT ON COLUMN model.n_parameters IS 'Exact number of parameters, tied matrices counted once; NULL when unknown [1]';
 COMMENT ON COLUMN model.n_parameters_source IS 'Where n_parameters comes from: counted on the loaded model, computed from the configuration, or a published file [-]';
+COMMENT ON COLUMN model.training_step IS 'Optimiser steps taken when the checkpoint was saved, as the name of its revision or a file beside it says; NULL where neither does [1]';
+COMMENT ON COLUMN model.training_tokens IS 'Tokens trained on by then, from the same places, or from the step where the suite trains on a fixed number per step; NULL where nothing says [tokens]';
+
+CREATE TABLE revision (
+    model_id        VARCHAR NOT NULL,
+    revision_name   VARCHAR NOT NULL,
+    revision        VARCHAR NOT NULL,
+    weights_sha256  VARCHAR NOT NULL,
+    config_sha256   VARCHAR NOT NULL,
+    training_step   BIGINT CHECK (training_step >= 0),
+    training_tokens BIGINT CHECK (training_tokens >= 0),
+    PRIMARY KEY (model_id, revision_name, revision, weights_sha256, config_sha256)
+);
+COMMENT ON TABLE revision IS 'One row per model, name of a revision and commit at which the name stood: which weights it holds. Revisions that hold the same weights share one run, which is measured once; join it on model_id, weights_sha256 and config_sha256.';
+COMMENT ON COLUMN revision.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN revision.revision_name IS 'Branch, tag or commit as it was asked for, main where none was; of a local directory the name of a checkpoint in it [-]';
+COMMENT ON COLUMN revision.revision IS 'Commit that the name stood at; of a local directory the name again [-]';
+COMMENT ON COLUMN revision.weights_sha256 IS 'Hash of the weights, as in run [-]';
+COMMENT ON COLUMN revision.config_sha256 IS 'Hash of the configuration, as in run [-]';
+COMMENT ON COLUMN revision.training_step IS 'As in model [1]';
+COMMENT ON COLUMN revision.training_tokens IS 'As in model [tokens]';
 
 CREATE TABLE prompt (
     prompt_set    VARCHAR NOT NULL,
@@ -81,6 +104,7 @@ CREATE TABLE run (
     weights_sha256           VARCHAR NOT NULL,
     config_sha256            VARCHAR NOT NULL,
     revision                 VARCHAR,
+    revision_name            VARCHAR,
     adapter                  VARCHAR NOT NULL,
     dtype_weights            VARCHAR NOT NULL,
     dtype_compute            VARCHAR NOT NULL,
@@ -102,8 +126,8 @@ CREATE TABLE run (
     duration_s               DOUBLE NOT NULL CHECK (duration_s >= 0),
     PRIMARY KEY (run_id)
 );
-COMMENT ON TABLE run IS 'One row per unit of measurement: the weights of a checkpoint, or a checkpoint on a prompt set. Written last, so its presence means the unit is complete.';
-COMMENT ON COLUMN run.run_id IS 'Hash of everything that determines the numbers (model, weights, prompts, dtypes, settings), never of time [-]';
+COMMENT ON TABLE run IS 'One row per run: the weights of a checkpoint, or a checkpoint on a prompt set, measured in one way. A unit of measurement is a run and the quantities that were measured of it together; its file is written last, so its presence means the unit is complete. Units of one run have one row each in the files, and share one in an opened store.';
+COMMENT ON COLUMN run.run_id IS 'Hash of everything that determines the numbers (model, weights, prompts, dtypes, settings), never of time, nor of which quantities were asked for, nor of the commit that the weights came with [-]';
 COMMENT ON COLUMN run.model_id IS 'Checkpoint measured; see model [-]';
 COMMENT ON COLUMN run.kind IS 'weights (no prompt involved) or prompts [-]';
 COMMENT ON COLUMN run.prompt_set IS 'Prompt set measured; NULL for kind = weights [-]';
@@ -111,14 +135,15 @@ COMMENT ON COLUMN run.prompt_set_sha256 IS 'Hash of the prompts as measured; NUL
 COMMENT ON COLUMN run.tokens_sha256 IS 'Hash of the token ids as measured, which tells tokenizers and templates apart; NULL for kind = weights [-]';
 COMMENT ON COLUMN run.weights_sha256 IS 'Hash of the names and contents of the checkpoint''s safetensors files [-]';
 COMMENT ON COLUMN run.config_sha256 IS 'Hash of the entries of config.json that matter to the computation [-]';
-COMMENT ON COLUMN run.revision IS 'Commit of the hub repository; NULL for a local checkpoint [-]';
+COMMENT ON COLUMN run.revision IS 'Commit of the hub repository when the unit was measured, or name of one of several checkpoints in a local directory; NULL for a single local checkpoint [-]';
+COMMENT ON COLUMN run.revision_name IS 'Branch, tag or commit as it was asked for; NULL where none was [-]';
 COMMENT ON COLUMN run.adapter IS 'Adapter that located blocks, attention and weights [-]';
 COMMENT ON COLUMN run.dtype_weights IS 'Number format the weights are stored in [-]';
 COMMENT ON COLUMN run.dtype_compute IS 'Number format of the forward pass; norms are accumulated in float64 whatever it is [-]';
 COMMENT ON COLUMN run.device IS 'Device of the forward pass [-]';
 COMMENT ON COLUMN run.attention_implementation IS 'Attention code that ran, as the model reports it [-]';
 COMMENT ON COLUMN run.execution IS 'loaded (the whole model in memory), streamed (one block in memory at a time) or shards (weights read tensor by tensor, no model); loaded and streamed give the same numbers [-]';
-COMMENT ON COLUMN run.quantities IS 'What was asked for, comma-separated: weights; or some of stream, attention, geometry, predictions, legacy [-]';
+COMMENT ON COLUMN run.quantities IS 'What was measured, comma-separated: weights; or some of stream, attention, geometry, predictions, legacy [-]';
 COMMENT ON COLUMN run.rendering IS 'plain (the prompt as it stands) or chat (put into the model''s chat template as a user''s turn); NULL for kind = weights [-]';
 COMMENT ON COLUMN run.special_tokens IS 'Policy asked for: default (as the tokenizer does), never, or always (a start token in front of every prompt); NULL for kind = weights [-]';
 COMMENT ON COLUMN run.adds_special_tokens IS 'True when the tokenizer or the chat template put a special token into a prompt; NULL for kind = weights [-]';

@@ -204,6 +204,7 @@ def _train(options: argparse.Namespace) -> int:
             recipe,
             options.out,
             overwrite=options.overwrite,
+            keep=options.keep_checkpoints,
             quiet=options.quiet,
             progress=options.progress,
         )

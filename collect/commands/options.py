@@ -148,7 +148,13 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"{', '.join(TABLES)} or {ALL} (default: {' '.join(DEFAULT)})",
     )
-    what.add_argument("--revision", help="branch, tag or commit on the hub")
+    what.add_argument(
+        "--revision",
+        nargs="+",
+        metavar="NAME",
+        help="branches, tags or commits on the hub, or checkpoints in a directory; a pattern such "
+        "as 'step*' stands for all that match",
+    )
 
 
 def _add_how(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
@@ -219,6 +225,11 @@ def _add_train(verbs: Verbs) -> None:
         "there already, from the same recipe and text, is left as it is.",
     )
     parser.add_argument("recipes", nargs="+", type=Path, metavar="RECIPE", help="TOML file")
+    parser.add_argument(
+        "--keep-checkpoints",
+        action="store_true",
+        help="keep the network at each of the recipe's checkpoints too, for --revision 'step*'",
+    )
     _add_output(parser)
 
 

@@ -21,7 +21,8 @@ from collect.model.checkpoint.load import load_model, load_tokenizer
 from collect.prompts.sets import load as load_prompts
 from collect.prompts.tokens import Encoded, check_fits, encode
 from collect.record.provenance import versions
-from collect.training.train import complete_or_absent, save_network
+from collect.training.architecture import save_network
+from collect.training.train import complete_or_absent
 
 #: Files of a checkpoint that hold weights or speak of them, which a changed one writes anew.
 _REPLACED = ("config.json", "recipe.toml", SIDECAR, certificate.FILE)

@@ -18,9 +18,10 @@ from collect.model.checkpoint.decoder import model_row
 from collect.model.conformance.refusal import check_attention, check_finite
 from collect.prompts.tokens import buckets
 from collect.record import provenance
+from collect.record.units import quantities_of
 
 
-def measure(task: Task, subject: Subject) -> dict[str, pd.DataFrame]:
+def measure(task: Task, subject: Subject, *, is_first: bool = True) -> dict[str, pd.DataFrame]:
     """Return the rows of every table that a unit fills, complete but for table ``run``.
 
     Parameters
@@ -29,6 +30,9 @@ def measure(task: Task, subject: Subject) -> dict[str, pd.DataFrame]:
         The unit, with its prompts when it has any.
     subject
         The checkpoint; it is examined before anything is measured.
+    is_first
+        False when an earlier unit of the same run keeps the examination of the model, and what
+        is said of the model itself.
 
     Raises
     ------
@@ -44,7 +48,11 @@ def measure(task: Task, subject: Subject) -> dict[str, pd.DataFrame]:
         memory.refuse_exhausted(error, task.unit.title)
         raise
     _check(measured, subject)
-    frames = {**measured, "conformance": findings, "not_measured": _missing(measured, subject)}
+    missing = _missing(measured, subject)
+    if is_first:
+        frames = {**measured, "conformance": findings, "not_measured": missing}
+    else:
+        frames = {**measured, "not_measured": missing[missing["measured_table"] != "model"]}
     unit = task.unit
     labelled = {
         table: frame.assign(run_id=unit.run_id, model_id=unit.determinants["model_id"])
@@ -64,7 +72,8 @@ def _of_weights(subject: Subject) -> dict[str, pd.DataFrame]:
 def _of_prompts(task: Task, subject: Subject) -> dict[str, pd.DataFrame]:
     settings = subject.settings
     batches = tuple(buckets(task.encoded, settings.batch_size))
-    recorder = Recorder(batches, quantities.of_prompts(settings.quantities))
+    asked = quantities.chosen(quantities_of(task.unit.determinants))
+    recorder = Recorder(batches, asked)
     parts: dict[str, list[pd.DataFrame]] = {}
     with settings.bar(len(task.encoded), task.unit.title, "prompt") as bar:
         for index in subject.run_pass(batches, recorder):

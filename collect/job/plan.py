@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from collect.errors import InputError
 from collect.job import estimate
 from collect.job.run import Job, prepare
 from collect.job.settings import Settings
 from collect.job.subject import is_too_large
 from collect.job.task import Task, tasks
-from collect.measure import quantities
 from collect.model.checkpoint import memory
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import model_row
 from collect.model.checkpoint.load import load_skeleton, load_tokenizer
 from collect.prompts.tokens import check_fits
-from collect.record.units import has_its_files, read_mark, run_file
+from collect.record.inventory import Inventory
+from collect.record.units import quantities_of, read_mark, run_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,12 @@ class Planned:
     ----------
     unit
         Stem of its files.
+    run_id
+        Identity of its run; of no meaning where the hash of the weights is not known yet.
     state
-        ``to do``; ``complete``, if the weights are still those it was measured with; or
-        ``measured otherwise``, which a run refuses.
+        ``to do``; ``complete``, if the weights are still those it was measured with; ``as`` and
+        a unit before it that has the same content, measured once; or ``measured otherwise``,
+        which a run refuses.
     execution
         ``loaded``, ``streamed`` or ``shards``.
     n_rows
@@ -49,6 +53,7 @@ class Planned:
     """
 
     unit: str
+    run_id: str
     state: str
     execution: str
     n_rows: dict[str, int]
@@ -83,15 +88,37 @@ def plan(
     job = prepare(models, prompt_sets, None, needs_weights=False, **options)
     settings = job.settings
     throughput = estimate.calibrate(settings.dtype, settings.device)
-    return [
-        planned
-        for checkpoint in job.checkpoints.values()
-        for planned in _of_checkpoint(checkpoint, job, out, throughput)
-    ]
+    hashed = _hashed(job)
+    first: dict[str, str] = {}
+    planned = []
+    for _, checkpoint in job.checkpoints:
+        digest = hashed.get(checkpoint.directory)
+        for found in _of_checkpoint(checkpoint, job, out, throughput, digest):
+            same = first.setdefault(found.run_id, found.unit) if digest else found.unit
+            is_repeated = same != found.unit and found.state == "to do"
+            planned.append(replace(found, state=f"as {same}") if is_repeated else found)
+    return planned
+
+
+def _hashed(job: Job) -> dict[Path, str]:
+    """Return the hash of the weights of each checkpoint that is known before it is measured.
+
+    A listing of the hub tells it. Files of a local directory are read for it when several of its
+    checkpoints are asked for, so that weights that are there twice are measured once.
+    """
+    names = [checkpoint.model_id for _, checkpoint in job.checkpoints]
+    found = {}
+    for _, checkpoint in job.checkpoints:
+        digest = checkpoint.listed_weights_sha256()
+        if digest is None and checkpoint.weight_files and names.count(checkpoint.model_id) > 1:
+            digest = checkpoint.weights_sha256()
+        if digest is not None:
+            found[checkpoint.directory] = digest
+    return found
 
 
 def _of_checkpoint(
-    checkpoint: Checkpoint, job: Job, out: Path | None, throughput: float
+    checkpoint: Checkpoint, job: Job, out: Path | None, throughput: float, digest: str | None
 ) -> list[Planned]:
     sets, settings = job.sets, job.settings
     skeleton = load_skeleton(checkpoint, dtype=settings.dtype)
@@ -102,9 +129,9 @@ def _of_checkpoint(
     shape = estimate.shape_of(skeleton, n_vocabulary)
     streamed = not sets or settings.stream or is_too_large(skeleton, settings)
     planned = []
-    for task in tasks(checkpoint, skeleton, sets, tokenizer, settings, weights_sha256=None):
-        check_fits(task.encoded, n_context, n_vocabulary)
-        state = _state(task, out)
+    for whole in tasks(checkpoint, skeleton, sets, tokenizer, settings, weights_sha256=digest):
+        check_fits(whole.encoded, n_context, n_vocabulary)
+        task, state = _left(whole, out)
         planned.append(
             _planned(
                 task,
@@ -131,11 +158,12 @@ def _planned(
 ) -> Planned:
     lengths = [len(prompt) for prompt in task.encoded]
     is_of_prompts = task.prompt_set is not None
-    asked = quantities.of_prompts(settings.quantities) if is_of_prompts else ("weights",)
+    asked = quantities_of(task.unit.determinants)
     rows = estimate.n_rows(shape, lengths, asked)
     how: dict[str, Any] = {"dtype": settings.dtype, "batch_size": settings.batch_size}
     return Planned(
         unit=task.unit.stem,
+        run_id=task.unit.run_id,
         state=state,
         execution=("streamed" if streamed else "loaded") if is_of_prompts else "shards",
         n_rows=rows,
@@ -146,15 +174,26 @@ def _planned(
     )
 
 
-def _state(task: Task, out: Path | None) -> str:
-    """Return whether the output holds a unit, its weights not looked at."""
-    mark = None if out is None else read_mark(run_file(out, task.unit))
-    if out is None or mark is None or not has_its_files(mark, out):
-        return "to do"
-    unread = ("weights_sha256", "dtype_weights")
-    wanted = {k: v for k, v in task.unit.determinants.items() if k not in unread}
-    is_same = all(mark.determinants.get(name) == value for name, value in wanted.items())
-    return "complete" if is_same else "measured otherwise"
+def _left(task: Task, out: Path | None) -> tuple[Task, str]:
+    """Return what the output lacks of a unit, and in which state it is.
+
+    Where the hash of the weights is not known, that of the unit that is there is taken for it.
+    """
+    if out is None:
+        return task, "to do"
+    unit = task.unit
+    mark = read_mark(run_file(out, unit))
+    if unit.determinants["weights_sha256"] is None and mark is not None:
+        known = {"weights_sha256": mark.determinants.get("weights_sha256")}
+        unit = replace(unit, determinants={**unit.determinants, **known})
+        unit = replace(unit, labels=mark.labels)
+    try:
+        placed = Inventory(out).missing(unit)
+    except InputError:
+        return task, "measured otherwise"
+    if placed is None:
+        return task, "complete"
+    return replace(task, unit=placed.unit), "to do"
 
 
 def as_text(units: Sequence[Planned]) -> str:
@@ -170,15 +209,15 @@ def as_text(units: Sequence[Planned]) -> str:
             "time": [_time(unit.duration_s) for unit in units],
         }
     )
-    to_do = [unit for unit in units if unit.state != "complete"]
+    to_do = [unit for unit in units if unit.state in ("to do", "measured otherwise")]
     total_s = estimate.START_S + sum(unit.duration_s for unit in to_do)
     lines = [table.to_string(index=False), "", "rows per table"]
     for unit in units:
         rows = ", ".join(f"{table} {n:,}" for table, n in unit.n_rows.items())
         lines.append(f"  {unit.unit}: {rows}")
+    first_of = {unit.unit.partition("@")[0].partition("+")[0]: unit for unit in reversed(units)}
     for unit in units:
-        # The weights are a unit of their own, the first of each model.
-        if unit.download_bytes and "weight_norm" in unit.n_rows:
+        if unit.download_bytes and unit in first_of.values() and unit.state == "to do":
             lines.append(f"{unit.unit}: {memory.as_text(unit.download_bytes)} to download first")
     return "\n".join(
         [

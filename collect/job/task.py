@@ -127,6 +127,7 @@ def _of_model(checkpoint: Checkpoint, skeleton: Decoder) -> dict[str, Any]:
     return {
         "model_id": checkpoint.model_id,
         "revision": checkpoint.revision,
+        "revision_name": checkpoint.revision_name,
         "config_sha256": _sha256(config),
         "adapter": skeleton.adapter.name,
         "dtype_weights": checkpoint.dtype_weights,

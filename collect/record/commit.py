@@ -1,24 +1,29 @@
 """The files of a unit, put down so that at every moment the unit is complete or absent.
 
-Whoever writes a unit holds its lock. Its old mark goes first, its files come next, its new
-mark last; so a reader that trusts marks never sees files of two measurements as one unit.
+Whoever writes a unit holds the lock of its run. The files are written where no glob finds them.
+When all are there, its mark included, the old mark goes, the files are renamed into their tables,
+and the mark last; so a reader that trusts marks never sees files of two measurements as one unit,
+and a disk that fills up leaves what was there before.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import pandas as pd
 
-from collect.errors import InputError, OutputError
+from collect.errors import OutputError
 from collect.record import locks
-from collect.record.units import Mark, Unit, refuse_mixtures, run_file
+from collect.record.inventory import Inventory, refuse_mixtures, repeated_by
+from collect.record.units import Mark, Unit, variant_of
 from collect.record.writer import conforming, write_table
-from collect.schema import MEASURED
+from collect.schema import MEASURED, UNFINISHED
 from collect.schema.marks import file_sha256, run_sha256
 
 _TEMPORARY = re.compile(r"\.(.+)\.parquet\.\d+\.tmp")
@@ -35,9 +40,10 @@ def commit(
     out: Path,
     provenance: Mapping[str, str],
     *,
-    peers: Sequence[Unit] = (),
+    replaced: Sequence[Path] = (),
+    gone: Sequence[Path] = (),
 ) -> int:
-    """Write the tables of a unit, its mark last; the caller holds the lock of the unit.
+    """Write the tables of a unit, its mark last; the caller holds the lock of its run.
 
     Parameters
     ----------
@@ -51,56 +57,70 @@ def commit(
         Directory of measurements.
     provenance
         Key-value metadata for every file: versions, hashes, formats, conformance.
-    peers
-        Units that are about to be replaced too, so that what they hold now is no contradiction.
+    replaced
+        Run files of units whose place this one takes.
+    gone
+        Run files that others are about to replace, so that what they say is no contradiction.
 
     Returns
     -------
-    Number of rows written, that of ``run`` left out.
+    Number of rows written, that of ``run`` left out; none if another process has meanwhile put
+    down the same quantities of the same run under another name.
 
     Raises
     ------
     OutputError
-        If a file cannot be written.
+        If a file cannot be written; what was there before remains.
     InputError
         If rows break the contract, or another process has meanwhile put down a unit that
         contradicts this one.
     """
+    inventory = Inventory(out)
     with locks.held(out, _OF_MARKS, wait=True):
-        refuse_mixtures([unit, *peers], out)
-    clear(unit, out)
-    rows: dict[str, int] = {}
-    hashes: dict[str, str] = {}
-    own = {table: frame for table, frame in frames.items() if table != "prompt" and len(frame)}
-    for table, frame in own.items():
-        name = f"{table}/{unit.stem}.parquet"
-        rows[name] = write_table(table, frame, out / name, metadata=provenance)
-        hashes[name] = file_sha256(out / name)
-    with locks.held(out, _OF_MARKS, wait=True):
-        _refuse_after_writing(unit, peers, out)
-        if "prompt" in frames:
-            name = f"prompt/{unit.determinants['prompt_set']}.parquet"
-            rows[name] = _write_prompts(frames["prompt"], out / name, provenance)
-        mark = _mark(unit, run_row, rows, hashes, out)
-        metadata = {**provenance, **mark.metadata}
-        write_table("run", run_row, run_file(out, unit), metadata=metadata)
-    return sum(rows.values())
+        refuse_mixtures([unit], inventory, [*replaced, *gone])
+    with _unfinished(unit, out) as staged:
+        rows = {
+            table: write_table(table, frame, staged / table, metadata=provenance)
+            for table, frame in frames.items()
+            if table != "prompt" and len(frame)
+        }
+        with locks.held(out, _OF_MARKS, wait=True):
+            refuse_mixtures([unit], inventory, [*replaced, *gone])
+            if repeated_by(unit, inventory, replaced) is not None:
+                return 0
+            n_prompts = _write_prompts(unit, frames, out, provenance)
+            mark = _mark(unit, run_row, rows, staged, n_prompts)
+            metadata = {**provenance, **mark.metadata}
+            write_table("run", run_row, staged / "run", metadata=metadata)
+            _move(unit, staged, [*rows, "run"], out, replaced)
+    return sum(mark.rows.values())
+
+
+@contextmanager
+def _unfinished(unit: Unit, out: Path) -> Iterator[Path]:
+    """Lend a directory for the files of a unit, where no glob over the tables finds them."""
+    staged = out / UNFINISHED / unit.stem
+    shutil.rmtree(staged, ignore_errors=True)
+    try:
+        yield staged
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+        with suppress(OSError):
+            staged.parent.rmdir()
 
 
 def _mark(
-    unit: Unit,
-    run_row: pd.DataFrame,
-    rows: Mapping[str, int],
-    hashes: Mapping[str, str],
-    out: Path,
+    unit: Unit, run_row: pd.DataFrame, rows: Mapping[str, int], staged: Path, n_prompts: int | None
 ) -> Mark:
     """Return the mark of a unit whose files are written."""
-    states = {name: (out / name).stat() for name in hashes}
+    names = {table: f"{table}/{unit.stem}.parquet" for table in rows}
+    states = {name: (staged / table).stat() for table, name in names.items()}
+    shared = {} if n_prompts is None else {_prompt_file(unit): n_prompts}
     mark = Mark(
         determinants=dict(unit.determinants),
         labels=dict(unit.labels),
-        rows=dict(rows),
-        sha256=dict(hashes),
+        rows={**{name: rows[table] for table, name in names.items()}, **shared},
+        sha256={name: file_sha256(staged / table) for table, name in names.items()},
         sizes={name: state.st_size for name, state in states.items()},
         times={name: state.st_mtime_ns for name, state in states.items()},
     )
@@ -108,24 +128,34 @@ def _mark(
     return replace(mark, run_sha256=run_sha256(stored, asdict(mark)))
 
 
-def _refuse_after_writing(unit: Unit, peers: Sequence[Unit], out: Path) -> None:
-    """Refuse a unit that another process has meanwhile contradicted, and remove its files."""
-    try:
-        refuse_mixtures([unit, *peers], out)
-    except InputError:
-        clear(unit, out)
-        raise
+def _move(
+    unit: Unit, staged: Path, tables: Sequence[str], out: Path, replaced: Sequence[Path]
+) -> None:
+    """Put the finished files of a unit into their tables, the mark last; or remove them."""
+    for stem in {unit.stem, *(path.stem for path in replaced)}:
+        clear(stem, out)
+    for table in tables:
+        target = out / table / f"{unit.stem}.parquet"
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            (staged / table).replace(target)
+        except OSError as error:
+            clear(unit.stem, out)
+            raise OutputError(
+                f"The output file {target} must be writable; {error.strerror or error}.",
+                "Choose another --out, or free the space.",
+            ) from error
 
 
-def clear(unit: Unit, out: Path) -> None:
-    """Remove what the output holds of a unit, its mark first.
+def clear(stem: str, out: Path) -> None:
+    """Remove what the output holds of the unit whose files have this name, its mark first.
 
     Raises
     ------
     OutputError
         If a file cannot be removed.
     """
-    for path in (run_file(out, unit), *(out / t / f"{unit.stem}.parquet" for t in MEASURED)):
+    for path in (out / table / f"{stem}.parquet" for table in ("run", *MEASURED)):
         try:
             path.unlink(missing_ok=True)
         except NotADirectoryError:
@@ -137,14 +167,22 @@ def clear(unit: Unit, out: Path) -> None:
             ) from error
 
 
-def _write_prompts(prompts: pd.DataFrame, path: Path, provenance: Mapping[str, str]) -> int:
-    """Write the file of a prompt set, which every unit measured on it shares.
+def _prompt_file(unit: Unit) -> str:
+    return f"prompt/{unit.determinants['prompt_set']}.parquet"
+
+
+def _write_prompts(
+    unit: Unit, frames: Mapping[str, pd.DataFrame], out: Path, provenance: Mapping[str, str]
+) -> int | None:
+    """Write the file of a prompt set, which every unit measured on it shares; None without one.
 
     The caller holds the lock of the marks and has refused other prompts of the same name.
     """
+    if "prompt" not in frames:
+        return None
     of_prompts = ("code_version", "prompt_set_sha256")
     metadata = {name: provenance[name] for name in of_prompts if name in provenance}
-    return write_table("prompt", prompts, path, metadata=metadata)
+    return write_table("prompt", frames["prompt"], out / _prompt_file(unit), metadata=metadata)
 
 
 def check_writable(out: Path) -> None:
@@ -173,8 +211,14 @@ def remove_leftovers(out: Path) -> None:
         match = _TEMPORARY.fullmatch(path.name)
         if match is None:
             continue
-        name = _OF_MARKS if path.parent.name == "prompt" else match.group(1)
+        name = _OF_MARKS if path.parent.name == "prompt" else variant_of(match.group(1))
         with locks.held(out, name) as is_abandoned:
             if is_abandoned:
                 path.unlink(missing_ok=True)
+    for staged in sorted((out / UNFINISHED).glob("*")):
+        with locks.held(out, variant_of(staged.name)) as is_abandoned:
+            if is_abandoned:
+                shutil.rmtree(staged, ignore_errors=True)
+    with suppress(OSError):
+        (out / UNFINISHED).rmdir()
     locks.remove_abandoned(out)

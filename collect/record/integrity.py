@@ -18,14 +18,16 @@ from collect.record.units import (
     Mark,
     is_run_as_marked,
     n_rows,
+    quantities_of,
     read_mark,
     read_run,
     run_id,
     stored_prompts_sha256,
+    variant_of,
 )
 from collect.schema import (
     MEASURED,
-    SCHEMA_VERSION,
+    READABLE_VERSIONS,
     ContractError,
     arrow_schema,
     incomplete_units,
@@ -64,7 +66,8 @@ def faults(out: Path) -> Iterator[str]:
             f"There must be units of measurement in {out}; no run file was found in {out / 'run'}.",
             "Name the directory given to `collect run` as --out.",
         )
-    owners: dict[str, str] = {}
+    owners: dict[tuple[str, str], str] = {}
+    examined = set()
     listed: set[str] = set()
     for path in marks:
         mark = read_mark(path)
@@ -74,23 +77,28 @@ def faults(out: Path) -> Iterator[str]:
         for fault in _of_unit(path, mark, out):
             yield f"{fault.removesuffix('.')}: {_AGAIN}."
         identity = run_id(mark.determinants)
-        if identity in owners:
-            yield (
-                f"Each unit must have a run_id of its own; {path.stem} shares {identity} with "
-                f"{owners[identity]}: {_AGAIN}."
-            )
-        owners[identity] = path.stem
+        for quantity in quantities_of(mark.determinants):
+            if (identity, quantity) in owners:
+                yield (
+                    f"Each unit must have a run_id of its own, or quantities of its own; "
+                    f"{path.stem} shares {quantity} of {identity} with "
+                    f"{owners[identity, quantity]}: {_AGAIN}."
+                )
+            owners[identity, quantity] = path.stem
+        if f"conformance/{path.name}" in mark.rows:
+            examined.add(identity)
         listed |= mark.rows.keys()
+    for identity in sorted({identity for identity, _ in owners} - examined):
+        yield f"Run {identity} must keep the examination of its model; it does not: {_AGAIN}."
     yield from _strangers(out, listed)
 
 
 def _of_unit(path: Path, mark: Mark, out: Path) -> Iterator[str]:
     """Yield the faults of one marked unit."""
     version = mark.determinants.get("schema_version")
-    if version != SCHEMA_VERSION:
-        yield (
-            f"{path.stem} must be of schema version {SCHEMA_VERSION}; it is of version {version}."
-        )
+    if version not in READABLE_VERSIONS:
+        readable = " or ".join(map(str, READABLE_VERSIONS))
+        yield f"{path.stem} must be of schema version {readable}; it is of version {version}."
         return
     yield from _of_run(path, mark, out)
     for name, expected in mark.rows.items():
@@ -132,7 +140,8 @@ def _conforming_rows(path: Path) -> pa.Table:
         raise ContractError(
             f"{table}/{path.name} must be a complete file of this project; it cannot be read."
         ) from error
-    wrong = [f.name for f in arrow_schema(table) if stored.field(f.name).type != f.type]
+    kinds = dict(zip(stored.names, stored.types, strict=True))
+    wrong = [f.name for f in arrow_schema(table) if kinds.get(f.name, f.type) != f.type]
     if wrong:
         raise ContractError(
             f"{table}/{path.name} must have the types of schema.sql; other types were found in "
@@ -193,6 +202,8 @@ def _of_run_row(path: Path, run: Mapping[str, Any], mark: Mark, out: Path) -> It
                 f"The {column} of run/{path.name} must be {expected[column]}, as its metadata "
                 f"say; it is {run[column]}."
             )
+    if f"conformance/{path.name}" not in mark.rows:
+        return  # kept with an earlier unit of the same run
     failed = _failed_properties(path.stem, out)
     if run["is_conforming"] == bool(failed):
         yield (
@@ -236,7 +247,9 @@ def _whole_tables(out: Path) -> Iterator[str]:
 
 def _strangers(out: Path, listed: Collection[str]) -> Iterator[str]:
     """Yield what lies in the directory and belongs to no complete unit."""
-    interrupted = [stem for stem in incomplete_units(out) if not locks.is_held_elsewhere(out, stem)]
+    interrupted = [
+        stem for stem in incomplete_units(out) if not locks.is_held_elsewhere(out, variant_of(stem))
+    ]
     for stem in interrupted:
         yield f"Every unit must be complete; {stem} was interrupted: the same command resumes it."
     for path in sorted(path for table in MEASURED for path in (out / table).glob("*.parquet")):

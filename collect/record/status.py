@@ -12,11 +12,18 @@ import pandas as pd
 
 from collect.errors import InputError
 from collect.record import locks
-from collect.record.units import has_its_files, is_run_as_marked, read_mark, read_run
+from collect.record.units import (
+    has_its_files,
+    is_run_as_marked,
+    read_mark,
+    read_run,
+    variant_of,
+)
 from collect.schema import incomplete_units
 
 _OF_RUN = (
     "model_id",
+    "revision_name",
     "prompt_set",
     "rendering",
     "quantities",
@@ -40,8 +47,9 @@ def units(out: Path) -> pd.DataFrame:
     One row per ``unit`` (stem of its files), sorted: ``state``, which is complete,
     nonconforming (complete, but the model failed a check), incomplete (interrupted, or a file
     is missing or altered) or measuring (a process is at work on it); ``n_rows`` [1]; and from
-    table ``run`` model_id, prompt_set, rendering, quantities, dtype_compute, is_conforming,
-    started_at [UTC] and duration_s [s], missing where there is no mark that can be read.
+    table ``run`` model_id, revision_name, prompt_set, rendering, quantities, dtype_compute,
+    is_conforming, started_at [UTC] and duration_s [s], missing where there is no mark that can
+    be read.
 
     Raises
     ------
@@ -82,7 +90,7 @@ def _marked(path: Path, out: Path) -> dict[str, Any]:
 
 def _unmarked(stem: str, out: Path) -> dict[str, Any]:
     """Return the row of a unit without a mark that can be trusted."""
-    is_in_progress = locks.is_held_elsewhere(out, stem)
+    is_in_progress = locks.is_held_elsewhere(out, variant_of(stem))
     return {"unit": stem, "state": "measuring" if is_in_progress else "incomplete"}
 
 

@@ -1,7 +1,8 @@
-"""Units of measurement: what identifies one, whether it is complete, what may stand beside it.
+"""Units of measurement: what identifies one, what its mark says, whether its files are there.
 
-A unit is the weights of a checkpoint, or a checkpoint on a prompt set. Its file in table
-``run`` is written last and is the mark that the unit is complete. No torch here.
+A run is the weights of a checkpoint, or a checkpoint on a prompt set, measured in one way; a unit
+is a run and those of its quantities that were measured together. Its file in table ``run`` is
+written last and is the mark that the unit is complete. No torch here.
 """
 
 from __future__ import annotations
@@ -17,28 +18,30 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from collect.errors import InputError
 from collect.record.writer import file_stem
 from collect.schema.marks import file_sha256, prompts_sha256, run_sha256
 
-#: What all units of one model must share within an output.
-_OF_MODEL = (
-    "revision",
-    "weights_sha256",
-    "config_sha256",
-    "adapter",
-    "dtype_weights",
-    "schema_version",
-    "measurement_version",
-    "torch_version",
-    "transformers_version",
-)
+#: What the units of one model must share within an output, whatever the revision.
+_OF_MODEL = ("schema_version", "measurement_version", "torch_version", "transformers_version")
 
-#: What all units of one model that ran on prompts must share besides.
-_OF_FORWARD_PASS = ("dtype_compute", "device", "attention_implementation")
+#: What the units of one revision of a model must share besides.
+_OF_REVISION = ("weights_sha256", "config_sha256", "adapter")
+
+#: What the identity of a run leaves out: which quantities were asked for, and where the weights
+#: were found, which their hash determines as it does the format they are stored in.
+APART = ("quantities", "revision", "revision_name", "dtype_weights")
+
+#: Versions of the schema in which everything was part of the identity.
+_EARLIER = (1, 2)
+
+#: What stands between the name of a run and the quantities of a later unit of it.
+_LATER = ","
 
 #: What reading a damaged Parquet file raises; names in its footer may be no text (ValueError).
 UNREADABLE = (OSError, pa.ArrowException, ValueError, OverflowError)
+
+#: Longest name of a file of a table [bytes], and signs of a device's name that are kept in it.
+_LONGEST_STEM, _DEVICE_SIGNS = 240, 24
 
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
@@ -55,32 +58,80 @@ class Unit:
         one prompt at a time; nor whether the model was loaded or streamed; nor is time.
     labels
         Lab, suite, year and base model, which the numbers do not depend on.
+    is_later
+        True when other quantities of the same run were measured before.
     """
 
     determinants: Mapping[str, Any]
     labels: Mapping[str, Any]
+    is_later: bool = False
 
     @property
     def run_id(self) -> str:
-        """First 16 hexadecimal digits of the hash of the determinants."""
+        """First 16 hexadecimal digits of the hash of the identity."""
         return run_id(self.determinants)
 
     @property
+    def identity(self) -> dict[str, Any]:
+        """The determinants that identify the run."""
+        return {name: value for name, value in self.determinants.items() if name not in APART}
+
+    @property
+    def variant(self) -> str:
+        """Name of the files of the run's first unit: what is measured, and how."""
+        known = self.determinants
+        stem = file_stem(known["model_id"], known["prompt_set"], known.get("revision_name"))
+        return "+".join([stem, *self._ways])
+
+    @property
+    def _ways(self) -> list[str]:
+        """In what the run is other than plain, of default tokens, float32, on the processor."""
+        known = self.determinants
+        tokens, device = known.get("special_tokens") or "default", str(known.get("device", "cpu"))
+        dtype = known.get("dtype_compute", "float32")
+        named = {
+            "chat": known.get("rendering") == "chat",
+            f"special-{tokens}": tokens != "default",
+            dtype: dtype != "float32",
+            re.sub(r"[^A-Za-z0-9]+", "-", device)[:_DEVICE_SIGNS].strip("-"): device != "cpu",
+        }
+        return [name for name, is_other in named.items() if is_other]
+
+    @property
     def stem(self) -> str:
-        """Name of the unit's files, without suffix."""
-        stem = file_stem(self.determinants["model_id"], self.determinants["prompt_set"])
-        return f"{stem}+chat" if self.is_chat else stem
+        """Name of the unit's files, without suffix: a later unit names its quantities."""
+        later = [*quantities_of(self.determinants)] if self.is_later else []
+        stem = _LATER.join([self.variant, *later])
+        if len(stem.encode()) <= _LONGEST_STEM:
+            return stem
+        return f"{self.variant}{_LATER}{hashlib.sha256(stem.encode()).hexdigest()[:8]}"
 
     @property
     def title(self) -> str:
         """Name of the unit for people."""
+        revision = self.determinants.get("revision_name")
+        at = f" at {revision}" if revision else ""
         what = self.determinants["prompt_set"] or "weights"
-        return f"{self.determinants['model_id']}, {what}{' in chat' if self.is_chat else ''}"
+        ways = f" in {' and '.join(self._ways)}" if self._ways else ""
+        later = f", {' and '.join(quantities_of(self.determinants))}" if self.is_later else ""
+        return f"{self.determinants['model_id']}{at}, {what}{ways}{later}"
 
-    @property
-    def is_chat(self) -> bool:
-        """Whether the prompts are put into the model's chat template."""
-        return self.determinants.get("rendering") == "chat"
+    def part(self, quantities: Sequence[str], *, is_later: bool = False) -> Unit:
+        """Return the unit of the same run with other quantities."""
+        asked = {**self.determinants, "quantities": ",".join(quantities)}
+        return Unit(asked, self.labels, is_later)
+
+    def contradictions(self, other: Mapping[str, Any]) -> str:
+        """Return how another unit's determinants contradict these, empty when in nothing."""
+        new = self.determinants
+        shared: list[str] = []
+        if other["model_id"] == new["model_id"]:
+            shared += _OF_MODEL
+            if other.get("revision_name") == new.get("revision_name"):
+                shared += _OF_REVISION
+        if new["prompt_set"] is not None and other["prompt_set"] == new["prompt_set"]:
+            shared += ["prompt_set_sha256"]
+        return differences({n: other.get(n) for n in shared}, {n: new[n] for n in shared})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +169,29 @@ class Mark:
 
 
 def run_id(determinants: Mapping[str, Any]) -> str:
-    """Return the first 16 hexadecimal digits of the hash of some determinants."""
-    canonical = json.dumps(dict(determinants), sort_keys=True)
+    """Return the first 16 hexadecimal digits of the hash of the determinants of a run's identity.
+
+    Quantities, commit and stored format are not among them, unless a unit was measured by a
+    version that counted them.
+    """
+    is_earlier = determinants.get("schema_version") in _EARLIER
+    kept = {n: v for n, v in determinants.items() if is_earlier or n not in APART}
+    canonical = json.dumps(kept, sort_keys=True)
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+
+
+def quantities_of(determinants: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the quantities that a unit holds of its run."""
+    return tuple(name for name in str(determinants.get("quantities", "")).split(",") if name)
+
+
+def variant_of(stem: str) -> str:
+    """Return the name of the first unit of the run that a unit of this name belongs to.
+
+    >>> variant_of("acme--tiny~step10@S+bfloat16,predictions")
+    'acme--tiny~step10@S+bfloat16'
+    """
+    return stem.partition(_LATER)[0]
 
 
 def run_file(out: Path, unit: Unit) -> Path:
@@ -169,30 +240,6 @@ def read_run(path: Path) -> dict[str, Any] | None:
     return rows[0] if len(rows) == 1 else None
 
 
-def is_complete(unit: Unit, out: Path) -> bool:
-    """Return whether the output holds the unit, all of its files as they were written.
-
-    Raises
-    ------
-    InputError
-        If it holds the unit measured otherwise: other weights, prompts or settings.
-    """
-    path = run_file(out, unit)
-    mark = read_mark(path)
-    if mark is None or not is_run_as_marked(read_run(path), mark):
-        return False
-    differences = _differences(
-        {**mark.determinants, **mark.labels}, {**unit.determinants, **unit.labels}
-    )
-    if differences:
-        raise InputError(
-            f"A unit must be measured in one way only; {out} holds {unit.title} measured "
-            f"otherwise: {differences}.",
-            "Add --overwrite to measure it again, or choose another --out.",
-        )
-    return has_its_files(mark, out)
-
-
 def is_run_as_marked(run: Mapping[str, Any] | None, mark: Mark) -> bool:
     """Return whether the row of a run file is there, and is the one that its mark hashed."""
     if run is None:
@@ -226,43 +273,8 @@ def stored_prompts_sha256(path: Path) -> str | None:
     return prompts_sha256([(row["category"], row["text"]) for row in ordered])
 
 
-def refuse_mixtures(units: Sequence[Unit], out: Path) -> None:
-    """Refuse to put units beside others of the same model or prompt set that contradict them.
-
-    Raises
-    ------
-    InputError
-        If the output holds the same model with other weights or settings, or the same
-        prompt set with other prompts, in a unit that is not about to be replaced.
-    """
-    replaced = {run_file(out, unit) for unit in units}
-    for path in sorted((out / "run").glob("*.parquet")):
-        mark = None if path in replaced else read_mark(path)
-        if mark is None:
-            continue
-        for unit in units:
-            differences = _contradictions(mark.determinants, unit.determinants)
-            if differences:
-                raise InputError(
-                    f"The output {out} must not mix measurements; {path.name} was measured "
-                    f"otherwise than {unit.title}: {differences}.",
-                    "Choose another --out, or measure that unit again in the same command.",
-                )
-
-
-def _contradictions(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """Return how two units differ in what they must share, empty when in nothing."""
-    shared: list[str] = []
-    if old["model_id"] == new["model_id"]:
-        shared += _OF_MODEL
-        if old["kind"] == new["kind"] == "prompts":
-            shared += _OF_FORWARD_PASS
-    if new["prompt_set"] is not None and old["prompt_set"] == new["prompt_set"]:
-        shared += ["prompt_set_sha256"]
-    return _differences({name: old.get(name) for name in shared}, {n: new[n] for n in shared})
-
-
-def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Return in which entries of the new one two mappings differ, in words; empty when in none."""
     names = [name for name in new if old.get(name) != new[name]]
     return "; ".join(
         f"{name} is {_short(old.get(name))} there and {_short(new[name])} here" for name in names

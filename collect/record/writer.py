@@ -28,7 +28,9 @@ ROW_GROUP_ROWS = 122_880
 STEM_BYTES = 200
 
 
-def file_stem(model_id: str, prompt_set: str | None = None) -> str:
+def file_stem(
+    model_id: str, prompt_set: str | None = None, revision_name: str | None = None
+) -> str:
     """Return the file name, without suffix, of one unit of measurement.
 
     Raises
@@ -40,8 +42,12 @@ def file_stem(model_id: str, prompt_set: str | None = None) -> str:
     --------
     >>> file_stem("EleutherAI/pythia-70m", "B_pythia_sweep")
     'EleutherAI--pythia-70m@B_pythia_sweep'
+    >>> file_stem("EleutherAI/pythia-70m", None, "step1000")
+    'EleutherAI--pythia-70m~step1000'
     """
     stem = model_id.replace("/", "--")
+    if revision_name is not None:
+        stem = f"{stem}~{revision_name.replace('/', '--')}"
     if prompt_set is not None:
         stem = f"{stem}@{prompt_set}"
     _refuse_impossible(stem)

@@ -12,6 +12,7 @@ from collect.schema.assembly import assemble, quoted, replace_by_view
 from collect.schema.contract import (
     LARGE,
     MEASURED,
+    READABLE_VERSIONS,
     SCHEMA_VERSION,
     Column,
     ContractError,
@@ -23,14 +24,16 @@ from collect.schema.contract import (
     table_sql,
     tables,
 )
-from collect.schema.files import incomplete_units, read_rows, stored_twice, table_files
+from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
 from collect.schema.marks import Comparison
 from collect.schema.views import views_sql
 
 __all__ = [
     "LARGE",
     "MEASURED",
+    "READABLE_VERSIONS",
     "SCHEMA_VERSION",
+    "UNFINISHED",
     "Column",
     "Comparison",
     "ContractError",

@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from collect.schema import merging
 from collect.schema.contract import LARGE, ContractError, Table, tables
 from collect.schema.files import read_rows
 from collect.schema.headers import Headers
@@ -123,14 +124,16 @@ def _insert(
     Measured files (Parquet) come before hand-made tables (CSV).
     """
     ordered = sorted(paths, key=lambda path: path.suffix == ".csv")
-    rows = pa.concat_tables([read_rows(path, table, headers) for path in ordered])
+    parts = [read_rows(path, table, headers) for path in ordered]
+    rows = pa.concat_tables(parts)
     order = pa.array(range(len(rows)), pa.int64())
     connection.register("incoming", rows.append_column(_ORDER, order))
     key = ", ".join(tables()[table].key)
-    distinct = f"DISTINCT * EXCLUDE ({_ORDER}) FROM incoming"
     if table == "model":
         _check_geometry(connection, paths)
-        distinct = f"{_first_said()} FROM incoming GROUP BY model_id"
+    pairs = zip(parts, ordered, strict=True)
+    n_measured = sum(len(part) for part, path in pairs if path.suffix != ".csv")
+    distinct = merging.rows_of(table, "incoming", _ORDER, n_measured)
     try:
         connection.execute(f'INSERT INTO "{table}" BY NAME SELECT {distinct} ORDER BY {key}')
     except duckdb.Error as error:
@@ -142,14 +145,6 @@ def _insert(
         ) from error
     finally:
         connection.unregister("incoming")
-
-
-def _first_said() -> str:
-    """Return the columns of joined descriptions of a model: of each, the first that is there."""
-    others = [column.name for column in tables()["model"].columns if column.name != "model_id"]
-    # arg_min leaves out the rows where the value is NULL.
-    first = (f'arg_min("{name}", {_ORDER}) AS "{name}"' for name in others)
-    return ", ".join(["model_id", *first])
 
 
 def _check_geometry(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> None:

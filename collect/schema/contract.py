@@ -12,7 +12,13 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
+
+#: Versions whose files can be read: this one, and those that lack only columns that may be NULL.
+READABLE_VERSIONS = (2, SCHEMA_VERSION)
+
+#: Columns that the files of an earlier readable version lack, by table.
+ADDED = {"model": ("training_step", "training_tokens"), "run": ("revision_name",)}
 
 #: Tables that one unit of measurement fills, one file per unit; ``run`` commits them.
 MEASURED = (

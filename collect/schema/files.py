@@ -8,7 +8,10 @@ import pyarrow as pa
 import pyarrow.csv
 
 from collect.schema.contract import MEASURED, arrow_schema, tables
-from collect.schema.headers import UNREADABLE, Headers, check_names, damaged
+from collect.schema.headers import UNREADABLE, Headers, check_names, completed, damaged
+
+#: Directory of the files of units that are being written, out of the way of globs over tables.
+UNFINISHED = ".unfinished"
 
 
 def table_files(directory: Path) -> dict[str, list[Path]]:
@@ -44,7 +47,8 @@ def stored_twice(directory: Path) -> dict[str, list[Path]]:
 def incomplete_units(directory: Path) -> list[str]:
     """Return the file stems of units whose measurement was interrupted, sorted."""
     committed = _stems(directory, "run")
-    begun = set().union(*(_stems(directory, table) for table in MEASURED))
+    begun = {path.name for path in (directory / UNFINISHED).glob("*")}
+    begun |= set().union(*(_stems(directory, table) for table in MEASURED))
     return sorted(begun - committed)
 
 
@@ -63,7 +67,7 @@ def read_rows(path: Path, table: str, headers: Headers | None = None) -> pa.Tabl
     try:
         rows = _read_csv(path, expected)
         check_names(path, table, rows.column_names)
-        return _filled(rows, expected).select(expected.names).cast(expected)
+        return _filled(completed(rows, table), expected).select(expected.names).cast(expected)
     except UNREADABLE as error:
         raise damaged(path, error) from error
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from collect.schema.contract import ContractError, arrow_schema
+from collect.schema.contract import ADDED, ContractError, arrow_schema
 
 #: What reading a damaged file raises.
 UNREADABLE = (pa.ArrowException, OSError, ValueError, OverflowError)
@@ -74,7 +74,7 @@ class Header:
         expected = arrow_schema(table)
         try:
             with pq.ParquetFile(self.path, metadata=self.footer, pre_buffer=False) as file:
-                rows = file.read(use_threads=False).select(expected.names)
+                rows = completed(file.read(use_threads=False), table).select(expected.names)
             if rows.schema.types == expected.types:  # a cast costs more than the reading
                 return pa.Table.from_arrays(rows.columns, schema=expected)
             return rows.cast(expected)
@@ -131,9 +131,12 @@ class Headers:
 
 
 def check_names(path: Path, table: str, found: Sequence[str]) -> None:
-    """Raise ContractError unless a file has each column of a table once, and no other."""
+    """Raise ContractError unless a file has each column of a table once, and no other.
+
+    Columns that earlier versions did not write may be missing.
+    """
     expected = arrow_schema(table).names
-    missing = [name for name in expected if name not in found]
+    missing = [n for n in expected if n not in found and n not in ADDED.get(table, ())]
     unknown = [name for name in found if name not in expected]
     repeated = sorted({name for name in found if list(found).count(name) > 1})
     if missing or unknown:
@@ -148,6 +151,15 @@ def check_names(path: Path, table: str, found: Sequence[str]) -> None:
             f"{', '.join(repeated)}.",
             "Leave one of each, or measure or import again.",
         )
+
+
+def completed(rows: pa.Table, table: str) -> pa.Table:
+    """Return rows with NULL in the columns of a table that earlier versions did not write."""
+    for name in ADDED.get(table, ()):
+        if name not in rows.column_names:
+            kind = arrow_schema(table).field(name).type
+            rows = rows.append_column(name, pa.nulls(len(rows), kind))
+    return rows
 
 
 def _guess(missing: list[str], unknown: list[str]) -> str:

@@ -15,6 +15,19 @@ from collect.schema.headers import Headers, damaged
 #: Parts of a run file's metadata that vouch for the files of its unit, besides the determinants.
 VOUCHING = ("rows", "sha256", "sizes", "times")
 
+#: Columns of ``run`` that tell the ways apart in which one model is measured side by side.
+WAY = (
+    "model_id",
+    "revision",
+    "revision_name",
+    "kind",
+    "prompt_set",
+    "rendering",
+    "special_tokens",
+    "dtype_compute",
+    "device",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Vouched:
@@ -31,6 +44,10 @@ class Vouched:
         content; a file measured by an earlier version has no size, time or hash.
     prompt_set_sha256
         Hash of the prompts; None where none were measured.
+    way
+        What was measured and how, see `WAY`: two runs of one way contradict each other.
+    quantities
+        What the unit holds of its run.
     """
 
     stem: str
@@ -40,6 +57,8 @@ class Vouched:
     times: dict[str, int] = field(default_factory=dict)
     sha256: dict[str, str] = field(default_factory=dict)
     prompt_set_sha256: str | None = None
+    way: tuple[str | None, ...] = ()
+    quantities: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +123,8 @@ def vouched(path: Path, headers: Headers) -> Vouched:
         _check_parts(parts, determinants)
     except (ValueError, TypeError, RecursionError) as error:
         raise damaged(path, error) from error
-    if digest and digest != run_sha256(row, {"determinants": determinants, **parts}):
+    stored = {name: value for name, value in row.items() if name in header.columns.names}
+    if digest and digest != run_sha256(stored, {"determinants": determinants, **parts}):
         raise ContractError(
             f"{path} must have the row and the metadata that were hashed; it has others.",
             "Measure the unit again with the same command and --overwrite.",
@@ -114,6 +134,8 @@ def vouched(path: Path, headers: Headers) -> Vouched:
         str(row["run_id"]),
         **parts,
         prompt_set_sha256=determinants.get("prompt_set_sha256"),
+        way=tuple(None if row[name] is None else str(row[name]) for name in WAY),
+        quantities=frozenset(str(row["quantities"]).split(",")),
     )
 
 

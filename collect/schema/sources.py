@@ -35,8 +35,8 @@ class Sources:
         self.vouched: set[Path] = set()
         self.comparison = Comparison()
         self._contents = contents
-        self._runs: dict[str, Path] = {}
-        self._units: dict[str, tuple[str, Path]] = {}
+        self._runs: dict[str, list[tuple[Vouched, Path]]] = {}
+        self._ways: dict[tuple[str | None, ...], tuple[str, Path]] = {}
 
     def add(self, directory: Path) -> None:
         """Add a directory.
@@ -71,24 +71,32 @@ class Sources:
         repeated = set()
         for unit in units:
             path = directory / "run" / f"{unit.stem}.parquet"
-            known_run, known_path = self._units.setdefault(unit.stem, (unit.run_id, path))
-            if known_path != path:
-                if known_run != unit.run_id:
-                    raise ContractError(
-                        f"A unit must be measured in one way within a store; {unit.stem} differs "
-                        f"between {known_path} and {path}.",
-                        "Open the directories one at a time.",
-                    )
-                repeated.add(unit.stem)
+            self._refuse_another_way(unit, path)
+            known = self._runs.setdefault(unit.run_id, [])
+            others = [(held, place) for held, place in known if held.quantities & unit.quantities]
+            if not others:
+                known.append((unit, path))
                 continue
-            other = self._runs.setdefault(unit.run_id, path)
-            if other != path:
+            held, place = others[0]
+            if place.parent == path.parent or held.quantities != unit.quantities:
+                shared = ", ".join(sorted(held.quantities & unit.quantities))
                 raise ContractError(
-                    f"Each unit must have a run_id of its own; {path} shares {unit.run_id} with "
-                    f"{other}.",
-                    "One is a copy of the other: remove it with its unit's files.",
+                    f"Each unit must have a run_id of its own, or quantities of its own; {path} "
+                    f"shares {shared} of {unit.run_id} with {place}.",
+                    "One repeats the other: remove it with its unit's files.",
                 )
+            repeated.add(unit.stem)
         return repeated
+
+    def _refuse_another_way(self, unit: Vouched, path: Path) -> None:
+        """Refuse a unit of another directory that is known by the same names and is another run."""
+        known_run, known_path = self._ways.setdefault(unit.way, (unit.run_id, path))
+        if known_path.parent != path.parent and known_run != unit.run_id:
+            raise ContractError(
+                f"A unit must be measured in one way within a store; {unit.stem} differs "
+                f"between {known_path} and {path}.",
+                "Open the directories one at a time.",
+            )
 
 
 def _check_once(directory: Path) -> None:

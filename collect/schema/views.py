@@ -9,6 +9,7 @@ SUBJECTS = (
     "runs",
     "stream",
     "gain",
+    "trajectory",
     "attention",
     "weights",
     "trace",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from transformers import AutoConfig, AutoModelForCausalLM
+from transformers.utils import logging
 
 from collect.adapters import adapter_for
 from collect.prompts.tokenizer import N_BYTES
@@ -187,3 +189,14 @@ _SETTINGS: dict[str, Callable[[Recipe], dict[str, Any]]] = {
     "glm": _wide_headed,
     "granite": _granite,
 }
+
+
+def save_network(network: Any, directory: Path) -> None:
+    """Write weights and configuration, without the progress bar transformers shows for it."""
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        network.save_pretrained(directory)
+    finally:
+        if shown:
+            logging.enable_progress_bar()

@@ -65,7 +65,8 @@ def sidecar(
 
 def file_hashes(directory: Path) -> dict[str, str]:
     """Return the hash of every file of a checkpoint by name, the sidecar left out."""
-    paths = sorted(path for path in directory.iterdir() if path.name != SIDECAR)
+    files = (path for path in directory.iterdir() if path.is_file())
+    paths = sorted(path for path in files if path.name != SIDECAR)
     return {path.name: _sha256(path) for path in paths}
 
 

@@ -10,13 +10,13 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from safetensors import SafetensorError
-from transformers.utils import logging
 
 from collect.errors import InputError, OutputError
 from collect.model.checkpoint.checkpoint import SIDECAR
+from collect.training import kept
+from collect.training.architecture import save_network
 from collect.training.descent import fit, tokenizer_of
 from collect.training.input_table import fold_table
 from collect.training.optimiser import decay_turns, equilibrium_scale, weight_decay
@@ -37,6 +37,7 @@ def train(
     out: Path,
     *,
     overwrite: bool = False,
+    keep: bool = False,
     quiet: bool = False,
     progress: bool = False,
 ) -> Path:
@@ -55,6 +56,8 @@ def train(
         Directory of checkpoints, created if need be.
     overwrite
         Replace a checkpoint of that name.
+    keep
+        Keep the network at each of the recipe's checkpoints too, under ``step<N>`` within.
     quiet, progress
         Show no progress; show it even when standard error is no terminal.
 
@@ -73,15 +76,19 @@ def train(
     """
     plan = read_recipe(recipe)
     text = read_text(recipe.parent / plan.text)
+    if keep:
+        kept.require_steps(plan)
     hashes = fingerprint(recipe.read_bytes(), text)
     checkpoint = out / plan.name
     found = read_sidecar(checkpoint) or {}
     comes_from_these = hashes.items() <= found.items()
-    if comes_from_these and not overwrite and is_intact(checkpoint, found):
+    is_whole = is_intact(checkpoint, found) and (not keep or kept.are_kept(plan, checkpoint))
+    if comes_from_these and not overwrite and is_whole:
         return checkpoint
     _refuse_occupied(checkpoint, may_replace=overwrite or comes_from_these)
     with complete_or_absent(checkpoint) as directory:
-        training = fit(plan, text, quiet=quiet, progress=progress)
+        watch = kept.keeper(plan, text, hashes, directory) if keep else None
+        training = fit(plan, text, watch=watch, quiet=quiet, progress=progress)
         content = sidecar(
             plan,
             hashes,
@@ -149,7 +156,7 @@ def complete_or_absent(checkpoint: Path) -> Iterator[Path]:
 
 def _replace(checkpoint: Path, temporary: Path) -> None:
     """Flush the files of a directory to disk and rename it, setting an older one aside."""
-    for path in temporary.iterdir():
+    for path in (path for path in temporary.rglob("*") if path.is_file()):
         with path.open("rb+") as handle:
             os.fsync(handle.fileno())
     retired = checkpoint.with_name(f".{checkpoint.name}.old")
@@ -158,14 +165,3 @@ def _replace(checkpoint: Path, temporary: Path) -> None:
         checkpoint.rename(retired)
     temporary.rename(checkpoint)
     shutil.rmtree(retired, ignore_errors=True)
-
-
-def save_network(network: Any, directory: Path) -> None:
-    """Write weights and configuration, without the progress bar transformers shows for it."""
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        network.save_pretrained(directory)
-    finally:
-        if shown:
-            logging.enable_progress_bar()

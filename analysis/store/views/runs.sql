@@ -17,18 +17,25 @@ SELECT run_id,
                prompt_set,
                row_number() OVER (
                    PARTITION BY model_id, kind, prompt_set
-                       ORDER BY CASE dtype_compute WHEN 'float64' THEN 0
+                       ORDER BY step DESC NULLS FIRST,
+                                CASE dtype_compute WHEN 'float64' THEN 0
                                                    WHEN 'float32' THEN 1
                                                    WHEN 'bfloat16' THEN 2
                                                    ELSE 3
                                 END,
+                                device <> 'cpu',
                                 run_id
                ) AS place
           FROM run
+          LEFT JOIN (SELECT model_id, weights_sha256, config_sha256,
+                            CASE WHEN bool_and(training_step IS NOT NULL) THEN max(training_step) END AS step
+                       FROM revision
+                      GROUP BY model_id, weights_sha256, config_sha256) AS trained
+              USING (model_id, weights_sha256, config_sha256)
          WHERE is_conforming
            AND (kind = 'weights' OR (rendering = 'plain' AND special_tokens = 'default'))) AS ranked
  WHERE place = 1;
-COMMENT ON VIEW primary_run IS 'One row per model, kind and prompt set: the one run that summaries over models use. It conforms, its prompts are plain and tokenised as the tokenizer does, and of several number formats it is the widest. Join it on run_id so that a model measured in two ways is not averaged over them.';
+COMMENT ON VIEW primary_run IS 'One row per model, kind and prompt set: the one run that summaries over models use. It conforms, and its prompts are plain and tokenised as the tokenizer does. Of several revisions it is of the one without a training step, the model as released, else of the last step; of several number formats the widest; of several devices the processor. Join it on run_id so that a model measured in two ways is not averaged over them.';
 
 CREATE VIEW weights_of_run AS
 SELECT run_id,

@@ -6,14 +6,16 @@ import hashlib
 import json
 import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from collect.adapters import ADAPTERS, Adapter, adapter_for
 from collect.errors import InputError, UnsupportedModelError
-from collect.model.checkpoint import hub
+from collect.model.checkpoint import hub, revisions
 from collect.model.checkpoint.weight_files import weight_names
 
 #: File a checkpoint directory may hold to say who trained it; written by ``training.train``.
@@ -85,6 +87,13 @@ class Checkpoint:
         By name of a weight file: the hash that the hub's listing gives.
     download_bytes
         Size of the weight files that were not in the cache when it was asked [bytes].
+    weight_names
+        Names of the weight files that the hub lists, whether they were fetched or not.
+    revision_name
+        Branch, tag or commit as asked for, or name of one of several checkpoints in a directory;
+        None where none was asked for.
+    training_step, training_tokens
+        Steps taken and tokens trained on when it was saved, where something says so.
     """
 
     model_id: str
@@ -97,6 +106,17 @@ class Checkpoint:
     labels: Labels
     listed_sha256: dict[str, str] = field(default_factory=dict)
     download_bytes: int = 0
+    weight_names: tuple[str, ...] = ()
+    revision_name: str | None = None
+    training_step: int | None = None
+    training_tokens: int | None = None
+
+    def listed_weights_sha256(self) -> str | None:
+        """Return the hash of the weights as the hub's listing tells it; None where it does not."""
+        named = self.weight_names
+        if not named or any(name not in self.listed_sha256 for name in named):
+            return None
+        return _hash_of((Path(name).name, self.listed_sha256[name]) for name in named)
 
     def weights_sha256(self) -> str:
         """Return a hash over the names and contents of the weight files.
@@ -106,7 +126,7 @@ class Checkpoint:
         InputError
             If the content of a file is not what the hub lists.
         """
-        digest = hashlib.sha256()
+        contents = []
         for path in self.weight_files:
             with path.open("rb") as handle:
                 content = hashlib.file_digest(handle, "sha256").hexdigest()
@@ -116,8 +136,16 @@ class Checkpoint:
                     "another.",
                     f"Remove {path.resolve()} and run the same command: it is fetched again.",
                 )
-            digest.update(f"{path.name}\0{content}\n".encode())
-        return digest.hexdigest()
+            contents.append((path.name, content))
+        return _hash_of(contents)
+
+
+def _hash_of(contents: Iterable[tuple[str, str]]) -> str:
+    """Return the hash over names and hashes of contents."""
+    digest = hashlib.sha256()
+    for name, content in contents:
+        digest.update(f"{name}\0{content}\n".encode())
+    return digest.hexdigest()
 
 
 def locate(
@@ -136,7 +164,7 @@ def locate(
     model
         Directory with ``config.json`` and safetensors files, or a hub identifier.
     revision
-        Branch, tag or commit of the hub repository.
+        Branch, tag or commit of the hub repository, or name of a checkpoint in the directory.
     labels
         Labels given by hand; they win over the sidecar, which wins over ``models.toml``.
     needs_weights
@@ -156,12 +184,11 @@ def locate(
     """
     path = Path(model).expanduser()
     if model and path.is_dir():
-        if revision is not None:
-            raise InputError(
-                f"A revision belongs to a hub repository; {model} is a directory.",
-                "Leave --revision out.",
-            )
-        return _inspect(path, None, None, labels or Labels(), needs_weights=True)
+        holder = path if revision is None else revisions.within(path, revision)
+        named = f"local/{path.resolve().name}"
+        return _inspect(
+            holder, None, revision, labels or Labels(), named=named, revision_name=revision
+        )
     if path.exists() or not _HUB_ID.fullmatch(model):
         raise _neither(model)
     try:
@@ -188,7 +215,14 @@ def _neither(model: str) -> InputError:
 def _of_hub(model: str, revision: str | None, labels: Labels, *, needs_weights: bool) -> Checkpoint:
     """Return a checkpoint of the hub, judged by its listing and small files before its weights."""
     repository, snapshot = hub.repository(model, revision)
-    checkpoint = _inspect(snapshot, model, repository.commit, labels, needs_weights=False)
+    checkpoint = _inspect(
+        snapshot,
+        repository.model_id,
+        repository.commit,
+        labels,
+        needs_weights=False,
+        revision_name=revision,
+    )
     try:
         names = weight_names(
             model,
@@ -207,7 +241,10 @@ def _of_hub(model: str, revision: str | None, labels: Labels, *, needs_weights: 
         return checkpoint
     listed = {name: repository.sha256[name] for name in names if name in repository.sha256}
     described = replace(
-        checkpoint, listed_sha256=listed, download_bytes=repository.missing_bytes(names)
+        checkpoint,
+        listed_sha256=listed,
+        download_bytes=repository.missing_bytes(names),
+        weight_names=tuple(names),
     )
     if not needs_weights:
         return described
@@ -222,12 +259,14 @@ def _inspect(
     revision: str | None,
     labels: Labels,
     *,
-    needs_weights: bool,
+    named: str = "",
+    needs_weights: bool = True,
+    revision_name: str | None = None,
 ) -> Checkpoint:
     config = _config(directory)
     sidecar = _json_object(directory / SIDECAR) if (directory / SIDECAR).is_file() else {}
     given = model_id or sidecar.get("model_id")
-    name = f"local/{directory.resolve().name}" if given is None else given
+    name = named if given is None else given
     if not isinstance(name, str) or not _MODEL_ID.fullmatch(name):
         raise InputError(
             f"A model's name may hold letters a to z, digits and '_.-/'; found {name!r}.",
@@ -235,6 +274,8 @@ def _inspect(
         )
     adapter = adapter_for(str(config["model_type"]))
     weight_files = _weight_files(directory, config) if needs_weights else ()
+    per_step = _of_suite(name).get("tokens_per_step")
+    step, tokens = revisions.training(revision_name, directory, sidecar, per_step)
     return Checkpoint(
         model_id=name,
         directory=directory,
@@ -244,6 +285,9 @@ def _inspect(
         weight_files=weight_files,
         dtype_weights=_dtype(weight_files) if needs_weights else _configured_dtype(config),
         labels=labels.over(_written_labels(sidecar, directory)).over(known_labels(name)),
+        revision_name=revision_name,
+        training_step=step,
+        training_tokens=tokens,
     )
 
 
@@ -330,13 +374,22 @@ def known_labels(model_id: str) -> Labels:
 
     The longest matching prefix wins; an unknown identifier gets no labels.
     """
-    known = tomllib.loads(
+    base_model_id = _known_models()["base"].get(model_id)
+    best = _of_suite(model_id)
+    if not best:
+        return Labels(base_model_id=base_model_id)
+    return Labels(best["lab"], best["suite"], best["year"], base_model_id)
+
+
+def _of_suite(model_id: str) -> dict[str, Any]:
+    """Return what ``models.toml`` says of the suite of a hub identifier; nothing of most."""
+    name = model_id.lower()
+    suites = [s for s in _known_models()["suite"] if name.startswith(s["prefix"].lower())]
+    return max(suites, key=lambda suite: len(suite["prefix"]), default={})
+
+
+@cache
+def _known_models() -> dict[str, Any]:
+    return tomllib.loads(
         files("collect.model.checkpoint").joinpath("models.toml").read_text(encoding="utf-8")
     )
-    base_model_id = known["base"].get(model_id)
-    name = model_id.lower()
-    suites = [suite for suite in known["suite"] if name.startswith(suite["prefix"].lower())]
-    if not suites:
-        return Labels(base_model_id=base_model_id)
-    best = max(suites, key=lambda suite: len(suite["prefix"]))
-    return Labels(best["lab"], best["suite"], best["year"], base_model_id)

@@ -363,5 +363,7 @@ def model_row(checkpoint: Checkpoint, placed: Decoder) -> pd.DataFrame:
         "is_tied": head.weight is embedding.weight,
         "n_parameters": sum(parameter.numel() for parameter in placed.model.parameters()),
         "n_parameters_source": "counted",
+        "training_step": checkpoint.training_step,
+        "training_tokens": checkpoint.training_tokens,
     }
     return pd.DataFrame([row])

@@ -9,11 +9,14 @@ from __future__ import annotations
 import errno
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from collect.errors import CollectError, InputError, OutputError, UnreachableError
@@ -53,9 +56,11 @@ class Repository:
     Attributes
     ----------
     model
-        Its identifier.
+        The identifier it was asked for by.
     commit
         The commit.
+    model_id
+        The identifier that the hub gives it: another, if it has been renamed since.
     sizes
         By file: its size [bytes], 0 where the listing does not say.
     sha256
@@ -66,6 +71,7 @@ class Repository:
 
     model: str
     commit: str
+    model_id: str
     sizes: Mapping[str, int] = field(default_factory=dict)
     sha256: Mapping[str, str] = field(default_factory=dict)
     is_listed: bool = True
@@ -125,6 +131,36 @@ def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
         if "/" not in name and any(fnmatch(name, pattern) for pattern in _SMALL):
             _fetched(listed, name, listed.commit)
     return listed, snapshot.parent / listed.commit
+
+
+def references(model: str) -> list[str]:
+    """Return the names of a repository's branches and tags, or of those that the cache knows.
+
+    Parameters
+    ----------
+    model
+        Identifier on the hub.
+
+    Raises
+    ------
+    CollectError
+        As `repository`.
+    """
+    from huggingface_hub import HfApi, constants
+
+    try:
+        with _told(model, None):
+            _check_endpoint(constants.ENDPOINT)
+            if constants.HF_HUB_OFFLINE:
+                raise _unreachable(model, "is not asked while HF_HUB_OFFLINE is set")
+            found = HfApi(endpoint=constants.ENDPOINT).list_repo_refs(model)
+    except UnreachableError:
+        folder = Path(constants.HF_HUB_CACHE, f"models--{model.replace('/', '--')}", "refs")
+        cached = [str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()]
+        if not cached:
+            raise
+        return sorted(cached)
+    return sorted({reference.name for reference in (*found.branches, *found.tags)})
 
 
 def fetch(repository: Repository, names: Sequence[str]) -> None:
@@ -197,6 +233,7 @@ def _listed(model: str, revision: str | None) -> Repository:
     return Repository(
         model,
         str(found.sha),
+        str(found.id or model),
         {file.rfilename: int(file.size or 0) for file in files},
         {file.rfilename: file.lfs.sha256 for file in files if file.lfs is not None},
     )
@@ -206,7 +243,7 @@ def _of_cache(model: str, snapshot: Path) -> Repository:
     """Return a listing of what the cache holds of a snapshot."""
     paths = [path for path in snapshot.rglob("*") if path.is_file()]
     sizes = {str(path.relative_to(snapshot)): path.stat().st_size for path in paths}
-    return Repository(model, snapshot.name, sizes, is_listed=False)
+    return Repository(model, snapshot.name, model, sizes, is_listed=False)
 
 
 def _cached(model: str, name: str, revision: str | None) -> Any:
@@ -225,15 +262,36 @@ def _fetched(repository: Repository, name: str, revision: str) -> Path:
 
     with _told(repository.model, revision):
         return Path(
-            hf_hub_download(
-                repository.model,
-                name,
-                revision=revision,
-                cache_dir=constants.HF_HUB_CACHE,
-                endpoint=constants.ENDPOINT,
-                etag_timeout=_TIMEOUT_S,
+            _interruptible(
+                partial(
+                    hf_hub_download,
+                    repository.model,
+                    name,
+                    revision=revision,
+                    cache_dir=constants.HF_HUB_CACHE,
+                    endpoint=constants.ENDPOINT,
+                    etag_timeout=_TIMEOUT_S,
+                )
             )
         )
+
+
+def _interruptible(act: Callable[[], str]) -> str:
+    """Return what a function returns, and leave it at once when the keyboard interrupts.
+
+    It runs in a thread that ends with the process: a client written in another language looks
+    at no signal until its file has ended. Files that have arrived stay.
+    """
+    outcome: Future[str] = Future()
+
+    def work() -> None:
+        try:
+            outcome.set_result(act())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    Thread(target=work, daemon=True).start()
+    return outcome.result()
 
 
 @contextmanager
@@ -313,7 +371,7 @@ def _status_error(model: str, status: int) -> UnreachableError:
         reason = f"it is out of order ({status})" if is_busy else f"it answers {status}"
     return UnreachableError(
         f"The model {model} must come from the hub, but {reason}.",
-        _HINTS.get(status, "Try again later; what has arrived is kept."),
+        _HINTS.get(status, "Try again later; files that have arrived are kept."),
     )
 
 

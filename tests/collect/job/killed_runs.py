@@ -104,7 +104,7 @@ def contents(out: Path) -> dict[str, str]:
 def state_of(out: Path) -> str:
     """Return how far a killed run had come: complete units, and what lay about."""
     n_units = len(list(out.glob("run/*.parquet")))
-    about = [name for name, pattern in (("temporary file", "*/.*.tmp"),) if list(out.glob(pattern))]
+    about = ["unfinished unit"] if list(out.glob(".unfinished/*")) else []
     return ", ".join([f"{n_units} units complete", *about])
 
 

@@ -82,7 +82,7 @@ def test_every_file_says_where_it_comes_from(save_tiny, prompt_file, out):
     runs = frame(out, "run").set_index("run_id").fillna({"prompt_set_sha256": ""})
     for path in out.glob("*/*.parquet"):
         found = {k.decode(): v.decode() for k, v in pq.read_schema(path).metadata.items()}
-        assert found["schema_version"] == "2", path
+        assert found["schema_version"] == "3", path
         assert found["code_version"] == runs["code_version"].iloc[0]
         if path.parent.name == "prompt":
             assert found["prompt_set_sha256"] in set(runs["prompt_set_sha256"])

@@ -58,7 +58,13 @@ def test_a_plan_says_what_is_complete_and_what_was_measured_otherwise(
     own = [directory], [prompt_file, "E1_4model_and_mistral"], out
     assert [unit.state for unit in plan(*own)] == ["complete", "complete", "to do"]
     otherwise = plan(*own, dtype="bfloat16")
-    assert [unit.state for unit in otherwise] == ["complete", "measured otherwise", "to do"]
+    assert [unit.state for unit in otherwise] == ["complete", "to do", "to do"]
+    later = plan(*own, quantities=["stream", "predictions"])
+    assert [unit.state for unit in later] == ["to do", "to do"]
+    assert later[0].unit == "local--gpt2@own,predictions"
+    assert "residual_norm" not in later[0].n_rows
+    labelled = plan(*own[:1], [], out, lab="another")
+    assert [unit.state for unit in labelled] == ["complete"]
     (out / "attention" / "local--gpt2@own.parquet").unlink()
     assert [unit.state for unit in plan(*own)] == ["complete", "to do", "to do"]
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.store import open_store
 from collect.errors import InputError, OutputError
 from collect.job.run import run
 from collect.record import locks
@@ -31,15 +32,50 @@ def timeless(out: Path) -> pd.DataFrame:
     return frame(out, "run").drop(columns=["started_at", "duration_s"])
 
 
-def test_fewer_quantities_in_place_of_more_leave_no_old_file(save_tiny, prompt_file, out):
+def test_a_quantity_asked_for_later_is_measured_alone(save_tiny, prompt_file, out, capsys):
     directory = str(save_tiny("gpt2"))
     run([directory], [prompt_file], out, quiet=True)
-    how = {"quantities": ["weights,stream"], "quiet": True}
-    with pytest.raises(InputError, match="quantities is stream,attention,geometry there"):
-        run([directory], [prompt_file], out, **how)
-    run([directory], [prompt_file], out, **how, overwrite=True)
-    assert list((out / "attention").iterdir()) == []
+    before = {name: (out / name).stat().st_mtime_ns for name in files(out)}
+    how = {"quantities": ["stream,predictions"]}
+    run([directory], [prompt_file], out, **how)
+    assert "local/gpt2, own, predictions:" in capsys.readouterr().err
+    new = {name for name in files(out) if ",predictions" in name}
+    assert {name.partition("/")[0] for name in new} == {"model", "run", "token_prediction"}
+    assert set(files(out)) == before.keys() | new
+    kept = {name for name in before if not name.startswith("prompt/")}
+    assert {name: (out / name).stat().st_mtime_ns for name in kept} == {n: before[n] for n in kept}
     assert list(faults(out)) == []
+    store = open_store(out)
+    assert len(store.query("FROM run")) == 2
+    asked = "stream,attention,geometry,predictions"
+    assert set(store.query("FROM run")["quantities"]) == {"weights", asked}
+    joined = store.query("FROM token_prediction JOIN residual_norm USING (run_id, prompt_id)")
+    assert len(joined) > 0
+    run([directory], [prompt_file], out, **how)
+    assert "local/gpt2, own: already complete, skipped" in capsys.readouterr().err
+
+
+def test_overwriting_one_quantity_keeps_those_measured_with_it(save_tiny, prompt_file, out):
+    directory = str(save_tiny("gpt2"))
+    run([directory], [prompt_file], out, quiet=True)
+    before = contents(out)
+    run([directory], [prompt_file], out, quantities=["weights,stream"], quiet=True, overwrite=True)
+    assert contents(out).keys() == before.keys()
+    assert list(faults(out)) == []
+
+
+def test_formats_and_policies_stand_side_by_side_and_one_is_primary(save_tiny, prompt_file, out):
+    directory = str(save_tiny("gpt2"))
+    how = {"quantities": ["stream"], "quiet": True}
+    for change in ({"dtype": "bfloat16"}, {"special_tokens": "always"}, {}):
+        run([directory], [prompt_file], out, **how, **change)
+    stems = {path.stem.removeprefix("local--gpt2") for path in (out / "run").iterdir()}
+    assert stems == {"@own", "@own+bfloat16", "@own+special-always"}
+    assert list(faults(out)) == []
+    primary = open_store(out).query("FROM run JOIN primary_run USING (run_id)")
+    assert primary[["dtype_compute", "special_tokens"]].to_numpy().tolist() == [
+        ["float32", "default"]
+    ]
 
 
 def test_without_prompt_sets_only_the_weights_are_measured(save_tiny, out):
@@ -111,8 +147,6 @@ def test_an_unreadable_mark_does_not_count(save_tiny, out):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"special_tokens": "never"}, "special_tokens is default there and never here"),
-        ({"dtype": "bfloat16"}, "dtype_compute is float32 there and bfloat16 here"),
         ({"lab": "another"}, "lab is None there and another here"),
     ],
 )

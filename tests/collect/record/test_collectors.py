@@ -26,9 +26,9 @@ def collect(models, sets, out, pipe):
     measured = []
     measure = loop.measure
 
-    def counted(task, subject):
+    def counted(task, subject, **how):
         measured.append(task.unit.title)
-        return measure(task, subject)
+        return measure(task, subject, **how)
 
     loop.measure = counted
     sentences: list[str] = []
@@ -138,7 +138,7 @@ def stop_within_a_unit(model, prompt_file, out, pipe):
     """Begin a unit, say so, and wait."""
     torch.set_num_threads(1)
 
-    def stop(_task, _subject):
+    def stop(_task, _subject, **_how):
         pipe.send("begun")
         pipe.recv()
 

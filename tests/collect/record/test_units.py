@@ -1,4 +1,4 @@
-"""Units: identity, marks, completeness, and what may not stand beside what."""
+"""Units: identity, names, marks; what an output holds of a run, and what may stand beside it."""
 
 from __future__ import annotations
 
@@ -11,31 +11,50 @@ import pyarrow.parquet as pq
 import pytest
 
 from collect.errors import InputError
-from collect.record.units import Mark, Unit, is_complete, read_mark, refuse_mixtures, run_file
+from collect.record.inventory import Inventory, refuse_mixtures
+from collect.record.units import Mark, Unit, read_mark, run_file, run_id, variant_of
 from collect.schema.marks import file_sha256
 
+SAMPLE = Path(__file__).parents[3] / "data/sample"
 OF_MODEL = {
     "model_id": "a/b",
     "revision": None,
+    "revision_name": None,
     "weights_sha256": "0" * 64,
     "config_sha256": "1" * 64,
     "adapter": "gpt2",
     "dtype_weights": "float32",
-    "schema_version": 2,
+    "schema_version": 3,
     "measurement_version": 1,
     "torch_version": "2",
     "transformers_version": "5",
 }
-OF_WEIGHTS = {"kind": "weights", "prompt_set": None, "dtype_compute": "float32", "device": "cpu"}
+OF_WEIGHTS = {
+    "kind": "weights",
+    "prompt_set": None,
+    "dtype_compute": "float32",
+    "device": "cpu",
+    "quantities": "weights",
+}
 OF_PROMPTS = {
     "kind": "prompts",
     "prompt_set": "S",
     "prompt_set_sha256": "2" * 64,
     "rendering": "plain",
+    "special_tokens": "default",
+    "quantities": "stream,attention",
     "dtype_compute": "float32",
     "device": "cpu",
     "attention_implementation": "eager",
 }
+
+
+#: What a run is the same without: what was asked for, and where its weights were found.
+APART = {"quantities", "revision", "revision_name", "dtype_weights"}
+
+
+def is_complete(unit: Unit, out: Path) -> bool:
+    return Inventory(out).missing(unit) is None
 
 
 def weights(**changes):
@@ -65,19 +84,89 @@ def change_mark(path: Path, name: str, content: object) -> None:
     pq.write_table(pa.table({"x": [1]}).replace_schema_metadata(metadata), path)
 
 
-def test_the_files_of_a_unit_say_what_it_is():
-    assert weights().stem == "a--b"
-    assert prompts().stem == "a--b@S"
-    assert prompts(rendering="chat").stem == "a--b@S+chat"
-    assert prompts(rendering="chat").title == "a/b, S in chat"
-    assert (weights().title, prompts().title) == ("a/b, weights", "a/b, S")
+@pytest.mark.parametrize(
+    ("unit", "stem", "title"),
+    [
+        (weights(), "a--b", "a/b, weights"),
+        (prompts(), "a--b@S", "a/b, S"),
+        (prompts(rendering="chat"), "a--b@S+chat", "a/b, S in chat"),
+        (weights(revision_name="step10"), "a--b~step10", "a/b at step10, weights"),
+        (
+            prompts(revision_name="refs/pr/1", dtype_compute="bfloat16", special_tokens="never"),
+            "a--b~refs--pr--1@S+special-never+bfloat16",
+            "a/b at refs/pr/1, S in special-never and bfloat16",
+        ),
+        (prompts(device="cuda: NVIDIA H200"), "a--b@S+cuda-NVIDIA-H200", None),
+        (
+            prompts().part(["predictions", "legacy"], is_later=True),
+            "a--b@S,predictions,legacy",
+            "a/b, S, predictions and legacy",
+        ),
+    ],
+)
+def test_the_files_of_a_unit_say_what_it_is(unit, stem, title):
+    assert unit.stem == stem
+    assert title in (None, unit.title)
+    assert variant_of(stem) == unit.variant
 
 
-def test_every_determinant_is_part_of_the_identity_and_no_label_is():
+def test_a_name_that_no_file_can_bear_keeps_the_run_and_a_hash():
+    unit = prompts(model_id="m" * 196).part(["predictions", "legacy"] * 3, is_later=True)
+    assert len(unit.stem) <= 240
+    assert variant_of(unit.stem) == unit.variant
+    assert unit.stem != unit.part(["legacy"] * 9, is_later=True).stem
+
+
+def test_every_determinant_but_quantity_and_place_is_part_of_the_identity_and_no_label_is():
     assert weights().run_id == Unit({**OF_MODEL, **OF_WEIGHTS}, {"lab": "other"}).run_id
-    changed = {prompts(**{name: "else"}).run_id for name in {**OF_MODEL, **OF_PROMPTS}}
-    assert len(changed) == len({**OF_MODEL, **OF_PROMPTS})
+    names = {**OF_MODEL, **OF_PROMPTS}.keys()
+    changed = {prompts(**{name: "else"}).run_id for name in names - APART}
+    assert len(changed) == len(names - APART)
     assert prompts().run_id not in changed
+    assert {prompts(**{name: "else"}).run_id for name in APART} == {prompts().run_id}
+
+
+def test_a_run_measured_by_an_earlier_version_keeps_its_identity():
+    earlier = prompts(schema_version=2).determinants
+    assert run_id(earlier) != run_id({**earlier, "quantities": "stream"})
+    sample = read_mark(SAMPLE / "run/thermoscope--gpt2-l4-adamw.parquet")
+    assert run_id(sample.determinants) == "6aa99426f2fa36a0"
+
+
+def test_a_quantity_that_is_there_is_not_measured_again(tmp_path):
+    put_down(prompts(), tmp_path)
+    inventory = Inventory(tmp_path)
+    asked = prompts(quantities="stream,attention,predictions")
+    left = inventory.missing(asked)
+    assert (left.unit.stem, left.unit.run_id) == ("a--b@S,predictions", prompts().run_id)
+    put_down(left.unit, tmp_path)
+    assert inventory.missing(asked) is None
+    assert inventory.missing(prompts(quantities="predictions")) is None
+
+
+def test_a_broken_unit_is_measured_again_with_all_it_held(tmp_path):
+    put_down(prompts(), tmp_path)
+    put_down(prompts().part(["predictions"], is_later=True), tmp_path)
+    (tmp_path / "model/a--b@S.parquet").unlink()
+    left = Inventory(tmp_path).missing(prompts(quantities="stream,predictions"))
+    assert left.unit.stem == "a--b@S"
+    assert left.unit.determinants["quantities"] == "stream,attention"
+    assert left.replaced == (tmp_path / "run/a--b@S.parquet",)
+
+
+def test_measuring_again_loses_no_quantity_of_the_units_that_it_replaces(tmp_path):
+    put_down(prompts(), tmp_path)
+    put_down(prompts().part(["predictions"], is_later=True), tmp_path)
+    again = Inventory(tmp_path).instead(prompts(quantities="stream"))
+    assert again.unit.determinants["quantities"] == "stream,attention"
+    assert [path.stem for path in again.replaced] == ["a--b@S"]
+    later = Inventory(tmp_path).instead(prompts(quantities="predictions"))
+    assert later.unit.stem == "a--b@S,predictions"
+
+
+def test_the_same_content_under_another_revision_is_there_already(tmp_path):
+    put_down(prompts(revision_name="step1", revision="1" * 40), tmp_path)
+    assert is_complete(prompts(revision_name="main", revision="2" * 40), tmp_path)
 
 
 def test_a_mark_is_read_as_it_was_written(tmp_path):
@@ -116,7 +205,7 @@ def test_a_unit_measured_otherwise_is_refused_with_each_difference(tmp_path):
     ("new", "sentence"),
     [
         (prompts(prompt_set="T", weights_sha256="3" * 64), "weights_sha256 is"),
-        (prompts(prompt_set="T", dtype_compute="bfloat16"), "dtype_compute is float32 there"),
+        (prompts(revision_name="step1", torch_version="3"), "torch_version is 2 there"),
         (prompts(model_id="c/d", prompt_set_sha256="3" * 64), "prompt_set_sha256 is"),
         (weights(config_sha256="3" * 64), "config_sha256 is 11111111 there"),
         (weights(measurement_version=2), "measurement_version is 1 there and 2 here"),
@@ -125,7 +214,7 @@ def test_a_unit_measured_otherwise_is_refused_with_each_difference(tmp_path):
 def test_what_contradicts_a_neighbour_is_refused(tmp_path, new, sentence):
     put_down(prompts(), tmp_path)
     with pytest.raises(InputError, match=rf"a--b@S\.parquet was measured .* {sentence}"):
-        refuse_mixtures([new], tmp_path)
+        refuse_mixtures([new], Inventory(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -133,18 +222,20 @@ def test_what_contradicts_a_neighbour_is_refused(tmp_path, new, sentence):
     [
         prompts(rendering="chat"),
         prompts(prompt_set="T", quantities="stream"),
+        prompts(prompt_set="T", dtype_compute="bfloat16", device="cuda"),
+        prompts(revision_name="step1", weights_sha256="3" * 64, config_sha256="3" * 64),
         prompts(model_id="c/d", weights_sha256="3" * 64, dtype_compute="bfloat16"),
         weights(dtype_compute="bfloat16", device="cuda"),
     ],
 )
 def test_what_does_not_contradict_may_stand_beside(tmp_path, new):
     put_down(prompts(), tmp_path)
-    refuse_mixtures([new], tmp_path)
+    refuse_mixtures([new], Inventory(tmp_path))
 
 
 def test_a_unit_that_is_replaced_contradicts_nothing(tmp_path):
     put_down(prompts(), tmp_path)
-    refuse_mixtures([prompts(weights_sha256="3" * 64)], tmp_path)
+    refuse_mixtures([prompts(weights_sha256="3" * 64)], Inventory(tmp_path))
 
 
 def test_a_frame_is_no_mark(tmp_path):
@@ -169,7 +260,7 @@ def test_a_mark_of_other_types_is_none(tmp_path, name, content):
     change_mark(path := put_down(prompts(), tmp_path), name, content)
     assert read_mark(path) is None
     assert not is_complete(prompts(), tmp_path)
-    refuse_mixtures([weights(config_sha256="3" * 64)], tmp_path)
+    refuse_mixtures([weights(config_sha256="3" * 64)], Inventory(tmp_path))
 
 
 def test_a_unit_whose_content_changed_is_not_complete(tmp_path):

@@ -13,8 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
-from urllib.parse import unquote, urlsplit
+from socket import SO_LINGER, SOL_SOCKET
+from struct import pack
+from threading import Event, Thread
+from urllib.parse import quote, unquote, urlsplit
 
 #: What the hub keeps apart from its repositories.
 _LARGE = (".safetensors", ".bin")
@@ -22,11 +24,15 @@ _LARGE = (".safetensors", ".bin")
 
 @dataclass
 class Repository:
-    """A directory that is served; ``commits`` gives other directories by branch, tag or commit."""
+    """A directory that is served; ``commits`` gives other directories by branch, tag or commit.
+
+    ``moved_to`` is the identifier that it has been given since: who asks is sent there.
+    """
 
     directory: Path
     commits: dict[str, Path] = field(default_factory=dict)
     token: str | None = None
+    moved_to: str | None = None
 
     def at(self, revision: str) -> tuple[str, Path] | None:
         """Return commit and directory of a revision."""
@@ -50,7 +56,10 @@ class LocalHub:
         Method and path of every request, with its range and whether it brought a token.
     fault
         Called with method and path; returns a status to answer instead, or None. ``break``
-        ends a file half-way, ``html`` answers a page.
+        ends a file half-way, ``reset`` cuts the connection there, ``stall`` goes silent there
+        until `go_on`, ``html`` answers a page.
+    go_on
+        Set it to end what has gone silent.
     """
 
     address: str = ""
@@ -59,6 +68,7 @@ class LocalHub:
     log: list[tuple[str, str, str | None, bool]] = field(default_factory=list)
     fault: Callable[[str, str], int | str | None] = lambda _method, _path: None
     listed_sha256: dict[str, str] = field(default_factory=dict)
+    go_on: Event = field(default_factory=Event)
 
     def asked(self, ending: str) -> list[str]:
         """Return the methods of the requests whose path ends so."""
@@ -98,7 +108,12 @@ class _Handler(BaseHTTPRequestHandler):
         elif fault == "html":
             self._send(200, b"<html>Please log in</html>", {"Content-Type": "text/html"})
         elif path.startswith("/cdn/"):
-            self._send_range(Path(path.removeprefix("/cdn")), is_broken=fault == "break")
+            self._send_range(Path(path.removeprefix("/cdn")), fault)
+        elif moved := self._moved(path):
+            self._send(307, b"", {"Location": moved})
+        elif path.startswith("/api/models/") and path.endswith("/refs"):
+            model = path.removeprefix("/api/models/").removesuffix("/refs")
+            self._with(model, "main", token, self._send_references)
         elif path.startswith("/api/models/"):
             model, _, revision = path.removeprefix("/api/models/").partition("/revision/")
             self._with(model, revision or "main", token, self._send_listing)
@@ -124,6 +139,23 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             send(model, *found)
 
+    def _moved(self, path: str) -> str | None:
+        """Return the path that a repository with another identifier now has for this one."""
+        for model, repository in self.hub.repositories.items():
+            if repository.moved_to and f"/{model}/" in f"{path}/":
+                return quote(path.replace(f"/{model}", f"/{repository.moved_to}", 1))
+        return None
+
+    def _send_references(self, model: str, _commit: str, directory: Path) -> None:
+        names = {"main": directory, **self.hub.repositories[model].commits}
+        branches = [
+            {"name": name, "ref": f"refs/heads/{name}", "targetCommit": commit_of(place)}
+            for name, place in names.items()
+            if not name.startswith("refs/")
+        ]
+        content = json.dumps({"branches": branches, "tags": [], "converts": []}).encode()
+        self._send(200, content, {"Content-Type": "application/json"})
+
     def _send_listing(self, model: str, commit: str, directory: Path) -> None:
         siblings = [self._sibling(path) for path in sorted(directory.iterdir())]
         listing = {"id": model, "modelId": model, "sha": commit, "siblings": siblings}
@@ -148,14 +180,21 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(200, path.read_bytes(), {**about, "ETag": f'"{_sha1(path)}"'})
 
-    def _send_range(self, path: Path, *, is_broken: bool) -> None:
+    def _send_range(self, path: Path, fault: str | None) -> None:
         content, asked = path.read_bytes(), self.headers.get("Range")
         start = int(asked.removeprefix("bytes=").partition("-")[0]) if asked else 0
         about = {"ETag": f'"{_sha256(path)}"', "Accept-Ranges": "bytes"}
         if asked:
             about["Content-Range"] = f"bytes {start}-{len(content) - 1}/{len(content)}"
         rest = content[start:]
-        self._send(206 if asked else 200, rest, about, n_sent=len(rest) // 2 if is_broken else None)
+        is_whole = fault not in ("break", "reset", "stall")
+        self._send(206 if asked else 200, rest, about, n_sent=None if is_whole else len(rest) // 2)
+        if fault == "stall":
+            self.hub.go_on.wait()
+        if fault == "reset":
+            # No time to send what is left: the other side sees the connection reset.
+            self.connection.setsockopt(SOL_SOCKET, SO_LINGER, pack("ii", 1, 0))
+            self.connection.close()
 
     def _send(
         self, status: int, content: bytes, headers: dict[str, str], *, n_sent: int | None = None
@@ -193,6 +232,7 @@ def served() -> Iterator[LocalHub]:
     try:
         yield hub
     finally:
+        hub.go_on.set()
         server.shutdown()
         server.server_close()
         thread.join()

@@ -1,0 +1,160 @@
+"""Revisions of a model: which ones a command asks for, and how far each was trained."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from collect.errors import InputError
+from collect.model.checkpoint import hub
+
+#: What makes a name a pattern.
+_WILD = re.compile(r"[*?\[]")
+
+#: Steps in names of revisions: step1000, global_step1000, checkpoint-500, step5-tokens1B.
+_STEP = re.compile(r"(?:step|checkpoint|iter)[-_]?(\d+)", re.IGNORECASE)
+_TOKENS = re.compile(r"tokens[-_]?(\d+(?:\.\d+)?)([KMBT]?)", re.IGNORECASE)
+_FACTORS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
+
+#: What transformers' own training loop keeps beside a checkpoint.
+_TRAINER_STATE = "trainer_state.json"
+
+#: Names that a message shows at most.
+_SHOWN = 6
+
+
+def asked_for(model: str, revisions: Sequence[str]) -> list[str | None]:
+    """Return the names of the revisions that some names and patterns stand for, each once.
+
+    Parameters
+    ----------
+    model
+        Identifier on the hub, or a directory that holds checkpoints side by side.
+    revisions
+        Branches, tags, commits, or names of checkpoints in the directory; patterns such as
+        ``step*`` stand for all branches and tags, or checkpoints, that match, by their step.
+
+    Returns
+    -------
+    Names in the order asked for; None alone where nothing was.
+
+    Raises
+    ------
+    InputError
+        If a pattern matches nothing.
+    CollectError
+        If the hub must be asked and cannot be; see `hub.references`.
+    """
+    if not revisions:
+        return [None]
+    known: list[str] | None = None
+    found: list[str] = []
+    for revision in revisions:
+        if not _WILD.search(revision):
+            found.append(revision)
+            continue
+        known = _known(model) if known is None else known
+        matching = [name for name in known if fnmatchcase(name, revision)]
+        if not matching:
+            raise InputError(
+                f"A pattern must match a revision of {model}; {revision!r} matches none.",
+                _there_are(known),
+            )
+        found += sorted(matching, key=_place)
+    return list(dict.fromkeys(found))
+
+
+def _known(model: str) -> list[str]:
+    directory = Path(model).expanduser()
+    return beside(directory) if directory.is_dir() else hub.references(model)
+
+
+def beside(directory: Path) -> list[str]:
+    """Return the names of the checkpoints that lie in a directory, sorted by step and name."""
+    names = [path.parent.name for path in directory.glob("*/config.json")]
+    return sorted((name for name in names if not name.startswith(".")), key=_place)
+
+
+def within(directory: Path, revision: str) -> Path:
+    """Return the checkpoint of a name in a directory.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    if revision not in beside(directory):
+        raise InputError(
+            f"A revision of a directory must be a checkpoint in it; {directory} has none named "
+            f"{revision!r}.",
+            _there_are(beside(directory)),
+        )
+    return directory / revision
+
+
+def _there_are(names: Sequence[str]) -> str:
+    if not names:
+        return "There are no revisions; leave --revision out."
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"There are {', '.join(names[:_SHOWN])}{more}."
+
+
+def _place(name: str) -> tuple[bool, int, str]:
+    """Return where a name stands in order: by its step, those without a step last."""
+    step = training_of(name)[0]
+    return step is None, step or 0, name
+
+
+def training_of(name: str) -> tuple[int | None, int | None]:
+    """Return the step and the number of tokens that the name of a revision tells.
+
+    >>> training_of("stage1-step1000-tokens5B")
+    (1000, 5000000000)
+    >>> training_of("main")
+    (None, None)
+    """
+    step, tokens = _STEP.search(name), _TOKENS.search(name)
+    n_tokens = None if tokens is None else float(tokens[1]) * _FACTORS[tokens[2].upper()]
+    return None if step is None else int(step[1]), None if n_tokens is None else round(n_tokens)
+
+
+def training(
+    name: str | None, directory: Path, sidecar: dict[str, Any], tokens_per_step: int | None
+) -> tuple[int | None, int | None]:
+    """Return how far a checkpoint was trained: steps taken, and tokens trained on.
+
+    Parameters
+    ----------
+    name
+        Of its revision; None where it has none.
+    directory
+        Where its small files are.
+    sidecar
+        What ``thermoscope.json`` beside it says.
+    tokens_per_step
+        Tokens of a step in its suite, where that is known and fixed.
+    """
+    step, tokens = (None, None) if name is None else training_of(name)
+    state = _trainer_state(directory)
+    step = _first(step, sidecar.get("steps"), state.get("global_step"))
+    tokens = _first(tokens, sidecar.get("tokens"), state.get("num_input_tokens_seen") or None)
+    if tokens is None and step is not None and tokens_per_step is not None:
+        tokens = step * tokens_per_step
+    return step, tokens
+
+
+def _first(*counts: object) -> int | None:
+    """Return the first that is a whole number of 0 or more."""
+    return next((n for n in counts if type(n) is int and n >= 0), None)
+
+
+def _trainer_state(directory: Path) -> dict[str, Any]:
+    try:
+        content = json.loads((directory / _TRAINER_STATE).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}

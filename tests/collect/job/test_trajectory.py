@@ -1,0 +1,94 @@
+"""A trajectory: every checkpoint of a training, in two formats, with a quantity asked for later."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.store import open_store
+from collect.errors import InputError
+from collect.job.plan import plan
+from collect.job.run import run
+from collect.record.integrity import faults
+from collect.training.train import train
+from tests.collect.conftest import RECIPE
+from tests.collect.record.written import contents
+
+STEPS = [0, 1, 2, 3, 4, 6, 8, 12]
+
+#: As the README asks for it.
+BY_STEP = """
+SELECT training_step, training_tokens, round(gain_mean, 3) AS gain
+  FROM gain_trajectory
+ WHERE metric = 'gain_body' AND dtype_compute = 'float32' ORDER BY training_step
+"""
+
+
+@pytest.fixture
+def series(tmp_path):
+    """A model trained for twelve steps, with what it was after eight of them."""
+    text = tmp_path / "text.txt"
+    text.write_text("In the beginning was the word, and the word was written down.\n" * 500)
+    recipe = tmp_path / "series.toml"
+    short = RECIPE.replace("steps = 60", f"steps = 12\ncheckpoints = {STEPS}")
+    recipe.write_text(short.format(family="gpt2", text=text, kv_heads=""))
+    checkpoint = train(recipe, tmp_path / "models", keep=True, quiet=True)
+    before = {path: path.stat().st_mtime_ns for path in checkpoint.rglob("*")}
+    assert train(recipe, tmp_path / "models", keep=True, quiet=True) == checkpoint
+    assert {path: path.stat().st_mtime_ns for path in checkpoint.rglob("*")} == before
+    return checkpoint
+
+
+def killed_at(monkeypatch, n: int) -> None:
+    """Let the keyboard interrupt at the n-th unit."""
+    from collect.job import run as loop
+
+    measure, seen = loop.measure, []
+
+    def counted(task, subject, **how):
+        seen.append(task)
+        if len(seen) == n:
+            raise KeyboardInterrupt
+        return measure(task, subject, **how)
+
+    monkeypatch.setattr(loop, "measure", counted)
+
+
+def test_every_checkpoint_is_measured_in_two_formats_and_a_quantity_later(
+    series, prompt_file, tmp_path, monkeypatch
+):
+    what, out = ([str(series)], [prompt_file]), tmp_path / "out"
+    how = {"revision": ["step*"], "quantities": ["stream"], "quiet": True}
+    with monkeypatch.context() as patch:
+        killed_at(patch, 5)
+        with pytest.raises(KeyboardInterrupt):
+            run(*what, out, **how)
+    assert [unit.state for unit in plan(*what, out, **how)] == ["complete"] * 4 + ["to do"] * 4
+    for later in ({}, {"dtype": "bfloat16"}, {"quantities": ["stream", "predictions"]}):
+        run(*what, out, **how | later)
+    assert list(faults(out)) == []
+    run(*what, tmp_path / "whole", **how)
+    undisturbed = contents(tmp_path / "whole")
+    found = contents(out)
+    assert {name: found[name] for name in undisturbed} == undisturbed
+
+    store = open_store(out)
+    # Eight runs in each of two formats; the later quantity belongs to runs that were there.
+    assert len(store.query("FROM run")) == 2 * len(STEPS)
+    gains = store.query(BY_STEP)
+    assert gains["training_step"].tolist() == STEPS
+    assert gains["training_tokens"].tolist() == [step * 8 * 64 for step in STEPS]
+    assert gains["gain"].nunique() > 1
+    n_surprises = store.query(
+        "SELECT count(DISTINCT run_id) AS n FROM token_prediction JOIN run_revision USING (run_id)"
+    )
+    assert n_surprises["n"].item() == len(STEPS)
+    [primary] = store.query("FROM primary_run JOIN run_revision USING (run_id)").to_dict("records")
+    assert (primary["training_step"], primary["dtype_compute"]) == (12, "float32")
+    assert store.query("FROM model")["training_step"].tolist() == [12]
+
+
+def test_checkpoints_are_kept_only_where_the_recipe_names_them(tmp_path):
+    recipe = tmp_path / "none.toml"
+    recipe.write_text(RECIPE.format(family="gpt2", text=recipe, kv_heads=""))
+    with pytest.raises(InputError, match="must say after which steps to keep its network"):
+        train(recipe, tmp_path / "models", keep=True)
