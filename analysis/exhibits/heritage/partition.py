@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -35,6 +35,8 @@ BLOCKS: Mapping[str, list[str]] = {
 }
 #: Blocks of which none lies in another.
 SEPARATE = ("lab", "geometry", "depth", "scale")
+#: The same with the suite in the place of its lab, which says less.
+WITH_SUITE = ("suite", "geometry", "depth", "scale")
 OURS = "EleutherAI"
 #: Same depth, same heads, same width of a head; parameters within a ratio.
 SAME_SHAPE = {"n_layers": 1.0, "n_heads": 1.0, "d_head": 1.0, "parameters": 1.4}
@@ -88,21 +90,24 @@ def shares(subsets: Subsets) -> pd.DataFrame:
     return pd.concat(named, ignore_index=True)
 
 
-def rankings(subsets: Subsets) -> pd.DataFrame:
+def rankings(subsets: Subsets, names: Sequence[str] = SEPARATE) -> pd.DataFrame:
     """Return one row per pair of separate blocks and kind of dominance, net of chance."""
-    return dominance.pairs(among(subsets, SEPARATE))
+    return dominance.pairs(among(subsets, names))
 
 
-def ranking_words(subsets: Subsets) -> dict[str, str]:
-    """Return what the resamples support: how many rankings of how many, and which."""
-    found = rankings(subsets)
+def ranking_words(subsets: Subsets, names: Sequence[str] = SEPARATE) -> dict[str, str]:
+    """Return what the resamples support: how many rankings of how many, and which.
+
+    Heritage is the lab in `SEPARATE` and the suite in `WITH_SUITE`.
+    """
+    found = rankings(subsets, names)
     general = found[found["term"] == "general"]
     supported = general[general["holds"].notna()]
     named = [
         _ranked(str(row["contrast"]), bool(row["holds"])) for row in supported.to_dict("records")
     ]
     complete = found[(found["term"] == "complete") & found["holds"].notna()]
-    whole = among(subsets, SEPARATE)
+    whole = among(subsets, names)
     parts = commonality.unique_and_common(subsets)
     unique = parts[parts["term"] == "unique"].set_index("block")["share"]
     return {
@@ -118,21 +123,31 @@ def ranking_words(subsets: Subsets) -> dict[str, str]:
 
 
 def confounding_rows(models: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per separate block, formatted: inflation, and prediction of new suites."""
-    blocks = {name: BLOCKS[name] for name in SEPARATE}
-    factors = collinearity.inflation(models, blocks=blocks).set_index("block").to_dict("index")
+    """Return one row per block, formatted: inflation, and prediction of new suites.
+
+    The suite stands in the lab's place in its own row; beside each other neither can be told.
+    """
+    shown = (*SEPARATE[:1], *WITH_SUITE)
+    blocks = {name: BLOCKS[name] for name in shown}
+    factors = {
+        str(row["block"]): row
+        for names in (WITH_SUITE, SEPARATE)
+        for row in collinearity.inflation(
+            models, blocks={name: BLOCKS[name] for name in names}
+        ).to_dict("records")
+    }
     predicted = cross_validation.leave_one_group_out(
         models, response="log_gain", blocks=blocks, group="suite"
     )
     new = predicted.set_index("block").to_dict("index")
     return pd.DataFrame(
         {
-            "block": list(SEPARATE),
-            "columns": [prose.count(factors[name]["df"]) for name in SEPARATE],
-            "inflation": [prose.number(factors[name]["inflation"], 1) for name in SEPARATE],
-            "predicted": [prose.number(new[name]["estimate"]) for name in SEPARATE],
+            "block": list(shown),
+            "columns": [prose.count(factors[name]["df"]) for name in shown],
+            "inflation": [prose.number(factors[name]["inflation"], 1) for name in shown],
+            "predicted": [prose.number(new[name]["estimate"]) for name in shown],
             "interval": [
-                prose.interval(new[name]["conf_low"], new[name]["conf_high"]) for name in SEPARATE
+                prose.interval(new[name]["conf_low"], new[name]["conf_high"]) for name in shown
             ],
         }
     )

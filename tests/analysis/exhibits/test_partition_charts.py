@@ -140,6 +140,16 @@ def test_every_test_that_has_a_curve_was_made(found: pd.DataFrame, curves: pd.Da
     assert len(found) == 8
 
 
+def test_the_suite_takes_the_place_of_its_lab_in_a_second_ranking(subsets: Any) -> None:
+    found = partition_exhibits.rankings(subsets, partition_exhibits.WITH_SUITE)
+    contrasts = " ".join(found["contrast"])
+    assert "suite" in contrasts
+    assert "lab" not in contrasts
+    words = partition_exhibits.ranking_words(subsets, partition_exhibits.WITH_SUITE)
+    by_lab = partition_exhibits.ranking_words(subsets)
+    assert float(words["r_squared"]) > float(by_lab["r_squared"])
+
+
 def test_exhibits_of_power_are_text(
     found: pd.DataFrame, curves: pd.DataFrame, deviations: pd.DataFrame
 ) -> None:
@@ -153,8 +163,8 @@ def test_exhibits_of_power_are_text(
 
 def test_confounding_and_variation_are_text(base: pd.DataFrame) -> None:
     rows = partition_exhibits.confounding_rows(base)
-    assert rows["block"].tolist() == ["lab", "geometry", "depth", "scale"]
-    assert rows["columns"].tolist() == ["4", "2", "1", "1"]
+    assert rows["block"].tolist() == ["lab", "suite", "geometry", "depth", "scale"]
+    assert rows["columns"].tolist() == ["4", "6", "2", "1", "1"]
     assert partition_exhibits.variation_words(base)["suites"] == "4 of 7"
 
 
