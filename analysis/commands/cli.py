@@ -313,6 +313,7 @@ def _print(rows: pd.DataFrame, *, as_csv: bool) -> int:
 def _report(options: argparse.Namespace) -> int:
     from analysis.commands.checkout import project_root
     from analysis.report.examination import refuse_faults
+    from analysis.report.replay import memory_of
     from analysis.report.site import render_site
     from analysis.tidy import prose
 
@@ -331,12 +332,14 @@ def _report(options: argparse.Namespace) -> int:
         project, place = project / "audit", options.paper / "report"
         sources = ";".join(str(path.resolve()) for path in options.data or [])
         parameters = {"folder": str(options.paper.resolve()), "measurements": sources}
+    parameters |= dict(_parameter(text) for text in options.parameters)
     pages = render_site(
         project,
         options.out or place,
-        parameters=parameters | dict(_parameter(text) for text in options.parameters),
+        parameters=parameters,
         engine=options.engine,
         only=options.pages,
+        memory=None if options.paper else memory_of(root, parameters),
     )
     print(*pages, sep="\n")
     return 0

@@ -23,6 +23,8 @@ from analysis.tidy.extra import extra
 TIME_LIMIT_S = 1800.0
 START_LIMIT_S = 60.0
 POLL_S = 0.5
+#: How a line of progress begins; see `kept.Results.keep`.
+PROGRESS = "computing: "
 OUTPUT_TYPES = ("stream", "display_data", "execute_result")
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 
@@ -151,6 +153,7 @@ class Kernel:
             if message is None or message["parent_header"].get("msg_id") != request:
                 continue
             content = message["content"]
+            _tell_progress(message)
             if message["msg_type"] in OUTPUT_TYPES:
                 outputs.append({"type": message["msg_type"], **content})
             elif message["msg_type"] == "status" and content["execution_state"] == "idle":
@@ -182,6 +185,13 @@ def environment() -> dict[str, str]:
     inherited = os.environ.get("PYTHONPATH")
     paths = [str(PROJECT_ROOT), *([inherited] if inherited else [])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "QUARTO_PYTHON": sys.executable}
+
+
+def _tell_progress(message: Mapping[str, Any]) -> None:
+    """Print what a chunk says it is computing, while it does."""
+    content = message["content"]
+    if message["msg_type"] == "stream" and content["text"].startswith(PROGRESS):
+        print(content["text"], end="", file=sys.stderr, flush=True)
 
 
 def _joined_streams(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:

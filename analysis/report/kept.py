@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from importlib.metadata import distributions
 from pathlib import Path
 from types import CodeType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from analysis.store import Store
+if TYPE_CHECKING:
+    from analysis.store import Store
 
 Result = TypeVar("Result")
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,29 +61,36 @@ class Results:
         digest = hashlib.sha256(self.key + _words(compute)).hexdigest()
         path = self.directory / f"{name}-{digest[:32]}{SUFFIX}"
         with suppress(OSError, ValueError):
-            kept: Result = _read(path)
+            kept: Result = read_whole(path)
             return kept
         print(f"computing: {name}", file=sys.stderr, flush=True)
         result = compute()
         # A result that cannot be kept is as good as one that can.
         with suppress(OSError, pickle.PicklingError, TypeError, AttributeError):
-            _write(path, result)
-            _forget_older(self.directory, name)
+            write_whole(path, result)
+            forget_older(self.directory, name)
         return result
 
 
 def results_of(store: Store, directory: Path = DIRECTORY) -> Results:
-    """Return the kept results of a store.
+    """Return the kept results of a store; see `results_for`."""
+    return results_for(store.sources, (), directory)
 
-    Reads every file of the store's sources and of the code once, to hash them.
+
+def results_for(
+    sources: Iterable[Path], told: Iterable[str] = (), directory: Path = DIRECTORY
+) -> Results:
+    """Return the results that belong to some data, the code, the packages, and words told besides.
+
+    Reads every file of the sources and of the code once, to hash them.
     """
     digest = hashlib.sha256()
-    for source in store.sources:
+    for source in sources:
         digest.update(_hash_of_files(source))
     for name in CODE:
         digest.update(_hash_of_files(ROOT / name))
     packages = sorted(f"{one.name}=={one.version}" for one in distributions())
-    machine = (sys.version, platform.machine(), platform.processor(), *packages)
+    machine = (sys.version, platform.machine(), platform.processor(), *packages, *told)
     digest.update(repr(machine).encode())
     return Results(digest.digest(), directory)
 
@@ -114,7 +122,7 @@ def _content(code: CodeType) -> tuple[Any, ...]:
     return (code.co_code, code.co_names, code.co_freevars, constants)
 
 
-def _read(path: Path) -> Any:
+def read_whole(path: Path) -> Any:
     """Return a kept result.
 
     Raises
@@ -134,7 +142,8 @@ def _read(path: Path) -> Any:
         raise ValueError(f"{path} must be readable; {error}.") from error
 
 
-def _write(path: Path, result: object) -> None:
+def write_whole(path: Path, result: object) -> None:
+    """Write a result with its hash; the file is complete or absent."""
     payload = pickle.dumps(result, protocol=pickle.HIGHEST_PROTOCOL)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as handle:
@@ -147,7 +156,8 @@ def _write(path: Path, result: object) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def _forget_older(directory: Path, name: str) -> None:
+def forget_older(directory: Path, name: str) -> None:
+    """Remove all but the `N_KEPT` latest results of one name."""
     length = len(name) + 33 + len(SUFFIX)
     same = [it for it in directory.glob(f"{name}-*{SUFFIX}") if len(it.name) == length]
     for path in sorted(same, key=lambda it: it.stat().st_mtime, reverse=True)[N_KEPT:]:

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +23,7 @@ from analysis.report.reading.front_matter import written
 from analysis.report.reading.markup import Gallery, chunk_markdown, prose_markdown
 from analysis.report.reading.settings import Settings, project_options, settings_of
 from analysis.report.reading.source import Prose, Source, read_source
+from analysis.report.replay import Memory, NewCodeError, Replay, Runner
 from analysis.tidy.errors import ReportError
 from analysis.tidy.output import replace_text
 
@@ -35,6 +37,7 @@ def render(
     *,
     parameters: Mapping[str, str] | None = None,
     engine: Engine = "auto",
+    memory: Memory | None = None,
 ) -> Path:
     """Render a Quarto source to one self-contained HTML page.
 
@@ -49,6 +52,8 @@ def render(
     engine
         ``quarto`` runs the Quarto command, ``embedded`` the renderer of this package,
         ``auto`` the Quarto command if there is one.
+    memory
+        Outputs that an earlier rendering with the embedded engine kept; without it all code runs.
 
     Returns
     -------
@@ -70,11 +75,15 @@ def render(
         )
     if engine != "embedded" and command is not None:
         return _quarto(command, source, destination, parameters or {})
-    return replace_text(destination, embedded_page(source, parameters=parameters))
+    return replace_text(destination, embedded_page(source, parameters=parameters, memory=memory))
 
 
-def embedded_page(source: Path, *, parameters: Mapping[str, str] | None = None) -> str:
+def embedded_page(
+    source: Path, *, parameters: Mapping[str, str] | None = None, memory: Memory | None = None
+) -> str:
     """Return the page of a Quarto source, made without the Quarto command.
+
+    Arguments are those of `render`.
 
     Raises
     ------
@@ -83,18 +92,30 @@ def embedded_page(source: Path, *, parameters: Mapping[str, str] | None = None) 
     MissingExtraError
         If a package of the [report] extra is missing.
     """
-    directory = source.resolve().parent
-    with Kernel(directory) as kernel:
-        return page_of(source, kernel, parameters or {})
+    if memory is not None:
+        with suppress(NewCodeError):
+            return page_of(source, Replay(memory.known()), parameters or {})
+    answers: dict[str, Any] = {}
+    with Kernel(source.resolve().parent) as kernel:
+        made = page_of(source, Replay(answers, kernel), parameters or {})
+    if memory is not None:
+        memory.keep(answers)
+    return made
 
 
-def page_of(source: Path, kernel: Kernel, parameters: Mapping[str, str]) -> str:
-    """Return the page of a source whose code a kernel runs; see `embedded_page`."""
+def page_of(source: Path, runner: Runner, parameters: Mapping[str, str]) -> str:
+    """Return the page of a source, its code run or remembered; see `embedded_page`.
+
+    Raises
+    ------
+    NewCodeError
+        If the runner only remembers, and code is asked for that it does not know.
+    """
     directory = source.resolve().parent
     content = read_source(source)
     settings = settings_of(content.front_matter, directory)
     gallery = Gallery()
-    markdown = executed(content, settings, gallery, parameters, kernel)
+    markdown = executed(content, settings, gallery, parameters, runner)
     document, headings = _document(markdown, content, settings, gallery, directory)
     return page(document, settings, headings, directory=directory)
 
@@ -104,7 +125,7 @@ def executed(
     settings: Settings,
     gallery: Gallery,
     parameters: Mapping[str, str],
-    kernel: Kernel,
+    runner: Runner,
 ) -> str:
     """Return the Markdown of a source after its chunks and inline code have run.
 
@@ -118,8 +139,8 @@ def executed(
         Receives the images that chunks show.
     parameters
         Values that replace those of the chunk tagged ``parameters``.
-    kernel
-        What runs them, in the directory of the source.
+    runner
+        Runs the code, or remembers what came of it.
 
     Raises
     ------
@@ -131,17 +152,17 @@ def executed(
     for block in source.blocks:
         if isinstance(block, Prose):
             parts.append(
-                prose_markdown(block.lines, lambda code, place: kernel.evaluate(code, place=place))
+                prose_markdown(block.lines, lambda code, place: runner.evaluate(code, place=place))
             )
             continue
-        outputs = _run(kernel, block, settings.chunk_defaults)
+        outputs = _run(runner, block, settings.chunk_defaults)
         if "parameters" in block.tags and overriding:
-            kernel.run(overriding, name=block.name)
+            runner.run(overriding, name=block.name)
         parts.append(chunk_markdown(block, outputs, settings.chunk_defaults, gallery))
     return "\n".join(parts)
 
 
-def _run(kernel: Kernel, chunk: Chunk, defaults: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _run(kernel: Runner, chunk: Chunk, defaults: Mapping[str, Any]) -> list[dict[str, Any]]:
     return kernel.run(chunk.code, name=chunk.name) if chunk.settled(defaults)["eval"] else []
 
 

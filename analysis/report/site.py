@@ -6,12 +6,15 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from analysis.report.examination import refuse_faults
 from analysis.report.execution import Kernel
 from analysis.report.reading.places import pages
 from analysis.report.render import Engine, page_of, quarto_output
+from analysis.report.replay import Memory, NewCodeError, Replay
 from analysis.tidy.errors import ReportError
 from analysis.tidy.output import replace_text
 
@@ -23,6 +26,7 @@ def render_site(
     parameters: Mapping[str, str] | None = None,
     engine: Engine = "auto",
     only: Sequence[str] = (),
+    memory: Memory | None = None,
 ) -> list[Path]:
     """Render the pages of a Quarto project, each one self-contained file.
 
@@ -38,6 +42,8 @@ def render_site(
         As `render` takes it.
     only
         Stems of the pages to make; all if none is named. The others are taken as they are.
+    memory
+        Outputs that an earlier rendering with the embedded engine kept; without it all code runs.
 
     Returns
     -------
@@ -65,7 +71,7 @@ def render_site(
         if engine != "embedded" and command is not None:
             _by_quarto(command, project, made, sources, parameters or {})
         else:
-            _embedded(project, made, sources, parameters or {})
+            _embedded(project, made, sources, parameters or {}, memory)
         written = [made / f"{path.stem}.html" for path in sources]
         refuse_faults(written, unmade=[f"{path.stem}.html" for path in pages(project)])
         return [
@@ -75,14 +81,28 @@ def render_site(
 
 
 def _embedded(
-    project: Path, made: Path, sources: Sequence[Path], parameters: Mapping[str, str]
+    project: Path,
+    made: Path,
+    sources: Sequence[Path],
+    parameters: Mapping[str, str],
+    memory: Memory | None,
 ) -> None:
-    with Kernel(project.resolve()) as kernel:
+    """Write the pages, and keep what their code gave; pages share one kernel, if one is needed."""
+    known = {} if memory is None else memory.known()
+    answers: dict[str, Any] = {}
+    with ExitStack() as stack:
+        kernel: Kernel | None = None
         for source in sources:
             print(f"rendering: {source.name}", file=sys.stderr, flush=True)
-            page = page_of(source, kernel, parameters)
+            try:
+                page = page_of(source, Replay(known), parameters)
+            except NewCodeError:
+                kernel = kernel or stack.enter_context(Kernel(project.resolve()))
+                page = page_of(source, Replay(answers, kernel), parameters)
+                kernel.forget()
             (made / f"{source.stem}.html").write_text(page, encoding="utf-8")
-            kernel.forget()
+    if memory is not None and answers:
+        memory.keep({**known, **answers})
 
 
 def _by_quarto(

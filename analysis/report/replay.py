@@ -1,0 +1,136 @@
+"""Outputs of a report's code, kept between renderings: a change of words runs nothing again.
+
+A chunk may depend on every chunk before it, so its outputs are kept under a hash of all code up
+to it, and the value of inline code under that of all chunks before it. Where anything is asked
+that was not asked before, everything is run.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from analysis.report import kept
+from analysis.report.reading import places
+
+
+class Runner(Protocol):
+    """What runs code: a kernel, or what remembers one."""
+
+    def run(self, code: str, *, name: str) -> list[dict[str, Any]]:
+        """Return the outputs of a chunk, as `execution.Kernel.run`."""
+
+    def evaluate(self, expression: str, *, place: str) -> dict[str, Any]:
+        """Return the representations of a value, as `execution.Kernel.evaluate`."""
+
+
+class NewCodeError(Exception):
+    """Something is asked that was not asked before."""
+
+
+class Replay:
+    """Answers from what is known; asks a kernel, if there is one, and remembers its answers.
+
+    Parameters
+    ----------
+    known
+        Answers by what was asked; with a kernel it is added to.
+    kernel
+        What runs the code; without it, what is not known raises `NewCodeError`.
+    """
+
+    def __init__(self, known: dict[str, Any], kernel: Runner | None = None) -> None:
+        self._known = known
+        self._kernel = kernel
+        self._past = hashlib.sha256().hexdigest()
+
+    def run(self, code: str, *, name: str) -> list[dict[str, Any]]:
+        """Return the outputs of a chunk."""
+        self._past = _digest("chunk", self._past, code)
+        answer: list[dict[str, Any]] = self._answer(
+            self._past, lambda kernel: kernel.run(code, name=name)
+        )
+        return answer
+
+    def evaluate(self, expression: str, *, place: str) -> dict[str, Any]:
+        """Return the representations of an expression's value by MIME type."""
+        answer: dict[str, Any] = self._answer(
+            _digest("value", self._past, expression),
+            lambda kernel: kernel.evaluate(expression, place=place),
+        )
+        return answer
+
+    def _answer(self, asked: str, ask: Callable[[Runner], Any]) -> Any:
+        if self._kernel is not None:
+            self._known[asked] = copy.deepcopy(ask(self._kernel))
+        elif asked not in self._known:
+            raise NewCodeError
+        return copy.deepcopy(self._known[asked])
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Where the outputs of one state of data, code and packages are kept.
+
+    Attributes
+    ----------
+    results
+        Kept results; their key says what state it is.
+    """
+
+    results: kept.Results
+
+    def known(self) -> dict[str, Any]:
+        """Return the answers that are kept; none where none can be read back whole."""
+        with suppress(OSError, ValueError):
+            answers: dict[str, Any] = kept.read_whole(self._path())
+            return answers
+        return {}
+
+    def keep(self, known: Mapping[str, Any]) -> None:
+        """Keep answers for the next rendering; one that cannot be kept is as good."""
+        with suppress(OSError):
+            kept.write_whole(self._path(), dict(known))
+            kept.forget_older(self.results.directory, "outputs")
+
+    def _path(self) -> Path:
+        name = f"outputs-{self.results.key.hex()[:32]}{kept.SUFFIX}"
+        return self.results.directory / name
+
+
+def memory_of(
+    root: Path, parameters: Mapping[str, str], directory: Path = kept.DIRECTORY
+) -> Memory:
+    """Return the memory of the project's own report, by all that its chunks can read.
+
+    That is everything under ``data``, what the parameters name, the code, the packages, what the
+    pages refer to in each other, and the commit with its mark for changed files, which they tell.
+    """
+    named = [Path(value) for _, value in sorted(parameters.items()) if Path(value).exists()]
+    told = (repr(sorted(parameters.items())), _commit(root), _references(root / "quarto"))
+    return Memory(kept.results_for([root / "data", *named], told, directory))
+
+
+def _commit(root: Path) -> str:
+    asked = (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+    answers = [
+        subprocess.run(["git", "-C", str(root), *words], capture_output=True, check=False).stdout
+        for words in asked
+    ]
+    return repr((answers[0], bool(answers[1])))
+
+
+def _references(project: Path) -> str:
+    if not (project / "_quarto.yml").is_file():
+        return ""
+    return repr((places.places(project), places.titles(project)))
+
+
+def _digest(*words: str) -> str:
+    return hashlib.sha256(repr(words).encode()).hexdigest()
