@@ -84,9 +84,9 @@ def card(
             _heading(number, row),
             f"[{prose.literal(meaning)}]{{.claim-meaning}}" if meaning else "",
             f"{prose.verdict_mark(str(row['verdict']))} [{place}]{{.claim-place}}",
-            prose.literal(prose.bound(str(row["note"]))),
-            f"*Rule.* {prose.literal(str(row['rule']))} *Estimand.* "
-            f"{prose.literal(str(row['estimand']))}.",
+            reason(checks),
+            f"*Rule.* {notation.typeset(str(row['rule']))} *Estimand.* "
+            f"{notation.typeset(str(row['estimand']))}.",
             f"*Used in* {used_in[number]}." if number in used_in else "",
             _folded(checks),
             ":::",
@@ -140,16 +140,41 @@ def _attributes(row: Mapping[Any, Any]) -> str:
     )
 
 
+def reason(checks: Sequence[Mapping[Any, Any]]) -> str:
+    """Return why a claim has its verdict, as Markdown: part by part, how many readings hold.
+
+    ``checks`` are rows of `analysis.claims.check_rows`; those that decide nothing are left out.
+    """
+    deciding = [check for check in checks if check.get("decides", True)]
+    by_part: dict[str, list[Any]] = {}
+    for check in deciding:
+        by_part.setdefault(str(check["term"]), []).append(check["holds"])
+    said = [f"{notation.typeset(part)}: {_hold(found)}" for part, found in by_part.items()]
+    return f"{'; '.join(said)}." if said else ""
+
+
+def _hold(found: Sequence[bool | None]) -> str:
+    """Return how many readings hold, and of how many it cannot be told.
+
+    >>> _hold([True, False, None]), _hold([None])
+    ('1 of 2 readings hold, 1 undecided', 'undecided in 1 reading')
+    """
+    known = [holds for holds in found if holds is not None]
+    n_open = len(found) - len(known)
+    if not known:
+        return f"undecided in {prose.plural(n_open, 'reading')}"
+    said = f"{sum(known)} of {prose.plural(len(known), 'reading')} hold"
+    said = said if len(known) > 1 else f"its one reading {'holds' if known[0] else 'fails'}"
+    return f"{said}, {n_open} undecided" if n_open else said
+
+
 def _folded(checks: Sequence[Mapping[Any, Any]]) -> str:
-    known = [check["holds"] for check in checks if check["holds"] is not None]
-    counted = f"{sum(known)} of {prose.plural(len(known), 'decided check')} hold"
-    undecided = len(checks) - len(known)
-    said = counted + (f", {undecided} undecided" if undecided else "")
+    said = prose.plural(len(checks), "check")
     tables = [
-        f"[{prose.literal(str(part))}]{{.claim-part}}\n\n{_table(list(rows))}"
+        f"[{notation.typeset(str(part))}]{{.claim-part}}\n\n{_table(list(rows))}"
         for part, rows in groupby(checks, key=lambda check: check["term"])
     ]
-    opening = f"<details class='claim-checks'><summary>Every reading: {said}</summary>"
+    opening = f"<details class='claim-checks'><summary>Every reading ({said})</summary>"
     return "\n\n".join([_html(opening), *tables, _html("</details>")])
 
 
@@ -186,13 +211,18 @@ def _reading(check: Mapping[Any, Any]) -> str:
     files = " ".join(str(check["evidence"]).split())
     below = [
         str(check["note"]),
-        f"{str(check['method']).capitalize()}." if check["method"] else "",
+        f"{_opened(str(check['method']))}." if check["method"] else "",
         f"From {files}." if files else "",
         f"Caveats {check['caveats']}." if check["caveats"] else "",
     ]
     small = " ".join(part for part in below if part)
     said = prose.literal(str(check["condition"]))
     return f"{said} [{prose.literal(small)}]{{.check-basis}}" if small else said
+
+
+def _opened(text: str) -> str:
+    """Return a text that begins with a capital; the rest stays as it is."""
+    return text[:1].upper() + text[1:]
 
 
 def _models(check: Mapping[Any, Any]) -> str:

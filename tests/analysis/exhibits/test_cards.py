@@ -51,9 +51,22 @@ def test_what_data_say_cannot_become_markup() -> None:
     check = claims.Check("part <p>", "`read`", None, note="![x](y)", evidence=("a_b",))
     text = cards.card(row, [check], "plain", {})
     assert 'data-law="a law"' in text
-    for said in ("\\*p\\*", "\\`n\\`", "\\$r\\$", "\\<i\\>", "part \\<p\\>", "\\!\\[x\\]\\(y\\)"):
+    for said in ("\\*p\\*", "\\$r\\$", "\\<i\\>", "part \\<p\\>", "\\!\\[x\\]\\(y\\)"):
         assert said in text
     assert "[no data]{.verdict .verdict-no-data}" in text
+
+
+def test_the_reason_counts_readings_part_by_part() -> None:
+    rows = [
+        {"term": "a", "holds": True},
+        {"term": "a", "holds": False},
+        {"term": "b", "holds": None},
+        {"term": "b", "holds": True, "decides": False},
+        {"term": "c", "holds": False},
+    ]
+    assert cards.reason(rows) == (
+        "a: 1 of 2 readings hold; b: undecided in 1 reading; c: its one reading fails."
+    )
 
 
 def test_every_claim_has_a_plain_line() -> None:
