@@ -81,13 +81,13 @@ def answer(judged: pd.DataFrame, claim_id: int, *, no: str = ANSWERS["contradict
 
 
 def named(judged: pd.DataFrame, verdict: str) -> str:
-    """Return what the key claims with a verdict say, each a Markdown link to its section.
+    """Return what the key claims with a verdict say, each a link to its section and its card.
 
     ``judged`` has one row per claim: `claim_id`, `verdict`.
     """
     having = set(judged.loc[judged["verdict"] == verdict, "claim_id"])
     links = [
-        f"[{prose.bound(said)}](#{section}) ({claim_id})"
+        f"[{prose.bound(said)}](#{section}) ([{claim_id}](claims.html#claim-{claim_id}))"
         for claim_id, (said, section) in KEY.items()
         if claim_id in having
     ]

@@ -1,4 +1,4 @@
-"""The report: Quarto sources to one self-contained page, with or without Quarto.
+"""The report: Quarto sources to self-contained pages, with or without Quarto.
 
 Where the ``quarto`` command exists it does the work; otherwise the modules of this package
 read the same sources, run the chunks in one kernel and build the page with pandoc.

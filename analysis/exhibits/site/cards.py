@@ -75,7 +75,7 @@ def card(
         See `cards`.
     """
     number = int(row["claim_id"])
-    checks = claims.check_rows(made).to_dict("records")
+    checks = claims.check_rows(made, row.get("kind", "difference")).to_dict("records")
     place = prose.literal(str(row["place"]))
     return "\n\n".join(
         part
@@ -83,7 +83,15 @@ def card(
             f"::: {{#claim-{number} .claim-card {_attributes(row)}}}",
             _heading(number, row),
             f"[{prose.literal(meaning)}]{{.claim-meaning}}" if meaning else "",
-            f"{prose.verdict_mark(str(row['verdict']))} [{place}]{{.claim-place}}",
+            " ".join(
+                part
+                for part in (
+                    _mark(str(row["verdict"])),
+                    f"({prose.literal(str(row['reading']))})" if row.get("reading") else "",
+                    f"[{place}]{{.claim-place}}",
+                )
+                if part
+            ),
             reason(checks),
             f"*Rule.* {notation.typeset(str(row['rule']))} *Estimand.* "
             f"{notation.typeset(str(row['estimand']))}.",
@@ -145,7 +153,7 @@ def reason(checks: Sequence[Mapping[Any, Any]]) -> str:
 
     ``checks`` are rows of `analysis.claims.check_rows`; those that decide nothing are left out.
     """
-    deciding = [check for check in checks if check.get("decides", True)]
+    deciding = [check for check in checks if check["decides"]]
     by_part: dict[str, list[Any]] = {}
     for check in deciding:
         by_part.setdefault(str(check["term"]), []).append(check["holds"])
@@ -189,7 +197,7 @@ def _table(checks: Sequence[Mapping[Any, Any]]) -> str:
             "reading": [_reading(check) for check in checks],
             "estimate": [estimates.estimate(check) for check in checks],
             "interval": [estimates.interval(check) for check in checks],
-            "p": [prose.bare(prose.p_value(check["p_value"])) for check in checks],
+            "p": [_p(check) for check in checks],
             "models": [_models(check) for check in checks],
         }
     )
@@ -199,10 +207,15 @@ def _table(checks: Sequence[Mapping[Any, Any]]) -> str:
 def _outcome(check: Mapping[Any, Any]) -> str:
     """Return what a check says, as a mark; see ``analysis.evidence.checks``."""
     said = OUTCOMES[check["holds"]]
-    if not check.get("decides", True):
+    if not check["decides"]:
         return "[shown only]{.verdict .verdict-described}"
-    if check["holds"] is None and not check.get("has_data", check["n_obs"] > 0):
+    if not check["has_data"]:
         said = "no data"
+    return _mark(said)
+
+
+def _mark(said: str) -> str:
+    """Return a verdict or an outcome in full words, as a span that the style sheet marks."""
     return f"[{said}]{{.verdict .verdict-{said.replace(' ', '-')}}}"
 
 
@@ -218,6 +231,13 @@ def _reading(check: Mapping[Any, Any]) -> str:
     small = " ".join(part for part in below if part)
     said = prose.literal(str(check["condition"]))
     return f"{said} [{prose.literal(small)}]{{.check-basis}}" if small else said
+
+
+def _p(check: Mapping[Any, Any]) -> str:
+    """Return the p of a check, and beside it that adjusted over the readings where it differs."""
+    said = prose.bare(prose.p_value(check["p_value"]))
+    over = prose.bare(prose.p_value(check["p_holm"]))
+    return said if over in (said, prose.MISSING) else f"{said} (Holm {over})"
 
 
 def _opened(text: str) -> str:

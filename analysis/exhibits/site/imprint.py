@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
-from analysis.exhibits.colophon import commit
+from analysis.exhibits.site.colophon import commit
 from analysis.tidy import prose
 
 TITLE = "thermoscope: an audit of Thermodynamic Constraints in Transformer Architectures"

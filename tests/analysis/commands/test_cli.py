@@ -10,7 +10,7 @@ import pytest
 
 from analysis import claims, store
 from analysis.commands import cli
-from analysis.exhibits import colophon
+from analysis.exhibits.site import colophon
 
 ROOT = Path(__file__).parents[3]
 

@@ -48,7 +48,9 @@ def test_what_data_say_cannot_become_markup() -> None:
         "rule": "$r$",
         "estimand": "<i>",
     }
-    check = claims.Check("part <p>", "`read`", None, note="![x](y)", evidence=("a_b",))
+    check = claims.Check(
+        "part <p>", "`read`", None, note="![x](y)", evidence=("a_b",), has_data=False
+    )
     text = cards.card(row, [check], "plain", {})
     assert 'data-law="a law"' in text
     for said in ("\\*p\\*", "\\$r\\$", "\\<i\\>", "part \\<p\\>", "\\!\\[x\\]\\(y\\)"):
@@ -58,11 +60,11 @@ def test_what_data_say_cannot_become_markup() -> None:
 
 def test_the_reason_counts_readings_part_by_part() -> None:
     rows = [
-        {"term": "a", "holds": True},
-        {"term": "a", "holds": False},
-        {"term": "b", "holds": None},
+        {"term": "a", "holds": True, "decides": True},
+        {"term": "a", "holds": False, "decides": True},
+        {"term": "b", "holds": None, "decides": True},
         {"term": "b", "holds": True, "decides": False},
-        {"term": "c", "holds": False},
+        {"term": "c", "holds": False, "decides": True},
     ]
     assert cards.reason(rows) == (
         "a: 1 of 2 readings hold; b: undecided in 1 reading; c: its one reading fails."
