@@ -1,0 +1,137 @@
+"""The section on where along depth suites differ: its chart, its table and its words."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.exhibits.drawing.theme import COLOURS, INK, line_at
+from analysis.questions.position.blocks import QUARTERS
+from analysis.tidy import prose
+
+#: Columns of the table of parts.
+PARTS = {
+    "part": "Part of the network",
+    "lowest": "Lowest suite",
+    "highest": "Highest suite",
+    "p": "p",
+    "adjusted": "p, Holm",
+    "plain": "p, part by part",
+}
+
+#: Panels side by side, and the size of one [pixels].
+COLUMNS, PANEL_WIDTH, PANEL_HEIGHT = 3, 125, 120
+
+SHORT = ("1st", "2nd", "3rd", "last")
+
+ALPHA = 0.05
+
+
+def part_rows(tests: pd.DataFrame, plain: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per part, formatted: the extreme suites as gains, and the p-values."""
+    alone = plain.set_index("part")["p_value"]
+    lowest = zip(tests["first"], tests["smallest"], strict=True)
+    highest = zip(tests["second"], tests["largest"], strict=True)
+    return pd.DataFrame(
+        {
+            "part": tests["part"],
+            "lowest": [_suite(*each) for each in lowest],
+            "highest": [_suite(*each) for each in highest],
+            "p": tests["p_value"].map(prose.p_value).map(prose.bare),
+            "adjusted": tests["p_adjusted"].map(prose.p_value).map(prose.bare),
+            "plain": tests["part"].map(alone).map(prose.p_value).map(prose.bare),
+        }
+    )
+
+
+def words(
+    tests: pd.DataFrame, without: pd.DataFrame, numbers: pd.DataFrame, fewer: pd.DataFrame
+) -> dict[str, str]:
+    """Return in which parts suites differ, by how much, and who makes it so.
+
+    Parameters
+    ----------
+    tests
+        `suites.part_tests` by quarter.
+    without
+        `suites.without_each_suite`.
+    numbers, fewer
+        `suites.summaries` of all suites, and without GPT-Neo.
+    """
+    last = tests[tests["part"] == QUARTERS[-1]].to_dict("records")[0]
+    differing = tests.loc[tests["p_adjusted"] < ALPHA, "part"]
+    rest = tests.loc[tests["p_adjusted"] >= ALPHA]
+    left = without[without["part"] == QUARTERS[-1]].set_index("left_out")["p_value"]
+    every, less = (found.set_index("term")["p_value"] for found in (numbers, fewer))
+    return {
+        "where": prose.listing([f"the {part}" for part in differing]) or "no quarter",
+        "elsewhere": prose.p_value(rest["p_adjusted"].min()),
+        "lowest": _gain(last["first"], last["smallest"]),
+        "highest": _gain(last["second"], last["largest"]),
+        "p_last": prose.p_value(last["p_adjusted"]),
+        "p_without_neo": prose.p_value(left["GPT-Neo"]),
+        "p_largest": prose.p_value(left.max()),
+        "whose": str(left.idxmax()),
+        "p_penultimate": prose.p_value(every["last block but one"]),
+        "p_penultimate_without_neo": prose.p_value(less["last block but one"]),
+        "p_mean": prose.p_value(every["mean over blocks"]),
+        "p_inner": prose.p_value(every["mean of inner blocks"]),
+        "p_maximum": prose.p_value(every["largest block"]),
+    }
+
+
+def chart_profiles(profiles: pd.DataFrame) -> alt.ConcatChart:
+    """Draw the gain of every suite by quarter, bands that hold together, a panel per suite.
+
+    ``profiles`` has the rows of `suites.profiles` by quarter; the other suites are thin lines.
+    """
+    drawn = profiles.assign(
+        quarter=profiles["part"].map(dict(zip(QUARTERS, SHORT, strict=True))),
+        gain=np.exp(profiles["estimate"]),
+        low=np.exp(profiles["conf_low"]),
+        high=np.exp(profiles["conf_high"]),
+    )
+    names = sorted(set(drawn["level"]))
+    ends = (float(drawn["low"].min()), float(drawn["high"].max()))
+    panels = [_panel(drawn, name, ends, place) for place, name in enumerate(names)]
+    return alt.concat(*panels, columns=COLUMNS, spacing=14).properties(
+        description="Gain per block by quarter of depth, one panel per suite with a simultaneous "
+        "band; suites lie close together in the second quarter and apart in the last.",
+    )
+
+
+def _panel(
+    drawn: pd.DataFrame, suite: str, ends: tuple[float, float], place: int
+) -> alt.LayerChart:
+    own, others = drawn[drawn["level"] == suite], drawn[drawn["level"] != suite]
+    x = alt.X("quarter:O", title="quarter of the blocks", sort=list(SHORT)).axis(labelAngle=0)
+    title = "gain per block" if place % COLUMNS == 0 else None
+    y = alt.Y("gain:Q", title=title, scale=alt.Scale(domain=list(ends), zero=False))
+    behind = (
+        alt.Chart(others)
+        .mark_line(color=INK, strokeWidth=1, opacity=0.35)
+        .encode(x=x, y=y, detail="level:N")
+    )
+    band = (
+        alt.Chart(own)
+        .mark_area(color=COLOURS[0], opacity=0.25)
+        .encode(x=x, y=alt.Y("low:Q", title=title), y2=alt.Y2("high:Q"))
+    )
+    line = alt.Chart(own).mark_line(color=COLOURS[0], strokeWidth=3, point=True).encode(x=x, y=y)
+    layers = alt.layer(line_at(1, "y"), behind, band, line).properties(
+        width=PANEL_WIDTH,
+        height=PANEL_HEIGHT,
+        title=alt.TitleParams(suite, anchor="start", fontSize=14, fontWeight="normal"),
+    )
+    return cast(alt.LayerChart, layers)
+
+
+def _suite(name: str, log_gain: float) -> str:
+    return f"{name} {prose.number(float(np.exp(log_gain)))}"
+
+
+def _gain(name: str, log_gain: float) -> str:
+    return f"{prose.number(float(np.exp(log_gain)))} ({name})"
