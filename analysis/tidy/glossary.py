@@ -197,6 +197,7 @@ GLOSSARY: dict[str, str] = {
     "n_by_chance": "Numbers that would be counted in by chance, on average",
     "file": "File the numbers were looked up in",
     "rows": "Places of the chosen values, from 0",
+    "n_hits_null": "Units that would be counted in by the mean of the others alone",
     "n_choices": "Choices of values tried",
     "expected_matches": "Choices expected to match by chance",
     "ranking": "Order of the sources of variance, the largest first",

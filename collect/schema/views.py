@@ -15,6 +15,7 @@ SUBJECTS = (
     "trace",
     "geometry",
     "published",
+    "growth",
     "recipe",
     "profile",
     "study",

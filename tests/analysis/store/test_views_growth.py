@@ -1,0 +1,73 @@
+"""Growth beyond equal writes and the plane of writes, against sums by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from analysis.store import Store, open_store
+
+
+@pytest.fixture(scope="module")
+def store() -> Store:
+    return open_store("data/published", "data/sample")
+
+
+def test_the_excess_is_that_of_lengths_taken_from_the_stream(store: Store) -> None:
+    tokens = store.query(
+        """
+        SELECT g.*, m.n_layers, first.norm AS x0, last.norm AS xl, d.norm AS d0
+          FROM token_growth AS g
+          JOIN model AS m USING (model_id)
+          JOIN stream AS first
+            ON first.run_id = g.run_id AND first.model_id = g.model_id
+           AND first.prompt_id = g.prompt_id AND first.position = g.position AND first.layer = 0
+          JOIN stream AS last
+            ON last.run_id = g.run_id AND last.model_id = g.model_id
+           AND last.prompt_id = g.prompt_id AND last.position = g.position
+           AND last.layer = m.n_layers - 1
+          JOIN residual_update AS d
+            ON d.run_id = g.run_id AND d.model_id = g.model_id AND d.prompt_id = g.prompt_id
+           AND d.position = g.position AND d.layer = 0 AND d.part = 'block'
+         LIMIT 500
+        """
+    )
+    tokens = tokens.astype(dict.fromkeys(("x0", "xl", "d0"), "float64"))
+    growth = np.log(tokens["xl"] / tokens["x0"])
+    writes = np.log(1 + (tokens["n_layers"] - 1) * (tokens["d0"] / tokens["x0"]) ** 2) / 2
+    assert len(tokens) == 500
+    assert tokens["later_log_gain"].to_numpy() == pytest.approx(growth.to_numpy(), abs=1e-6)
+    assert tokens["excess"].to_numpy() == pytest.approx((growth - writes).to_numpy(), abs=1e-6)
+    simple = growth - np.log(tokens["n_layers"]) / 2
+    assert tokens["excess_simple"].to_numpy() == pytest.approx(simple.to_numpy(), abs=1e-6)
+
+
+def test_a_write_shrinks_a_token_exactly_below_the_curve(store: Store) -> None:
+    found = store.query(
+        """
+        SELECT w.model_id, w.layer, w.share_shrinking,
+               avg(CASE WHEN g.log_gain < 0 THEN 1 ELSE 0 END) AS share
+          FROM block_write AS w
+          JOIN block_gain AS g USING (run_id, model_id, layer)
+          JOIN token AS t USING (run_id, model_id, prompt_id, position)
+         WHERE w.part = 'block' AND t.is_body
+         GROUP BY ALL
+        """
+    )
+    assert len(found) > 50
+    assert found["share_shrinking"].to_numpy() == pytest.approx(found["share"].to_numpy())
+
+
+def test_three_equal_writes_after_block_0_double_the_length(store: Store) -> None:
+    grown = store.query("SELECT equal_writes(3, 2.0, 2.0) AS log_gain")["log_gain"].item()
+    assert np.exp(grown) == pytest.approx(2)
+
+
+def test_published_totals_and_profiles_give_one_row_a_file(store: Store) -> None:
+    rows = store.query("FROM published_growth")
+    assert not rows.duplicated(["model_id", "file"]).any()
+    xl = rows[rows["model_id"] == "openai-community/gpt2-xl"].iloc[0]
+    assert xl["excess_simple"] == pytest.approx(np.log(37.543584 / np.sqrt(48)), abs=1e-6)
+    small = rows[rows["model_id"] == "EleutherAI/pythia-70m"].iloc[0]
+    assert small["n_blocks"] == 4
+    assert small["equal_writes"] == pytest.approx(np.log(5) / 2)
