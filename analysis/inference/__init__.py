@@ -37,12 +37,13 @@ if TYPE_CHECKING:
     from analysis.inference.partition import matched as matched
     from analysis.inference.partition import subsets as subsets
     from analysis.inference.resampling import bootstrap as bootstrap
+    from analysis.inference.resampling import freedman_lane as freedman_lane
     from analysis.inference.resampling import permutation as permutation
 
 #: The room of each method. A method is imported when it is first asked for.
 ROOMS = {
     "counts": "contingency fisher two_binomials unconditional",
-    "resampling": "bootstrap permutation",
+    "resampling": "bootstrap freedman_lane permutation",
     "association": "cluster_sums correlation correlation_resampled firth regression sandwich "
     "wild_bootstrap",
     "effects": "bayes_factor effect_size equivalence meta_analysis multiplicity noncentral "
@@ -67,6 +68,7 @@ __all__ = [
     "equivalence",
     "firth",
     "fisher",
+    "freedman_lane",
     "matched",
     "meta_analysis",
     "multiplicity",
