@@ -15,6 +15,11 @@ def project_root() -> Path:
     return here if (here / "data" / "published").is_dir() else Path(analysis.__file__).parents[1]
 
 
+def is_clone() -> bool:
+    """Tell whether this code lies in a clone of the project, and not among installed packages."""
+    return (Path(analysis.__file__).parents[1] / "data" / "published").is_dir()
+
+
 def refuse_unknown(claim_id: int) -> None:
     """Refuse a number that no claim bears, before anything large is imported.
 

@@ -22,7 +22,7 @@ from analysis.tidy.spreadsheet import to_csv
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.claims import Claim
+    from analysis.claims import Check, Claim
     from analysis.store import Store
 
 
@@ -125,7 +125,7 @@ def _claims(options: argparse.Namespace) -> int:
         )
     registry = _registry(options)
     store = _open(options)
-    judged = claims.evaluate(store, registry)
+    judged = claims.evaluate(store, registry, made=_examined(options, store, registry))
     if options.adjusted:
         return _print(claims.adjusted(judged), as_csv=options.csv)
     if options.csv:
@@ -139,6 +139,23 @@ def _claims(options: argparse.Namespace) -> int:
     else:
         print(_overview(judged))
     return 0
+
+
+def _examined(
+    options: argparse.Namespace, store: Store, registry: Mapping[int, Claim]
+) -> Mapping[int, Sequence[Check]]:
+    """Return the checks of every claim: those kept for these data and this code, if there are.
+
+    What is committed, or compared with it, is always computed, and so is another paper, whose
+    functions may read anything; an installed copy keeps nothing.
+    """
+    from analysis import claims
+    from analysis.commands.checkout import is_clone
+    from analysis.report.kept import results_of
+
+    if options.check or options.write or options.paper or not is_clone():
+        return claims.examine(store, registry)
+    return results_of(store).keep("claims", lambda: claims.examine(store, registry), told=False)
 
 
 def _committed_path(options: argparse.Namespace, root: Callable[[], Path]) -> Path:

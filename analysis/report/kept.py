@@ -48,7 +48,7 @@ class Results:
     key: bytes
     directory: Path = field(default=DIRECTORY)
 
-    def keep(self, name: str, compute: Callable[[], Result]) -> Result:
+    def keep(self, name: str, compute: Callable[[], Result], *, told: bool = True) -> Result:
         """Return a result: the kept one, or else a computed one, which is kept.
 
         Parameters
@@ -57,13 +57,16 @@ class Results:
             Short name for the result: letters, digits, hyphens.
         compute
             A function that depends on the store and on this project's code, nothing else.
+        told
+            Whether to say on standard error what is being computed.
         """
         digest = hashlib.sha256(self.key + _words(compute)).hexdigest()
         path = self.directory / f"{name}-{digest[:32]}{SUFFIX}"
         with suppress(OSError, ValueError):
             kept: Result = read_whole(path)
             return kept
-        print(f"computing: {name}", file=sys.stderr, flush=True)
+        if told:
+            print(f"computing: {name}", file=sys.stderr, flush=True)
         result = compute()
         # A result that cannot be kept is as good as one that can.
         with suppress(OSError, pickle.PicklingError, TypeError, AttributeError):

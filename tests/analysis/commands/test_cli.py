@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture(autouse=True)
 def _in_the_checkout(monkeypatch, judged):
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(claims, "evaluate", lambda _store, _registry: judged.copy())
+    monkeypatch.setattr(cli, "_examined", lambda *_arguments: {})
+    monkeypatch.setattr(claims, "evaluate", lambda _store, _registry, made: judged.copy())
 
 
 def run(capsys, *arguments):
