@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from analysis.inference.association import firth as firth
     from analysis.inference.association import regression as regression
     from analysis.inference.association import sandwich as sandwich
+    from analysis.inference.association import unmeasured as unmeasured
     from analysis.inference.association import wild_bootstrap as wild_bootstrap
     from analysis.inference.counts import contingency as contingency
     from analysis.inference.counts import fisher as fisher
@@ -34,8 +35,13 @@ if TYPE_CHECKING:
     from analysis.inference.partition import commonality as commonality
     from analysis.inference.partition import cross_validation as cross_validation
     from analysis.inference.partition import dominance as dominance
+    from analysis.inference.partition import entry as entry
+    from analysis.inference.partition import explained as explained
     from analysis.inference.partition import matched as matched
     from analysis.inference.partition import subsets as subsets
+    from analysis.inference.posterior import answers as answers
+    from analysis.inference.posterior import calibration as calibration
+    from analysis.inference.posterior import hierarchy as hierarchy
     from analysis.inference.resampling import bootstrap as bootstrap
     from analysis.inference.resampling import freedman_lane as freedman_lane
     from analysis.inference.resampling import permutation as permutation
@@ -44,18 +50,22 @@ if TYPE_CHECKING:
 ROOMS = {
     "counts": "contingency fisher two_binomials unconditional",
     "resampling": "bootstrap freedman_lane permutation",
-    "association": "cluster_sums correlation correlation_resampled firth regression sandwich "
-    "wild_bootstrap",
-    "effects": "bayes_factor effect_size equivalence meta_analysis multiplicity noncentral "
-    "two_samples",
-    "partition": "collinearity commonality cross_validation dominance matched partition subsets",
+    "association": "cluster_sums correlation correlation_resampled firth regression "
+    "sandwich unmeasured wild_bootstrap",
+    "effects": "bayes_factor effect_size equivalence meta_analysis "
+    "multiplicity noncentral two_samples",
+    "partition": "collinearity commonality cross_validation dominance entry "
+    "explained matched partition subsets",
+    "posterior": "answers calibration hierarchy",
 }
 METHODS = {name: f"{room}.{name}" for room, names in ROOMS.items() for name in names.split()}
 METHODS["power"] = "power"
 
 __all__ = [
+    "answers",
     "bayes_factor",
     "bootstrap",
+    "calibration",
     "cluster_sums",
     "collinearity",
     "commonality",
@@ -65,10 +75,13 @@ __all__ = [
     "cross_validation",
     "dominance",
     "effect_size",
+    "entry",
     "equivalence",
+    "explained",
     "firth",
     "fisher",
     "freedman_lane",
+    "hierarchy",
     "matched",
     "meta_analysis",
     "multiplicity",
@@ -81,6 +94,7 @@ __all__ = [
     "two_binomials",
     "two_samples",
     "unconditional",
+    "unmeasured",
     "wild_bootstrap",
 ]
 
