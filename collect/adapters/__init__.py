@@ -97,13 +97,13 @@ def adapter_for(model_type: str) -> Adapter:
     if model_type not in ADAPTERS:
         raise UnsupportedModelError(
             f"The model must be of a type with an adapter; {model_type!r} has none. "
-            f"Nearest in name: {', '.join(_nearest(model_type))}.",
+            f"Nearest in name: {', '.join(nearest(model_type))}.",
             "If it has the layout of one of these, add its type to that adapter; "
             "collect/adapters/README.md says how, and how to describe another layout.",
         )
     return ADAPTERS[model_type]
 
 
-def _nearest(model_type: str) -> list[str]:
+def nearest(model_type: str) -> list[str]:
     """Return the three supported types whose names are most like one."""
     return get_close_matches(model_type, sorted(ADAPTERS), n=3, cutoff=0.0)

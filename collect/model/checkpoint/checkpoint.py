@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from collect.adapters import ADAPTERS, Adapter, adapter_for
+from collect.adapters import ADAPTERS, Adapter, adapter_for, nearest
 from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint import hub, revisions
 from collect.model.checkpoint.weight_files import weight_names
@@ -317,8 +317,8 @@ def _config(directory: Path) -> dict[str, Any]:
         raise UnsupportedModelError(
             f"The model must be one that transformers itself can run; {directory} brings code "
             f"of its own for model_type {config['model_type']!r}, which is never run.",
-            "Use a conversion of the model to a type that has an adapter: "
-            f"{', '.join(sorted(ADAPTERS))}.",
+            "Use a conversion of the model to a type that has an adapter; nearest in name: "
+            f"{', '.join(nearest(str(config['model_type'])))}.",
         )
     return config
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from analysis.store import open_store
@@ -9,18 +12,19 @@ from collect.errors import InputError
 from collect.job.plan import plan
 from collect.job.run import run
 from collect.record.integrity import faults
+from collect.training.recipe import read_recipe
 from collect.training.train import train
 from tests.collect.conftest import RECIPE
 from tests.collect.record.written import contents
 
 STEPS = [0, 1, 2, 3, 4, 6, 8, 12]
 
-#: As the README asks for it.
-BY_STEP = """
-SELECT training_step, training_tokens, round(gain_mean, 3) AS gain
-  FROM gain_trajectory
- WHERE metric = 'gain_body' AND dtype_compute = 'float32' ORDER BY training_step
-"""
+EXAMPLE = Path(__file__).parents[3] / "examples/trajectory"
+
+#: As the worked example asks for it.
+(BY_STEP,) = re.findall(
+    r"```sql\n(.*?)```", (EXAMPLE / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL
+)
 
 
 @pytest.fixture
@@ -92,3 +96,9 @@ def test_checkpoints_are_kept_only_where_the_recipe_names_them(tmp_path):
     recipe.write_text(RECIPE.format(family="gpt2", text=recipe, kv_heads=""))
     with pytest.raises(InputError, match="must say after which steps to keep its network"):
         train(recipe, tmp_path / "models", keep=True)
+
+
+def test_the_recipe_of_the_worked_example_keeps_eight_checkpoints_and_more():
+    recipe = read_recipe(EXAMPLE / "llama-l4-steps.toml")
+    assert len(recipe.schedule.checkpoints) >= 8
+    assert (EXAMPLE / recipe.text).is_file()
