@@ -528,6 +528,34 @@ COMMENT ON COLUMN claim_quantity.quantity IS 'Quantities of gauge_quantity, comm
 COMMENT ON COLUMN claim_quantity.about IS 'Labs, suites or models it is about, comma-separated; empty for all whose figure is published [-]';
 COMMENT ON COLUMN claim_quantity.reason IS 'Why it is or is not free, and what would make a free quantity tell of training [-]';
 
+CREATE TABLE claim_weight (
+    claim_id  INTEGER NOT NULL,
+    weight    VARCHAR NOT NULL,
+    repeats   INTEGER,
+    PRIMARY KEY (claim_id)
+);
+COMMENT ON TABLE claim_weight IS 'One row per claim: how much the paper rests on it, and which claim states the same finding before it. Central: the abstract asserts it as a law, as the explanation or as the ranking. Supporting: a result that would speak for a central claim. Side: counts, captions, provenance, wording.';
+COMMENT ON COLUMN claim_weight.claim_id IS 'Number of the claim; see claim [-]';
+COMMENT ON COLUMN claim_weight.weight IS 'central, supporting or side [-]';
+COMMENT ON COLUMN claim_weight.repeats IS 'Number of the claim that states the same finding, which counts once; empty for a finding of its own [-]';
+
+CREATE TABLE verdict_rate (
+    claim_id      INTEGER NOT NULL,
+    truth         VARCHAR NOT NULL,
+    wrong_labels  BOOLEAN NOT NULL,
+    verdict       VARCHAR NOT NULL,
+    probability   DOUBLE NOT NULL,
+    n_papers      INTEGER NOT NULL,
+    PRIMARY KEY (claim_id, truth, wrong_labels, verdict)
+);
+COMMENT ON TABLE verdict_rate IS 'One row per central claim, planted truth and verdict: how often the verdict rule says it of simulated papers with the models of the real one (python -m tests.proofs.verdict_rates).';
+COMMENT ON COLUMN verdict_rate.claim_id IS 'Number of the claim; see claim [-]';
+COMMENT ON COLUMN verdict_rate.truth IS 'What rules the gains of the simulated papers: heritage, depth, recipe or nothing [-]';
+COMMENT ON COLUMN verdict_rate.wrong_labels IS 'Whether the papers print numbers of head density as those of depth [-]';
+COMMENT ON COLUMN verdict_rate.verdict IS 'One of the five verdicts [-]';
+COMMENT ON COLUMN verdict_rate.probability IS 'Share of the papers with this verdict [-]';
+COMMENT ON COLUMN verdict_rate.n_papers IS 'Simulated papers of this truth [-]';
+
 CREATE TABLE quoted_number (
     claim_id  INTEGER NOT NULL,
     place     VARCHAR NOT NULL,

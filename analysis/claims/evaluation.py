@@ -14,6 +14,7 @@ from analysis.claims.verdict.claim import Claim, reading, verdict
 from analysis.claims.verdict.claim import adjusted as adjusted_over_readings
 from analysis.claims.verdict.examination import examined
 from analysis.claims.verdict.family import families
+from analysis.claims.verdict.weight import weights
 from analysis.evidence.checks import Check, caveats_of
 from analysis.evidence.decision import Kind
 from analysis.store import Store
@@ -109,7 +110,10 @@ def evaluate(
     judged = pd.DataFrame(
         [_row(one, made[number], _said(store, number)) for number, one in registry.items()]
     )
-    judged.insert(list(judged.columns).index("verdict"), "family", families(store, judged))
+    place = list(judged.columns).index("verdict")
+    judged.insert(place, "family", families(store, judged))
+    for name, values in weights(store, judged).items():
+        judged.insert(place + 1, str(name), values)
     judged = with_property(store, judged)
     checked(judged.columns)
     return judged

@@ -5,7 +5,17 @@ from __future__ import annotations
 from analysis.claims.depth import anisotropy, laws, layer_formula, transition, transition_error
 from analysis.claims.depth import law as depth
 from analysis.claims.print import captions, mappings, printed, scope
-from analysis.claims.sign import benchmark, density, finetuning, gain, heritage, popular, size
+from analysis.claims.sign import (
+    benchmark,
+    density,
+    finetuning,
+    gain,
+    heritage,
+    popular,
+    ranking,
+    size,
+    whisper,
+)
 from analysis.claims.verdict.claim import Claim
 from analysis.claims.weights import between_labs as weights
 from analysis.claims.weights import mechanism, spectral, structure, trace
@@ -24,6 +34,8 @@ CLAIMS: dict[int, Claim] = {
             *finetuning.CLAIMS,
             *gain.CLAIMS,
             *popular.CLAIMS,
+            *ranking.CLAIMS,
+            *whisper.CLAIMS,
             *size.CLAIMS,
             *laws.CLAIMS,
             *transition.CLAIMS,

@@ -192,7 +192,27 @@ def _claim(options: argparse.Namespace) -> int:
     print()
     for check in checks.to_dict("records"):
         print(_check_lines(check))
+    print(_rate_lines(store, one.claim_id), end="")
     return 0
+
+
+def _rate_lines(store: Store, claim_id: int) -> str:
+    """Return how often the rule says what of papers with planted truths, if it was simulated."""
+    from analysis.claims.verdict import weight
+
+    rates = weight.rates(store, claim_id)
+    lines = []
+    for (truth, is_wrong), rows in rates.groupby(["truth", "wrong_labels"]):
+        said = ", ".join(
+            f"{row['verdict']} {row['probability']:.3f}"
+            for row in rows.to_dict("records")
+            if row["probability"] > 0
+        )
+        lines.append(f"    {truth} rules{', wrong labels' if is_wrong else ''}: {said}\n")
+    if not lines:
+        return ""
+    n_papers = int(rates["n_papers"].iloc[0])
+    return f"\nHow often this rule says what of {n_papers:,} simulated papers:\n{''.join(lines)}"
 
 
 def _as_json(judged: Mapping[str, object], checks: pd.DataFrame) -> str:

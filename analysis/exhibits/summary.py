@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis import evidence
+from analysis.claims import VERDICTS
+from analysis.claims.verdict.weight import WEIGHTS
 from analysis.exhibits.replica import figures as replica
 from analysis.exhibits.tables import Words
 from analysis.store import Store
@@ -80,16 +82,37 @@ def answer(judged: pd.DataFrame, claim_id: int, *, no: str = ANSWERS["contradict
     return {**ANSWERS, "contradicted": no}[str(verdicts.iloc[0])]
 
 
+def headline(judged: pd.DataFrame) -> str:
+    """Return the verdicts on the central claims in words, those that repeat another left out.
+
+    ``judged`` has one row per claim: `claim_id`, `verdict`, `importance`, `repeats`.
+    """
+    central = judged[(judged["importance"] == WEIGHTS[0]) & judged["repeats"].isna()]
+    groups = [
+        f"{prose.count(len(rows))} {verdict} ({', '.join(map(str, rows['claim_id']))})"
+        for verdict in VERDICTS
+        for rows in [central[central["verdict"] == verdict]]
+        if len(rows)
+    ]
+    return f"of {prose.count(len(central))} central findings {prose.listing(groups)}"
+
+
 def named(judged: pd.DataFrame, verdict: str) -> str:
     """Return what the key claims with a verdict say, each a link to its section and its card.
 
-    ``judged`` has one row per claim: `claim_id`, `verdict`.
+    Central claims come first; one that repeats another's finding is left out. ``judged`` has one
+    row per claim: `claim_id`, `verdict`, `importance`, `repeats`.
     """
-    having = set(judged.loc[judged["verdict"] == verdict, "claim_id"])
+    having = judged[(judged["verdict"] == verdict) & judged["repeats"].isna()]
+    weights = dict(zip(having["claim_id"], having["importance"], strict=True))
+    chosen = sorted(
+        (claim_id for claim_id in KEY if claim_id in weights),
+        key=lambda claim_id: WEIGHTS.index(weights[claim_id]),
+    )
     links = [
         f"[{prose.bound(said)}](#{section}) ([{claim_id}](claims.html#claim-{claim_id}))"
-        for claim_id, (said, section) in KEY.items()
-        if claim_id in having
+        for claim_id in chosen
+        for said, section in [KEY[claim_id]]
     ]
     return "; ".join(links) if links else "none of the main claims"
 

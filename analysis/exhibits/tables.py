@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import claims, evidence
-from analysis.claims.sign import benchmark, finetuning, heritage
+from analysis.claims.sign import benchmark, finetuning, heritage, ranking
 from analysis.claims.weights import spectral
 from analysis.exhibits import estimates as estimates_shown
 from analysis.inference.partition import partition
@@ -209,12 +209,12 @@ def bound_curve(store: Store) -> pd.DataFrame:
 def shares(store: Store) -> pd.DataFrame:
     """Return one row per block: Shapley share of R2 in log gain with a suite-bootstrap interval."""
     return partition.shapley(
-        heritage.hierarchy_models(store),
+        ranking.hierarchy_models(store),
         response="log_gain",
-        blocks=heritage.BLOCKS,
+        blocks=ranking.BLOCKS,
         cluster="suite",
-        n_resamples=heritage.RESAMPLES,
-        rng=np.random.default_rng(heritage.SEED),
+        n_resamples=ranking.RESAMPLES,
+        rng=np.random.default_rng(ranking.SEED),
     )
 
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pandas as pd
 
+from analysis.claims import VERDICTS
 from analysis.claims.verdict import wording
 from analysis.evidence import KINDS
+from analysis.tidy import prose
 
 HEADERS = {"kind": "Kind of statement", "rule": "What decides it", "claims": "Claims"}
+RATES = {"claim": "Claim", "truth": "What rules", "labels": "Labels"} | {
+    name: name.capitalize() for name in VERDICTS
+}
 
 
 def rules(judged: pd.DataFrame) -> pd.DataFrame:
@@ -24,3 +29,19 @@ def rules(judged: pd.DataFrame) -> pd.DataFrame:
             ],
         }
     )
+
+
+def rate_rows(rates: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per claim, truth and kind of labels: share of papers with each verdict.
+
+    ``rates`` has the rows of table ``verdict_rate``.
+    """
+    by = ["claim_id", "truth", "wrong_labels"]
+    wide = rates.pivot_table(index=by, columns="verdict", values="probability").reset_index()
+    columns: dict[str, object] = {
+        "claim": wide["claim_id"].map(str),
+        "truth": wide["truth"],
+        "labels": wide["wrong_labels"].map({True: "wrong", False: "right"}),
+    }
+    shares = {name: [prose.number(value, 3) for value in wide[name]] for name in VERDICTS}
+    return pd.DataFrame(columns | shares)

@@ -260,7 +260,9 @@ def _rare_outcome(model: BinomialModel) -> list[guards.GuardRow]:
 def _fixed(model: BinomialModel, conf_level: float) -> pd.DataFrame:
     errors = np.sqrt(np.diag(model.found.covariance))
     tests = ContrastTests(model.coefficients, errors, np.full(len(model.terms), np.inf))
-    return fixed_table(model, tests, model.warnings(), f"{METHOD}; Wald z", conf_level)
+    found = fixed_table(model, tests, model.warnings(), f"{METHOD}; Wald z", conf_level)
+    of_search = " ".join(row[-1] for row in _of_search(model.found))
+    return found.assign(note=[f"{of_search} {note}".strip() for note in found["note"]])
 
 
 def _variance_parameters(model: BinomialModel) -> pd.DataFrame:

@@ -115,6 +115,8 @@ GLOSSARY: dict[str, str] = {
     "reading": "How a verdict depends on the reading: as stated, not robust, or only under another",
     "kind": "Kind of statement, which names the rule: value, difference, equality, universal, "
     "existence",
+    "importance": "How much the paper rests on the claim: central, supporting or side",
+    "repeats": "Number of the claim that states the same finding; missing for one of its own",
     "decides": "Whether the check moves the verdict; else it describes",
     "has_data": "Whether the check could be made",
     "property": "What the claim's quantity is a property of: function, parametrisation, training, "

@@ -10,6 +10,7 @@ import pandas as pd
 
 from analysis import evidence
 from analysis.claims.verdict.claim import Claim
+from analysis.evidence import decision
 from analysis.evidence.checks import Check
 from analysis.inference.association import correlation, regression
 from analysis.store import Store
@@ -18,7 +19,12 @@ SWEEP = [evidence.PYTHIA]
 
 #: Correlation and its p, as claims 4 and 29 quote them.
 QUOTED = {"estimate": "-0.81", "p_value": "0.014"}
+FALLS = "gain falls with depth"
 BOTH = tuple(QUOTED)
+MODELS_OF_A_CORRELATION = 4
+TOO_FEW = "fewer than four Pythia models are in the store"
+#: How far from 1 the slope of the law may lie: nearer to the law than to no law at all.
+MARGIN = 0.5
 ONE_BREAKS_IT = "One violation breaks a bound; the share says how often it is broken."
 
 
@@ -35,9 +41,13 @@ def box(store: Store) -> Sequence[Check]:
 def _between_depth_and_gain(store: Store, part: str, printed: Sequence[str]) -> list[Check]:
     penultimate = evidence.published_gains(store, "gain_penultimate_block", SWEEP)
     largest = evidence.published_gains(store, "gain_maximum", SWEEP)
+    readings = {
+        "depth and gain of the penultimate block, as plotted": penultimate,
+        "depth and largest block gain, as the law says": largest,
+    }
     return [
-        _quoted(part, "depth and gain of the penultimate block, as plotted", penultimate, printed),
-        _quoted(part, "depth and largest block gain, as the law says", largest, printed),
+        *(_falls(condition, rows) for condition, rows in readings.items()),
+        *(_quoted(part, condition, rows, printed) for condition, rows in readings.items()),
     ]
 
 
@@ -155,6 +165,7 @@ def plotted_values(store: Store) -> Sequence[Check]:
             int(same_side.sum()),
             both,
             holds=bool(same_side.all()),
+            decides=False,
             method="share of models on the same side of 1",
             is_sample=False,
             note=f"{int((both['mean_over_blocks'] < 1).sum())} of {len(both)} models shrink their "
@@ -163,9 +174,25 @@ def plotted_values(store: Store) -> Sequence[Check]:
     ]
 
 
+def _falls(condition: str, rows: pd.DataFrame) -> Check:
+    """Decide from the interval of a correlation whether gain falls with depth."""
+    if len(rows) < MODELS_OF_A_CORRELATION:
+        return evidence.missing(FALLS, condition, TOO_FEW)
+    found = correlation.correlate(rows, x="n_layers", y="gain_mean").iloc[0]
+    low, high = float(found["conf_low"]), float(found["conf_high"])
+    return evidence.check(
+        FALLS,
+        condition,
+        decision.below(low, high, 0),
+        rows,
+        kind="difference",
+        **_estimate(found),
+    )
+
+
 def _quoted(part: str, condition: str, rows: pd.DataFrame, printed: Sequence[str]) -> Check:
-    if len(rows) < 3:
-        return evidence.missing(part, condition, "fewer than three Pythia models are in the store")
+    if len(rows) < MODELS_OF_A_CORRELATION:
+        return evidence.missing(part, condition, TOO_FEW)
     depth = correlation.correlate(rows, x="n_layers", y="gain_mean").iloc[0]
     density = correlation.correlate(rows, x="rho", y="gain_mean").iloc[0]
     note = (
@@ -217,14 +244,15 @@ def _exponent(condition: str, rows: pd.DataFrame) -> Check:
     cluster = "suite" if len(set(inverse["suite"])) > 1 else None
     fitted = regression.fit(inverse, "log10_gain ~ 0 + inverse_depth", cluster=cluster)
     row = fitted.tidy().iloc[0]
-    has_one, has_zero = (row["conf_low"] <= value <= row["conf_high"] for value in (1, 0))
-    undecided = has_one and has_zero
-    note = "The interval contains 1 and 0: these data cannot tell." if undecided else ""
+    decided = decision.within(row["conf_low"], row["conf_high"], 1 - MARGIN, 1 + MARGIN)
+    note = "The interval reaches over the margin: these data cannot tell."
+    note = note if decided is None else ""
     return evidence.check(
         part,
         condition,
-        None if undecided else bool(has_one),
+        decided,
         rows,
+        kind="equality",
         **(
             _estimate(row, "suites" if cluster else "models")
             | {"note": f"{note} {row.get('note', '')}".strip()}
@@ -242,7 +270,7 @@ CLAIMS = (
     Claim(
         4,
         "Pearson correlation of depth with gain over the eight Pythia models",
-        "r and p print as -0.81 and 0.014.",
+        "The interval of r lies below 0; and r and p print as -0.81 and 0.014.",
         quoted_correlation,
         "value",
     ),
@@ -250,8 +278,8 @@ CLAIMS = (
         5,
         "Share of models whose largest block gain, of which the law speaks, or another gain "
         "exceeds 10^(1/L); slope b of log10 G on 1/L through the origin",
-        "No model exceeds the bound; the 95 % interval of b contains 1 and not 0; undecided when "
-        "it contains both.",
+        "No model exceeds the bound; the 95 % interval of b lies within 0.5 of 1, nearer to "
+        "the law than to none; outside the margin it fails, across it is undecided.",
         bound,
         "universal",
     ),
@@ -265,15 +293,15 @@ CLAIMS = (
     Claim(
         26,
         "Share of Pythia models whose plotted value is their mean gain",
-        "The plotted value is the mean of the raw gains over prompts, and on the same side of 1 as "
-        "the mean over blocks.",
+        "The plotted value is the mean of the raw gains over prompts. Whether the mean over blocks "
+        "lies on the same side of 1 is another question: shown, and moves nothing.",
         plotted_values,
         "value",
     ),
     Claim(
         29,
         "Correlation printed in the box of Fig. 6 as depth against gain",
-        "r prints as -0.81.",
+        "The interval of r lies below 0; and r prints as -0.81.",
         box,
         "value",
     ),

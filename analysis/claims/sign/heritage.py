@@ -13,21 +13,15 @@ from analysis import evidence
 from analysis.claims.verdict.claim import Claim
 from analysis.evidence.checks import Check
 from analysis.inference.counts import fisher
-from analysis.inference.partition import partition
 from analysis.inference.resampling import permutation
 from analysis.store import Store, shared
 from analysis.tidy import prose
 
-BLOCKS = {
-    "lab": ["lab"],
-    "geometry": ["rho", "d_head", "n_layers"],
-    "scale": ["log_parameters"],
-}
 HUNT = "the models of the hunt, penultimate block"
 EVERY = "all base models, penultimate block"
 KEPT = "all base models without the post-norm model, penultimate block"
 BELOW = "EleutherAI's mean gain is below 1"
-SEED, RESAMPLES = 20260106, 2000
+SEED = 20260106
 
 
 @shared
@@ -120,30 +114,14 @@ def section_4_2(store: Store) -> Sequence[Check]:
     return [*fisher_test(store), *eleuther_dampens(store), *others]
 
 
-def hierarchy(store: Store) -> Sequence[Check]:
-    """Check claim 20: heritage explains more than geometry, geometry more than scale."""
-    sets = readings(store)
-    chosen = ("all base models, penultimate block", HUNT)
-    return [
-        check
-        for condition in chosen
-        for check in _hierarchy(condition, evidence.without_post_norm(sets[condition]))
-    ]
-
-
-def hierarchy_models(store: Store) -> pd.DataFrame:
-    """Return the frame behind claim 20: one row per base model that is not post-norm."""
-    return readings(store)[KEPT]
-
-
 def only_below(store: Store) -> Sequence[Check]:
     """Check claim 23: EleutherAI is the only lab whose mean gain is below 1."""
     sets = readings(store)
     chosen = {
         **{condition: rows for condition, rows in sets.items() if "within 1 %" not in condition},
-        "all base models, last block": _base(store, "gain_last_block"),
-        "all base models, whole matrix of the last block": _base(store, "gain_whole_matrix"),
-        "all base models, mean over blocks 1 to L-1": _base(store, "gain_body"),
+        "all base models, last block": published(store, "gain_last_block"),
+        "all base models, whole matrix of the last block": published(store, "gain_whole_matrix"),
+        "all base models, mean over blocks 1 to L-1": published(store, "gain_body"),
     }
     return [
         *(_lab_mean(condition, rows) for condition, rows in chosen.items()),
@@ -152,7 +130,8 @@ def only_below(store: Store) -> Sequence[Check]:
     ]
 
 
-def _base(store: Store, metric: str) -> pd.DataFrame:
+def published(store: Store, metric: str) -> pd.DataFrame:
+    """Return the base models with a published gain of one definition, one row per model."""
     return evidence.base_models(evidence.published_gains(store, metric))
 
 
@@ -306,56 +285,6 @@ def _share(part: str, condition: str, rows: pd.DataFrame, *, dampening: bool, qu
     )
 
 
-def _hierarchy(condition: str, rows: pd.DataFrame) -> list[Check]:
-    """Two ordered differences between Shapley shares, each with a suite-bootstrap interval."""
-    pairs = (("lab", "geometry"), ("geometry", "scale"))
-    part = "heritage explains more than geometry, geometry more than scale"
-    if rows["suite"].nunique() < 3:
-        return [evidence.missing(part, condition, "fewer than three suites are in the store")]
-    differences = partition.differences(
-        rows,
-        response="log_gain",
-        blocks=BLOCKS,
-        cluster="suite",
-        n_resamples=RESAMPLES,
-        rng=np.random.default_rng(SEED),
-    )
-    found = {str(row["contrast"]): row for row in differences.to_dict("records")}
-    return [
-        _difference(condition, rows, first, second, found[f"{first} - {second}"])
-        for first, second in pairs
-    ]
-
-
-def _difference(
-    condition: str, rows: pd.DataFrame, first: str, second: str, row: Mapping[Any, Any]
-) -> Check:
-    """Decide one ordered difference, which must clear 0 and the lead that chance gives.
-
-    A block with more columns explains more of pure noise; `partition` states that lead.
-    """
-    chance = float(row["null_value"])
-    is_above = bool(row["conf_low"] > max(0.0, chance))
-    is_below = bool(row["conf_high"] < min(0.0, chance))
-    undecided = not is_above and not is_below
-    reason = (
-        f"The interval contains 0 or the lead by chance, {chance:.2f}: no ranking."
-        if undecided
-        else ""
-    )
-    return evidence.check(
-        f"{first} explains more than {second}",
-        condition,
-        None if undecided else is_above,
-        rows,
-        estimate=row["estimate"],
-        conf_low=row["conf_low"],
-        conf_high=row["conf_high"],
-        method=row["method"],
-        note=f"{reason} {row['note']}".strip(),
-    )
-
-
 CLAIMS = (
     Claim(
         7,
@@ -378,13 +307,6 @@ CLAIMS = (
         "Both shares are 100 %.",
         others_expand,
         "universal",
-    ),
-    Claim(
-        20,
-        "Differences between the Shapley shares of R2 of lab, geometry and scale in log gain",
-        "Both ordered differences have a 95 % interval above 0 and above the lead that chance "
-        "gives the block with more columns (bootstrap over suites); otherwise undecided.",
-        hierarchy,
     ),
     Claim(
         22,

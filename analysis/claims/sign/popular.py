@@ -10,21 +10,17 @@ import pandas as pd
 
 from analysis import evidence
 from analysis.claims.verdict.claim import Claim
+from analysis.evidence import decision
 from analysis.evidence.checks import Check
-from analysis.inference.resampling.bootstrap import draws, interval, interval_note
 from analysis.store import Store
 from analysis.tidy import prose
-from analysis.tidy.frame import Integers
 
-SEED = 20260106
-RESAMPLES = 1999
 #: Labs the forum post sets against EleutherAI.
 SHOUTERS = ("Meta", "OpenAI")
 #: Two models are of one size when the larger has at most this many times the parameters.
 SAME_SIZE = 1.05
 OPPOSITE = "models of one depth and one number of heads behave oppositely"
 ACROSS_SIZES = "this holds across model sizes"
-QUIETER = "each layer of a whisperer makes the signal quieter"
 
 
 def dampeners(store: Store) -> Sequence[Check]:
@@ -85,9 +81,11 @@ def opposites(store: Store) -> Sequence[Check]:
             "each pair, the post-norm model among them",
             pairs(sized, ["n_layers", "n_heads"]),
         ),
-        _all_opposite(ACROSS_SIZES, "each pair of one depth and one size", same_size[near]),
         _strata("in each group of one depth and one number of heads", same_shape),
         _one_side("within Pythia, each size on one side of 1", pythia),
+        evidence.descriptive(
+            _all_opposite(ACROSS_SIZES, "each pair of one depth and one size", same_size[near])
+        ),
     ]
 
 
@@ -115,35 +113,6 @@ def pairs(models: pd.DataFrame, same: Sequence[str]) -> pd.DataFrame:
     )
 
 
-def quieter(store: Store) -> Sequence[Check]:
-    """Check claim 57: each layer of a whisperer makes the signal a bit quieter."""
-    blocks = evidence.block_gains(store)
-    ours = blocks[blocks["lab"] == "EleutherAI"]
-    gains = evidence.base_models(evidence.published_gains(store, "gain_penultimate_block"))
-    below = gains.loc[gains["gain_mean"] < 1, "model_id"]
-    whisperers = {
-        "the Pythia family": ours[ours["suite"] == "Pythia"],
-        "models of EleutherAI whose penultimate block dampens": ours[ours["model_id"].isin(below)],
-        "GPT-Neo": ours[ours["suite"] == "GPT-Neo"],
-    }
-    return [
-        *(_every_block(f"every block, {name}", rows) for name, rows in whisperers.items()),
-        *(_on_average(f"mean over blocks, {name}", rows) for name, rows in whisperers.items()),
-        *_measured_blocks(store),
-    ]
-
-
-def share_quieter(quieter: Integers, blocks: Integers) -> tuple[float, float, float]:
-    """Return the share of blocks below 1, with a 95 % interval from resampling models.
-
-    ``quieter`` and ``blocks`` count those below 1 and all of them, shape (models,).
-    """
-    estimate = float(quieter.sum() / blocks.sum())
-    drawn = draws(len(blocks), RESAMPLES, np.random.default_rng(SEED))
-    replicates = quieter[drawn].sum(axis=1) / blocks[drawn].sum(axis=1)
-    return estimate, *interval(replicates, estimate, 0.95)
-
-
 def _sized(store: Store) -> pd.DataFrame:
     gains = evidence.published_gains(store, "gain_penultimate_block")
     return evidence.with_interval(evidence.base_models(gains))
@@ -154,14 +123,24 @@ def _mostly(part: str, condition: str, rows: pd.DataFrame, *, fewest: int = 2) -
         found = prose.plural(len(rows), "such model")
         return evidence.missing(part, condition, f"the store has gains of {found}")
     below = int((rows["gain_mean"] < 1).sum())
+    known = evidence.with_interval(rows) if "gain_sd" in rows else rows
+    is_open = pd.Series(False, known.index)
+    if "conf_low" in known:
+        is_open = (known["conf_low"] <= 1) & (known["conf_high"] >= 1)
+    clear = int(((known["gain_mean"] < 1) & ~is_open).sum())
+    names = ", ".join(
+        f"{row['model_id'].partition('/')[2]} {row['gain_mean']:.4f}"
+        for row in known[is_open].to_dict("records")
+    )
     return evidence.share_check(
         part,
         condition,
         below,
         rows,
-        holds=below > len(rows) / 2,
+        holds=decision.more_than_half(clear, int(is_open.sum()), len(rows)),
         method="share of models whose gain is below 1",
-        note=f"{prose.share_of(below, len(rows))} models.",
+        note=f"{prose.share_of(below, len(rows))} models."
+        + (f" These prompts cannot tell on which side lie: {names}." if names else ""),
     )
 
 
@@ -285,72 +264,14 @@ def _one_side(condition: str, rows: pd.DataFrame) -> Check:
     )
 
 
-def _every_block(condition: str, blocks: pd.DataFrame) -> Check:
-    if blocks["model_id"].nunique() < 2:
-        return evidence.missing(QUIETER, condition, "fewer than two profiles are in the store")
-    models = (
-        blocks.assign(is_quieter=blocks["value"] < 1)
-        .groupby("model_id")["is_quieter"]
-        .agg(["sum", "count"])
-    )
-    estimate, low, high = share_quieter(models["sum"].to_numpy(), models["count"].to_numpy())
-    shares = models["sum"] / models["count"]
-    return evidence.check(
-        QUIETER,
-        condition,
-        estimate == 1,
-        blocks,
-        estimate=estimate,
-        conf_low=low,
-        conf_high=high,
-        method="share of blocks with a gain below 1; bootstrap over models, percentile interval",
-        note=f"By model between {shares.min():.2f} and {shares.max():.2f}. "
-        f"{interval_note(len(models), estimate, low, high)}".strip(),
-    )
-
-
-def _on_average(condition: str, blocks: pd.DataFrame) -> Check:
-    if blocks.empty:
-        return evidence.missing(QUIETER, condition, "no such profile is in the store")
-    means = np.exp(np.log(blocks["value"]).groupby(blocks["model_id"]).mean())
-    models = blocks.drop_duplicates("model_id")
-    return evidence.share_check(
-        QUIETER,
-        condition,
-        int((means < 1).sum()),
-        models,
-        holds=bool((means < 1).all()),
-        method="share of models whose geometric mean gain over blocks is below 1",
-        note=f"The means lie between {means.min():.3f} and {means.max():.3f}.",
-    )
-
-
-def _measured_blocks(store: Store) -> list[Check]:
-    """Return the share of quieter blocks of the models measured here."""
-    blocks = store.query(
-        """
-        SELECT g.model_id, m.suite, g.layer, avg(g.gain) AS value,
-               'run' AS file, '' AS caveats,
-               g.model_id IN (SELECT model_id FROM published_figure) AS is_theirs
-          FROM last_token_gain AS g
-          JOIN primary_run AS r USING (run_id)
-          JOIN model AS m ON m.model_id = g.model_id
-         WHERE g.layer > 0
-         GROUP BY g.model_id, m.suite, g.layer
-         ORDER BY g.model_id, g.layer
-        """
-    )
-    if blocks["model_id"].nunique() < 2:
-        return []
-    return [evidence.on_ours(_every_block("every block, models measured here", blocks), blocks)]
-
-
 CLAIMS = (
     Claim(
         54,
         "Share of EleutherAI's base models, and of Pythia and GPT-NeoX among them, whose mean gain "
         "is below 1",
-        "More than half of the models are below 1: of EleutherAI's, of Pythia's and of GPT-NeoX's.",
+        "More than half of the models in hand are below 1: of EleutherAI's, of Pythia's and of "
+        "GPT-NeoX's. A model whose interval over prompts contains 1 counts on either side; where "
+        "that turns the majority, it is undecided.",
         dampeners,
     ),
     Claim(
@@ -358,16 +279,10 @@ CLAIMS = (
         "Share of pairs of an EleutherAI model with one of Meta or OpenAI, of one depth and one "
         "number of heads, in which the first dampens and the second expands",
         "The share is 1, or at least one pair is so with both intervals clear of 1; and it is so "
-        "at each size: pairs of one depth whose parameter counts differ by at most 5 %, groups of "
-        "one shape, and Pythia itself on one side of 1.",
+        "at each size: in each group of one depth and one number of heads, and Pythia itself "
+        "on one side of 1. Pairs of one size hold size constant and say nothing across "
+        "sizes: shown.",
         opposites,
-        "universal",
-    ),
-    Claim(
-        57,
-        "Share of blocks after the first, in models said to dampen, whose gain is below 1",
-        "Every block is below 1; or, read loosely, the geometric mean over blocks is.",
-        quieter,
         "universal",
     ),
 )

@@ -14,7 +14,7 @@ from analysis.exhibits.tables import Words
 from analysis.questions.heritage import hierarchy
 from analysis.questions.heritage.frames import LAYERS
 from analysis.questions.heritage.models import EVERYTHING, GEOMETRY_AND_SCALE, NOTHING, Family
-from analysis.questions.heritage.sign import SEPARATED
+from analysis.questions.heritage.sign import SEPARATED, SINGULAR
 from analysis.tidy import prose
 
 SEED = 20260106
@@ -70,6 +70,7 @@ SIGNS = {
     "estimate": "Log odds",
     "interval": "95 % interval",
     "p": "p",
+    "note": "Note",
 }
 
 
@@ -221,13 +222,18 @@ def effect_rows(effects: pd.DataFrame, metric: str = MAIN) -> pd.DataFrame:
 def sign_rows(effects: pd.DataFrame, metric: str = MAIN) -> pd.DataFrame:
     """Return one row per predictor of the sign under one definition, formatted for print.
 
-    ``effects`` is `sign.sign_effects`. Log odds without a bound print as
-    "separated", with neither interval nor p.
+    ``effects`` is `sign.sign_effects`. Log odds without a bound print as "separated", with neither
+    interval nor p. A singular fit takes suites as alike; its Wald test is no evidence, so it has
+    neither interval nor p, and its note says so.
     """
     found = effects[effects["metric"] == metric].dropna(subset=["estimate"])
     is_separated = found["note"].str.startswith(SEPARATED)
-    numbers = ["estimate", "conf_low", "conf_high", "p_value"]
-    rows = found.assign(**{name: found[name].mask(is_separated) for name in numbers})
+    is_singular = found["note"].str.contains(SINGULAR, regex=False)
+    tests = ["conf_low", "conf_high", "p_value"]
+    rows = found.assign(
+        estimate=found["estimate"].mask(is_separated),
+        **{name: found[name].mask(is_separated | is_singular) for name in tests},
+    )
     return pd.DataFrame(
         {
             "predictor": [PREDICTORS[str(row["term"])] for row in rows.to_dict("records")],
@@ -240,6 +246,9 @@ def sign_rows(effects: pd.DataFrame, metric: str = MAIN) -> pd.DataFrame:
                 for low, high in zip(rows["conf_low"], rows["conf_high"], strict=True)
             ],
             "p": [prose.number(p, 3) for p in rows["p_value"]],
+            "note": [
+                "singular: suites taken as alike" if singular else "" for singular in is_singular
+            ],
         }
     )
 

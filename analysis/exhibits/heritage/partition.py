@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import mixed
-from analysis.claims.sign import heritage
+from analysis.claims.sign import ranking
 from analysis.inference import power
 from analysis.inference.association import regression
 from analysis.inference.partition import (
@@ -54,7 +54,7 @@ GRID = np.linspace(0.0, 0.6, 25)
 
 def base_models(store: Store) -> pd.DataFrame:
     """Return one row per base model that is not post-norm, with predictors of all blocks."""
-    models = heritage.hierarchy_models(store)
+    models = ranking.hierarchy_models(store)
     ours = models["lab"] == OURS
     return models.assign(
         heritage=np.where(ours, OURS, "other"),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 import analysis
-from analysis.claims.sign import heritage
+from analysis.claims.sign import ranking
 from analysis.store import Store
 
 PACKAGES = ("altair", "duckdb", "numpy", "pandas", "pingouin", "pyarrow", "scipy", "statsmodels")
@@ -27,7 +27,7 @@ def colophon(store: Store) -> pd.DataFrame:
         "measured files": store.comparison.words,
         "Python": platform.python_version(),
         **{name: _version(name) for name in PACKAGES},
-        "seed of the bootstrap": f"{heritage.SEED}, {heritage.RESAMPLES:,} resamples",
+        "seed of the bootstrap": f"{ranking.SEED}, {ranking.RESAMPLES:,} resamples",
         "made at": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
     return pd.DataFrame({"item": list(facts), "value": list(facts.values())})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from analysis.questions.turning import constants
 from analysis.questions.turning import noise as l_star_noise
 from analysis.questions.turning import published as published_l_star
 from analysis.questions.turning.published import CHANGES, FIGURE, FITTED, HEADS
@@ -87,5 +88,28 @@ def error_rows(store: Store) -> pd.DataFrame:
             "models": errors["n_models"].map(prose.count),
             "over_depth": errors["error_over_depth"].map(lambda share: prose.percent(share, 1)),
             "over_layer": errors["error_over_layer"].map(lambda share: prose.percent(share, 1)),
+        }
+    )
+
+
+#: Headings of the sets that give the printed constants.
+CONSTANTS = {
+    "models": "Models",
+    "constant": "Constant",
+    "by_depth": "Of L",
+    "by_heads": "Of 1/H",
+}
+
+
+def constant_rows(store: Store) -> pd.DataFrame:
+    """Return one row per set of published values that gives the printed constants, for print."""
+    found = constants.every_set(constants.published_values(store))
+    hits = found[found["prints"]] if len(found) else pd.DataFrame(columns=list(CONSTANTS))
+    return pd.DataFrame(
+        {
+            "models": hits["models"],
+            "constant": [prose.number(value, 3) for value in hits["constant"]],
+            "by_depth": [prose.number(value, 4) for value in hits["by_depth"]],
+            "by_heads": [prose.number(value, 2) for value in hits["by_heads"]],
         }
     )

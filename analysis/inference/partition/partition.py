@@ -169,8 +169,8 @@ def differences(
 
     Returns
     -------
-    One row per pair: `contrast` (first minus second), `estimate`, `null_value`, the interval,
-    `n_obs`, `n_groups`, `n_resamples`, `n_failed`.
+    One row per pair: `contrast` (first minus second), `estimate`, `null_value`, `p_value` (see
+    `beyond_chance`), the interval, `n_obs`, `n_groups`, `n_resamples`, `n_failed`.
 
     Raises
     ------
@@ -196,6 +196,9 @@ def differences(
             "contrast": f"{names[first]} - {names[second]}",
             "estimate": contrast @ resampled.shares,
             "null_value": contrast @ chance,
+            "p_value": float(
+                beyond_chance(resampled.replicates @ contrast, float(contrast @ chance))
+            ),
         }
         rows.append(estimate | _interval_columns(resampled, contrast, conf_level, method))
     result = pd.DataFrame(rows).assign(
@@ -203,6 +206,27 @@ def differences(
     )
     glossary.checked(result.columns)
     return result
+
+
+def beyond_chance(replicates: Floats, null_value: float) -> Floats:
+    """Return twice the share of resamples that do not lead beyond both zero and chance.
+
+    The smaller of both directions counts, (b + 1) / (B + 1) and at most 1: the level of the widest
+    percentile interval that clears zero and ``null_value``.
+
+    Parameters
+    ----------
+    replicates
+        Resampled differences, shape (resamples,) or (resamples, cases); missing ones do not count.
+    null_value
+        The lead that chance gives.
+    """
+    known = np.sum(~np.isnan(replicates), axis=0)
+    short = np.minimum(
+        np.sum(replicates <= max(0.0, null_value), axis=0),
+        np.sum(replicates >= min(0.0, null_value), axis=0),
+    )
+    return np.asarray(np.minimum(1.0, 2 * (short + 1) / (known + 1)), dtype=np.float64)
 
 
 def shapley_weights(n_blocks: int) -> Floats:

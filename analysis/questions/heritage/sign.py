@@ -24,6 +24,9 @@ GROUP = "suite"
 #: Begins the note on a predictor whose log odds the approximated likelihood cannot give.
 SEPARATED = "Separated: in every suite with both signs"
 
+#: Stands in the note on a fit whose suites' variance is zero, so that suites are taken as alike.
+SINGULAR = "The fit is singular"
+
 
 def sign_effects(store: Store) -> pd.DataFrame:
     """Return what each predictor says of dampening, by data set, with a random suite.

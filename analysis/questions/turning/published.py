@@ -23,7 +23,7 @@ PROMPTS = 5
 SEED = 20260106
 
 FIGURE = "Fig. 5 as read off"
-FITTED = "script 20, the four models the formula was fitted to"
+FITTED = "script 20, its four models"
 HEADS = "script 20, the trace summed over heads"
 CHANGES = "notebook 17, the only validation file in the repository"
 

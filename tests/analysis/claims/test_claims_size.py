@@ -172,7 +172,7 @@ def law(deviation_of):
     ("deviation_of", "expected"),
     [
         (lambda h: 0.1 * h, "reproduced"),
-        (lambda h: 0.5 + 0.05 * h, "contradicted"),
+        (lambda h: 0.5 + 0.05 * h, "depends on the reading"),
         (lambda h: 0.7 - 0.1 * h, "contradicted"),
     ],
 )
@@ -183,9 +183,9 @@ def test_a_law_of_proportion_rises_through_the_origin(made_store, deviation_of, 
 def test_without_single_prompts_the_law_within_models_is_not_judged(shipped_store, changed, facts):
     store = changed(facts, "published_excerpt", lambda rows: rows.iloc[:0])
     conditions = claims.checks(store, 60)["condition"]
-    assert not conditions.str.startswith("raw files").any()
+    assert not conditions.str.contains("raw files").any()
     assert verdict(store, 60) == "undecided"
-    assert verdict(shipped_store, 60) == "contradicted"
+    assert verdict(shipped_store, 60) == "undecided"
 
 
 def test_deviation_and_entropy_come_from_the_same_file(shipped_store):
@@ -214,9 +214,9 @@ def expansion_profile(exponent, noise):
     ("exponent", "noise", "expected"),
     [
         (0.35, 0.001, "reproduced"),
-        (0.30, 0.050, "depends on the reading"),
+        (0.30, 0.050, "undecided"),
         (0.00, 0.001, "contradicted"),
-        (0.20, 0.400, "contradicted"),
+        (0.20, 0.400, "undecided"),
     ],
 )
 def test_an_exponent_is_judged_as_a_number_and_as_an_estimate(

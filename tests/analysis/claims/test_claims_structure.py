@@ -9,7 +9,7 @@ import pytest
 from analysis import claims
 from analysis.claims.sign import threshold
 from analysis.claims.verdict.claim import verdict
-from analysis.claims.weights import structure
+from analysis.claims.weights import structure, trace
 from analysis.store import open_store
 from collect.record.writer import write_table
 
@@ -85,14 +85,30 @@ def with_heads(folder, whole):
 @pytest.mark.parametrize(("whole", "holds"), [(8.0, True), (9.0, False)])
 def test_blocks_are_asked_of_the_measured_weights(tiny_copy, whole, holds):
     store = with_heads(tiny_copy, whole)
-    rows = structure.blocks(store)
-    assert rows[0].holds is holds
-    assert rows[0].estimate == pytest.approx(whole / 8)
-    assert rows[0].n_obs == 3
+    shown = [row for row in structure.blocks(store) if not row.decides]
+    assert shown[0].holds is holds
+    assert shown[0].estimate == pytest.approx(whole / 8)
+    assert shown[0].n_obs == 3
     # Squared norms add up, 100 + 100, so the computed trace would be the same without blocks.
-    assert rows[2].estimate == pytest.approx(0, abs=1e-12)
-    assert [row.holds for row in rows[1:]] == [True, False, True]
-    assert verdict(rows) == "contradicted"
+    assert shown[2].estimate == pytest.approx(0, abs=1e-12)
+    assert [row.holds for row in shown[1:]] == [True, False, True]
+
+
+def test_algebra_decides_about_blocks_whatever_was_measured(tiny_store):
+    decided = [row for row in structure.blocks(tiny_store) if row.decides]
+    assert [row.holds for row in decided] == [False, False]
+    assert verdict(decided) == "contradicted"
+    # Directions at right angles do make blocks, and the trace is 2 (1 + 2) whatever the angle.
+    assert structure.between_heads(structure.two_heads(0.0)) == 0
+    assert structure.between_heads(structure.two_heads(0.6)) == pytest.approx(0.96 / 1.72)
+    for overlap in (0.0, 0.6):
+        assert np.trace(structure.two_heads(overlap)) == pytest.approx(6)
+
+
+def test_equation_4_is_zero_for_every_softmax():
+    sums, traces = trace.causal_maps(np.random.default_rng(5))
+    assert np.abs(sums).max() < 1e-12
+    assert traces.min() > 1
 
 
 def test_a_trace_that_differed_without_blocks_would_show_them(tiny_copy):
@@ -101,20 +117,16 @@ def test_a_trace_that_differed_without_blocks_would_show_them(tiny_copy):
     matrices = pd.read_parquet(path)
     matrices["frobenius"] *= 2
     write_table("matrix_norm", matrices, path)
-    assert [row.holds for row in structure.blocks(open_store(tiny_copy))] == [
-        True,
-        True,
-        True,
-        False,
-    ]
+    shown = [row for row in structure.blocks(open_store(tiny_copy)) if not row.decides]
+    assert [row.holds for row in shown] == [True, True, True, False]
 
 
 def test_one_shared_value_head_has_no_blocks_to_speak_of(tiny_store):
-    assert {row.holds for row in structure.blocks(tiny_store)} == {None}
+    assert {row.holds for row in structure.blocks(tiny_store) if not row.decides} == {None}
 
 
 def test_heads_of_trained_models_do_not_read_orthogonal_directions(shipped_store):
-    rows = structure.blocks(shipped_store)
+    rows = [row for row in structure.blocks(shipped_store) if not row.decides]
     assert rows[0].holds is False
     assert rows[0].estimate > 1.2
     assert rows[0].n_models == 12

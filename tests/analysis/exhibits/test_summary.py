@@ -21,6 +21,8 @@ JUDGED = pd.DataFrame(
     {
         "claim_id": [1, 2, 5, 7],
         "verdict": ["reproduced", "contradicted", "contradicted", "no data"],
+        "importance": ["supporting", "supporting", "central", "central"],
+        "repeats": float("nan"),
     }
 )
 

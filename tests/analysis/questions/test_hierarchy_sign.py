@@ -112,4 +112,14 @@ def test_density_and_depth_part_the_signs_within_suites_and_print_no_number(ship
     separated = rows.index[rows["estimate"] == "separated"].tolist()
     assert separated == ["head density", "depth"]
     assert set(rows.loc[separated, ["interval", "p"]].to_numpy().ravel()) == {"–"}
-    assert rows.loc["heritage", "p"] == "0.036"
+
+
+def test_a_singular_fit_says_so_and_prints_no_test(shipped):
+    rows = hierarchy_exhibits.sign_rows(shipped).set_index("predictor")
+    # The variance between suites is zero, so that models would be independent: p = 0.036 is Wald's.
+    heritage = shipped[shipped["term"].eq("heritage") & shipped["p_value"].notna()].iloc[0]
+    assert heritage["p_value"] == pytest.approx(0.0356, abs=5e-5)
+    assert hierarchy_sign.SINGULAR in heritage["note"]
+    assert rows.loc["heritage", "estimate"] == "2.53"
+    assert rows.loc["heritage", ["interval", "p"]].tolist() == ["–", "–"]
+    assert rows.loc["heritage", "note"] == "singular: suites taken as alike"

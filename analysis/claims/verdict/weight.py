@@ -1,0 +1,59 @@
+"""How much a paper rests on each claim, which claims state one finding, and how sure the rule is.
+
+Criteria, written after the first verdicts were known: *central* is what the abstract asserts as a law, as the
+explanation or as the ranking; *supporting* a result that would speak for a central claim; *side*
+counts, captions, provenance and wording. A claim that repeats the finding of another counts once.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.store import Store
+from analysis.tidy.glossary import checked
+
+WEIGHTS = ("central", "supporting", "side")
+
+
+def weights(store: Store, judged: pd.DataFrame) -> pd.DataFrame:
+    """Return `weight` and `repeats` of each claim, by the index of ``judged`` (column `claim_id`).
+
+    A paper that declares none has central claims only, and none that repeats another.
+    """
+    declared = store.query("FROM claim_weight").set_index("claim_id")
+    found = declared.reindex(judged["claim_id"]).set_index(judged.index)
+    return pd.DataFrame(
+        {
+            "importance": found["weight"].astype("object").fillna(WEIGHTS[0]),
+            "repeats": found["repeats"].astype("Float64").astype("float64"),
+        }
+    )
+
+
+def counted(judged: pd.DataFrame) -> pd.DataFrame:
+    """Return how many findings have each verdict, by weight, those that repeat another left out.
+
+    ``judged`` has one row per claim: `verdict`, `importance`, `repeats`. One row per weight and
+    verdict: `importance`, `verdict`, `n_obs`.
+    """
+    own = judged[judged["repeats"].isna()]
+    rows = own.groupby(["importance", "verdict"]).size().rename("n_obs").reset_index()
+    checked(rows.columns)
+    return rows
+
+
+def rates(store: Store, claim_id: int) -> pd.DataFrame:
+    """Return how often the rule gives each verdict of a claim under planted truths.
+
+    The rows of table ``verdict_rate``, empty for a claim that was not simulated: `truth`,
+    `wrong_labels`, `verdict`, `probability`, `n_papers`.
+    """
+    return store.query(
+        """
+        SELECT truth, wrong_labels, verdict, probability, n_papers
+          FROM verdict_rate
+         WHERE claim_id = $claim_id
+         ORDER BY truth, wrong_labels, verdict
+        """,
+        claim_id=claim_id,
+    )

@@ -1,0 +1,56 @@
+"""How often the verdict rule says what of papers with planted truths; writes the shipped table.
+
+``python -m tests.proofs.verdict_rates 1000`` draws so many papers of each truth on the real design
+and writes ``data/published/verdict_rate.csv`` and a dated text beside this file. A nothing-rules
+paper may be called reproduced in at most `STATED` of the draws; else the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis import claims
+from analysis.claims import planted
+from analysis.store import open_store
+from analysis.tidy.spreadsheet import to_csv
+
+ROOT = Path(__file__).parents[2]
+SEED = 20261122
+#: How often a paper in which nothing rules may be called reproduced.
+STATED = 0.05
+
+
+def rates(n_papers: int, seed: int = SEED) -> pd.DataFrame:
+    """Return the rates of `planted.rates` on the shipped models."""
+    design = planted.design_of(open_store(ROOT / "data/published"))
+    kinds = {claim_id: claims.claim(claim_id).kind for claim_id in planted.JUDGED}
+    return planted.rates(design, n_papers, np.random.default_rng(seed), kinds)
+
+
+def too_often(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows where a nothing-rules paper is reproduced more often than stated."""
+    wrong = found[(found["truth"] == "nothing") & (found["verdict"] == "reproduced")]
+    return wrong[wrong["probability"] > STATED]
+
+
+def main(n_papers: int) -> int:
+    """Write the table and the dated text; 1 where the rule errs more often than stated."""
+    found = rates(n_papers)
+    (ROOT / "data/published/verdict_rate.csv").write_text(to_csv(found), encoding="utf-8")
+    shown = found.pivot_table(
+        index=["claim_id", "truth", "wrong_labels"], columns="verdict", values="probability"
+    )
+    day = datetime.now(UTC).date().isoformat()
+    text = f"{n_papers} papers of each truth, seed {SEED}, {day}\n\n{shown.to_string()}\n"
+    Path(__file__).with_name(f"verdict_rates_{day}.txt").write_text(text, encoding="utf-8")
+    print(text)
+    return int(len(too_often(found)) > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000))
