@@ -1,8 +1,9 @@
 """How much a paper rests on each claim, which claims state one finding, and how sure the rule is.
 
-Criteria, written after the first verdicts were known: *central* is what the abstract asserts as a law, as the
-explanation or as the ranking; *supporting* a result that would speak for a central claim; *side*
-counts, captions, provenance and wording. A claim that repeats the finding of another counts once.
+Criteria, written after the first verdicts were known: *central* is what the abstract asserts as
+a law, as the explanation or as the ranking; *supporting* a result that would speak for a central
+claim; *side* counts, captions, provenance and wording. A claim that repeats the finding of
+another counts once.
 """
 
 from __future__ import annotations
