@@ -15,14 +15,14 @@ from analysis.tidy import prose
 from analysis.tidy.errors import AnalysisError
 
 #: Width and height of a panel [px].
-WIDE, HIGH = 340, 150
+WIDE, HIGH = 340, 135
 #: Least distance of two names in one panel [ratio].
 APART = 0.024
 #: The gauges that the front shows.
 DRAWN = ("growing", "flat", "shrinking")
 SAID = {"growing": "grows", "flat": "stays", "shrinking": "shrinks"}
 #: Claims that a column of the front names before it links to the rest.
-NAMED = 3
+NAMED = 2
 #: Heads of the columns of the front, and the verdicts that go under each.
 HEADS = {
     "Stands": claims.VERDICTS[:1],
