@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from analysis.exhibits.depth import equal_writes as equal_exhibits
 from analysis.exhibits.heritage import suites, suites_charts
+from analysis.questions import gauge
 from analysis.questions.depth import equal_writes
 from analysis.store import Store, open_store
 
@@ -82,3 +84,10 @@ def test_every_measured_block_is_in_the_plane_and_the_curve_is_half_the_ratio(
     assert len(drawn) == int((writes["layer"] > 0).sum())
     curve = next(rows for rows in sets if set(rows) == {"ratio", "cosine"})
     assert (curve["cosine"] + curve["ratio"] / 2).abs().max() < 1e-12
+
+
+def test_the_readme_opens_with_what_was_found(told: suites.Views, store: Store) -> None:
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    opening = " ".join(readme.partition("[![")[0].split())
+    for sentence in (suites.short_sentence(told), gauge.sentence(store)):
+        assert " ".join(sentence.replace("\u00a0", " ").split()) in opening
