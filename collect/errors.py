@@ -5,6 +5,11 @@ The first sentence says what must hold and what was found; the hint says what to
 
 from __future__ import annotations
 
+import errno
+
+#: How native libraries say that memory is short, in whatever exception.
+OUT_OF_MEMORY = ("allocate memory", "bad_alloc", "out of memory", "not enough memory")
+
 
 class CollectError(Exception):
     """Refusal that a person can act on.
@@ -76,3 +81,40 @@ class UnexpectedError(CollectError):
             "This is a defect of thermoscope: report it where you have thermoscope from, with the "
             "command and with what it prints when --debug stands before the verb.",
         )
+
+
+class ScarcityError(CollectError):
+    """The machine lends no more memory, processes or open files (exit code 71).
+
+    Parameters
+    ----------
+    what
+        What it lacks.
+    """
+
+    exit_code = 71
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"The machine must lend this command enough {what}; it lends no more.",
+            "Raise the limit (ulimit -a lists them), or end other programs; no file was left "
+            "half-written.",
+        )
+
+
+def scarcity(error: BaseException) -> ScarcityError | None:
+    """Return what an exception says the machine lacks; None where it says something else."""
+    kinds = {
+        errno.ENOMEM: "memory",
+        errno.EAGAIN: "processes and threads",
+        errno.EMFILE: "open files",
+        errno.ENFILE: "open files",
+    }
+    said = str(error).lower()
+    if isinstance(error, OSError) and error.errno in kinds:
+        return ScarcityError(kinds[error.errno])
+    if isinstance(error, MemoryError) or any(words in said for words in OUT_OF_MEMORY):
+        return ScarcityError("memory")
+    if "can't start new thread" in said:
+        return ScarcityError("processes and threads")
+    return None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.commands.options import PROGRAM, Verb, parser
 from analysis.tidy.defaults import COMMITTED, COMMITTED_BESIDE
-from analysis.tidy.errors import AnalysisError, UnexpectedError
+from analysis.tidy.errors import AnalysisError, UnexpectedError, scarcity
 from analysis.tidy.spreadsheet import to_csv
 
 if TYPE_CHECKING:
@@ -26,9 +26,11 @@ if TYPE_CHECKING:
     from analysis.store import Store
 
 
-def main(  # noqa: PLR0911  # one per kind of end
-    arguments: Sequence[str] | None = None, *, program: str = PROGRAM
-) -> int:
+#: How a full disk, a closed pipe or a lost terminal shows when something is printed.
+_OF_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+
+
+def main(arguments: Sequence[str] | None = None, *, program: str = PROGRAM) -> int:
     """Run the command line and return its exit code; no traceback reaches the user.
 
     Parameters
@@ -54,16 +56,27 @@ def main(  # noqa: PLR0911  # one per kind of end
             5,
         )
     except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
-            return _complain(*_too_long(error), AnalysisError.exit_code)
-        # What is still buffered must not be written at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):
-            return 0
-        return _complain(f"The output must be writable; {error.strerror}.", "", 5)
+        return _refused_by_system(error, options)
     except Exception as error:
         return _unexpected(error, options)
     return code
+
+
+def _refused_by_system(error: OSError, options: argparse.Namespace) -> int:
+    """Say what the operating system refused: the standard output, a file, or something else."""
+    if error.errno == errno.ENAMETOOLONG:
+        return _complain(*_too_long(error), AnalysisError.exit_code)
+    if error.filename is not None and not scarcity(error):
+        name = ascii(str(error.filename))[1:-1]
+        problem = f"The file {name} must be there for this command to use; {error.strerror}."
+        return _complain(problem, "Look at its rights and its directory.", 2)
+    if error.errno not in _OF_OUTPUT:
+        return _unexpected(error, options)
+    # What is still buffered must not be written at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return 0
+    return _complain(f"The output must be writable; {error.strerror}.", "", 5)
 
 
 def _too_long(error: OSError) -> tuple[str, str]:
@@ -75,7 +88,7 @@ def _unexpected(error: Exception, options: argparse.Namespace) -> int:
     if options.debug:
         trace = "".join(traceback.format_exception(error))
         print(trace.encode("ascii", "backslashreplace").decode(), file=sys.stderr)
-    defect = UnexpectedError(error)
+    defect = scarcity(error) or UnexpectedError(error)
     return _complain(defect.problem, defect.hint, defect.exit_code)
 
 

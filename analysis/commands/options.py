@@ -47,6 +47,7 @@ exit codes:
   3  a package of the [report] extra is missing
   5  the output cannot be written, the report cannot be rendered, or a page has faults
  70  a defect of this program: an exception that nobody foresaw (--debug shows its trace)
+ 71  the machine lends no more memory, processes or open files
 130  interrupted from the keyboard
 """
 

@@ -8,6 +8,8 @@ tables. A p without a statistic is a row too, so that what cannot be checked is 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from math import nan
 
 import pandas as pd
@@ -84,15 +86,16 @@ def find(text: str) -> pd.DataFrame:
     """
     readable = _readable(text)
     tests = [(match.start(), match.end(), _test(match)) for match in TEST.finditer(readable)]
-    spans = [(start, end) for start, end, _ in tests]
+    starts, ends = [start for start, _, _ in tests], [end for _, end, _ in tests]
     lone = [
         (match.start(), match.end(), _lone(match))
         for match in LONE_P.finditer(readable)
-        if not any(start <= match.start() < end for start, end in spans)
+        if not _lies_within(match.start(), starts, ends)
     ]
+    breaks = [match.start() for match in re.finditer("\n", readable)]
     rows = [
         {
-            "line": readable.count("\n", 0, start) + 1,
+            "line": bisect_left(breaks, start) + 1,
             "quoted": " ".join(readable[start:end].split()),
         }
         | row
@@ -101,6 +104,12 @@ def find(text: str) -> pd.DataFrame:
     found = pd.DataFrame(rows, columns=["line", "quoted", *COLUMNS])
     glossary.checked(found.columns)
     return found.astype({"line": "int64", "df_numerator": "float64", "df": "float64"})
+
+
+def _lies_within(place: int, starts: Sequence[int], ends: Sequence[int]) -> bool:
+    """Tell whether a place lies in one of some spans that follow each other."""
+    before = bisect_right(starts, place) - 1
+    return before >= 0 and place < ends[before]
 
 
 def _readable(text: str) -> str:

@@ -6,8 +6,9 @@ likelihood and its optimum (`deviance`, `optimise`), the estimates and their tes
 `information`, `satterthwaite`, `kenward_roger`) and all resampling never look at a row again.
 """
 
-from analysis.mixed.binomial import BinomialModel, fit_binomial
-from analysis.mixed.frames.comparison import compare
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from analysis.mixed.model import (
     MixedModel,
     collect_statistics,
@@ -15,20 +16,44 @@ from analysis.mixed.model import (
     fit_many,
     fit_statistics,
 )
-from analysis.mixed.reading.merge import merge_statistics, read_statistics, write_statistics
-from analysis.mixed.refitting.bootstrap import (
-    cluster_bootstrap,
-    likelihood_ratio_bootstrap,
-    parametric_bootstrap,
-    r_squared_intervals,
-)
-from analysis.mixed.refitting.influence import leave_one_out
-from analysis.mixed.refitting.permutation import permutation_test
-from analysis.mixed.refitting.prediction import leave_one_out_prediction
-from analysis.mixed.refitting.profile_interval import profile_intervals
-from analysis.mixed.refitting.robust import cluster_robust, wild_cluster_bootstrap
-from analysis.mixed.refitting.share_interval import share_intervals
-from analysis.mixed.refitting.variance_test import variance_test
+
+if TYPE_CHECKING:
+    from analysis.mixed.binomial import BinomialModel, fit_binomial
+    from analysis.mixed.frames.comparison import compare
+    from analysis.mixed.reading.merge import merge_statistics, read_statistics, write_statistics
+    from analysis.mixed.refitting.bootstrap import (
+        cluster_bootstrap,
+        likelihood_ratio_bootstrap,
+        parametric_bootstrap,
+        r_squared_intervals,
+    )
+    from analysis.mixed.refitting.influence import leave_one_out
+    from analysis.mixed.refitting.permutation import permutation_test
+    from analysis.mixed.refitting.prediction import leave_one_out_prediction
+    from analysis.mixed.refitting.profile_interval import profile_intervals
+    from analysis.mixed.refitting.robust import cluster_robust, wild_cluster_bootstrap
+    from analysis.mixed.refitting.share_interval import share_intervals
+    from analysis.mixed.refitting.variance_test import variance_test
+
+#: Where the names lie that a fit does not need: each is imported when it is first asked for.
+_LATER = {
+    "binomial": ("BinomialModel", "fit_binomial"),
+    "frames.comparison": ("compare",),
+    "reading.merge": ("merge_statistics", "read_statistics", "write_statistics"),
+    "refitting.bootstrap": (
+        "cluster_bootstrap",
+        "likelihood_ratio_bootstrap",
+        "parametric_bootstrap",
+        "r_squared_intervals",
+    ),
+    "refitting.influence": ("leave_one_out",),
+    "refitting.permutation": ("permutation_test",),
+    "refitting.prediction": ("leave_one_out_prediction",),
+    "refitting.profile_interval": ("profile_intervals",),
+    "refitting.robust": ("cluster_robust", "wild_cluster_bootstrap"),
+    "refitting.share_interval": ("share_intervals",),
+    "refitting.variance_test": ("variance_test",),
+}
 
 __all__ = [
     "BinomialModel",
@@ -55,3 +80,10 @@ __all__ = [
     "wild_cluster_bootstrap",
     "write_statistics",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _LATER.items():
+        if name in names:
+            return getattr(import_module(f"analysis.mixed.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,11 +11,7 @@ from analysis.mixed.answers import Answers, noted
 from analysis.mixed.frames import contrasts as contrasts_of
 from analysis.mixed.frames import summary as pages
 from analysis.mixed.frames import tables
-from analysis.mixed.frames.comparison import drop_terms
-from analysis.mixed.frames.diagnostics import simulated_rows
 from analysis.mixed.frames.summary import Page
-from analysis.mixed.refitting.bootstrap import parametric_bootstrap
-from analysis.mixed.refitting.profile_interval import profile_intervals
 from analysis.tidy.errors import AnalysisError
 from analysis.tidy.frame import Floats, require_option
 
@@ -115,6 +111,8 @@ class Generics(Answers):
         """
         require_option("method", method, ("profile", "wald", "bootstrap"))
         if method == "profile":
+            from analysis.mixed.refitting.profile_interval import profile_intervals
+
             return profile_intervals(self, conf_level=conf_level)
         if method == "wald":
             frame = tables.tidy(self, ("fixed",), "wald", conf_level)
@@ -125,6 +123,8 @@ class Generics(Answers):
                 "`rng` must be given: a bootstrap draws responses.",
                 "Pass rng=numpy.random.default_rng(seed) and record the seed.",
             )
+        from analysis.mixed.refitting.bootstrap import parametric_bootstrap
+
         return parametric_bootstrap(self, rng=rng, n_resamples=n_resamples, conf_level=conf_level)
 
     def drop1(self) -> pd.DataFrame:
@@ -140,6 +140,8 @@ class Generics(Answers):
         DesignError
             If no fixed term beside the intercept can be dropped.
         """
+        from analysis.mixed.frames.comparison import drop_terms
+
         return drop_terms(self)
 
     def simulate(self, n_simulations: int = 1, *, rng: np.random.Generator) -> Floats:
@@ -161,4 +163,6 @@ class Generics(Answers):
         DesignError
             If the model was fitted from statistics alone.
         """
+        from analysis.mixed.frames.diagnostics import simulated_rows
+
         return simulated_rows(self, n_simulations, rng)

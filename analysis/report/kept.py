@@ -10,7 +10,6 @@ import hashlib
 import pickle
 import platform
 import sys
-import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,6 +17,9 @@ from importlib.metadata import distributions
 from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from analysis.tidy.errors import ReportError
+from analysis.tidy.output import replace_bytes
 
 if TYPE_CHECKING:
     from analysis.store import Store
@@ -69,9 +71,9 @@ class Results:
             print(f"computing: {name}", file=sys.stderr, flush=True)
         result = compute()
         # A result that cannot be kept is as good as one that can.
-        with suppress(OSError, pickle.PicklingError, TypeError, AttributeError):
+        with suppress(OSError, ReportError, pickle.PicklingError, TypeError, AttributeError):
             write_whole(path, result)
-            forget_older(self.directory, name)
+            forget_older(path, name)
         return result
 
 
@@ -149,19 +151,14 @@ def write_whole(path: Path, result: object) -> None:
     """Write a result with its hash; the file is complete or absent."""
     payload = pickle.dumps(result, protocol=pickle.HIGHEST_PROTOCOL)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as handle:
-        temporary = Path(handle.name)
-        try:
-            handle.write(hashlib.sha256(payload).digest() + payload)
-            handle.close()
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+    replace_bytes(path, hashlib.sha256(payload).digest() + payload)
 
 
-def forget_older(directory: Path, name: str) -> None:
-    """Remove all but the `N_KEPT` latest results of one name."""
+def forget_older(kept: Path, name: str) -> None:
+    """Remove the oldest results of a name; never the one just kept, whatever the clock says."""
     length = len(name) + 33 + len(SUFFIX)
-    same = [it for it in directory.glob(f"{name}-*{SUFFIX}") if len(it.name) == length]
-    for path in sorted(same, key=lambda it: it.stat().st_mtime, reverse=True)[N_KEPT:]:
+    others = [
+        it for it in kept.parent.glob(f"{name}-*{SUFFIX}") if len(it.name) == length and it != kept
+    ]
+    for path in sorted(others, key=lambda it: it.stat().st_mtime, reverse=True)[N_KEPT - 1 :]:
         path.unlink(missing_ok=True)

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from analysis.report import kept
 from analysis.report.reading import places
+from analysis.tidy.errors import ReportError
 
 
 class Runner(Protocol):
@@ -95,9 +96,9 @@ class Memory:
 
     def keep(self, known: Mapping[str, Any]) -> None:
         """Keep answers for the next rendering; one that cannot be kept is as good."""
-        with suppress(OSError):
+        with suppress(OSError, ReportError):
             kept.write_whole(self._path(), dict(known))
-            kept.forget_older(self.results.directory, "outputs")
+            kept.forget_older(self._path(), "outputs")
 
     def _path(self) -> Path:
         name = f"outputs-{self.results.key.hex()[:32]}{kept.SUFFIX}"

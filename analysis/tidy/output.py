@@ -1,11 +1,17 @@
-"""Writing a text file so that it is complete or as it was before."""
+"""Writing a file so that it is complete or as it was before."""
 
 from __future__ import annotations
 
 import os
+import re
+import socket
+import zlib
 from pathlib import Path
 
 from analysis.tidy.errors import ReportError
+
+#: What a process prepares beside a file: the file's name, its machine and its own number.
+_PREPARED = re.compile(r"\.(.+)\.(\d+)-(\d+)\.tmp")
 
 
 def replace_text(destination: Path, text: str) -> Path:
@@ -16,10 +22,29 @@ def replace_text(destination: Path, text: str) -> Path:
     ReportError
         If the file cannot be written; what was there stays.
     """
-    temporary = destination.with_name(f".{destination.name}.{os.getpid()}.tmp")
+    return replace_bytes(destination, text.encode("utf-8"))
+
+
+def replace_bytes(destination: Path, content: bytes) -> Path:
+    """Write bytes beside their destination, then rename them into place.
+
+    What processes of this machine had prepared in the same directory when they were killed is
+    removed first.
+
+    Raises
+    ------
+    ReportError
+        If the file cannot be written; what was there stays.
+    """
+    name = f".{destination.name}.{_machine()}-{os.getpid()}.tmp"
+    temporary = destination.with_name(name)
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
+        _remove_of_dead_processes(destination.parent)
+        with temporary.open("wb") as handle:
+            handle.write(content)
+            handle.flush()
+            os.fsync(handle.fileno())
         temporary.replace(destination)
     except OSError as error:
         raise ReportError(
@@ -30,3 +55,25 @@ def replace_text(destination: Path, text: str) -> Path:
         if temporary.parent.is_dir():
             temporary.unlink(missing_ok=True)
     return destination
+
+
+def _machine() -> int:
+    """Return a number for this machine, to tell its processes from those of others."""
+    return zlib.crc32(socket.gethostname().encode())
+
+
+def _remove_of_dead_processes(directory: Path) -> None:
+    for beside in directory.iterdir():
+        found = _PREPARED.fullmatch(beside.name)
+        if found and int(found[2]) == _machine() and not _is_alive(int(found[3])):
+            beside.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True  # another user's, or no number of a process
+    return True

@@ -18,6 +18,7 @@ from collect.errors import (
     MissingExtraError,
     OutputError,
     UnexpectedError,
+    scarcity,
 )
 from collect.schema import ContractError
 
@@ -87,7 +88,7 @@ def _unexpected(error: Exception, options: argparse.Namespace) -> int:
     if options.debug:
         trace = "".join(traceback.format_exception(error))
         print(trace.encode("ascii", "backslashreplace").decode(), file=sys.stderr)
-    defect = UnexpectedError(error)
+    defect = scarcity(error) or UnexpectedError(error)
     return _complain(defect.problem, defect.hint, defect.exit_code)
 
 

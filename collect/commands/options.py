@@ -33,6 +33,7 @@ exit codes:
   5  the output cannot be written
   6  a model does not conform to its adapter
  70  a defect of this program: an exception that nobody foresaw (--debug shows its trace)
+ 71  the machine lends no more memory, processes or open files
 130  interrupted from the keyboard
 """
 

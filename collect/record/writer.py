@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import zlib
 from collections.abc import Callable, Mapping
@@ -140,10 +141,10 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     OutputError
         If the directory or file cannot be written; nothing is left behind.
     """
-    temporary = path.with_name(f".{path.name}.{_machine()}{os.getpid():010d}.tmp")
+    temporary = temporary_beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_of_dead_processes(path)
+        remove_of_dead_processes(path)
         write(temporary)
         with temporary.open("rb+") as handle:
             os.fsync(handle.fileno())
@@ -157,18 +158,31 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         temporary.unlink(missing_ok=True) if temporary.parent.is_dir() else None
 
 
+def temporary_beside(path: Path) -> Path:
+    """Return the place beside a path at which this process prepares what will lie there."""
+    return path.with_name(f".{path.name}.{_machine()}{os.getpid():010d}.tmp")
+
+
 def _machine() -> int:
     """Return a number for this machine, to tell its processes from those of others."""
     return zlib.crc32(socket.gethostname().encode()) + 1
 
 
-def _remove_of_dead_processes(path: Path) -> None:
-    """Remove temporary files that processes of this machine left when they were killed."""
+def remove_of_dead_processes(path: Path) -> None:
+    """Remove what processes of this machine had prepared for a path when they were killed."""
     name = re.compile(rf"\.{re.escape(path.name)}\.(\d*?)(\d{{1,10}})\.tmp(?:\.wal)?")
     for beside in path.parent.iterdir():
         found = name.fullmatch(beside.name)
         if found and found[1] in ("", str(_machine())) and not _is_alive(int(found[2])):
-            beside.unlink(missing_ok=True)
+            remove(beside)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link or a directory with all it holds, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _is_alive(process: int) -> bool:

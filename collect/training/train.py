@@ -15,6 +15,8 @@ from safetensors import SafetensorError
 
 from collect.errors import InputError, OutputError
 from collect.model.checkpoint.checkpoint import SIDECAR
+from collect.record import locks
+from collect.record.writer import remove, remove_of_dead_processes, temporary_beside
 from collect.training import kept
 from collect.training.architecture import save_network
 from collect.training.descent import fit, tokenizer_of
@@ -135,15 +137,17 @@ def _refuse_occupied(checkpoint: Path, *, may_replace: bool) -> None:
 def complete_or_absent(checkpoint: Path) -> Iterator[Path]:
     """Lend a temporary directory and, if all goes well, rename it to the checkpoint.
 
-    A killed process leaves at most the temporary directory, whose name starts with a dot and
-    which the next training of that checkpoint replaces.
+    A killed process leaves at most a directory whose name starts with a dot and which the next
+    training of that checkpoint removes. Two processes may write one checkpoint: each prepares its
+    own directory, and the later one stays.
     """
-    temporary = checkpoint.with_name(f".{checkpoint.name}.tmp")
+    temporary = temporary_beside(checkpoint)
     try:
-        shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
+        remove_of_dead_processes(checkpoint)
         yield temporary
-        _replace(checkpoint, temporary)
+        with locks.held(checkpoint.parent, checkpoint.name, wait=True):
+            _replace(checkpoint, temporary)
     except (OSError, SafetensorError) as error:
         raise OutputError(
             f"The checkpoint {checkpoint} must be writable; "
@@ -160,8 +164,8 @@ def _replace(checkpoint: Path, temporary: Path) -> None:
         with path.open("rb+") as handle:
             os.fsync(handle.fileno())
     retired = checkpoint.with_name(f".{checkpoint.name}.old")
-    shutil.rmtree(retired, ignore_errors=True)
-    if checkpoint.exists():
+    remove(retired)
+    if checkpoint.exists() or checkpoint.is_symlink():
         checkpoint.rename(retired)
     temporary.rename(checkpoint)
-    shutil.rmtree(retired, ignore_errors=True)
+    remove(retired)

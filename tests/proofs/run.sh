@@ -13,6 +13,7 @@ mkdir -p .cache/proof
 
 proofs=(
   "tests.fuzz --n ${N:-20000} --seed 1"
+  "tests.faults --kills 50 --seed 1"
   "tests.proofs.sql_attack --n 2000 --seed 1"
   "tests.proofs.gauge"
   "tests.proofs.unconditional_intervals 10000"

@@ -229,3 +229,24 @@ def test_verified_contents_are_said(capsys):
     code, _, err = run(capsys, "--data", "data/sample", "--verify", "sql", "SELECT 1")
     assert code == 0
     assert "by their hashes" in err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (PermissionError(13, "Permission denied", "/a/file"), 2, "The file /a/file must be there"),
+        (MemoryError(), 71, "must lend this command enough memory"),
+        (OSError(24, "Too many open files", "/a/file"), 71, "enough open files"),
+        (RuntimeError("can't start new thread"), 71, "enough processes and threads"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 71, "enough memory"),
+        (OSError(71, "Protocol error"), 70, "Every failure must be foreseen"),
+    ],
+)
+def test_what_the_system_refuses_is_said(error, code, said, capsys, monkeypatch):
+    def fail(_options):
+        raise error
+
+    monkeypatch.setitem(cli._VERBS, "stated", fail)
+    found, out, err = run(capsys, "stated")
+    assert (found, out) == (code, "")
+    assert said in err

@@ -117,6 +117,13 @@ def test_what_could_be_read_in_many_ways_is_read_in_one(text):
     assert "quoted" in reported_tests.find(text)
 
 
+def test_many_tests_and_lone_ps_keep_their_lines():
+    # One look at all others for each would be 10^9 looks.
+    rows = reported_tests.find("t(28) = 2.20, p = .036\nbeside p = .04\n" * 20_000)
+    assert rows["line"].tolist() == list(range(1, 40_001))
+    assert rows["test"].tolist() == ["t", reported_tests.P_ALONE] * 20_000
+
+
 def test_a_page_is_read_with_the_lines_of_its_source(tmp_path):
     paper = tmp_path / "paper.html"
     paper.write_text(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -118,3 +120,19 @@ def test_a_claim_is_examined_once(form, monkeypatch, capsys):
     assert cli.main(["--paper", str(SECOND), "claim", "2", *form]) == 0
     assert "contradicted" in capsys.readouterr().out
     assert calls == [2]
+
+
+def test_a_result_kept_before_the_clock_was_set_back_does_not_oust_a_new_one(tmp_path):
+    directory, tomorrow = tmp_path / "kept", time.time() + 86_400
+    for text in map(str, range(kept.N_KEPT)):
+        kept.Results(text.encode(), directory).keep("one", lambda: 1)
+    for path in directory.iterdir():
+        os.utime(path, (tomorrow, tomorrow))
+    newest = kept.Results(b"new", directory)
+    assert newest.keep("one", lambda: 2) == 2
+    assert len(list(directory.iterdir())) == kept.N_KEPT
+    ((place, content),) = [
+        (path, path.read_bytes()) for path in directory.iterdir() if path.stat().st_mtime < tomorrow
+    ]
+    assert newest.keep("one", lambda: 2) == 2
+    assert place.read_bytes() == content

@@ -350,13 +350,11 @@ def test_a_page_cut_short_by_a_full_disk_leaves_the_old_one(
     fake_quarto(tmp_path, monkeypatch, 'echo "the new page" > "$2/paper.html"')
     destination = tmp_path / "page.html"
     destination.write_text("the old page", encoding="utf-8")
-    write_text = Path.write_text
 
-    def write_half(path: Path, text: str, **options: Any) -> int:
-        write_text(path, text[: len(text) // 2], **options)
+    def no_space(_file: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", write_half)
+    monkeypatch.setattr(os, "fsync", no_space)
     with pytest.raises(ReportError, match=r"page\.html must be writable; No space left on device"):
         render(source, destination)
     assert destination.read_text(encoding="utf-8") == "the old page"

@@ -335,7 +335,8 @@ def test_a_process_killed_while_saving_leaves_no_checkpoint(recipe: Path, out: P
         assert process.stdout.readline() == "saving\n"
         process.kill()
         assert process.wait(timeout=300) == -signal.SIGKILL
-    assert [path.name for path in out.iterdir()] == [".micro.tmp"]
-    assert (out / ".micro.tmp" / "model.safetensors").exists()
+    (left,) = out.iterdir()
+    assert left.name.startswith(".micro.")
+    assert (left / "model.safetensors").exists()
     train(recipe, out, quiet=True)
     assert [path.name for path in out.iterdir()] == ["micro"]

@@ -1,0 +1,339 @@
+"""Every writing command, killed, doubled, starved of memory: nothing is lost or half-written.
+
+    python -m tests.faults --kills 50 --pairs 10 --starved 9 --swaps 2 --seed 1
+
+Half of the kills come at an event of a file, half at a random time. What a killed command leaves
+is, file by file, as before or as after (a unit may be absent); the same command then ends as if
+nothing had been, and nothing is left beside its output. Two commands at once end both, in success
+or in a sentence, with the output of one. Files from tomorrow (a clock set back) change nothing; an
+output that is swapped for a link elsewhere while the command runs ends it in success or in a
+sentence, and no file there changes. With little memory, few processes or few open files a
+command ends in success or in a sentence; where a native library ends the process instead it is
+counted, and its files are held to the same. The exit code is 1 if any of this fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+from tests.faults.commands import BEFORE, COMMANDS, Writing, prepare
+from tests.faults.processes import (
+    asked,
+    contents,
+    counting,
+    ended,
+    kill_at,
+    killed_after,
+    limited,
+    started,
+    strays,
+)
+
+#: What the commands import when they are needed.
+IMPORTED = (
+    "analysis.claims.verdict.paper",
+    "analysis.commands.cli",
+    "analysis.report",
+    "analysis.report.kept",
+    "analysis.store",
+)
+IMPORTED_BY_COLLECT = (
+    "collect.commands.cli",
+    "collect.gauge.command",
+    "collect.job.run",
+    "collect.record.database",
+    "collect.training.study.execution",
+    "collect.training.train",
+    "tests.collect.conftest",
+)
+
+#: Exit codes of a success and of a refusal that the help documents.
+DOCUMENTED = (0, 2, 5, 71)
+
+#: Addressable memory [MiB] beside what the process has, processes, open files.
+MEMORY = (20, 50, 100, 200, 400, 800)
+FILES = (8, 12, 20)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A command undisturbed: what lay there before and after, its events and its time [s]."""
+
+    before: dict[str, str]
+    after: dict[str, str]
+    n_events: int
+    seconds: float
+
+
+class Trials:
+    """The trials of one command.
+
+    Parameters
+    ----------
+    name
+        The command.
+    given
+        Folder with what the commands are given.
+    room
+        Folder for the trials.
+    """
+
+    def __init__(self, name: str, given: Path, room: Path) -> None:
+        self.name, self.given, self.room = name, given, room
+        self.writing: Writing = COMMANDS[name]
+        self.found: Counter[str] = Counter()
+        self.faults: list[str] = []
+        self.said = room / "said.txt"
+        self.whole = self._undisturbed()
+
+    def _folder(self) -> Path:
+        folder = self.room / "folder"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(self.given, folder)
+        if self.name in BEFORE:
+            place, text = BEFORE[self.name]
+            (folder / place).parent.mkdir(parents=True, exist_ok=True)
+            (folder / place).write_text(text, encoding="utf-8")
+        return folder
+
+    def _contents(self, folder: Path) -> dict[str, str]:
+        found: dict[str, str] = asked(lambda: contents(folder), self.room / "answer.json")
+        return found
+
+    def _undisturbed(self) -> Whole:
+        folder = self._folder()
+        before, counted = self._contents(folder), self.room / "counted"
+
+        def act() -> int:
+            latest = 0
+
+            def seen(count: int) -> None:
+                nonlocal latest
+                latest = count
+
+            counting(folder, seen)
+            code = self.writing.act(folder)
+            counted.write_text(str(latest))
+            return code
+
+        start = time.perf_counter()
+        code = ended(started(act, self.said))
+        seconds = time.perf_counter() - start
+        if code:
+            raise RuntimeError(f"{self.name} must succeed undisturbed; {self.said.read_text()}")
+        return Whole(before, self._contents(folder), int(counted.read_text()), seconds)
+
+    def kill(self, rng: np.random.Generator, *, at_event: bool) -> None:
+        """Kill the command once, look at what it left, and let it run again."""
+        folder, event = self._folder(), int(rng.integers(1, self.whole.n_events + 1))
+
+        def act() -> int:
+            if at_event:
+                counting(folder, kill_at(event))
+            return self.writing.act(folder)
+
+        child = started(act, self.said)
+        if at_event:
+            code = ended(child)
+        else:
+            code = killed_after(child, float(rng.uniform(0, self.whole.seconds)))
+        self.found["killed" if code == -9 else "ended before the kill"] += 1
+        moment = f"killed at event {event}" if at_event else "killed at a random time"
+        self._look(folder, moment)
+        self._again(folder, moment)
+
+    def pair(self, rng: np.random.Generator) -> None:
+        """Run the command twice at once."""
+        folder = self._folder()
+        first = started(lambda: self.writing.act(folder), self.said)
+        time.sleep(float(rng.uniform(0, self.whole.seconds / 2)))
+        second = started(lambda: self.writing.act(folder), self.room / "said2.txt")
+        codes = [ended(first), ended(second)]
+        words = self.said.read_text() + (self.room / "said2.txt").read_text()
+        self.found["two at once: " + ", ".join(map(str, sorted(codes)))] += 1
+        if 0 not in codes or any(code not in DOCUMENTED for code in codes):
+            self.faults.append(f"two at once ended with {codes}: {words[-1500:]}")
+        self._compare(folder, "two at once")
+
+    def starve(self, kind: int, value: int, words: str) -> None:
+        """Run the command with little of something."""
+        folder = self._folder()
+
+        def act() -> int:
+            limited(kind, value if kind != resource.RLIMIT_AS else value + _addressed())
+            return self.writing.act(folder)
+
+        code = ended(started(act, self.said))
+        said = self.said.read_text(errors="replace")
+        if "thread-local data: ABORT" in said:  # glibc's own end of a process
+            code = -6
+        self.found[f"{words}: {'ended by a native library' if code < 0 else code}"] += 1
+        if code >= 0 and (code not in DOCUMENTED or "Traceback" in said):
+            self.faults.append(f"{words}: exit code {code}: {said[-1500:]}")
+        self._look(folder, words)
+        self._again(folder, words)
+
+    def set_clock_back(self) -> None:
+        """Run the command twice where every file is from tomorrow."""
+        folder, tomorrow = self._folder(), time.time() + 86_400
+        for _ in range(2):
+            for path in folder.rglob("*"):
+                os.utime(path, (tomorrow, tomorrow))
+            self._again(folder, "clock set back")
+        self.found["clock set back"] += 1
+
+    def swap(self, rng: np.random.Generator) -> None:
+        """Run the command while its output is a directory and a link elsewhere by turns."""
+        folder, elsewhere = self._folder(), self.room / "elsewhere"
+        shutil.rmtree(elsewhere, ignore_errors=True)
+        elsewhere.mkdir()
+        (elsewhere / "precious").write_text("precious")
+        out, aside = folder / self.writing.out, folder / "aside"
+        out.mkdir(exist_ok=True)
+        child = started(lambda: self.writing.act(folder), self.said)
+        status = 0
+        while not (answer := os.waitpid(child, os.WNOHANG))[0]:
+            if out.is_symlink():
+                out.unlink()
+                aside.rename(out)
+            elif not aside.exists():
+                out.rename(aside)
+                if not out.exists():
+                    out.symlink_to(elsewhere)
+            time.sleep(float(rng.uniform(0, self.whole.seconds / 20)))
+        status = os.waitstatus_to_exitcode(answer[1])
+        if aside.exists():
+            if out.is_symlink():
+                out.unlink()
+            shutil.copytree(out, aside, dirs_exist_ok=True) if out.exists() else None
+            shutil.rmtree(out, ignore_errors=True)
+            aside.rename(out)
+        self.found[f"output swapped for a link: {status}"] += 1
+        said = self.said.read_text(errors="replace")
+        if status not in DOCUMENTED or "Traceback" in said:
+            self.faults.append(f"output swapped: exit code {status}: {said[-1500:]}")
+        if (elsewhere / "precious").read_text() != "precious":
+            self.faults.append("output swapped: a file elsewhere was changed")
+        self._again(folder, "output swapped")
+
+    def _look(self, folder: Path, moment: str) -> None:
+        """Hold what lies there to what lay there before and what lies there after."""
+        found = self._contents(folder)
+        places = set(found) | set(self.whole.before)
+        for place in sorted(places):
+            allowed = {self.whole.before.get(place), self.whole.after.get(place)}
+            is_output = place.startswith(self.writing.out)
+            if is_output and (self.writing.may_vanish or place not in self.whole.before):
+                allowed.add(None)
+            is_stray = any(part.startswith(".") for part in Path(place).parts)
+            if found.get(place) not in allowed and not (is_output and is_stray):
+                self.faults.append(f"{moment}: {place} is neither as before nor as after")
+
+    def _again(self, folder: Path, moment: str) -> None:
+        code = ended(started(lambda: self.writing.act(folder), self.said))
+        if code:
+            self.faults.append(
+                f"{moment}, again: exit code {code}: {self.said.read_text()[-1500:]}"
+            )
+        self._compare(folder, f"{moment}, again")
+
+    def _compare(self, folder: Path, moment: str) -> None:
+        found = self._contents(folder)
+        left = strays(folder)
+        wrong = [
+            place
+            for place in sorted({*found, *self.whole.after})
+            if found.get(place) != self.whole.after.get(place) and place not in left
+        ]
+        if wrong or left:
+            self.faults.append(f"{moment}: differ {wrong[:5]}, left {left[:5]}")
+
+
+def _addressed() -> int:
+    """Return the memory that this process addresses [bytes]."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    return pages * resource.getpagesize()
+
+
+def options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Return what the command line says."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.faults",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--kills", type=int, default=50, help="of each command (50)")
+    parser.add_argument("--pairs", type=int, default=10, help="of each command at once (10)")
+    parser.add_argument("--starved", type=int, default=9, help="limits of each command (9)")
+    parser.add_argument("--swaps", type=int, default=2, help="clocks and links of each (2)")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments (1)")
+    parser.add_argument("--only", nargs="+", choices=list(COMMANDS), help="these commands alone")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Disturb every command and return 1 if one lost something."""
+    asked_for = options(arguments)
+    failed = False
+    with tempfile.TemporaryDirectory(prefix="faults-") as place:
+        room = Path(place)
+        given, said = room / "given", room / "said.txt"
+        chosen = asked_for.only or list(COMMANDS)
+        _import_all(chosen)
+
+        def prepared() -> int:
+            prepare(given, chosen)
+            return 0
+
+        if ended(started(prepared, said)):
+            print(said.read_text())
+            return 1
+        for number, name in enumerate(chosen):
+            rng = np.random.default_rng([asked_for.seed, number])
+            trials = Trials(name, given, room)
+            for place_of_kill in range(asked_for.kills):
+                trials.kill(rng, at_event=place_of_kill % 2 == 0)
+            for _ in range(asked_for.pairs):
+                trials.pair(rng)
+            for _ in range(asked_for.swaps):
+                trials.set_clock_back()
+                trials.swap(rng)
+            limits = [(resource.RLIMIT_AS, n << 20, f"{n} MiB more") for n in MEMORY]
+            limits += [(resource.RLIMIT_NOFILE, n, f"{n} open files") for n in FILES]
+            for limit in limits[: asked_for.starved]:
+                trials.starve(*limit)
+            counts = ", ".join(f"{n} {what}" for what, n in sorted(trials.found.items()))
+            whole = trials.whole
+            print(f"{name} ({whole.n_events} events, {whole.seconds:.1f} s): {counts}", flush=True)
+            for fault in trials.faults:
+                print(f"  FAULT {fault}", flush=True)
+            failed |= bool(trials.faults)
+    return int(failed)
+
+
+def _import_all(names: Sequence[str]) -> None:
+    """Import what the commands need, so that their processes start with it."""
+    of_collect = any(name.startswith("collect") for name in names)
+    for module in (*IMPORTED_BY_COLLECT, *IMPORTED) if of_collect else IMPORTED:
+        importlib.import_module(module)
+    if of_collect:
+        importlib.import_module("torch").set_num_threads(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,219 @@
+"""Every command that writes, on an input so small that it takes a second.
+
+Each knows a folder with what it is given and what lay at its output before.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from collect.published import catalogue
+from tests.fuzz.published import DOCUMENT
+
+ROOT = Path(__file__).parents[2]
+PAPER = ROOT / "tests" / "analysis" / "second_paper"
+
+RECIPE = """\
+name = "micro"
+lab = "thermoscope"
+suite = "test"
+year = 2026
+family = "gpt_neox"
+text = "text.txt"
+seed = 0
+geometry = { n_layers = 2, d_model = 16, n_heads = 2, context = 32 }
+optimiser = { name = "adamw", learning_rate = 3e-3, weight_decay = 0.1 }
+schedule = { steps = 6, warm_up = 2, batch_size = 2 }
+"""
+
+DESIGN = """\
+name = "tiny"
+lab = "thermoscope"
+year = 2026
+seeds = [0]
+n_held_out = 8
+n_measured = 4
+
+[base]
+family = "gpt_neox"
+text = "text.txt"
+geometry = { n_layers = 2, d_model = 16, n_heads = 2, context = 32 }
+optimiser = { name = "adamw", learning_rate = 3e-3, decay_turns = 0.5 }
+schedule = { steps = 6, warm_up = 2, batch_size = 2, checkpoints = [0, 6] }
+
+[factors.recipe]
+pythia = { initial = { inner = 0.632, embedding = 0.632, residual = "wang" } }
+bloom = { family = "bloom" }
+"""
+
+PROMPTS = "# Factual\nThe sky is\nTwo and two\n\n# Novel\nA b\nThe quick brown fox is\n"
+
+PAGE = """\
+---
+title: T
+---
+
+# Numbers {#sec-numbers}
+
+```{python}
+x = sum(range(100))
+```
+
+The sum is `{python} x`.
+"""
+
+#: Exit code of a command in this process, in its folder.
+Act = Callable[[Path], int]
+
+
+@dataclass(frozen=True)
+class Writing:
+    """A command that writes.
+
+    Attributes
+    ----------
+    act
+        Runs it.
+    out
+        Where its output lies in the folder; everything else must never change.
+    may_vanish
+        Whether a killed command may leave nothing where there was something: a unit is complete
+        or absent. Other outputs are as before or as after.
+    """
+
+    act: Act
+    out: str
+    may_vanish: bool = False
+
+
+def collect(*arguments: str) -> Act:
+    """Return what runs a verb of ``collect``; ``@`` stands for the folder."""
+
+    def act(folder: Path) -> int:
+        from collect.commands.cli import main
+
+        return main([each.replace("@", str(folder)) for each in arguments])
+
+    return act
+
+
+def analysis(*arguments: str) -> Act:
+    """Return what runs a verb of ``analysis``."""
+
+    def act(folder: Path) -> int:
+        from analysis.commands.cli import main
+
+        return main([each.replace("@", str(folder)) for each in arguments])
+
+    return act
+
+
+def codebook(folder: Path) -> int:
+    """Write the codebook into the folder instead of the repository."""
+    from collect.commands.cli import main
+    from collect.record import codebook as module
+
+    module.PATH = folder / "out" / "README.md"
+    return main(["codebook"])
+
+
+def report(folder: Path) -> int:
+    """Render a small page with the embedded renderer."""
+    from analysis.report import render
+
+    render(folder / "page.qmd", folder / "out" / "page.html", engine="embedded")
+    return 0
+
+
+def kept_results(folder: Path) -> int:
+    """Keep some of the report's results."""
+    from analysis.report.kept import Results
+
+    for name in ("one", "two", "three"):
+        Results(name.encode(), folder / "out").keep("result", lambda: list(range(50_000)))
+    return 0
+
+
+COMMANDS: dict[str, Writing] = {
+    "collect run": Writing(
+        collect("run", "@/model", "--prompts", "@/own.txt", "--out", "@/out", "--quiet"),
+        "out",
+        may_vanish=True,
+    ),
+    "collect run --overwrite": Writing(
+        collect(
+            *("run", "@/model", "--prompts", "@/own.txt", "--out", "@/measured", "--quiet"),
+            "--overwrite",
+        ),
+        "measured",
+        may_vanish=True,
+    ),
+    "collect train": Writing(
+        collect("train", "@/micro.toml", "--out", "@/out", "--quiet"), "out", may_vanish=True
+    ),
+    "collect gauge": Writing(
+        collect(
+            *("gauge", "@/model", "--out", "@/out/changed", "--prompts", "@/own.txt"),
+            *("--transformations", "value_basis", "--overwrite"),
+        ),
+        "out",
+        may_vanish=True,
+    ),
+    "collect study --out": Writing(
+        collect("study", "@/design.toml", "--out", "@/out", "--quiet"), "out", may_vanish=True
+    ),
+    "collect study --merge": Writing(
+        collect("study", "@/design.toml", "--out", "@/parts", "--merge", "@/out"), "out"
+    ),
+    "collect codebook": Writing(codebook, "out"),
+    "collect database": Writing(
+        collect("database", "@/paper", "@/measured", "--out", "@/out/all.duckdb"), "out"
+    ),
+    "collect published": Writing(collect("published", "@/raw", "--out", "@/out"), "out"),
+    "analysis claims --write": Writing(
+        analysis("--paper", "@/paper", "claims", "--write"), "paper"
+    ),
+    "analysis report": Writing(report, "out"),
+    "analysis report's cache": Writing(kept_results, "out"),
+}
+
+#: What lies at an output before, so that losing it would show.
+BEFORE = {
+    "collect codebook": ("out/README.md", "the old codebook\n"),
+    "collect database": ("out/all.duckdb", "an old database\n"),
+    "collect published": ("out/published_value/results.parquet", "an old table\n"),
+    "analysis claims --write": ("paper/verdicts.csv", "claim_id\n1\n"),
+    "analysis report": ("out/page.html", "the old page\n"),
+}
+
+
+def prepare(folder: Path, names: Collection[str]) -> None:
+    """Write what some commands are given; what only others are given is left out."""
+    folder.mkdir(parents=True)
+    (folder / "own.txt").write_text(PROMPTS, encoding="utf-8")
+    text = (ROOT / "data" / "text" / "kjv.txt").read_bytes()[:40_000]
+    (folder / "text.txt").write_bytes(text)
+    (folder / "micro.toml").write_text(RECIPE, encoding="utf-8")
+    (folder / "design.toml").write_text(DESIGN, encoding="utf-8")
+    (folder / "page.qmd").write_text(PAGE, encoding="utf-8")
+    shutil.copytree(PAPER, folder / "paper", ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "raw").mkdir()
+    name = min(name for name in catalogue.files() if name.endswith(".json"))
+    (folder / "raw" / name).write_text(json.dumps(DOCUMENT), encoding="utf-8")
+    if any(name.startswith(("collect run", "collect gauge", "collect data")) for name in names):
+        _save_model(folder / "model")
+        run = ("run", "@/model", "--prompts", "@/own.txt", "--out", "@/measured", "--quiet")
+        collect(*run)(folder)
+    if "collect study --merge" in names:
+        collect("study", "@/design.toml", "--out", "@/parts", "--quiet")(folder)
+
+
+def _save_model(directory: Path) -> None:
+    from tests.collect.conftest import tiny_model, tiny_tokenizer
+
+    tiny_model("gpt_neox").save_pretrained(directory)
+    tiny_tokenizer().save_pretrained(directory)

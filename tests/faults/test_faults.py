@@ -1,0 +1,38 @@
+"""A small seeded share of the kills and the other faults; the whole is a long proof."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def disturbed(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Return what the program says, in a process that starts no threads before it forks."""
+    return subprocess.run(
+        [sys.executable, "-m", "tests.faults", "--seed", "3", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+
+def test_verdicts_and_kept_results_are_complete_or_as_before() -> None:
+    few = ("--kills", "4", "--pairs", "1", "--starved", "1", "--swaps", "1")
+    done = disturbed(*few, "--only", "analysis claims --write", "analysis report's cache")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("killed") >= 2
+
+
+@pytest.mark.slow
+def test_a_checkpoint_is_complete_or_absent() -> None:
+    few = ("--kills", "2", "--pairs", "1", "--starved", "0", "--swaps", "0")
+    done = disturbed(*few, "--only", "collect train")
+    assert done.returncode == 0, done.stdout + done.stderr
