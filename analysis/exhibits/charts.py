@@ -33,7 +33,7 @@ LABELS_APART = 1.35
 
 #: Claims side by side in the column of a verdict, distance between the columns [claims], and side
 #: of the square of a claim [pixels].
-ABREAST, BETWEEN, SIDE = 3, 3.4, 21
+ABREAST, BETWEEN, SIDE = 3, 3.3, 18
 
 
 def marks_by_lab(models: pd.DataFrame) -> list[alt.Chart]:

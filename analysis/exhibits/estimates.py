@@ -42,6 +42,10 @@ NAMES = {
     "largest |equation (4)| relative": "ratio",
     "largest L* of the formula over": "ratio",
     "drawn length over": "ratio",
+    "largest entry between the heads' blocks": "ratio",
+    "largest |sum A - n| over": "ratio",
+    "middle of the widest gap": "threshold",
+    "least squares of L* / L": "constant",
     "smallest of EleutherAI's": "ratio",
 }
 

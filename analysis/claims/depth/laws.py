@@ -191,7 +191,8 @@ def _proportional_within(condition: str, prompts: pd.DataFrame) -> Check:
         prompts,
         estimate=len(refuted) / len(lines),
         p_value=float(adjusted.min()),
-        method="share of models whose line has a constant term, Holm over models; smallest p",
+        method="share of models whose line has a constant term, Holm over models; smallest p; "
+        "prompts as independent",
         note=f"Constant term in {prose.share_of(len(refuted), len(lines))} models"
         f"{': ' + names if names else ''}; the slope is clear of 0 and positive in {rising}.",
     )

@@ -60,7 +60,8 @@ def adjusted(judged: pd.DataFrame) -> pd.DataFrame:
     One row per claim with a p: `claim_id`, `family`, `n_tests` (distinct tests in the family),
     `p_value`, `p_holm`, `p_bh` (Holm; Benjamini and Hochberg), `statement`, `method`; by family.
     """
-    with_p = judged[judged["p_value"].notna()]
+    # What `evaluate` calls `p_holm` is adjusted over the readings of one claim.
+    with_p = judged[judged["p_value"].notna()].drop(columns="p_holm", errors="ignore")
     tests = with_p[ONE_TEST].drop_duplicates().reset_index(drop=True)
     holm = multiplicity.adjust(tests, family="family", method="holm")
     by_rate = multiplicity.adjust(tests, family="family", method="benjamini-hochberg")

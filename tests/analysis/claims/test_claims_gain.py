@@ -201,7 +201,7 @@ def test_the_raw_files_keep_each_prompt_on_its_side(imported, published_store):
     prompts = rows.loc["raw files: prompt by prompt, pairs where one was tuned from the other"]
     assert (prompts["n_obs"], prompts["estimate"]) == (50, 1.0)
     laws = claims.checks(store, 60)
-    within = laws[laws["condition"].str.startswith("raw files")]
+    within = laws[laws["condition"].str.contains("raw files")]
     assert within["n_models"].tolist() == [8, 8]
     # The notebook of the Bentov point states these correlations for the unified benchmark.
     for stated in ("gemma-7b 0.69", "Llama-3.1-8B 0.59", "Mistral-7B-v0.1 0.39"):

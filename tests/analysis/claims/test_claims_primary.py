@@ -86,7 +86,8 @@ def test_the_smallest_p_of_a_reading_is_that_of_its_margins_and_suites(shipped_s
 
 
 def test_eleutherai_comes_before_its_suites(judged):
-    assert row(judged, 54)["estimate"] == pytest.approx(7 / 12)
+    # The stated reading cannot tell; the first that can is of the models of the hunt.
+    assert row(judged, 54)["estimate"] == pytest.approx(4 / 5)
 
 
 def test_two_models_of_25_prompts_are_50_observations(judged):

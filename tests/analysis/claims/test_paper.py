@@ -170,10 +170,9 @@ def test_a_function_that_fails_names_its_claim(capsys, folder, body, sentence):
     assert "Traceback" not in err
 
 
-def test_the_report_does_not_take_another_paper(capsys):
-    code, _, err = run(capsys, SECOND, "report")
-    assert code == 2
-    assert "not --data or --paper" in err
+def test_the_report_of_the_paper_audited_here_does_not_take_data(capsys):
+    assert cli.main(["--data", "data/sample", "report"]) == 2
+    assert "not --data" in capsys.readouterr().err
 
 
 def test_the_paper_audited_here_stays_the_default():

@@ -45,6 +45,8 @@ def test_what_the_paper_states_and_its_files_do_not_bear_out(shipped):
         "mean gain of EleutherAI, as drawn",
         "standard error of EleutherAI, as drawn",
         "exponent of the scaling law",
+        "MAPE of L/2",
+        "within-heritage MAPE",
     }
 
 

@@ -43,7 +43,8 @@ def test_what_is_quoted_is_printed_in_the_paper(published_store):
     text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(PAPER.glob("*.md")))
     plain = re.sub(r"[\\${}]", "", rounding.plain(text)).replace(" times", "×")
     rows = quoted.quoted(published_store)
-    printed = rows[rows["accuracy"].isna() & ~rows["quantity"].isin(IN_IMAGES)]
+    in_a_file = rows["place"].str.endswith(".json")
+    printed = rows[rows["accuracy"].isna() & ~rows["quantity"].isin(IN_IMAGES) & ~in_a_file]
     for value in printed["printed"]:
         digits = rounding.plain(value).rstrip("× ")
         assert digits in plain, value

@@ -91,9 +91,9 @@ def test_a_trace_from_weights_that_do_not_conform_says_so(add_run):
 
 
 def test_a_claim_is_judged_on_conforming_plain_runs_only(tiny_store, add_run):
-    [expected] = trace.equation_4(tiny_store)
+    [_, expected] = trace.equation_4(tiny_store)
     add_run("chat", rendering="chat")
-    [found] = trace.equation_4(open_store(add_run("wrong", is_conforming=False)))
+    [_, found] = trace.equation_4(open_store(add_run("wrong", is_conforming=False)))
     assert expected.n_obs == 3
     assert found == expected
 

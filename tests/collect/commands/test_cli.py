@@ -64,7 +64,7 @@ def test_labels_and_overwrite_reach_the_model_table(save_tiny, out):
         (["run", "/no/such/place", "--out", "OUT"], "'/no/such/place' is neither"),
         (["run", "GOOD", "--prompts", "nosuch", "--out", "OUT"], "'nosuch' is neither"),
         (["run", "GOOD", "--dtype", "int3", "--out", "OUT"], "found 'int3'"),
-        (["run", "GOOD", "--revision", "x", "--out", "OUT"], "A revision belongs to"),
+        (["run", "GOOD", "--revision", "x", "--out", "OUT"], "A revision of a directory"),
         (["run", "GOOD", "--batch-size", "0", "--out", "OUT"], "found 0"),
         (["run", "GOOD", "--device", "meta", "--out", "OUT"], "found 'meta'"),
         (["run", "GOOD", "--year", "0", "--out", "OUT"], "from 2017 to 2100; found 0"),
@@ -203,7 +203,7 @@ def test_train_and_published_are_handed_on(tmp_path, monkeypatch, capsys):
         lambda recipe, out, **options: calls.append((recipe, out, options)) or out / "it",
     )
     assert main(["train", "a.toml", "--out", str(tmp_path), "--quiet"]) == 0
-    options = {"overwrite": False, "quiet": True, "progress": False}
+    options = {"overwrite": False, "keep": False, "quiet": True, "progress": False}
     assert calls == [(Path("a.toml"), tmp_path, options)]
     monkeypatch.setattr("collect.published.import_results", lambda *_: {"published_value": 3})
     assert main(["published", "Results", "--out", str(tmp_path)]) == 0
@@ -270,21 +270,22 @@ def test_fetched_files_are_kept_beside_what_is_imported(out, monkeypatch):
 
 
 def readme_commands() -> list[str]:
-    """Return every command of collection that the README shows, comments left out."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8").replace("\\\n", " ")
+    """Return every command of collection that README and guide show, comments left out."""
+    places = (ROOT / "README.md", ROOT / "quarto/guides/_measure.qmd")
+    text = "\n".join(place.read_text(encoding="utf-8") for place in places).replace("\\\n", " ")
     lines = [line.partition("   #")[0].strip() for line in text.splitlines()]
-    return [line for line in lines if line.startswith("python -m collect ")]
+    return [line for line in lines if line.startswith("thermoscope collect ")]
 
 
 def test_the_readme_shows_the_verbs_that_measure():
-    shown = {command.split()[3] for command in readme_commands()}
+    shown = {command.split()[2] for command in readme_commands()}
     assert shown >= {"plan", "run", "status", "check", "train"}
 
 
 @pytest.mark.parametrize("command", readme_commands())
 def test_a_command_of_the_readme_is_accepted(command):
-    options = parser().parse_args(shlex.split(command)[3:])
-    assert options.verb == command.split()[3]
+    options = parser().parse_args(shlex.split(command)[2:])
+    assert options.verb == command.split()[2]
     for name in getattr(options, "prompts", []):
         assert name in names()
 

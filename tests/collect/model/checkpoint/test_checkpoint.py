@@ -260,7 +260,7 @@ def test_a_directory_whose_name_cannot_name_a_model_is_refused(save_tiny):
 
 
 def test_a_revision_of_a_directory_is_refused(save_tiny):
-    with pytest.raises(InputError, match="A revision belongs to a hub repository"):
+    with pytest.raises(InputError, match="A revision of a directory must be a checkpoint in it"):
         locate(str(save_tiny("gpt2")), revision="main")
 
 
