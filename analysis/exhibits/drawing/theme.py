@@ -32,6 +32,7 @@ LABS: dict[str, tuple[str, str]] = {
     "TII": ("#A07B32", "triangle-right"),
     "StabilityAI": ("#8C6BB1", "triangle-left"),
     "Swiss AI": ("#B2182B", "wedge"),
+    "AI2": ("#8A8A00", "diamond"),
     "thermoscope": (INK, "circle"),
 }
 COLOURS = [colour for colour, _ in LABS.values()]

@@ -133,11 +133,13 @@ def chart_shares(shares: pd.DataFrame) -> alt.LayerChart:
     )
     order = [RESPONSES[name] for name in DRAWN if name in set(rows["response"])]
     y = alt.Y("response_name:N", sort=order, title=None)
-    sources = [names[key] for key in SOURCES]
+    present = [key for key in SOURCES if key in set(rows["term"])]
     colour = alt.Color(
         "source:N",
         title=None,
-        scale=alt.Scale(domain=sources, range=[colour for _, colour in SOURCES.values()]),
+        scale=alt.Scale(
+            domain=[names[key] for key in present], range=[SOURCES[key][1] for key in present]
+        ),
         legend=alt.Legend(columns=2),
     )
     bars = alt.Chart(rows).mark_bar(stroke="white", strokeWidth=1).encode(

@@ -50,6 +50,13 @@ GROWTHS: Mapping[str, str] = {
     "penultimate_log_gain": "for that of the last but one",
 }
 
+#: What else makes differences, in a sentence.
+PARTS: Mapping[str, str] = {
+    "geometry": "depth and width",
+    "recipe:geometry": "the two together",
+    "seed": "chance",
+}
+
 #: Mean distance of two normal values of standard deviation one.
 MEAN_DIFFERENCE = 2 / math.sqrt(math.pi)
 
@@ -147,8 +154,8 @@ def sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
         return (
             f"Of {prose.count(len(means))} recipes trained so far the one that grows most and the "
             f"one that grows least differ by {prose.number(float(means.max() - means.min()))} nat; "
-            f"how much of that is recipe, shape or chance cannot be told before two recipes are "
-            f"complete in two shapes."
+            "how much of that is recipe and how much chance cannot be told before two recipes "
+            "have two runs in one shape."
         )
     joint = shares[(shares["method"] == "F inversion, joint") & (shares["response"] == "excess")]
     said = {
@@ -157,11 +164,12 @@ def sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
             joint["term"], joint["estimate"], joint["conf_low"], joint["conf_high"], strict=True
         )
     }
+    among = prose.count(complete_recipes(documented, shapes))
+    made = [f"{PARTS[term]} {share}" for term, share in said.items() if term in PARTS]
     return (
-        f"Among {prose.count(complete_recipes(documented, shapes))} recipes trained on the same "
-        f"text in {prose.count(len(shapes))} shapes, the recipe makes {said['recipe']} of the "
-        f"differences in growth beyond equal writes, depth and width {said['geometry']}, the two "
-        f"together {said['recipe:geometry']}, and chance {said['seed']}."
+        f"Among {among} recipes trained on the same text in "
+        f"{prose.plural(len(shapes), 'shape')}, the recipe makes {said['recipe']} of the "
+        f"differences in growth beyond equal writes, {prose.listing(made)}."
     )
 
 
@@ -176,6 +184,17 @@ def use_sentence(found: pd.DataFrame) -> str:
     return (
         f"Across {prose.count(int(found['n_obs'].iloc[0]))} recipes of one shape, text and number "
         f"of steps, the rank correlation with the held-out loss is {prose.listing(said)}."
+    )
+
+
+def unfinished(progress: pd.DataFrame) -> str:
+    """Return how many runs a verdict may still wait for; empty when the fleet is complete."""
+    left = int((progress["n_planned"] - progress["n_complete"]).sum())
+    if not left:
+        return ""
+    return (
+        f"{prose.count(left)} planned runs of the designs begun are not trained yet: what is told "
+        "so far rests on the others and may change."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -13,6 +14,7 @@ from scipy import stats
 from analysis.questions.study import horizons, registered, shares
 from analysis.store import Store
 from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import Floats
 
 STUDY = "packages"
 
@@ -92,8 +94,8 @@ def band_of_chance(runs: pd.DataFrame, response: str = "excess") -> Band:
 def shapes_told(runs: pd.DataFrame) -> list[str]:
     """Return the most shapes in which at least half of the recipes are complete.
 
-    A recipe is complete in some shapes if it has two runs in each. Empty if there are no two
-    such shapes, or no two such recipes.
+    A recipe is complete in some shapes if it has two runs in each. Empty if no two recipes are
+    complete in any shape.
 
     Parameters
     ----------
@@ -103,7 +105,7 @@ def shapes_told(runs: pd.DataFrame) -> list[str]:
     counts = runs.groupby(["recipe", "geometry"]).size().unstack(fill_value=0)  # noqa: PD010
     full = counts.reindex(columns=registered.SHAPES, fill_value=0).ge(2)
     needed = max(2, math.ceil(len(full) / 2))
-    for n_shapes in range(len(registered.SHAPES), 1, -1):
+    for n_shapes in range(len(registered.SHAPES), 0, -1):
         for shapes in combinations(registered.SHAPES, n_shapes):
             if int(full[list(shapes)].all(axis=1).sum()) >= needed:
                 return list(shapes)
@@ -127,11 +129,7 @@ def response_shares(
     shapes = shapes_told(runs)
     if not shapes:
         return pd.DataFrame()
-    contrasts = (
-        shares.GEOMETRY
-        if shapes == registered.SHAPES
-        else shares.all_contrasts("geometry", len(shapes))
-    )
+    contrasts = _contrasts(shapes)
     found = []
     for response in DRAWN:
         values, _ = shares.cell_table(runs, response, "recipe", "geometry", shapes)
@@ -140,6 +138,12 @@ def response_shares(
         table = shares.variance_shares(values, "recipe", contrasts, rng=rng)
         found.append(table.assign(response=response))
     return pd.concat(found, ignore_index=True)
+
+
+def _contrasts(shapes: list[str]) -> Mapping[str, Floats]:
+    if shapes == registered.SHAPES:
+        return shares.GEOMETRY
+    return {} if len(shapes) == 1 else shares.all_contrasts("geometry", len(shapes))
 
 
 def progress(store: Store) -> pd.DataFrame:

@@ -437,7 +437,8 @@ def test_chance_is_the_spread_within_cells_and_shapes_count_once_half_are_comple
     assert (band.df, band.sd) == (3, pytest.approx(np.sqrt(0.04 / 3)))
     assert band.middle == pytest.approx((1.05 + 9.2 / 3) / 2)
     assert band.high - band.middle == pytest.approx(stats.t.ppf(0.975, 3) * band.sd)
-    assert fleet.shapes_told(runs) == []
+    assert fleet.shapes_told(runs) == ["l3d64"]
+    assert fleet.shapes_told(runs[runs["recipe"] == "a"]) == []
     more = pd.DataFrame(
         [{"recipe": "b", "geometry": "l12d64", "excess": 3.0, "cell": "b/l12d64"}] * 2
     )
@@ -470,6 +471,9 @@ def test_the_study_is_told_in_words_that_follow_its_numbers(tmp_path: Path) -> N
     start = "Among 8 recipes trained on the same text in 4 shapes, the recipe makes"
     assert f"{start} {100 * recipe['estimate']:.0f}" in said
     assert "cannot be told" in tables.sentence(runs, pd.DataFrame())
+    done = pd.DataFrame({"n_planned": [3, 2], "n_complete": [1, 2]})
+    assert tables.unfinished(done).startswith("2 planned runs")
+    assert tables.unfinished(done.iloc[1:]) == ""
     drawn = charts.chart_recipes(runs, fleet.band_of_chance(runs)).to_dict()
     assert "colour for the lab" in drawn["description"]
     assert charts.chart_shares(found[found["method"] == "F inversion, joint"]).to_dict()["layer"]
