@@ -84,11 +84,16 @@ def _acquired(lock: BaseFileLock, path: Path) -> bool:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             lock.acquire()
-        except FileNotFoundError:
-            continue  # another process removed the empty directory in between
         except Timeout:
             return False
         except OSError as error:
+            # Another process removed the empty directory in between: before the lock was made, or
+            # after it was found to be there already.
+            gone = not path.parent.exists()
+            if isinstance(error, FileNotFoundError) or (
+                isinstance(error, FileExistsError) and gone
+            ):
+                continue
             raise OutputError(
                 f"The output's file system must grant locks; {path} got none "
                 f"({error.strerror or error}).",

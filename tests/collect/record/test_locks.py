@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -118,3 +119,25 @@ def count_up(out, n_times, start):
             count = int((out / "count").read_text())
             time.sleep(0.0005)
             (out / "count").write_text(str(count + 1))
+
+
+def test_a_directory_that_is_removed_while_it_is_made_is_made_again(tmp_path, monkeypatch):
+    made = []
+
+    def removed_in_between(self, *given, **named):
+        made.append(self)
+        if len(made) == 1:
+            raise FileExistsError(17, "File exists")
+        return plain(self, *given, **named)
+
+    plain = Path.mkdir
+    monkeypatch.setattr(Path, "mkdir", removed_in_between)
+    with locks.held(tmp_path, "a unit") as is_held:
+        assert is_held
+    assert len(made) == 2
+
+
+def test_a_file_in_the_place_of_the_locks_is_refused(tmp_path):
+    (tmp_path / locks.DIRECTORY).write_text("in the way")
+    with pytest.raises(OutputError, match="must grant locks"), locks.held(tmp_path, "a unit"):
+        pass
