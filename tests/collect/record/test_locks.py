@@ -134,7 +134,7 @@ def test_a_directory_that_is_removed_while_it_is_made_is_made_again(tmp_path, mo
     monkeypatch.setattr(Path, "mkdir", removed_in_between)
     with locks.held(tmp_path, "a unit") as is_held:
         assert is_held
-    assert len(made) == 2
+    assert made[0] == made[1] == tmp_path / locks.DIRECTORY
 
 
 def test_a_file_in_the_place_of_the_locks_is_refused(tmp_path):
