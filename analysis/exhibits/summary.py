@@ -82,6 +82,10 @@ def answer(judged: pd.DataFrame, claim_id: int, *, no: str = ANSWERS["contradict
     return {**ANSWERS, "contradicted": no}[str(verdicts.iloc[0])]
 
 
+#: Verdicts in a sentence about several claims, where they read otherwise.
+OF_SEVERAL = {VERDICTS[1]: "depend on the reading", VERDICTS[4]: "without data"}
+
+
 def headline(judged: pd.DataFrame) -> str:
     """Return the verdicts on the central claims in words, those that repeat another left out.
 
@@ -89,7 +93,8 @@ def headline(judged: pd.DataFrame) -> str:
     """
     central = judged[(judged["importance"] == WEIGHTS[0]) & judged["repeats"].isna()]
     groups = [
-        f"{prose.count(len(rows))} {verdict} ({', '.join(map(str, rows['claim_id']))})"
+        f"{prose.count(len(rows))} {OF_SEVERAL.get(verdict, verdict)} "
+        f"({', '.join(map(str, rows['claim_id']))})"
         for verdict in VERDICTS
         for rows in [central[central["verdict"] == verdict]]
         if len(rows)
