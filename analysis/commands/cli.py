@@ -198,15 +198,27 @@ def _claim(options: argparse.Namespace) -> int:
         print(_as_json(judged, checks))
         return 0
     print(f"Claim {one.claim_id}: {judged['statement']} ({judged['place']})")
+    print(_counted(checks))
     how = f": {judged['reading']}" if judged["reading"] else ""
     print(f"Verdict:  {judged['verdict']}{how}\nEstimand: {one.estimand}.\nRule:     {one.rule}")
     if remark:
         print(f"Property: {judged['property']}" if is_free else f"Property: {remark}")
     print()
-    for check in checks.to_dict("records"):
-        print(_check_lines(check))
+    for part, readings in checks.groupby("term", sort=False):
+        print(f"- {part}", *map(_check_lines, readings.to_dict("records")), sep="\n")
     print(_rate_lines(store, one.claim_id), end="")
     return 0
+
+
+def _counted(checks: pd.DataFrame) -> str:
+    """Return how many of the readings that decide hold, and how many cannot be told."""
+    from analysis.tidy import prose
+
+    answers = checks.loc[checks["decides"].astype(bool), "holds"].tolist()
+    said = f"{prose.share_of(answers.count(True), len(answers))} readings hold"
+    n_open = answers.count(None)
+    told = f"{said}, {n_open} cannot be told" if n_open else said
+    return told.replace(prose.NO_BREAK, " ")
 
 
 def _rate_lines(store: Store, claim_id: int) -> str:
@@ -240,7 +252,7 @@ def _as_json(judged: Mapping[str, object], checks: pd.DataFrame) -> str:
 def _check_lines(row: Mapping[Any, Any]) -> str:
     answer = _answer(row)
     lines = [
-        f"- {row['term']}\n    read as: {row['condition']}\n    {answer}: {_numbers(row)}"
+        f"    read as: {row['condition']}\n    {answer}: {_numbers(row)}"
         f" ({row['method'] or 'comparison'}; {_design(row)})",
         f"    from {row['evidence']}" if row["evidence"] else "",
         f"    caveats {row['caveats']}" if row["caveats"] else "",

@@ -50,6 +50,8 @@ def test_one_claim_is_printed_check_by_check(capsys):
     code, out, _ = run(capsys, "claim", "7")
     assert code == 0
     assert out.count("read as:") == 11
+    assert out.splitlines()[1] == "0 of 11 readings hold"
+    assert len({line for line in out.splitlines() if line.startswith("- ")}) == out.count("\n- ")
     assert "Verdict:  contradicted" in out
 
 
