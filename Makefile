@@ -58,7 +58,8 @@ DESIGNS ?= ladder packages ingredients ingredients_check depth_and_rate inherita
 
 fleet: $(VENV)/.everything ## train and measure the controlled study, where it was left (hours)
 	for design in $(DESIGNS); do \
-	  $(RUN) -m collect study data/study/$$design.toml --out data/fleet/parts --processes 2 && \
+	  kept=; [ ! -f data/fleet/study_run/$$design.parquet ] || kept="--resume data/fleet"; \
+	  $(RUN) -m collect study data/study/$$design.toml --out data/fleet/parts --processes 2 $$kept && \
 	  $(RUN) -m collect study data/study/$$design.toml --out data/fleet/parts --merge data/fleet \
 	  || exit 1; \
 	done

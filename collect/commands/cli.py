@@ -229,14 +229,16 @@ def _study(options: argparse.Namespace) -> int:
         )
     if options.processes < 1:
         raise InputError(f"--processes must be at least 1; found {options.processes}.", "Give 1.")
-    from collect.training.study import execution
+    from collect.training.study import execution, merging
 
     if options.merge is not None:
-        for table, n in execution.merge(options.design, options.out, options.merge).items():
+        for table, n in merging.merge(options.design, options.out, options.merge).items():
             _print(f"{table}: {n} rows")
         return 0
     if options.check is not None:
         return _study_check(execution.check(options.design, options.out, options.check))
+    if options.resume is not None:
+        merging.restore(options.design, options.resume, options.out)
     left = execution.carry_out(
         options.design,
         options.out,

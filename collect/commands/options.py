@@ -255,6 +255,12 @@ def _add_study(verbs: Verbs) -> None:
         metavar="N",
         help="train the N cheapest runs again and compare them with the rows of --out",
     )
+    parser.add_argument(
+        "--resume",
+        type=Path,
+        metavar="DIR",
+        help="take runs whose merged rows lie there as done, such as data/fleet",
+    )
     parser.add_argument("--processes", type=int, default=1, metavar="N", help="runs at a time (1)")
     parser.add_argument(
         "--minutes", type=float, metavar="M", help="start no run after so many minutes"

@@ -17,11 +17,10 @@ import pyarrow.parquet as pq
 
 from collect.errors import CollectError, InputError
 from collect.job.settings import progress_bar
-from collect.record.writer import write_table
 from collect.schema import tables
 from collect.training.study.design import Design, read_design
 from collect.training.study.plan import Run, runs
-from collect.training.study.training import TABLES, network_file, perform, run_file
+from collect.training.study.training import is_complete, network_file, perform
 
 
 def carry_out(
@@ -85,14 +84,6 @@ def carry_out(
     return left
 
 
-def is_complete(out: Path, run: Run) -> bool:
-    """Return whether the rows of a run are there, and its network where another needs it."""
-    return run_file(out, "study_run", run).is_file()
-
-
-#: Table of what a design asks for.
-PLAN = "study_plan"
-
 #: Starts a run; the future gives what kept it from being done.
 _Submit = Callable[[Design, Run, Path, bool], "Future[CollectError | None]"]
 
@@ -154,50 +145,6 @@ def _here(design: Design, run: Run, out: Path, keeps_network: bool) -> Future[Co
     future: Future[CollectError | None] = Future()
     future.set_result(_attempt(design, run, out, keeps_network))
     return future
-
-
-def merge(path: Path, out: Path, into: Path) -> dict[str, int]:
-    """Write the rows of a design's complete runs as one file per table, and return their numbers.
-
-    The runs that the design asks for are written beside them, complete or not.
-
-    Raises
-    ------
-    InputError
-        If no run is complete.
-    OutputError
-        If a file cannot be written.
-    """
-    design = read_design(path)
-    complete = [run for run in runs(design) if is_complete(out, run)]
-    if not complete:
-        raise InputError(f"{out} must hold a complete run of {path}; found none.", "Run it first.")
-    written = {}
-    for table in TABLES:
-        parts = [pq.read_table(run_file(out, table, run)).to_pandas() for run in complete]
-        rows = pd.concat([part.dropna(axis=1, how="all") for part in parts])
-        written[table] = write_table(table, rows, into / table / f"{design.head.name}.parquet")
-    plan = into / PLAN / f"{design.head.name}.parquet"
-    return {**written, PLAN: write_table(PLAN, plan_rows(design), plan)}
-
-
-def plan_rows(design: Design) -> pd.DataFrame:
-    """Return one row per run that a design asks for, as table `study_plan` has them."""
-    return pd.DataFrame(
-        {
-            "study_run_id": run.run_id,
-            "study": design.head.name,
-            "block": run.cell.block.name,
-            "cell": run.cell.name,
-            "seed": run.seed,
-            "parent_id": None if run.parent is None else run.parent.run_id,
-            "n_layers": run.recipe.geometry.n_layers,
-            "d_model": run.recipe.geometry.d_model,
-            "n_steps": run.recipe.schedule.steps,
-            "planned_s": run.seconds,
-        }
-        for run in runs(design)
-    )
 
 
 def check(path: Path, reference: Path, n: int) -> dict[str, float]:

@@ -114,6 +114,11 @@ def run_file(out: Path, table: str, run: Run) -> Path:
     return out / table / f"{run.run_id}.parquet"
 
 
+def is_complete(out: Path, run: Run) -> bool:
+    """Return whether the rows of a run are there, the last table's among them."""
+    return run_file(out, "study_run", run).is_file()
+
+
 def network_file(out: Path, run: Run) -> Path:
     """Return the file that keeps the weights of a run for those that train on."""
     return out / "network" / f"{run.run_id}.safetensors"

@@ -20,10 +20,11 @@ import torch
 from collect.commands.cli import main
 from collect.errors import InputError
 from collect.training.architecture import initialised_network
-from collect.training.study import execution
+from collect.training.study import execution, training
 from collect.training.study.design import read_design
-from collect.training.study.execution import carry_out, check, merge
+from collect.training.study.execution import carry_out, check
 from collect.training.study.fraction import Fraction
+from collect.training.study.merging import merge, restore
 from collect.training.study.ngram import cross_entropy
 from collect.training.study.plan import as_text, runs
 from collect.training.study.responses import equal_writes, measured, profile_rows, response_row
@@ -287,6 +288,20 @@ def test_a_study_fills_its_tables_and_merges_them(tmp_path: Path, design: Path) 
         assert len(pq.read_table(merged)) == len(rows(out, table))
     differences = check(design, into, 2)
     assert list(differences.values()) == [0.0, 0.0]
+    _restored_as_merged(design, out, into, tmp_path / "again")
+
+
+def _restored_as_merged(design: Path, out: Path, into: Path, again: Path) -> None:
+    planned = runs(read_design(design))
+    parents = {run.parent.run_id for run in planned if run.parent is not None}
+    assert restore(design, into, again) == len(planned) - len(parents)
+    assert restore(design, into, again) == 0
+    for table in TABLES:
+        names = {file.stem for file in (again / table).glob("*.parquet")}
+        assert names == {run.run_id for run in planned} - parents
+        for name in names:
+            own, kept = (pq.read_table(d / table / f"{name}.parquet") for d in (out, again))
+            assert own.equals(kept)
 
 
 def test_a_study_goes_on_where_it_was_left(
@@ -299,7 +314,7 @@ def test_a_study_goes_on_where_it_was_left(
     first = runs(read_design(design))[0]
     (out / "study_run" / f"{first.run_id}.parquet").unlink()
     trained: list[str] = []
-    perform = execution.perform
+    perform = training.perform
 
     def noted(of: Any, run: Any, *given: Any, **how: Any) -> None:
         trained.append(run.run_id)
@@ -360,6 +375,8 @@ def test_an_empty_output_has_nothing_to_merge_or_check(tmp_path: Path, design: P
         merge(design, tmp_path, tmp_path / "into")
     with pytest.raises(InputError, match="must hold 1 runs"):
         check(design, tmp_path, 1)
+    with pytest.raises(InputError, match="must hold merged rows"):
+        restore(design, tmp_path, tmp_path / "again")
 
 
 def test_the_lengths_are_those_of_the_hidden_states() -> None:

@@ -1,0 +1,105 @@
+"""A study's rows: one file per run while it goes on, one file per table when they are merged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from collect.errors import InputError
+from collect.record.writer import write_table
+from collect.training.study.design import Design, read_design
+from collect.training.study.plan import runs
+from collect.training.study.training import TABLES, is_complete, run_file
+
+#: Table of what a design asks for.
+PLAN = "study_plan"
+
+
+def merge(path: Path, out: Path, into: Path) -> dict[str, int]:
+    """Write the rows of a design's complete runs as one file per table, and return their numbers.
+
+    The runs that the design asks for are written beside them, complete or not.
+
+    Raises
+    ------
+    InputError
+        If no run is complete.
+    OutputError
+        If a file cannot be written.
+    """
+    design = read_design(path)
+    complete = [run for run in runs(design) if is_complete(out, run)]
+    if not complete:
+        raise InputError(f"{out} must hold a complete run of {path}; found none.", "Run it first.")
+    written = {}
+    for table in TABLES:
+        parts = [pq.read_table(run_file(out, table, run)).to_pandas() for run in complete]
+        rows = pd.concat([part.dropna(axis=1, how="all") for part in parts])
+        written[table] = write_table(table, rows, into / table / f"{design.head.name}.parquet")
+    plan = into / PLAN / f"{design.head.name}.parquet"
+    return {**written, PLAN: write_table(PLAN, plan_rows(design), plan)}
+
+
+def plan_rows(design: Design) -> pd.DataFrame:
+    """Return one row per run that a design asks for, as table `study_plan` has them."""
+    return pd.DataFrame(
+        {
+            "study_run_id": run.run_id,
+            "study": design.head.name,
+            "block": run.cell.block.name,
+            "cell": run.cell.name,
+            "seed": run.seed,
+            "parent_id": None if run.parent is None else run.parent.run_id,
+            "n_layers": run.recipe.geometry.n_layers,
+            "d_model": run.recipe.geometry.d_model,
+            "n_steps": run.recipe.schedule.steps,
+            "planned_s": run.seconds,
+        }
+        for run in runs(design)
+    )
+
+
+def restore(path: Path, merged: Path, out: Path) -> int:
+    """Write the merged rows of a design's runs as files of their own, and return how many runs.
+
+    A study goes on where it was left although only its merged rows were kept. Runs that are there
+    already stay as they are; runs that others train on are left out, since their networks are not
+    among the rows.
+
+    Parameters
+    ----------
+    path
+        The design.
+    merged
+        Directory that `merge` wrote into.
+    out
+        Directory of the study.
+
+    Raises
+    ------
+    InputError
+        If ``merged`` holds no rows of the design.
+    OutputError
+        If a file cannot be written.
+    """
+    design = read_design(path)
+    files = {table: merged / table / f"{design.head.name}.parquet" for table in TABLES}
+    missing = [file for file in files.values() if not file.is_file()]
+    if missing:
+        raise InputError(
+            f"{merged} must hold merged rows of {path}; {missing[0]} is missing.",
+            "Leave --resume out to begin the design anew.",
+        )
+    rows = {table: pq.read_table(file) for table, file in files.items()}
+    held = set(rows["study_run"]["study_run_id"].to_pylist())
+    planned = runs(design)
+    parents = {run.parent.run_id for run in planned if run.parent is not None}
+    wanted = [run for run in planned if run.run_id in held - parents and not is_complete(out, run)]
+    for run in wanted:
+        for table in TABLES:
+            own = rows[table].filter(pc.equal(rows[table]["study_run_id"], run.run_id))
+            write_table(table, own.to_pandas(), run_file(out, table, run))
+    return len(wanted)
