@@ -17,7 +17,7 @@ import pandas as pd
 
 from analysis.mixed.algebra.design import Design, build
 from analysis.mixed.algebra.laplace import Laplace, maximise
-from analysis.mixed.algebra.rank import require_independent
+from analysis.mixed.algebra.rank import require_independent, without_aliased
 from analysis.mixed.algebra.separation import levels_with_both, separating_columns
 from analysis.mixed.frames import guards
 from analysis.mixed.frames.tables import EFFECTS, fixed_table
@@ -150,6 +150,7 @@ class BinomialModel:
         """Return one row per thing a reader must know: `guard`, `term`, `group`, `note`."""
         return guards.frame_of(
             [
+                *guards.of_columns(self),
                 *guards.of_groups(self),
                 *_of_search(self.found),
                 *_rare_outcome(self),
@@ -160,7 +161,11 @@ class BinomialModel:
 
 
 def fit_binomial(
-    formula: str, rows: Rows, *, contrasts: Mapping[str, Any] | None = None
+    formula: str,
+    rows: Rows,
+    *,
+    contrasts: Mapping[str, Any] | None = None,
+    aliased: str = "refuse",
 ) -> BinomialModel:
     """Return the fit of a mixed model of a binary response, by the package `glmm`.
 
@@ -174,6 +179,9 @@ def fit_binomial(
         A frame, a path or glob of Parquet files, or any relation of DuckDB.
     contrasts
         By column: the reference level, or a contrast of patsy's.
+    aliased
+        What to do with a fixed column that is a linear combination of those before it:
+        ``refuse`` it, or ``drop`` it as `glmer` does and say so in the guards.
 
     Raises
     ------
@@ -183,12 +191,16 @@ def fit_binomial(
         If the formula cannot be read, names no column, or the response is not binary.
     DesignError
         If there are no rows or one outcome, the predictors or a group tell the outcomes apart
-        without error, or a column is a linear combination of others.
+        without error, or a column is a linear combination of others and
+        is not to be dropped.
     """
+    require_option("aliased", aliased, ("refuse", "drop"))
     source = open_source(rows)
     parsed = with_bases(formula, source)
     statistics = count_trials(parsed, source)
     design = build(parsed, statistics, contrasts)
+    if aliased == "drop":
+        design = without_aliased(_fixed_squares(design, statistics), design)
     _require_maximum(design, statistics)
     offset = None if parsed.offset is None else statistics.constants[offset_name(parsed.offset)]
     return BinomialModel(parsed, statistics, design, maximise(design, statistics, offset), source)
@@ -211,12 +223,22 @@ def variance_shares(model: BinomialModel) -> VarianceShares:
     return VarianceShares(variance(part, statistics), random, LOGISTIC_VARIANCE)
 
 
+def _fixed_matrix(design: Design) -> Floats:
+    return np.column_stack([column.coefficient for column in design.fixed])
+
+
+def _fixed_squares(design: Design, statistics: Statistics) -> Floats:
+    """Return X'X of the fixed columns over rows, from the cells."""
+    matrix = _fixed_matrix(design)
+    squares: Floats = matrix.T @ (statistics.product(0, 0)[:, None] * matrix)
+    return squares
+
+
 def _require_maximum(design: Design, statistics: Statistics) -> None:
     """Refuse predictors and groups for which the likelihood has no maximum."""
     trials, successes = statistics.product(0, 0), statistics.product(0, 1)
-    matrix = np.column_stack([column.coefficient for column in design.fixed])
-    require_independent(matrix.T @ (trials[:, None] * matrix), design, statistics.n_obs)
-    places = separating_columns(matrix, trials, successes)
+    require_independent(_fixed_squares(design, statistics), design, statistics.n_obs)
+    places = separating_columns(_fixed_matrix(design), trials, successes)
     if places:
         names = [design.fixed[place].name for place in places]
         raise DesignError(

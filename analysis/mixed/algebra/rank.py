@@ -139,29 +139,37 @@ def aliased_columns(squares: Floats) -> list[int]:
     return aliased
 
 
-def without_aliased(cross: CrossProducts, design: Design) -> Design:
+def without_aliased(squares: Floats, design: Design, centring: Floats | None = None) -> Design:
     """Return a design without the fixed columns that add nothing to those before them.
+
+    Parameters
+    ----------
+    squares
+        X'X of the fixed columns, centred or not.
+    design
+        The design.
+    centring
+        Turns coefficients of centred columns into those of the formula's; none if not centred.
 
     What is left out is kept beside it by name, with the combinations of all columns that are zero
     in every row: a point is estimable where it is orthogonal to them (Searle 1971, Linear Models,
     section 5.4).
     """
-    q, p = cross.n_random, cross.n_fixed
-    squares = cross.rest[q : q + p, q : q + p]
     zero = [
         place
         for place, column in enumerate(design.fixed)
         if squares[place, place] == 0 or repeats_intercept(column, design)
     ]
-    varying = np.setdiff1d(np.arange(p), zero)
+    varying = np.setdiff1d(np.arange(len(squares)), zero)
     aliased = varying[aliased_columns(squares[np.ix_(varying, varying)])]
     places = np.union1d(zero, aliased).astype(np.intp)
     if not len(places):
         return design
     names = tuple(design.fixed[place].name for place in places)
     null = _null(squares, places)
-    whole = cross.centring @ null
-    whole[np.abs(whole) <= NEARLY_ZERO * (np.abs(cross.centring) @ np.abs(null))] = 0.0
+    turn = np.eye(len(squares)) if centring is None else centring
+    whole = turn @ null
+    whole[np.abs(whole) <= NEARLY_ZERO * (np.abs(turn) @ np.abs(null))] = 0.0
     return only(design, LeftOut(names, whole))
 
 

@@ -244,10 +244,15 @@ def of_groups(model: Designed) -> list[GuardRow]:
 def _of_rows(model: Fitted) -> list[GuardRow]:
     note = model.source.note if model.source else ""
     rows: list[GuardRow] = [("rows dropped", "", "", note)] if note else []
-    if names := model.design.left_out.names:
-        note = f"Left out, as linear combinations of the terms before them: {', '.join(names)}."
-        rows.append(("columns left out", "", "", note))
-    return rows
+    return rows + of_columns(model)
+
+
+def of_columns(model: Designed) -> list[GuardRow]:
+    """Return a warning that names the columns left out of the fit, if any are."""
+    if not (names := model.design.left_out.names):
+        return []
+    note = f"Left out, as linear combinations of the terms before them: {', '.join(names)}."
+    return [("columns left out", "", "", note)]
 
 
 def _boundary(model: Fitted) -> list[GuardRow]:

@@ -205,7 +205,8 @@ def solve(
     design = build(formula, statistics, contrasts)
     cross = assemble(statistics, design, response=response)
     if aliased == "drop":
-        design = without_aliased(cross, design)
+        fixed = slice(cross.n_random, cross.n_random + cross.n_fixed)
+        design = without_aliased(cross.rest[fixed, fixed], design, cross.centring)
         cross = assemble(statistics, design, response=response)
     require_estimable(cross, design, statistics.responses[response])
     try:

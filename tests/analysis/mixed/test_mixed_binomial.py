@@ -160,6 +160,21 @@ def test_contrasts_and_references_are_the_callers() -> None:
     assert chosen.tidy(["fixed"])["note"].str.contains("Reference level: kind = code").all()
 
 
+def test_aliased_columns_are_left_out_and_named() -> None:
+    doubled = rows.assign(twice=2 * rows["depth"])
+    formula = "(gain > 1) ~ rho + depth + twice + (1 | model) + (1 | prompt)"
+    with pytest.raises(DesignError, match="aliased='drop'"):
+        mixed.fit_binomial(formula, doubled)
+    model = mixed.fit_binomial(formula, doubled, aliased="drop")
+    known = mixed.fit_binomial(CASES["sign_crossed"][1], rows)
+    assert model.terms == known.terms
+    np.testing.assert_allclose(model.coefficients, known.coefficients, rtol=1e-9)
+    note = "Left out, as linear combinations of the terms before them: twice."
+    assert note in model.glance()["note"].item()
+    with pytest.raises(AnalysisError, match="aliased"):
+        mixed.fit_binomial(formula, doubled, aliased="keep")
+
+
 def test_the_frames_have_the_columns_of_a_linear_mixed_model(
     models: dict[str, BinomialModel],
 ) -> None:
