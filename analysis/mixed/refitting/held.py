@@ -18,6 +18,7 @@ from analysis.mixed.algebra.crossproducts import CrossProducts, assemble
 from analysis.mixed.algebra.design import Block
 from analysis.mixed.algebra.deviance import profile, relative_factors
 from analysis.mixed.algebra.optimise import is_diagonal, natural_scale
+from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats
 
 if TYPE_CHECKING:
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
 
 #: Least diagonal element of a factor, in units of the columns, that a search starts from.
 OFF_BOUNDARY = 1e-3
+
+#: Farthest element of a factor, in units of the columns, and farthest change of log sigma, that a
+#: search looks at: beyond, whole effects are lost in rounding and the deviance has no digits.
+FARTHEST = 1e4
+FARTHEST_LOG = 9.0
+
+#: Rise over the start that stands for a deviance lost in rounding: a line search turns back there.
+WALL = 1e6
 
 #: Share of a covariance's diagonal that keeps a singular one factorable.
 JITTER = 1e-10
@@ -66,7 +75,10 @@ class Held:
             return found.criterion, np.append(by_theta[others] / scale[others], by_log)
 
         start = np.append(self._inside()[others], np.log(self.sigma))
-        return _least(objective, start)
+        reach = np.append(np.full(len(others), FARTHEST), FARTHEST_LOG)
+        reach[:-1] = np.maximum(reach[:-1], 2 * np.abs(start[:-1]))
+        centre = np.append(np.zeros(len(others)), start[-1])
+        return _least(objective, start, centre - reach, centre + reach)
 
     def with_correlation(self, place: int, value: float) -> float:
         """Return the least deviance with the correlation held of a term's first two effects.
@@ -96,9 +108,10 @@ class Held:
 
         start = self._inside()
         start[place] = np.hypot(start[place], start[diagonal])
-        lower = np.full(len(start), -np.inf)
+        reach = np.maximum(FARTHEST, 2 * np.abs(start))
+        lower = -reach
         lower[[place - 1, place]] = 0.0
-        return _least(objective, start[others], lower[others])
+        return _least(objective, start[others], lower[others], reach[others])
 
     def with_sigma(self, sigma: float) -> float:
         """Return the least deviance with sigma held."""
@@ -108,7 +121,9 @@ class Held:
             found = profile(self.cross, at / scale, reml=False, variance=sigma**2)
             return found.criterion, found.gradient / scale
 
-        return _least(objective, self._inside() * self.sigma / sigma)
+        start = self._inside() * self.sigma / sigma
+        reach = np.maximum(FARTHEST, 2 * np.abs(start))
+        return _least(objective, start, -reach, reach)
 
     def _others(self, place: int) -> list[int]:
         return [k for k in range(len(self.theta)) if k != place]
@@ -171,17 +186,25 @@ def _reordered(factor: Floats, order: list[int]) -> Floats:
 
 
 def _least(
-    objective: Callable[[Floats], tuple[float, Floats]], start: Floats, low: Floats | None = None
+    objective: Callable[[Floats], tuple[float, Floats]], start: Floats, low: Floats, high: Floats
 ) -> float:
-    """Return the least value; a bound on a factor's diagonal would hold a correlation's sign."""
+    """Return the least value in a box; zero as an end would hold a correlation's sign."""
     from scipy.optimize import Bounds, minimize
 
+    wall = objective(start)[0] + WALL
+
+    def walled(at: Floats) -> tuple[float, Floats]:
+        try:
+            return objective(at)
+        except (np.linalg.LinAlgError, DesignError):
+            return wall, np.zeros(len(at))
+
     found = minimize(
-        objective,
+        walled,
         start,
         jac=True,
         method="L-BFGS-B",
-        bounds=None if low is None else Bounds(low, np.full(len(low), np.inf)),
+        bounds=Bounds(low, high),
         options={"maxiter": 500, "ftol": 1e-14, "gtol": 1e-7},
     )
     return float(found.fun)

@@ -20,6 +20,7 @@ from analysis.mixed.algebra.optimise import natural_scale, optimise
 from analysis.mixed.inference.distributions import chi_squared_quantile
 from analysis.mixed.refitting.held import Held, brought_forward, held, term_of
 from analysis.tidy import glossary
+from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import require_conf_level
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def profile_intervals(model: Fitted, *, conf_level: float = 0.95) -> pd.DataFram
     As R's ``confint(method = "profile")``: by maximum likelihood, whatever the fit. A deviation
     whose likelihood falls less than asked at zero has its lower end there, a correlation that
     is not bounded away from one its end at one; where a deviation is zero, the correlations of
-    its effect are not known and have no ends.
+    its effect are not known and have no ends. An end is infinite where the likelihood does not
+    fall enough as far as it can be computed.
 
     Parameters
     ----------
@@ -188,11 +190,11 @@ def _correlation_ends(
 def _sigma_row(model: Fitted, rise: float) -> Row:
     whole = held(model)
 
-    def excess(value: float) -> float:
-        return whole.with_sigma(value) - model.found.criterion - rise
+    def excess(log_sigma: float) -> float:
+        return whole.with_sigma(float(np.exp(log_sigma))) - model.found.criterion - rise
 
-    step = whole.sigma / np.sqrt(model.statistics.n_obs)
-    low, high = _end(excess, whole.sigma, -step), _end(excess, whole.sigma, step)
+    at, step = float(np.log(whole.sigma)), float(1 / np.sqrt(model.statistics.n_obs))
+    low, high = (float(np.exp(_end(excess, at, side))) for side in (-step, step))
     return "ran_pars", "Residual", "sd__Observation", whole.sigma, low, high
 
 
@@ -203,11 +205,18 @@ def _root(excess: Callable[[float], float], one: float, other: float, xtol: floa
 
 
 def _end(excess: Callable[[float], float], estimate: float, step: float) -> float:
-    """Return where the excess changes sign, on the side of the step."""
+    """Return where the excess changes sign, on the side of the step.
+
+    Infinite where it does not as far as the deviance has digits.
+    """
     near = estimate
     for _ in range(MOST_DOUBLINGS):
         far = near + step
-        if excess(far) > 0:
+        try:
+            beyond = excess(far)
+        except (np.linalg.LinAlgError, DesignError):
+            break
+        if beyond > 0:
             return _root(excess, near, far, xtol=abs(step) * 1e-7)
         near, step = far, 2 * step
     return float(np.copysign(np.inf, step))

@@ -107,6 +107,18 @@ def test_profile_intervals_agree_with_lme4(against_r: object, name: str) -> None
             assert found[column].iloc[0] == pytest.approx(value, rel=PROFILE, abs=1e-9)
 
 
+@pytest.mark.parametrize("name", [11, 37])
+def test_profile_intervals_of_nine_rows_end_where_lme4s_do(name: int) -> None:
+    """The first set's searches leave the region where a deviance has digits."""
+    small = pd.read_csv(R / "mixed_data_small.csv", dtype={"g": str, "h": str})
+    ours = profile_intervals(mixed.fit("y ~ x + (1 | g) + (1 | h)", small[small["set"] == name]))
+    known = pd.read_csv(R / "mixed_profile_small.csv").query("set == @name")
+    theirs = known.set_index("parameter").loc["sigma", ["conf_low", "conf_high"]]
+    sigma = ours[ours["group"] == "Residual"].iloc[0]
+    assert [sigma["conf_low"], sigma["conf_high"]] == pytest.approx(list(theirs), rel=PROFILE)
+    assert np.isfinite(ours[["conf_low", "conf_high"]].to_numpy(dtype=float)).all()
+
+
 #: Both are roots of the same function, found to 1e-9 or so; nothing is interpolated.
 PROFILE_ROOT = 1e-6
 
