@@ -7,7 +7,10 @@ import pandas as pd
 import pytest
 
 from analysis import claims
-from analysis.claims import planted
+from analysis.claims.planted import papers, ranking, rates
+from analysis.claims.planted.density import density_checks
+from analysis.claims.planted.design import design_of
+from analysis.claims.planted.heritage import heritage_checks
 from analysis.claims.verdict import weight
 from tests.proofs import verdict_rates
 
@@ -16,7 +19,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def design(shipped_store):
-    return planted.design_of(shipped_store)
+    return design_of(shipped_store)
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +29,10 @@ def few():
     )
 
 
-@pytest.mark.parametrize(("claim_id", "judge"), [(7, planted._heritage), (16, planted._density)])
+@pytest.mark.parametrize(("claim_id", "judge"), [(7, heritage_checks), (16, density_checks)])
 def test_on_the_real_gains_every_check_is_that_of_the_claim(shipped_store, design, claim_id, judge):
     gains = np.log(design.models["gain_mean"].to_numpy(dtype=np.float64))[None, :]
-    (found,) = judge(design, gains)
+    found = [of_papers[0] for of_papers in judge(design, gains)]
     real = [one for one in claims.claim(claim_id).examine(shipped_store) if one.decides]
     assert [one.holds for one in found] == [one.holds for one in real]
     # A simulated paper has one gain a model; the hunt's own file has another of one near 1.
@@ -43,10 +46,10 @@ def test_on_the_real_gains_every_check_is_that_of_the_claim(shipped_store, desig
 
 def test_shares_of_all_papers_at_once_are_those_of_one(design):
     rng = np.random.default_rng(4)
-    gains = planted.papers(design, "recipe", 3, rng)["penultimate"]
+    gains = papers.papers(design, "recipe", 3, rng)["penultimate"]
     columns = rng.standard_normal((gains.shape[1], 3))
     rows = rng.integers(gains.shape[1], size=20)
-    shares = planted.explained([columns[:, :0], columns], gains, rows)
+    shares = ranking.explained([columns[:, :0], columns], gains, rows)
     for paper, response in enumerate(gains):
         design_matrix = np.column_stack([np.ones(20), columns[rows]])
         fitted = design_matrix @ np.linalg.lstsq(design_matrix, response[rows])[0]
@@ -56,12 +59,12 @@ def test_shares_of_all_papers_at_once_are_those_of_one(design):
 
 
 def test_what_rules_has_the_planted_share_of_the_variance(design):
-    drawn = planted.papers(design, "depth", 4000, np.random.default_rng(5))
+    drawn = papers.papers(design, "depth", 4000, np.random.default_rng(5))
     depth = -np.log(design.numbers("n_layers"))
     r = [np.corrcoef(depth, one)[0, 1] for one in drawn["penultimate"]]
-    assert np.mean(np.square(r)) == pytest.approx(planted.RULING, abs=0.02)
+    assert np.mean(np.square(r)) == pytest.approx(papers.RULING, abs=0.02)
     both = np.corrcoef(drawn["penultimate"].ravel(), drawn["largest"].ravel())[0, 1]
-    expected = planted.RULING + (1 - planted.RULING) * planted.SHARED
+    expected = papers.RULING + (1 - papers.RULING) * papers.SHARED
     assert both == pytest.approx(expected, abs=0.02)
 
 
@@ -87,4 +90,4 @@ def test_every_claim_has_a_weight_and_repeats_count_once(judged):
     assert repeats.to_dict() == {22: 7, 29: 4, 31: 11}
     counted = weight.counted(judged)
     assert counted["n_obs"].sum() == len(judged) - 3
-    assert set(planted.JUDGED) <= set(judged.loc[judged["importance"] == "central", "claim_id"])
+    assert set(rates.JUDGED) <= set(judged.loc[judged["importance"] == "central", "claim_id"])

@@ -1,0 +1,52 @@
+"""Simulated papers: log gains of the real models in which one thing rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.claims.planted.design import Design
+from analysis.tidy.frame import Floats
+
+#: What rules the gains of a paper.
+TRUTHS = ("heritage", "depth", "recipe", "nothing")
+#: Standard deviation of log gain over models [nat], as in the penultimate blocks of the paper.
+SPREAD = 0.12
+#: Share of the variance that belongs to what rules.
+RULING = 0.8
+#: Correlation of what does not rule between two definitions of gain.
+SHARED = 0.7
+DEFINITIONS = ("penultimate", "largest", "over_blocks")
+
+
+def papers(
+    design: Design, truth: str, n_papers: int, rng: np.random.Generator
+) -> dict[str, Floats]:
+    """Return log gains of simulated papers by definition, shape (papers, models) each [nat]."""
+    n_models = len(design.models)
+    effect = _effect(design, truth, n_papers, rng)
+    ruled = effect.std(axis=1, keepdims=True) > 0
+    shared = rng.standard_normal((n_papers, n_models))
+    rest = SPREAD * np.sqrt(np.where(ruled, 1 - RULING, 1.0))
+    found = {}
+    for name in DEFINITIONS:
+        own = rng.standard_normal((n_papers, n_models))
+        noise = np.sqrt(SHARED) * shared + np.sqrt(1 - SHARED) * own
+        found[name] = SPREAD * np.sqrt(RULING) * effect + rest * noise
+    return found
+
+
+def _effect(design: Design, truth: str, n_papers: int, rng: np.random.Generator) -> Floats:
+    """Return what rules, with mean 0 and standard deviation 1 over models in each paper."""
+    if truth == "heritage":
+        effect = np.tile(-design.ours.astype(np.float64), (n_papers, 1))
+    elif truth == "depth":
+        effect = np.tile(-np.log(design.numbers("n_layers")), (n_papers, 1))
+    elif truth == "recipe":
+        codes, suites = pd.factorize(design.models["suite"])
+        effect = rng.standard_normal((n_papers, len(suites)))[:, codes]
+    else:
+        effect = np.zeros((n_papers, len(design.models)))
+    centred = effect - effect.mean(axis=1, keepdims=True)
+    spread = centred.std(axis=1, keepdims=True)
+    return np.asarray(centred / np.where(spread > 0, spread, 1))

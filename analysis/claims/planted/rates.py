@@ -1,0 +1,83 @@
+"""How often the rule says what of papers whose truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.claims.planted.density import density_checks
+from analysis.claims.planted.depth import depth_checks
+from analysis.claims.planted.design import Design
+from analysis.claims.planted.heritage import heritage_checks
+from analysis.claims.planted.papers import TRUTHS, papers
+from analysis.claims.planted.ranking import ranking_checks
+from analysis.claims.verdict.claim import VERDICTS, verdict
+from analysis.evidence import decision
+from analysis.evidence.checks import Check
+from analysis.tidy.frame import Floats
+
+#: The central claims about gains; the others of that weight rest on weights or on tuned models.
+JUDGED = (4, 7, 16, 20)
+
+
+def rates(
+    design: Design, n_papers: int, rng: np.random.Generator, kinds: Mapping[int, decision.Kind]
+) -> pd.DataFrame:
+    """Return how often each verdict falls under each truth.
+
+    Parameters
+    ----------
+    design
+        See `design_of`.
+    n_papers
+        Papers of each truth, with right and with wrong labels.
+    rng
+        Source of the gains and of the resamples of suites.
+    kinds
+        Kind of statement of each judged claim.
+
+    Returns
+    -------
+    One row per claim, truth, labels and verdict: `claim_id`, `truth`, `wrong_labels`, `verdict`,
+    `probability` and `n_papers`.
+    """
+    rows = []
+    for truth in TRUTHS:
+        made = checks(design, papers(design, truth, n_papers, rng), rng)
+        judged = {
+            claim_id: {wrong: _judged(columns, kinds[claim_id]) for wrong, columns in found.items()}
+            for claim_id, found in made.items()
+        }
+        rows += [
+            (claim_id, truth, wrong, word, found.get(wrong, found[False]).get(word, 0), n_papers)
+            for wrong in (False, True)
+            for claim_id, found in judged.items()
+            for word in VERDICTS
+        ]
+    columns = ["claim_id", "truth", "wrong_labels", "verdict", "probability", "n_papers"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def checks(
+    design: Design, log_gains: Mapping[str, Floats], rng: np.random.Generator
+) -> dict[int, dict[bool, list[list[Check]]]]:
+    """Return the checks of each judged claim, by whether labels are wrong; each over all papers.
+
+    A paper with wrong labels prints the correlation of head density as that of depth, which only
+    claim 4 notices: all others are judged by measured signs and have right labels alone.
+    """
+    return {
+        4: {wrong: depth_checks(design, log_gains, wrong_labels=wrong) for wrong in (False, True)},
+        7: {False: heritage_checks(design, log_gains["penultimate"])},
+        16: {False: density_checks(design, log_gains["penultimate"])},
+        20: {False: ranking_checks(design, log_gains, rng)},
+    }
+
+
+def _judged(columns: Sequence[Sequence[Check]], kind: decision.Kind) -> pd.Series:
+    """Return the share of papers by verdict, from one sequence of papers a check."""
+    of_papers = zip(*columns, strict=True)
+    found = pd.Series([verdict(list(of_paper), kind) for of_paper in of_papers])
+    return found.value_counts(normalize=True)
