@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
+from analysis.exhibits.drawing.marks import filled_and_hollow, marks_by_lab
 from analysis.exhibits.drawing.theme import (
     COLOURS,
     INK,
@@ -34,23 +35,6 @@ LABELS_APART = 1.35
 #: Claims side by side in the column of a verdict, distance between the columns [claims], and side
 #: of the square of a claim [pixels].
 ABREAST, BETWEEN, SIDE = 3, 3.3, 18
-
-
-def marks_by_lab(models: pd.DataFrame) -> list[alt.Chart]:
-    """Return marks coloured and shaped by lab, hollow for models that normalise after a block.
-
-    ``models`` has one row per model: `lab` and `norm_position`.
-    """
-    colour, shape = lab_colour(models), lab_shape(models)
-    return [mark.encode(color=colour, shape=shape) for mark in _marks(models)]
-
-
-def _marks(models: pd.DataFrame) -> list[alt.Chart]:
-    """Return filled marks, and hollow ones for models that normalise after a block, if any."""
-    after = models["norm_position"] == "post"
-    filled = alt.Chart(models[~after]).mark_point(filled=True, size=90, opacity=0.9)
-    hollow = alt.Chart(models[after]).mark_point(filled=False, size=90, strokeWidth=2)
-    return [filled, hollow] if after.any() else [filled]
 
 
 def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
@@ -204,7 +188,7 @@ def chart_ratio(weights: pd.DataFrame, gains: pd.DataFrame) -> alt.LayerChart:
     spoken = list(cuts.values())
     colour = alt.Color("cut:N", title=None, scale=series(spoken, COLOURS))
     shape = alt.Shape("cut:N", title=None, scale=series(spoken, ["circle", "triangle-up"]))
-    points = [mark.encode(x=x, y=y, color=colour, shape=shape) for mark in _marks(both)]
+    points = [mark.encode(x=x, y=y, color=colour, shape=shape) for mark in filled_and_hollow(both)]
     names = (
         alt.Chart(both)
         .mark_text(align="left", dx=8, dy=12, color=INK, fontSize=13)

@@ -1,1 +1,1 @@
-"""The sections on depth: the law, its bound, the profiles."""
+"""The sections on depth: the law, its bound, the profiles, every block."""

@@ -8,8 +8,8 @@ import altair as alt
 import pandas as pd
 
 from analysis import evidence
-from analysis.exhibits.charts import marks_by_lab
 from analysis.exhibits.depth.depth_law import DEFINITIONS
+from analysis.exhibits.drawing.marks import marks_by_lab
 from analysis.exhibits.drawing.theme import INK, WIDTH, lab_colour, line_at
 from analysis.store import Store
 

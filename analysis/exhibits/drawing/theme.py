@@ -80,12 +80,6 @@ def _theme() -> alt.theme.ThemeConfig:
     return cast(alt.theme.ThemeConfig, config)
 
 
-def points_by_lab(models: pd.DataFrame) -> alt.Chart:
-    """Return marks coloured and shaped by lab, for a frame with one row per model."""
-    marks = alt.Chart(models).mark_point(filled=True, size=90, opacity=0.9)
-    return cast(alt.Chart, marks.encode(color=lab_colour(models), shape=lab_shape(models)))
-
-
 def lab_colour(models: pd.DataFrame) -> alt.Color:
     """Return the colour of each lab that the frame has."""
     labs = _present(models)

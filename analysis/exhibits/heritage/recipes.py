@@ -7,7 +7,7 @@ from typing import cast
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.charts import marks_by_lab
+from analysis.exhibits.drawing.marks import marks_by_lab
 from analysis.exhibits.drawing.theme import INK, WIDTH, line_at, log_axis
 from analysis.questions.heritage.recipes import PREDICTORS, RESPONSE
 from analysis.tidy import prose

@@ -8,6 +8,7 @@ from typing import Any, cast
 import altair as alt
 import pandas as pd
 
+from analysis.exhibits.drawing.marks import points_by_lab
 from analysis.exhibits.drawing.theme import (
     COLOURS,
     INK,
@@ -19,7 +20,6 @@ from analysis.exhibits.drawing.theme import (
     line_at,
     log_axis,
     named,
-    points_by_lab,
     series,
 )
 from analysis.exhibits.replica.figures import PANELS, PREDICTORS

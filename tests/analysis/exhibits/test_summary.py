@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from analysis import claims
-from analysis.exhibits import summary
+from analysis.exhibits.site import summary
 from analysis.exhibits.tables import Words
 from analysis.tidy.errors import AnalysisError
 

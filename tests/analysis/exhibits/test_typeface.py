@@ -16,7 +16,7 @@ import pytest
 import vl_convert
 from fontTools.ttLib import TTFont
 
-from analysis.exhibits.drawing import theme, typeface
+from analysis.exhibits.drawing import marks, theme, typeface
 
 FACE = re.compile(
     r'<style>@font-face\{font-family:"Figure Sans no-[0-9a-f]{8}";'
@@ -27,7 +27,7 @@ IN_FIGURES = "0123456789.,:;()[]|%+±−-–…/<>=≈≤≥×·²³₀₁₂₃
 
 def svg(title: str) -> str:
     frame = pd.DataFrame({"x": [1, 2], "lab": ["Meta", "OpenAI"]})
-    chart = theme.points_by_lab(frame).encode(x=alt.X("x:Q").title(title))
+    chart = marks.points_by_lab(frame).encode(x=alt.X("x:Q").title(title))
     with alt.renderers.enable("svg"):
         bundle: Mapping[str, Any] = theme.named(chart, "Two points.")._repr_mimebundle_()
     assert list(bundle) == ["image/svg+xml"]

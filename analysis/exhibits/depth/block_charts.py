@@ -1,4 +1,4 @@
-"""The chart of what each block does, for the claims of the plain-language summary."""
+"""Where along depth each block of EleutherAI's published models stands, and its side of 1."""
 
 from __future__ import annotations
 
