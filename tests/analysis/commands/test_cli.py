@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis import claims, store
-from analysis.commands import cli
+from analysis.commands import cli, verdicts
 from analysis.exhibits.site import colophon
 
 ROOT = Path(__file__).parents[3]
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 @pytest.fixture(autouse=True)
 def _in_the_checkout(monkeypatch, judged):
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(cli, "_examined", lambda *_arguments: {})
+    monkeypatch.setattr(verdicts, "_examined", lambda *_arguments: {})
     monkeypatch.setattr(claims, "evaluate", lambda _store, _registry, made: judged.copy())
 
 
@@ -120,28 +120,28 @@ def test_a_changed_verdict_is_named_and_exits_1(capsys, monkeypatch, tmp_path):
     committed = pd.read_csv(ROOT / "reports/claims.csv")
     committed.loc[committed["claim_id"] == 7, "verdict"] = "reproduced"
     committed.to_csv(tmp_path / "claims.csv", index=False)
-    monkeypatch.setattr(cli, "COMMITTED", str(tmp_path / "claims.csv"))
+    monkeypatch.setattr(verdicts, "COMMITTED", str(tmp_path / "claims.csv"))
     code, out, _ = run(capsys, "claims", "--check")
     assert code == 1
     assert "claim 7: verdict reproduced -> contradicted" in out
 
 
 def test_verdicts_that_were_never_written_are_asked_for(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(cli, "COMMITTED", str(tmp_path / "claims.csv"))
+    monkeypatch.setattr(verdicts, "COMMITTED", str(tmp_path / "claims.csv"))
     code, _, err = run(capsys, "claims", "--check")
     assert code == 2
     assert "claims --write" in err
 
 
 def test_written_verdicts_are_read_back_equal(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(cli, "COMMITTED", str(tmp_path / "new" / "claims.csv"))
+    monkeypatch.setattr(verdicts, "COMMITTED", str(tmp_path / "new" / "claims.csv"))
     assert run(capsys, "claims", "--write")[0] == 0
     assert run(capsys, "claims", "--check")[0] == 0
 
 
 def test_an_unwritable_place_is_exit_code_5(capsys, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
-    monkeypatch.setattr(cli, "COMMITTED", str(tmp_path / "file" / "claims.csv"))
+    monkeypatch.setattr(verdicts, "COMMITTED", str(tmp_path / "file" / "claims.csv"))
     code, _, err = run(capsys, "claims", "--write")
     assert code == 5
     assert "must be writable" in err
@@ -163,7 +163,7 @@ def test_the_report_takes_no_data_option(capsys):
 def test_damaged_committed_verdicts_are_refused(capsys, monkeypatch, tmp_path, content):
     path = tmp_path / "claims.csv"
     path.write_bytes(content.encode("latin-1"))
-    monkeypatch.setattr(cli, "COMMITTED", str(path))
+    monkeypatch.setattr(verdicts, "COMMITTED", str(path))
     code, _, err = run(capsys, "claims", "--check")
     assert code == 2
     assert "must be a whole CSV file" in err
@@ -173,7 +173,7 @@ def test_a_changed_number_is_named_and_exits_1(capsys, monkeypatch, tmp_path):
     committed = pd.read_csv(ROOT / "reports/claims.csv")
     committed.loc[committed["claim_id"] == 7, "p_value"] = 0.0009
     committed.to_csv(tmp_path / "claims.csv", index=False)
-    monkeypatch.setattr(cli, "COMMITTED", str(tmp_path / "claims.csv"))
+    monkeypatch.setattr(verdicts, "COMMITTED", str(tmp_path / "claims.csv"))
     code, out, _ = run(capsys, "claims", "--check")
     assert code == 1
     assert out.startswith("claim 7: p_value 0.0009 -> ")
@@ -248,7 +248,7 @@ def test_what_the_system_refuses_is_said(error, code, said, capsys, monkeypatch)
     def fail(_options):
         raise error
 
-    monkeypatch.setitem(cli._VERBS, "stated", fail)
+    monkeypatch.setitem(cli.VERBS, "stated", fail)
     found, out, err = run(capsys, "stated")
     assert (found, out) == (code, "")
     assert said in err

@@ -29,7 +29,7 @@ def _in_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
 def every_argument() -> list[tuple[str, argparse.Action]]:
     """Return every argument of every verb of both packages, with the verb's name."""
     found = []
-    for made in (analysis_parser(cli._VERBS), collect_parser()):
+    for made in (analysis_parser(cli.VERBS), collect_parser()):
         (verbs,) = (action for action in made._actions if hasattr(action, "add_parser"))
         assert isinstance(verbs.choices, dict)
         for verb, of_verb in [(made.prog, made), *verbs.choices.items()]:

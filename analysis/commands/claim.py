@@ -1,0 +1,129 @@
+"""The verb `claim`: one claim, check by check."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from analysis.commands.sources import claims_of, opened
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from analysis.store import Store
+
+
+def claim(options: argparse.Namespace) -> int:
+    """Print one claim with its checks, and return the exit code."""
+    from analysis.commands.checkout import refuse_unknown
+
+    if not options.paper:
+        refuse_unknown(options.claim_id)
+    from analysis import claims
+
+    registry = claims_of(options)
+    one = claims.claim(options.claim_id, registry)
+    store = opened(options)
+    made = claims.examined(one, store)
+    judged = claims.judge(store, one.claim_id, registry, made=made)
+    remark = str(judged["property_remark"])
+    checks = claims.check_rows(made, one.kind)
+    if is_free := judged["property"] == "parametrisation":
+        checks = claims.remarked(checks, remark)
+    if options.json:
+        print(_as_json(judged, checks))
+        return 0
+    print(f"Claim {one.claim_id}: {judged['statement']} ({judged['place']})")
+    print(_counted(checks))
+    how = f": {judged['reading']}" if judged["reading"] else ""
+    print(f"Verdict:  {judged['verdict']}{how}\nEstimand: {one.estimand}.\nRule:     {one.rule}")
+    if remark:
+        print(f"Property: {judged['property']}" if is_free else f"Property: {remark}")
+    print()
+    for part, readings in checks.groupby("term", sort=False):
+        print(f"- {part}", *map(_check_lines, readings.to_dict("records")), sep="\n")
+    print(_rate_lines(store, one.claim_id), end="")
+    return 0
+
+
+def _counted(checks: pd.DataFrame) -> str:
+    """Return how many of the readings that decide hold, and how many cannot be told."""
+    from analysis.tidy import prose
+
+    answers = checks.loc[checks["decides"].astype(bool), "holds"].tolist()
+    said = f"{prose.share_of(answers.count(True), len(answers))} readings hold"
+    n_open = answers.count(None)
+    told = f"{said}, {n_open} cannot be told" if n_open else said
+    return told.replace(prose.NO_BREAK, " ")
+
+
+def _rate_lines(store: Store, claim_id: int) -> str:
+    """Return how often the rule says what of papers with planted truths, if it was simulated."""
+    from analysis.claims.verdict import weight
+
+    rates = weight.rates(store, claim_id)
+    lines = []
+    for (truth, is_wrong), rows in rates.groupby(["truth", "wrong_labels"]):
+        said = ", ".join(
+            f"{row['verdict']} {row['probability']:.3f}"
+            for row in rows.to_dict("records")
+            if row["probability"] > 0
+        )
+        lines.append(f"    {truth} rules{', wrong labels' if is_wrong else ''}: {said}\n")
+    if not lines:
+        return ""
+    n_papers = int(rates["n_papers"].iloc[0])
+    return f"\nHow often this rule says what of {n_papers:,} simulated papers:\n{''.join(lines)}"
+
+
+def _as_json(judged: Mapping[str, object], checks: pd.DataFrame) -> str:
+    """Return a claim's row as one JSON object, its checks in the list `checks`."""
+    import pandas as pd
+
+    (row,) = json.loads(pd.DataFrame([judged]).to_json(orient="records"))
+    row["checks"] = json.loads(checks.to_json(orient="records"))
+    return json.dumps(row, indent=2, ensure_ascii=False)
+
+
+def _check_lines(row: Mapping[Any, Any]) -> str:
+    answer = _answer(row)
+    lines = [
+        f"    read as: {row['condition']}\n    {answer}: {numbers(row)}"
+        f" ({row['method'] or 'comparison'}; {models_behind(row)})",
+        f"    from {row['evidence']}" if row["evidence"] else "",
+        f"    caveats {row['caveats']}" if row["caveats"] else "",
+        f"    {row['note']}" if row["note"] else "",
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def _answer(row: Mapping[Any, Any]) -> str:
+    """Return what a check says of its part, and whether it moves the verdict."""
+    if not row["has_data"]:
+        return "no data"
+    found = {True: "holds", False: "fails", None: "undecided"}[row["holds"]]
+    return f"{row['kind']}, {found}" if row["decides"] else "shown, moves no verdict"
+
+
+def numbers(row: Mapping[Any, Any]) -> str:
+    """Return estimate, interval and p of one row, as far as it has them."""
+    from analysis.tidy import prose
+
+    parts = [prose.number(row["estimate"], 4)]
+    if not math.isnan(row["conf_low"]):
+        parts.append(prose.interval(row["conf_low"], row["conf_high"], 4))
+    if not math.isnan(row["p_value"]):
+        parts.append(prose.p_value(row["p_value"]))
+    if not math.isnan(row.get("p_holm", math.nan)) and row["p_holm"] > row["p_value"]:
+        parts.append(f"{prose.p_value(row['p_holm'])} adjusted over the readings")
+    return ", ".join(parts).replace(prose.NO_BREAK, " ")
+
+
+def models_behind(row: Mapping[Any, Any]) -> str:
+    """Return how many models and suites entered."""
+    from analysis.tidy import prose
+
+    return f"{prose.plural(row['n_models'], 'model')}, {prose.plural(row['n_suites'], 'suite')}"

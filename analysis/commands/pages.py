@@ -1,0 +1,66 @@
+"""The verbs of pages: the report rendered or examined, and the audit of another paper laid out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from analysis.tidy.errors import AnalysisError
+
+
+def report(options: argparse.Namespace) -> int:
+    """Render the report, or look for faults in finished pages, and return the exit code."""
+    from analysis.commands.checkout import project_root
+    from analysis.report.examination import refuse_faults
+    from analysis.report.replay import memory_of
+    from analysis.report.site import render_site
+    from analysis.tidy import prose
+
+    if options.examine:
+        refuse_faults(options.examine)
+        print(f"{prose.plural(len(options.examine), 'page')} examined, no fault found.")
+        return 0
+    root = project_root()
+    if options.data and not options.paper:
+        raise AnalysisError(
+            "The report reads what its parameters name, not --data.",
+            "Name a directory with -P measurements:DIR (or -P published:DIR).",
+        )
+    project, place, parameters = root / "quarto", root / "reports" / "paper", {}
+    if options.paper:
+        project, place = project / "audit", options.paper / "report"
+        sources = ";".join(str(path.resolve()) for path in options.data or [])
+        parameters = {"folder": str(options.paper.resolve()), "measurements": sources}
+    parameters |= dict(_parameter(text) for text in options.parameters)
+    pages = render_site(
+        project,
+        options.out or place,
+        parameters=parameters,
+        engine=options.engine,
+        only=options.pages,
+        memory=None if options.paper else memory_of(root, parameters),
+    )
+    print(*pages, sep="\n")
+    return 0
+
+
+def _parameter(text: str) -> tuple[str, str]:
+    """Return name and value; a value that is a place is made absolute, as chunks run elsewhere."""
+    name, separator, value = text.partition(":")
+    if not separator:
+        raise AnalysisError(
+            f"A parameter must be written NAME:VALUE; found {text!r}.",
+            "For example -P measurements:runs",
+        )
+    return name, str(Path(value).resolve()) if Path(value).exists() else value
+
+
+def init(options: argparse.Namespace) -> int:
+    """Lay out a new audit, say what to do next, and return the exit code."""
+    from analysis.commands.new_audit import lay_out
+
+    print(*lay_out(options.folder), sep="\n")
+    print(f"next: python -m analysis --paper {options.folder} claims", file=sys.stderr)
+    print(f"then: python -m analysis --paper {options.folder} report", file=sys.stderr)
+    return 0

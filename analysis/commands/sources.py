@@ -1,0 +1,42 @@
+"""What a verb reads: the measurements that were named, and the claims of the paper they judge."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from analysis.claims import Claim
+    from analysis.store import Store
+
+
+def opened(options: argparse.Namespace) -> Store:
+    """Return the store of what was named, and say on standard error what of it is left out."""
+    from analysis.store import open_store
+
+    store = open_store(*_sources(options), verify=options.verify)
+    if options.verify:
+        print(f"note: {store.comparison.words}", file=sys.stderr)
+    for unit in store.incomplete:
+        print(f"note: left out, its measurement was interrupted: {unit}", file=sys.stderr)
+    return store
+
+
+def _sources(options: argparse.Namespace) -> list[Path]:
+    """Return what to open: what was named, else what the project ships."""
+    if options.paper:
+        return [options.paper, *(options.data or [])]
+    from analysis.commands.checkout import default_sources
+
+    return options.data or default_sources()
+
+
+def claims_of(options: argparse.Namespace) -> Mapping[int, Claim]:
+    """Return the claims to judge: those of the paper that was named, else the project's own."""
+    from analysis import claims
+    from analysis.claims.verdict import paper
+
+    return paper.load(options.paper) if options.paper else claims.CLAIMS

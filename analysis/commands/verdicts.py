@@ -1,0 +1,106 @@
+"""The verb `claims`: the verdict on each claim, and whether it is the committed one."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analysis.commands.claim import models_behind, numbers
+from analysis.commands.sources import claims_of, opened
+from analysis.commands.tables import show
+from analysis.tidy.defaults import COMMITTED, COMMITTED_BESIDE
+from analysis.tidy.errors import AnalysisError
+from analysis.tidy.spreadsheet import to_csv
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from analysis.claims import Check, Claim
+    from analysis.store import Store
+
+
+def verdicts(options: argparse.Namespace) -> int:
+    """Print, write or compare the verdicts, and return the exit code."""
+    from analysis import claims
+    from analysis.commands.checkout import project_root, writable_root
+    from analysis.tidy.output import replace_text
+
+    if options.adjusted and (options.json or options.write or options.check):
+        raise AnalysisError(
+            "Adjusted p-values must be printed as a table or as CSV; another form was asked for.",
+            "Give --adjusted alone or with --csv.",
+        )
+    registry = claims_of(options)
+    store = opened(options)
+    judged = claims.evaluate(store, registry, made=_examined(options, store, registry))
+    if options.adjusted:
+        return show(claims.adjusted(judged), as_csv=options.csv)
+    if options.csv:
+        sys.stdout.write(to_csv(judged))
+    elif options.json:
+        print(judged.to_json(orient="records", indent=2, force_ascii=False))
+    elif options.write:
+        print(replace_text(_committed_path(options, writable_root), to_csv(judged)))
+    elif options.check:
+        return _compare(judged, _committed_path(options, project_root))
+    else:
+        print(_overview(judged))
+    return 0
+
+
+def _examined(
+    options: argparse.Namespace, store: Store, registry: Mapping[int, Claim]
+) -> Mapping[int, Sequence[Check]]:
+    """Return the checks of every claim: those kept for these data and this code, if there are.
+
+    What is committed, or compared with it, is always computed, and so is another paper, whose
+    functions may read anything; an installed copy keeps nothing.
+    """
+    from analysis import claims
+    from analysis.commands.checkout import is_clone
+    from analysis.report.kept import results_of
+
+    if options.check or options.write or options.paper or not is_clone():
+        return claims.examine(store, registry)
+    return results_of(store).keep("claims", lambda: claims.examine(store, registry), told=False)
+
+
+def _committed_path(options: argparse.Namespace, root: Callable[[], Path]) -> Path:
+    """Return where the verdicts lie that a new evaluation is compared with."""
+    if options.paper:
+        return Path(options.paper) / COMMITTED_BESIDE
+    return root() / COMMITTED
+
+
+def _compare(judged: pd.DataFrame, committed: Path) -> int:
+    """Print the verdicts and numbers that differ from the committed ones; 1 if any does."""
+    import pandas as pd
+
+    from analysis.claims.verdict.committed import differences, read_verdicts
+
+    before, after = read_verdicts(committed), pd.read_csv(io.StringIO(to_csv(judged)))
+    found = differences(before, after)
+    for line in found["difference"]:
+        print(line)
+    n_claims = len({*before["claim_id"], *after["claim_id"]})
+    print(f"{found['claim_id'].nunique()} of {n_claims} claims differ from {committed.name}.")
+    return 1 if len(found) else 0
+
+
+def _overview(judged: pd.DataFrame) -> str:
+    from analysis import claims
+    from analysis.tidy import prose
+
+    lines = []
+    for row in judged.to_dict("records"):
+        lines.append(f"{row['claim_id']:>3}  {row['verdict']:<21} {row['statement']}")
+        counts = models_behind(row)
+        lines.append(f"     {numbers(row)}; {counts}")
+    counted = judged["verdict"].value_counts()
+    total = ", ".join(f"{counted.get(name, 0)} {name}" for name in claims.VERDICTS)
+    number = prose.plural(len(judged), "claim")
+    return "\n".join([*lines, "", f"{number}: {total}."])
