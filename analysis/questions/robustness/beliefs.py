@@ -8,8 +8,9 @@ standardised predictors, scaled so that each source adds the square of its devia
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -109,12 +110,7 @@ def shares(beliefs: Sequence[Beliefs]) -> pd.DataFrame:
     prior's width), `population`, `stage`, `n_models`, `n_effective`, and the columns of
     `answers.shares`.
     """
-    parts = [
-        answers.shares(belief).assign(population=population, stage=stage, **_named(each))
-        for each in beliefs
-        for population, stage, belief in _asked(each)
-    ]
-    return _checked(parts)
+    return _answered(beliefs, answers.shares)
 
 
 def rankings(beliefs: Sequence[Beliefs]) -> pd.DataFrame:
@@ -125,12 +121,7 @@ def rankings(beliefs: Sequence[Beliefs]) -> pd.DataFrame:
     As `shares`, one row per definition, prior, population, stage and order, with the columns
     `ranking` and `probability`.
     """
-    parts = [
-        answers.orders(belief).assign(population=population, stage=stage, **_named(each))
-        for each in beliefs
-        for population, stage, belief in _asked(each)
-    ]
-    return _checked(parts)
+    return _answered(beliefs, answers.orders)
 
 
 def pairs(beliefs: Sequence[Beliefs]) -> pd.DataFrame:
@@ -140,17 +131,15 @@ def pairs(beliefs: Sequence[Beliefs]) -> pd.DataFrame:
     -------
     As `rankings`, with `first`, `second` and `probability` in place of the order.
     """
-    rows = []
-    for each in beliefs:
-        for population, stage, belief in _asked(each):
-            for i, first in enumerate(belief.names):
-                for second in belief.names[i + 1 :]:
-                    probability = answers.larger(belief, first, second)
-                    about = {"population": population, "stage": stage, **_named(each)}
-                    rows.append(
-                        {"first": first, "second": second, "probability": probability, **about}
-                    )
-    return _checked([pd.DataFrame(rows)])
+    return _answered(beliefs, _pairs)
+
+
+def _pairs(belief: answers.Belief) -> pd.DataFrame:
+    found = [
+        (first, second, answers.larger(belief, first, second))
+        for first, second in combinations(belief.names, 2)
+    ]
+    return pd.DataFrame(found, columns=["first", "second", "probability"])
 
 
 def predictions(beliefs: Sequence[Beliefs], *, conf_level: float = 0.95) -> pd.DataFrame:
@@ -198,6 +187,19 @@ def _row(sources: Sources, levels: Sequence[str]) -> Floats:
         if sources.names[source] in LEVELS and label in levels:
             row[1 + place] = 1.0
     return row
+
+
+def _answered(
+    beliefs: Sequence[Beliefs], answer: Callable[[answers.Belief], pd.DataFrame]
+) -> pd.DataFrame:
+    """Return an answer from every belief, both populations, before and after the data."""
+    return _checked(
+        [
+            answer(belief).assign(population=population, stage=stage, **_named(each))
+            for each in beliefs
+            for population, stage, belief in _asked(each)
+        ]
+    )
 
 
 def _asked(each: Beliefs) -> list[tuple[str, str, answers.Belief]]:

@@ -7,12 +7,13 @@ has their sum, which stays away from zero where neither does because the other c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
 
 from analysis import mixed
+from analysis.mixed.model import MixedModel
 from analysis.questions.suites.models import DEPTH, SCALE, SHAPE
 from analysis.tidy import glossary
 
@@ -49,17 +50,16 @@ def variance_tests(
     One row per fixed part, set of groups and group tested: `condition` (the fixed part), `groups`
     (all that have an intercept), and the columns of `mixed.variance_test`.
     """
-    rows = []
-    for condition, names in FIXED.items():
-        for groups in ((SUITE,), (LAB,), (LAB, SUITE)):
-            model = fitted(models, names, groups)
-            for group in groups:
-                rng = np.random.default_rng(seed)
-                found = mixed.variance_test(model, group, rng=rng, n_resamples=n_resamples)
-                rows.append(found.assign(condition=condition, groups=" + ".join(groups)))
-    result = pd.concat(rows, ignore_index=True)
-    glossary.checked(result.columns)
-    return result
+
+    def tests(model: MixedModel, groups: Sequence[str]) -> pd.DataFrame:
+        return pd.concat(
+            mixed.variance_test(
+                model, group, rng=np.random.default_rng(seed), n_resamples=n_resamples
+            )
+            for group in groups
+        )
+
+    return _of_every_fit(models, tests)
 
 
 def variance_shares(models: pd.DataFrame, *, conf_level: float = 0.95) -> pd.DataFrame:
@@ -70,16 +70,29 @@ def variance_shares(models: pd.DataFrame, *, conf_level: float = 0.95) -> pd.Dat
     One row per fixed part, set of groups and share: `condition`, `groups`, and the columns of
     `mixed.share_intervals`; `group` of the sum is ``lab + suite``.
     """
-    rows = []
-    for condition, names in FIXED.items():
-        for groups in ((SUITE,), (LAB,), (LAB, SUITE)):
-            wanted: list[Sequence[str]] = [[group] for group in groups]
-            if len(groups) > 1:
-                wanted.append(groups)
-            model = fitted(models, names, groups)
-            found = mixed.share_intervals(model, wanted, conf_level=conf_level)
-            rows.append(found.assign(condition=condition, groups=" + ".join(groups)))
-    result = pd.concat(rows, ignore_index=True)
+
+    def intervals(model: MixedModel, groups: Sequence[str]) -> pd.DataFrame:
+        together = [groups] if len(groups) > 1 else []
+        wanted = [*([group] for group in groups), *together]
+        return mixed.share_intervals(model, wanted, conf_level=conf_level)
+
+    return _of_every_fit(models, intervals)
+
+
+def _of_every_fit(
+    models: pd.DataFrame, ask: Callable[[MixedModel, Sequence[str]], pd.DataFrame]
+) -> pd.DataFrame:
+    """Return what is asked of the fit with each fixed part and set of groups, which it names."""
+    result = pd.concat(
+        (
+            ask(fitted(models, names, groups), groups).assign(
+                condition=condition, groups=" + ".join(groups)
+            )
+            for condition, names in FIXED.items()
+            for groups in ((SUITE,), (LAB,), (LAB, SUITE))
+        ),
+        ignore_index=True,
+    )
     glossary.checked(result.columns)
     return result
 

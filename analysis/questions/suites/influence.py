@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -56,23 +57,12 @@ def without_each_suite(models: pd.DataFrame) -> pd.DataFrame:
     return result
 
 
-def _suites_given_depth(models: pd.DataFrame) -> Number:
-    """Return the change of R squared by suites beside depth; p by permutation."""
+def _given_depth(models: pd.DataFrame, *, group: str) -> Number:
+    """Return the change of R squared by a group beside depth; p by permutation."""
     row = freedman_lane(
         models,
         f"log_gain ~ {DEPTH}",
-        f"log_gain ~ {DEPTH} + suite",
-        rng=np.random.default_rng(SEED),
-        n_permutations=PERMUTATIONS,
-    ).iloc[0]
-    return {"estimate": float(row["estimate"]), "p_value": float(row["p_permutation"])}
-
-
-def _labs_given_depth(models: pd.DataFrame) -> Number:
-    row = freedman_lane(
-        models,
-        f"log_gain ~ {DEPTH}",
-        f"log_gain ~ {DEPTH} + lab",
+        f"log_gain ~ {DEPTH} + {group}",
         rng=np.random.default_rng(SEED),
         n_permutations=PERMUTATIONS,
     ).iloc[0]
@@ -129,8 +119,8 @@ def _named_lab(models: pd.DataFrame) -> Number:
 
 #: The central numbers, by name.
 NUMBERS: dict[str, Callable[[pd.DataFrame], Number]] = {
-    "suites given depth, change of R²": _suites_given_depth,
-    "labs given depth, change of R²": _labs_given_depth,
+    "suites given depth, change of R²": partial(_given_depth, group=components.SUITE),
+    "labs given depth, change of R²": partial(_given_depth, group=components.LAB),
     "share of suites given shape, depth, scale": _suite_share,
     "deviation among suites given depth [nat]": _deviation,
     "predictive R² of a sibling": _sibling,

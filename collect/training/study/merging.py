@@ -47,12 +47,7 @@ def plan_rows(design: Design) -> pd.DataFrame:
     """Return one row per run that a design asks for, as table `study_plan` has them."""
     return pd.DataFrame(
         {
-            "study_run_id": run.run_id,
-            "study": design.head.name,
-            "block": run.cell.block.name,
-            "cell": run.cell.name,
-            "seed": run.seed,
-            "parent_id": None if run.parent is None else run.parent.run_id,
+            **run.named(design),
             "n_layers": run.recipe.geometry.n_layers,
             "d_model": run.recipe.geometry.d_model,
             "n_steps": run.recipe.schedule.steps,

@@ -53,6 +53,17 @@ class Run:
         width: float = (shape.d_model / 64) ** _WIDTH_POWER
         return _SECONDS * schedule.steps * windows * shape.n_layers * width
 
+    def named(self, design: Design) -> dict[str, str | int | None]:
+        """Return the columns that name the run and its place in a design, as its tables do."""
+        return {
+            "study_run_id": self.run_id,
+            "study": design.head.name,
+            "block": self.cell.block.name,
+            "cell": self.cell.name,
+            "seed": self.seed,
+            "parent_id": None if self.parent is None else self.parent.run_id,
+        }
+
 
 def runs(design: Design) -> list[Run]:
     """Return the runs of a design in order, a parent before what is trained on from it.

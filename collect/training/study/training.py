@@ -132,12 +132,7 @@ def _level_rows(design: Design, run: Run) -> pd.DataFrame:
 
 def _identity(design: Design, run: Run) -> dict[str, Any]:
     return {
-        "study_run_id": run.run_id,
-        "study": design.head.name,
-        "block": run.cell.block.name,
-        "cell": run.cell.name,
-        "seed": run.seed,
-        "parent_id": None if run.parent is None else run.parent.run_id,
+        **run.named(design),
         "recipe": json.dumps(asdict(run.recipe)),
         "schema_version": SCHEMA_VERSION,
         **versions(),
