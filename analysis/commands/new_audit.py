@@ -95,7 +95,7 @@ def lay_out(folder: Path) -> list[Path]:
     AnalysisError
         If the folder holds something already.
     ReportError
-        If it cannot be written.
+        If it cannot be written; no file is left in it.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise AnalysisError(
@@ -107,5 +107,11 @@ def lay_out(folder: Path) -> list[Path]:
         for name, text in FILES.items():
             (folder / name).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise ReportError(f"The folder {folder} must be writable; {error.strerror}.") from error
+        if folder.is_dir():
+            for name in FILES:
+                (folder / name).unlink(missing_ok=True)
+        raise ReportError(
+            f"The folder {folder} must be writable; {error.strerror}.",
+            "Choose another place, or free the space.",
+        ) from error
     return [folder / name for name in FILES]

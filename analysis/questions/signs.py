@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 
@@ -35,7 +37,7 @@ def signs(
     rng
         Source of the draws.
     band
-        Half width of the neutral band [nat].
+        Half width of the neutral band [nat], at least 0.
     n_resamples
         Resamples of the prompts.
 
@@ -47,8 +49,13 @@ def signs(
     Raises
     ------
     AnalysisError
-        If no gain of that definition was measured.
+        If no gain of that definition was measured, or the band is no length.
     """
+    if not 0 <= band < math.inf:
+        raise AnalysisError(
+            f"A band must be a finite log gain of at least 0; found {band:g}.",
+            f"Give 0 for none, or {BAND:g} for the rounding of half precision.",
+        )
     gains = store.query(
         """
         SELECT g.model_id, r.prompt_set, g.metric, g.log_gain

@@ -248,7 +248,10 @@ def _text(page: Path) -> str:
         return page.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         fault = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise ReportError(f"The page {page} must be a readable file; found: {fault}.") from error
+        raise ReportError(
+            f"The page {page} must be a readable file; found: {fault}.",
+            "Name the HTML file of a finished page.",
+        ) from error
 
 
 def _loaded_by_style(text: str) -> list[str]:

@@ -63,8 +63,7 @@ def render_site(
             "The engine 'quarto' needs the quarto command on the PATH; it is not there.",
             "Install Quarto, or use the engine 'embedded'.",
         )
-    destination.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=destination, prefix=".making-") as name:
+    with _workshop(destination) as name:
         made = Path(name)
         for other in destination.glob("*.html"):
             shutil.copy(other, made)
@@ -78,6 +77,18 @@ def render_site(
             replace_text(destination / path.name, path.read_text(encoding="utf-8"))
             for path in written
         ]
+
+
+def _workshop(destination: Path) -> tempfile.TemporaryDirectory[str]:
+    """Return a new folder inside the destination, which is made unless it is there."""
+    try:
+        destination.mkdir(parents=True, exist_ok=True)
+        return tempfile.TemporaryDirectory(dir=destination, prefix=".making-")
+    except OSError as error:
+        raise ReportError(
+            f"The folder {destination} must be writable; {error.strerror}.",
+            "Choose another --out, or free the space.",
+        ) from error
 
 
 def _embedded(

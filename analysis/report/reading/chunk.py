@@ -134,8 +134,9 @@ def assignments(chunks: Sequence[Chunk], parameters: Mapping[str, str]) -> str:
     unknown = sorted(set(parameters) - set(known))
     if unknown:
         raise ReportError(
-            f"A parameter must be assigned in the chunk {tagged.name}; {unknown} are not.",
-            f"Its parameters are {list(known)}.",
+            f"A parameter must be assigned in the chunk {tagged.name}; found: "
+            f"{', '.join(unknown)}.",
+            f"Its parameters are {', '.join(known)}.",
         )
     return "\n".join(f"{name} = {scalar(value)!r}" for name, value in parameters.items())
 

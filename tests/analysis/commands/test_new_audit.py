@@ -23,6 +23,37 @@ def test_a_folder_in_use_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFix
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+def test_a_folder_that_cannot_be_written_is_said_and_nothing_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_text = Path.write_text
+
+    def fails_at_the_code(path: Path, text: str, **how: str) -> int:
+        written = write_text(path, text, **how)
+        if path.suffix == ".py":
+            raise OSError(28, "No space left on device")
+        return written
+
+    monkeypatch.setattr(Path, "write_text", fails_at_the_code)
+    assert cli.main(["init", str(tmp_path / "audit")]) == 5
+    assert "No space left on device.\nhint: Choose another place" in capsys.readouterr().err
+    assert list((tmp_path / "audit").iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_pages_that_have_no_place_are_refused_before_any_is_made(
+    place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    folder, out = tmp_path / "audit", tmp_path / place
+    assert cli.main(["init", str(folder)]) == 0
+    assert cli.main(["--paper", str(folder), "report", "--out", str(out)]) == 5
+    said = capsys.readouterr().err.splitlines()[-2:]
+    assert said[0].startswith(f"error: The folder {out} must be writable; ")
+    assert said[1].startswith("hint: ")
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "mine"
+
+
 @pytest.mark.slow
 def test_a_new_audit_renders_at_once(tmp_path: Path) -> None:
     folder = tmp_path / "audit"

@@ -41,6 +41,12 @@ def test_a_band_can_hide_a_small_gain(tiny_store):
     assert only(tiny_store, "gain_embedding", band=0.70)["sign"] == "not identified"
 
 
+@pytest.mark.parametrize("band", [-0.01, float("nan"), float("inf")])
+def test_a_band_that_is_no_length_is_refused(tiny_store, band):
+    with pytest.raises(AnalysisError, match="must be a finite log gain of at least 0; found"):
+        only(tiny_store, "gain_embedding", band=band)
+
+
 def test_runs_in_chat_do_not_enter(add_run):
     rows = signs(open_store(add_run("chat", rendering="chat")), "gain_body", rng=rng())
     assert len(rows) == 1

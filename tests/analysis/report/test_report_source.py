@@ -157,9 +157,9 @@ def test_an_unknown_parameter_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ReportError) as caught:
         assignments([tagged], {"c": "3"})
     assert caught.value.problem == (
-        "A parameter must be assigned in the chunk at x.qmd:1; ['c'] are not."
+        "A parameter must be assigned in the chunk at x.qmd:1; found: c."
     )
-    assert caught.value.hint == "Its parameters are ['a']."
+    assert caught.value.hint == "Its parameters are a."
 
 
 def test_parameters_without_a_tagged_chunk_are_refused() -> None:
