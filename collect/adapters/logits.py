@@ -29,3 +29,9 @@ def divided(logits: Tensor, config: Any) -> Tensor:
     """Return logits over ``logits_scaling``."""
     scale: float = config.logits_scaling
     return logits / scale
+
+
+def multiplied_by_scaling(logits: Tensor, config: Any) -> Tensor:
+    """Return logits times ``logits_scaling``."""
+    scale: float = config.logits_scaling
+    return logits * scale

@@ -23,6 +23,7 @@ _WIDTH = {"hidden_size": 64, "num_attention_heads": 8, "num_hidden_layers": 3}
 _LLAMA = {**_WIDTH, "intermediate_size": 160, "max_position_embeddings": 64}
 _OPT = {**_WIDTH, "ffn_dim": 160, "max_position_embeddings": 64}
 _EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2}
+_SHARES = {"num_experts_per_tok": 2, "moe_intermediate_size": 32, "n_shared_experts": 1}
 _FALCON = {**_WIDTH, "alibi": False, "bias": False}
 
 
@@ -169,6 +170,51 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         _shared(2, moe_intermediate_size=32, shared_expert_intermediate_size=48, **_EXPERTS),
     ),
     "seed_oss": ("seed_oss", _shared(2, head_dim=16)),
+    "aria_text": ("aria_text", _shared(2, head_dim=12, moe_num_experts=4)),
+    "cohere2_moe": ("cohere2_moe", _shared(4, head_dim=12, sliding_window=5, **_EXPERTS)),
+    "dots1": ("dots1", _shared(2, head_dim=12, n_routed_experts=4, sliding_window=5, **_SHARES)),
+    "ernie4_5_moe": (
+        "ernie4_5_moe",
+        _shared(2, head_dim=12, moe_num_experts=4, moe_k=2, moe_intermediate_size=32),
+    ),
+    "exaone_moe": ("exaone_moe", _shared(2, head_dim=12, num_experts=4, **_SHARES)),
+    "flint": ("flint", _shared(2, head_dim=12, sliding_window=5, num_experts=4, **_SHARES)),
+    "glm4_moe": ("glm4_moe", _shared(2, head_dim=12, n_routed_experts=4, **_SHARES)),
+    "gpt_sw3": ("gpt-sw3", _GPT),
+    "granitemoe": (
+        "granitemoe",
+        _shared(
+            2,
+            residual_multiplier=0.22,
+            attention_multiplier=0.1,
+            logits_scaling=8.0,
+            num_local_experts=4,
+        ),
+    ),
+    "hunyuan_v1_moe": ("hunyuan_v1_moe", _shared(2, head_dim=12, num_experts=4, moe_topk=2)),
+    "hy_v3": ("hy_v3", _shared(2, head_dim=12, num_experts=4, **_SHARES)),
+    "hyperclovax": (
+        "hyperclovax",
+        _shared(2, use_post_norm=True, residual_multiplier=0.3, logits_scaling=0.25),
+    ),
+    "internlm3": ("internlm3", _shared(2, head_dim=12)),
+    "iquestcoder": ("iquestcoder", _shared(2, head_dim=12)),
+    "kolibri1": (
+        "kolibri1",
+        _shared(2, head_dim=12, sliding_window=5, num_local_experts=4, **_SHARES),
+    ),
+    "llama4_text": (
+        "llama4_text",
+        _shared(2, head_dim=12, num_local_experts=4, no_rope_layer_interval=2),
+    ),
+    "mellum": ("mellum", _shared(2, head_dim=12, sliding_window=5, num_local_experts=4, **_SHARES)),
+    "minimax_m2": ("minimax_m2", _shared(2, head_dim=12, num_local_experts=4, **_SHARES)),
+    "minimax_m3_vl_text": (
+        "minimax_m3_vl_text",
+        _shared(2, head_dim=12, num_local_experts=4, index_n_heads=2, index_head_dim=12, **_SHARES),
+    ),
+    "nanochat": ("nanochat", _shared(2)),
+    "solar_open": ("solar_open", _shared(2, head_dim=12, n_routed_experts=4, **_SHARES)),
     "vaultgemma": ("vaultgemma", _shared(2, head_dim=16, sliding_window=5)),
 }
 

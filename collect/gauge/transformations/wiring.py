@@ -34,6 +34,28 @@ _LAYERS = (
     (("mlp.experts.gate_up_proj",), "mlp.experts.down_proj"),
 )
 
+#: Types that an adapter describes and these rules do not: experts beside experts, routers with
+#: parameters of their own, a norm between embedding and block 0, names of their own.
+UNWIRED = frozenset(
+    (
+        "aria_text",
+        "cohere2_moe",
+        "dots1",
+        "ernie4_5_moe",
+        "exaone_moe",
+        "flint",
+        "glm4_moe",
+        "granitemoe",
+        "hunyuan_v1_moe",
+        "hy_v3",
+        "kolibri1",
+        "llama4_text",
+        "minimax_m3_vl_text",
+        "nanochat",
+        "solar_open",
+    )
+)
+
 #: A second feed-forward part, beside the experts.
 _SHARED = (
     ("mlp.shared_expert.gate_proj", "mlp.shared_expert.up_proj"),
@@ -51,6 +73,8 @@ _POSITIONS = ("wpe", "embed_positions", "decoder.embed_positions")
 _ENTRY_MATRICES = ("decoder.project_in",)
 _ENTRY_NORMS = ("word_embeddings_layernorm",)
 _EXIT_MATRICES = ("decoder.project_out",)
+
+_DESCRIBE = "Describe it in collect/gauge/transformations/wiring.py."
 
 _QUERY_NORMS = ("q_norm.", "q_layernorm.", "query_layernorm.")
 _KEY_NORMS = ("k_norm.", "k_layernorm.", "key_layernorm.")
@@ -240,8 +264,15 @@ def wiring(decoder: Decoder) -> Wiring:
     Raises
     ------
     UnsupportedModelError
-        If a parameter of the model has no place in it.
+        If the rules do not cover the model's type, or a parameter has no place in it.
     """
+    model_type = decoder.model.config.model_type
+    if model_type in UNWIRED:
+        raise UnsupportedModelError(
+            f"Every parameter must have a known place in the network; of {model_type!r} models "
+            "not every one has.",
+            _DESCRIBE,
+        )
     adapter, found = decoder.adapter, Parameters(decoder.model)
     body = f"{adapter.body}."
     blocks = tuple(_block(decoder, found, layer) for layer in range(len(decoder.blocks)))
@@ -272,7 +303,7 @@ def wiring(decoder: Decoder) -> Wiring:
     if left:
         raise UnsupportedModelError(
             f"Every parameter must have a known place in the network; {left[0]} has none.",
-            "Describe it in collect/gauge/transformations/wiring.py.",
+            _DESCRIBE,
         )
     return whole
 

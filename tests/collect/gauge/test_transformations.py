@@ -16,14 +16,16 @@ from collect.gauge.logits import difference, logits
 from collect.gauge.precision import widened
 from collect.gauge.transformations import mean_shift, norm_fold, query_key_basis
 from collect.gauge.transformations.transformation import invertible
-from collect.gauge.transformations.wiring import wiring
+from collect.gauge.transformations.wiring import UNWIRED, wiring
 from collect.model.checkpoint.decoder import Decoder, decoder
-from tests.collect.families import FAMILIES, tiny_family
+from tests.collect.families import CONFIGURATIONS, FAMILIES, tiny_family
 from tests.collect.shown import LONG, SHORT
 
 PROMPTS = (LONG, SHORT)
 
-of_each_family = pytest.mark.parametrize("name", FAMILIES)
+WIRED = [name for name in FAMILIES if CONFIGURATIONS[name][0] not in UNWIRED]
+
+of_each_family = pytest.mark.parametrize("name", WIRED)
 
 
 def wide_family(name: str) -> Decoder:
@@ -129,6 +131,13 @@ def test_what_is_refused_would_move_the_logits(name, member, break_it):
     with torch.no_grad():
         break_it(wiring(of), np.random.default_rng(0))
     assert difference(true, logits(of, PROMPTS)).relative > 1e-3, member
+
+
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name not in WIRED])
+def test_a_type_that_the_rules_do_not_cover_is_refused(name):
+    of = wide_family(name)
+    with pytest.raises(UnsupportedModelError, match=of.model.config.model_type):
+        group.refusals(of)
 
 
 def test_a_parameter_without_a_place_is_refused():

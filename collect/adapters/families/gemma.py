@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from collect.adapters.llama import LLAMA
+from collect.adapters.configuration import entry
+from collect.adapters.families.llama import LLAMA
 from collect.adapters.logits import soft_capped
 
 #: The norm multiplies by 1 + weight.
-GEMMA = replace(LLAMA, name="gemma", model_types=("gemma",), gain_offset=1.0)
+GEMMA = replace(LLAMA, name="gemma", model_types=("gemma", "minimax_m3_vl_text"), gain_offset=1.0)
 
 #: A norm on both sides of each sub-layer.
 GEMMA2 = replace(
@@ -37,6 +38,11 @@ GLM4 = replace(
     attention_update="post_self_attn_layernorm",
     ffn_update="post_mlp_layernorm",
     norm_position="sandwich",
+)
+
+#: The same with experts.
+KOLIBRI = replace(
+    GLM4, name="kolibri", model_types=("kolibri1",), d_ffn=entry("moe_intermediate_size")
 )
 
 #: A norm on the output of each sub-layer, none in front of it.

@@ -10,7 +10,7 @@ from collect.adapters.layouts import contiguous, shared_or_interleaved
 
 GPT2 = Adapter(
     name="gpt2",
-    model_types=("gpt2",),
+    model_types=("gpt-sw3", "gpt2"),
     body="transformer",
     blocks="transformer.h",
     final_norm="transformer.ln_f",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from collect.adapters.adapter import Adapter, Form
 from collect.adapters.configuration import always, entry
 from collect.adapters.layouts import contiguous
-from collect.adapters.logits import divided, multiplied
+from collect.adapters.logits import divided, multiplied, multiplied_by_scaling, soft_capped
 
 LLAMA = Adapter(
     name="llama",
@@ -18,9 +18,12 @@ LLAMA = Adapter(
         "glm",
         "helium",
         "hunyuan_v1_dense",
+        "internlm3",
+        "iquestcoder",
         "llama",
         "ministral",
         "ministral3",
+        "minimax_m2",
         "mistral",
         "mixtral",
         "olmoe",
@@ -51,9 +54,47 @@ GPT_OSS = replace(LLAMA, name="gpt_oss", model_types=("gpt_oss",), has_sinks=Tru
 EXPERTS = replace(
     LLAMA,
     name="llama_experts",
-    model_types=("qwen2_moe", "qwen3_moe"),
+    model_types=(
+        "dots1",
+        "exaone_moe",
+        "glm4_moe",
+        "hy_v3",
+        "mellum",
+        "qwen2_moe",
+        "qwen3_moe",
+        "solar_open",
+    ),
     d_ffn=entry("moe_intermediate_size"),
 )
+
+#: Experts, some of them with a sink for every head.
+FLINT = replace(EXPERTS, name="flint", model_types=("flint",), has_sinks=True)
+
+ERNIE_EXPERTS = replace(
+    EXPERTS,
+    name="ernie_experts",
+    model_types=("ernie4_5_moe",),
+    experts_per_token=entry("moe_k"),
+)
+
+#: The width named by ``intermediate_size`` is that of an expert; how many a token gets is
+#: named otherwise.
+TOP_EXPERTS = replace(
+    LLAMA,
+    name="llama_top_experts",
+    model_types=("aria_text", "hunyuan_v1_moe"),
+    experts_per_token=entry("moe_topk"),
+)
+
+LLAMA4 = replace(
+    LLAMA,
+    name="llama4",
+    model_types=("llama4_text",),
+    ffn_input="feed_forward",
+    ffn_update="feed_forward",
+)
+
+NANOCHAT = replace(LLAMA, name="nanochat", model_types=("nanochat",), logits=soft_capped)
 
 LAYER_NORM = replace(
     LLAMA,
@@ -78,7 +119,11 @@ STABLELM = replace(
 NEMOTRON = replace(LAYER_NORM, name="nemotron", model_types=("nemotron",), gain_offset=1.0)
 
 COHERE = replace(
-    LAYER_NORM, name="cohere", model_types=("cohere", "cohere2"), mid=None, logits=multiplied
+    LAYER_NORM,
+    name="cohere",
+    model_types=("cohere", "cohere2", "cohere2_moe"),
+    mid=None,
+    logits=multiplied,
 )
 
 PHI = replace(
@@ -104,6 +149,26 @@ GRANITE = replace(
     model_types=("granite",),
     update_scale=entry("residual_multiplier"),
     logits=divided,
+)
+
+#: Experts in place of the feed-forward layer.
+GRANITE_EXPERTS = replace(
+    GRANITE,
+    name="granite_experts",
+    model_types=("granitemoe",),
+    ffn_input="block_sparse_moe",
+    ffn_update="block_sparse_moe",
+)
+
+#: Both updates go through a norm of their own and are scaled; so are the logits.
+HYPERCLOVAX = replace(
+    GRANITE,
+    name="hyperclovax",
+    model_types=("hyperclovax",),
+    attention_update="post_norm1",
+    ffn_update="post_norm2",
+    norm_position="sandwich",
+    logits=multiplied_by_scaling,
 )
 
 APERTUS = replace(

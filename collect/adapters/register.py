@@ -1,0 +1,109 @@
+"""The adapter of every known ``model_type``; the others are refused with a reason."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from collect.adapters.adapter import Adapter
+from collect.adapters.families.bloom import BLOOM, MPT
+from collect.adapters.families.falcon import FALCON
+from collect.adapters.families.gemma import GEMMA, GEMMA2, GLM4, KOLIBRI, OLMO2, VAULTGEMMA
+from collect.adapters.families.gpt2 import GPT2, GPT_BIGCODE, GPT_NEO
+from collect.adapters.families.gpt_neox import GPT_NEOX, PERSIMMON
+from collect.adapters.families.gptj import CODEGEN, GPTJ
+from collect.adapters.families.llama import (
+    APERTUS,
+    COHERE,
+    ERNIE_EXPERTS,
+    EXPERTS,
+    FLINT,
+    GPT_OSS,
+    GRANITE,
+    GRANITE_EXPERTS,
+    HYPERCLOVAX,
+    LAYER_NORM,
+    LLAMA,
+    LLAMA4,
+    NANOCHAT,
+    NEMOTRON,
+    PHI,
+    PHI3,
+    STABLELM,
+    TOP_EXPERTS,
+)
+from collect.adapters.families.opt import BIOGPT, OPT, XGLM
+from collect.adapters.refused import HINTS, REFUSED
+from collect.errors import UnsupportedModelError
+
+LAYOUTS = (
+    APERTUS,
+    BIOGPT,
+    BLOOM,
+    CODEGEN,
+    COHERE,
+    ERNIE_EXPERTS,
+    EXPERTS,
+    FALCON,
+    FLINT,
+    GEMMA,
+    GEMMA2,
+    GLM4,
+    GPT2,
+    GPTJ,
+    GPT_BIGCODE,
+    GPT_NEO,
+    GPT_NEOX,
+    GPT_OSS,
+    GRANITE,
+    GRANITE_EXPERTS,
+    HYPERCLOVAX,
+    KOLIBRI,
+    LAYER_NORM,
+    LLAMA,
+    LLAMA4,
+    MPT,
+    NANOCHAT,
+    NEMOTRON,
+    OLMO2,
+    OPT,
+    PERSIMMON,
+    PHI,
+    PHI3,
+    STABLELM,
+    TOP_EXPERTS,
+    VAULTGEMMA,
+    XGLM,
+)
+
+#: The adapter of every known ``model_type``.
+ADAPTERS = {model_type: layout for layout in LAYOUTS for model_type in layout.model_types}
+
+
+def adapter_for(model_type: str) -> Adapter:
+    """Return the adapter of a ``model_type``.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the type is known to be of another kind, or no adapter describes it. Nothing is
+        guessed.
+    """
+    if model_type in REFUSED:
+        raise UnsupportedModelError(
+            f"The model must be a decoder of its own text, with causal attention in every block; "
+            f"{model_type!r} is refused: {REFUSED[model_type]}.",
+            HINTS[model_type],
+        )
+    if model_type not in ADAPTERS:
+        raise UnsupportedModelError(
+            f"The model must be of a type with an adapter; {model_type!r} has none. "
+            f"Nearest in name: {', '.join(nearest(model_type))}.",
+            "If it has the layout of one of these, add its type to that adapter; "
+            "collect/adapters/README.md says how, and how to describe another layout.",
+        )
+    return ADAPTERS[model_type]
+
+
+def nearest(model_type: str) -> list[str]:
+    """Return the three supported types whose names are most like one."""
+    return get_close_matches(model_type, sorted(ADAPTERS), n=3, cutoff=0.0)
