@@ -84,15 +84,19 @@ CREATE TABLE prompt (
     prompt_id     VARCHAR NOT NULL,
     category      VARCHAR,
     complexity    INTEGER,
+    format        VARCHAR CHECK (format IN ('text', 'turns', 'tokens')),
     text          VARCHAR NOT NULL CHECK (length(text) > 0),
+    metadata      VARCHAR,
     PRIMARY KEY (prompt_id)
 );
 COMMENT ON TABLE prompt IS 'One row per prompt of a prompt set.';
-COMMENT ON COLUMN prompt.prompt_set IS 'Name of the set, which is its file name under data/prompts without the suffix [-]';
-COMMENT ON COLUMN prompt.prompt_id IS 'Set and place in the set, for example A_grand_unified:07 [-]';
+COMMENT ON COLUMN prompt.prompt_set IS 'Name of the set, which is its file name under data/prompts, or elsewhere, without the suffix [-]';
+COMMENT ON COLUMN prompt.prompt_id IS 'Set and the prompt''s own identifier, or its place in the set where it has none, for example A_grand_unified:07 [-]';
 COMMENT ON COLUMN prompt.category IS 'Kind of prompt as its authors named it; NULL when they named none [-]';
 COMMENT ON COLUMN prompt.complexity IS 'Code the authors gave the category: Factual 1, Cliche 2, Nonsense 3, Novel 4, Syntactic 5; a label, not a scale [-]';
-COMMENT ON COLUMN prompt.text IS 'The prompt, verbatim [-]';
+COMMENT ON COLUMN prompt.format IS 'What the prompt was given as: text, turns (a conversation) or tokens (token ids); NULL in files of earlier versions, which held text only [-]';
+COMMENT ON COLUMN prompt.text IS 'The prompt, verbatim; of turns a JSON list of objects with role and content, of tokens a JSON list of numbers [-]';
+COMMENT ON COLUMN prompt.metadata IS 'Other columns of the prompt''s record, as a JSON object: metadata ->> ''$.source'' is the text of one; NULL where there are none [-]';
 
 CREATE TABLE run (
     run_id                   VARCHAR NOT NULL,
@@ -453,11 +457,11 @@ CREATE TABLE not_measured (
     reason          VARCHAR NOT NULL,
     PRIMARY KEY (run_id, measured_table, quantity)
 );
-COMMENT ON TABLE not_measured IS 'One row per run and quantity that could not be measured, with the reason: why rows are missing or NULL. Under model, also the stored tensors that are used nowhere (tensor NAME) and the matrices that hold one number throughout (matrix NAME).';
+COMMENT ON TABLE not_measured IS 'One row per run and quantity that could not be measured, with the reason: why rows are missing or NULL. Under model, also the stored tensors that are used nowhere (tensor NAME) and the matrices that hold one number throughout (matrix NAME); under prompt, the prompts that were too long for the model and left out or cut, as asked for.';
 COMMENT ON COLUMN not_measured.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN not_measured.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN not_measured.measured_table IS 'Table whose rows or values are missing [-]';
-COMMENT ON COLUMN not_measured.quantity IS 'Which of them, for example site block_mid [-]';
+COMMENT ON COLUMN not_measured.quantity IS 'Which of them, for example site block_mid; under prompt a prompt_id [-]';
 COMMENT ON COLUMN not_measured.reason IS 'Why, in a sentence [-]';
 
 CREATE TABLE caveat (

@@ -166,6 +166,7 @@ def _how(options: argparse.Namespace) -> dict[str, Any]:
         "quantities": options.quantities or [],
         "rendering": "chat" if options.chat_template else "plain",
         "special_tokens": options.special_tokens,
+        "too_long": options.too_long,
         "stream": options.stream,
     }
 

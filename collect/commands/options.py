@@ -141,7 +141,9 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="SET",
         default=[],
-        help="names of prompt sets under data/prompts, or text files; none: weights only",
+        help="names of prompt sets under data/prompts; files: JSONL, JSON, CSV, TSV or Parquet "
+        "with a record per prompt, or text with a line per prompt; directories that datasets "
+        "saved; none: weights only",
     )
     what.add_argument(
         "--quantities",
@@ -177,12 +179,19 @@ def _add_how(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     how.add_argument(
         "--chat-template",
         action="store_true",
-        help="put each prompt into the model's chat template, as a user's turn",
+        help="put each prompt into the model's chat template, as a user's turn; prompts that are "
+        "turns of a conversation need it",
     )
     how.add_argument(
         "--special-tokens",
         default="default",
         help="default (as the tokenizer does), never, or always (a start token in front)",
+    )
+    how.add_argument(
+        "--too-long",
+        default="refuse",
+        metavar="POLICY",
+        help="of prompts longer than the context: refuse (default), skip, or truncate",
     )
     return how
 
@@ -192,9 +201,11 @@ def _add_prompts(verbs: Verbs) -> None:
         "prompts",
         help="list the prompt sets that come with the project, or the prompts of some",
         description="List the prompt sets that come with the project: name, prompts, categories, "
-        "hash. With names or text files, print their prompts.",
+        "hash. With names or files, print their prompts.",
     )
-    parser.add_argument("sets", nargs="*", metavar="SET", help="a shipped set or a text file")
+    parser.add_argument(
+        "sets", nargs="*", metavar="SET", help="a shipped set, or a file of prompts"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 

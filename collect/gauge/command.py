@@ -18,8 +18,9 @@ from collect.gauge.precision import widened
 from collect.model.checkpoint.checkpoint import SIDECAR, Checkpoint, locate
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, load_tokenizer
+from collect.prompts.fitting import fitted
 from collect.prompts.sets import load as load_prompts
-from collect.prompts.tokens import Encoded, check_fits, encode
+from collect.prompts.tokens import Encoded, encode
 from collect.record.provenance import versions
 from collect.training.architecture import save_network
 from collect.training.train import complete_or_absent
@@ -94,7 +95,7 @@ def gauge(
     ]
     n_context = decoder.adapter.n_context(decoder.model.config)
     embedding: Any = decoder.embedding
-    check_fits(prompts, n_context, embedding.weight.shape[0])
+    fitted(prompts, n_context, embedding.weight.shape[0])
     wide = widened(decoder)
     if extreme_of is None:
         changed = _transformed(wide, transformations, seed)

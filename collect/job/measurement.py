@@ -50,6 +50,7 @@ def measure(task: Task, subject: Subject, *, is_first: bool = True) -> dict[str,
     _check(measured, subject)
     missing = _missing(measured, subject)
     if is_first:
+        missing = pd.concat([missing, _not_read(task)], ignore_index=True)
         frames = {**measured, "conformance": findings, "not_measured": missing}
     else:
         frames = {**measured, "not_measured": missing[missing["measured_table"] != "model"]}
@@ -97,6 +98,17 @@ def _missing(measured: dict[str, pd.DataFrame], subject: Subject) -> pd.DataFram
     ]
     return pd.DataFrame(
         [*found, *_odd_tensors(subject)], columns=["measured_table", "quantity", "reason"]
+    )
+
+
+def _not_read(task: Task) -> pd.DataFrame:
+    """Return the prompts that were left out or cut because they are too long."""
+    return pd.DataFrame(
+        [
+            {"measured_table": "prompt", "quantity": prompt_id, "reason": reason}
+            for prompt_id, reason in task.remarks.items()
+        ],
+        columns=["measured_table", "quantity", "reason"],
     )
 
 

@@ -17,9 +17,7 @@ from collect.job.subject import is_too_large
 from collect.job.task import Task, tasks
 from collect.model.checkpoint import memory
 from collect.model.checkpoint.checkpoint import Checkpoint
-from collect.model.checkpoint.decoder import model_row
 from collect.model.checkpoint.load import load_skeleton, load_tokenizer
-from collect.prompts.tokens import check_fits
 from collect.record.inventory import Inventory
 from collect.record.units import quantities_of, read_mark, run_file
 
@@ -123,14 +121,11 @@ def _of_checkpoint(
     sets, settings = job.sets, job.settings
     skeleton = load_skeleton(checkpoint, dtype=settings.dtype)
     tokenizer = load_tokenizer(checkpoint) if sets else None
-    row = model_row(checkpoint, skeleton).iloc[0]
-    n_context = None if pd.isna(row["n_context"]) else int(row["n_context"])
-    n_vocabulary = int(row["n_vocabulary"])
-    shape = estimate.shape_of(skeleton, n_vocabulary)
+    embedding: Any = skeleton.embedding
+    shape = estimate.shape_of(skeleton, int(embedding.weight.shape[0]))
     streamed = not sets or settings.stream or is_too_large(skeleton, settings)
     planned = []
     for whole in tasks(checkpoint, skeleton, sets, tokenizer, settings, weights_sha256=digest):
-        check_fits(whole.encoded, n_context, n_vocabulary)
         task, state = _left(whole, out)
         planned.append(
             _planned(

@@ -18,12 +18,10 @@ from collect.job.subject import Subject
 from collect.job.task import Task, check_chosen, tasks
 from collect.model.checkpoint import hub, revisions
 from collect.model.checkpoint.checkpoint import Checkpoint, Labels, locate
-from collect.model.checkpoint.decoder import model_row
 from collect.model.checkpoint.load import load_skeleton, load_tokenizer
 from collect.model.checkpoint.memory import as_text
 from collect.prompts.sets import PromptSet
 from collect.prompts.sets import load as load_prompts
-from collect.prompts.tokens import check_fits
 from collect.record import locks
 from collect.record.commit import check_writable, commit, remove_leftovers
 from collect.record.inventory import Inventory, refuse_mixtures
@@ -202,10 +200,6 @@ def _run_checkpoint(name: str, checkpoint: Checkpoint, job: Job, inventory: Inve
         checkpoint = _with_weights(name, checkpoint, job)
         checkpoint.weights_sha256()  # refuses content that is not what the hub lists
         pending = [_stored_as(placed, checkpoint.dtype_weights) for placed in pending]
-    shape = model_row(checkpoint, skeleton).iloc[0]
-    n_context = None if pd.isna(shape["n_context"]) else int(shape["n_context"])
-    for placed in pending:
-        check_fits(placed.task.encoded, n_context, int(shape["n_vocabulary"]))
     subject = Subject(
         name,
         checkpoint,

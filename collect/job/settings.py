@@ -14,6 +14,7 @@ from tqdm import tqdm
 from collect.errors import InputError
 from collect.measure import quantities
 from collect.model.checkpoint.load import DTYPES
+from collect.prompts.fitting import TOO_LONG
 from collect.prompts.rendering import RENDERINGS
 from collect.prompts.tokens import SPECIAL_TOKENS
 
@@ -36,6 +37,8 @@ class Settings:
         What to measure; names of `quantities.TABLES`.
     rendering, special_tokens
         How prompts become tokens; see `tokens.encode`.
+    too_long
+        What becomes of prompts longer than a model's context; see `fitting.fitted`.
     stream
         True to stream every model block by block, even one that would fit.
     allow_nonconforming
@@ -56,6 +59,7 @@ class Settings:
     quantities: tuple[str, ...] = quantities.DEFAULT
     rendering: str = "plain"
     special_tokens: str = "default"
+    too_long: str = "refuse"
     stream: bool = False
     allow_nonconforming: tuple[str, ...] = ()
     overwrite: bool = False
@@ -66,6 +70,7 @@ class Settings:
         _refuse_unknown("dtype", self.dtype, tuple(DTYPES))
         _refuse_unknown("rendering", self.rendering, RENDERINGS)
         _refuse_unknown("special tokens", self.special_tokens, SPECIAL_TOKENS)
+        _refuse_unknown("too long", self.too_long, TOO_LONG)
         if self.batch_size < 1:
             raise InputError(
                 f"The batch size must be 1 or more; found {self.batch_size}.",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from collect import schema
@@ -14,6 +14,7 @@ from collect.job.settings import Settings
 from collect.measure import quantities
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
+from collect.prompts.fitting import Fitted, fitted
 from collect.prompts.rendering import check_template
 from collect.prompts.sets import PromptSet
 from collect.prompts.tokens import Encoded, encode
@@ -46,11 +47,22 @@ _OF_WEIGHTS = {
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One unit to measure, with its prompts when it has any."""
+    """One unit to measure, with its prompts when it has any.
+
+    Attributes
+    ----------
+    unit, prompt_set
+        What is measured.
+    encoded
+        The prompts as the model reads them.
+    remarks
+        By prompt_id: why a prompt is left out or cut.
+    """
 
     unit: Unit
     prompt_set: PromptSet | None = None
     encoded: tuple[Encoded, ...] = ()
+    remarks: Mapping[str, str] = field(default_factory=dict)
 
 
 def check_chosen(settings: Settings, n_sets: int) -> None:
@@ -99,7 +111,7 @@ def tasks(
     Raises
     ------
     InputError
-        If the prompts cannot be rendered as asked.
+        If the prompts cannot be rendered as asked, or the model cannot read them.
     """
     shared = _of_model(checkpoint, skeleton) | {"weights_sha256": weights_sha256}
     labels = asdict(checkpoint.labels)
@@ -109,15 +121,27 @@ def tasks(
     if sets and settings.rendering == "chat":
         check_template(tokenizer, checkpoint.model_id)
     for prompt_set in sets:
-        encoded = encode(
-            prompt_set.prompts,
-            tokenizer,
-            rendering=settings.rendering,
-            special_tokens=settings.special_tokens,
-        )
-        unit = Unit({**shared, **_of_prompts(prompt_set, encoded, skeleton, settings)}, labels)
-        found.append(Task(unit, prompt_set, tuple(encoded)))
+        read = _read(prompt_set, skeleton, tokenizer, settings)
+        unit = Unit({**shared, **_of_prompts(prompt_set, read.prompts, skeleton, settings)}, labels)
+        found.append(Task(unit, prompt_set, read.prompts, read.remarks))
     return found
+
+
+def _read(prompt_set: PromptSet, skeleton: Decoder, tokenizer: Any, settings: Settings) -> Fitted:
+    """Return the prompts of a set as the model reads them."""
+    encoded = encode(
+        prompt_set.prompts,
+        tokenizer,
+        rendering=settings.rendering,
+        special_tokens=settings.special_tokens,
+    )
+    embedding: Any = skeleton.embedding
+    return fitted(
+        encoded,
+        skeleton.adapter.n_context(skeleton.model.config),
+        int(embedding.weight.shape[0]),
+        policy=settings.too_long,
+    )
 
 
 def _of_model(checkpoint: Checkpoint, skeleton: Decoder) -> dict[str, Any]:

@@ -1,19 +1,23 @@
-r"""Prompt sets: one text file per set, one prompt per line.
+r"""Prompt sets: a text file with one prompt per line, or records (see `records` and `entry`).
 
-A line ``# Factual`` opens a category, a line ``## ...`` is a remark, an empty line means
-nothing; every other line is a prompt, verbatim. Inside a prompt ``\n`` is a line break,
+In a text file a line ``# Factual`` opens a category, a line ``## ...`` is a remark, an empty line
+means nothing; every other line is a prompt, verbatim. Inside a prompt ``\n`` is a line break,
 ``\t`` a tab, ``\\`` a backslash, and ``\#`` a hash sign that would otherwise open a line.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from collect.errors import InputError
+from collect.prompts.entry import Entry, entry
+from collect.prompts.records import readable, records, set_name, text_of
 from collect.schema.marks import prompts_sha256
 
 #: Where the shipped sets live in a clone of the repository.
@@ -37,9 +41,10 @@ class PromptSet:
         File name without the suffix.
     prompts
         One row per prompt, in the order of the file; the columns of table ``prompt``.
-        ``prompt_id`` is the set's name and the place in it, counted from 00.
+        ``prompt_id`` is the set's name and the prompt's own identifier, or else its place in
+        the set, counted from 00.
     sha256
-        Hash over categories and texts, independent of remarks and empty lines.
+        Hash over all that is known of the prompts, independent of remarks and empty lines.
     """
 
     name: str
@@ -53,7 +58,13 @@ def names() -> list[str]:
 
 
 def load(name_or_path: str | Path) -> PromptSet:
-    """Read a shipped prompt set by name, or a text file of one's own by path.
+    """Read a shipped prompt set by name, or one of one's own by path.
+
+    Parameters
+    ----------
+    name_or_path
+        A name of `names`; a file of JSON lines, JSON, CSV, TSV or Parquet, or a directory that
+        ``datasets.save_to_disk`` wrote, each with one record per prompt; or a text file.
 
     Raises
     ------
@@ -61,26 +72,57 @@ def load(name_or_path: str | Path) -> PromptSet:
         If there is no such set or file, or the file is empty, not UTF-8 or ill-formed.
     """
     path = _find(str(name_or_path))
-    entries = _entries(_text(path), path)
-    if not entries:
+    if readable(path):
+        found = prompt_set(set_name(path), (entry(r, place) for place, r in records(path)))
+    else:
+        found = prompt_set(path.stem, _entries(_text(path), path))
+    if not len(found.prompts):
         raise InputError(
             f"A prompt set must hold at least one prompt; {path} holds none.",
             "Write one prompt per line.",
         )
-    prompt_set = PromptSet(path.stem, _frame(path.stem, entries), prompts_sha256(entries))
-    _refuse_a_taken_name(path, prompt_set.sha256)
-    return prompt_set
+    _refuse_a_taken_name(path, found)
+    return found
+
+
+def prompt_set(name: str, entries: Iterable[Entry]) -> PromptSet:
+    """Return a prompt set of a name.
+
+    Parameters
+    ----------
+    name
+        Letters a to z, digits, '_', '-' and '.'.
+    entries
+        Its prompts in order.
+
+    Raises
+    ------
+    InputError
+        If two prompts have the same identifier.
+    """
+    prompts = _frame(name, list(entries))
+    repeated = prompts["prompt_id"][prompts["prompt_id"].duplicated()]
+    if len(repeated):
+        raise InputError(
+            f"Every prompt must have an identifier of its own; {repeated.iloc[0]} comes up twice.",
+            "Give each another id, or leave ids out: prompts are then numbered.",
+        )
+    rows = prompts.astype(object).where(prompts.notna(), None).to_dict("records")
+    return PromptSet(
+        name, prompts, prompts_sha256([{str(n): v for n, v in r.items()} for r in rows])
+    )
 
 
 def _find(name_or_path: str) -> Path:
     shipped = DIRECTORY / f"{name_or_path}.txt"
     path = shipped if name_or_path in names() else Path(name_or_path).expanduser()
-    if not path.is_file():
+    if not path.is_file() and not readable(path):
         raise InputError(
-            f"A prompt set must be a known name or a text file; {name_or_path!r} is neither.",
+            f"A prompt set must be a known name, a file, or a directory that datasets saved; "
+            f"{name_or_path!r} is neither.",
             f"The sets are: {', '.join(names()) or 'none, outside a clone of the repository'}.",
         )
-    if not _NAME.fullmatch(path.stem):
+    if not _NAME.fullmatch(set_name(path)):
         raise InputError(
             f"The name of a prompt file may hold letters a to z, digits, '_', '-' and '.'; "
             f"found {path.name!r}.",
@@ -90,22 +132,34 @@ def _find(name_or_path: str) -> Path:
 
 
 def _text(path: Path) -> str:
+    """Return the text of a file of lines."""
     try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"A prompt file must be UTF-8 text; {path} is not, at byte {error.start}.",
-            "Save it as UTF-8.",
-        ) from error
+        text = text_of(path)
     except OSError as error:
         raise InputError(
             f"The prompt file {path} must be readable; {error.strerror or error}."
         ) from error
+    _refuse_records(text, path)
+    return text
 
 
-def _entries(text: str, path: Path) -> list[tuple[str | None, str]]:
-    """Return (category, prompt) for every prompt of the file."""
-    entries: list[tuple[str | None, str]] = []
+def _refuse_records(text: str, path: Path) -> None:
+    """Refuse a file of JSON objects under the name of a text file: its lines are no prompts."""
+    first = text.lstrip().partition("\n")[0]
+    try:
+        is_record = first.startswith("{") and isinstance(json.loads(first), dict)
+    except (ValueError, RecursionError):
+        return
+    if is_record:
+        raise InputError(
+            f"A text file must hold one prompt per line; {path} begins with a JSON object.",
+            "Name the file .jsonl, and its records are read as such.",
+        )
+
+
+def _entries(text: str, path: Path) -> list[Entry]:
+    """Return every prompt of a text file."""
+    entries: list[Entry] = []
     category: str | None = None
     for number, line in enumerate(text.split("\n"), start=1):
         content = line.removesuffix("\r")
@@ -114,7 +168,8 @@ def _entries(text: str, path: Path) -> list[tuple[str | None, str]]:
         if content.startswith("#"):
             category = content[1:].strip() or None
         else:
-            entries.append((category, _unescaped(content, f"{path}, line {number}")))
+            prompt = _unescaped(content, f"{path}, line {number}")
+            entries.append(Entry(prompt, category=category))
     return entries
 
 
@@ -129,25 +184,30 @@ def _unescaped(line: str, place: str) -> str:
     return _ESCAPE.sub(lambda match: _ESCAPED[match.group(1)], line)
 
 
-def _frame(name: str, entries: list[tuple[str | None, str]]) -> pd.DataFrame:
+def _frame(name: str, entries: Sequence[Entry]) -> pd.DataFrame:
     width = max(2, len(str(len(entries) - 1)))
-    categories = [category for category, _ in entries]
+    names = [given.name or f"{place:0{width}d}" for place, given in enumerate(entries)]
+    complexity = [COMPLEXITY.get(given.category or "") for given in entries]
     return pd.DataFrame(
         {
             "prompt_set": name,
-            "prompt_id": [f"{name}:{place:0{width}d}" for place in range(len(entries))],
-            "category": pd.Series(categories, dtype="str"),
-            "complexity": pd.Series([COMPLEXITY.get(c or "") for c in categories], dtype="Int32"),
-            "text": [text for _, text in entries],
+            "prompt_id": [f"{name}:{of_prompt}" for of_prompt in names],
+            "category": pd.Series([given.category for given in entries], dtype="str"),
+            "complexity": pd.Series(complexity, dtype="Int32"),
+            "format": [given.format for given in entries],
+            "text": [given.text for given in entries],
+            "metadata": pd.Series([given.metadata for given in entries], dtype="str"),
         }
     )
 
 
-def _refuse_a_taken_name(path: Path, sha256: str) -> None:
-    shipped = DIRECTORY / f"{path.stem}.txt"
-    if shipped.is_file() and prompts_sha256(_entries(_text(shipped), shipped)) != sha256:
+def _refuse_a_taken_name(path: Path, found: PromptSet) -> None:
+    shipped = DIRECTORY / f"{found.name}.txt"
+    if not shipped.is_file() or shipped.resolve() == path.resolve():
+        return
+    if prompt_set(found.name, _entries(_text(shipped), shipped)).sha256 != found.sha256:
         raise InputError(
             f"A prompt file of one's own must not bear the name of a shipped set; {path} holds "
-            f"other prompts than {path.stem}.",
+            f"other prompts than {found.name}.",
             "Rename the file.",
         )

@@ -11,11 +11,11 @@ import multiprocessing
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from collect.errors import InputError
 
@@ -25,15 +25,21 @@ MEMORY_LIMIT_BYTES = 2**29
 LENGTH_LIMIT = 1_000_000
 
 
-def rendered(texts: Sequence[str], tokenizer: Any) -> list[str]:
-    """Return each text as a user's turn in the tokenizer's chat template, the answer to begin.
+#: A conversation: turns, each with ``role`` and ``content``.
+Conversation: TypeAlias = "Sequence[Mapping[str, str]]"
+
+
+def rendered(conversations: Sequence[Conversation], tokenizer: Any) -> list[str]:
+    """Return each conversation in the tokenizer's chat template.
+
+    Where the last turn is not the assistant's, its answer is to begin.
 
     Where processes cannot be copied (Windows), the template runs here, without bounds.
 
     Parameters
     ----------
-    texts
-        What the users say.
+    conversations
+        What is said.
     tokenizer
         With a chat template.
 
@@ -41,12 +47,12 @@ def rendered(texts: Sequence[str], tokenizer: Any) -> list[str]:
     ------
     InputError
         If the template fails, takes more than `TIME_LIMIT_S` of processor time, more than
-        `MEMORY_LIMIT_BYTES`, or adds more than `LENGTH_LIMIT` characters to a text.
+        `MEMORY_LIMIT_BYTES`, or adds more than `LENGTH_LIMIT` characters to a conversation.
     """
     if "fork" not in multiprocessing.get_all_start_methods():
-        answer = _answer(texts, tokenizer)
+        answer = _answer(conversations, tokenizer)
     else:
-        answer = _answer_of_a_child(texts, tokenizer)
+        answer = _answer_of_a_child(conversations, tokenizer)
     if isinstance(answer, str):
         raise InputError(
             f"The chat template must render a user's turn; it fails: {answer}",
@@ -55,29 +61,35 @@ def rendered(texts: Sequence[str], tokenizer: Any) -> list[str]:
     return answer
 
 
-def _answer(texts: Sequence[str], tokenizer: Any) -> list[str] | str:
-    """Return the turns, or the reason why there are none."""
-    turns = []
+def _answer(conversations: Sequence[Conversation], tokenizer: Any) -> list[str] | str:
+    """Return the texts, or the reason why there are none."""
+    texts = []
     try:
-        for text in texts:
-            messages = [{"role": "user", "content": text}]
-            turn = str(
-                tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        for turns in conversations:
+            is_answered = turns[-1]["role"] == "assistant"
+            text = str(
+                tokenizer.apply_chat_template(
+                    [dict(turn) for turn in turns],
+                    tokenize=False,
+                    add_generation_prompt=not is_answered,
+                )
             )
-            if len(turn) > len(text) + LENGTH_LIMIT:
+            if len(text) > sum(len(turn["content"]) for turn in turns) + LENGTH_LIMIT:
                 return f"it adds more than {LENGTH_LIMIT:,} characters."
-            turns.append(turn)
+            texts.append(text)
     except MemoryError:
         return f"it asks for more than {MEMORY_LIMIT_BYTES >> 20} MiB."
     except Exception as error:
         return str(error).strip().partition("\n")[0] or type(error).__name__
-    return turns
+    return texts
 
 
-def _answer_of_a_child(texts: Sequence[str], tokenizer: Any) -> list[str] | str:
+def _answer_of_a_child(conversations: Sequence[Conversation], tokenizer: Any) -> list[str] | str:
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    child = context.Process(target=_send, args=(sender, list(texts), tokenizer), daemon=True)
+    child = context.Process(
+        target=_send, args=(sender, list(conversations), tokenizer), daemon=True
+    )
     with warnings.catch_warnings():
         # The child runs the template and nothing that another thread could have locked.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -95,7 +107,7 @@ def _answer_of_a_child(texts: Sequence[str], tokenizer: Any) -> list[str] | str:
     return answer
 
 
-def _send(sender: Connection, texts: list[str], tokenizer: Any) -> None:
+def _send(sender: Connection, conversations: list[Conversation], tokenizer: Any) -> None:
     """Run the template within bounds and send what came of it; for the child process."""
     import resource
 
@@ -109,4 +121,4 @@ def _send(sender: Connection, texts: list[str], tokenizer: Any) -> None:
         held = int(size.read_text(encoding="ascii").split()[0]) * resource.getpagesize()
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
         resource.setrlimit(resource.RLIMIT_AS, (held + MEMORY_LIMIT_BYTES, hard))
-    sender.send(_answer(texts, tokenizer))
+    sender.send(_answer(conversations, tokenizer))

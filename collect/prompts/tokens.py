@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor
 
 from collect.errors import InputError
-from collect.prompts.rendering import Turn, turns
+from collect.prompts.rendering import Rendered, as_turn, in_template
 
 #: What may be asked about the tokens that a tokenizer adds of its own accord.
 SPECIAL_TOKENS = ("default", "never", "always")
@@ -53,12 +54,13 @@ def encode(
     Parameters
     ----------
     prompts
-        Table ``prompt``: one row per ``prompt_id``, with its ``text``.
+        Table ``prompt``: one row per ``prompt_id``, with its ``text`` and, unless all are texts,
+        its ``format``. Token ids are taken as they are.
     tokenizer
         The checkpoint's tokenizer.
     rendering
-        ``plain``, or ``chat`` for a user's turn in the tokenizer's chat template, the tokens
-        of the template marked as special.
+        ``plain``, or ``chat`` for the tokenizer's chat template, the tokens of the template
+        marked as special; a text is then a user's turn.
     special_tokens
         ``default`` as the tokenizer does, ``never``, or ``always`` for a start token in front
         of every prompt; in chat the template decides.
@@ -66,17 +68,57 @@ def encode(
     Raises
     ------
     InputError
-        If a start token is asked for and the tokenizer has none, or the template fails.
+        If a start token is asked for and the tokenizer has none, the template fails, or turns or
+        token ids cannot be rendered as asked.
     """
-    if rendering == "chat":
-        rendered = turns(prompts["text"].tolist(), tokenizer)
-        encoded = [_encoded_turn(turn, tokenizer) for turn in rendered]
-    else:
-        encoded = _encoded_texts(prompts["text"].tolist(), tokenizer, special_tokens)
+    _check_renderable(prompts, rendering, special_tokens)
+    encoded: dict[int, _Marked] = {}
+    for kind, rows in _numbered(prompts).groupby("format", sort=False):
+        texts = [str(text) for text in rows["text"]]
+        if kind == "tokens":
+            found = [_given(json.loads(text), tokenizer) for text in texts]
+        elif rendering == "chat":
+            turns = [json.loads(text) if kind == "turns" else as_turn(text) for text in texts]
+            found = [_encoded_turns(whole, tokenizer) for whole in in_template(turns, tokenizer)]
+        else:
+            found = _encoded_texts(texts, tokenizer, special_tokens)
+        encoded |= dict(zip(rows["place"], found, strict=True))
     return [
-        Encoded(prompt_id, token_ids, is_special)
-        for prompt_id, (token_ids, is_special) in zip(prompts["prompt_id"], encoded, strict=True)
+        Encoded(prompt_id, *encoded[place]) for place, prompt_id in enumerate(prompts["prompt_id"])
     ]
+
+
+def _numbered(prompts: pd.DataFrame) -> pd.DataFrame:
+    """Return text, format and place of each prompt."""
+    kinds = prompts["format"].fillna("text") if "format" in prompts.columns else "text"
+    return pd.DataFrame({"text": prompts["text"], "format": kinds}).assign(
+        place=range(len(prompts))
+    )
+
+
+def _check_renderable(prompts: pd.DataFrame, rendering: str, special_tokens: str) -> None:
+    """Refuse turns without a template, and token ids with one or with a policy of its own."""
+    if "format" not in prompts.columns:
+        return
+    turns = prompts["prompt_id"][prompts["format"] == "turns"]
+    if rendering != "chat" and len(turns):
+        raise InputError(
+            f"Turns of a conversation must be put into a chat template; {turns.iloc[0]} has turns.",
+            "Add --chat-template.",
+        )
+    tokens = prompts["prompt_id"][prompts["format"] == "tokens"]
+    if len(tokens) and (rendering == "chat" or special_tokens != "default"):
+        raise InputError(
+            f"Token ids must be taken as they are; {tokens.iloc[0]} has token ids, and a chat "
+            "template or special tokens are asked for.",
+            "Leave --chat-template and --special-tokens out, or give text.",
+        )
+
+
+def _given(token_ids: list[int], tokenizer: Any) -> _Marked:
+    """Return token ids as they came, those marked that the tokenizer holds for special."""
+    special = set() if tokenizer is None else set(tokenizer.all_special_ids)
+    return tuple(token_ids), tuple(token_id in special for token_id in token_ids)
 
 
 def _encoded_texts(texts: list[str], tokenizer: Any, special_tokens: str) -> list[_Marked]:
@@ -108,7 +150,7 @@ def _started(token_ids: tuple[int, ...], is_special: tuple[bool, ...], tokenizer
     return (start, *token_ids), (True, *is_special)
 
 
-def _encoded_turn(rendered: Turn, tokenizer: Any) -> _Marked:
+def _encoded_turns(rendered: Rendered, tokenizer: Any) -> _Marked:
     tokens = tokenizer(
         rendered.text,
         add_special_tokens=False,
@@ -120,40 +162,6 @@ def _encoded_turn(rendered: Turn, tokenizer: Any) -> _Marked:
         return token_ids, tuple(not rendered.holds(*place) for place in tokens["offset_mapping"])
     special = set(tokenizer.all_special_ids)
     return token_ids, tuple(token_id in special for token_id in token_ids)
-
-
-def check_fits(prompts: Sequence[Encoded], n_context: int | None, n_vocabulary: int) -> None:
-    """Check that the model can read every prompt.
-
-    Parameters
-    ----------
-    prompts
-        Prompts as token ids.
-    n_context
-        Longest input of the model [tokens]; None where it has no limit.
-    n_vocabulary
-        Rows of the token embedding.
-
-    Raises
-    ------
-    InputError
-        If a prompt has no token, more than ``n_context``, or a token the model lacks.
-    """
-    for prompt in prompts:
-        if not prompt.token_ids:
-            raise InputError(f"A prompt must have at least one token; {prompt.prompt_id} has none.")
-        if n_context is not None and len(prompt) > n_context:
-            raise InputError(
-                f"A prompt must fit the model's context of {n_context} tokens; "
-                f"{prompt.prompt_id} has {len(prompt)}.",
-                "Shorten it, or leave the model out.",
-            )
-        if max(prompt.token_ids) >= n_vocabulary:
-            raise InputError(
-                f"Every token must be one of the model's {n_vocabulary}; {prompt.prompt_id} holds "
-                f"token {max(prompt.token_ids)}.",
-                "The tokenizer belongs to another model.",
-            )
 
 
 #: Tokens that cost about as much as a pass does by itself, found with GPT-2 on a processor: all

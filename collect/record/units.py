@@ -266,11 +266,10 @@ def _is_as_marked(name: str, mark: Mark, out: Path) -> bool:
 def stored_prompts_sha256(path: Path) -> str | None:
     """Return the hash of the prompts in a file, see `prompts_sha256`; None if unreadable."""
     try:
-        rows = pq.ParquetFile(path).read(["prompt_id", "category", "text"])
-        ordered = rows.sort_by("prompt_id").to_pylist()
-    except (*UNREADABLE, KeyError):
+        rows = pq.ParquetFile(path).read().to_pylist()
+        return prompts_sha256(rows)
+    except (*UNREADABLE, KeyError, TypeError):
         return None
-    return prompts_sha256([(row["category"], row["text"]) for row in ordered])
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:

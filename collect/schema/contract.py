@@ -18,7 +18,11 @@ SCHEMA_VERSION = 3
 READABLE_VERSIONS = (2, SCHEMA_VERSION)
 
 #: Columns that the files of an earlier readable version lack, by table.
-ADDED = {"model": ("training_step", "training_tokens"), "run": ("revision_name",)}
+ADDED = {
+    "model": ("training_step", "training_tokens"),
+    "run": ("revision_name",),
+    "prompt": ("format", "metadata"),
+}
 
 #: Tables that one unit of measurement fills, one file per unit; ``run`` commits them.
 MEASURED = (

@@ -15,6 +15,9 @@ from collect.schema.headers import Headers, damaged
 #: Parts of a run file's metadata that vouch for the files of its unit, besides the determinants.
 VOUCHING = ("rows", "sha256", "sizes", "times")
 
+#: What is known of a prompt besides its place in a set.
+_OF_PROMPT = ("prompt_id", "category", "format", "text", "metadata")
+
 #: Columns of ``run`` that tell the ways apart in which one model is measured side by side.
 WAY = (
     "model_id",
@@ -214,10 +217,8 @@ def _compare_content(path: Path, name: str, unit: Vouched) -> None:
     if name in unit.sha256 and file_sha256(path) != unit.sha256[name]:
         raise _altered(path, "the content that was hashed", "another")
     if path.parent.name == "prompt" and unit.prompt_set_sha256 is not None:
-        rows = Headers().of(path).read("prompt").sort_by("prompt_id").to_pylist()
-        if prompts_sha256([(row["category"], row["text"]) for row in rows]) != (
-            unit.prompt_set_sha256
-        ):
+        rows = Headers().of(path).read("prompt").to_pylist()
+        if prompts_sha256(rows) != unit.prompt_set_sha256:
             raise _altered(path, "the prompts that were measured", "others")
 
 
@@ -234,8 +235,27 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-def prompts_sha256(entries: Sequence[tuple[str | None, str]]) -> str:
-    """Return the hash over (category, text) of each prompt, in order."""
+def prompts_sha256(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the hash of the prompts of a set.
+
+    Of texts that are numbered in order, with nothing known of them but a category, it is over
+    (category, text) of each; of any others over all that is known of each.
+
+    Parameters
+    ----------
+    rows
+        Rows of table ``prompt``, in any order; columns that earlier versions lack may be missing.
+    """
+    ordered = sorted(rows, key=lambda row: str(row["prompt_id"]))
+    width = max(2, len(str(len(ordered) - 1)))
+    are_lines = all(
+        row.get("format") in (None, "text")
+        and row.get("metadata") is None
+        and str(row["prompt_id"]).partition(":")[2] == f"{place:0{width}d}"
+        for place, row in enumerate(ordered)
+    )
+    columns = ("category", "text") if are_lines else _OF_PROMPT
+    entries = [[row.get(name) for name in columns] for row in ordered]
     canonical = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 

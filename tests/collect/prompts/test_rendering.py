@@ -8,7 +8,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from collect.errors import InputError
-from collect.prompts.rendering import check_template, turn
+from collect.prompts.rendering import as_turn, check_template, in_template
 from collect.prompts.tokens import encode
 
 TEMPLATE = (
@@ -17,6 +17,10 @@ TEMPLATE = (
     "{% if add_generation_prompt %}[model]{% endif %}"
 )
 PROMPTS = pd.DataFrame({"prompt_id": ["x:00", "x:01"], "text": ["user", " hé "]})
+
+
+def turn(text, tokenizer):
+    return in_template([as_turn(text)], tokenizer)[0]
 
 
 @pytest.fixture
@@ -35,8 +39,47 @@ def tokenizer():
 def test_a_prompt_is_told_apart_from_a_template_that_holds_the_same_word(tokenizer):
     rendered = turn("user", tokenizer)
     assert rendered.text == "<s>[user]user[end][model]"
-    assert rendered.text[rendered.start : rendered.end] == "user"
-    assert rendered.start == len("<s>[user]")
+    ((start, end),) = rendered.spans
+    assert rendered.text[start:end] == "user"
+    assert start == len("<s>[user]")
+
+
+def test_every_turn_of_a_conversation_is_told_apart_from_the_template(tokenizer):
+    turns = [
+        {"role": "system", "content": "user"},
+        {"role": "user", "content": " [end][user] "},
+        {"role": "assistant", "content": "model"},
+    ]
+    answered, asked = in_template([turns, turns[:2]], tokenizer)
+    assert answered.text == "<s>[system]user[end][user][end][user][end][assistant]model[end]"
+    said = [answered.text[start:end] for start, end in answered.spans]
+    assert said == ["user", "[end][user]", "model"]
+    assert asked.text.endswith("[end][user][end][model]")
+
+
+def test_turns_texts_and_token_ids_stand_side_by_side_in_one_set(tokenizer):
+    rows = pd.DataFrame(
+        {
+            "prompt_id": ["x:a", "x:b"],
+            "format": ["turns", "text"],
+            "text": ['[{"role": "user", "content": "é"}]', "é"],
+        }
+    )
+    turns, text = encode(rows, tokenizer, rendering="chat")
+    assert turns.token_ids == text.token_ids
+    with pytest.raises(InputError, match="put into a chat template; x:a has turns") as refusal:
+        encode(rows, tokenizer)
+    assert "--chat-template" in refusal.value.hint
+
+
+def test_token_ids_are_taken_as_they_are(tokenizer):
+    rows = pd.DataFrame({"prompt_id": ["x:a"], "format": ["tokens"], "text": ["[256, 7, 8]"]})
+    (given,) = encode(rows, tokenizer)
+    assert given.token_ids == (256, 7, 8)
+    assert given.is_special == (True, False, False)
+    for how in ({"rendering": "chat"}, {"special_tokens": "always"}):
+        with pytest.raises(InputError, match="Token ids must be taken as they are"):
+            encode(rows, tokenizer, **how)
 
 
 def test_tokens_of_the_template_are_special_and_those_of_the_prompt_are_not(tokenizer):

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from collect.errors import InputError
-from collect.prompts.tokens import Encoded, check_fits, encode
+from collect.prompts.fitting import fitted
+from collect.prompts.tokens import Encoded, encode
 
 PROMPTS = pd.DataFrame({"prompt_id": ["x:00", "x:01"], "text": ["ab", "é"]})
 
@@ -36,15 +37,46 @@ def test_a_tokenizer_that_adds_nothing_marks_nothing(tokenizer):
     ("token_ids", "sentence"),
     [
         ((), "must have at least one token; x:00 has none"),
-        ((1,) * 5, "context of 4 tokens; x:00 has 5"),
+        ((1,) * 5, "context of 4 tokens; 1 of 1 does not: x:00 has 5"),
         ((1, 300), "one of the model's 257; x:00 holds token 300"),
     ],
 )
 def test_a_prompt_that_the_model_cannot_read_is_refused(token_ids, sentence):
     prompt = Encoded("x:00", token_ids, (False,) * len(token_ids))
     with pytest.raises(InputError, match=sentence):
-        check_fits([prompt], n_context=4, n_vocabulary=257)
+        fitted([prompt], n_context=4, n_vocabulary=257)
 
 
 def test_a_prompt_that_just_fits_passes():
-    check_fits([Encoded("x:00", (0, 1, 2, 256), (False,) * 4)], n_context=4, n_vocabulary=257)
+    prompt = Encoded("x:00", (0, 1, 2, 256), (False,) * 4)
+    found = fitted([prompt], n_context=4, n_vocabulary=257)
+    assert found.prompts == (prompt,)
+    assert found.remarks == {}
+
+
+@pytest.fixture
+def of_lengths():
+    """Prompts of 3, 6 and 5 tokens."""
+    return [
+        Encoded(f"x:{place}", tuple(range(n)), (True,) + (False,) * (n - 1))
+        for place, n in enumerate((3, 6, 5))
+    ]
+
+
+def test_prompts_that_are_too_long_are_counted_and_the_longest_named_first(of_lengths):
+    with pytest.raises(InputError, match="2 of 3 do not: x:1 has 6, x:2 has 5") as refusal:
+        fitted(of_lengths, n_context=4, n_vocabulary=9)
+    assert "--too-long skip" in refusal.value.hint
+
+
+def test_prompts_that_are_too_long_are_left_out_or_cut_when_asked(of_lengths):
+    skipped = fitted(of_lengths, 4, 9, policy="skip")
+    assert [prompt.prompt_id for prompt in skipped.prompts] == ["x:0"]
+    assert skipped.remarks["x:2"].startswith("It has 5 tokens, and the context of the model is 4:")
+    cut = fitted(of_lengths, 4, 9, policy="truncate")
+    assert [prompt.token_ids for prompt in cut.prompts] == [(0, 1, 2), (0, 1, 2, 3), (0, 1, 2, 3)]
+    assert [len(prompt.is_special) for prompt in cut.prompts] == [3, 4, 4]
+    assert cut.too_long == {"x:1": 6, "x:2": 5}
+    with pytest.raises(InputError, match="3 of 3 do not") as refusal:
+        fitted(of_lengths, 2, 9, policy="skip")
+    assert "--too-long truncate" in refusal.value.hint

@@ -1,0 +1,117 @@
+"""Whether a model can read prompts: their tokens, and their number beside its context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from collect.errors import InputError
+from collect.prompts.tokens import Encoded
+
+#: What may be done with prompts that are longer than the context of a model.
+TOO_LONG = ("refuse", "skip", "truncate")
+
+#: Prompts that a message names at most.
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Prompts as a model can read them.
+
+    Attributes
+    ----------
+    prompts
+        Those that are read, each within the context.
+    too_long
+        By prompt_id: how many tokens a prompt had that was left out or cut.
+    policy
+        One of `TOO_LONG`.
+    n_context
+        Longest input of the model [tokens]; None where it has no limit.
+    """
+
+    prompts: tuple[Encoded, ...]
+    too_long: dict[str, int]
+    policy: str
+    n_context: int | None
+
+    @property
+    def remarks(self) -> dict[str, str]:
+        """What was done to each prompt that was too long, in a sentence."""
+        done = "it was left out" if self.policy == "skip" else "the tokens after that were cut off"
+        return {
+            prompt_id: f"It has {n} tokens, and the context of the model is {self.n_context}: "
+            f"{done}, as asked for."
+            for prompt_id, n in self.too_long.items()
+        }
+
+
+def fitted(
+    prompts: Sequence[Encoded], n_context: int | None, n_vocabulary: int, *, policy: str = "refuse"
+) -> Fitted:
+    """Return prompts as a model can read them.
+
+    Parameters
+    ----------
+    prompts
+        Prompts as token ids.
+    n_context
+        Longest input of the model [tokens]; None where it has no limit.
+    n_vocabulary
+        Rows of the token embedding.
+    policy
+        What to do with prompts of more than ``n_context`` tokens: ``refuse``, ``skip``, which
+        leaves them out, or ``truncate``, which keeps their first ``n_context`` tokens.
+
+    Raises
+    ------
+    InputError
+        If a prompt has no token or one that the model lacks; if prompts are too long and that is
+        to be refused, or none is left.
+    """
+    for prompt in prompts:
+        if not prompt.token_ids:
+            raise InputError(f"A prompt must have at least one token; {prompt.prompt_id} has none.")
+        if max(prompt.token_ids) >= n_vocabulary:
+            raise InputError(
+                f"Every token must be one of the model's {n_vocabulary}; {prompt.prompt_id} holds "
+                f"token {max(prompt.token_ids)}.",
+                "The tokenizer belongs to another model.",
+            )
+    long = {p.prompt_id: len(p) for p in prompts if n_context is not None and len(p) > n_context}
+    if long and (policy == "refuse" or (policy == "skip" and len(long) == len(prompts))):
+        raise _refusal(long, len(prompts), n_context, policy)
+    if policy == "skip":
+        kept = [prompt for prompt in prompts if prompt.prompt_id not in long]
+    else:
+        kept = [
+            _cut(prompt, n_context) if prompt.prompt_id in long else prompt for prompt in prompts
+        ]
+    return Fitted(tuple(kept), long, policy, n_context)
+
+
+def _refusal(long: dict[str, int], n: int, n_context: int | None, policy: str) -> InputError:
+    named = sorted(long, key=lambda prompt_id: -long[prompt_id])[:_SHOWN]
+    shown = ", ".join(f"{prompt_id} has {long[prompt_id]}" for prompt_id in named)
+    if policy == "skip":
+        hint = "Use --too-long truncate, which reads as many tokens as fit, or leave the model out."
+    else:
+        hint = (
+            "Add --too-long skip, which leaves them out, or --too-long truncate, which reads as "
+            "many tokens as fit."
+        )
+    return InputError(
+        f"A prompt must fit the model's context of {n_context} tokens; {len(long)} of {n} "
+        f"{'does' if len(long) == 1 else 'do'} not: {shown}"
+        f"{', and others fewer' if len(long) > _SHOWN else ''}.",
+        hint,
+    )
+
+
+def _cut(prompt: Encoded, n_tokens: int | None) -> Encoded:
+    return replace(
+        prompt,
+        token_ids=prompt.token_ids[:n_tokens],
+        is_special=prompt.is_special[:n_tokens],
+    )

@@ -1,0 +1,186 @@
+"""Records of prompts read from files: JSON lines, JSON, CSV, Parquet, directories of `datasets`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from collect.errors import InputError
+
+#: Where a record stands, for messages, and the record.
+Placed: TypeAlias = "tuple[str, Any]"
+
+#: What `datasets.save_to_disk` leaves in the directory of a set, and of several splits of one.
+_STATE, _SPLITS = "state.json", "dataset_dict.json"
+
+
+def readable(path: Path) -> bool:
+    """Return whether a path is of a kind that holds records."""
+    return is_dataset(path) or path.suffix.lower() in _READERS
+
+
+def is_dataset(path: Path) -> bool:
+    """Return whether a path is a directory that `datasets.save_to_disk` wrote."""
+    return path.is_dir() and any((path / name).is_file() for name in (_STATE, _SPLITS))
+
+
+def set_name(path: Path) -> str:
+    """Return the name of the prompt set that a path holds: with its split, where it is one."""
+    if path.is_dir():
+        resolved = path.resolve()
+        is_split = (resolved.parent / _SPLITS).is_file()
+        return f"{resolved.parent.name}-{resolved.name}" if is_split else resolved.name
+    return path.stem
+
+
+def records(path: Path) -> list[Placed]:
+    """Return the records of a file, or of a directory that `datasets.save_to_disk` wrote.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or is not what its name says.
+    """
+    try:
+        read = _of_dataset if path.is_dir() else _READERS[path.suffix.lower()]
+        return list(read(path))
+    except (OSError, pa.ArrowException) as error:
+        reason = getattr(error, "strerror", None) or str(error).strip().partition("\n")[0]
+        raise InputError(f"The prompts of {path} must be readable; {reason}.") from error
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a file in UTF-8, without a mark of byte order.
+
+    Raises
+    ------
+    InputError
+        If it is not UTF-8.
+    """
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"A prompt file must be UTF-8 text; {path} is not, at byte {error.start}.",
+            "Save it as UTF-8.",
+        ) from error
+
+
+def _of_json_lines(path: Path) -> Iterator[Placed]:
+    for number, line in enumerate(text_of(path).split("\n"), start=1):
+        if line.strip():
+            place = f"{path}, line {number}"
+            yield place, _parsed(line, place)
+
+
+def _of_json(path: Path) -> Iterator[Placed]:
+    content = _parsed(text_of(path), str(path))
+    if not isinstance(content, list):
+        raise InputError(
+            f"A JSON file of prompts must be a list of them; {path} is one "
+            f"{type(content).__name__}.",
+            "With one object per line, name it .jsonl.",
+        )
+    for number, record in enumerate(content, start=1):
+        yield f"{path}, item {number}", record
+
+
+def _parsed(text: str, place: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"Each prompt must be readable JSON; {place} is not ({error}).",
+            "Plain prompts, one per line, go into a .txt file.",
+        ) from error
+
+
+def _separated(delimiter: str) -> Callable[[Path], Iterator[Placed]]:
+    """Return what reads a table with a line of names and then one row per prompt."""
+
+    def rows(path: Path) -> Iterator[Placed]:
+        reader = csv.DictReader(
+            io.StringIO(text_of(path), newline=""), delimiter=delimiter, strict=True
+        )
+        try:
+            names = list(reader.fieldnames or [])
+            _check_names(names, path)
+            for row in reader:
+                place = f"{path}, line {reader.line_num}"
+                if None in row or None in row.values():
+                    raise InputError(
+                        f"Every row must have {len(names)} cells, as the first line has; {place} "
+                        "has another number.",
+                        "Put cells with separators or line breaks between double quotes.",
+                    )
+                yield place, {name: cell or None for name, cell in row.items()}
+        except csv.Error as error:
+            raise InputError(
+                f"{path} must be a well-formed table; line {reader.line_num} is not ({error}).",
+                "Put cells with separators, quotes or line breaks between double quotes.",
+            ) from error
+
+    return rows
+
+
+def _check_names(names: list[str], path: Path) -> None:
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InputError(f"Columns must have different names; {path} has {repeated[0]!r} twice.")
+
+
+def _of_parquet(path: Path) -> Iterator[Placed]:
+    yield from _of_rows(path, pq.ParquetFile(path).read())
+
+
+def _of_dataset(path: Path) -> Iterator[Placed]:
+    if not (path / _STATE).is_file():
+        splits = sorted(place.parent.name for place in path.glob(f"*/{_STATE}"))
+        raise InputError(
+            f"A data set must be one split; {path} has {', '.join(splits) or 'none'}.",
+            f"Give {path / splits[0]}." if splits else "Save it again with save_to_disk.",
+        )
+    state = _parsed(text_of(path / _STATE), str(path / _STATE))
+    try:
+        names = [str(file["filename"]) for file in state["_data_files"]]
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            f"{path / _STATE} must list the files of the set, as datasets writes it; it does not.",
+            "Save it again with save_to_disk.",
+        ) from error
+    if not names:
+        return
+    yield from _of_rows(path, pa.concat_tables([_arrow(path / name) for name in names]))
+
+
+def _arrow(path: Path) -> pa.Table:
+    """Return the rows of an Arrow file: a stream, as datasets writes it, or a file with footer."""
+    with pa.memory_map(str(path)) as source:
+        try:
+            return pa.ipc.open_stream(source).read_all()
+        except pa.ArrowInvalid:
+            source.seek(0)
+            return pa.ipc.open_file(source).read_all()
+
+
+def _of_rows(path: Path, rows: pa.Table) -> Iterator[Placed]:
+    _check_names(rows.column_names, path)
+    for number, row in enumerate(rows.to_pylist(), start=1):
+        yield f"{path}, row {number}", row
+
+
+_READERS: dict[str, Callable[[Path], Iterator[Placed]]] = {
+    ".jsonl": _of_json_lines,
+    ".ndjson": _of_json_lines,
+    ".json": _of_json,
+    ".csv": _separated(","),
+    ".tsv": _separated("\t"),
+    ".parquet": _of_parquet,
+}

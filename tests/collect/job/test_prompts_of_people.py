@@ -1,0 +1,52 @@
+"""Prompts as people have them, from their file to the rows of a store."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from analysis.store import open_store
+from collect.errors import InputError
+from collect.job.plan import plan
+from collect.job.run import run
+from collect.record.integrity import faults
+
+RECORDS = [
+    {"id": "short", "category": "Factual", "text": "The sky is", "source": "web"},
+    {"id": "long", "text": "a" * 90, "source": "book"},
+    {"id": "given", "token_ids": [256, 104, 105]},
+]
+
+
+@pytest.fixture
+def records(tmp_path):
+    path = tmp_path / "mine.jsonl"
+    path.write_text("\n".join(map(json.dumps, RECORDS)))
+    return path
+
+
+def test_a_prompt_over_the_context_is_no_end_of_the_job(save_tiny, records, tmp_path):
+    directory, how = str(save_tiny("gpt2")), {"quantities": ["stream"], "quiet": True}
+    with pytest.raises(InputError, match="context of 64 tokens; 1 of 3 does not: mine:long has 90"):
+        run([directory], [records], tmp_path / "none", **how)
+    assert not (tmp_path / "none").exists()
+    stores = {}
+    for policy, n_tokens in (("skip", {"mine:short": 10, "mine:given": 3}), ("truncate", None)):
+        out = tmp_path / policy
+        (planned,) = plan([directory], [records], out, too_long=policy, **how)
+        run([directory], [records], out, too_long=policy, **how)
+        assert list(faults(out)) == []
+        store = stores[policy] = open_store(out)
+        found = store.query("SELECT prompt_id, n_tokens FROM next_token")
+        read = dict(zip(found["prompt_id"], found["n_tokens"], strict=True))
+        assert read == (n_tokens or {"mine:short": 10, "mine:given": 3, "mine:long": 64})
+        assert len(store.query("FROM residual_norm")) == planned.n_rows["residual_norm"]
+        left = store.query("SELECT * FROM not_measured WHERE measured_table = 'prompt'")
+        assert left["quantity"].tolist() == ["mine:long"]
+        assert left["reason"].item().startswith("It has 90 tokens, and the context of the model")
+    sources = stores["skip"].query(
+        "SELECT metadata ->> '$.source' AS source, format, category FROM prompt ORDER BY prompt_id"
+    )
+    assert sources["source"].fillna("none").tolist() == ["none", "book", "web"]
+    assert sources["format"].tolist() == ["tokens", "text", "text"]

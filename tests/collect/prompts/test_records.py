@@ -1,0 +1,156 @@
+"""Prompts as people have them: records of files, with identifiers, categories and metadata."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from collect.errors import InputError
+from collect.prompts.entry import entry
+from collect.prompts.sets import load
+from collect.record.writer import conforming
+from collect.schema.marks import prompts_sha256
+
+RECORDS = [
+    {"id": "sky", "category": "Factual", "text": "The sky is", "source": "web", "score": 0.5},
+    {"id": "two", "category": "Novel", "text": 'Two, "and"\ntwo', "source": "book", "score": None},
+]
+
+
+def write(path, kind):
+    """Write the records as a file of some kind, and return its path."""
+    file = path / f"mine.{kind}"
+    if kind == "jsonl":
+        file.write_text("\n\n".join(map(json.dumps, RECORDS)), encoding="utf-8")
+    elif kind == "json":
+        file.write_text(json.dumps(RECORDS), encoding="utf-8")
+    elif kind == "parquet":
+        pq.write_table(pa.Table.from_pylist(RECORDS), file)
+    else:
+        cells = [[f'"{r[n]}"'.replace('"and"', '""and""') for n in RECORDS[0]] for r in RECORDS]
+        lines = [list(RECORDS[0]), *[["" if c == '"None"' else c for c in row] for row in cells]]
+        separator = "," if kind == "csv" else "\t"
+        file.write_text("\n".join(map(separator.join, lines)) + "\n", encoding="utf-8-sig")
+    return file
+
+
+def save_dataset(path, rows, *, n_files=1):
+    """Lay out rows as `datasets.save_to_disk` does: Arrow streams that state.json lists."""
+    path.mkdir(parents=True)
+    names = [f"data-{n:05d}-of-{n_files:05d}.arrow" for n in range(n_files)]
+    for n, name in enumerate(names):
+        part = pa.Table.from_pylist(rows[n::n_files])
+        with pa.ipc.new_stream(str(path / name), part.schema) as stream:
+            stream.write_table(part)
+    (path / "state.json").write_text(json.dumps({"_data_files": [{"filename": n} for n in names]}))
+    (path / "dataset_info.json").write_text("{}")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "json", "csv", "tsv", "parquet", "dataset"])
+def test_records_keep_identifier_category_and_metadata(tmp_path, kind):
+    path = save_dataset(tmp_path / "mine", RECORDS) if kind == "dataset" else write(tmp_path, kind)
+    found = load(path)
+    rows = found.prompts
+    assert rows["prompt_id"].tolist() == ["mine:sky", "mine:two"]
+    assert rows["category"].tolist() == ["Factual", "Novel"]
+    assert rows["complexity"].tolist() == [1, 4]
+    assert rows["text"].tolist() == [record["text"] for record in RECORDS]
+    score = "0.5" if kind in ("csv", "tsv") else 0.5
+    assert json.loads(rows["metadata"][0]) == {"source": "web", "score": score}
+    assert json.loads(rows["metadata"][1]) == {"source": "book"}
+    stored = conforming("prompt", rows).to_pylist()
+    assert prompts_sha256(stored[::-1]) == found.sha256
+
+
+def test_what_is_known_of_a_prompt_is_part_of_the_hash_of_its_set(tmp_path):
+    def sha256(*records):
+        path = tmp_path / "mine.jsonl"
+        path.write_text("\n".join(map(json.dumps, records)))
+        return load(path).sha256
+
+    text = tmp_path / "mine.txt"
+    text.write_text("a\nb")
+    assert sha256("a", "b") == sha256({"text": "a"}, {"prompt": "b"}) == load(text).sha256
+    different = [
+        sha256({"id": "x", "text": "a"}, "b"),
+        sha256({"text": "a", "source": "web"}, "b"),
+        sha256({"token_ids": [1]}, "b"),
+        sha256({"messages": [{"role": "user", "content": "a"}]}, "b"),
+        sha256("a", "b"),
+    ]
+    assert len(set(different)) == 5
+
+
+def test_turns_and_token_ids_are_kept_as_json(tmp_path):
+    turns = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}]
+    path = tmp_path / "mine.jsonl"
+    records = [{"messages": turns}, {"input_ids": [5, 6]}, {"prompt": turns}, turns, [7]]
+    path.write_text("\n".join(map(json.dumps, records)))
+    rows = load(path).prompts
+    assert rows["format"].tolist() == ["turns", "tokens", "turns", "turns", "tokens"]
+    assert [json.loads(text) for text in rows["text"]] == [turns, [5, 6], turns, turns, [7]]
+    table = tmp_path / "mine.csv"
+    table.write_text('id,token_ids\na,"[5, 6]"\n')
+    assert load(table).prompts["text"].tolist() == ["[5, 6]"]
+
+
+def test_a_split_of_a_data_set_bears_the_name_of_both(tmp_path):
+    rows = [{"text": f"prompt {place}"} for place in range(4)]
+    save_dataset(tmp_path / "qa" / "test", rows, n_files=2)
+    (tmp_path / "qa" / "dataset_dict.json").write_text('{"splits": ["test"]}')
+    found = load(tmp_path / "qa" / "test")
+    assert found.name == "qa-test"
+    assert sorted(found.prompts["text"]) == [row["text"] for row in rows]
+    with pytest.raises(InputError, match=r"must be one split; .*qa has test") as refusal:
+        load(tmp_path / "qa")
+    assert str(tmp_path / "qa" / "test") in refusal.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("x.txt", '{"text": "a"}\n', "one prompt per line; .* begins with a JSON object"),
+        ("x.jsonl", "not json", "must be readable JSON; .*line 1 is not"),
+        ("x.jsonl", "3", "must be text, turns, token ids or a record.*line 1 is int"),
+        ("x.jsonl", '{"texts": "a"}', "under one of text, prompt, messages.*holds texts"),
+        ("x.jsonl", '{"text": "a", "token_ids": [1]}', "holds text and token_ids"),
+        ("x.jsonl", '{"text": ""}', "text that is not empty; .* has ''"),
+        ("x.jsonl", '{"token_ids": [1, -2]}', "whole numbers of 0 or more"),
+        ("x.jsonl", '{"token_ids": [true]}', "whole numbers of 0 or more"),
+        ("x.jsonl", '{"messages": []}', "lists that are not empty"),
+        ("x.jsonl", '{"messages": [{"role": "user"}]}', "a role and a content"),
+        ("x.jsonl", '{"id": "a", "text": "a"}\n{"id": "a", "text": "b"}', "x:a comes up twice"),
+        ("x.jsonl", '{"id": "a\\n", "text": "a"}', "printable signs"),
+        ("x.jsonl", "", "must hold at least one prompt"),
+        ("x.json", '{"text": "a"}', "must be a list of them; .* is one dict"),
+        ("x.csv", "id,text\na\n", "Every row must have 2 cells"),
+        ("x.csv", "text,text\na,b\n", "has 'text' twice"),
+        ("x.csv", 'text\n"a', "must be a well-formed table"),
+        ("x.parquet", "none", "must be readable"),
+        ("x.jsonl", b"caf\xe9", "must be UTF-8 text; .* is not, at byte 3"),
+        ("A_grand_unified.jsonl", '"other"', "must not bear the name of a shipped set"),
+    ],
+)
+def test_an_ill_formed_record_is_refused_with_its_place(tmp_path, name, content, sentence):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(InputError, match=sentence):
+        load(path)
+
+
+def test_a_directory_without_a_list_of_files_is_refused(tmp_path):
+    path = save_dataset(tmp_path / "mine", RECORDS)
+    (path / "state.json").write_text("{}")
+    with pytest.raises(InputError, match="must list the files of the set"):
+        load(path)
+    with pytest.raises(InputError, match="is neither"):
+        load(tmp_path)
+
+
+def test_arrays_of_a_frame_are_lists_too():
+    np = pytest.importorskip("numpy")
+    assert entry({"input_ids": np.array([3, 4])}, "here").text == "[3, 4]"
