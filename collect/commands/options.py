@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from collect.measure.quantities import ALL, DEFAULT, TABLES
+from collect.instruments.quantities import ALL, DEFAULT, TABLES
 
 Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 

@@ -12,7 +12,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from collect.measure.geometry import Geometry, geometry
+from collect.instruments.geometry import Geometry, geometry
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.forward.passes import inputs
 from collect.prompts.tokens import Encoded

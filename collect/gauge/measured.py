@@ -12,9 +12,9 @@ from torch import Tensor
 
 from collect.gauge.centred import centred_geometries
 from collect.gauge.precision import Float64
-from collect.measure import quantities, rows, spectra
-from collect.measure.hooks import Recorder
-from collect.measure.singular import grams, product_norms
+from collect.instruments import quantities, rows, spectra
+from collect.instruments.hooks import Recorder
+from collect.instruments.singular import grams, product_norms
 from collect.model.checkpoint.decoder import Decoder, HeadWeights
 from collect.model.forward.passes import inputs, whole
 from collect.prompts.tokens import Encoded, buckets

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from collect.measure import quantities
+from collect.instruments import quantities
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import DTYPES
 from collect.schema import tables

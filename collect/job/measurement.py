@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 
 from collect import schema
+from collect.instruments import quantities, rows, spectra
+from collect.instruments.hooks import Recorder
 from collect.job.subject import Subject
 from collect.job.task import Task
-from collect.measure import quantities, rows, spectra
-from collect.measure.hooks import Recorder
 from collect.model.checkpoint import memory
 from collect.model.checkpoint.decoder import model_row
 from collect.model.conformance.refusal import check_attention, check_finite

@@ -12,7 +12,7 @@ import torch
 from tqdm import tqdm
 
 from collect.errors import InputError
-from collect.measure import quantities
+from collect.instruments import quantities
 from collect.model.checkpoint.load import DTYPES
 from collect.prompts.fitting import TOO_LONG
 from collect.prompts.rendering import RENDERINGS

@@ -10,8 +10,8 @@ from typing import Any
 
 from collect import schema
 from collect.errors import InputError
+from collect.instruments import quantities
 from collect.job.settings import Settings
-from collect.measure import quantities
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
 from collect.prompts.fitting import Fitted, fitted

@@ -27,8 +27,8 @@ from transformers import (
 )
 
 from collect.adapters import adapter_for
-from collect.measure import rows
-from collect.measure.hooks import Recorder
+from collect.instruments import rows
+from collect.instruments.hooks import Recorder
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded, buckets, right_padded

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 
 from collect.adapters import adapter_for
-from collect.measure.hooks import Recorder
-from collect.measure.observation import Norms, Updates
+from collect.instruments.hooks import Recorder
+from collect.instruments.observation import Norms, Updates
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.conformance.refusal import examine, refuse
 from collect.model.forward.passes import Batch, whole

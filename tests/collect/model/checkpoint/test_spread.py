@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from collect.adapters import ADAPTERS
-from collect.measure import rows
-from collect.measure.hooks import Recorder
+from collect.instruments import rows
+from collect.instruments.hooks import Recorder
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.conformance.refusal import examine
 from collect.model.forward.passes import whole

@@ -7,12 +7,12 @@ import torch
 
 from collect import schema
 from collect.adapters import ADAPTERS
-from collect.measure import rows
-from collect.measure.geometry import Geometry
-from collect.measure.hooks import Recorder
-from collect.measure.measures import AttentionStatistics
-from collect.measure.observation import Norms, Observation, Updates
-from collect.measure.predictions import Predictions
+from collect.instruments import rows
+from collect.instruments.geometry import Geometry
+from collect.instruments.hooks import Recorder
+from collect.instruments.measures import AttentionStatistics
+from collect.instruments.observation import Norms, Observation, Updates
+from collect.instruments.predictions import Predictions
 from collect.model.checkpoint.decoder import decoder
 from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded

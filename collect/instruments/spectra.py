@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from collect.adapters import Adapter, Heads, HeadWeights, cut, weight_names
-from collect.measure.singular import Norms, grams, head_norms, product_norms, whole_norms
+from collect.instruments.singular import Norms, grams, head_norms, product_norms, whole_norms
 from collect.model.checkpoint import blueprint
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.configuration import configuration

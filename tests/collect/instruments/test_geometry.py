@@ -11,8 +11,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collect.measure import geometry as module
-from collect.measure.geometry import directions, effective_rank, geometry, mean_cosine, uniformity
+from collect.instruments import geometry as module
+from collect.instruments.geometry import (
+    directions,
+    effective_rank,
+    geometry,
+    mean_cosine,
+    uniformity,
+)
 
 
 def drawn(seed: int, n: int, d: int) -> torch.Tensor:

@@ -14,8 +14,8 @@ import torch
 
 from collect import schema
 from collect.adapters import ADAPTERS
-from collect.measure import legacy
-from collect.measure.hooks import Recorder
+from collect.instruments import legacy
+from collect.instruments.hooks import Recorder
 from collect.model.checkpoint.decoder import decoder
 from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded

@@ -16,18 +16,18 @@ import torch
 from torch import Tensor, nn
 
 from collect.errors import ConformanceError
-from collect.measure import legacy
-from collect.measure.geometry import Geometry, geometry
-from collect.measure.ledger import Ledger
-from collect.measure.measures import (
+from collect.instruments import legacy
+from collect.instruments.geometry import Geometry, geometry
+from collect.instruments.ledger import Ledger
+from collect.instruments.measures import (
     attention_statistics,
     correlations,
     grams,
     largest_features,
     token_norms,
 )
-from collect.measure.observation import Observation
-from collect.measure.predictions import Predictions, predictions
+from collect.instruments.observation import Observation
+from collect.instruments.predictions import Predictions, predictions
 from collect.model.forward.passes import Batch
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from collect.measure.geometry import Geometry
-    from collect.measure.measures import AttentionStatistics, MeanMapStatistics
-    from collect.measure.predictions import Predictions
+    from collect.instruments.geometry import Geometry
+    from collect.instruments.measures import AttentionStatistics, MeanMapStatistics
+    from collect.instruments.predictions import Predictions
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import scipy.special
 import scipy.stats
 import torch
 
-from collect.measure.predictions import predictions
+from collect.instruments.predictions import predictions
 
 
 def of_logits(logits: torch.Tensor, coming: list[int]):

@@ -13,11 +13,11 @@ import torch
 
 from collect.adapters import ADAPTERS
 from collect.errors import ConformanceError
-from collect.measure import rows
-from collect.measure.geometry import geometry
-from collect.measure.hooks import Recorder
-from collect.measure.measures import attention_statistics
-from collect.measure.predictions import predictions
+from collect.instruments import rows
+from collect.instruments.geometry import geometry
+from collect.instruments.hooks import Recorder
+from collect.instruments.measures import attention_statistics
+from collect.instruments.predictions import predictions
 from collect.model.checkpoint.blueprint import of_model
 from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import Decoder, decoder

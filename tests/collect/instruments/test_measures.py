@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from collect.measure.measures import (
+from collect.instruments.measures import (
     attention_statistics,
     correlations,
     difference,
@@ -51,7 +51,7 @@ def test_products_do_not_depend_on_how_many_tokens_are_worked_on_at_a_time(seed,
     generator = torch.Generator().manual_seed(seed)
     vectors = [torch.randn(2, n, d, generator=generator) for _ in range(3)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("collect.measure.measures._AT_A_TIME", 1)
+        patch.setattr("collect.instruments.measures._AT_A_TIME", 1)
         alone = grams(vectors, [n, 1])
     rows = np.stack([np.ones((2, n, d)), *(of.double().numpy() for of in vectors)], axis=2)
     expected = np.einsum("ptid,ptjd->ptij", rows, rows)
@@ -229,7 +229,7 @@ def test_attention_statistics_equal_those_counted_entry_by_entry(n, seed, spread
 def test_many_heads_of_long_prompts_are_worked_through_a_few_at_a_time(monkeypatch):
     maps = torch.rand(1, 5, 9, 9, generator=torch.Generator().manual_seed(0))
     at_once = attention_statistics(maps, [9])
-    monkeypatch.setattr("collect.measure.measures._ENTRIES_AT_A_TIME", 100)
+    monkeypatch.setattr("collect.instruments.measures._ENTRIES_AT_A_TIME", 100)
     for found, expected in zip(attention_statistics(maps, [9]), at_once, strict=True):
         assert torch.allclose(found.entropy, expected.entropy, rtol=1e-14)
         assert torch.allclose(found.distance, expected.distance, rtol=1e-14)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from collect.measure.measures import difference, lengths, ratios, stacked
-from collect.measure.observation import Norms, Updates
+from collect.instruments.measures import difference, lengths, ratios, stacked
+from collect.instruments.observation import Norms, Updates
 
 #: Largest feature of each token, and which it is.
 Largest = tuple[Tensor, Tensor]

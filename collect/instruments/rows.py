@@ -14,13 +14,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from torch import Tensor
 
-from collect.measure.measures import stacked
+from collect.instruments.measures import stacked
 
 if TYPE_CHECKING:
-    from collect.measure.hooks import Recorder
-    from collect.measure.measures import AttentionStatistics, MeanMapStatistics
-    from collect.measure.observation import Norms, Observation, Updates
-    from collect.measure.predictions import Predictions
+    from collect.instruments.hooks import Recorder
+    from collect.instruments.measures import AttentionStatistics, MeanMapStatistics
+    from collect.instruments.observation import Norms, Observation, Updates
+    from collect.instruments.predictions import Predictions
     from collect.model.forward.passes import Batch
 
 

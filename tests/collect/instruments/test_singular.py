@@ -8,8 +8,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from collect.measure import singular
-from collect.measure.singular import frobenius_norm, grams, head_norms, product_norms, whole_norms
+from collect.instruments import singular
+from collect.instruments.singular import (
+    frobenius_norm,
+    grams,
+    head_norms,
+    product_norms,
+    whole_norms,
+)
 
 #: Asked of the method: a relative error of 1e-7.
 TOLERANCE = 1e-7
