@@ -9,6 +9,7 @@ python=${PYTHON:-.venv/bin/python}
 commit=$(git describe --always --abbrev=7 --dirty)
 kept=tests/proofs/proof_$(date -u +%F)_$commit.txt
 rows=.cache/proof/mixed_optimum_$commit.jsonl  # goes on where it was stopped at this commit
+said=.cache/proof/said_$$.txt
 mkdir -p .cache/proof
 
 proofs=(
@@ -29,7 +30,11 @@ for proof in "${proofs[@]}"; do
     printf '\n$ python -m %s\n%s, commit %s\n' "$proof" "$(date -u +%FT%TZ)" "$commit"
     # The words of a proof are its module and its options.
     # shellcheck disable=SC2086
-    "$python" -m $proof && code=0 || code=$?
+    "$python" -m $proof | tee "$said" && code=0 || code=$?
+    if [[ ! -s $said ]]; then
+      echo 'It said nothing, so nothing is proved.'
+      code=1
+    fi
     printf 'exit code %s\n' "$code"
   } > >(tee -a "$kept") || true
   [[ $code -eq 0 ]] || failed=1

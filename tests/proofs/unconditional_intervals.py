@@ -149,3 +149,7 @@ def _ends(
         outside |= any(test.tail(float(value)) > ALPHA / 2 for value in tried)
         at_end |= max(test.tail(end + side * step) for step in (0, FOUND)) <= ALPHA / 2 - FOUND
     return outside, at_end
+
+
+if __name__ == "__main__":
+    main()
