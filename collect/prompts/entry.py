@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeGuard
 
 from collect.errors import InputError
 
@@ -121,11 +121,11 @@ def _content(kind: str, value: Any, place: str) -> tuple[str, str]:
     items = _parsed(value, place)
     if kind == "turns":
         return kind, _json([_turn(item, place) for item in items])
-    if not all(isinstance(n, Integral) and not isinstance(n, bool) and n >= 0 for n in items):
+    if not all(_is_token_id(item) for item in items):
         raise InputError(
             f"Token ids must be whole numbers of 0 or more; {place} has {_short(value)}."
         )
-    return kind, _json([int(n) for n in items])
+    return kind, _json([int(item) for item in items])
 
 
 def _parsed(value: Any, place: str) -> Sequence[Any]:
@@ -167,9 +167,13 @@ def _name(named: Mapping[str, Any], place: str) -> str | None:
     return name
 
 
-def _is_list(value: object) -> Any:
+def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
     """Return whether something is a sequence of items: list, tuple or array of one dimension."""
     return isinstance(value, (list, tuple)) or getattr(value, "ndim", None) == 1
+
+
+def _is_token_id(item: object) -> bool:
+    return not isinstance(item, bool) and isinstance(item, Integral) and int(item) >= 0
 
 
 def _is_missing(value: Any) -> bool:
