@@ -66,7 +66,10 @@ def read_rows(path: Path, table: str, headers: Headers | None = None) -> pa.Tabl
     expected = arrow_schema(table)
     try:
         rows = _read_csv(path, expected)
-        check_names(path, table, rows.column_names)
+    except UNREADABLE as error:
+        raise damaged(path, error) from error
+    check_names(path, table, rows.column_names)
+    try:
         return _filled(completed(rows, table), expected).select(expected.names).cast(expected)
     except UNREADABLE as error:
         raise damaged(path, error) from error

@@ -143,7 +143,8 @@ def check_names(path: Path, table: str, found: Sequence[str]) -> None:
         raise ContractError(
             f"{path} must have exactly the columns of table {table}; "
             f"missing: {', '.join(missing) or 'none'}; unknown: {', '.join(unknown) or 'none'}.",
-            _guess(missing, unknown) or "It comes from another version: measure or import again.",
+            _guess(missing, unknown)
+            or _remedy(path, "It comes from another version: measure or import again."),
         )
     if repeated:
         raise ContractError(
@@ -169,8 +170,14 @@ def _guess(missing: list[str], unknown: list[str]) -> str:
 
 def damaged(path: Path, error: Exception) -> ContractError:
     """Return the refusal of a file that cannot be read."""
-    reason = str(error).strip().partition("\n")[0] or type(error).__name__
+    reason = str(error).strip().partition("\n")[0].removesuffix(".") or type(error).__name__
     return ContractError(
         f"{path} must be a complete file of this project; it cannot be read ({reason}).",
-        "Delete it, then measure or import again.",
+        _remedy(path, "Delete it, then measure or import again."),
     )
+
+
+def _remedy(path: Path, of_made: str) -> str:
+    """Return what to do about a file: one that a person may have written is to be corrected."""
+    is_written = path.suffix == ".csv"
+    return "Correct it there; data/README.md lists its columns." if is_written else of_made

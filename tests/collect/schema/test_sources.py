@@ -61,6 +61,25 @@ def test_a_table_in_two_places_of_a_directory_is_refused(unit, table, suffix):
         open_store(unit)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "problem", "hint"),
+    [
+        ("model_id,", "modell_id,", "columns of table model", "modell_id is probably model_id"),
+        ("model_id,", "zzz,", "columns of table model", "Correct it there; data/README.md lists"),
+        ("n_layers\n", "n_layers,why\n", r"cannot be read \(.*columns", "Correct it there"),
+        ("12", "twelve", r"cannot be read \(.*'twelve'\)", "Correct it there"),
+    ],
+)
+def test_a_table_that_a_person_wrote_is_to_be_corrected(tmp_path, old, new, problem, hint):
+    names = [name for name in schema.arrow_schema("model").names if name != "n_layers"]
+    rows = f"{','.join(names)},n_layers\n{','.join('' for _ in names)},12\n"
+    (tmp_path / "model.csv").write_text(rows.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(StoreError, match=problem) as refusal:
+        open_store(tmp_path)
+    assert refusal.value.hint.startswith(hint)
+    assert refusal.value.problem.count(str(tmp_path)) == 1
+
+
 def test_a_changed_number_of_the_same_size_is_found_by_its_hash(unit):
     path = unit / "attention" / f"{PROMPTS}.parquet"
     content = bytearray(path.read_bytes())
