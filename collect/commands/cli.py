@@ -230,6 +230,11 @@ def _study(options: argparse.Namespace) -> int:
         )
     if options.processes < 1:
         raise InputError(f"--processes must be at least 1; found {options.processes}.", "Give 1.")
+    if options.minutes is not None and not options.minutes >= 0:
+        raise InputError(
+            f"--minutes must be at least 0; found {options.minutes:g}.",
+            "Leave it out to carry out every run.",
+        )
     from collect.training.study import execution, merging
 
     if options.merge is not None:

@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from collect.errors import CollectError, InputError
+from collect.errors import CollectError, InputError, OutputError
 from collect.job.settings import progress_bar
+from collect.record.commit import check_writable
 from collect.schema import tables
 from collect.training.study.design import Design, read_design
 from collect.training.study.plan import Run, runs
@@ -54,9 +55,10 @@ def carry_out(
     InputError
         If the design is wrong, or a run's loss ceased to be finite; the other runs go on first.
     OutputError
-        If a file cannot be written.
+        If a file cannot be written; no other run is begun.
     """
     design = read_design(path)
+    check_writable(out)
     planned = runs(design)
     todo = [run for run in planned if not is_complete(out, run)]
     todo.sort(key=lambda run: run.seconds)
@@ -121,6 +123,8 @@ def _attempt(design: Design, run: Run, out: Path, keeps_network: bool) -> Collec
     """Perform a run; return the refusal that kept it from being done."""
     try:
         perform(design, run, out, keeps_network=keeps_network)
+    except OutputError:
+        raise  # no other run could be written either
     except CollectError as error:
         return error
     return None

@@ -18,7 +18,7 @@ import pytest
 import torch
 
 from collect.commands.cli import main
-from collect.errors import InputError
+from collect.errors import InputError, OutputError
 from collect.training.architecture import initialised_network
 from collect.training.study import execution, training
 from collect.training.study.design import read_design
@@ -26,7 +26,7 @@ from collect.training.study.execution import carry_out, check
 from collect.training.study.fraction import Fraction
 from collect.training.study.merging import merge, restore
 from collect.training.study.ngram import cross_entropy
-from collect.training.study.plan import as_text, runs
+from collect.training.study.plan import Run, as_text, runs
 from collect.training.study.responses import equal_writes, measured, profile_rows, response_row
 from collect.training.study.training import TABLES, network_file
 from tests.collect.training.trained import ROOT, TEXT, micro
@@ -355,6 +355,38 @@ def test_a_killed_study_has_whole_runs_only_and_is_resumed(tmp_path: Path, desig
     assert carry_out(design, out, quiet=True) == 0
     assert rows(out, "study_run")["study_run_id"].is_unique
     assert len(rows(out, "study_run")) == 8
+
+
+def test_a_study_with_no_place_for_its_rows_trains_nothing(
+    tmp_path: Path,
+    design: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[Run] = []
+    monkeypatch.setattr(execution, "perform", lambda _design, run, *_, **__: begun.append(run))
+    command = ["study", str(design), "--quiet", "--out"]
+    assert main([*command, str(tmp_path / "text.txt")]) == 5
+    assert "must be writable" in capsys.readouterr().err
+    for minutes in ("nan", "-1"):
+        assert main([*command, str(tmp_path / "out"), "--minutes", minutes]) == 2
+        assert "--minutes must be at least 0; found " in capsys.readouterr().err
+    assert begun == []
+
+
+def test_a_study_whose_disk_is_full_begins_no_further_run(
+    tmp_path: Path, design: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+
+    def fills(_design: object, run: Run, *_: object, **__: object) -> None:
+        begun.append(run.run_id)
+        raise OutputError("The disk must have room; it is full.", "Free the space.")
+
+    monkeypatch.setattr(execution, "perform", fills)
+    with pytest.raises(OutputError, match="it is full"):
+        carry_out(design, tmp_path / "out", quiet=True)
+    assert len(begun) == 1
 
 
 def test_a_run_that_diverges_is_absent_and_the_others_go_on(tmp_path: Path) -> None:
