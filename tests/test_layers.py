@@ -82,3 +82,20 @@ def test_the_package_is_this_repositorys(package):
 @pytest.mark.parametrize("directory", ["tests", "data", "quarto", "reports"])
 def test_no_other_directory_is_a_package(directory):
     assert list((ROOT / directory).rglob("__init__.py")) == []
+
+
+def test_the_public_face_is_named_without_torch_and_needs_it_when_it_is_used():
+    answer = python_without_torch(
+        """
+import collect
+assert {"measure", "measure_step", "run", "MeasurementCallback"} <= set(dir(collect))
+assert collect.CollectError.exit_code == 2
+try:
+    collect.measure
+except ModuleNotFoundError as error:
+    assert error.name == "torch", error
+else:
+    raise AssertionError("torch was not needed")
+"""
+    )
+    assert answer.returncode == 0, answer.stderr

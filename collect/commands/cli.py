@@ -127,10 +127,10 @@ def _complain(problem: str, hint: str, exit_code: int) -> int:
 def _plan(options: argparse.Namespace) -> int:
     from collect.job import plan
 
-    units = plan.plan(
-        options.models, options.prompts, options.out, revision=options.revision, **_how(options)
-    )
-    _print(_json(plan.as_json(units)) if options.json else plan.as_text(units))
+    how = {"revision": options.revision, **_how(options)}
+    drawn = plan.drawn(options.models, options.prompts, options.out, **how)
+    _print(_json(plan.as_json(drawn.units)) if options.json else plan.as_text(drawn.units))
+    drawn.raise_if_refused()
     return 0
 
 
@@ -149,6 +149,7 @@ def _run(options: argparse.Namespace) -> int:
         suite=options.suite,
         year=options.year,
         allow_nonconforming=options.allow_nonconforming,
+        fail_fast=options.fail_fast,
         overwrite=options.overwrite,
         quiet=options.quiet,
         progress=options.progress,

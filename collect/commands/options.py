@@ -104,6 +104,12 @@ def _add_run(verbs: Verbs) -> None:
         help="measure these models even if they fail a check, marked so in the data",
     )
     how.add_argument(
+        "--fail-fast",
+        action="store_true",
+        help="end at the first model that is refused; else the others are measured, and all "
+        "refusals named before and after",
+    )
+    how.add_argument(
         "--engine",
         choices=("local", "ray"),
         default="local",

@@ -7,9 +7,9 @@ imported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
@@ -20,6 +20,9 @@ from collect.model.checkpoint import blueprint
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.configuration import configuration
 from collect.model.checkpoint.shards import Shards
+
+if TYPE_CHECKING:
+    from collect.model.checkpoint.decoder import Decoder
 
 
 def rows(
@@ -53,12 +56,34 @@ def rows(
     adapter = checkpoint.adapter.of(config)
     heads = blueprint.heads_of(adapter, config)
     shards = Shards(checkpoint, blueprint.of_attention(adapter, config))
+    layers = (
+        head_weights(shards, adapter, heads, layer) for layer in range(config.num_hidden_layers)
+    )
+    return _rows(heads, layers, on_layer)
+
+
+def rows_of_model(
+    decoder: Decoder, *, on_layer: Callable[[], object] | None = None
+) -> dict[str, list[NamedTuple]]:
+    """Return the norms of the attention weights of a model in memory; see `rows`."""
+    layers = (_own_weights(decoder, layer) for layer in range(len(decoder.blocks)))
+    return _rows(decoder.heads, layers, on_layer)
+
+
+def _own_weights(decoder: Decoder, layer: int) -> HeadWeights:
+    """Return the head weights of a block on the processor, as files of them would give them."""
+    own = dict(decoder.blocks[layer].named_parameters())
+    names = [name for name in weight_names(decoder.adapter) if name in own]
+    return _widened(decoder.adapter, decoder.heads, {n: own[n].detach().cpu() for n in names})
+
+
+def _rows(
+    heads: Heads, layers: Iterable[HeadWeights], on_layer: Callable[[], object] | None
+) -> dict[str, list[NamedTuple]]:
     found: dict[str, list[NamedTuple]] = {"weight_norm": [], "matrix_norm": []}
-    for layer in range(config.num_hidden_layers):
-        weights = head_weights(shards, adapter, heads, layer)
+    for layer, weights in enumerate(layers):
         for table, of_layer in layer_rows(heads, layer, weights).items():
             found[table] += of_layer
-        del weights
         if on_layer is not None:
             on_layer()
     return found
@@ -104,7 +129,11 @@ def head_weights(shards: Shards, adapter: Adapter, heads: Heads, layer: int) -> 
     stored_names = shards.parameters
     names = [name for name in weight_names(adapter) if block + name in stored_names]
     stored = shards.read(block + name for name in names)
-    tensors = {name: stored[block + name] for name in names}
+    return _widened(adapter, heads, {name: stored[block + name] for name in names})
+
+
+def _widened(adapter: Adapter, heads: Heads, tensors: dict[str, Tensor]) -> HeadWeights:
+    """Return tensors head by head, vectors widened to float64."""
     vectors = {name: tensor.double() for name, tensor in tensors.items() if tensor.ndim == 1}
     return cut(adapter, heads, tensors | vectors)
 

@@ -11,17 +11,15 @@ import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import ray
 import ray.exceptions
 
 from collect.errors import CollectError
 from collect.job import run as local
+from collect.job.outcome import Outcome, Refusal, RefusedError, raise_if_refused, refusal_of
 from collect.schema import ContractError
-
-#: Exit code, problem and hint of a refusal; exceptions themselves do not travel well.
-_Refusal: TypeAlias = "tuple[int, str, str] | None"
 
 
 def run(
@@ -30,89 +28,91 @@ def run(
     out: Path,
     *,
     quiet: bool = False,
+    fail_fast: bool = False,
     **options: Any,
-) -> None:
+) -> Outcome:
     """Measure as ``run.run`` does, each model on a worker of a Ray cluster.
 
     The cluster is the one in use, the one that RAY_ADDRESS names, or else a new one of this
     machine's processors. A worker takes one processor, and one accelerator if the device is
-    one. A model that is refused does not stop the others.
+    one. A model that is refused does not stop the others, unless ``fail_fast`` is set: then the
+    workers are ended.
 
     Parameters
     ----------
-    models, prompt_sets, out, quiet, **options
+    models, prompt_sets, out, quiet, fail_fast, **options
         As for ``run.run``.
+
+    Returns
+    -------
+    As ``run.run``, in the order in which models were done.
 
     Raises
     ------
     CollectError
-        As ``run.run``; before any worker starts, or after all have ended, for the first model
-        that was refused.
+        As ``run.run``.
     """
     named = [_absolute(model) for model in models]
     sets = [_absolute(prompt_set) for prompt_set in prompt_sets]
-    job = local.prepare(named, sets, out, **options)
+    job = local.prepare(named, sets, out, fail_fast=fail_fast, quiet=quiet, **options)
     if not ray.is_initialized():
         ray.init(include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
     task = ray.remote(num_cpus=1, num_gpus=int(job.settings.device != "cpu"), max_retries=2)(
         _measure
     )
-    pending = {task.remote(model, sets, str(out.resolve()), options): model for model in named}
-    refusals = []
-    while pending:
+    left = dict.fromkeys(name for name, _ in job.checkpoints)
+    where = str(out.resolve())
+    pending = {task.remote(model, sets, where, options): model for model in left}
+    outcome = Outcome(refusals=[*job.refusals])
+    while pending and not (fail_fast and outcome.refusals):
         (done,), _ = ray.wait(list(pending), num_returns=1)
         model = pending.pop(done)
-        refusal = _outcome(done, model)
-        if refusal is not None:
-            refusals.append(refusal)
+        found = _outcome(done, model)
+        outcome.units += found.units
+        outcome.refusals += found.refusals
         if not quiet:
-            print(f"{model}: {'refused' if refusal else 'measured'}", file=sys.stderr)
-    _raise_first(refusals, len(named))
+            print(f"{model}: {'refused' if found.refusals else 'measured'}", file=sys.stderr)
+    for running in pending:
+        ray.cancel(running, force=True)
+    raise_if_refused(outcome, job.n_models)
+    return outcome
 
 
-def _outcome(done: Any, model: str) -> _Refusal:
+def _outcome(done: Any, model: str) -> Outcome:
     """Return what became of a model whose task has ended, its worker perhaps with it."""
     try:
-        refusal: _Refusal = ray.get(done)
+        outcome: Outcome = ray.get(done)
     except ray.exceptions.RayError as error:
         return _failure(model, error)
-    return refusal
+    return outcome
 
 
-def _failure(model: str, error: Exception) -> tuple[int, str, str]:
+def _failure(model: str, error: Exception) -> Outcome:
     """Return the refusal that stands for an error nobody foresaw."""
     first_line = next((line for line in str(error).splitlines() if line.strip()), "")
     said = f"{type(error).__name__}: {first_line.strip()}" if first_line else type(error).__name__
-    return (
-        CollectError.exit_code,
+    refusal = Refusal(
+        model,
         f"The worker that measures {model} must come to its end; it did not: {said}",
         "Measure that model alone, without --engine ray, to see what is wrong.",
+        CollectError.exit_code,
     )
+    return Outcome(refusals=[refusal])
 
 
-def _measure(model: str, sets: Sequence[str], out: str, options: dict[str, Any]) -> _Refusal:
-    """Measure one model, on a worker; return its refusal, if it was refused."""
+def _measure(model: str, sets: Sequence[str], out: str, options: dict[str, Any]) -> Outcome:
+    """Measure one model, on a worker; return what became of it."""
     import torch
 
     torch.set_num_threads(1)
     try:
-        local.run([model], sets, Path(out), **options, quiet=True)
-    except CollectError as error:
-        return error.exit_code, error.problem, error.hint
-    except ContractError as error:
-        return CollectError.exit_code, f"{model}: {error.problem}", error.hint
+        return local.run([model], sets, Path(out), **options, quiet=True)
+    except RefusedError as error:
+        return error.outcome
+    except (CollectError, ContractError) as error:
+        return Outcome(refusals=[refusal_of(model, error)])
     except Exception as error:
         return _failure(model, error)
-    return None
-
-
-def _raise_first(refusals: Sequence[tuple[int, str, str]], n_models: int) -> None:
-    if not refusals:
-        return
-    exit_code, problem, hint = refusals[0]
-    kind = next(kind for kind in [*CollectError.__subclasses__()] if kind.exit_code == exit_code)
-    others = f" ({len(refusals)} of {n_models} models were refused; this is the first.)"
-    raise kind(problem + (others if n_models > 1 else ""), hint)
 
 
 def _absolute(path: str | Path) -> str:

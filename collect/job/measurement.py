@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from collect import schema
-from collect.instruments import quantities, rows, spectra
+from collect.instruments import quantities, rows
 from collect.instruments.hooks import Recorder
 from collect.job.subject import Subject
 from collect.job.task import Task
@@ -66,7 +66,7 @@ def measure(task: Task, subject: Subject, *, is_first: bool = True) -> dict[str,
 def _of_weights(subject: Subject) -> dict[str, pd.DataFrame]:
     title = f"{subject.checkpoint.model_id}, weights"
     with subject.settings.bar(len(subject.skeleton.blocks), title, "layer") as bar:
-        rows_of = spectra.rows(subject.checkpoint, on_layer=bar.update)
+        rows_of = subject.weight_rows(bar.update)
     return {table: pd.DataFrame(of_table) for table, of_table in rows_of.items()}
 
 

@@ -11,7 +11,8 @@ import pandas as pd
 
 from collect.errors import InputError
 from collect.job import estimate
-from collect.job.run import Job, prepare
+from collect.job.outcome import Outcome, Refusal, noted, raise_if_refused
+from collect.job.run import Job, name_of, prepare
 from collect.job.settings import Settings
 from collect.job.subject import is_too_large
 from collect.job.task import Task, tasks
@@ -83,19 +84,57 @@ def plan(
     CollectError
         As ``run.run`` does before it measures; faults of the weights are not found out.
     """
+    found = drawn(models, prompt_sets, out, **options)
+    found.raise_if_refused()
+    return found.units
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A plan: what would be measured, and the models that a run would refuse.
+
+    Attributes
+    ----------
+    units
+        One entry per unit, in the order of the run.
+    refusals, n_models
+        As `run.Job` has them.
+    """
+
+    units: list[Planned]
+    refusals: list[Refusal]
+    n_models: int
+
+    def raise_if_refused(self) -> None:
+        """Raise RefusedError if a model is refused."""
+        raise_if_refused(Outcome(refusals=self.refusals), self.n_models)
+
+
+def drawn(
+    models: Sequence[str], prompt_sets: Sequence[str | Path], out: Path | None, **options: Any
+) -> Drawn:
+    """Return a plan that names the models that are refused besides; see `plan`.
+
+    Raises
+    ------
+    CollectError
+        If nothing can be planned at all.
+    """
     job = prepare(models, prompt_sets, None, needs_weights=False, **options)
     settings = job.settings
     throughput = estimate.calibrate(settings.dtype, settings.device)
     hashed = _hashed(job)
     first: dict[str, str] = {}
-    planned = []
+    planned: list[Planned] = []
+    refusals = [*job.refusals]
     for _, checkpoint in job.checkpoints:
         digest = hashed.get(checkpoint.directory)
-        for found in _of_checkpoint(checkpoint, job, out, throughput, digest):
-            same = first.setdefault(found.run_id, found.unit) if digest else found.unit
-            is_repeated = same != found.unit and found.state == "to do"
-            planned.append(replace(found, state=f"as {same}") if is_repeated else found)
-    return planned
+        with noted(name_of(checkpoint), refusals, goes_on=job.goes_on):
+            for found in _of_checkpoint(checkpoint, job, out, throughput, digest):
+                same = first.setdefault(found.run_id, found.unit) if digest else found.unit
+                is_repeated = same != found.unit and found.state == "to do"
+                planned.append(replace(found, state=f"as {same}") if is_repeated else found)
+    return Drawn(planned, refusals, job.n_models)
 
 
 def _hashed(job: Job) -> dict[Path, str]:

@@ -1,31 +1,35 @@
-"""The loop: measure each unit, write it, resume where an earlier run stopped."""
+"""The loop: judge every model, then measure each, and resume where an earlier run stopped."""
 
 from __future__ import annotations
 
-import time
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from collect.errors import InputError
-from collect.job.measurement import measure, provenance_of, run_row
+from collect.job.completion import complete, left
+from collect.job.outcome import (
+    Done,
+    Outcome,
+    Refusal,
+    RefusedError,
+    as_text,
+    noted,
+    raise_if_refused,
+)
 from collect.job.settings import Settings
 from collect.job.subject import Subject
-from collect.job.task import Task, check_chosen, tasks
+from collect.job.task import check_chosen, tasks
 from collect.model.checkpoint import hub, revisions
 from collect.model.checkpoint.checkpoint import Checkpoint, Labels, locate
 from collect.model.checkpoint.load import load_skeleton, load_tokenizer
-from collect.model.checkpoint.memory import as_text
+from collect.model.checkpoint.memory import as_text as as_size
 from collect.prompts.sets import PromptSet
 from collect.prompts.sets import load as load_prompts
-from collect.record import locks
-from collect.record.commit import check_writable, commit, remove_leftovers
-from collect.record.inventory import Inventory, refuse_mixtures
-from collect.record.revision import write_revision
+from collect.record.commit import check_writable, remove_leftovers
+from collect.record.inventory import Inventory
 from collect.record.writer import file_stem
 
 
@@ -36,21 +40,34 @@ class Job:
     Attributes
     ----------
     checkpoints
-        One entry per model and revision: the model as named, and its checkpoint, whose weights
-        are not fetched yet where they are on the hub.
+        One entry per model and revision that was not refused: the model as named, and its
+        checkpoint, whose weights are not fetched yet where they are on the hub.
     sets, settings, labels
         As given.
+    refusals
+        The models, or revisions of models, that cannot be measured.
     """
 
     checkpoints: tuple[tuple[str, Checkpoint], ...]
     sets: tuple[PromptSet, ...]
     settings: Settings
     labels: Labels
+    refusals: tuple[Refusal, ...] = ()
+
+    @property
+    def n_models(self) -> int:
+        """How many models, and revisions of models, were asked for."""
+        return len(self.checkpoints) + len(self.refusals)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether a model that is refused is passed over."""
+        return self.n_models > 1 and not self.settings.fail_fast
 
 
 def run(
     models: Sequence[str], prompt_sets: Sequence[str | Path], out: Path, **options: Any
-) -> None:
+) -> Outcome:
     """Measure every model, and every model on every prompt set, into Parquet files.
 
     A unit is the weights of a model, or a model on a prompt set; the quantities chosen say
@@ -58,7 +75,7 @@ def run(
     the output already holds, measured in the same way, is skipped, quantity by quantity, so a
     run that was killed is resumed by starting it again. A unit that another process is measuring
     is left for later, and waited for at the end. Weights on the hub are fetched when a unit needs
-    them, and only then.
+    them, and only then. A model that is refused stops no other, unless ``fail_fast`` is set.
 
     Parameters
     ----------
@@ -67,17 +84,26 @@ def run(
     out
         Directory for ``<table>/<unit>.parquet``.
 
+    Returns
+    -------
+    The units that are there now.
+
     Raises
     ------
     CollectError
         If anything given is wrong, unreachable or not writable, or a model does not
-        conform. Units finished before remain; nothing half-written does.
+        conform; `RefusedError`, when all is done, if that concerned some of several models. Units
+        finished before remain; nothing half-written does.
     """
     job = prepare(models, prompt_sets, out, **options)
     remove_leftovers(out)
     inventory = Inventory(out)
+    outcome = Outcome(refusals=[*job.refusals])
     for name, checkpoint in job.checkpoints:
-        _run_checkpoint(name, checkpoint, job, inventory)
+        with noted(name_of(checkpoint), outcome.refusals, goes_on=job.goes_on):
+            outcome.units += _run_checkpoint(name, checkpoint, job, inventory)
+    raise_if_refused(outcome, job.n_models)
+    return outcome
 
 
 def prepare(
@@ -125,41 +151,74 @@ def prepare(
     labels = Labels(lab, suite, year)
     hub.silence(quiet=settings.quiet)
     named = [revision] if isinstance(revision, str) else list(revision or [])
-    checkpoints = [
+    goes_on = len(models) > 1 and not settings.fail_fast
+    found: list[tuple[str, Checkpoint]] = []
+    refusals: list[Refusal] = []
+    for model in models:
+        with noted(model, refusals, goes_on=goes_on):
+            found += _found(model, named, labels, sets)
+    _refuse_repeats([name_of(checkpoint) for _, checkpoint in found], "model")
+    _refuse_repeats([prompt_set.name for prompt_set in sets], "prompt set")
+    job = Job(tuple(found), sets, settings, labels, tuple(refusals))
+    if needs_weights:
+        job = _judged(job)
+    if job.refusals and not job.checkpoints:
+        raise RefusedError(Outcome(refusals=[*job.refusals]), job.n_models)
+    if job.refusals:
+        settings.say(as_text(job.refusals))
+    return job
+
+
+def _found(
+    model: str, named: Sequence[str], labels: Labels, sets: Sequence[PromptSet]
+) -> list[tuple[str, Checkpoint]]:
+    """Return the revisions of a model that are asked for, by its name."""
+    found = [
         (model, locate(model, revision=name, labels=labels, needs_weights=False))
-        for model in models
         for name in revisions.asked_for(model, named)
     ]
     for prompt_set in [None, *(prompt_set.name for prompt_set in sets)]:
-        for _, checkpoint in checkpoints:
+        for _, checkpoint in found:
             # refuses what can be no file's name
             file_stem(checkpoint.model_id, prompt_set, checkpoint.revision_name)
-    _refuse_repeats([_name_of(checkpoint) for _, checkpoint in checkpoints], "model")
-    _refuse_repeats([prompt_set.name for prompt_set in sets], "prompt set")
-    if needs_weights:
-        _judge([checkpoint for _, checkpoint in checkpoints], sets, settings)
-    return Job(tuple(checkpoints), sets, settings, labels)
+    return found
 
 
-def _name_of(checkpoint: Checkpoint) -> str:
+def name_of(checkpoint: Checkpoint) -> str:
+    """Return the name of a model, with its revision where it has one."""
     at = "" if checkpoint.revision_name is None else f" at {checkpoint.revision_name}"
     return f"{checkpoint.model_id}{at}"
 
 
-def _judge(
-    checkpoints: Sequence[Checkpoint], sets: Sequence[PromptSet], settings: Settings
-) -> None:
-    """Refuse models of the hub that cannot be measured, before the weights of any are fetched."""
-    of_hub = [checkpoint for checkpoint in checkpoints if not checkpoint.weight_files]
-    for checkpoint in of_hub:
-        load_skeleton(checkpoint, dtype=settings.dtype)
-        if sets:
-            load_tokenizer(checkpoint)
-    for checkpoint in of_hub:
+def _judged(job: Job) -> Job:
+    """Return a job without the models that cannot be measured, as far as no weight tells it.
+
+    So all are named before anything is fetched or measured. A single local model is judged when
+    it runs; revisions that are configured alike are judged once.
+    """
+    kept, refusals, judged = [], [*job.refusals], set()
+    for name, checkpoint in job.checkpoints:
+        alike = (name, json.dumps(checkpoint.config, sort_keys=True))
+        is_left = (job.n_models == 1 and checkpoint.weight_files) or alike in judged
+        n_before = len(refusals)
+        with noted(name_of(checkpoint), refusals, goes_on=job.goes_on):
+            if not is_left:
+                _judge(checkpoint, job)
+                judged.add(alike)
+        if len(refusals) == n_before:
+            kept.append((name, checkpoint))
+    for _, checkpoint in kept:
         if checkpoint.download_bytes:
-            settings.say(
-                f"{_name_of(checkpoint)}: {as_text(checkpoint.download_bytes)} to download"
-            )
+            size = as_size(checkpoint.download_bytes)
+            job.settings.say(f"{name_of(checkpoint)}: {size} to download")
+    return replace(job, checkpoints=tuple(kept), refusals=tuple(refusals))
+
+
+def _judge(checkpoint: Checkpoint, job: Job) -> None:
+    """Refuse a model that has no adapter or tokenizer, or that cannot read the prompts."""
+    skeleton = load_skeleton(checkpoint, dtype=job.settings.dtype)
+    tokenizer = load_tokenizer(checkpoint) if job.sets else None
+    tasks(checkpoint, skeleton, job.sets, tokenizer, job.settings, weights_sha256=None)
 
 
 def _refuse_repeats(names: Sequence[str], kind: str) -> None:
@@ -175,7 +234,9 @@ def _refuse_repeats(names: Sequence[str], kind: str) -> None:
         )
 
 
-def _run_checkpoint(name: str, checkpoint: Checkpoint, job: Job, inventory: Inventory) -> None:
+def _run_checkpoint(
+    name: str, checkpoint: Checkpoint, job: Job, inventory: Inventory
+) -> list[Done]:
     sets, settings = job.sets, job.settings
     checkpoint = _under_its_name(name, checkpoint, inventory, settings)
     skeleton = load_skeleton(checkpoint, dtype=settings.dtype, device=settings.main_device)
@@ -184,22 +245,20 @@ def _run_checkpoint(name: str, checkpoint: Checkpoint, job: Job, inventory: Inve
     if digest is None:
         checkpoint = _with_weights(name, checkpoint, job)
         digest = checkpoint.weights_sha256()
-    found = tasks(checkpoint, skeleton, sets, tokenizer, settings, weights_sha256=digest)
-    pending = [placed for task in found for placed in _to_do(task, inventory, settings)]
-    gone = [path for placed in pending for path in placed.replaced]
-    refuse_mixtures([placed.task.unit for placed in pending], inventory, gone)
-    write_revision(
-        found[0].unit,
-        inventory.out,
+    found = left(
+        tasks(checkpoint, skeleton, sets, tokenizer, settings, weights_sha256=digest),
+        inventory,
+        settings,
         training_step=checkpoint.training_step,
         training_tokens=checkpoint.training_tokens,
     )
+    pending = found.pending
     if not pending:
-        return
+        return found.done
     if not checkpoint.weight_files:
         checkpoint = _with_weights(name, checkpoint, job)
         checkpoint.weights_sha256()  # refuses content that is not what the hub lists
-        pending = [_stored_as(placed, checkpoint.dtype_weights) for placed in pending]
+        pending = [placed.stored_as(checkpoint.dtype_weights) for placed in pending]
     subject = Subject(
         name,
         checkpoint,
@@ -208,10 +267,7 @@ def _run_checkpoint(name: str, checkpoint: Checkpoint, job: Job, inventory: Inve
         settings,
         is_only_examined=all(placed.task.prompt_set is None for placed in pending),
     )
-    busy = [placed for placed in pending if not _measure(placed, subject, inventory, gone)]
-    for placed in busy:
-        settings.say(f"{placed.task.unit.title}: waiting for the process that measures it")
-        _measure(placed, subject, inventory, gone, wait=True)
+    return [*found.done, *complete(pending, subject, inventory, found.gone)]
 
 
 def _under_its_name(
@@ -238,55 +294,3 @@ def _with_weights(name: str, checkpoint: Checkpoint, job: Job) -> Checkpoint:
     return replace(
         checkpoint, weight_files=fetched.weight_files, dtype_weights=fetched.dtype_weights
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Pending:
-    """A task, of it what is left to measure, and the run files that its unit replaces."""
-
-    task: Task
-    replaced: tuple[Path, ...]
-
-
-def _stored_as(pending: _Pending, dtype_weights: str) -> _Pending:
-    """Return a task whose unit says in which format the weights are found to be stored."""
-    unit = pending.task.unit
-    known = replace(unit, determinants={**unit.determinants, "dtype_weights": dtype_weights})
-    return _Pending(replace(pending.task, unit=known), pending.replaced)
-
-
-def _to_do(task: Task, inventory: Inventory, settings: Settings) -> list[_Pending]:
-    """Return what is left of a task; nothing if it is complete, which is said."""
-    placed = inventory.instead(task.unit) if settings.overwrite else inventory.missing(task.unit)
-    if placed is None:
-        settings.say(f"{task.unit.title}: already complete, skipped")
-        return []
-    return [_Pending(replace(task, unit=placed.unit), placed.replaced)]
-
-
-def _measure(
-    pending: _Pending,
-    subject: Subject,
-    inventory: Inventory,
-    gone: Sequence[Path],
-    *,
-    wait: bool = False,
-) -> bool:
-    """Measure one unit unless another process does; return whether it is done."""
-    settings, out = subject.settings, inventory.out
-    with locks.held(out, pending.task.unit.variant, wait=wait) as is_held:
-        if not is_held:
-            settings.say(f"{pending.task.unit.title}: another process measures it, left for later")
-            return False
-        left = [pending] if settings.overwrite else _to_do(pending.task, inventory, settings)
-        for task, replaced in ((placed.task, placed.replaced) for placed in left):
-            started_at, start = datetime.now(UTC).replace(tzinfo=None), time.perf_counter()
-            is_first = not inventory.is_examined(task.unit, replaced)
-            frames = measure(task, subject, is_first=is_first)
-            duration_s = time.perf_counter() - start
-            row = run_row(task, subject) | {"started_at": started_at, "duration_s": duration_s}
-            how: dict[str, Any] = {"replaced": replaced, "gone": gone}
-            mark = pd.DataFrame([row])
-            n_rows = commit(task.unit, frames, mark, out, provenance_of(row), **how)
-            settings.say(f"{task.unit.title}: {n_rows} rows in {duration_s:.1f} s")
-    return True

@@ -44,6 +44,8 @@ class Settings:
     allow_nonconforming
         Models, as named on the command line or by model_id, that are measured although they
         fail a check of conformance.
+    fail_fast
+        End at the first model that is refused; else the others are measured first.
     overwrite, quiet, progress
         Measure again what is complete; say nothing; show progress bars in any case.
 
@@ -62,6 +64,7 @@ class Settings:
     too_long: str = "refuse"
     stream: bool = False
     allow_nonconforming: tuple[str, ...] = ()
+    fail_fast: bool = False
     overwrite: bool = False
     quiet: bool = False
     progress: bool = False

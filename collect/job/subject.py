@@ -6,9 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from collect.errors import ConformanceError
+from collect.instruments import spectra
 from collect.job.settings import Settings
 from collect.model.checkpoint import blueprint, leftovers, memory
 from collect.model.checkpoint.checkpoint import Checkpoint
@@ -108,6 +109,10 @@ class Subject:
     def uniform(self) -> dict[str, float]:
         """The stored matrices that hold one number throughout, and that number."""
         return leftovers.uniform(self.checkpoint)
+
+    def weight_rows(self, on_layer: Callable[[], object]) -> dict[str, list[NamedTuple]]:
+        """Return the norms of the weights; see `spectra.rows`."""
+        return spectra.rows(self.checkpoint, on_layer=on_layer)
 
     @cached_property
     def _shards(self) -> Shards:

@@ -85,6 +85,37 @@ def load(name_or_path: str | Path) -> PromptSet:
     return found
 
 
+def given(
+    prompts: str | Path | PromptSet | pd.DataFrame | Iterable[object], name: str
+) -> PromptSet:
+    """Return prompts as a program gives them as a set.
+
+    Parameters
+    ----------
+    prompts
+        The name or the path of a set, a set, a frame with a record per row, or records; see
+        `entry.entry`.
+    name
+        Name of the set where the prompts bring none.
+
+    Raises
+    ------
+    InputError
+        If there is no such set, or a record is ill-formed.
+    """
+    if isinstance(prompts, PromptSet):
+        return prompts
+    if isinstance(prompts, (str, Path)):
+        return load(prompts)
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"The name of a prompt set may hold letters a to z, digits, '_', '-' and '.'; "
+            f"found {name!r}."
+        )
+    rows = prompts.to_dict("records") if isinstance(prompts, pd.DataFrame) else prompts
+    return prompt_set(name, [entry(row, f"prompt {place}") for place, row in enumerate(rows)])
+
+
 def prompt_set(name: str, entries: Iterable[Entry]) -> PromptSet:
     """Return a prompt set of a name.
 

@@ -88,6 +88,16 @@ def uniform(checkpoint: Checkpoint) -> dict[str, float]:
     return found
 
 
+def uniform_of(named: Iterable[tuple[str, Tensor]]) -> dict[str, float]:
+    """Return the same of tensors in memory; see `uniform`."""
+    matrices = ((name, tensor.detach()) for name, tensor in named if tensor.ndim > 1)
+    return {
+        name: float(entries.reshape(-1)[0])
+        for name, entries in matrices
+        if entries.numel() and _is_uniform(entries[:1]) and _is_uniform(entries)
+    }
+
+
 def _is_uniform(entries: Tensor) -> bool:
     """Return whether all entries are the same number."""
     return bool((entries == entries.reshape(-1)[0]).all())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
@@ -37,11 +37,26 @@ class Watcher(Protocol):
         """Take ``last_hidden_state`` of batch ``index``, (n_prompts, n_tokens, d)."""
 
 
-def whole(decoder: Decoder, batches: Sequence[Batch], watcher: Watcher) -> Iterator[int]:
-    """Run the body of a loaded model on each batch and yield the batch's index when done."""
+def whole(
+    decoder: Decoder,
+    batches: Sequence[Batch],
+    watcher: Watcher,
+    *,
+    without_gradients: Callable[[], AbstractContextManager[None]] = torch.inference_mode,
+) -> Iterator[int]:
+    """Run the body of a loaded model on each batch and yield the batch's index when done.
+
+    Parameters
+    ----------
+    decoder, batches, watcher
+        What runs, on what, and who looks on.
+    without_gradients
+        How gradients are left out. A model that is trained on afterwards must not keep what was
+        made in inference mode; ``torch.no_grad`` is for it.
+    """
     with watcher.attached(decoder):
         for index, batch in enumerate(batches):
-            with torch.inference_mode():
+            with without_gradients():
                 watcher.watch(index)
                 output = decoder.body(**inputs(decoder, batch), use_cache=False)
                 watcher.finish(index, output.last_hidden_state)

@@ -164,7 +164,7 @@ def test_an_encoder_is_refused(tmp_path, prompt_file, out, capsys):
         (["--chat-template", "--special-tokens", "never"], "place the special tokens itself"),
         (["--special-tokens", "sometimes"], "one of default, never, always; found 'sometimes'"),
         (["--stream", "--device", "auto"], "must run on one device"),
-        (["--prompts", "LONG"], "context of 64 tokens; long:00 has 65"),
+        (["--prompts", "LONG"], "context of 64 tokens; 1 of 1 does not: long:00 has 65"),
     ],
 )
 def test_options_that_make_no_sense_are_refused_and_nothing_is_harmed(

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from collect.commands.cli import main
+from collect.job.outcome import Outcome
 from collect.job.run import run
 from collect.record.integrity import faults
 from collect.schema import ContractError
@@ -71,10 +72,10 @@ def crashes(monkeypatch):
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (RuntimeError("first line\nsecond line"), "it did not: RuntimeError: first line ("),
+        (RuntimeError("first line\nsecond line"), "it did not: RuntimeError: first line"),
         (ContractError("A table must be whole."), "A table must be whole."),
         (ray.exceptions.WorkerCrashedError(), "it did not: WorkerCrashedError: The worker died"),
-        (ray.exceptions.RayError(), "it did not: RayError ("),
+        (ray.exceptions.RayError(), "it did not: RayError"),
     ],
 )
 def test_an_error_in_a_worker_is_a_refusal_and_stops_no_other(
@@ -92,6 +93,7 @@ def test_an_error_in_a_worker_is_a_refusal_and_stops_no_other(
         if models == [bad]:
             raise error
         measured.extend(models)
+        return Outcome()
 
     monkeypatch.setattr("collect.job.run.run", fail_for_one)
     arguments = ["run", bad, good, "--out", str(tmp_path / "out"), "--engine", "ray"]
@@ -100,6 +102,7 @@ def test_an_error_in_a_worker_is_a_refusal_and_stops_no_other(
     assert measured == [good]
     assert f"{bad}: refused" in said
     (refusal,) = [line for line in said.splitlines() if line.startswith("error: ")]
+    assert refusal.startswith("error: 1 of 2 models was refused; the others were not stopped by")
     assert bad in refusal
     assert sentence in refusal
 
@@ -120,22 +123,40 @@ def test_two_workers_write_what_one_machine_writes(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("engine", ["local", "ray"])
 def test_a_model_that_is_refused_does_not_stop_the_others(
-    save_tiny, prompt_file, tmp_path, capsys, cluster
+    save_tiny, prompt_file, tmp_path, request, engine
 ):
+    capsys = request.getfixturevalue("capsys")
+    if engine == "ray":
+        request.getfixturevalue("cluster")
     good, bad = save_tiny("gpt2"), save_tiny("llama")
     config = json.loads((bad / "config.json").read_text()) | {"num_hidden_layers": 4}
     (bad / "config.json").write_text(json.dumps(config))
+    worse = save_tiny("gpt_neox")
+    (worse / "tokenizer.json").unlink()
     out = tmp_path / "out"
-    where = ["--prompts", str(prompt_file), "--out", str(out), "--quiet", "--engine", "ray"]
-    assert main(["run", str(bad), str(good), *where]) == 2
+    where = ["--prompts", str(prompt_file), "--out", str(out), "--engine", engine]
+    assert main(["run", str(bad), str(worse), str(good), *where]) == 2
     printed = capsys.readouterr().err
-    assert printed.startswith("error: The checkpoint ")
-    assert "(1 of 2 models were refused; this is the first.)" in printed
+    before, _, after = printed.partition("error: 2 of 3 models were refused; the others were not")
+    assert "refused: local/gpt_neox: A checkpoint must bring its tokenizer" in before
+    assert "  local/gpt_neox: A checkpoint must bring its tokenizer" in after
+    assert f"The checkpoint {bad} must hold every weight" in after.replace("\n", " ")
     assert {path.name for path in (out / "run").iterdir()} == {
         "local--gpt2.parquet",
         "local--gpt2@own.parquet",
     }
+
+
+def test_a_fleet_ends_at_the_first_refusal_when_asked(save_tiny, tmp_path, capsys, request):
+    bad, good = save_tiny("gpt2"), save_tiny("llama")
+    (bad / "model.safetensors").write_bytes(b"none")
+    out = tmp_path / "out"
+    command = ["run", str(bad), str(good), "--out", str(out), "--fail-fast"]
+    assert main(command) == 2
+    assert capsys.readouterr().err.startswith("error: The weight file")
+    assert not (out / "run").exists()
 
 
 @pytest.mark.slow

@@ -79,7 +79,7 @@ def test_a_plan_says_what_is_streamed(save_tiny, prompt_file, monkeypatch):
 
 def test_a_prompt_that_does_not_fit_is_found_out_by_the_plan(save_tiny, prompt_file):
     prompt_file.write_text("x" * 65)
-    with pytest.raises(InputError, match="context of 64 tokens; own:00 has 65"):
+    with pytest.raises(InputError, match="context of 64 tokens; 1 of 1 does not: own:00 has 65"):
         plan([str(save_tiny("gpt2"))], [prompt_file], None)
 
 

@@ -199,7 +199,9 @@ def interrupt_first_call(monkeypatch, name: str, act) -> None:
     monkeypatch.setattr(name, call)
 
 
-@pytest.mark.parametrize("moment", ["collect.job.run.measure", "collect.record.commit.write_table"])
+@pytest.mark.parametrize(
+    "moment", ["collect.job.completion.measure", "collect.record.commit.write_table"]
+)
 def test_other_prompts_of_one_name_never_harm_a_unit_that_was_faster(
     save_tiny, tmp_path, out, monkeypatch, moment
 ):
@@ -222,7 +224,7 @@ def test_a_refused_replacement_leaves_the_unit_as_it_was(save_tiny, prompt_file,
     run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
     before = {name: (out / name).read_bytes() for name in files(out)}
     directory = str(save_tiny("gpt2", seed=1))
-    monkeypatch.setattr("collect.job.run.refuse_mixtures", lambda *_: None)
+    monkeypatch.setattr("collect.job.completion.refuse_mixtures", lambda *_: None)
     with pytest.raises(InputError, match="was measured otherwise"):
         run([directory], [], out, quiet=True, overwrite=True)
     assert {name: (out / name).read_bytes() for name in files(out)} == before
@@ -244,7 +246,7 @@ def test_two_models_of_one_name_are_refused(save_tiny, out):
 
 def test_a_prompt_that_does_not_fit_leaves_nothing_behind(save_tiny, prompt_file, out):
     prompt_file.write_text("x" * 65)
-    with pytest.raises(InputError, match="context of 64 tokens; own:00 has 65"):
+    with pytest.raises(InputError, match="context of 64 tokens; 1 of 1 does not: own:00 has 65"):
         run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
     assert not out.exists()
 

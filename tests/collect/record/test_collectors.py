@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from collect.job import completion
 from collect.job import run as loop
 from collect.record.integrity import faults
 
@@ -24,13 +25,13 @@ def collect(models, sets, out, pipe):
     """Run in a process of its own when told to, and report what was measured and said."""
     torch.set_num_threads(1)
     measured = []
-    measure = loop.measure
+    measure = completion.measure
 
     def counted(task, subject, **how):
         measured.append(task.unit.title)
         return measure(task, subject, **how)
 
-    loop.measure = counted
+    completion.measure = counted
     sentences: list[str] = []
     loop.Settings.say = lambda _self, sentence: sentences.append(sentence)
     pipe.send("ready")
@@ -142,5 +143,5 @@ def stop_within_a_unit(model, prompt_file, out, pipe):
         pipe.send("begun")
         pipe.recv()
 
-    loop.measure = stop
+    completion.measure = stop
     loop.run([model], [str(prompt_file)], out, quiet=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -138,8 +139,13 @@ def test_a_bad_third_model_costs_no_download(local_hub, offer, damage, sentence,
     names = "first", "second", "third"
     directories = [offer(name) for name in names]
     damage(directories[-1])
+    asked = [f"acme/{name}" for name in names], [prompt_file], None
     with pytest.raises(InputError, match=sentence):
-        prepare([f"acme/{name}" for name in names], [prompt_file], None)
+        prepare(*asked, fail_fast=True)
+    job = prepare(*asked)
+    assert [name for name, _ in job.checkpoints] == ["acme/first", "acme/second"]
+    (refusal,) = job.refusals
+    assert re.search(sentence, refusal.sentence)
     assert not local_hub.asked(WEIGHTS)
 
 

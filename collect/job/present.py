@@ -1,0 +1,67 @@
+"""A model in memory ready to be run: what `subject.Subject` is for a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+
+from collect.instruments import spectra
+from collect.job.settings import Settings
+from collect.job.subject import Pass, Subject
+from collect.model.checkpoint import leftovers
+from collect.model.checkpoint.checkpoint import Checkpoint
+from collect.model.checkpoint.decoder import Decoder
+from collect.model.forward.passes import whole
+
+
+class Present(Subject):
+    """What is measured: a model that is in memory, its tokenizer, the settings.
+
+    Nothing is loaded, and nothing is left in the model that would disturb its training.
+
+    Parameters
+    ----------
+    checkpoint
+        What is known of the model; it has no files.
+    decoder
+        The model, lent by `in_memory.lent`.
+    tokenizer
+        None when there are no prompts.
+    """
+
+    def __init__(
+        self, checkpoint: Checkpoint, decoder: Decoder, tokenizer: Any, settings: Settings
+    ) -> None:
+        super().__init__(checkpoint.model_id, checkpoint, decoder, tokenizer, settings)
+
+    @property
+    def is_streamed(self) -> bool:  # type: ignore[override]
+        """Never: the model is there."""
+        return False
+
+    @property
+    def decoder(self) -> Decoder:  # type: ignore[override]
+        """The model as it was lent."""
+        return self.skeleton
+
+    @property
+    def run_pass(self) -> Pass:
+        """The function that runs batches through the model's body."""
+        return partial(whole, self.decoder, without_gradients=torch.no_grad)
+
+    @property
+    def unused(self) -> dict[str, int]:
+        """Nothing: every tensor is a parameter."""
+        return {}
+
+    @property
+    def uniform(self) -> dict[str, float]:  # type: ignore[override]
+        """The matrices that hold one number throughout, and that number."""
+        return leftovers.uniform_of(self.decoder.model.named_parameters())
+
+    def weight_rows(self, on_layer: Callable[[], object]) -> dict[str, list[NamedTuple]]:
+        """Return the norms of the weights; see `spectra.rows_of_model`."""
+        return spectra.rows_of_model(self.decoder, on_layer=on_layer)

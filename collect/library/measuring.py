@@ -1,0 +1,275 @@
+"""Models measured from a program: an object, a step of a training, or what a command does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import pandas as pd
+
+from collect.job import run as job
+from collect.job.completion import complete, left
+from collect.job.measurement import measure as measured
+from collect.job.measurement import run_row
+from collect.job.outcome import Done, Outcome
+from collect.job.present import Present
+from collect.job.settings import Settings
+from collect.job.task import Task, check_chosen, tasks
+from collect.model.checkpoint import in_memory
+from collect.prompts.sets import PromptSet, given
+from collect.record.commit import check_writable, remove_leftovers
+from collect.record.inventory import Inventory
+from collect.record.writer import conforming
+
+#: Prompts as a program has them: the name or the path of a set, a set, a frame, or records; see
+#: `collect.prompts.entry`.
+Prompts: TypeAlias = "str | Path | PromptSet | pd.DataFrame | Iterable[Any]"
+
+#: Name of a model that was never saved.
+IN_MEMORY = "in-memory"
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The name of a model, and how far it was trained, where that is known."""
+
+    model_id: str
+    revision: str | None = None
+    step: int | None = None
+    tokens: int | None = None
+
+
+def measure(
+    model: Any,
+    tokenizer: Any,
+    prompts: Prompts = (),
+    *,
+    quantities: Sequence[str] = (),
+    model_id: str = IN_MEMORY,
+    prompt_set: str = "prompts",
+    chat_template: bool = False,
+    special_tokens: str = "default",
+    too_long: str = "refuse",
+    batch_size: int = 8,
+    allow_nonconforming: bool = False,
+) -> dict[str, pd.DataFrame]:
+    """Measure a model object as it is: with adapters applied, half trained, edited.
+
+    The numbers are those of ``python -m collect run`` on the checkpoint that the model would be
+    saved as, bit for bit on one machine. The model is examined first, as any other, and given
+    back as it was: mode, attention code and weights; no random number is drawn.
+
+    Parameters
+    ----------
+    model
+        Causal model of transformers of a type that has an adapter, on its device, in float32,
+        bfloat16 or float16; a wrapper of torch or peft around it is looked through.
+    tokenizer
+        Its tokenizer; None when there are no prompts.
+    prompts
+        The name of a shipped set, the path of a file or data set, or prompts: texts, turns, token
+        ids, or records with ``text``, ``messages`` or ``token_ids``, ``id``, ``category`` and
+        metadata; also as a frame. None at all: the weights are measured alone.
+    quantities
+        What to measure; without any, as on the command line.
+    model_id, prompt_set
+        Names that the rows bear; ``prompt_set`` counts where prompts have no name of their own.
+    chat_template, special_tokens, too_long, batch_size
+        As on the command line.
+    allow_nonconforming
+        True to measure a model that fails a check, for example one whose blocks were edited by
+        hooks; ``run.is_conforming`` is then false.
+
+    Returns
+    -------
+    Frames by table of ``collect/schema.sql``, with exactly its columns and in the order of its
+    key, tables without rows left out.
+
+    Raises
+    ------
+    CollectError
+        If anything given is wrong, or the model does not conform.
+
+    Examples
+    --------
+    >>> frames = collect.measure(model, tokenizer, ["The sky is"])  # doctest: +SKIP
+    >>> frames["residual_norm"].groupby("layer")["norm"].mean()  # doctest: +SKIP
+    """
+    how = {
+        "quantities": list(quantities),
+        "rendering": "chat" if chat_template else "plain",
+        "special_tokens": special_tokens,
+        "too_long": too_long,
+        "batch_size": batch_size,
+        "allow_nonconforming": (model_id,) if allow_nonconforming else (),
+    }
+    parts: dict[str, list[pd.DataFrame]] = {}
+    with _present(model, tokenizer, _sets(prompts, prompt_set), _State(model_id), how) as (
+        subject,
+        found,
+    ):
+        for task in found:
+            frames = measured(task, subject)
+            row = run_row(task, subject) | _timeless()
+            for table, frame in {**frames, "run": pd.DataFrame([row])}.items():
+                parts.setdefault(table, []).append(frame)
+    return {table: _of_contract(table, frames) for table, frames in parts.items() if _any(frames)}
+
+
+def measure_step(
+    model: Any,
+    tokenizer: Any,
+    prompts: Prompts,
+    out: str | Path,
+    *,
+    step: int,
+    model_id: str,
+    tokens: int | None = None,
+    quantities: Sequence[str] = ("stream",),
+    prompt_set: str = "prompts",
+    allow_nonconforming: bool = False,
+    **how: Any,
+) -> list[Done]:
+    """Measure a model in the middle of its training into a store, as its revision ``step<n>``.
+
+    For any loop; transformers' own has `collect.MeasurementCallback`. What the store holds
+    already is skipped, so a training that was resumed goes on in the same store. View
+    ``gain_trajectory`` has a row per step.
+
+    Parameters
+    ----------
+    model, tokenizer, prompts, quantities, prompt_set, allow_nonconforming
+        As for `measure`.
+    out
+        The store: directory for ``<table>/<unit>.parquet``.
+    step
+        Optimiser steps taken so far [1].
+    model_id
+        Name of the model, the same at every step.
+    tokens
+        Tokens trained on so far, where known.
+    **how
+        Other attributes of `collect.job.settings.Settings`.
+
+    Returns
+    -------
+    The units that are there now.
+
+    Raises
+    ------
+    CollectError
+        As `measure`; and if the store cannot be written, or holds this step of other weights.
+    """
+    out = Path(out)
+    check_writable(out)
+    state = _State(model_id, f"step{step}", step, tokens)
+    named = (model_id,) if allow_nonconforming else ()
+    asked = {"quiet": True, **how, "quantities": list(quantities), "allow_nonconforming": named}
+    sets = _sets(prompts, prompt_set)
+    with _present(model, tokenizer, sets, state, asked) as (subject, found):
+        remove_leftovers(out)
+        inventory = Inventory(out)
+        known = {"training_step": step, "training_tokens": tokens}
+        lacking = left(found, inventory, subject.settings, **known)
+        done = complete(lacking.pending, subject, inventory, lacking.gone)
+    return [*lacking.done, *done]
+
+
+def run(
+    models: str | Path | Sequence[str | Path],
+    prompts: str | Path | Sequence[str | Path],
+    out: str | Path,
+    *,
+    engine: Literal["local", "ray"] = "local",
+    quiet: bool = True,
+    **options: Any,
+) -> Outcome:
+    """Do what ``python -m collect run`` does, and return what was done.
+
+    Parameters
+    ----------
+    models
+        Checkpoint directories or hub identifiers, one or several.
+    prompts
+        Names of shipped sets, or paths of files and data sets; one, several or none.
+    out
+        Directory for ``<table>/<unit>.parquet``.
+    engine
+        ``local``, or ``ray`` to spread the models over a Ray cluster.
+    quiet
+        False to say on standard error what goes on.
+    **options
+        ``revision``, ``lab``, ``suite``, ``year``, and attributes of
+        `collect.job.settings.Settings`: ``quantities``, ``dtype``, ``device``, ``fail_fast`` ...
+
+    Returns
+    -------
+    The units that are there now; ``units`` has one entry for each.
+
+    Raises
+    ------
+    CollectError
+        As the command refuses; `RefusedError`, whose ``outcome`` says what was done all the
+        same, if some of several models were refused.
+    """
+    measure_all = job.run
+    if engine == "ray":
+        from collect.job import fleet
+
+        measure_all = fleet.run
+    return measure_all(
+        [str(model) for model in _several(models)],
+        _several(prompts),
+        Path(out),
+        quiet=quiet,
+        **options,
+    )
+
+
+def _several(given_paths: str | Path | Sequence[str | Path]) -> list[str | Path]:
+    return [given_paths] if isinstance(given_paths, (str, Path)) else list(given_paths)
+
+
+@contextmanager
+def _present(
+    model: Any, tokenizer: Any, sets: Sequence[PromptSet], state: _State, how: dict[str, Any]
+) -> Iterator[tuple[Present, list[Task]]]:
+    """Lend a model that is ready to be measured, with the tasks it is to be measured on."""
+    settings = Settings.given({"quiet": True, **how})
+    check_chosen(settings, len(sets))
+    with in_memory.lent(model) as decoder:
+        device, dtype = in_memory.device_of(decoder), in_memory.dtype_of(decoder)
+        settings = replace(settings, device=device, dtype=dtype)
+        checkpoint = in_memory.described(
+            decoder, state.model_id, state.revision, step=state.step, tokens=state.tokens
+        )
+        digest = in_memory.weights_sha256(decoder)
+        found = tasks(checkpoint, decoder, sets, tokenizer, settings, weights_sha256=digest)
+        yield Present(checkpoint, decoder, tokenizer, settings), found
+
+
+def _sets(prompts: Prompts, name: str) -> list[PromptSet]:
+    found = given(prompts, name)
+    return [found] if len(found.prompts) else []
+
+
+def _timeless() -> dict[str, Any]:
+    """Return columns of ``run`` that say when something was measured: now, at once."""
+    return {"started_at": pd.Timestamp.now("UTC").tz_localize(None), "duration_s": 0.0}
+
+
+def _any(frames: Sequence[pd.DataFrame]) -> bool:
+    return any(len(frame) for frame in frames)
+
+
+def _of_contract(table: str, frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return the rows of a table, typed and sorted as the contract says, each once."""
+    kept = [frame for frame in frames if len(frame)]
+    if table == "model":
+        kept = kept[:1]
+    rows = conforming(table, pd.concat(kept, ignore_index=True))
+    found: pd.DataFrame = rows.to_pandas()
+    return found

@@ -1,0 +1,186 @@
+"""A model object is measured as its saved checkpoint is, bit for bit, and given back as it was."""
+
+from __future__ import annotations
+
+import copy
+
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+
+import collect
+from collect.errors import ConformanceError, InputError
+from collect.record.integrity import faults
+from collect.schema import tables
+from tests.collect.conftest import tiny_model, tiny_tokenizer
+from tests.collect.record.written import frame
+
+TEXTS = ["The sky is", "Two and two", "A b"]
+IDENTITY = ["run_id", "model_id"]
+
+
+@pytest.fixture
+def model():
+    """A model as one has it in a program: in training mode, its attention by another code."""
+    found = tiny_model("llama_shared_values")
+    found.set_attn_implementation("sdpa")
+    return found.train()
+
+
+@pytest.fixture
+def tokenizer():
+    return tiny_tokenizer()
+
+
+def test_the_numbers_are_those_of_the_saved_checkpoint_bit_for_bit(model, tokenizer, tmp_path):
+    frames = collect.measure(model, tokenizer, TEXTS, quantities=["all"], prompt_set="own")
+    model.save_pretrained(tmp_path / "saved")
+    tokenizer.save_pretrained(tmp_path / "saved")
+    (tmp_path / "own.txt").write_text("\n".join(TEXTS))
+    out = tmp_path / "out"
+    done = collect.run(tmp_path / "saved", tmp_path / "own.txt", out, quantities=["all"])
+    assert [unit.state for unit in done.units] == ["measured", "measured"]
+    assert {path.name for path in out.iterdir()} == frames.keys()
+    for table in frames.keys() - {"run", "model"}:
+        columns = [n.name for n in tables()[table].columns if n.name not in IDENTITY]
+        keys = [name for name in tables()[table].key if name not in IDENTITY]
+        stored = frame(out, table)
+        ours, theirs = (
+            rows.drop_duplicates(keys).sort_values(keys)[columns].reset_index(drop=True)
+            for rows in (frames[table], stored)
+        )
+        pd.testing.assert_frame_equal(ours, theirs, check_exact=True, obj=table)
+    ours, theirs = frames["run"], frame(out, "run").sort_values("kind").reset_index(drop=True)
+    same = ["config_sha256", "tokens_sha256", "prompt_set_sha256", "dtype_weights", "adapter"]
+    ours = ours.sort_values("kind").reset_index(drop=True)
+    pd.testing.assert_frame_equal(ours[same], theirs[same])
+
+
+def test_the_model_is_given_back_as_it_was(model, tokenizer):
+    model.model.layers[1].eval()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    places = [parameter.data_ptr() for parameter in model.parameters()]
+    state = torch.random.get_rng_state()
+    collect.measure(model, tokenizer, TEXTS)
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert model.config._attn_implementation == "sdpa"
+    assert [model.training, model.model.layers[1].training] == [True, False]
+    assert [parameter.data_ptr() for parameter in model.parameters()] == places
+    assert all(torch.equal(model.state_dict()[name], value) for name, value in before.items())
+    assert all(parameter.requires_grad for parameter in model.parameters())
+
+
+class LowRank(nn.Module):
+    """An adapted layer with the protocol of peft's: a base layer and what is merged into it."""
+
+    def __init__(self, base_layer: nn.Linear) -> None:
+        super().__init__()
+        self.base_layer = base_layer
+        self.down = nn.Parameter(0.1 * torch.randn(2, base_layer.in_features))
+        self.up = nn.Parameter(0.1 * torch.randn(base_layer.out_features, 2))
+        self.merged_adapters: list[str] = []
+        self.disable_adapters = False
+
+    @property
+    def merged(self) -> bool:
+        return bool(self.merged_adapters)
+
+    def merge(self) -> None:
+        self.base_layer.weight.data += self.up @ self.down
+        self.merged_adapters.append("default")
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        return self.base_layer(states) + states @ self.down.T @ self.up.T
+
+
+def test_low_rank_adapters_are_measured_merged_and_left_apart(model, tokenizer):
+    torch.manual_seed(3)
+    plain = collect.measure(model, tokenizer, TEXTS, quantities=["stream,weights"])
+    attention = model.model.layers[0].self_attn
+    layer = attention.q_proj = LowRank(attention.q_proj)
+    own = layer.base_layer.weight.clone()
+    adapted = collect.measure(model, tokenizer, TEXTS, quantities=["stream,weights"])
+    assert model.model.layers[0].self_attn.q_proj is layer
+    assert torch.equal(layer.base_layer.weight, own)
+    assert not layer.merged
+    by_hand = copy.deepcopy(model)
+    with torch.no_grad():
+        layer.base_layer.weight += layer.up @ layer.down
+    by_hand.model.layers[0].self_attn.q_proj = layer.base_layer
+    merged = collect.measure(by_hand, tokenizer, TEXTS, quantities=["stream,weights"])
+    for table in ("residual_norm", "weight_norm"):
+        rows = [frames[table].drop(columns=IDENTITY) for frames in (adapted, merged, plain)]
+        pd.testing.assert_frame_equal(rows[0], rows[1], check_exact=True)
+        assert not rows[0].equals(rows[2])
+
+
+def test_prompts_may_be_records_turns_tokens_or_a_frame(model, tokenizer):
+    records = [{"id": "a", "text": "The sky is", "source": "web"}, [256, 104], "A b"]
+    frames = collect.measure(model, tokenizer, records, quantities=["stream"])
+    assert frames["prompt"]["prompt_id"].tolist() == ["prompts:01", "prompts:02", "prompts:a"]
+    assert frames["next_token"]["n_tokens"].tolist() == [2, 3, 10]
+    rows = pd.DataFrame({"id": ["a", "b"], "text": TEXTS[:2]})
+    again = collect.measure(model, tokenizer, rows, quantities=["stream"], prompt_set="two")
+    assert again["prompt"]["prompt_id"].tolist() == ["two:a", "two:b"]
+    assert again["run"]["prompt_set"].tolist() == ["two"]
+
+
+def test_without_prompts_the_weights_are_measured_alone(model):
+    frames = collect.measure(model, None)
+    assert frames["run"]["kind"].tolist() == ["weights"]
+    assert "prompt" not in frames
+
+
+def test_a_model_edited_by_a_hook_is_refused_unless_allowed(model, tokenizer):
+    block = model.model.layers[1]
+    handle = block.mlp.register_forward_hook(lambda _module, _args, output: output * 2.0)
+    loud = collect.measure(model, tokenizer, TEXTS, quantities=["stream"])
+    handle.remove()
+    plain = collect.measure(model, tokenizer, TEXTS, quantities=["stream"])
+    ratio = loud["residual_update"]["norm"] / plain["residual_update"]["norm"]
+    edited = (plain["residual_update"]["layer"] == 1) & (plain["residual_update"]["part"] == "ffn")
+    assert ratio[edited].sub(2).abs().max() < 1e-5
+    block.register_forward_hook(lambda _module, _args, output: output + 1.0)
+    with pytest.raises(ConformanceError, match="block_adds_up"):
+        collect.measure(model, tokenizer, TEXTS, quantities=["stream"])
+    frames = collect.measure(
+        model, tokenizer, TEXTS, quantities=["stream"], allow_nonconforming=True
+    )
+    assert frames["run"]["is_conforming"].tolist() == [False]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lambda model: model.config, "must be a causal model of transformers"),
+        (lambda model: model.double(), "one of float32, bfloat16, float16; this one is in float64"),
+        (lambda model: model.to("meta"), "in the memory of this process"),
+        (lambda model: model.lm_head.weight.data.fill_(torch.nan) is None or model, "finite"),
+    ],
+)
+def test_an_object_that_cannot_be_measured_is_refused(model, tokenizer, spoil, sentence):
+    with pytest.raises(InputError, match=sentence):
+        collect.measure(spoil(model), tokenizer, TEXTS)
+
+
+def test_steps_of_any_loop_become_a_trajectory(model, tokenizer, tmp_path):
+    from analysis.store import open_store
+
+    for step in (0, 10, 20):
+        done = collect.measure_step(
+            model, tokenizer, TEXTS, tmp_path, step=step, tokens=step * 64, model_id="own/model"
+        )
+        assert [unit.state for unit in done] == ["measured"]
+        with torch.no_grad():
+            model.model.layers[0].mlp.down_proj.weight.mul_(1.5)
+    assert list(faults(tmp_path)) == []
+    gains = open_store(tmp_path).query(
+        "SELECT training_step, training_tokens, gain_mean FROM gain_trajectory"
+        " WHERE metric = 'gain_body' ORDER BY 1"
+    )
+    assert gains["training_step"].tolist() == [0, 10, 20]
+    assert gains["training_tokens"].tolist() == [0, 640, 1280]
+    assert gains["gain_mean"].nunique() == 3
+    with pytest.raises(InputError, match="weights_sha256 is"):
+        collect.measure_step(model, tokenizer, TEXTS, tmp_path, step=20, model_id="own/model")

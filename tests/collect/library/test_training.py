@@ -1,0 +1,104 @@
+"""A training that is followed ends in the same weights, and in a store with its trajectory."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import transformers
+from torch.utils.data import Dataset
+
+import collect
+from analysis.store import open_store
+from collect.errors import InputError
+from collect.record.integrity import faults
+from tests.collect.conftest import tiny_model, tiny_tokenizer
+
+PROMPTS = ["The sky is", "Two and two"]
+
+
+class Windows(Dataset):
+    """Sixteen windows of random bytes."""
+
+    def __len__(self):
+        return 16
+
+    def __getitem__(self, place):
+        tokens = torch.randint(0, 256, (12,), generator=torch.Generator().manual_seed(place))
+        return {"input_ids": tokens, "labels": tokens}
+
+
+def trained(directory, *callbacks, steps=5):
+    """Train a tiny model with dropout; return its weights."""
+    transformers.set_seed(0)
+    model = tiny_model("gpt2").train()
+    arguments = transformers.TrainingArguments(
+        output_dir=str(directory),
+        max_steps=steps,
+        per_device_train_batch_size=4,
+        report_to=[],
+        save_strategy="no",
+        disable_tqdm=True,
+        use_cpu=True,
+        dataloader_pin_memory=False,
+        logging_strategy="no",
+    )
+    trainer = transformers.Trainer(
+        model,
+        arguments,
+        train_dataset=Windows(),
+        processing_class=tiny_tokenizer(),
+        data_collator=transformers.default_data_collator,
+        callbacks=list(callbacks),
+    )
+    trainer.train()
+    return model.state_dict()
+
+
+@pytest.mark.slow
+def test_a_training_is_followed_and_not_touched(tmp_path):
+    out = tmp_path / "store"
+    following = collect.MeasurementCallback(out, PROMPTS, every=2)
+    followed = trained(tmp_path / "mine", following)
+    alone = trained(tmp_path / "mine")
+    assert all(torch.equal(followed[name], value) for name, value in alone.items())
+    assert list(faults(out)) == []
+    gains = open_store(out).query(
+        "SELECT model_id, revision_name, training_step, gain_mean FROM gain_trajectory"
+        " WHERE metric = 'gain_body' ORDER BY training_step"
+    )
+    assert gains["training_step"].tolist() == [0, 2, 4, 5]
+    assert gains["revision_name"].tolist() == ["step0", "step2", "step4", "step5"]
+    assert set(gains["model_id"]) == {"local/mine"}
+    assert gains["gain_mean"].nunique() == 4
+    before = {path: path.stat().st_mtime_ns for path in (out / "run").iterdir()}
+    trained(tmp_path / "mine", collect.MeasurementCallback(out, PROMPTS, every=2), steps=5)
+    assert {path: path.stat().st_mtime_ns for path in (out / "run").iterdir()} == before
+
+
+@pytest.mark.slow
+def test_what_fails_later_is_a_warning_unless_strict_and_at_first_a_refusal(tmp_path, monkeypatch):
+    too_long = collect.MeasurementCallback(tmp_path / "out", ["a" * 65], every=1)
+    with pytest.raises(InputError, match="context of 64 tokens"):
+        trained(tmp_path / "mine", too_long)
+    whole = collect.measure_step
+
+    def failing(*arguments, step, **how):
+        if step:
+            raise InputError("The disk must have room; it has none.")
+        return whole(*arguments, step=step, **how)
+
+    monkeypatch.setattr("collect.library.training.measure_step", failing)
+    with pytest.warns(UserWarning, match="Step 1 was not measured: The disk must have room"):
+        trained(
+            tmp_path / "mine",
+            collect.MeasurementCallback(tmp_path / "a", PROMPTS, every=9),
+            steps=1,
+        )
+    strict = collect.MeasurementCallback(tmp_path / "b", PROMPTS, every=1, is_strict=True)
+    with pytest.raises(InputError, match="must have room"):
+        trained(tmp_path / "mine", strict, steps=1)
+
+
+def test_a_period_below_one_step_is_refused(tmp_path):
+    with pytest.raises(InputError, match="every 1 step or more; found 0"):
+        collect.MeasurementCallback(tmp_path, PROMPTS, every=0)
