@@ -38,19 +38,29 @@ def properties(store: Store) -> pd.DataFrame:
     -------
     One row per claim that table `claim_quantity` knows: `claim_id`, `property`, `quantity`,
     `partner` (what to read in its place; empty where nothing is), `moved_by`, `n_free` of
-    `n_models` in which it is moved, `reason`, and `remark`, the same in words.
+    `n_models` in which it is moved, `reason`, `line`, what it is a property of in words, and
+    `remark`, the line with its reason.
     """
     found = store.query("FROM claim_property ORDER BY claim_id")
-    return found.assign(remark=[remark(row) for row in found.to_dict("records")])
+    rows = found.to_dict("records")
+    return found.assign(line=[line(row) for row in rows], remark=[remark(row) for row in rows])
 
 
 def remark(row: dict[Any, Any]) -> str:
+    """Return in words what the quantity of one claim is a property of, and why.
+
+    ``row`` is a row of view ``claim_property``.
+    """
+    return f"{line(row)} {row['reason']}"
+
+
+def line(row: dict[Any, Any]) -> str:
     """Return in words what the quantity of one claim is a property of.
 
     ``row`` is a row of view ``claim_property``.
     """
     if row["property"] != "parametrisation":
-        return f"{_KINDS[row['property']]} {row['reason']}"
+        return _KINDS[row["property"]]
     moved = str(row["moved_by"]).split(" ")
     done = next(words for name, words in MOVES.items() if name in moved)
     whole = "both" if row["n_models"] == 2 else f"all {prose.count(row['n_models'])}"
@@ -60,7 +70,7 @@ def remark(row: dict[Any, Any]) -> str:
     read = f" To read in its place: {partner}." if partner else " Nothing stands in its place."
     return (
         f"A convention of how the weights are written, in {where} {models} it is about: it moves "
-        f"and no prediction does when {done}.{read} {row['reason']}"
+        f"and no prediction does when {done}.{read}"
     )
 
 

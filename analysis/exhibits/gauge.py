@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from typing import cast
+from typing import Any, cast
 
 import altair as alt
 import numpy as np
@@ -217,6 +217,20 @@ def verdict_rows(verdicts: pd.DataFrame) -> pd.DataFrame:
             "said_centred": verdicts["sign_centred"],
             "change": verdicts["largest_logit_change"].map(prose.power_of_ten),
         }
+    )
+
+
+def behind_sentence(counted: pd.Series[Any]) -> str:
+    """Return what is said of the models whose norms stand behind sub-layers; empty without any.
+
+    ``counted`` is the row of `questions.gauge.norm_kinds`.
+    """
+    n = int(counted["n_behind"])
+    if not n:
+        return ""
+    return (
+        f"In {n} of them the norms stand behind the sub-layers, not in front: there the stream is "
+        "as free after every block but the last, and the gain that is printed is of an earlier one."
     )
 
 

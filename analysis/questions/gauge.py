@@ -65,21 +65,22 @@ def norm_kinds(store: Store) -> pd.DataFrame:
     """Return in how many of the paper's models the sign of the raw gain is free.
 
     The mean over features is free at every depth where every norm is a LayerNorm in front of a
-    sub-layer, so a gain takes any value there. A post-norm network is not counted: the stream
-    after its last block cannot be shifted, though it can be after all others.
+    sub-layer, so a gain takes any value there. Where the norms stand behind the sub-layers it is
+    free after every block but the last, so the gain of the penultimate block is; see view
+    ``gain_freedom``.
 
     Returns
     -------
-    One row: `n_models`, models with a published gain of their last or penultimate block, and
-    `n_free`, those of them whose mean is free [1].
+    One row: `n_models`, models with a published gain of their last or penultimate block;
+    `n_free`, those of them in which it is free, and `n_behind`, those of these whose norms stand
+    behind the sub-layers [1].
     """
     return store.query(
         """
-        SELECT count(*) FILTER (WHERE norm_kind = 'LayerNorm' AND norm_position = 'pre') AS n_free,
-               count(*)                                                                 AS n_models
-          FROM model
-         WHERE model_id IN (SELECT model_id FROM published_figure
-                             WHERE metric IN ('gain_last_block', 'gain_penultimate_block'))
+        SELECT count(*) FILTER (WHERE is_free)                              AS n_free,
+               count(*) FILTER (WHERE is_free AND norm_position = 'post')   AS n_behind,
+               count(*)                                                     AS n_models
+          FROM gain_freedom
         """
     )
 

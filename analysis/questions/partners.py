@@ -183,16 +183,14 @@ def published_decay(store: Store) -> pd.DataFrame:
     Returns
     -------
     One row per `weight_decay` as published, missing where no public recipe states one, with
-    `n_models`: models with a published gain whose norms are LayerNorms before each sub-layer.
+    `n_models`: models whose published gain is free, see view ``gain_freedom``.
     """
     return store.query(
         """
         SELECT r.weight_decay, count(*) AS n_models
-          FROM model AS m
+          FROM gain_freedom AS m
           LEFT JOIN recipe AS r USING (model_id)
-         WHERE m.norm_kind = 'LayerNorm' AND m.norm_position = 'pre'
-           AND m.model_id IN (SELECT model_id FROM published_figure
-                               WHERE metric IN ('gain_last_block', 'gain_penultimate_block'))
+         WHERE m.is_free
          GROUP BY r.weight_decay
          ORDER BY r.weight_decay DESC NULLS LAST
         """

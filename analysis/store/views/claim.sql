@@ -17,7 +17,7 @@ SELECT a.claim_id,
        coalesce(any_value(i.partner), '') AS partner,
        coalesce(string_agg(i.transformation, ' ' ORDER BY i.transformation)
                   FILTER (WHERE NOT i.is_invariant
-                            AND (i.transformation <> 'mean_shift' OR m.norm_position = 'pre')), '') AS moved_by
+                            AND (i.transformation <> 'mean_shift' OR m.norm_position IN ('pre', 'post'))), '') AS moved_by
   FROM asked AS a
   JOIN model AS m
     ON (a.about = '' OR list_has_any(string_split(a.about, ','), [m.lab, m.suite, m.model_id]))
@@ -32,7 +32,7 @@ SELECT a.claim_id,
 COMMENT ON VIEW claim_freedom IS 'One row per claim, quantity it rests on and model of the paper it is about: by which changes of the weights that leave every prediction the quantity is moved there. Models are those whose figure of the quantity is published; of a quantity without any, all that the claim names.';
 COMMENT ON COLUMN claim_freedom.quantity IS 'See gauge_quantity [-]';
 COMMENT ON COLUMN claim_freedom.partner IS 'Quantity to read in its place; empty where there is none [-]';
-COMMENT ON COLUMN claim_freedom.moved_by IS 'Transformations that move it, separated by spaces; empty where it is a property of the function. The mean of a stream whose norms do not all stand in front of a sub-layer is counted as fixed [-]';
+COMMENT ON COLUMN claim_freedom.moved_by IS 'Transformations that move it, separated by spaces; empty where it is a property of the function. Where norms stand behind sub-layers (post) the mean is free after every block but the last, so all gains move with it; where they stand on what a sub-layer adds it is counted as fixed [-]';
 
 CREATE VIEW claim_property AS
 WITH models AS (

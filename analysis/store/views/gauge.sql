@@ -43,6 +43,24 @@ COMMENT ON VIEW function_gain IS 'One row per model, prompt and block: the publi
 COMMENT ON COLUMN function_gain.norm_kind IS 'As in model [-]';
 COMMENT ON COLUMN function_gain.log_gain_of_function IS 'log_gain_centred under LayerNorm, log_gain under RMSNorm [nat]';
 
+CREATE VIEW gain_freedom AS
+SELECT m.model_id,
+       m.norm_kind,
+       m.norm_position,
+       string_agg(DISTINCT f.metric, ' ' ORDER BY f.metric) AS metrics,
+       bool_or(m.norm_kind = 'LayerNorm'
+               AND (m.norm_position = 'pre'
+                    OR (m.norm_position = 'post' AND f.metric = 'gain_penultimate_block'))) AS is_free
+  FROM model AS m
+  JOIN published_figure AS f USING (model_id)
+ WHERE f.metric IN ('gain_last_block', 'gain_penultimate_block')
+ GROUP BY m.model_id, m.norm_kind, m.norm_position;
+COMMENT ON VIEW gain_freedom IS 'One row per model whose gain of the last or the penultimate block is published: whether a shift along the mean over features, which leaves every prediction, gives that gain any value.';
+COMMENT ON COLUMN gain_freedom.norm_kind IS 'As in model [-]';
+COMMENT ON COLUMN gain_freedom.norm_position IS 'As in model [-]';
+COMMENT ON COLUMN gain_freedom.metrics IS 'The published ones of gain_last_block and gain_penultimate_block, separated by a space [-]';
+COMMENT ON COLUMN gain_freedom.is_free IS 'True where norms are LayerNorms in front of each sub-layer; and where they stand behind it and the gain is that of the penultimate block, for there the stream is free but after the last block, whose readers, the head among them, have no bias to take a shift back [-]';
+
 CREATE VIEW mean_share AS
 SELECT s.run_id,
        s.model_id,

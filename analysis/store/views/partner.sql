@@ -81,6 +81,8 @@ SELECT g.run_id,
        exp(avg(g.log_gain_primary))                  AS gain_primary,
        exp(avg(g.log_gain_published))                AS gain_published,
        exp(avg(g.log_gain_centred))                  AS gain_centred,
+       avg(exp(g.log_gain_primary))                  AS gain_mean_primary,
+       stddev_samp(exp(g.log_gain_primary))          AS gain_sd_primary,
        gain_sign(avg(g.log_gain_primary), 0)         AS sign_primary,
        gain_sign(avg(g.log_gain_published), 0)       AS sign_published,
        gain_sign(avg(g.log_gain_centred), 0)         AS sign_centred,
@@ -92,6 +94,8 @@ COMMENT ON COLUMN primary_sign.norm_kind IS 'As in model [-]';
 COMMENT ON COLUMN primary_sign.gain_primary IS 'Geometric mean over prompts of the primary gain; see primary_gain [ratio]';
 COMMENT ON COLUMN primary_sign.gain_published IS 'The same of the raw stream [ratio]';
 COMMENT ON COLUMN primary_sign.gain_centred IS 'The same of the stream without its mean over features [ratio]';
+COMMENT ON COLUMN primary_sign.gain_mean_primary IS 'Mean of the primary ratios over prompts, as gain_mean of model_gain is of the published ones [ratio]';
+COMMENT ON COLUMN primary_sign.gain_sd_primary IS 'Standard deviation of the primary ratios over prompts, divisor n - 1 [ratio]';
 COMMENT ON COLUMN primary_sign.sign_primary IS 'dampen below 1, expand above it [-]';
 COMMENT ON COLUMN primary_sign.sign_published IS 'As sign_primary, of gain_published [-]';
 COMMENT ON COLUMN primary_sign.sign_centred IS 'As sign_primary, of gain_centred [-]';

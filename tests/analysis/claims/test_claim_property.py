@@ -52,6 +52,36 @@ def test_the_norms_of_the_models_decide(found):
     assert (four["n_free"], four["n_models"]) == (1, 4)
 
 
+def test_norms_behind_sub_layers_leave_the_mean_free_but_after_the_last_block(made_store):
+    shape = {"n_layers": 24, "d_model": 64, "n_heads": 4, "n_kv_heads": 4, "d_head": 16}
+    printed = {"prompt_set": "S", "dtype": "fp16", "file": "f", "path": "$", "mean": 0.9, "n": 5}
+    cases = [
+        ("post", "gain_penultimate_block", True),
+        ("post", "gain_last_block", False),
+        ("pre", "gain_last_block", True),
+        ("output", "gain_penultimate_block", False),
+    ]
+    named = [(f"{position} {metric}", position, metric) for position, metric, _ in cases]
+    store = made_store(
+        model=[
+            {"model_id": name, "family": "opt", "norm_kind": "LayerNorm", "norm_position": position}
+            | shape
+            for name, position, _ in named
+        ],
+        published_figure=[
+            {"model_id": name, "metric": metric, "unit": "ratio", "caveats": ""} | printed
+            for name, _, metric in named
+        ],
+    )
+    found = store.query("FROM gain_freedom").set_index("model_id")["is_free"]
+    assert [bool(found[name]) for name, _, _ in named] == [is_free for *_, is_free in cases]
+
+
+def test_a_remark_is_a_line_with_its_reason(found):
+    rows = found.to_dict("records")
+    assert [row["remark"] for row in rows] == [f"{row['line']} {row['reason']}" for row in rows]
+
+
 def test_the_property_follows_from_what_moves_the_quantity():
     connection = connect()
     assemble(connection, (PUBLISHED,), copy=True)
@@ -63,7 +93,7 @@ def test_the_property_follows_from_what_moves_the_quantity():
 
 
 def test_a_free_quantity_opens_the_first_reading(found):
-    assert "22 of the 23 models" in found.loc[7, "remark"]
+    assert "in all 23 models" in found.loc[7, "remark"]
     checks = pd.DataFrame({"note": ["4 of 5.", "3 of 4."]})
     notes = properties.remarked(checks, "Free.")["note"].tolist()
     assert notes == ["Free. 4 of 5.", "3 of 4."]

@@ -113,14 +113,7 @@ def test_raw_and_centred_gain_agree_where_they_were_measured(store):
 
 def test_published_decay_counts_each_free_model_once(store):
     found = partners.published_decay(store)
-    free = store.query(
-        """
-        SELECT count(*) AS n FROM model
-         WHERE norm_kind = 'LayerNorm' AND norm_position = 'pre'
-           AND model_id IN (SELECT model_id FROM published_figure
-                             WHERE metric IN ('gain_last_block', 'gain_penultimate_block'))
-        """
-    )
+    free = store.query("SELECT count(*) AS n FROM gain_freedom WHERE is_free")
     assert found["n_models"].sum() == free["n"].item()
 
 

@@ -13,7 +13,9 @@ from collect.adapters import ADAPTERS
 from collect.errors import InputError, UnsupportedModelError
 from collect.gauge import extreme, group
 from collect.gauge.logits import difference, logits
+from collect.gauge.measured import measured
 from collect.gauge.precision import widened
+from collect.gauge.quantity import values
 from collect.gauge.transformations import mean_shift, norm_fold, query_key_basis
 from collect.gauge.transformations.transformation import invertible
 from collect.gauge.transformations.wiring import UNWIRED, wiring
@@ -69,6 +71,18 @@ def test_logits_stay_under_twenty_random_elements(name):
     for seed in range(20):
         found = transformed(of, free, seed)
         assert difference(true, logits(found, PROMPTS)).relative < 1e-10
+
+
+def test_behind_sub_layers_a_shift_puts_an_inner_gain_on_either_side_of_one():
+    of = wide_family("opt_post_norm")
+    shifted = {f"{seed}": transformed(of, ("mean_shift",), seed) for seed in range(6)}
+    true = logits(of, PROMPTS)
+    for found in shifted.values():
+        assert difference(true, logits(found, PROMPTS)).relative < 1e-10
+    gains = [
+        of_one["gain_penultimate_block"] for of_one in values(measured(shifted, PROMPTS)).values()
+    ]
+    assert min(gain.max() for gain in gains) < 1 < max(gain.min() for gain in gains)
 
 
 #: Layouts, what they refuse, and a word of the reason.
