@@ -20,6 +20,13 @@ from analysis.evidence.checks import (
     share_check,
 )
 from analysis.evidence.decision import KINDS, Kind, prints_as
+from analysis.evidence.measured import (
+    INVARIANT,
+    definitions,
+    measured_blocks,
+    measured_gains,
+    measured_prompts,
+)
 from analysis.evidence.published import (
     CLEAN,
     GPT2,
@@ -34,7 +41,6 @@ from analysis.evidence.published import (
     base_models,
     block_gains,
     figures,
-    measured_gains,
     only,
     penultimate_or_last,
     published_gains,
@@ -49,6 +55,7 @@ __all__ = [
     "GPTJ",
     "HUNT",
     "INDEPENDENT",
+    "INVARIANT",
     "KINDS",
     "NAN",
     "NOT_THEIRS",
@@ -66,10 +73,13 @@ __all__ = [
     "both_sides",
     "caveats_of",
     "check",
+    "definitions",
     "descriptive",
     "figures",
     "mean_of",
+    "measured_blocks",
     "measured_gains",
+    "measured_prompts",
     "missing",
     "on_ours",
     "only",

@@ -77,33 +77,6 @@ def without_post_norm(gains: pd.DataFrame) -> pd.DataFrame:
     return gains[gains["norm_position"] != "post"].reset_index(drop=True)
 
 
-def measured_gains(store: Store, metric: str) -> pd.DataFrame:
-    """Return one row per primary run of a model measured here: its gain, as `published_gains`.
-
-    Adds `is_theirs`, which tells whether the paper has figures of the same checkpoint. Only such
-    models decide a claim about the paper's models. Beside the published definition stand
-    `gain_primary`, the partner that is a property of what the network computes (geometric mean
-    over prompts; centred under LayerNorm, see view ``primary_gain``), and its `sign_primary`;
-    missing where a definition has no such partner.
-    """
-    return store.facts(
-        """
-        SELECT g.*, g.model_id IN (SELECT model_id FROM published_figure) AS is_theirs,
-               s.gain_primary, s.sign_primary
-          FROM gain_by_model AS g
-          JOIN primary_run AS r
-            ON r.run_id = g.file
-          LEFT JOIN primary_sign AS s
-            ON s.run_id = g.file
-           AND s.metric = g.metric
-         WHERE g.source = 'measured'
-           AND g.metric = $metric
-         ORDER BY g.model_id, g.prompt_set
-        """,
-        metric=metric,
-    )
-
-
 def block_gains(store: Store) -> pd.DataFrame:
     """Return one row per model and block after block 0: the published gain, last token [ratio].
 

@@ -200,23 +200,15 @@ def _proportional_within(condition: str, prompts: pd.DataFrame) -> Check:
 
 def _measured_law(store: Store) -> list[Check]:
     """Judge the law on models measured here, the sample's among them."""
-    prompts = store.query(
-        """
-        SELECT g.model_id, m.suite, g.model_id AS unit, g.prompt_id, 'run' AS file, '' AS caveats,
-               abs(g.gain - 1) AS deviation, n.entropy,
-               g.model_id IN (SELECT model_id FROM published_figure) AS is_theirs
-          FROM prompt_gain AS g
-          JOIN primary_run AS r USING (run_id)
-          JOIN model AS m ON m.model_id = g.model_id
-          JOIN next_token AS n
-            ON n.run_id = g.run_id
-           AND n.prompt_id = g.prompt_id
-         WHERE g.metric = 'gain_last_block'
-         ORDER BY g.model_id, g.prompt_id
-        """
-    )
-    checks = _law_within("models measured here: prompts within each", prompts)
-    return [evidence.on_ours(found, prompts) for found in checks]
+    prompts = evidence.measured_prompts(store, "gain_last_block")
+    return [
+        evidence.on_ours(found, rows)
+        for words, rows in evidence.definitions(prompts, ["value"]).items()
+        for found in _law_within(
+            f"models measured here: prompts within each{words}",
+            rows.assign(unit=rows["model_id"], deviation=(rows["value"] - 1).abs()),
+        )
+    ]
 
 
 def _line(rows: pd.DataFrame) -> tuple[pd.Series[Any], pd.Series[Any]]:

@@ -26,6 +26,7 @@ COMPARED = {
 EXPANDER = "a model that expands still expands after fine-tuning"
 DAMPENER = "a model that dampens still dampens after fine-tuning"
 CHARACTER = "a model keeps its character in fine-tuning"
+MEASURED = "models measured here, gain of the last block"
 #: Correlation of base and instruct gains that the notebook asks for besides equal signs.
 AGREEMENT = 0.8
 
@@ -194,26 +195,35 @@ def _by_prompt(store: Store) -> list[Check]:
 
 def _measured(store: Store) -> list[Check]:
     """Compare pairs measured here, the base being one of the paper's; else shown only."""
-    gains = evidence.with_interval(evidence.measured_gains(store, "gain_last_block"))
-    base = gains[gains["base_model_id"].isna()]
+    gains = evidence.measured_gains(store, "gain_last_block")
+    read = evidence.definitions(gains, ["gain_mean", "gain_sd"])
+    return [
+        evidence.on_ours(_keeps_side(part, f"{MEASURED}{words}", rows), rows)
+        for words, of_models in read.items()
+        for part, rows in _by_side(_measured_pairs(of_models)).items()
+        if len(rows)
+    ]
+
+
+def _measured_pairs(gains: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per model measured here that was tuned from another, with both gains."""
+    known = evidence.with_interval(gains)
+    base = known[known["base_model_id"].isna()]
     columns = ["model_id", "prompt_set", "gain_mean", "conf_low", "conf_high", "is_theirs"]
-    pairs = gains[gains["base_model_id"].notna()].merge(
+    pairs = known[known["base_model_id"].notna()].merge(
         base[columns],
         left_on=["base_model_id", "prompt_set"],
         right_on=["model_id", "prompt_set"],
         suffixes=("", "_base"),
     )
-    meant = pairs.assign(is_theirs=pairs["is_theirs_base"])
-    condition = "models measured here, gain of the last block"
-    sides = {
-        EXPANDER: meant[meant["gain_mean_base"] > 1],
-        DAMPENER: meant[meant["gain_mean_base"] < 1],
+    return pairs.assign(is_theirs=pairs["is_theirs_base"])
+
+
+def _by_side(pairs: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    return {
+        EXPANDER: pairs[pairs["gain_mean_base"] > 1],
+        DAMPENER: pairs[pairs["gain_mean_base"] < 1],
     }
-    return [
-        evidence.on_ours(_keeps_side(part, condition, rows), rows)
-        for part, rows in sides.items()
-        if len(rows)
-    ]
 
 
 def _order(condition: str, pairs: pd.DataFrame) -> Check:

@@ -133,15 +133,27 @@ def _hooked(store: Store) -> Check:
 
 def _measured(store: Store) -> list[Check]:
     """Compare the two blocks on models measured here; says how much B1 can matter."""
-    last = evidence.measured_gains(store, "gain_last_block")
-    earlier = evidence.measured_gains(store, "gain_penultimate_block")
+    gains = [
+        evidence.measured_gains(store, metric)
+        for metric in ("gain_last_block", "gain_penultimate_block")
+    ]
+    last, earlier = (evidence.definitions(rows, ["gain_mean"]) for rows in gains)
+    return [
+        check
+        for words, rows in last.items()
+        if words in earlier
+        for check in _one_side_of_one(words, rows, earlier[words])
+    ]
+
+
+def _one_side_of_one(words: str, last: pd.DataFrame, earlier: pd.DataFrame) -> list[Check]:
     both = last.merge(earlier[["file", "gain_mean"]], on="file", suffixes=("", "_earlier"))
     if both.empty:
         return []
     same = (both["gain_mean"] < 1) == (both["gain_mean_earlier"] < 1)
     found = evidence.share_check(
         LAST_BLOCK,
-        "models measured here: the last block and the one before it lie on one side of 1",
+        f"models measured here: the last block and the one before it lie on one side of 1{words}",
         int(same.sum()),
         both,
         holds=None,

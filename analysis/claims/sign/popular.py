@@ -160,11 +160,13 @@ def _measured_dampeners(store: Store) -> list[Check]:
     ours = evidence.base_models(rows[rows["lab"] == "EleutherAI"])
     if ours.empty:
         return []
-    condition = "models measured here, penultimate block"
-    pythia = ours[ours["suite"] == "Pythia"]
     return [
-        evidence.on_ours(_mostly("Pythia mostly dampens", condition, pythia), pythia),
-        evidence.on_ours(_mostly("EleutherAI's models mostly dampen", condition, ours), ours),
+        evidence.on_ours(_mostly(part, f"models measured here, penultimate block{words}", of), of)
+        for words, models in evidence.definitions(ours, ["gain_mean", "gain_sd"]).items()
+        for part, of in (
+            ("Pythia mostly dampens", models[models["suite"] == "Pythia"]),
+            ("EleutherAI's models mostly dampen", models),
+        )
     ]
 
 

@@ -194,7 +194,11 @@ def _measured(store: Store) -> list[Check]:
     if len(chosen) < 2:
         return []
     condition = f"models measured here, within {100 * (MARGINS[-1] - 1):.0f} %"
-    return [evidence.on_ours(_alike(condition, chosen, MARGINS[-1]), chosen)]
+    read = evidence.definitions(chosen, ["gain_mean", "gain_sd"])
+    return [
+        evidence.on_ours(_alike(f"{condition}{words}", pair, MARGINS[-1]), pair)
+        for words, pair in read.items()
+    ]
 
 
 def _within_suites(condition: str, models: pd.DataFrame) -> Check:

@@ -124,22 +124,13 @@ def _beyond_depth(store: Store) -> Check:
 
 def _measured_blocks(store: Store) -> list[Check]:
     """Return the share of quieter blocks of the models measured here."""
-    blocks = store.query(
-        """
-        SELECT g.model_id, m.suite, g.layer, avg(g.gain) AS value,
-               'run' AS file, '' AS caveats,
-               g.model_id IN (SELECT model_id FROM published_figure) AS is_theirs
-          FROM last_token_gain AS g
-          JOIN primary_run AS r USING (run_id)
-          JOIN model AS m ON m.model_id = g.model_id
-         WHERE g.layer > 0
-         GROUP BY g.model_id, m.suite, g.layer
-         ORDER BY g.model_id, g.layer
-        """
-    )
+    blocks = evidence.measured_blocks(store)
     if blocks["model_id"].nunique() < 2:
         return []
-    return [evidence.on_ours(_every_block("every block, models measured here", blocks), blocks)]
+    return [
+        evidence.on_ours(_every_block(f"every block, models measured here{words}", rows), rows)
+        for words, rows in evidence.definitions(blocks, ["value"]).items()
+    ]
 
 
 CLAIMS = (

@@ -18,6 +18,7 @@ from analysis.store import Store
 
 DAMPENERS = "EleutherAI"
 SEPARATES = "some threshold on the trace separates dampening from expanding models"
+PARTNERS = "attention factor of the trace, gain centred under LayerNorm"
 AGGREGATES = {
     "trace_multi_head": "trace summed over heads",
     "trace_first_head": "trace of the averaged map with the weights of head 0",
@@ -47,7 +48,7 @@ def discrimination(store: Store) -> Sequence[Check]:
         ),
         _opposite_labels(multi_head),
         _opposite_signs(_signed(multi_head, gains)),
-        _measured_separation(store),
+        *_measured_separations(store),
     ]
 
 
@@ -113,27 +114,35 @@ def _opposite_signs(signed: pd.DataFrame) -> Check:
     )
 
 
-def _measured_separation(store: Store) -> Check:
-    """Relate trace and sign in the models measured here; only the paper's own models decide."""
-    condition = "models measured here, trace summed over heads"
+def _measured_separations(store: Store) -> list[Check]:
+    """Relate trace and sign in the models measured here; only the paper's own models decide.
+
+    Of the trace the attention factor is a property of the network, of the gain the centred one.
+    """
     gains = evidence.measured_gains(store, "gain_penultimate_block")
     traces = store.query(
         """
-        SELECT t.model_id, avg(t.trace) AS size
-          FROM trace_profile AS t
+        SELECT t.model_id, avg(t.trace_multi_head) AS size, avg(t.attention_factor) AS size_primary
+          FROM layer_trace AS t
           JOIN primary_run AS r USING (run_id)
-         WHERE t.metric = 'trace_multi_head'
          GROUP BY t.model_id
         """
     )
     models = gains.merge(traces, on="model_id")
-    models = models.assign(dampens=models["gain_mean"] < 1)
-    counted = models[models["is_theirs"]]
-    shown = counted if len(counted) else models
+    read = evidence.definitions(models, ["gain_mean", "size"], words=PARTNERS)
+    return [
+        _measured_separation(f"models measured here, {words or 'trace summed over heads'}", rows)
+        for words, rows in read.items()
+    ]
+
+
+def _measured_separation(condition: str, models: pd.DataFrame) -> Check:
+    signed = models.assign(dampens=models["gain_mean"] < 1)
+    counted = signed[signed["is_theirs"]]
     found = threshold.separation(
         SEPARATES,
         condition,
-        shown,
+        counted if len(counted) else signed,
         counts=len(counted) > 0,
         tests=False,
         note="" if len(counted) else evidence.NOT_THEIRS,

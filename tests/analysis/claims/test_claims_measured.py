@@ -5,6 +5,7 @@ import pytest
 
 from analysis import claims, evidence
 from analysis.claims.sign import finetuning
+from analysis.claims.verdict.claim import verdict
 from analysis.store import open_store
 from collect import schema
 from collect.record.writer import write_table
@@ -88,3 +89,73 @@ def test_a_note_says_where_the_invariant_gain_lies_on_the_other_side():
     found = evidence.on_ours(check, rows)
     assert found.note.startswith("Seen. In 1 of 2 the gain that is a property of the network")
     assert evidence.on_ours(check, rows[1:]).note == "Seen."
+
+
+def layer_normed(directory, centred_after_tuning):
+    """Make both models of `twins` LayerNorm networks, with other centred gains than raw ones.
+
+    The centred gain of the last block is 0.9 in the base model and as given in the tuned one.
+    """
+    for path in (directory / "model").glob("*.parquet"):
+        write_table("model", pd.read_parquet(path).assign(norm_kind="LayerNorm"), path)
+    for path in (directory / "residual_norm").glob("*.parquet"):
+        rows = pd.read_parquet(path)
+        gain = centred_after_tuning if path.stem.endswith("-it") else 0.9
+        last = (rows["site"] == "block_output") & (rows["layer"] == 2)
+        # Centred, the last tokens of the two prompts are 3 and 1/2 long before the last block.
+        lengths = rows["prompt_id"].map({"S:00": 3 * gain, "S:01": 0.505 * gain})
+        write_table(
+            "residual_norm",
+            rows.assign(norm_centred=rows["norm_centred"].where(~last, lengths)),
+            path,
+        )
+    return directory
+
+
+def test_under_layer_norm_the_invariant_gain_is_read_first_and_the_published_one_beside_it(twins):
+    store = with_figures_of(layer_normed(twins, 1.5), BASE)
+    rows = claims.checks(store, 49)
+    found = rows[rows["condition"].str.startswith(finetuning.MEASURED)]
+    assert found["condition"].tolist() == [
+        finetuning.MEASURED + evidence.INVARIANT,
+        finetuning.MEASURED,
+    ]
+    # From 0.9 to 1.5 a dampener turns; by the published gains, 0.5 and 0.6, it stays one.
+    assert found["holds"].tolist() == [False, True]
+    assert found["note"].tolist()[0].startswith("tiny-it 0.90 to 1.51")
+    (claim,) = (one for one in finetuning.CLAIMS if one.claim_id == 49)
+    assert verdict(claim.examine(store), claim.kind) == "depends on the reading"
+
+
+def test_definitions_that_agree_are_one_reading():
+    rows = pd.DataFrame({"gain_mean": [0.9, 1.2], "gain_mean_primary": [0.9 + 1e-12, 1.2]})
+    assert list(evidence.definitions(rows, ["gain_mean"])) == [""]
+    apart = rows.assign(gain_mean_primary=[1.1, None], gain_primary=1.0)
+    read = evidence.definitions(apart, ["gain_mean"], words="partner")
+    assert list(read) == ["partner", ""]
+    assert read["partner"]["gain_mean"].tolist() == [1.1]
+    assert "gain_primary" not in read["partner"]
+    assert read[""] is apart
+
+
+def test_every_claim_on_measured_gains_reads_their_invariant_partner(made):
+    read = {
+        claim_id
+        for claim_id, checks in made.items()
+        if any(evidence.INVARIANT.removeprefix(", ") in check.condition for check in checks)
+    }
+    # 19, 49, 54 and 56 are about models that are not in the sample.
+    assert read == {13, 25, 57, 60}
+
+
+def test_measured_gains_have_the_moments_of_their_partners(shipped_store):
+    found = evidence.measured_gains(shipped_store, "gain_last_block").set_index("model_id")
+    gains = shipped_store.query(
+        """
+        SELECT g.model_id, exp(g.log_gain_primary) AS gain
+          FROM primary_gain AS g JOIN primary_run AS r USING (run_id)
+         WHERE g.metric = 'gain_last_block'
+        """
+    ).groupby("model_id")["gain"]
+    assert found["gain_mean_primary"].to_dict() == pytest.approx(gains.mean().to_dict(), rel=1e-12)
+    assert found["gain_sd_primary"].to_dict() == pytest.approx(gains.std().to_dict(), rel=1e-9)
