@@ -20,6 +20,14 @@ from analysis.tidy import notation, prose
 
 #: What a check says, by what it found.
 OUTCOMES = {True: "holds", False: "fails", None: "undecided"}
+#: What a claim rests on, by what its quantity is a property of.
+RESTS_ON = {
+    "function": "the function",
+    "training": "training",
+    "parametrisation": "the parametrisation",
+    "architecture": "the architecture",
+    "record": "the record",
+}
 COLUMNS = {
     "outcome": "Outcome",
     "reading": "Read as",
@@ -42,15 +50,23 @@ def cards(
     Parameters
     ----------
     store
-        Where the plain lines of the claims are, table ``claim_meaning``.
+        Where the plain lines of the claims are, table ``claim_meaning``, and what each claim
+        rests on, view ``claim_property``.
     judged, made
         One row per claim, and the checks of each; see `analysis.claims`.
     used_in
         Markdown that links to the sections that use a claim, by its number.
     """
     meanings = store.query("FROM claim_meaning").set_index("claim_id")["meaning"].to_dict()
+    properties = claims.properties(store).set_index("claim_id").to_dict("index")
     return "\n\n".join(
-        card(row, made[int(row["claim_id"])], str(meanings.get(row["claim_id"], "")), used_in)
+        card(
+            row,
+            made[int(row["claim_id"])],
+            str(meanings.get(row["claim_id"], "")),
+            used_in,
+            properties.get(int(row["claim_id"]), {}),
+        )
         for row in judged.to_dict("records")
     )
 
@@ -60,6 +76,7 @@ def card(
     made: Sequence[claims.Check],
     meaning: str,
     used_in: Mapping[int, str],
+    rests: Mapping[Any, Any],
 ) -> str:
     """Return the card of one claim.
 
@@ -73,6 +90,9 @@ def card(
         What it says in one plain line; empty if nobody has said it.
     used_in
         See `cards`.
+    rests
+        What its quantity is a property of, `property`, `line` and `reason`, as
+        `analysis.claims.properties` gives it; empty where nobody has declared it.
     """
     number = int(row["claim_id"])
     checks = claims.check_rows(made, row.get("kind", "difference")).to_dict("records")
@@ -93,6 +113,7 @@ def card(
                 if part
             ),
             reason(checks),
+            _rests_on(rests),
             f"*Rule.* {notation.typeset(str(row['rule']))} *Estimand.* "
             f"{notation.typeset(str(row['estimand']))}.",
             f"*Used in* {used_in[number]}." if number in used_in else "",
@@ -101,6 +122,15 @@ def card(
         )
         if part
     )
+
+
+def _rests_on(rests: Mapping[Any, Any]) -> str:
+    """Return on what the quantity of a claim rests, its reason small; empty where none is known."""
+    if not rests:
+        return ""
+    said = prose.literal(str(rests["line"]))
+    why = prose.literal(str(rests["reason"]))
+    return f"*Rests on {RESTS_ON[str(rests['property'])]}.* {said} [{why}]{{.check-basis}}"
 
 
 def controls(judged: pd.DataFrame) -> str:

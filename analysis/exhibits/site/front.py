@@ -32,8 +32,7 @@ HEADS = {
 }
 #: What the front says of the sign, by the verdicts on one network in several gauges.
 OF_NETWORK = {
-    True: "Not by itself: the weights can be rewritten so that it shrinks or grows, and every "
-    "prediction stays.",
+    True: "Not by itself: other weights with the same predictions have another sign.",
     False: "Yes: no rewriting of the weights that keeps all predictions changed it.",
 }
 
@@ -78,6 +77,23 @@ def _column(
     mark = f"[{head}]{{.verdict .verdict-{verdicts[0].replace(' ', '-')}}}"
     return "\n".join(
         ["::: {.front-column}", f"[{len(having)}]{{.front-count}} {mark}", "", *lines, ":::"]
+    )
+
+
+def resting(judged: pd.DataFrame) -> str:
+    """Return how many claims rest on the parametrisation, in one sentence; empty if none does.
+
+    Parameters
+    ----------
+    judged
+        One row per claim: `property`, as `analysis.claims.evaluate` gives it.
+    """
+    n = int((judged["property"] == "parametrisation").sum())
+    if not n:
+        return ""
+    return (
+        f"{prose.share_of(n, len(judged))} claims rest on the *parametrisation*: on how weights "
+        "are written down, which no prediction shows."
     )
 
 

@@ -173,6 +173,25 @@ def sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
     )
 
 
+def short_sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
+    """Return the first share of `sentence`, for a page that is read in a minute.
+
+    The arguments are those of `sentence`, which is returned while there are no shares.
+    """
+    joint = shares[(shares["method"] == "F inversion, joint") & (shares["response"] == "excess")]
+    of_recipe = joint[joint["term"] == "recipe"]
+    if of_recipe.empty:
+        return sentence(runs, shares)
+    row = of_recipe.iloc[0]
+    documented = runs[runs["status"] == "documented"]
+    shapes = shapes_told(documented)
+    return (
+        f"Among {prose.count(complete_recipes(documented, shapes))} recipes in "
+        f"{prose.plural(len(shapes), 'shape')} the recipe makes {prose.percent(row['estimate'])} "
+        f"{prose.percent_interval(row['conf_low'], row['conf_high'])} of the differences in growth."
+    )
+
+
 def use_sentence(found: pd.DataFrame) -> str:
     """Return whether growth goes with the held-out loss; ``found`` from `use.loss_and_growth`."""
     said = [

@@ -51,7 +51,7 @@ def test_what_data_say_cannot_become_markup() -> None:
     check = claims.Check(
         "part <p>", "`read`", None, note="![x](y)", evidence=("a_b",), has_data=False
     )
-    text = cards.card(row, [check], "plain", {})
+    text = cards.card(row, [check], "plain", {}, {})
     assert 'data-law="a law"' in text
     for said in ("\\*p\\*", "\\$r\\$", "\\<i\\>", "part \\<p\\>", "\\!\\[x\\]\\(y\\)"):
         assert said in text
@@ -76,6 +76,18 @@ def test_every_claim_has_a_plain_line() -> None:
     assert list(meanings["claim_id"]) == sorted(claims.CLAIMS)
     assert meanings["meaning"].str.endswith(".").all()
     assert meanings["meaning"].str.len().max() < 120
+
+
+def test_every_card_says_on_what_its_claim_rests(shipped_store, judged, made) -> None:
+    text = cards.cards(shipped_store, judged, made, {})
+    said = re.findall(r"^\*Rests on ([a-z ]+)\.\*", text, re.MULTILINE)
+    counted = {cards.RESTS_ON[name]: n for name, n in judged["property"].value_counts().items()}
+    assert pd.Series(said).value_counts().to_dict() == counted
+    assert sum(counted.values()) == len(claims.CLAIMS)
+
+
+def test_a_claim_of_which_nothing_is_declared_has_no_such_line(second: str) -> None:
+    assert "Rests on" not in second
 
 
 def test_the_bar_offers_each_verdict_with_its_count() -> None:

@@ -42,6 +42,12 @@ def test_the_front_counts_every_claim_once_and_links_to_cards() -> None:
     assert front.counted(judged) == f"7 claims, 6 {claims.VERDICTS[2]} and 1 {claims.VERDICTS[-1]}"
 
 
+def test_the_front_counts_the_claims_that_rest_on_the_parametrisation() -> None:
+    judged = pd.DataFrame({"property": ["parametrisation", "function", "parametrisation"]})
+    assert front.resting(judged).startswith("2 of 3 claims rest on the *parametrisation*")
+    assert front.resting(judged[1:2]) == ""
+
+
 def test_what_the_front_says_of_the_network_follows_from_its_gauges() -> None:
     assert front.of_network(pd.DataFrame({"verdict": ["dampen", "expand"]})).startswith("Not")
     assert front.of_network(pd.DataFrame({"verdict": ["expand", "expand"]})).startswith("Yes")
