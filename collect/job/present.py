@@ -38,12 +38,12 @@ class Present(Subject):
         super().__init__(checkpoint.model_id, checkpoint, decoder, tokenizer, settings)
 
     @property
-    def is_streamed(self) -> bool:  # type: ignore[override]
+    def is_streamed(self) -> bool:
         """Never: the model is there."""
         return False
 
     @property
-    def decoder(self) -> Decoder:  # type: ignore[override]
+    def decoder(self) -> Decoder:
         """The model as it was lent."""
         return self.skeleton
 
@@ -58,7 +58,7 @@ class Present(Subject):
         return {}
 
     @property
-    def uniform(self) -> dict[str, float]:  # type: ignore[override]
+    def uniform(self) -> dict[str, float]:
         """The matrices that hold one number throughout, and that number."""
         return leftovers.uniform_of(self.decoder.model.named_parameters())
 

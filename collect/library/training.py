@@ -14,7 +14,7 @@ from collect.library.measuring import Prompts, measure_step
 from collect.prompts.sets import given
 
 
-class MeasurementCallback(TrainerCallback):  # type: ignore[misc]
+class MeasurementCallback(TrainerCallback):
     """Measures a model every so many steps of transformers' Trainer into a store.
 
     Each step is a revision of one model (``step0``, ``step100``, ...), so that view
