@@ -89,7 +89,7 @@ def commit(
             if repeated_by(unit, inventory, replaced) is not None:
                 return 0
             n_prompts = _write_prompts(unit, frames, out, provenance)
-            mark = _mark(unit, run_row, rows, staged, n_prompts)
+            mark = _staged_mark(unit, run_row, rows, staged, n_prompts)
             metadata = {**provenance, **mark.metadata}
             write_table("run", run_row, staged / "run", metadata=metadata)
             _move(unit, staged, [*rows, "run"], out, replaced)
@@ -107,6 +107,19 @@ def _unfinished(unit: Unit, out: Path) -> Iterator[Path]:
         shutil.rmtree(staged, ignore_errors=True)
         with suppress(OSError):
             staged.parent.rmdir()
+
+
+def _staged_mark(
+    unit: Unit, run_row: pd.DataFrame, rows: Mapping[str, int], staged: Path, n_prompts: int | None
+) -> Mark:
+    """Return the mark of a unit whose files are written, if they are still where they were put."""
+    try:
+        return _mark(unit, run_row, rows, staged, n_prompts)
+    except FileNotFoundError as error:
+        raise OutputError(
+            f"The output must stay in place while it is written; {error.filename} is gone.",
+            "Let nothing else move or remove the output, and run the command again.",
+        ) from error
 
 
 def _mark(

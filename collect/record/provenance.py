@@ -11,6 +11,8 @@ from pathlib import Path
 import torch
 import transformers
 
+from collect.errors import scarcity
+
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -19,6 +21,11 @@ def code_version() -> str:
     """Return the version of thermoscope, with ``+g<commit>`` when it runs from a git clone.
 
     ``.dirty`` is appended when the clone holds changes that are not committed.
+
+    Raises
+    ------
+    ScarcityError
+        If the machine lacks what asking git takes: rows would lose their commit in silence.
     """
     try:
         release = version("thermoscope")
@@ -40,7 +47,9 @@ def _git(*arguments: str) -> str:
             check=True,
             timeout=10,
         )
-    except (OSError, subprocess.SubprocessError):
+    except (OSError, subprocess.SubprocessError) as error:
+        if (lack := scarcity(error)) is not None:
+            raise lack from error
         return ""
     return answer.stdout.strip()
 

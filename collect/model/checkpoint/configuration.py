@@ -22,11 +22,51 @@ def configuration(checkpoint: Checkpoint) -> Any:
     quieten()
     configurations: Any = transformers.AutoConfig
     try:
-        return configurations.from_pretrained(
+        config = configurations.from_pretrained(
             checkpoint.directory, trust_remote_code=False, local_files_only=True
         )
     except Exception as error:
         raise not_the_model(checkpoint, error) from error
+    _require_possible(checkpoint, config)
+    return config
+
+
+#: Largest sizes that are taken for a network; published ones lie a hundred times below.
+_LARGEST = {
+    "num_hidden_layers": 10_000,
+    "num_attention_heads": 100_000,
+    "num_key_value_heads": 100_000,
+    "hidden_size": 1_000_000,
+    "head_dim": 1_000_000,
+    "intermediate_size": 100_000_000,
+    "vocab_size": 100_000_000,
+}
+
+#: Shares of a head's width.
+_SHARES = ("rotary_pct", "partial_rotary_factor")
+
+
+def _require_possible(checkpoint: Checkpoint, config: Any) -> None:
+    """Raise InputError for a size that no network has: building one would not end."""
+    for name, largest in _LARGEST.items():
+        size = getattr(config, name, None)
+        is_depth = name == "num_hidden_layers"  # of other zeros the library says what they break
+        if isinstance(size, (int, float)) and not is_depth <= size <= largest:
+            raise InputError(
+                f"A network's {name} must be from 1 to {largest}; config.json of "
+                f"{checkpoint.directory} makes it {size:.6g}.",
+                "Copy or download it again, or check config.json.",
+            )
+    rotation = getattr(config, "rope_parameters", None)
+    shares = dict(rotation) if isinstance(rotation, dict) else {}
+    for name in _SHARES:
+        share = getattr(config, name, shares.get(name))
+        if isinstance(share, (int, float)) and not 0 <= share <= 1:
+            raise InputError(
+                f"A network's {name} is a share of the head's width and must be from 0 to 1; "
+                f"config.json of {checkpoint.directory} makes it {share:.6g}.",
+                "Copy or download it again, or check config.json.",
+            )
 
 
 def not_the_model(checkpoint: Checkpoint, error: Exception) -> InputError:

@@ -91,6 +91,9 @@ def test_the_row_of_other_families_says_how_they_differ(save_tiny, name, expecte
         ({"n_embd": 64}, r"c_attn\.bias .* must have the shape \(192,\) .* found \(96,\)"),
         ({"n_embd": 30}, "must load as the model its config.json describes"),
         ({"n_head": 0}, "it divides by zero, and n_head is 0"),
+        ({"n_layer": 0}, "num_hidden_layers must be from 1 to 10000; .* makes it 0"),
+        ({"n_layer": -1}, "num_hidden_layers must be from 1 to 10000; .* makes it -1"),
+        ({"n_layer": 10**30}, "num_hidden_layers must be from 1 to 10000; .* makes it 1e.30"),
         ({"activation_function": "foo"}, "activation_function is 'foo', which the library does"),
     ],
 )
