@@ -115,8 +115,8 @@ def run_file(out: Path, table: str, run: Run) -> Path:
 
 
 def is_complete(out: Path, run: Run) -> bool:
-    """Return whether the rows of a run are there, the last table's among them."""
-    return run_file(out, "study_run", run).is_file()
+    """Return whether the rows of a run are there, in every table."""
+    return all(run_file(out, table, run).is_file() for table in TABLES)
 
 
 def network_file(out: Path, run: Run) -> Path:
