@@ -7,12 +7,11 @@ from typing import cast
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import WIDTH, line_at
+from analysis.exhibits.drawing.theme import COLOURS, WIDTH, line_at, series
 from analysis.store import Store
 from analysis.tidy.errors import DesignError
 
-#: Formats apart by colour, dash and shape.
-_COLOURS = ["#1F83C9", "#D55E00", "#009E73"]
+#: Formats apart by dash and shape, beside their colour.
 _DASHES = [[1, 0], [6, 4], [2, 3]]
 _SHAPES = ["circle", "square", "triangle-up"]
 
@@ -68,7 +67,6 @@ def chart(trajectory: pd.DataFrame) -> alt.LayerChart:
         )
     formats = sorted(trajectory["dtype_compute"].unique(), reverse=True)
     steps = sorted(trajectory["training_step"].unique().tolist())
-    n = len(formats)
     title = "number format"
     lines = (
         alt.Chart(trajectory)
@@ -84,14 +82,12 @@ def chart(trajectory: pd.DataFrame) -> alt.LayerChart:
             color=alt.Color(
                 "dtype_compute:N",
                 title=title,
-                scale=alt.Scale(domain=formats, range=_COLOURS[:n]),
+                scale=series(formats, COLOURS),
             ),
             strokeDash=alt.StrokeDash(
-                "dtype_compute:N", title=title, scale=alt.Scale(domain=formats, range=_DASHES[:n])
+                "dtype_compute:N", title=title, scale=series(formats, _DASHES)
             ),
-            shape=alt.Shape(
-                "dtype_compute:N", title=title, scale=alt.Scale(domain=formats, range=_SHAPES[:n])
-            ),
+            shape=alt.Shape("dtype_compute:N", title=title, scale=series(formats, _SHAPES)),
         )
     )
     (model_id,) = models["model_id"]

@@ -12,10 +12,8 @@ from scipy import stats
 from analysis import evidence
 from analysis.claims.planted.design import Bools, Design
 from analysis.evidence.checks import Check
+from analysis.tidy.defaults import BAND
 from analysis.tidy.frame import Floats
-
-#: Gains within this of 1 count as neutral.
-NEUTRAL = 0.01
 
 
 def heritage_checks(design: Design, log_gains: Floats) -> list[list[Check]]:
@@ -24,7 +22,7 @@ def heritage_checks(design: Design, log_gains: Floats) -> list[list[Check]]:
     below = gains < 1
     columns = []
     for name, chosen in sets(design).items():
-        clear = np.abs(gains - 1) >= NEUTRAL if "clear" in name else np.ones_like(below)
+        clear = np.abs(log_gains) >= BAND if "clear" in name else np.ones_like(below)
         p_values = _fisher(below, chosen & clear, design.ours)
         columns.append([_small(f"Fisher; {name}", p) for p in p_values])
     for name in ("hunt", "every", "joined"):
