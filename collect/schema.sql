@@ -147,7 +147,7 @@ COMMENT ON COLUMN run.dtype_compute IS 'Number format of the forward pass; norms
 COMMENT ON COLUMN run.device IS 'Device of the forward pass [-]';
 COMMENT ON COLUMN run.attention_implementation IS 'Attention code that ran, as the model reports it [-]';
 COMMENT ON COLUMN run.execution IS 'loaded (the whole model in memory), streamed (one block in memory at a time) or shards (weights read tensor by tensor, no model); loaded and streamed give the same numbers [-]';
-COMMENT ON COLUMN run.quantities IS 'What was measured, comma-separated: weights; or some of stream, attention, geometry, predictions, legacy [-]';
+COMMENT ON COLUMN run.quantities IS 'What was measured, comma-separated: weights; or some of stream, attention, geometry, predictions, legacy and names of own_quantity [-]';
 COMMENT ON COLUMN run.rendering IS 'plain (the prompt as it stands) or chat (put into the model''s chat template as a user''s turn); NULL for kind = weights [-]';
 COMMENT ON COLUMN run.special_tokens IS 'Policy asked for: default (as the tokenizer does), never, or always (a start token in front of every prompt); NULL for kind = weights [-]';
 COMMENT ON COLUMN run.adds_special_tokens IS 'True when the tokenizer or the chat template put a special token into a prompt; NULL for kind = weights [-]';
@@ -463,6 +463,73 @@ COMMENT ON COLUMN not_measured.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN not_measured.measured_table IS 'Table whose rows or values are missing [-]';
 COMMENT ON COLUMN not_measured.quantity IS 'Which of them, for example site block_mid; under prompt a prompt_id [-]';
 COMMENT ON COLUMN not_measured.reason IS 'Why, in a sentence [-]';
+
+CREATE TABLE own_quantity (
+    run_id              VARCHAR NOT NULL,
+    model_id            VARCHAR NOT NULL,
+    measure             VARCHAR NOT NULL,
+    unit                VARCHAR NOT NULL,
+    description         VARCHAR NOT NULL,
+    level               VARCHAR NOT NULL CHECK (level IN ('token', 'prompt', 'head', 'vector')),
+    source              VARCHAR NOT NULL,
+    definition_sha256   VARCHAR NOT NULL,
+    PRIMARY KEY (run_id, measure)
+);
+COMMENT ON TABLE own_quantity IS 'One row per run and quantity that is not built in: what a function of one''s own measures, in which unit. Its numbers are in own_value, its vectors in own_vector.';
+COMMENT ON COLUMN own_quantity.run_id IS 'Unit of measurement; see run [-]';
+COMMENT ON COLUMN own_quantity.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN own_quantity.measure IS 'Name under which it was registered [-]';
+COMMENT ON COLUMN own_quantity.unit IS 'Unit of its numbers; 1 for a pure number [-]';
+COMMENT ON COLUMN own_quantity.description IS 'What it is, as whoever registered it says [-]';
+COMMENT ON COLUMN own_quantity.level IS 'Of what there is a number: token, prompt, or head; or vector, where vectors of tokens are kept [-]';
+COMMENT ON COLUMN own_quantity.source IS 'Module and name of the function [-]';
+COMMENT ON COLUMN own_quantity.definition_sha256 IS 'Hash of the function''s source, its parameters, and where it is taken: two runs of one hash measured the same [-]';
+
+CREATE TABLE own_value (
+    run_id      VARCHAR NOT NULL,
+    model_id    VARCHAR NOT NULL,
+    prompt_id   VARCHAR NOT NULL,
+    measure     VARCHAR NOT NULL,
+    layer       INTEGER NOT NULL CHECK (layer >= 0),
+    site        VARCHAR NOT NULL CHECK (site IN ('embedding', 'block_input', 'block_mid', 'block_output', 'final_norm')),
+    place       INTEGER NOT NULL CHECK (place >= 0),
+    value       DOUBLE,
+    PRIMARY KEY (run_id, prompt_id, measure, layer, site, place)
+);
+COMMENT ON TABLE own_value IS 'One row per model, prompt, quantity of one''s own, layer, site and place: a number that a registered function returned.';
+COMMENT ON COLUMN own_value.run_id IS 'Unit of measurement; see run [-]';
+COMMENT ON COLUMN own_value.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN own_value.prompt_id IS 'Prompt; see prompt [-]';
+COMMENT ON COLUMN own_value.measure IS 'Name of the quantity; own_quantity says what it is and its unit [-]';
+COMMENT ON COLUMN own_value.layer IS 'Block, 0 to n_layers - 1 [1]';
+COMMENT ON COLUMN own_value.site IS 'Where, as in residual_norm; block_input of every block [-]';
+COMMENT ON COLUMN own_value.place IS 'Of level token the position in the unpadded prompt, of level head the query head, of level prompt 0 [1]';
+COMMENT ON COLUMN own_value.value IS 'The number; NULL where the function returned one that is not defined [see own_quantity.unit]';
+
+CREATE TABLE own_vector (
+    run_id      VARCHAR NOT NULL,
+    model_id    VARCHAR NOT NULL,
+    prompt_id   VARCHAR NOT NULL,
+    measure     VARCHAR NOT NULL,
+    layer       INTEGER NOT NULL CHECK (layer >= 0),
+    site        VARCHAR NOT NULL CHECK (site IN ('embedding', 'block_input', 'block_mid', 'block_output', 'final_norm')),
+    position    INTEGER NOT NULL CHECK (position >= 0),
+    file        VARCHAR NOT NULL,
+    tensor      VARCHAR NOT NULL,
+    tensor_row  INTEGER NOT NULL CHECK (tensor_row >= 0),
+    PRIMARY KEY (run_id, prompt_id, measure, layer, site, position)
+);
+COMMENT ON TABLE own_vector IS 'One row per model, prompt, quantity of vectors, layer, site and token: where its vector lies, in a safetensors file beside the Parquet files.';
+COMMENT ON COLUMN own_vector.run_id IS 'Unit of measurement; see run [-]';
+COMMENT ON COLUMN own_vector.model_id IS 'Checkpoint; see model [-]';
+COMMENT ON COLUMN own_vector.prompt_id IS 'Prompt; see prompt [-]';
+COMMENT ON COLUMN own_vector.measure IS 'Name of the quantity; see own_quantity [-]';
+COMMENT ON COLUMN own_vector.layer IS 'Block, 0 to n_layers - 1 [1]';
+COMMENT ON COLUMN own_vector.site IS 'Where, as in own_value [-]';
+COMMENT ON COLUMN own_vector.position IS 'Token position in the unpadded prompt [1]';
+COMMENT ON COLUMN own_vector.file IS 'Path of the file within the directory of measurements; the run file has its hash [-]';
+COMMENT ON COLUMN own_vector.tensor IS 'Name of the tensor in it, (rows, width) [-]';
+COMMENT ON COLUMN own_vector.tensor_row IS 'Row of the tensor that is the vector [1]';
 
 CREATE TABLE caveat (
     caveat_id    VARCHAR NOT NULL,

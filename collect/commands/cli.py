@@ -165,6 +165,7 @@ def _how(options: argparse.Namespace) -> dict[str, Any]:
         "device": options.device,
         "batch_size": options.batch_size,
         "quantities": options.quantities or [],
+        "register": options.register,
         "rendering": "chat" if options.chat_template else "plain",
         "special_tokens": options.special_tokens,
         "too_long": options.too_long,

@@ -155,7 +155,16 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
         "--quantities",
         nargs="+",
         metavar="NAME",
-        help=f"{', '.join(TABLES)} or {ALL} (default: {' '.join(DEFAULT)})",
+        help=f"{', '.join(TABLES)} or {ALL} (default: {' '.join(DEFAULT)}), "
+        "logit_lens_entropy, last_states, or one of your own",
+    )
+    what.add_argument(
+        "--register",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="Python files or modules that register quantities of your own, which --quantities "
+        "then names",
     )
     what.add_argument(
         "--revision",

@@ -81,7 +81,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, frame: pd.DataFra
 
 def _frames(decoder: Decoder, prompts: Sequence[Encoded]) -> dict[str, pd.DataFrame]:
     batches = tuple(buckets(prompts, 8))
-    recorder = Recorder(batches, quantities.of_prompts(tuple(quantities.TABLES)))
+    recorder = Recorder(batches, quantities.of_prompts(tuple(quantities.BUILT_IN)))
     parts: dict[str, list[pd.DataFrame]] = {}
     for index in whole(decoder, batches, recorder):
         for table, frame in rows.frames(batches[index], recorder.observation(index)).items():

@@ -112,15 +112,15 @@ class Recorder:
 
     def _hooks(self, decoder: Decoder) -> Iterator[Any]:
         if "stream" in self._quantities:
-            yield _after(decoder.embedding, lambda output: self._see_norms(0, "embedding", output))
+            yield after(decoder.embedding, lambda output: self._see_norms(0, "embedding", output))
         if decoder.final_norm is not None:
-            yield _after(decoder.final_norm, self._see_final_norm)
+            yield after(decoder.final_norm, self._see_final_norm)
         for layer in range(self._n_layers):
             yield from self._hooks_of_block(decoder, layer)
 
     def _hooks_of_block(self, decoder: Decoder, layer: int) -> Iterator[Any]:
         sites = decoder.sites(layer)
-        yield _before(sites.block, lambda states: self._enter(layer, states))
+        yield before(sites.block, lambda states: self._enter(layer, states))
         if "stream" in self._quantities:
             yield from self._hooks_of_parts(layer, sites)
         if self._quantities & {"attention", "legacy"}:
@@ -130,19 +130,19 @@ class Recorder:
                 ),
                 with_kwargs=True,
             )
-        yield _after(sites.block, lambda states: self._leave(layer, states))
+        yield after(sites.block, lambda states: self._leave(layer, states))
 
     def _hooks_of_parts(self, layer: int, sites: Sites) -> Iterator[Any]:
         middle = "block_input" if sites.mid is None else "block_mid"
         if sites.mid is not None:
-            yield _before(sites.mid, lambda states: self._see_middle(layer, sites, states))
+            yield before(sites.mid, lambda states: self._see_middle(layer, sites, states))
         for part, contribution, reader, stream in (
             ("attention", sites.attention_update, sites.attention, "block_input"),
             ("ffn", sites.ffn_update, sites.ffn_input, middle),
         ):
             added_to = f"{part} reads" if sites.adds_to_norm else stream
-            yield _before(reader, self._see_reading(layer, part, is_kept=sites.adds_to_norm))
-            yield _after(contribution.module, self._see_update(layer, part, added_to, contribution))
+            yield before(reader, self._see_reading(layer, part, is_kept=sites.adds_to_norm))
+            yield after(contribution.module, self._see_update(layer, part, added_to, contribution))
 
     def _see_reading(self, layer: int, part: str, *, is_kept: bool) -> Callable[[Tensor], None]:
         """Return what measures the input of a part, and keeps it where updates are added to it."""
@@ -279,7 +279,7 @@ def _predictions(states: Tensor, batch: Batch, logits: Callable[[Tensor], Tensor
     return predictions(tokens, logits, torch.tensor(coming, device=states.device))
 
 
-def _before(module: nn.Module, see: Callable[[Tensor], None]) -> Any:
+def before(module: nn.Module, see: Callable[[Tensor], None]) -> Any:
     """Call ``see`` with the first argument of the module before it runs."""
 
     def hook(_module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -288,7 +288,7 @@ def _before(module: nn.Module, see: Callable[[Tensor], None]) -> Any:
     return module.register_forward_pre_hook(hook, with_kwargs=True)
 
 
-def _after(module: nn.Module, see: Callable[[Tensor], None]) -> Any:
+def after(module: nn.Module, see: Callable[[Tensor], None]) -> Any:
     """Call ``see`` with what the module returned, alone or first of a tuple."""
 
     def hook(_module: nn.Module, _args: Any, output: Any) -> None:

@@ -1,58 +1,233 @@
-"""What can be measured, by the names the command line knows, and the tables each name fills."""
+"""What can be measured, by name: quantities that are built in, and those of one's own.
+
+All are known by one registry, which the command line, the plan and the run go by.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, TypeVar
 
-from collect.errors import InputError
+from collect.errors import CollectError, InputError
+from collect.instruments.own.definition import OwnQuantity
 
-#: Tables each quantity fills, besides ``model``, ``conformance`` and ``not_measured``.
-TABLES = {
-    "weights": ("weight_norm", "matrix_norm"),
-    "stream": ("residual_norm", "residual_update", "next_token"),
-    "attention": ("attention", "attention_mean"),
-    "geometry": ("token_geometry", "prompt_geometry"),
-    "predictions": ("token_prediction",),
-    "legacy": ("legacy_value",),
+
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """A quantity that is built in.
+
+    Attributes
+    ----------
+    tables
+        Tables it fills, besides ``model``, ``conformance`` and ``not_measured``; their columns
+        say their units.
+    description
+        What it is.
+    """
+
+    tables: tuple[str, ...]
+    description: str
+
+
+BUILT_IN = {
+    "weights": BuiltIn(
+        ("weight_norm", "matrix_norm"), "norms of Q, K, V, O and OV, per head and whole"
+    ),
+    "stream": BuiltIn(
+        ("residual_norm", "residual_update", "next_token"),
+        "lengths of the residual stream and of what each part of a block adds to it",
+    ),
+    "attention": BuiltIn(
+        ("attention", "attention_mean"), "sums over attention maps: diagonal, sink, entropy"
+    ),
+    "geometry": BuiltIn(
+        ("token_geometry", "prompt_geometry"), "how vectors lie to each other: cosines, rank"
+    ),
+    "predictions": BuiltIn(
+        ("token_prediction",), "distribution of the next token, after every token"
+    ),
+    "legacy": BuiltIn(("legacy_value",), "published variants, defects included"),
 }
+
+#: Tables of each quantity that is built in.
+TABLES = {name: quantity.tables for name, quantity in BUILT_IN.items()}
 
 DEFAULT = ("weights", "stream", "attention", "geometry")
 ALL = "all"
 
+#: Group of entry points under which a package offers quantities of its own.
+GROUP = "thermoscope.quantities"
 
-def chosen(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the quantities that some names ask for, in the order of `TABLES`.
+#: Examples that come with the project, and where they are defined; they are known as an entry
+#: point of any other package is.
+_SHIPPED = {
+    "logit_lens_entropy": "collect.instruments.own.examples:LOGIT_LENS_ENTROPY",
+    "last_states": "collect.instruments.own.examples:LAST_STATES",
+}
+
+_REGISTERED: dict[str, OwnQuantity] = {}
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def register(quantity: OwnQuantity) -> OwnQuantity:
+    """Make a quantity known by its name, and return it; one of the same name is replaced."""
+    _REGISTERED[quantity.name] = quantity
+    return quantity
+
+
+def quantity(
+    name: str, *, unit: str, description: str, **where: Any
+) -> Callable[[_Function], _Function]:
+    """Return a decorator that makes a function known as a quantity.
+
+    Parameters
+    ----------
+    name, unit, description, **where
+        As attributes of `OwnQuantity`.
+
+    Examples
+    --------
+    >>> @quantity("mean_size", unit="activation units", description="Mean absolute feature")
+    ... def mean_size(site, layer, states, attention):
+    ...     return states.abs().mean(-1)
+    """
+
+    def registered(function: _Function) -> _Function:
+        register(OwnQuantity(name, unit, description, function, **where))
+        return function
+
+    return registered
+
+
+def load(sources: Iterable[str]) -> None:
+    """Run files or modules of Python, which register the quantities they define.
+
+    Parameters
+    ----------
+    sources
+        Paths of files that end in ``.py``, or names of modules that can be imported.
+
+    Raises
+    ------
+    InputError
+        If there is no such file or module, or it fails.
+    """
+    for source in sources:
+        try:
+            _run(source)
+        except CollectError:
+            raise
+        except Exception as error:
+            said = str(error).strip().partition("\n")[0]
+            raise InputError(
+                f"A file that registers quantities must run; {source} does not: "
+                f"{type(error).__name__}: {said}",
+                "Name a file that ends in .py, or a module that Python can import.",
+            ) from error
+
+
+def _run(source: str) -> None:
+    if not source.endswith(".py"):
+        import_module(source)
+        return
+    path = Path(source).expanduser().resolve()
+    name = f"thermoscope_quantities_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where the source of its functions is looked up
+    spec.loader.exec_module(module)
+
+
+def own(name: str) -> OwnQuantity | None:
+    """Return the quantity of one's own of a name; None where nobody has registered any.
+
+    Raises
+    ------
+    InputError
+        If an entry point of that name does not lead to one.
+    """
+    if name in _REGISTERED or name in BUILT_IN:
+        return _REGISTERED.get(name)
+    if name in _SHIPPED:
+        module, _, attribute = _SHIPPED[name].partition(":")
+        return register(getattr(import_module(module), attribute))
+    for point in entry_points(group=GROUP, name=name):
+        found = point.load()
+        if not isinstance(found, OwnQuantity) or found.name != name:
+            raise InputError(
+                f"The entry point {name} of {GROUP} must be a quantity of that name; "
+                f"{point.value} is not.",
+                "Let it name an OwnQuantity.",
+            )
+        return register(found)
+    return None
+
+
+def chosen(names: Sequence[str | OwnQuantity]) -> tuple[str, ...]:
+    """Return the quantities that some names ask for: those of `TABLES` in its order, then others.
 
     Parameters
     ----------
     names
-        Names of quantities or ``all``, each alone or several joined by commas; none at all
-        means `DEFAULT`.
+        Names of quantities or ``all`` (that are built in), each alone or several joined by
+        commas; or quantities of one's own themselves. None at all means `DEFAULT`.
 
     Raises
     ------
     InputError
         If a name is unknown.
     """
-    asked = [name.strip() for entry in names for name in entry.split(",") if name.strip()]
-    known = [*TABLES, ALL]
+    said = [entry if isinstance(entry, str) else register(entry).name for entry in names]
+    asked = [name.strip() for entry in said for name in entry.split(",") if name.strip()]
     for name in asked:
-        if name not in known:
-            near = difflib.get_close_matches(name.lower(), known, 1, cutoff=0.5)
-            raise InputError(
-                f"A quantity must be one of {', '.join(known)}; found {name!r}.",
-                f"The nearest is {near[0]}." if near else "Leave --quantities out for the default.",
-            )
+        if name not in BUILT_IN and name != ALL and own(name) is None:
+            raise _unknown(name)
     if not asked:
         return DEFAULT
-    return tuple(name for name in TABLES if name in asked or ALL in asked)
+    built_in = [name for name in BUILT_IN if name in asked or ALL in asked]
+    return (*built_in, *sorted({*asked} - {*BUILT_IN, ALL}))
+
+
+def _unknown(name: str) -> InputError:
+    known = [*BUILT_IN, ALL, *_SHIPPED]
+    own_names = sorted({*_REGISTERED, *entry_points(group=GROUP).names} - {*known})
+    near = difflib.get_close_matches(name.lower(), [*known, *own_names], 1, cutoff=0.5)
+    return InputError(
+        f"A quantity must be one of {', '.join([*known, *own_names])}; found {name!r}.",
+        f"The nearest is {near[0]}."
+        if near
+        else "Leave --quantities out for the default, or --register the file that defines it.",
+    )
 
 
 def of_prompts(quantities: Sequence[str]) -> tuple[str, ...]:
-    """Return the quantities that need prompts, in the order of `TABLES`.
+    """Return the quantities that need prompts: those of `TABLES` in its order, then others.
 
     >>> of_prompts(("weights", "legacy", "stream"))
     ('stream', 'legacy')
     """
-    return tuple(name for name in TABLES if name in quantities and name != "weights")
+    asked = [name for name in quantities if name != "weights"]
+    return chosen(asked) if asked else ()
+
+
+def own_among(names: Iterable[str]) -> list[OwnQuantity]:
+    """Return those of some quantities that are one's own."""
+    return [found for found in map(own, names) if found is not None]
+
+
+def about(name: str) -> str:
+    """Return what a quantity is, in a line, with its unit where it has one."""
+    found = own(name)
+    if found is not None:
+        return f"{found.description} [{found.unit}]"
+    return BUILT_IN[name].description

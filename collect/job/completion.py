@@ -6,10 +6,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from safetensors.torch import save_file
 
 from collect.job.measurement import measure, provenance_of, run_row
 from collect.job.outcome import Done
@@ -155,6 +157,9 @@ def _put_down(
     duration_s = time.perf_counter() - start
     row = run_row(task, subject) | {"started_at": started_at, "duration_s": duration_s}
     how: dict[str, Any] = {"replaced": replaced, "gone": gone}
+    if frames.tensors:
+        # Tensors of one's own function may share memory, which the format does not know.
+        how["write_vectors"] = partial(save_file, frames.tensors)
     mark = pd.DataFrame([row])
     n_rows = commit(task.unit, frames, mark, inventory.out, provenance_of(row), **how)
     subject.settings.say(f"{task.unit.title}: {n_rows} rows in {duration_s:.1f} s")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 
 from collect.instruments import quantities
+from collect.instruments.own.definition import OwnQuantity
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import DTYPES
 from collect.schema import tables
@@ -40,6 +41,8 @@ ROW_BYTES = {
     "token_prediction": 11.0,
     "legacy_value": 8.5,
     "prompt": 63.0,
+    "own_value": 11.0,
+    "own_vector": 12.0,
 }
 
 #: Metrics of `legacy` that are taken in every block, and once per prompt.
@@ -121,7 +124,11 @@ def n_rows(shape: Shape, lengths: Sequence[int], asked: Sequence[str]) -> dict[s
     """
     layers, heads, prompts, tokens = shape.n_layers, shape.n_heads, len(lengths), sum(lengths)
     ends = 1 + layers + shape.has_final_norm
+    own = quantities.own_among(asked)
     known = {
+        "own_quantity": len(own),
+        "own_value": sum(_n_own(shape, lengths, q) for q in own if not q.is_vector),
+        "own_vector": sum(_n_own(shape, lengths, q) for q in own if q.is_vector),
         "residual_norm": tokens * (1 + ends + layers * shape.has_mid),
         "residual_update": tokens * layers * 3,
         "next_token": prompts,
@@ -134,16 +141,45 @@ def n_rows(shape: Shape, lengths: Sequence[int], asked: Sequence[str]) -> dict[s
         "matrix_norm": layers * (4 + shape.has_contiguous),
         "legacy_value": prompts * (LEGACY_PER_LAYER * layers + LEGACY_PER_PROMPT),
     }
-    asked_tables = [table for name in asked for table in quantities.TABLES[name]]
+    asked_tables = [table for name in asked for table in quantities.TABLES.get(name, ())]
+    asked_tables += [table for table in known if table.startswith("own_") and known[table]]
     shared = {"model": 1, "conformance": 9, **({"prompt": prompts} if lengths else {})}
     return {**shared, **{table: known[table] for table in asked_tables}}
 
 
-def n_bytes(rows: dict[str, int]) -> int:
-    """Return about how much disk the files of a unit take [bytes]."""
+def _n_own(shape: Shape, lengths: Sequence[int], quantity: OwnQuantity) -> int:
+    """Return how many numbers, or vectors, a quantity of one's own has."""
+    blocks = len(quantity.layers_of(shape.n_layers))
+    n_places = {
+        "embedding": 1,
+        "block_input": blocks,
+        "block_mid": blocks * shape.has_mid,
+        "block_output": blocks,
+        "final_norm": int(shape.has_final_norm),
+    }
+    of_prompts = {
+        "token": sum(lengths),
+        "prompt": len(lengths),
+        "head": len(lengths) * shape.n_heads,
+        "vector": sum(len(quantity.positions_of(n)) for n in lengths),
+    }
+    return of_prompts[quantity.level] * sum(n_places[site] for site in quantity.sites)
+
+
+def n_bytes(rows: dict[str, int], vector_bytes: int = 0) -> int:
+    """Return about how much disk the files of a unit take [bytes].
+
+    Parameters
+    ----------
+    rows
+        What `n_rows` returned.
+    vector_bytes
+        Size of a vector that is kept, as wide as the stream.
+    """
     of_rows = sum(n * ROW_BYTES.get(table, 250.0) for table, n in rows.items())
     n_columns = sum(len(tables()[table].columns) for table in {**rows, "run": 1})
-    return int(of_rows + COLUMN_BYTES * n_columns + MARK_BYTES)
+    of_vectors = rows.get("own_vector", 0) * vector_bytes
+    return int(of_rows + COLUMN_BYTES * n_columns + MARK_BYTES + of_vectors)
 
 
 def peak_bytes(

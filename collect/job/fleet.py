@@ -29,6 +29,7 @@ def run(
     *,
     quiet: bool = False,
     fail_fast: bool = False,
+    register: Sequence[str] = (),
     **options: Any,
 ) -> Outcome:
     """Measure as ``run.run`` does, each model on a worker of a Ray cluster.
@@ -40,7 +41,7 @@ def run(
 
     Parameters
     ----------
-    models, prompt_sets, out, quiet, fail_fast, **options
+    models, prompt_sets, out, quiet, fail_fast, register, **options
         As for ``run.run``.
 
     Returns
@@ -54,6 +55,7 @@ def run(
     """
     named = [_absolute(model) for model in models]
     sets = [_absolute(prompt_set) for prompt_set in prompt_sets]
+    options["register"] = [_absolute(source) for source in register]
     job = local.prepare(named, sets, out, fail_fast=fail_fast, quiet=quiet, **options)
     if not ray.is_initialized():
         ray.init(include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)

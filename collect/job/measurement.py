@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
+from torch import Tensor
 
 from collect import schema
 from collect.instruments import quantities, rows
 from collect.instruments.hooks import Recorder
+from collect.instruments.own.definition import OwnQuantity
+from collect.instruments.own.recording import OwnRecorder, Together
 from collect.job.subject import Subject
 from collect.job.task import Task
 from collect.model.checkpoint import memory
@@ -21,7 +24,23 @@ from collect.record import provenance
 from collect.record.units import quantities_of
 
 
-def measure(task: Task, subject: Subject, *, is_first: bool = True) -> dict[str, pd.DataFrame]:
+class Measured(dict[str, pd.DataFrame]):
+    """Rows by table, and the vectors that are kept beside them.
+
+    Attributes
+    ----------
+    tensors
+        What table ``own_vector`` points into, by name of the tensor.
+    """
+
+    def __init__(
+        self, frames: Mapping[str, pd.DataFrame], tensors: Mapping[str, Tensor] | None = None
+    ) -> None:
+        super().__init__(frames)
+        self.tensors = dict(tensors or {})
+
+
+def measure(task: Task, subject: Subject, *, is_first: bool = True) -> Measured:
     """Return the rows of every table that a unit fills, complete but for table ``run``.
 
     Parameters
@@ -44,11 +63,12 @@ def measure(task: Task, subject: Subject, *, is_first: bool = True) -> dict[str,
     try:
         findings = pd.DataFrame([asdict(finding) for finding in subject.findings])
         measured = _of_weights(subject) if task.prompt_set is None else _of_prompts(task, subject)
+        tensors = measured.tensors
     except (RuntimeError, MemoryError) as error:
         memory.refuse_exhausted(error, task.unit.title)
         raise
     _check(measured, subject)
-    missing = _missing(measured, subject)
+    missing = pd.concat([_missing(measured, subject), _not_there(task, subject)])
     if is_first:
         missing = pd.concat([missing, _not_read(task)], ignore_index=True)
         frames = {**measured, "conformance": findings, "not_measured": missing}
@@ -60,36 +80,80 @@ def measure(task: Task, subject: Subject, *, is_first: bool = True) -> dict[str,
         for table, frame in frames.items()
     }
     shared = {} if task.prompt_set is None else {"prompt": task.prompt_set.prompts}
-    return {"model": model_row(subject.checkpoint, subject.skeleton), **shared, **labelled}
+    model = model_row(subject.checkpoint, subject.skeleton)
+    return Measured({"model": model, **shared, **labelled}, tensors)
 
 
-def _of_weights(subject: Subject) -> dict[str, pd.DataFrame]:
+def _of_weights(subject: Subject) -> Measured:
     title = f"{subject.checkpoint.model_id}, weights"
     with subject.settings.bar(len(subject.skeleton.blocks), title, "layer") as bar:
         rows_of = subject.weight_rows(bar.update)
-    return {table: pd.DataFrame(of_table) for table, of_table in rows_of.items()}
+    return Measured({table: pd.DataFrame(of_table) for table, of_table in rows_of.items()})
 
 
-def _of_prompts(task: Task, subject: Subject) -> dict[str, pd.DataFrame]:
+def _of_prompts(task: Task, subject: Subject) -> Measured:
     settings = subject.settings
     batches = tuple(buckets(task.encoded, settings.batch_size))
     asked = quantities.chosen(quantities_of(task.unit.determinants))
-    recorder = Recorder(batches, asked)
+    recorder = Recorder(batches, [name for name in asked if name in quantities.BUILT_IN])
+    own = OwnRecorder(batches, quantities.own_among(asked))
     parts: dict[str, list[pd.DataFrame]] = {}
     with settings.bar(len(task.encoded), task.unit.title, "prompt") as bar:
-        for index in subject.run_pass(batches, recorder):
+        for index in subject.run_pass(batches, Together([recorder, own])):
             frames = rows.frames(batches[index], recorder.observation(index))
+            frames["own_value"] = own.rows(index)
             for table, frame in frames.items():
                 parts.setdefault(table, []).append(frame)
             bar.update(len(batches[index]))
     of_all = rows.across_prompts(recorder, subject.tokenizer)
-    return {
+    vectors, tensors = own.vectors()
+    found = {
         **{table: pd.concat(frames, ignore_index=True) for table, frames in parts.items()},
         **of_all,
+        "own_quantity": _definitions(quantities.own_among(asked)),
+        "own_vector": vectors,
     }
+    return Measured({table: frame for table, frame in found.items() if len(frame)}, tensors)
 
 
-def _missing(measured: dict[str, pd.DataFrame], subject: Subject) -> pd.DataFrame:
+def _definitions(own: Sequence[OwnQuantity]) -> pd.DataFrame:
+    """Return the rows of ``own_quantity``."""
+    return pd.DataFrame(
+        {
+            "measure": found.name,
+            "unit": found.unit,
+            "description": found.description,
+            "level": found.level,
+            "source": found.source,
+            "definition_sha256": found.sha256,
+        }
+        for found in own
+    )
+
+
+def _not_there(task: Task, subject: Subject) -> pd.DataFrame:
+    """Return where quantities of one's own are to be taken and the model has no such place."""
+    if task.prompt_set is None:
+        return pd.DataFrame()
+    skeleton, found = subject.skeleton, []
+    n_layers = len(skeleton.blocks)
+    without = {
+        "block_mid": skeleton.sites(0).mid is None,
+        "final_norm": skeleton.final_norm is None,
+    }
+    for quantity in quantities.own_among(quantities_of(task.unit.determinants)):
+        table = "own_vector" if quantity.is_vector else "own_value"
+        for site in (site for site in quantity.sites if without.get(site)):
+            reason = f"The model has no {site}."
+            found.append((table, f"{quantity.name} at {site}", reason))
+        for layer in quantity.layers or ():
+            if not -n_layers <= layer < n_layers:
+                reason = f"The model has {n_layers} blocks."
+                found.append((table, f"{quantity.name} in layer {layer}", reason))
+    return pd.DataFrame(found, columns=["measured_table", "quantity", "reason"])
+
+
+def _missing(measured: Mapping[str, pd.DataFrame], subject: Subject) -> pd.DataFrame:
     """Return what the model cannot give of the tables that were measured, with reasons."""
     found = [
         {"measured_table": gap.table, "quantity": gap.quantity, "reason": gap.reason}
@@ -127,7 +191,7 @@ def _odd_tensors(subject: Subject) -> Iterator[dict[str, str]]:
         yield {"measured_table": "model", "quantity": f"matrix {name}", "reason": reason}
 
 
-def _check(measured: dict[str, pd.DataFrame], subject: Subject) -> None:
+def _check(measured: Mapping[str, pd.DataFrame], subject: Subject) -> None:
     """Refuse numbers that a correctly run decoder cannot produce, on any prompt."""
     for table, frame in measured.items():
         check_finite(table, frame)

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from collect.errors import InputError
+from collect.instruments.quantities import about
 from collect.job import estimate
 from collect.job.outcome import Outcome, Refusal, noted, raise_if_refused
 from collect.job.run import Job, name_of, prepare
@@ -18,7 +19,7 @@ from collect.job.subject import is_too_large
 from collect.job.task import Task, tasks
 from collect.model.checkpoint import memory
 from collect.model.checkpoint.checkpoint import Checkpoint
-from collect.model.checkpoint.load import load_skeleton, load_tokenizer
+from collect.model.checkpoint.load import DTYPES, load_skeleton, load_tokenizer
 from collect.record.inventory import Inventory
 from collect.record.units import quantities_of, read_mark, run_file
 
@@ -49,6 +50,8 @@ class Planned:
         About how long it takes [s].
     download_bytes
         Weights to be fetched from the hub first, for all units of the model together [bytes].
+    quantities
+        What is measured.
     """
 
     unit: str
@@ -60,6 +63,7 @@ class Planned:
     peak_bytes: int
     duration_s: float
     download_bytes: int
+    quantities: tuple[str, ...] = ()
 
 
 def plan(
@@ -201,7 +205,8 @@ def _planned(
         state=state,
         execution=("streamed" if streamed else "loaded") if is_of_prompts else "shards",
         n_rows=rows,
-        n_bytes=estimate.n_bytes(rows),
+        n_bytes=estimate.n_bytes(rows, shape.d_model * DTYPES[settings.dtype].itemsize),
+        quantities=tuple(asked),
         peak_bytes=estimate.peak_bytes(shape, lengths, streamed=streamed, **how),
         duration_s=estimate.duration_s(shape, lengths, rows, throughput=throughput, **how),
         download_bytes=download_bytes,
@@ -249,6 +254,9 @@ def as_text(units: Sequence[Planned]) -> str:
     for unit in units:
         rows = ", ".join(f"{table} {n:,}" for table, n in unit.n_rows.items())
         lines.append(f"  {unit.unit}: {rows}")
+    lines += ["", "quantities"]
+    for name in dict.fromkeys(name for unit in units for name in unit.quantities):
+        lines.append(f"  {name}: {about(name)}")
     first_of = {unit.unit.partition("@")[0].partition("+")[0]: unit for unit in reversed(units)}
     for unit in units:
         if unit.download_bytes and unit in first_of.values() and unit.state == "to do":

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from collect.errors import InputError
+from collect.instruments import quantities
 from collect.job.completion import complete, left
 from collect.job.outcome import (
     Done,
@@ -116,6 +117,7 @@ def prepare(
     suite: str | None = None,
     year: int | None = None,
     needs_weights: bool = True,
+    register: Sequence[str] = (),
     **how: Any,
 ) -> Job:
     """Return what a command asks for, after checking all that can be checked without weights.
@@ -135,6 +137,8 @@ def prepare(
         Labels of the models; they win over what the checkpoints say.
     needs_weights
         False to leave models of the hub unjudged but for their listings.
+    register
+        Files or modules of Python that register quantities of one's own; see `quantities.load`.
     **how
         Attributes of `Settings`; quantities named as `quantities.chosen` has it.
 
@@ -143,6 +147,7 @@ def prepare(
     CollectError
         If anything given is wrong, unreachable or not writable.
     """
+    quantities.load(register)
     settings = Settings.given(how)
     check_chosen(settings, len(prompt_sets))
     if out is not None:

@@ -166,12 +166,15 @@ def _of_prompts(
     prompt_set: PromptSet, encoded: Sequence[Encoded], skeleton: Decoder, settings: Settings
 ) -> dict[str, Any]:
     """Return what determines the numbers of a unit of prompts besides the model."""
+    asked = quantities.of_prompts(settings.quantities)
+    own = {found.name: found.sha256 for found in quantities.own_among(asked)}
     return {
         "kind": "prompts",
+        **({"definitions": own} if own else {}),
         "prompt_set": prompt_set.name,
         "prompt_set_sha256": prompt_set.sha256,
         "tokens_sha256": _sha256([asdict(prompt) for prompt in encoded]),
-        "quantities": ",".join(quantities.of_prompts(settings.quantities)),
+        "quantities": ",".join(asked),
         "rendering": settings.rendering,
         "special_tokens": settings.special_tokens,
         "dtype_compute": settings.dtype,

@@ -10,10 +10,11 @@ from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
+from collect.instruments.own.definition import OwnQuantity
 from collect.job import run as job
 from collect.job.completion import complete, left
+from collect.job.measurement import Measured, run_row
 from collect.job.measurement import measure as measured
-from collect.job.measurement import run_row
 from collect.job.outcome import Done, Outcome
 from collect.job.present import Present
 from collect.job.settings import Settings
@@ -47,7 +48,7 @@ def measure(
     tokenizer: Any,
     prompts: Prompts = (),
     *,
-    quantities: Sequence[str] = (),
+    quantities: Sequence[str | OwnQuantity] = (),
     model_id: str = IN_MEMORY,
     prompt_set: str = "prompts",
     chat_template: bool = False,
@@ -74,7 +75,8 @@ def measure(
         ids, or records with ``text``, ``messages`` or ``token_ids``, ``id``, ``category`` and
         metadata; also as a frame. None at all: the weights are measured alone.
     quantities
-        What to measure; without any, as on the command line.
+        What to measure: names, or quantities of your own themselves; without any, as on the
+        command line.
     model_id, prompt_set
         Names that the rows bear; ``prompt_set`` counts where prompts have no name of their own.
     chat_template, special_tokens, too_long, batch_size
@@ -86,7 +88,8 @@ def measure(
     Returns
     -------
     Frames by table of ``collect/schema.sql``, with exactly its columns and in the order of its
-    key, tables without rows left out.
+    key, tables without rows left out. Only ``own_vector`` has, in the place of the file, column
+    ``vector`` with the vectors themselves, as arrays in float32.
 
     Raises
     ------
@@ -113,10 +116,18 @@ def measure(
     ):
         for task in found:
             frames = measured(task, subject)
+            vectors = _with_vectors(frames)
+            if vectors is not None:
+                parts["own_vector"] = [vectors]
             row = run_row(task, subject) | _timeless()
             for table, frame in {**frames, "run": pd.DataFrame([row])}.items():
-                parts.setdefault(table, []).append(frame)
-    return {table: _of_contract(table, frames) for table, frames in parts.items() if _any(frames)}
+                if table != "own_vector":
+                    parts.setdefault(table, []).append(frame)
+    return {
+        table: frames[0] if table == "own_vector" else _of_contract(table, frames)
+        for table, frames in parts.items()
+        if _any(frames)
+    }
 
 
 def measure_step(
@@ -128,7 +139,7 @@ def measure_step(
     step: int,
     model_id: str,
     tokens: int | None = None,
-    quantities: Sequence[str] = ("stream",),
+    quantities: Sequence[str | OwnQuantity] = ("stream",),
     prompt_set: str = "prompts",
     allow_nonconforming: bool = False,
     **how: Any,
@@ -259,6 +270,17 @@ def _sets(prompts: Prompts, name: str) -> list[PromptSet]:
 def _timeless() -> dict[str, Any]:
     """Return columns of ``run`` that say when something was measured: now, at once."""
     return {"started_at": pd.Timestamp.now("UTC").tz_localize(None), "duration_s": 0.0}
+
+
+def _with_vectors(frames: Measured) -> pd.DataFrame | None:
+    """Return table ``own_vector`` with the vectors in it; None without vectors."""
+    if "own_vector" not in frames:
+        return None
+    arrays = {name: tensor.float().numpy() for name, tensor in frames.tensors.items()}
+    rows = frames["own_vector"]
+    places = zip(rows["tensor"], rows["tensor_row"], strict=True)
+    vectors = [arrays[tensor][row] for tensor, row in places]
+    return rows.drop(columns=["tensor", "tensor_row"]).assign(vector=vectors)
 
 
 def _any(frames: Sequence[pd.DataFrame]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from collect.errors import InputError
+from collect.instruments.own.definition import OwnQuantity
 from collect.library.measuring import Prompts, measure_step
 from collect.prompts.sets import given
 
@@ -52,7 +53,7 @@ class MeasurementCallback(TrainerCallback):
         prompts: Prompts,
         *,
         every: int,
-        quantities: Sequence[str] = ("stream",),
+        quantities: Sequence[str | OwnQuantity] = ("stream",),
         prompt_set: str = "prompts",
         model_id: str | None = None,
         tokenizer: Any = None,

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, TypeGuard
+from typing import Any
 
 from collect.errors import InputError
 
@@ -93,7 +93,7 @@ def entry(record: object, place: str) -> Entry:
     )
 
 
-def _as_mapping(record: object, place: str) -> Mapping[str, Any]:
+def _as_mapping(record: Any, place: str) -> Mapping[str, Any]:
     if isinstance(record, Mapping):
         return record
     if isinstance(record, str):
@@ -125,7 +125,11 @@ def _content(kind: str, value: Any, place: str) -> tuple[str, str]:
         raise InputError(
             f"Token ids must be whole numbers of 0 or more; {place} has {_short(value)}."
         )
-    return kind, _json([int(item) for item in items])
+    return kind, _json([int(n) for n in items])
+
+
+def _is_token_id(item: Any) -> bool:
+    return not isinstance(item, bool) and isinstance(item, Integral) and int(item) >= 0
 
 
 def _parsed(value: Any, place: str) -> Sequence[Any]:
@@ -167,13 +171,9 @@ def _name(named: Mapping[str, Any], place: str) -> str | None:
     return name
 
 
-def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
+def _is_list(value: Any) -> bool:
     """Return whether something is a sequence of items: list, tuple or array of one dimension."""
     return isinstance(value, (list, tuple)) or getattr(value, "ndim", None) == 1
-
-
-def _is_token_id(item: object) -> bool:
-    return not isinstance(item, bool) and isinstance(item, Integral) and int(item) >= 0
 
 
 def _is_missing(value: Any) -> bool:

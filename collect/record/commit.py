@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from collect.errors import OutputError
 from collect.record import locks
 from collect.record.inventory import Inventory, refuse_mixtures, repeated_by
 from collect.record.units import Mark, Unit, variant_of
-from collect.record.writer import conforming, write_table
+from collect.record.writer import conforming, write_atomically, write_table
 from collect.schema import MEASURED, UNFINISHED
 from collect.schema.marks import file_sha256, run_sha256
 
@@ -42,6 +42,7 @@ def commit(
     *,
     replaced: Sequence[Path] = (),
     gone: Sequence[Path] = (),
+    write_vectors: Callable[[Path], None] | None = None,
 ) -> int:
     """Write the tables of a unit, its mark last; the caller holds the lock of its run.
 
@@ -61,6 +62,8 @@ def commit(
         Run files of units whose place this one takes.
     gone
         Run files that others are about to replace, so that what they say is no contradiction.
+    write_vectors
+        Writes the file of vectors that table ``own_vector`` points into; None where there is none.
 
     Returns
     -------
@@ -79,8 +82,12 @@ def commit(
     with locks.held(out, _OF_MARKS, wait=True):
         refuse_mixtures([unit], inventory, [*replaced, *gone])
     with _unfinished(unit, out) as staged:
+        beside = _write_vectors(unit, staged, write_vectors)
+        pointing = {"own_vector": {"file": min(beside, default=None)}}
         rows = {
-            table: write_table(table, frame, staged / table, metadata=provenance)
+            table: write_table(
+                table, frame.assign(**pointing.get(table, {})), staged / table, metadata=provenance
+            )
             for table, frame in frames.items()
             if table != "prompt" and len(frame)
         }
@@ -89,11 +96,27 @@ def commit(
             if repeated_by(unit, inventory, replaced) is not None:
                 return 0
             n_prompts = _write_prompts(unit, frames, out, provenance)
-            mark = _staged_mark(unit, run_row, rows, staged, n_prompts)
+            with _in_place():
+                mark = _mark(unit, run_row, rows, staged, n_prompts, beside=beside)
             metadata = {**provenance, **mark.metadata}
             write_table("run", run_row, staged / "run", metadata=metadata)
-            _move(unit, staged, [*rows, "run"], out, replaced)
+            _move(unit, staged, [*rows, "run"], out, replaced, beside=beside)
     return sum(mark.rows.values())
+
+
+#: Name, among the files of a unit that are not in place yet, of its file of vectors.
+_VECTORS = "vectors"
+
+
+def _write_vectors(
+    unit: Unit, staged: Path, write_vectors: Callable[[Path], None] | None
+) -> dict[str, str]:
+    """Write the vectors of a unit; return the hash of their file by its path in the output."""
+    if write_vectors is None:
+        return {}
+    path = staged / _VECTORS
+    write_atomically(path, write_vectors)
+    return {f"own_vector/{unit.stem}.safetensors": file_sha256(path)}
 
 
 @contextmanager
@@ -109,12 +132,11 @@ def _unfinished(unit: Unit, out: Path) -> Iterator[Path]:
             staged.parent.rmdir()
 
 
-def _staged_mark(
-    unit: Unit, run_row: pd.DataFrame, rows: Mapping[str, int], staged: Path, n_prompts: int | None
-) -> Mark:
-    """Return the mark of a unit whose files are written, if they are still where they were put."""
+@contextmanager
+def _in_place() -> Iterator[None]:
+    """Refuse to go on where files that were written are no longer where they were put."""
     try:
-        return _mark(unit, run_row, rows, staged, n_prompts)
+        yield
     except FileNotFoundError as error:
         raise OutputError(
             f"The output must stay in place while it is written; {error.filename} is gone.",
@@ -123,7 +145,13 @@ def _staged_mark(
 
 
 def _mark(
-    unit: Unit, run_row: pd.DataFrame, rows: Mapping[str, int], staged: Path, n_prompts: int | None
+    unit: Unit,
+    run_row: pd.DataFrame,
+    rows: Mapping[str, int],
+    staged: Path,
+    n_prompts: int | None,
+    *,
+    beside: Mapping[str, str],
 ) -> Mark:
     """Return the mark of a unit whose files are written."""
     names = {table: f"{table}/{unit.stem}.parquet" for table in rows}
@@ -133,7 +161,10 @@ def _mark(
         determinants=dict(unit.determinants),
         labels=dict(unit.labels),
         rows={**{name: rows[table] for table, name in names.items()}, **shared},
-        sha256={name: file_sha256(staged / table) for table, name in names.items()},
+        sha256={
+            **{name: file_sha256(staged / table) for table, name in names.items()},
+            **beside,
+        },
         sizes={name: state.st_size for name, state in states.items()},
         times={name: state.st_mtime_ns for name, state in states.items()},
     )
@@ -142,16 +173,23 @@ def _mark(
 
 
 def _move(
-    unit: Unit, staged: Path, tables: Sequence[str], out: Path, replaced: Sequence[Path]
+    unit: Unit,
+    staged: Path,
+    tables: Sequence[str],
+    out: Path,
+    replaced: Sequence[Path],
+    *,
+    beside: Mapping[str, str],
 ) -> None:
     """Put the finished files of a unit into their tables, the mark last; or remove them."""
     for stem in {unit.stem, *(path.stem for path in replaced)}:
         clear(stem, out)
-    for table in tables:
-        target = out / table / f"{unit.stem}.parquet"
+    targets = [(_VECTORS, out / name) for name in beside]
+    targets += [(table, out / table / f"{unit.stem}.parquet") for table in tables]
+    for prepared, target in targets:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            (staged / table).replace(target)
+            (staged / prepared).replace(target)
         except OSError as error:
             clear(unit.stem, out)
             raise OutputError(
@@ -168,7 +206,8 @@ def clear(stem: str, out: Path) -> None:
     OutputError
         If a file cannot be removed.
     """
-    for path in (out / table / f"{stem}.parquet" for table in ("run", *MEASURED)):
+    tables = [out / table / f"{stem}.parquet" for table in ("run", *MEASURED)]
+    for path in [*tables, out / "own_vector" / f"{stem}.safetensors"]:
         try:
             path.unlink(missing_ok=True)
         except NotADirectoryError:

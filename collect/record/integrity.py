@@ -103,6 +103,9 @@ def _of_unit(path: Path, mark: Mark, out: Path) -> Iterator[str]:
     yield from _of_run(path, mark, out)
     for name, expected in mark.rows.items():
         yield from _of_file(out / name, expected, mark)
+    for name in sorted(mark.sha256.keys() - mark.rows.keys()):
+        if not (out / name).is_file() or file_sha256(out / name) != mark.sha256[name]:
+            yield f"{name} must be there with the content that its unit's run file hashed."
 
 
 def _of_file(path: Path, expected: int, mark: Mark) -> Iterator[str]:

@@ -19,6 +19,7 @@ from collect.record.units import (
     quantities_of,
     read_mark,
     read_run,
+    redefinitions,
     run_file,
     run_id,
     variant_of,
@@ -147,8 +148,10 @@ class Inventory:
         return is_run_as_marked(run, entry.mark) and has_its_files(entry.mark, self.out)
 
     def _refuse_otherwise(self, unit: Unit, entry: Entry) -> None:
-        found = differences(
-            {**entry.mark.determinants, **entry.mark.labels}, {**unit.identity, **unit.labels}
+        known = entry.mark.determinants
+        otherwise = differences({**known, **entry.mark.labels}, {**unit.identity, **unit.labels})
+        found = "; ".join(
+            said for said in (otherwise, redefinitions(known, unit.determinants)) if said
         )
         if found:
             raise InputError(

@@ -27,9 +27,10 @@ _OF_MODEL = ("schema_version", "measurement_version", "torch_version", "transfor
 #: What the units of one revision of a model must share besides.
 _OF_REVISION = ("weights_sha256", "config_sha256", "adapter")
 
-#: What the identity of a run leaves out: which quantities were asked for, and where the weights
-#: were found, which their hash determines as it does the format they are stored in.
-APART = ("quantities", "revision", "revision_name", "dtype_weights")
+#: What the identity of a run leaves out: which quantities were asked for; how those of one's own
+#: are defined, which is compared name by name; and where the weights were found, which their hash
+#: determines as it does the format they are stored in.
+APART = ("quantities", "definitions", "revision", "revision_name", "dtype_weights")
 
 #: Versions of the schema in which everything was part of the identity.
 _EARLIER = (1, 2)
@@ -131,7 +132,10 @@ class Unit:
                 shared += _OF_REVISION
         if new["prompt_set"] is not None and other["prompt_set"] == new["prompt_set"]:
             shared += ["prompt_set_sha256"]
-        return differences({n: other.get(n) for n in shared}, {n: new[n] for n in shared})
+        found = differences({n: other.get(n) for n in shared}, {n: new[n] for n in shared})
+        is_same_model = other["model_id"] == new["model_id"]
+        redefined = redefinitions(other, new) if is_same_model else ""
+        return "; ".join(said for said in (found, redefined) if said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,7 @@ class Mark:
         Number of rows of each file of the unit, by its path within the output.
     sha256
         Hash of the content of each of them but the prompts', which units share and whose
-        content the determinants hold.
+        content the determinants hold; and of a file of vectors, which has no rows.
     sizes, times
         Size [bytes] of each of them and time of its last change [ns since 1970].
     run_sha256
@@ -183,6 +187,14 @@ def run_id(determinants: Mapping[str, Any]) -> str:
 def quantities_of(determinants: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the quantities that a unit holds of its run."""
     return tuple(name for name in str(determinants.get("quantities", "")).split(",") if name)
+
+
+def redefinitions(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Return which quantities that two units hold are defined differently, empty when none is."""
+    both = {*quantities_of(old)} & {*quantities_of(new)}
+    definitions = [{n: (of.get("definitions") or {}).get(n) for n in both} for of in (old, new)]
+    changed = sorted(name for name in both if definitions[0][name] != definitions[1][name])
+    return ", ".join(f"{name} is defined otherwise" for name in changed)
 
 
 def variant_of(stem: str) -> str:
@@ -249,7 +261,10 @@ def is_run_as_marked(run: Mapping[str, Any] | None, mark: Mark) -> bool:
 
 def has_its_files(mark: Mark, out: Path) -> bool:
     """Return whether every file a mark lists is there, with the rows and the content it says."""
-    return all(_is_as_marked(name, mark, out) for name in mark.rows)
+    return all(_is_as_marked(name, mark, out) for name in mark.rows) and all(
+        (out / name).is_file() and file_sha256(out / name) == mark.sha256[name]
+        for name in mark.sha256.keys() - mark.rows.keys()
+    )
 
 
 def _is_as_marked(name: str, mark: Mark, out: Path) -> bool:

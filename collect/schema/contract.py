@@ -38,12 +38,15 @@ MEASURED = (
     "next_token",
     "token_prediction",
     "legacy_value",
+    "own_quantity",
+    "own_value",
+    "own_vector",
     "conformance",
     "not_measured",
 )
 
 #: Tables large enough to be left in their Parquet files; the others fit in memory.
-_SMALL = ("model", "conformance", "not_measured")
+_SMALL = ("model", "own_quantity", "conformance", "not_measured")
 LARGE = (*(table for table in MEASURED if table not in _SMALL), "published_value")
 
 

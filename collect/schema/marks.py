@@ -175,7 +175,8 @@ def compare(
     """
     known: dict[str, Comparison] = {}
     for unit in units:
-        missing = [name for name in unit.rows if not (directory / name).is_file()]
+        listed = {**unit.rows, **unit.sha256}
+        missing = [name for name in listed if not (directory / name).is_file()]
         if missing:
             raise ContractError(
                 f"A unit marked as complete must have all its files; {unit.stem} in {directory} "
@@ -184,6 +185,9 @@ def compare(
             )
         for name in unit.rows:
             known[name] = _compared(directory, name, unit, headers, contents=contents)
+        if contents:
+            for name in unit.sha256.keys() - unit.rows.keys():
+                _compare_content(directory / name, name, unit)
     return sum(known.values(), Comparison())
 
 

@@ -1,0 +1,1 @@
+"""Quantities of one's own: what defines one, how it is recorded, and examples that are shipped."""

@@ -1,0 +1,265 @@
+"""Quantities of one's own, recorded while a model reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from collect.errors import InputError
+from collect.instruments.hooks import after, before
+from collect.instruments.own.definition import OwnQuantity
+from collect.model.forward.passes import Batch, Watcher
+
+if TYPE_CHECKING:
+    from collect.model.checkpoint.decoder import Decoder
+
+#: Quantity, block and site.
+_Place = tuple[str, int, str]
+
+
+@dataclass(slots=True)
+class Vectors:
+    """The vectors of one quantity at one block and site, as they will lie in one tensor.
+
+    Attributes
+    ----------
+    prompt_ids, positions
+        Prompt and token of each row.
+    rows
+        (n, k) of each batch.
+    """
+
+    prompt_ids: list[str] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    rows: list[Tensor] = field(default_factory=list)
+
+
+class Together:
+    """Several watchers of one pass, each of which sees all of it."""
+
+    def __init__(self, watchers: Sequence[Watcher]) -> None:
+        self._watchers = tuple(watchers)
+
+    @contextmanager
+    def attached(self, decoder: Decoder) -> Iterator[None]:
+        """Put all hooks on the model, and take them off on leaving."""
+        with ExitStack() as stack:
+            for watcher in self._watchers:
+                attached: AbstractContextManager[None] = watcher.attached(decoder)
+                stack.enter_context(attached)
+            yield
+
+    def watch(self, index: int) -> None:
+        """Take what runs from now on as batch ``index``."""
+        for watcher in self._watchers:
+            watcher.watch(index)
+
+    def finish(self, index: int, states: Tensor) -> None:
+        """Hand the last hidden states of a batch to all."""
+        for watcher in self._watchers:
+            watcher.finish(index, states)
+
+
+class OwnRecorder:
+    """A watcher that calls the functions of quantities, and keeps what they return.
+
+    Parameters
+    ----------
+    batches
+        What will be run.
+    quantities
+        What to record.
+    """
+
+    def __init__(self, batches: Sequence[Batch], quantities: Sequence[OwnQuantity]) -> None:
+        self._batches, self._quantities = tuple(batches), tuple(quantities)
+        self._values: dict[int, dict[_Place, list[Tensor]]] = {}
+        self._vectors: dict[_Place, Vectors] = {}
+        self._maps: Tensor | None = None
+        self._entered: Tensor | None = None
+        self._index = 0
+
+    def rows(self, index: int) -> pd.DataFrame:
+        """Return the rows of ``own_value`` of a batch, and forget them."""
+        batch, of_places = self._batches[index], self._values.pop(index, {})
+        prompt_ids = [prompt.prompt_id for prompt in batch]
+        frames = [
+            pd.DataFrame(
+                {
+                    "prompt_id": np.repeat(prompt_ids, [len(of_prompt) for of_prompt in found]),
+                    "measure": name,
+                    "layer": layer,
+                    "site": site,
+                    "place": np.concatenate([np.arange(len(of_prompt)) for of_prompt in found]),
+                    "value": torch.cat(found).numpy(),
+                }
+            )
+            for (name, layer, site), found in of_places.items()
+        ]
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+    def vectors(self) -> tuple[pd.DataFrame, dict[str, Tensor]]:
+        """Return the rows of ``own_vector`` without their file, and the tensors they point into."""
+        frames, tensors = [], {}
+        for (name, layer, site), found in self._vectors.items():
+            tensor = f"{name}.{layer}.{site}"
+            tensors[tensor] = torch.cat(found.rows).contiguous()
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "prompt_id": found.prompt_ids,
+                        "measure": name,
+                        "layer": layer,
+                        "site": site,
+                        "position": found.positions,
+                        "tensor": tensor,
+                        "tensor_row": range(len(found.positions)),
+                    }
+                )
+            )
+        rows = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+        return rows, tensors
+
+    @contextmanager
+    def attached(self, decoder: Decoder) -> Iterator[None]:
+        """Put hooks on the model, and take them off on leaving."""
+        self._decoder = decoder
+        with ExitStack() as hooks:
+            for handle in self._hooks(decoder):
+                hooks.callback(handle.remove)
+            yield
+
+    def watch(self, index: int) -> None:
+        """Take what runs from now on as batch ``index``."""
+        self._index = index
+
+    def finish(self, index: int, states: Tensor) -> None:
+        """Take the end of a batch; the final norm was seen as it ran."""
+
+    def _hooks(self, decoder: Decoder) -> Iterator[Any]:
+        last = len(decoder.blocks) - 1
+        if self._at("embedding", 0):
+            yield after(decoder.embedding, partial(self._see, "embedding", 0))
+        for layer in range(len(decoder.blocks)):
+            yield from self._hooks_of_block(decoder, layer)
+        if decoder.final_norm is not None and self._at("final_norm", last):
+            yield after(decoder.final_norm, partial(self._see, "final_norm", last))
+
+    def _hooks_of_block(self, decoder: Decoder, layer: int) -> Iterator[Any]:
+        sites = decoder.sites(layer)
+        asked = [q for site in ("block_mid", "block_output") for q in self._at(site, layer)]
+        yield before(sites.block, partial(self._enter, layer))
+        if any("attention" in quantity.needs for quantity in asked):
+            yield sites.attention.register_forward_hook(
+                lambda _module, args, kwargs, output: self._keep_maps(
+                    decoder.attention_maps(layer, args, kwargs, output)
+                ),
+                with_kwargs=True,
+            )
+        if sites.mid is not None and self._at("block_mid", layer):
+            yield before(sites.mid, partial(self._see_middle, layer))
+        yield after(sites.block, partial(self._leave, layer))
+
+    def _at(self, site: str, layer: int) -> list[OwnQuantity]:
+        """Return the quantities that are taken at a site of a block."""
+        n_layers = len(self._decoder.blocks)
+        return [
+            quantity
+            for quantity in self._quantities
+            if site in quantity.sites
+            and (site in ("embedding", "final_norm") or layer in quantity.layers_of(n_layers))
+        ]
+
+    def _keep_maps(self, maps: Tensor) -> None:
+        self._maps = maps
+
+    def _enter(self, layer: int, states: Tensor) -> None:
+        self._entered = states
+        self._see("block_input", layer, states)
+
+    def _see_middle(self, layer: int, states: Tensor) -> None:
+        like = states if self._entered is None else self._entered
+        self._see("block_mid", layer, states.view_as(like))
+
+    def _leave(self, layer: int, states: Tensor) -> None:
+        self._see("block_output", layer, states)
+        self._maps = self._entered = None
+
+    def _see(self, site: str, layer: int, states: Tensor) -> None:
+        for quantity in self._at(site, layer):
+            found = [
+                self._measured(quantity, site, layer, place, of_prompt)
+                for place, of_prompt in enumerate(states)
+            ]
+            if quantity.is_vector:
+                self._keep_vectors((quantity.name, layer, site), quantity, found)
+            else:
+                numbers = [of_prompt.detach().double().cpu().reshape(-1) for of_prompt in found]
+                self._values.setdefault(self._index, {})[quantity.name, layer, site] = numbers
+
+    def _keep_vectors(self, at: _Place, quantity: OwnQuantity, found: Sequence[Tensor]) -> None:
+        kept = self._vectors.setdefault(at, Vectors())
+        for prompt, of_prompt in zip(self._batches[self._index], found, strict=True):
+            positions = quantity.positions_of(len(prompt))
+            kept.prompt_ids += [prompt.prompt_id] * len(positions)
+            kept.positions += positions
+            kept.rows.append(of_prompt[positions].detach().cpu().clone())
+
+    def _measured(
+        self, quantity: OwnQuantity, site: str, layer: int, place: int, states: Tensor
+    ) -> Tensor:
+        """Return what the function of a quantity makes of one prompt, checked."""
+        n_tokens = len(self._batches[self._index][place])
+        attention = None
+        if "attention" in quantity.needs and self._maps is not None:
+            attention = self._maps[place, :, :n_tokens, :n_tokens]
+        more: dict[str, Callable[[Tensor], Tensor]] = {}
+        if "logits" in quantity.needs:
+            more["logits"] = self._logits
+        try:
+            found = quantity.measure(
+                site, layer, states[:n_tokens], attention, **more, **quantity.parameters
+            )
+            numbers = torch.as_tensor(found)
+        except Exception as error:
+            said = str(error).strip().partition("\n")[0]
+            raise InputError(
+                f"The function of {quantity.name} must return its numbers; in layer {layer} at "
+                f"{site} it raised {type(error).__name__}: {said}",
+                "Correct it, or leave the quantity out; no number of this unit was kept.",
+            ) from error
+        _check_shape(quantity, numbers, n_tokens, self._decoder.heads.n_heads)
+        return numbers
+
+    def _logits(self, states: Tensor) -> Tensor:
+        """Return the logits that states would give if no further block were to come."""
+        norm = self._decoder.final_norm
+        if norm is not None:
+            device = next(norm.parameters(), states).device
+            # Not called as a module: hooks would take it for the model's own last step.
+            states = norm.forward(states.to(device))
+        return self._decoder.next_token_logits(states)
+
+
+def _check_shape(quantity: OwnQuantity, found: Tensor, n_tokens: int, n_heads: int) -> None:
+    expected = {"token": (n_tokens,), "prompt": (), "head": (n_heads,)}
+    if quantity.is_vector:
+        is_right = found.ndim == 2 and len(found) == n_tokens
+        wanted = f"({n_tokens}, k)"
+    else:
+        is_right = tuple(found.shape) == expected[quantity.level]
+        wanted = str(expected[quantity.level])
+    if not is_right or found.is_complex():
+        raise InputError(
+            f"The function of {quantity.name} must return real numbers of the shape {wanted}, a "
+            f"number per {quantity.level}; it returned {tuple(found.shape)}, {found.dtype}.",
+            "Correct it, or give the quantity another level.",
+        )
