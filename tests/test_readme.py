@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -75,3 +76,27 @@ def test_the_worked_claim_of_another_paper_is_judged(tmp_path):
     command = [sys.executable, "-m", "analysis", "--paper", str(tmp_path), "claims"]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert "1 claim: " in printed
+
+
+@pytest.mark.slow
+def test_the_program_that_measures_runs_as_it_stands(tmp_path, monkeypatch):
+    from tests.collect.conftest import tiny_model, tiny_tokenizer
+
+    programs = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+    (measuring,) = [program for program in programs if "collect.measure" in program]
+    prompts = (ROOT / "examples/api/prompts.jsonl").read_text(encoding="utf-8")
+    (tmp_path / "prompts.jsonl").write_text(prompts, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("collect.instruments.quantities._REGISTERED", {})
+    callbacks = []
+    trainer = SimpleNamespace(add_callback=callbacks.append)
+    names = {"model": tiny_model("gpt2"), "tokenizer": tiny_tokenizer(), "trainer": trainer}
+    exec(measuring, names)
+    values = names["frames"]["own_value"]
+    assert set(values["measure"]) == {"positive_share", "logit_lens_entropy"}
+    assert values["prompt_id"].unique().tolist() == [
+        "prompts:bytes",
+        "prompts:plain",
+        "prompts:verse",
+    ]
+    assert callbacks[0].every == 100
