@@ -178,11 +178,10 @@ def short_sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
 
     The arguments are those of `sentence`, which is returned while there are no shares.
     """
-    joint = shares[(shares["method"] == "F inversion, joint") & (shares["response"] == "excess")]
-    of_recipe = joint[joint["term"] == "recipe"]
-    if of_recipe.empty:
+    if shares.empty:
         return sentence(runs, shares)
-    row = of_recipe.iloc[0]
+    joint = shares[(shares["method"] == "F inversion, joint") & (shares["response"] == "excess")]
+    row = joint[joint["term"] == "recipe"].iloc[0]
     documented = runs[runs["status"] == "documented"]
     shapes = shapes_told(documented)
     return (

@@ -470,7 +470,10 @@ def test_the_study_is_told_in_words_that_follow_its_numbers(tmp_path: Path) -> N
     recipe = found[(found["response"] == "excess") & (found["term"] == "recipe")].iloc[0]
     start = "Among 8 recipes trained on the same text in 4 shapes, the recipe makes"
     assert f"{start} {100 * recipe['estimate']:.0f}" in said
-    assert "cannot be told" in tables.sentence(runs, pd.DataFrame())
+    share = f"the recipe makes {100 * recipe['estimate']:.0f}"
+    assert tables.short_sentence(runs, found).startswith(f"Among 8 recipes in 4 shapes {share}")
+    for told in (tables.sentence, tables.short_sentence):
+        assert "cannot be told" in told(runs, pd.DataFrame())
     done = pd.DataFrame({"n_planned": [3, 2], "n_complete": [1, 2]})
     assert tables.unfinished(done).startswith("2 planned runs")
     assert tables.unfinished(done.iloc[1:]) == ""
