@@ -55,7 +55,7 @@ def chart_gauges(layers: pd.DataFrame) -> alt.VConcatChart:
 def _row(
     layers: pd.DataFrame, column: str, axis: str, title: str, *, has_labels: bool
 ) -> alt.LayerChart:
-    names = list(GAUGES)
+    names = [*LABELS, *(name for name in GAUGES if name not in LABELS)]
     scales = {
         "color": alt.Scale(domain=names, range=COLOURS[: len(names)]),
         "shape": alt.Scale(domain=names, range=SHAPES[: len(names)]),
@@ -229,8 +229,9 @@ def behind_sentence(counted: pd.Series[Any]) -> str:
     if not n:
         return ""
     return (
-        f"In {n} of them the norms stand behind the sub-layers, not in front: there the stream is "
-        "as free after every block but the last, and the gain that is printed is of an earlier one."
+        f"In {'one' if n == 1 else n} of them the norms stand behind the sub-layers, not in front: "
+        "there the stream is as free after every block but the last, and the gain that is printed "
+        "is of an earlier one."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,13 @@ from analysis.store import Store
 OTHERS = ("Meta", "OpenAI", "BigScience")
 TIMES = "about 300 times in late layers"
 SMALLER = "deeper networks have smaller norms, as they are said to have smaller gains"
+
+#: What is said of the folded OV map where norms are LayerNorms.
+OF_MEAN = (
+    "No basis and no gain moves this map, and under RMSNorm it is the invariant partner of |W_V|. "
+    "What it reads and writes along the mean over features is free under LayerNorm: "
+    "`collect gauge` leaves that out."
+)
 
 #: What counts as late, and the share of depth beyond which it lies.
 QUARTER = "last quarter of the layers"
@@ -333,7 +341,8 @@ def _measured(store: Store) -> Check:
     """
     norms = store.query(
         """
-        SELECT h.model_id, m.family, m.suite, m.n_layers, avg(h.sigma_max) AS value_norm,
+        SELECT h.model_id, m.family, m.suite, m.n_layers, m.norm_kind,
+               avg(h.sigma_max) AS value_norm,
                h.model_id IN (SELECT model_id FROM published_figure) AS is_theirs,
                '' AS file, '' AS caveats
           FROM layer_head AS h
@@ -347,12 +356,15 @@ def _measured(store: Store) -> Check:
         """
     )
     theirs = _pairs(norms[norms["is_theirs"]], by=("family", "suite"))
-    return _deeper_is_smaller(
+    pairs = theirs if len(theirs) else _pairs(norms, by=("family", "suite"))
+    found = _deeper_is_smaller(
         "models measured here: folded OV map, median over heads, mean over blocks",
-        theirs if len(theirs) else _pairs(norms, by=("family", "suite")),
+        pairs,
         counts=len(theirs) > 0,
         evidence=(evidence.OURS,),
     )
+    is_free = not pairs.empty and (pairs["norm_kind"] == "LayerNorm").any()
+    return replace(found, note=f"{found.note} {OF_MEAN}") if is_free else found
 
 
 CLAIMS = (

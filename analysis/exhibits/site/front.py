@@ -92,8 +92,8 @@ def resting(judged: pd.DataFrame) -> str:
     if not n:
         return ""
     return (
-        f"{prose.share_of(n, len(judged))} claims rest on the *parametrisation*: on how weights "
-        "are written down, which no prediction shows."
+        f"{prose.share_of(n, len(judged))} claims rest on the parametrisation: on how the weights "
+        "are written down, not on what they compute."
     )
 
 
@@ -137,12 +137,15 @@ def chart_gauges(layers: pd.DataFrame) -> alt.LayerChart:
     points = base.mark_point(size=50, filled=True).encode(
         shape=alt.Shape("said:N", scale=series(names, SHAPES), legend=None)
     )
-    words = (
-        alt.Chart(drawn[drawn["layer"] == first + 1])
-        .mark_text(align="left", dx=5, dy=-12, fontSize=14)
+    ends = drawn.pivot_table("log_norm", "said", "layer")
+    rises = drawn["said"].map(ends[last] > ends[first])
+    words = [
+        alt.Chart(drawn[(drawn["layer"] == first + 1) & (rises == is_below)])
+        .mark_text(align="left", dx=5, dy=14 if is_below else -12, fontSize=14)
         .encode(x="layer:Q", y="log_norm:Q", text="said:N", color=colour)
-    )
-    chart = alt.layer(base.mark_line(strokeWidth=2), points, words).properties(
+        for is_below in (False, True)
+    ]
+    chart = alt.layer(base.mark_line(strokeWidth=2), points, *words).properties(
         width=WIDE,
         height=HIGH,
         description="Length of the stream of one network over depth, written in three ways.",

@@ -58,7 +58,7 @@ def test_the_sentence_counts_the_norms_of_the_published_models(store):
     sentence = questions.sentence(store)
     assert f"{len(layer_norm)} of {len(models)} models" in sentence
     counted = questions.norm_kinds(store).iloc[0]
-    assert gauge_exhibit.behind_sentence(counted).startswith("In 1 of them")
+    assert gauge_exhibit.behind_sentence(counted).startswith("In one of them")
     assert gauge_exhibit.behind_sentence(counted * 0) == ""
 
 
