@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.claims.property import of_claim, with_property
 from analysis.claims.register import CLAIMS
 from analysis.claims.verdict import wording
-from analysis.claims.verdict.claim import Claim, reading, verdict
+from analysis.claims.verdict.claim import Claim, counted, reading, verdict
 from analysis.claims.verdict.claim import adjusted as adjusted_over_readings
 from analysis.claims.verdict.examination import examined
 from analysis.claims.verdict.family import families
@@ -45,13 +45,17 @@ def checks(store: Store, claim_id: int, registry: Mapping[int, Claim] = CLAIMS) 
 
 
 def check_rows(made: Sequence[Check], kind: Kind = "difference") -> pd.DataFrame:
-    """Return one row per check, as `checks` gives them; ``kind`` is that of their claim."""
+    """Return one row per check, as `checks` gives them; ``kind`` is that of their claim.
+
+    `holds` is what a check counts for beside the others, see `verdict.claim.counted`; where that
+    is not its own answer the note says so.
+    """
     rows = [
         {
             "term": check.part,
             "condition": check.condition,
             "kind": check.kind or kind,
-            "holds": check.holds,
+            "holds": answer,
             "decides": check.decides,
             "has_data": check.has_data,
             "estimate": check.estimate,
@@ -65,13 +69,23 @@ def check_rows(made: Sequence[Check], kind: Kind = "difference") -> pd.DataFrame
             "method": check.method,
             "evidence": " ".join(check.evidence),
             "caveats": " ".join(check.caveats),
-            "note": check.note,
+            "note": f"{check.note} {_uncounted(check, answer)}".strip(),
         }
-        for check, p_holm in zip(made, adjusted_over_readings(made), strict=True)
+        for check, p_holm, answer in zip(
+            made, adjusted_over_readings(made), counted(made, kind), strict=True
+        )
     ]
     found = pd.DataFrame(rows)
     checked(found.columns)
     return found
+
+
+def _uncounted(check: Check, answer: bool | None) -> str:
+    """Return why a check counts for another answer than its own; empty where it does not."""
+    if answer is check.holds:
+        return ""
+    own = "holds" if check.holds else "fails"
+    return f"Alone it {own}; one of many readings, it decides nothing at its adjusted p."
 
 
 def examine(store: Store, registry: Mapping[int, Claim] = CLAIMS) -> dict[int, Sequence[Check]]:

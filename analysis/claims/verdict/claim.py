@@ -10,9 +10,11 @@ The first reading of a part for which there are data is the stated one. One rule
    hold and another does (only under another reading). It is *contradicted* when the stated reading
    fails and none holds, *undecided* when the data cannot tell of the stated one and none holds,
    and without data when no reading could be checked.
-3. Readings of a claim are one family. Another reading than the stated one that rests on a test
-   holds only if its p, adjusted by Holm over the readings, is below 0.05; looking often finds
-   something.
+3. Readings of a claim are one family. That a claim holds as stated needs the stated reading of
+   every part, so each of these stands by its own test. Where one of many suffices, looking often
+   finds something: that a stated reading fails, or that another one holds or fails, counts only if
+   the p of the test it rests on, adjusted by Holm over all readings, is below 0.05. Otherwise that
+   reading is undecided.
 4. The claim has the first verdict of this list that one of its parts has: contradicted, depends on
    the reading, undecided, no data, reproduced. So a part that cannot be tested hides neither a
    contradiction nor a dependence, and a claim is reproduced only as a whole.
@@ -127,15 +129,33 @@ def adjusted(checks: Sequence[Check]) -> list[float]:
     return [float(known.get(test, math.nan)) for test in tests]
 
 
+def counted(checks: Sequence[Check], kind: Kind = "difference") -> list[bool | None]:
+    """Return what each check counts for: its own answer, or None where looking often could find it.
+
+    An answer about a difference rests on its test where it holds, or fails with a p below 0.05; a
+    fact about the models at hand may fail with any p.
+    """
+    stated: set[str] = set()
+    found: list[bool | None] = []
+    for check, p_holm in zip(checks, adjusted(checks), strict=True):
+        is_stated = check.decides and check.has_data and check.part not in stated
+        if is_stated:
+            stated.add(check.part)
+        is_test = (check.kind or kind) == "difference" and (
+            check.holds is True or check.p_value < LEVEL
+        )
+        is_needed = is_stated and check.holds is True
+        found.append(None if is_test and p_holm >= LEVEL and not is_needed else check.holds)
+    return found
+
+
 def _answers(checks: Sequence[Check], kind: Kind) -> dict[str, list[bool | None]]:
     """Return of each part what its readings say for which there are data, the stated one first."""
     found: dict[str, list[bool | None]] = {}
-    for check, p in zip(checks, adjusted(checks), strict=True):
+    for check, answer in zip(checks, counted(checks, kind), strict=True):
         answers = found.setdefault(check.part, []) if check.decides else []
         if check.has_data:
-            is_test = (check.kind or kind) == "difference" and p >= LEVEL
-            is_by_looking = bool(answers) and check.holds is True and is_test
-            answers.append(None if is_by_looking else check.holds)
+            answers.append(answer)
     return found
 
 

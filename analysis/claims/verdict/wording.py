@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from analysis.claims.verdict.claim import Verdict, part_verdicts, reading
+from analysis.claims.verdict.claim import Verdict, counted, part_verdicts, reading
 from analysis.evidence.checks import Check
 from analysis.evidence.decision import Kind
 
@@ -32,15 +32,19 @@ def primary(found: Sequence[Check]) -> Check:
 
 
 def note(primary: Check, found: Sequence[Check], kind: Kind) -> str:
-    """Return the note of a claim: its primary check's, the count, what fails, what is open."""
-    known = [check for check in found if check.holds is not None and check.decides]
-    failing = [f"{check.part} ({check.condition})" for check in known if not check.holds]
-    counted = f"{len(known) - len(failing)} of {len(known)} checks hold."
+    """Return the note of a claim: its primary check's, the count, what fails, what is open.
+
+    Checks count for what they say once their p are adjusted over the readings.
+    """
+    answers = zip(found, counted(found, kind), strict=True)
+    known = [(check, answer) for check, answer in answers if answer is not None and check.decides]
+    failing = [f"{check.part} ({check.condition})" for check, answer in known if not answer]
+    hold = f"{len(known) - len(failing)} of {len(known)} checks hold." if known else ""
     how = reading(found, kind)
     depends = f"It depends on the reading: {how}." if how else ""
     fails = f"Fails: {'; '.join(failing)}." if failing else ""
     is_open = [_open(found, kind, primary, which) for which in ("undecided", "no data")]
-    parts = (primary.note, depends, counted, fails, *is_open)
+    parts = (primary.note, depends, hold, fails, *is_open)
     return " ".join(part for part in parts if part)
 
 

@@ -14,6 +14,7 @@ from analysis.claims.verdict.claim import (
     NOT_ROBUST,
     OTHERWISE,
     adjusted,
+    counted,
     reading,
     verdict,
 )
@@ -92,6 +93,34 @@ def test_a_reading_found_by_looking_often_does_not_hold():
     # The stated reading is looked at once, and a printed value is no test.
     assert verdict([looked[1], looked[0], looked[2]]) == "reproduced"
     assert verdict(looked, "value") == "depends on the reading"
+
+
+def test_a_reading_that_fails_by_looking_often_contradicts_nothing():
+    # The stated reading fails with .02, which Holm over three p makes .06.
+    stated = with_p("a", 0.02, holds=False)
+    others = [with_p("b", 0.3, holds=None), with_p("c", 0.5, holds=None)]
+    assert counted([stated, *others]) == [None, None, None]
+    assert verdict([stated, *others]) == "undecided"
+    # Alone, or against one other, it is beyond what looking twice could find.
+    assert verdict([stated]) == verdict([stated, others[0]]) == "contradicted"
+    # What is needed stands by itself: the same p for the claim holds, and another reading that
+    # fails by looking often does not make it depend on the reading.
+    assert verdict([with_p("a", 0.02), *others]) == "reproduced"
+    failing = with_p("d", 0.03, holds=False)
+    assert verdict([with_p("a", 0.02), *others, failing]) == "reproduced"
+    # A fact about the models at hand fails with any p, and a printed value is no test.
+    fact = with_p("e", 0.7, holds=False)
+    assert verdict([fact, *others]) == "contradicted"
+    assert verdict([stated, *others], "value") == "contradicted"
+
+
+def test_the_rows_say_which_reading_counts_for_nothing_and_why():
+    rows = claims.check_rows([with_p("a", 0.03, holds=False), with_p("b", 0.04, holds=None)])
+    assert rows["holds"].tolist() == [None, None]
+    assert rows["note"].tolist() == [
+        "Alone it fails; one of many readings, it decides nothing at its adjusted p.",
+        "",
+    ]
 
 
 def test_only_tests_that_decide_count_in_the_family_of_readings():
