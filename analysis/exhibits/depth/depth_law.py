@@ -9,34 +9,44 @@ import numpy as np
 import pandas as pd
 
 from analysis import evidence
-from analysis.questions.depth import depth_bound, depth_law
+from analysis.questions.depth import depth_bound, depth_law, equal_writes
+from analysis.questions.depth.laws_of_depth import (
+    EQUAL_WRITES,
+    GROWTH,
+    LARGEST,
+    LAWS_OF,
+    PENULTIMATE,
+)
 from analysis.store import Store
 from analysis.tidy import prose
 
-#: Definitions of gain for which the law is compared, as the figure heads them.
-DEFINITIONS = {
-    "gain_penultimate_block": "penultimate block",
-    "gain_maximum": "largest of any block",
-}
+#: Published definitions of gain for which laws are compared, as the figure heads them.
+DEFINITIONS = {"gain_penultimate_block": PENULTIMATE, "gain_maximum": LARGEST}
 SEED = 20260108
 RESAMPLES = 499
 
 
 def gains(store: Store) -> pd.DataFrame:
-    """Return one row per base model and definition of gain; post-norm models are left out."""
+    """Return one row per base model and definition of gain; post-norm models are left out.
+
+    Beside the published definitions there is the growth over blocks 1 to L - 2, without interval.
+    """
+    grown = equal_writes.totals(equal_writes.published_blocks(store))
+    growth = grown.assign(definition=GROWTH, gain_mean=np.exp(grown["later_log_gain"]))
     parts = [
         evidence.without_post_norm(
             evidence.base_models(evidence.published_gains(store, metric))
         ).assign(definition=words)
         for metric, words in DEFINITIONS.items()
     ]
-    return evidence.with_interval(pd.concat(parts, ignore_index=True))
+    known = evidence.with_interval(pd.concat(parts, ignore_index=True))
+    return pd.concat([known, growth[[name for name in growth if name in known]]], ignore_index=True)
 
 
 def law_curves(models: pd.DataFrame) -> pd.DataFrame:
     """Return one row per definition, law and depth: the fitted gain."""
     parts = [
-        depth_law.curves(rows).assign(definition=words)
+        depth_law.curves(rows, laws=LAWS_OF[str(words)]).assign(definition=words)
         for words, rows in models.groupby("definition", sort=False)
     ]
     return pd.concat(parts, ignore_index=True)
@@ -45,9 +55,12 @@ def law_curves(models: pd.DataFrame) -> pd.DataFrame:
 def law_rows(models: pd.DataFrame, definition: str) -> pd.DataFrame:
     """Return one row per law, formatted: fit, and error of predicting suites left out."""
     rows = models[models["definition"] == definition]
-    fits = depth_law.compare(rows)
-    errors = depth_law.prediction_errors(rows, group="suite").set_index("law").to_dict("index")
-    singly = depth_law.prediction_errors(rows, group=None).set_index("law").to_dict("index")
+    laws = LAWS_OF[definition]
+    fits = depth_law.compare(rows, laws=laws)
+    errors, singly = (
+        depth_law.prediction_errors(rows, group=group, laws=laws).set_index("law").to_dict("index")
+        for group in ("suite", None)
+    )
     return pd.DataFrame(
         {
             "law": [_printed(law) for law in fits["law"]],
@@ -66,17 +79,21 @@ def law_rows(models: pd.DataFrame, definition: str) -> pd.DataFrame:
 def law_words(models: pd.DataFrame, definition: str) -> dict[str, str]:
     """Return what can be said of the laws for one definition of gain, as text."""
     rows = models[models["definition"] == definition]
-    fits = depth_law.compare(rows).set_index("law")
-    claimed = fits.to_dict("index")["10^(1/L)"]
-    errors = depth_law.prediction_errors(rows, group="suite").set_index("law").to_dict("index")
+    laws = LAWS_OF[definition]
+    fits = depth_law.compare(rows, laws=laws).set_index("law")
+    deltas = fits["delta_aicc"].to_dict()
+    predicted = depth_law.prediction_errors(rows, group="suite", laws=laws)
+    errors = predicted.set_index("law").to_dict("index")
     better = [str(law) for law, error in errors.items() if error["conf_high"] < 0]
     worse = [str(law) for law, error in errors.items() if error["conf_low"] > 0]
-    known = depth_law.coefficients(rows, cluster="suite")
+    known = depth_law.coefficients(rows, cluster="suite", laws=laws)
     root = known[known["law"] == "C^(1/L)"].iloc[0]
     exponent = known[(known["law"] == "a L^b") & (known["term"] == "b")].iloc[0]
     return {
         "best": _printed(str(fits["aicc"].idxmin())),
-        "claimed_delta": prose.number(claimed["delta_aicc"], 1),
+        "claimed_delta": prose.number(deltas["10^(1/L)"], 1),
+        "equal_delta": prose.number(deltas[EQUAL_WRITES], 1),
+        "equal_rmse": prose.number(errors[EQUAL_WRITES]["rmse"], 3),
         "claimed_rmse": prose.number(errors["10^(1/L)"]["rmse"], 3),
         "constant_rmse": prose.number(errors["constant"]["rmse"], 3),
         "better": prose.listing([_printed(law) for law in better]) or "no law",
@@ -95,7 +112,8 @@ def law_words(models: pd.DataFrame, definition: str) -> dict[str, str]:
 def bound_rows(models: pd.DataFrame) -> pd.DataFrame:
     """Return one row per definition and way of counting, formatted: who exceeds 10^(1/L)."""
     parts = []
-    for words, rows in models.groupby("definition", sort=False):
+    of_one_block = models[models["definition"].isin(DEFINITIONS.values())]
+    for words, rows in of_one_block.groupby("definition", sort=False):
         counted = depth_bound.violations(
             rows,
             rng=np.random.default_rng(SEED),
@@ -127,8 +145,8 @@ def _printed(law: str) -> str:
     >>> _printed("a + b/L"), _printed("1"), _printed("constant")
     ('$a + b/L$', '$G = 1$', 'a constant')
     """
-    if law == "constant":
-        return "a constant"
+    if law in (EQUAL_WRITES, "constant"):
+        return "a constant" if law == "constant" else law
     shown = {
         "10^(1/L)": "10^{1/L}",
         "C^(1/L)": "C^{1/L}",

@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, WIDTH, line_at, named, series
 
-DASHES = ([1, 0], [8, 4], [2, 3], [8, 3, 2, 3], [12, 3], [4, 4], [1, 2])
+DASHES = ([1, 0], [8, 4], [2, 3], [8, 3, 2, 3], [12, 3], [4, 4], [1, 2], [14, 3, 2, 3, 2, 3])
 
 #: What the legend adds to the name of a law.
 SPOKEN = (
@@ -123,8 +123,8 @@ def chart_laws(models: pd.DataFrame, curves: pd.DataFrame) -> alt.VConcatChart:
         for definition in definitions
     ]
     description = (
-        "Gain against depth with seven fitted laws, one panel per definition of gain. The laws "
-        "with two coefficients nearly coincide; the claimed one falls from the left towards one."
+        "Gain against depth with eight laws, one panel per definition of gain. The laws with two "
+        "coefficients nearly coincide; the claimed one falls from the left towards one."
     )
     return alt.vconcat(*panels, spacing=16, description=description)
 

@@ -1,11 +1,14 @@
 """Laws of depth compared: how the gain of a model is said to follow its number of blocks L.
 
-Seven laws, fitted by least squares with errors additive either on the gain (`raw`) or on its
-logarithm (`log`, where an error is a relative one). They are compared by AICc, which takes
-models as independent, and by the error of predicting whole groups left out, which does not.
+Laws are fitted by least squares with errors additive either on the gain (`raw`) or on its
+logarithm (`log`, where an error is a relative one): seven of any gain, one more of some gains.
+They are compared by AICc, which takes models as independent, and by the error of predicting whole
+groups left out, which does not.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -38,7 +41,12 @@ EXACT = 1e-24
 
 
 def compare(
-    models: pd.DataFrame, *, gain: str = "gain_mean", depth: str = "n_layers", scale: str = "log"
+    models: pd.DataFrame,
+    *,
+    gain: str = "gain_mean",
+    depth: str = "n_layers",
+    scale: str = "log",
+    laws: Mapping[str, Law] = LAWS,
 ) -> pd.DataFrame:
     """Return how well each law fits, by AICc.
 
@@ -56,6 +64,8 @@ def compare(
         Column of numbers of blocks [> 0].
     scale
         Where errors are additive: ``log`` or ``raw``.
+    laws
+        What is compared, by name; `laws_of_depth.LAWS_OF` has those of a definition of gain.
 
     Returns
     -------
@@ -76,7 +86,7 @@ def compare(
     n = len(gains)
     jacobian = float(np.log(gains).sum()) if scale == "log" else 0.0
     rows = []
-    for name, law in LAWS.items():
+    for name, law in laws.items():
         residuals = fit(law, depths, gains, scale).residuals
         mean_square = float(residuals @ residuals) / n
         if mean_square < EXACT:
@@ -119,6 +129,7 @@ def coefficients(
     scale: str = "log",
     cluster: str | None = None,
     conf_level: float = 0.95,
+    laws: Mapping[str, Law] = LAWS,
 ) -> pd.DataFrame:
     """Return the coefficients of every law that has any, with intervals.
 
@@ -127,7 +138,7 @@ def coefficients(
 
     Parameters
     ----------
-    models, gain, depth, scale
+    models, gain, depth, scale, laws
         As in `compare`.
     cluster
         Column naming the independent units, such as suites.
@@ -149,7 +160,7 @@ def coefficients(
     clusters = group_codes(models, cluster)
     n_groups = int(clusters.max()) + 1
     rows = []
-    for name, law in LAWS.items():
+    for name, law in laws.items():
         if not law.coefficients:
             continue
         fitted = fit(law, depths, gains, scale)
@@ -190,6 +201,7 @@ def prediction_errors(
     depth: str = "n_layers",
     scale: str = "log",
     conf_level: float = 0.95,
+    laws: Mapping[str, Law] = LAWS,
 ) -> pd.DataFrame:
     """Return how well each law predicts groups left out, and whether better than a constant.
 
@@ -200,7 +212,7 @@ def prediction_errors(
 
     Parameters
     ----------
-    models, gain, depth, scale
+    models, gain, depth, scale, laws
         As in `compare`.
     group
         Column naming what is left out, such as the suite; None leaves out one model at a time.
@@ -225,7 +237,7 @@ def prediction_errors(
     groups = rows_by_group(group_codes(models, group))
     squared = {
         name: np.array([_fold(law, depths, gains, scale, rows) for rows in groups])
-        for name, law in LAWS.items()
+        for name, law in laws.items()
     }
     sizes = np.array([float(len(rows)) for rows in groups])
     rows = [
@@ -245,7 +257,12 @@ def prediction_errors(
 
 
 def curves(
-    models: pd.DataFrame, *, gain: str = "gain_mean", depth: str = "n_layers", scale: str = "log"
+    models: pd.DataFrame,
+    *,
+    gain: str = "gain_mean",
+    depth: str = "n_layers",
+    scale: str = "log",
+    laws: Mapping[str, Law] = LAWS,
 ) -> pd.DataFrame:
     """Return the fitted gain of every law at every depth between the least and the greatest.
 
@@ -266,7 +283,7 @@ def curves(
                 "fitted": law.mean(grid, fit(law, depths, gains, scale).coefficients),
             }
         )
-        for name, law in LAWS.items()
+        for name, law in laws.items()
     ]
     result = pd.concat(parts, ignore_index=True)
     glossary.checked(result.columns, also=["n_layers"])

@@ -89,8 +89,14 @@ def _power_start(depth: Floats, gain: Floats) -> Floats:
     return np.asarray(np.linalg.lstsq(columns, np.log(gain))[0], dtype=np.float64)
 
 
-def _root_gradient(depth: Floats, known: Floats) -> Floats:
-    return np.asarray((np.exp(known[0] / depth) / depth)[:, None], dtype=np.float64)
+def _root(of: Callable[[Floats], Floats]) -> Law:
+    """Return the law C^f(L)."""
+    return Law(
+        ("ln C",),
+        lambda depth, known: np.exp(known[0] * of(depth)),
+        lambda depth, known: np.asarray((np.exp(known[0] * of(depth)) * of(depth))[:, None]),
+        lambda depth, gain: np.array([of(depth) @ np.log(gain) / (of(depth) @ of(depth))]),
+    )
 
 
 def _power_gradient(depth: Floats, known: Floats) -> Floats:
@@ -108,12 +114,7 @@ LAWS: Mapping[str, Law] = {
         lambda depth, _: np.ones((len(depth), 1)),
         lambda _, gain: np.array([gain.mean()]),
     ),
-    "C^(1/L)": Law(
-        ("ln C",),
-        lambda depth, known: np.exp(known[0] / depth),
-        _root_gradient,
-        lambda depth, gain: np.array([(np.log(gain) / depth).sum() / (1 / depth**2).sum()]),
-    ),
+    "C^(1/L)": _root(lambda depth: 1 / depth),
     "a + b/L": _line(lambda depth: 1 / depth),
     "a L^b": Law(
         ("ln a", "b"),
@@ -122,6 +123,29 @@ LAWS: Mapping[str, Law] = {
         _power_start,
     ),
     "a + b ln L": _line(np.log),
+}
+
+#: Gains that a law can say something of: the paper's two, and the growth over blocks 1 to L - 2.
+PENULTIMATE, LARGEST, GROWTH = (
+    "penultimate block",
+    "largest of any block",
+    "growth over blocks 1 to L - 2",
+)
+
+#: The name of the law |x_l|^2 = (l + 1) w^2, which says each gain without anything to estimate.
+EQUAL_WRITES = "equal writes"
+
+#: The laws of each gain. Block l grows by ((l + 1) / l)^(1/2) under equal writes: most in block 1,
+#: and (L - 1)^(1/2) over blocks 1 to L - 2. A root law, which speaks of one block, holds in each.
+LAWS_OF: Mapping[str, Mapping[str, Law]] = {
+    PENULTIMATE: {**LAWS, EQUAL_WRITES: _fixed(lambda depth: np.sqrt((depth - 1) / (depth - 2)))},
+    LARGEST: {**LAWS, EQUAL_WRITES: _fixed(lambda depth: np.full(len(depth), np.sqrt(2.0)))},
+    GROWTH: {
+        **LAWS,
+        "10^(1/L)": _fixed(lambda depth: 10.0 ** ((depth - 2) / depth)),
+        "C^(1/L)": _root(lambda depth: (depth - 2) / depth),
+        EQUAL_WRITES: _fixed(lambda depth: np.sqrt(depth - 1)),
+    },
 }
 
 

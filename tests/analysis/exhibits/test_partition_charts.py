@@ -11,6 +11,7 @@ import pytest
 from analysis.exhibits.depth import depth_law as depth_law_exhibits
 from analysis.exhibits.heritage import partition as partition_exhibits
 from analysis.exhibits.heritage import partition_charts
+from analysis.questions.depth.laws_of_depth import LAWS_OF
 from analysis.tidy import prose
 from tests.analysis.drawn import encodings
 
@@ -168,10 +169,10 @@ def test_confounding_and_variation_are_text(base: pd.DataFrame) -> None:
     assert partition_exhibits.variation_words(base)["suites"] == "4 of 7"
 
 
-def test_laws_are_drawn_and_tabled_for_both_definitions(gains: pd.DataFrame) -> None:
+def test_laws_are_drawn_and_tabled_for_every_definition(gains: pd.DataFrame) -> None:
     curves = depth_law_exhibits.law_curves(gains)
-    assert curves.groupby("definition")["law"].nunique().tolist() == [7, 7]
-    for definition in depth_law_exhibits.DEFINITIONS.values():
+    assert curves.groupby("definition")["law"].nunique().to_dict() == dict.fromkeys(LAWS_OF, 8)
+    for definition in LAWS_OF:
         rows = depth_law_exhibits.law_rows(gains, definition)
         assert "0.0" in rows["delta"].tolist()
         words = depth_law_exhibits.law_words(gains, definition)

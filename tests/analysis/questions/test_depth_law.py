@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.optimize import approx_fprime
 
 from analysis.inference.association import regression
 from analysis.questions.depth import depth_bound, depth_law
-from analysis.questions.depth.laws_of_depth import LAWS, fit
+from analysis.questions.depth.laws_of_depth import EQUAL_WRITES, GROWTH, LAWS, LAWS_OF, fit
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
 
@@ -129,6 +130,41 @@ def test_curves_run_over_every_depth() -> None:
     part = found[found["law"] == "10^(1/L)"].set_index("n_layers")["fitted"]
     assert part.index.tolist() == list(range(12, 49))
     assert part[12] == pytest.approx(10 ** (1 / 12))
+
+
+def test_equal_writes_say_of_every_gain_what_equal_orthogonal_updates_do() -> None:
+    # |x_l|^2 = l + 1 after block l: the lengths of a stream of eight blocks, by hand.
+    lengths = np.sqrt(np.arange(1, 9))
+    gains = lengths[1:] / lengths[:-1]
+    expected = [gains[5], gains.max(), np.prod(gains[:6])]
+    depth, none = np.array([8.0]), np.empty(0)
+    found = [laws[EQUAL_WRITES].mean(depth, none)[0] for laws in LAWS_OF.values()]
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    assert all(len(laws) == 8 for laws in LAWS_OF.values())
+
+
+def test_a_root_law_holds_in_every_block_of_a_growth() -> None:
+    depth = np.array([6.0, 12.0, 24.0])
+    each = LAWS["C^(1/L)"].mean(depth, np.array([1.7]))
+    whole = LAWS_OF[GROWTH]["C^(1/L)"].mean(depth, np.array([1.7]))
+    np.testing.assert_allclose(whole, each ** (depth - 2))
+    claimed = LAWS_OF[GROWTH]["10^(1/L)"].mean(depth, np.empty(0))
+    np.testing.assert_allclose(claimed, 10 ** ((depth - 2) / depth))
+    np.testing.assert_allclose(
+        fit(LAWS_OF[GROWTH]["C^(1/L)"], depth, whole, "log").coefficients, [1.7]
+    )
+
+
+def test_aicc_of_a_law_without_coefficients_is_that_of_its_errors() -> None:
+    found = depth_law.compare(models, laws=LAWS_OF[GROWTH], **COLUMNS).set_index("law")
+    errors = np.log(models["gain"] / np.sqrt(models["layers"] - 1)).to_numpy()
+    spread = np.sqrt(np.mean(errors**2))
+    likelihood = stats.lognorm.logpdf(
+        models["gain"], s=spread, scale=np.sqrt(models["layers"] - 1)
+    ).sum()
+    n = len(errors)
+    assert found.loc[EQUAL_WRITES, "log_likelihood"] == pytest.approx(likelihood)
+    assert found.loc[EQUAL_WRITES, "aicc"] == pytest.approx(2 - 2 * likelihood + 4 / (n - 2))
 
 
 def test_a_gain_that_is_not_positive_is_refused() -> None:
