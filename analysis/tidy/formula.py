@@ -84,11 +84,11 @@ def model_matrices(frame: pd.DataFrame, formula: str) -> ModelMatrices:
 
 
 def _evaluate(formula: str, columns: pd.DataFrame) -> tuple[pd.DataFrame, Floats]:
-    from statsmodels.formula.api import ols
+    from statsmodels.regression.linear_model import OLS
 
     try:
         with np.errstate(divide="ignore", invalid="ignore"):
-            model = ols(formula, data=columns, missing="raise", eval_env={"np": np})
+            model = OLS.from_formula(formula, data=columns, missing="raise", eval_env={"np": np})
     except Exception as error:  # a formula is code, and may raise what it likes
         raise ColumnError(
             f"The formula {formula!r} must be readable and finite; {' '.join(str(error).split())}.",

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.multitest import multipletests
 
 from analysis import evidence
 from analysis.claims.verdict.claim import Claim
 from analysis.evidence import decision
 from analysis.evidence.checks import Check
 from analysis.inference.association import correlation, regression
+from analysis.inference.effects import multiplicity
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -180,7 +180,7 @@ def _proportional_within(condition: str, prompts: pd.DataFrame) -> Check:
     """Fit a line in each model; a constant term that Holm's test finds contradicts the law."""
     lines = {str(model_id): _line(rows) for model_id, rows in prompts.groupby("model_id")}
     p_values = np.array([constant["p_value"] for _, constant in lines.values()])
-    adjusted = multipletests(p_values, method="holm")[1]
+    adjusted = multiplicity.adjusted_values(p_values)
     refuted = [model_id for model_id, p in zip(lines, adjusted, strict=True) if p < 0.05]
     rising = sum(slope["conf_low"] > 0 for slope, _ in lines.values())
     names = ", ".join(name.partition("/")[2] for name in refuted)

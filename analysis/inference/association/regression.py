@@ -158,7 +158,8 @@ def fit(
     matrices = model_matrices(frame, formula)
     design, response = matrices.design, matrices.response
     require_estimable(matrices)
-    from statsmodels.api import OLS
+    # statsmodels.api would load all of that library, which costs more than the fit.
+    from statsmodels.regression.linear_model import OLS
 
     coefficients = np.asarray(OLS(response, design).fit(method="qr").params, dtype=np.float64)
     residuals = response - design @ coefficients

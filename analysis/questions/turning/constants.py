@@ -52,11 +52,19 @@ def least_squares(values: pd.DataFrame) -> Floats:
 
     ``values`` has one row per model: `n_layers`, `n_heads`, `estimate` (L*).
     """
+    return _solved(*_equations(values))
+
+
+def _equations(values: pd.DataFrame) -> tuple[Floats, Floats]:
+    """Return the design, shape (models, 3), and L* / L, shape (models,)."""
     depth, heads, layer = (
         values[name].to_numpy(dtype=np.float64) for name in ("n_layers", "n_heads", "estimate")
     )
-    design = np.column_stack([np.ones_like(depth), depth, 1 / heads])
-    found, _, rank, _ = np.linalg.lstsq(design, layer / depth, rcond=None)
+    return np.column_stack([np.ones_like(depth), depth, 1 / heads]), layer / depth
+
+
+def _solved(design: Floats, shares: Floats) -> Floats:
+    found, _, rank, _ = np.linalg.lstsq(design, shares, rcond=None)
     return np.asarray(found if rank == len(PRINTED) else np.full(len(PRINTED), np.nan))
 
 
@@ -68,20 +76,22 @@ def every_set(values: pd.DataFrame) -> pd.DataFrame:
     is no turn of a trace is in the set).
     """
     rows = []
+    design, shares = _equations(values)
+    names = values["model_id"].str.partition("/")[2].to_numpy()
+    artefacts = values["is_artefact"].to_numpy(dtype=bool)
     for size in range(len(PRINTED), len(values) + 1):
-        for chosen in combinations(range(len(values)), size):
-            part = values.iloc[list(chosen)]
-            fitted = least_squares(part)
+        for chosen in map(list, combinations(range(len(values)), size)):
+            fitted = _solved(design[chosen], shares[chosen])
             if np.isnan(fitted).any():
                 continue
             rows.append(
                 {
-                    "models": ", ".join(part["model_id"].str.partition("/")[2]),
+                    "models": ", ".join(names[chosen]),
                     "n_models": size,
                     **dict(zip(("constant", "by_depth", "by_heads"), fitted, strict=True)),
                     "prints": all(map(evidence.prints_as, fitted, PRINTED)),
-                    "is_artefact": bool(part["is_artefact"].any()),
-                    "n_artefacts": int(part["is_artefact"].sum()),
+                    "is_artefact": bool(artefacts[chosen].any()),
+                    "n_artefacts": int(artefacts[chosen].sum()),
                 }
             )
     return pd.DataFrame(rows)
