@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import cast
 
 import altair as alt
@@ -9,7 +11,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.exhibits.drawing.theme import COLOURS, INK, line_at
-from analysis.questions.position.blocks import QUARTERS
+from analysis.questions.position import suites
+from analysis.questions.position.blocks import CUTS, QUARTERS, published_blocks
+from analysis.store import Store
 from analysis.tidy import prose
 
 #: Columns of the table of parts.
@@ -30,6 +34,58 @@ SHORT = ("1st", "2nd", "3rd", "last")
 ALPHA = 0.05
 
 
+@dataclass(frozen=True, slots=True)
+class Views:
+    """The frames of `analysis.questions.position` for the published blocks.
+
+    Attributes
+    ----------
+    tests, plain
+        `suites.part_tests` and `suites.part_by_part`, by cut.
+    without
+        `suites.without_each_suite`.
+    numbers, fewer
+        `suites.summaries` of all suites, and without GPT-Neo.
+    profiles
+        `suites.profiles` by quarter.
+    """
+
+    tests: Mapping[str, pd.DataFrame]
+    plain: Mapping[str, pd.DataFrame]
+    without: pd.DataFrame
+    numbers: pd.DataFrame
+    fewer: pd.DataFrame
+    profiles: pd.DataFrame
+
+
+def views(store: Store) -> Views:
+    """Return all frames of the published blocks."""
+    blocks = published_blocks(store)
+    return Views(
+        tests={cut: suites.part_tests(suites.fit(blocks, cut), cut) for cut in CUTS},
+        plain={cut: suites.part_by_part(blocks, cut) for cut in CUTS},
+        without=suites.without_each_suite(blocks),
+        numbers=suites.summaries(blocks),
+        fewer=suites.summaries(blocks[blocks["suite"] != "GPT-Neo"]),
+        profiles=suites.profiles(suites.fit(blocks)),
+    )
+
+
+def sentence(told: Views) -> str:
+    """Return where along depth suites part, in one sentence of plain units."""
+    tests = told.tests["quarter"]
+    apart = tests[tests["p_adjusted"] < ALPHA].sort_values("p_adjusted")
+    if apart.empty:
+        return "In no quarter of the network are suites shown to part."
+    first = apart.to_dict("records")[0]
+    quarters = prose.listing([f"the {part}" for part in apart["part"]])
+    return (
+        f"Suites part in {quarters} of the network: there the mean block of {first['first']} "
+        f"multiplies the stream's length by {_factor(first['smallest'])}, that of "
+        f"{first['second']} by {_factor(first['largest'])}."
+    )
+
+
 def part_rows(tests: pd.DataFrame, plain: pd.DataFrame) -> pd.DataFrame:
     """Return one row per part, formatted: the extreme suites as gains, and the p-values."""
     alone = plain.set_index("part")["p_value"]
@@ -47,25 +103,14 @@ def part_rows(tests: pd.DataFrame, plain: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def words(
-    tests: pd.DataFrame, without: pd.DataFrame, numbers: pd.DataFrame, fewer: pd.DataFrame
-) -> dict[str, str]:
-    """Return in which parts suites differ, by how much, and who makes it so.
-
-    Parameters
-    ----------
-    tests
-        `suites.part_tests` by quarter.
-    without
-        `suites.without_each_suite`.
-    numbers, fewer
-        `suites.summaries` of all suites, and without GPT-Neo.
-    """
+def words(told: Views) -> dict[str, str]:
+    """Return in which quarters suites differ, by how much, and who makes it so."""
+    tests, without = told.tests["quarter"], told.without
     last = tests[tests["part"] == QUARTERS[-1]].to_dict("records")[0]
     differing = tests.loc[tests["p_adjusted"] < ALPHA, "part"]
     rest = tests.loc[tests["p_adjusted"] >= ALPHA]
     left = without[without["part"] == QUARTERS[-1]].set_index("left_out")["p_value"]
-    every, less = (found.set_index("term")["p_value"] for found in (numbers, fewer))
+    every, less = (found.set_index("term")["p_value"] for found in (told.numbers, told.fewer))
     return {
         "where": prose.listing([f"the {part}" for part in differing]) or "no quarter",
         "elsewhere": prose.p_value(rest["p_adjusted"].min()),
@@ -130,7 +175,11 @@ def _panel(
 
 
 def _suite(name: str, log_gain: float) -> str:
-    return f"{name} {prose.number(float(np.exp(log_gain)))}"
+    return f"{name} {_factor(log_gain)}"
+
+
+def _factor(log_gain: float) -> str:
+    return prose.number(float(np.exp(log_gain)))
 
 
 def _gain(name: str, log_gain: float) -> str:

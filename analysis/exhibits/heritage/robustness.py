@@ -39,6 +39,25 @@ RANKINGS = {
 
 NOVELTIES = {"new": "A model of", "gain": "Gain foreseen", "interval": "95 % interval"}
 
+#: The definition that a level of the specification curve's choice of gain stands for.
+CURVE = {
+    "penultimate block": PENULTIMATE,
+    "last block": "gain_last_block",
+    "last block with final norm": "gain_with_final_norm",
+    "mean of blocks": "gain_body",
+    "mean before last block": PROFILE_MEAN,
+    "largest block": "gain_maximum",
+}
+
+JOINTLY = {
+    "gain": "Gain of",
+    "n": "Specifications",
+    "median": "Their median [SD]",
+    "joint": "All definitions jointly [SD]",
+    "interval": "95 % interval",
+    "models": "Models (suites)",
+}
+
 COMPONENTS = {"group": "Differs by", "share": "Share", "interval": "95 % interval"}
 
 TRAITS = {
@@ -181,6 +200,48 @@ def component_rows(components: pd.DataFrame) -> pd.DataFrame:
             ],
         }
     )
+
+
+def jointly_rows(contrasts: pd.DataFrame, specifications: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per definition: the curve's median beside the joint model's contrast.
+
+    Parameters
+    ----------
+    contrasts
+        As `definitions.contrasts` returns them.
+    specifications
+        Distinct ones of the paper's own comparison: `gain`, `standardised`.
+    """
+    known = contrasts.set_index("metric").to_dict("index")
+    rows = []
+    for level, metric in CURVE.items():
+        own = specifications.loc[specifications["gain"] == level, "standardised"]
+        if metric not in known or own.empty:
+            continue
+        row = known[metric]
+        rows.append(
+            {
+                "gain": level,
+                "n": prose.count(len(own)),
+                "median": prose.number(float(own.median())),
+                "joint": prose.number(row["estimate"]),
+                "interval": prose.interval(row["conf_low"], row["conf_high"]),
+                "models": f"{prose.count(row['n_models'])} ({prose.count(row['n_suites'])})",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def jointly_words(contrasts: pd.DataFrame) -> dict[str, str]:
+    """Return how many joint contrasts have an interval away from zero, and what bounds the rest."""
+    away = (contrasts["conf_low"] > 0) | (contrasts["conf_high"] < 0)
+    return {
+        "away": prose.share_of(int(away.sum()), len(contrasts)),
+        "claimed": prose.share_of(int((contrasts["estimate"] > 0).sum()), len(contrasts)),
+        "low": prose.number(float(contrasts["conf_low"].min()), 1),
+        "high": prose.number(float(contrasts["conf_high"].max()), 1),
+        "note": str(contrasts["note"].iloc[0]),
+    }
 
 
 def trait_rows(found: pd.DataFrame) -> pd.DataFrame:

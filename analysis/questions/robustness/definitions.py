@@ -20,6 +20,7 @@ from analysis.mixed.algebra.deviance import Profile, profile
 from analysis.mixed.algebra.optimise import quick
 from analysis.mixed.algebra.simulate import simulator
 from analysis.mixed.model import MixedModel
+from analysis.questions.heritage.frames import NAMED_LAB
 from analysis.questions.heritage.variance import RESIDUAL, group_variances
 from analysis.questions.position.blocks import published_blocks
 from analysis.store import Store
@@ -35,6 +36,12 @@ PROFILE_MEAN = "gain_published_blocks"
 FORMULA = (
     "standardised ~ 0 + metric + metric:n_layers + (1 | lab) + (1 | suite) + (1 | model_id)"
     " + (1 | lab:metric) + (1 | suite:metric)"
+)
+
+#: The same with the named lab set against all others in every definition; suites vary beside it.
+CONTRASTS = (
+    "standardised ~ 0 + metric + metric:n_layers + metric:others + (1 | suite) + (1 | model_id)"
+    " + (1 | suite:metric)"
 )
 
 #: What each group says, in the order of a table.
@@ -85,6 +92,43 @@ def gains(store: Store) -> pd.DataFrame:
 def fit(rows: pd.DataFrame) -> MixedModel:
     """Return the joint fit of `gains`."""
     return mixed.fit(FORMULA, rows)
+
+
+def contrasts(rows: pd.DataFrame, *, conf_level: float = 0.95) -> pd.DataFrame:
+    """Return by how much other labs' gains exceed the named lab's in every definition, jointly.
+
+    One fit of all definitions, so that a model that is high by all of them counts once. It has no
+    p: where a variance is estimated as zero, intervals take levels of that group as alike.
+
+    Parameters
+    ----------
+    rows
+        As `gains` returns them.
+    conf_level
+        Nominal coverage of Kenward and Roger's intervals, each by itself.
+
+    Returns
+    -------
+    One row per definition: `metric`, `estimate` [standard deviations over the models of the
+    definition, at equal depth; positive as the paper has it], the interval, `df`, `n_models`,
+    `n_suites`, `method` and `note`.
+    """
+    require_conf_level(conf_level)
+    marked = rows.assign(others=(rows["lab"] != NAMED_LAB).astype(float))
+    model = mixed.fit(CONTRASTS, marked)
+    table = model.tidy(["fixed"], conf_level=conf_level)
+    named = table["term"].str.extract(r"^metric\[(.*)\]:others$")[0]
+    counts = rows.groupby("metric")[["model_id", "suite"]].nunique()
+    found = table[named.notna()].assign(metric=named.dropna())
+    singular = model.tidy(["ran_pars"])["note"].iloc[0]
+    result = found[["metric", "estimate", "conf_low", "conf_high", "conf_level", "df"]].assign(
+        n_models=found["metric"].map(counts["model_id"]),
+        n_suites=found["metric"].map(counts["suite"]),
+        method="Linear mixed model, restricted maximum likelihood; Kenward-Roger t",
+        note=singular,
+    )
+    glossary.checked(result.columns)
+    return result.reset_index(drop=True)
 
 
 def components(

@@ -31,15 +31,26 @@ def test_the_sentence_names_the_quarters_that_differ(blocks, tests_found):
     numbers = summaries(blocks)
     suites = ("GPT-Neo", "Pythia")
     without = pd.concat([tests_found.assign(left_out=suite) for suite in suites])
-    said = position.words(tests_found, without, numbers, numbers)
+
+    def told(tests: pd.DataFrame) -> position.Views:
+        by_cut = {"quarter": tests}
+        return position.Views(by_cut, by_cut, without, numbers, numbers, numbers)
+
+    said = position.words(told(tests_found))
     assert said["where"] == "the last quarter"
     assert said["lowest"].endswith("(GPT-Neo)")
     other = tests_found.assign(p_adjusted=[0.01, 0.5, 0.5, 0.02])
-    assert position.words(other, without, numbers, numbers)["where"] == (
-        "the first quarter and the last quarter"
-    )
+    both = "the first quarter and the last quarter"
+    assert position.words(told(other))["where"] == both
     none = tests_found.assign(p_adjusted=0.5)
-    assert position.words(none, without, numbers, numbers)["where"] == "no quarter"
+    assert position.words(told(none))["where"] == "no quarter"
+    # The first page says it in one sentence, which follows the tests too.
+    assert position.sentence(told(tests_found)) == (
+        "Suites part in the last quarter of the network: there the mean block of GPT-Neo "
+        "multiplies the stream's length by 0.94, that of BLOOM by 1.19."
+    )
+    assert position.sentence(told(other)).startswith(f"Suites part in {both} of the network: ")
+    assert position.sentence(told(none)) == "In no quarter of the network are suites shown to part."
 
 
 def test_a_row_of_the_table_is_a_part(blocks, tests_found):
@@ -61,6 +72,37 @@ def test_the_chart_has_a_panel_a_suite_and_gains_on_its_axis():
     assert [panel["title"]["text"] for panel in chart["concat"]] == ["A", "B"]
     titles = {each["y"].get("title") for each in encodings(chart) if "y" in each}
     assert "gain per block" in titles
+
+
+def test_a_definition_stands_beside_its_specifications_and_the_rest_is_left_out():
+    contrasts = pd.DataFrame(
+        {
+            "metric": ["gain_maximum", "gain_embedding"],
+            "estimate": [0.5, -1.0],
+            "conf_low": [0.25, -2.0],
+            "conf_high": [0.75, 0.5],
+            "n_models": [20, 20],
+            "n_suites": [7, 7],
+            "note": ["The fit is singular.", "The fit is singular."],
+        }
+    )
+    curve = pd.DataFrame(
+        {"gain": ["largest block"] * 3 + ["last block"], "standardised": [0.1, 0.3, 0.9, 2.0]}
+    )
+    rows = robustness.jointly_rows(contrasts, curve)
+    assert rows.to_dict("records") == [
+        {
+            "gain": "largest block",
+            "n": "3",
+            "median": "0.30",
+            "joint": "0.50",
+            "interval": "[0.25,\N{NO-BREAK SPACE}0.75]",
+            "models": "20 (7)",
+        }
+    ]
+    said = robustness.jointly_words(contrasts)
+    assert (said["away"], said["claimed"], said["low"]) == ("1 of 2", "1 of 2", "−2.0")
+    assert said["note"] == "The fit is singular."
 
 
 @pytest.fixture(scope="module")

@@ -34,6 +34,35 @@ def test_the_joint_fit_of_all_definitions_is_lme4s(gains):
     assert found["variance_share"].sum() == pytest.approx(1)
 
 
+def test_joint_contrasts_are_generalised_least_squares_with_the_fitted_variances(gains):
+    found = definitions.contrasts(gains).set_index("metric")
+    marked = gains.assign(others=(gains["lab"] != "EleutherAI").astype(float))
+    pars = definitions.mixed.fit(definitions.CONTRASTS, marked).tidy(["ran_pars"])
+    spread = pars.set_index("group")["estimate"]
+    labels = {
+        "suite": gains["suite"],
+        "model_id": gains["model_id"],
+        "suite:metric": gains["suite"] + gains["metric"],
+    }
+    covariance = spread["Residual"] ** 2 * np.eye(len(gains))
+    for group, level in labels.items():
+        same = level.to_numpy()[:, None] == level.to_numpy()[None, :]
+        covariance += spread[group] ** 2 * same
+    dummies = pd.get_dummies(gains["metric"], dtype=float)
+    depth, others = (marked[name].to_numpy()[:, None] for name in ("n_layers", "others"))
+    design = np.hstack([dummies, dummies * depth, dummies * others])
+    weight = np.linalg.inv(covariance)
+    by_hand = np.linalg.solve(
+        design.T @ weight @ design, design.T @ weight @ gains["standardised"].to_numpy()
+    )
+    np.testing.assert_allclose(
+        found.loc[dummies.columns, "estimate"], by_hand[-len(dummies.columns) :], rtol=1e-6
+    )
+    # An interval by Kenward and Roger's t lies about its estimate.
+    middle = (found["conf_low"] + found["conf_high"]) / 2
+    np.testing.assert_allclose(middle, found["estimate"], rtol=1e-9)
+
+
 def test_every_definition_of_enough_models_enters_in_its_own_units(gains):
     sizes = gains.groupby("metric")["model_id"].nunique()
     assert (sizes >= definitions.LEAST_MODELS).all()
