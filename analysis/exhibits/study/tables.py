@@ -205,6 +205,17 @@ def use_sentence(found: pd.DataFrame) -> str:
     )
 
 
+def use_short(found: pd.DataFrame) -> str:
+    """Return the same in one short sentence, for a page that is read in a minute."""
+    shown = (found["conf_low"] > 0) | (found["conf_high"] < 0)
+    ends = [prose.number(float(end)) for end in (found["estimate"].min(), found["estimate"].max())]
+    return (
+        f"Of {prose.count(len(found))} definitions of growth {prose.count(int(shown.sum()))} "
+        f"{'is' if shown.sum() == 1 else 'are'} shown to go with the held-out loss of recipes "
+        f"trained alike (rank correlations {ends[0]} to {ends[1]})."
+    )
+
+
 def unfinished(progress: pd.DataFrame) -> str:
     """Return how many runs a verdict may still wait for; empty when the fleet is complete."""
     left = int((progress["n_planned"] - progress["n_complete"]).sum())
