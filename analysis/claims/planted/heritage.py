@@ -15,6 +15,9 @@ from analysis.evidence.checks import Check
 from analysis.tidy.defaults import BAND
 from analysis.tidy.frame import Floats
 
+#: Sets of `sets` in which labels are exchanged between suites.
+SUITES = ("hunt", "every", "joined")
+
 
 def heritage_checks(design: Design, log_gains: Floats) -> list[list[Check]]:
     """Return the checks of claim 7, each over all papers: two p-values below .001."""
@@ -23,18 +26,17 @@ def heritage_checks(design: Design, log_gains: Floats) -> list[list[Check]]:
     columns = []
     for name, chosen in sets(design).items():
         clear = np.abs(log_gains) >= BAND if "clear" in name else np.ones_like(below)
-        p_values = _fisher(below, chosen & clear, design.ours)
+        p_values = fisher_p(below, chosen & clear, design.ours)
         columns.append([_small(f"Fisher; {name}", p) for p in p_values])
-    for name in ("hunt", "every", "joined"):
-        chosen = sets(design)[name]
-        p_values = _exchanged(below[:, chosen], design.models[chosen])
+    for name in SUITES:
+        p_values = exchanged_p(below, design, sets(design)[name])
         columns.append([_small(f"suites; {name}", p) for p in p_values])
     return columns
 
 
 def sets(design: Design) -> dict[str, Bools]:
     """Return which models are in each reading of claim 7, as `heritage.readings` has them."""
-    every, joined = design.penultimate, np.ones(len(design.models), dtype=bool)
+    every, joined = design.penultimate, design.known
     return {
         "hunt": design.hunted,
         "hunt, kept": design.hunted & design.kept,
@@ -54,7 +56,7 @@ def _small(condition: str, p: float) -> Check:
     return Check(part, condition, bool(p < 0.001), p_value=float(p))
 
 
-def _fisher(below: Bools, chosen: Bools, ours: Bools) -> Floats:
+def fisher_p(below: Bools, chosen: Bools, ours: Bools) -> Floats:
     """Return Fisher's p of each paper; NaN where a margin is empty."""
     cells = [
         (chosen & is_ours & side).sum(axis=1)
@@ -71,17 +73,18 @@ def _fisher_p(a: int, b: int, c: int, d: int) -> float:
     return float(stats.fisher_exact(np.array([[a, b], [c, d]])).pvalue)
 
 
-def _exchanged(below: Bools, models: pd.DataFrame) -> Floats:
+def exchanged_p(below: Bools, design: Design, chosen: Bools) -> Floats:
     """Return the exact p of the difference in dampening with labs exchanged between suites."""
+    models, below = design.models[chosen], below[:, chosen]
     codes, suites = pd.factorize(models["suite"])
     of_suite = np.eye(len(suites))[codes]
     shares = below @ (of_suite / of_suite.sum(axis=0))
     is_ours = models.groupby(codes)["lab"].first().to_numpy() == "EleutherAI"
     n_ours = int(is_ours.sum())
     ways = np.zeros((len(suites), 0))
-    for chosen in combinations(range(len(suites)), n_ours):
+    for named in combinations(range(len(suites)), n_ours):
         way = np.full(len(suites), -1 / (len(suites) - n_ours))
-        way[list(chosen)] = 1 / n_ours
+        way[list(named)] = 1 / n_ours
         ways = np.column_stack([ways, way])
     observed = shares @ np.where(is_ours, 1 / n_ours, -1 / (len(suites) - n_ours))
     return np.asarray((np.abs(shares @ ways) >= np.abs(observed)[:, None] - 1e-9).mean(axis=1))

@@ -23,7 +23,7 @@ def ranking_checks(
         "over_blocks": ("over_blocks", every),
         "every": ("penultimate", every),
         "hunt": ("penultimate", design.hunted & design.kept),
-        "joined": ("penultimate", design.kept),
+        "joined": ("penultimate", design.known & design.kept),
         "largest": ("largest", every),
     }
     columns = []

@@ -7,19 +7,23 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from analysis.claims.planted.bound import bound_checks
 from analysis.claims.planted.density import density_checks
 from analysis.claims.planted.depth import depth_checks
 from analysis.claims.planted.design import Design
 from analysis.claims.planted.heritage import heritage_checks
 from analysis.claims.planted.papers import TRUTHS, papers
 from analysis.claims.planted.ranking import ranking_checks
+from analysis.claims.planted.separation import separation_checks
+from analysis.claims.planted.three_laws import three_laws_checks
+from analysis.claims.planted.tuning import tuning_checks
 from analysis.claims.verdict.claim import VERDICTS, verdict
 from analysis.evidence import decision
 from analysis.evidence.checks import Check
 from analysis.tidy.frame import Floats
 
-#: The central claims about gains; the others of that weight rest on weights or on tuned models.
-JUDGED = (4, 7, 16, 20)
+#: The central claims.
+JUDGED = (4, 5, 7, 10, 16, 19, 20, 21)
 
 
 def rates(
@@ -66,13 +70,18 @@ def checks(
     """Return the checks of each judged claim, by whether labels are wrong; each over all papers.
 
     A paper with wrong labels prints the correlation of head density as that of depth, which only
-    claim 4 notices: all others are judged by measured signs and have right labels alone.
+    claims 4 and 21 notice: all others are judged by measured signs and have right labels alone.
     """
+    labels = (False, True)
     return {
-        4: {wrong: depth_checks(design, log_gains, wrong_labels=wrong) for wrong in (False, True)},
+        4: {wrong: depth_checks(design, log_gains, wrong_labels=wrong) for wrong in labels},
+        5: {False: bound_checks(design, log_gains)},
         7: {False: heritage_checks(design, log_gains["penultimate"])},
+        10: {False: separation_checks(design, log_gains)},
         16: {False: density_checks(design, log_gains["penultimate"])},
+        19: {False: tuning_checks(design, log_gains)},
         20: {False: ranking_checks(design, log_gains, rng)},
+        21: {wrong: three_laws_checks(design, log_gains, wrong_labels=wrong) for wrong in labels},
     }
 
 

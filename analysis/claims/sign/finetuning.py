@@ -36,6 +36,11 @@ def twins(store: Store) -> pd.DataFrame:
     return _paired(evidence.published_gains(store, "gain_last_block", [evidence.TWINS]))
 
 
+def totals_of_twins(store: Store) -> pd.DataFrame:
+    """Return the same pairs by their total growth after block 0."""
+    return _paired(_totals(store))
+
+
 def magnitude(store: Store) -> Sequence[Check]:
     """Check claim 47: instruction tuning changes the gain by up to 50 %."""
     pairs = twins(store)
@@ -72,7 +77,7 @@ def gemma(store: Store) -> Sequence[Check]:
 
 def invariance(store: Store) -> Sequence[Check]:
     """Check claim 49: fine-tuning cannot invert the sign of a model."""
-    last, total = twins(store), _paired(_totals(store))
+    last, total = twins(store), totals_of_twins(store)
     readings = {
         "the three pairs compared, gain of the last block": last,
         "pairs where one was tuned from the other, gain of the last block": _true(last),

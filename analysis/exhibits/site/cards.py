@@ -59,6 +59,10 @@ def cards(
     """
     meanings = store.query("FROM claim_meaning").set_index("claim_id")["meaning"].to_dict()
     properties = claims.properties(store).set_index("claim_id").to_dict("index")
+    planted = {
+        int(str(number)): planted_line(rows)
+        for number, rows in store.query("FROM verdict_rate").groupby("claim_id")
+    }
     return "\n\n".join(
         card(
             row,
@@ -66,6 +70,7 @@ def cards(
             str(meanings.get(row["claim_id"], "")),
             used_in,
             properties.get(int(row["claim_id"]), {}),
+            planted=planted.get(int(row["claim_id"]), ""),
         )
         for row in judged.to_dict("records")
     )
@@ -77,6 +82,8 @@ def card(
     meaning: str,
     used_in: Mapping[int, str],
     rests: Mapping[Any, Any],
+    *,
+    planted: str = "",
 ) -> str:
     """Return the card of one claim.
 
@@ -93,6 +100,8 @@ def card(
     rests
         What its quantity is a property of, `property`, `line` and `reason`, as
         `analysis.claims.properties` gives it; empty where nobody has declared it.
+    planted
+        What the rule says of simulated papers, as `planted_line` words it.
     """
     number = int(row["claim_id"])
     checks = claims.check_rows(made, row.get("kind", "difference")).to_dict("records")
@@ -116,6 +125,7 @@ def card(
             _rests_on(rests),
             f"*Rule.* {notation.typeset(str(row['rule']))} *Estimand.* "
             f"{notation.typeset(str(row['estimand']))}.",
+            planted,
             f"*Used in* {used_in[number]}." if number in used_in else "",
             _folded(checks),
             ":::",
@@ -131,6 +141,32 @@ def _rests_on(rests: Mapping[Any, Any]) -> str:
     said = prose.literal(str(rests["line"]))
     why = prose.literal(str(rests["reason"]))
     return f"*Rests on {RESTS_ON[str(rests['property'])]}.* {said} [{why}]{{.check-basis}}"
+
+
+def planted_line(rates: pd.DataFrame) -> str:
+    """Return how often the rule gives each verdict of a claim under each planted truth.
+
+    ``rates`` has rows of table ``verdict_rate`` of one claim. Wrong labels are named where they
+    change anything.
+    """
+    said = {
+        key: ", ".join(
+            f"{row['verdict']} {prose.number(row['probability'], 3)}"
+            for row in rows.sort_values("probability", ascending=False).to_dict("records")
+            if row["probability"] > 0
+        )
+        for key, rows in rates.groupby(["truth", "wrong_labels"])
+    }
+    named = [
+        f"where {truth} rules{' and labels are wrong' if is_wrong else ''}: {text}"
+        for (truth, is_wrong), text in said.items()
+        if not is_wrong or text != said[truth, False]
+    ]
+    n_papers = prose.count(int(rates["n_papers"].iloc[0]))
+    return (
+        f"*How sure is the rule?* Share of {n_papers} simulated papers with each verdict, "
+        f"{'; '.join(named)}. ([How](#sec-verdict-rule))"
+    )
 
 
 def controls(judged: pd.DataFrame) -> str:

@@ -31,6 +31,23 @@ def rules(judged: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def rate(rates: pd.DataFrame, claim_id: int, truth: str, verdict: str) -> str:
+    """Return the share of papers with right labels that have a verdict under a truth, in words."""
+    chosen = rates[
+        (rates["claim_id"] == claim_id)
+        & (rates["truth"] == truth)
+        & (rates["verdict"] == verdict)
+        & ~rates["wrong_labels"].astype(bool)
+    ]
+    return prose.percent(float(chosen["probability"].item()))
+
+
+def most_reproduced(rates: pd.DataFrame) -> str:
+    """Return the largest share of papers in which nothing rules that a claim is reproduced in."""
+    wrong = rates[(rates["truth"] == "nothing") & (rates["verdict"] == VERDICTS[0])]
+    return prose.number(float(wrong["probability"].max()), 3)
+
+
 def rate_rows(rates: pd.DataFrame) -> pd.DataFrame:
     """Return one row per claim, truth and kind of labels: share of papers with each verdict.
 

@@ -37,6 +37,26 @@ def test_a_card_has_an_address_its_verdict_and_its_sections(second: str) -> None
     assert re.search(r"\[3 nats|share of models below 3 nats", second, re.IGNORECASE)
 
 
+def test_a_card_says_how_often_the_rule_gives_each_verdict() -> None:
+    rates = pd.DataFrame(
+        [
+            ("depth", False, "undecided", 0.25),
+            ("depth", False, "contradicted", 0.75),
+            ("depth", True, "contradicted", 1.0),
+            ("nothing", False, "undecided", 1.0),
+            ("nothing", True, "undecided", 1.0),
+            ("nothing", True, "reproduced", 0.0),
+        ],
+        columns=["truth", "wrong_labels", "verdict", "probability"],
+    ).assign(n_papers=1000)
+    assert cards.planted_line(rates) == (
+        "*How sure is the rule?* Share of 1,000 simulated papers with each verdict, "
+        "where depth rules: contradicted 0.750, undecided 0.250; "
+        "where depth rules and labels are wrong: contradicted 1.000; "
+        "where nothing rules: undecided 1.000. ([How](#sec-verdict-rule))"
+    )
+
+
 def test_what_data_say_cannot_become_markup() -> None:
     row = {
         "claim_id": 1,

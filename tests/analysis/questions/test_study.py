@@ -501,7 +501,9 @@ def test_growth_is_ranked_against_the_loss_of_recipes_of_one_shape(
     assert (found["n_obs"] == 8).all()
     said = tables.use_sentence(found.reset_index())
     assert said.startswith("Across 8 recipes")
-    assert tables.use_short(found.reset_index()).startswith("Of 3 definitions of growth 3 are shown")
+    assert tables.use_short(found.reset_index()).startswith(
+        "Of 3 definitions of growth 3 are shown"
+    )
     open_ends = found.assign(conf_low=[-1.0, 0.5, -1.0], conf_high=1.0).reset_index()
     assert tables.use_short(open_ends).startswith("Of 3 definitions of growth 1 is shown")
     monkeypatch.setattr(use, "recipe_runs", lambda _store: runs[runs["recipe"] < "g"])
