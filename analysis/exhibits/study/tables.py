@@ -207,12 +207,13 @@ def use_sentence(found: pd.DataFrame) -> str:
 
 def use_short(found: pd.DataFrame) -> str:
     """Return the same in one short sentence, for a page that is read in a minute."""
-    shown = (found["conf_low"] > 0) | (found["conf_high"] < 0)
-    ends = [prose.number(float(end)) for end in (found["estimate"].min(), found["estimate"].max())]
+    shown = int(((found["conf_low"] > 0) | (found["conf_high"] < 0)).sum())
+    low, high = (prose.number(float(end)) for end in found["estimate"].agg(["min", "max"]))
+    how_many = prose.count(shown) if shown else "none"
     return (
-        f"Of {prose.count(len(found))} definitions of growth {prose.count(int(shown.sum()))} "
-        f"{'is' if shown.sum() == 1 else 'are'} shown to go with the held-out loss of recipes "
-        f"trained alike (rank correlations {ends[0]} to {ends[1]})."
+        f"Of {prose.count(len(found))} definitions of growth {how_many} "
+        f"{'are' if shown > 1 else 'is'} shown to go with the held-out loss of recipes trained "
+        f"alike (rank correlations {low} to {high})."
     )
 
 

@@ -506,6 +506,8 @@ def test_growth_is_ranked_against_the_loss_of_recipes_of_one_shape(
     )
     open_ends = found.assign(conf_low=[-1.0, 0.5, -1.0], conf_high=1.0).reset_index()
     assert tables.use_short(open_ends).startswith("Of 3 definitions of growth 1 is shown")
+    none = tables.use_short(open_ends.assign(conf_low=-1.0))
+    assert none.startswith("Of 3 definitions of growth none is shown")
     monkeypatch.setattr(use, "recipe_runs", lambda _store: runs[runs["recipe"] < "g"])
     with pytest.raises(DesignError, match="Ranks must be those of 5 recipes or more; 1 are"):
         use.loss_and_growth(horizons.Store)  # type: ignore[arg-type]
