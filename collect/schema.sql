@@ -17,9 +17,9 @@ CREATE TABLE model (
     year                INTEGER CHECK (year BETWEEN 2017 AND 2100),
     n_layers            INTEGER NOT NULL CHECK (n_layers > 0),
     d_model             INTEGER NOT NULL CHECK (d_model > 0),
-    n_heads             INTEGER NOT NULL CHECK (n_heads > 0),
-    n_kv_heads          INTEGER NOT NULL CHECK (n_kv_heads BETWEEN 1 AND n_heads),
-    d_head              INTEGER NOT NULL CHECK (d_head > 0),
+    n_heads             INTEGER CHECK (n_heads > 0),
+    n_kv_heads          INTEGER CHECK (n_kv_heads BETWEEN 1 AND n_heads),
+    d_head              INTEGER CHECK (d_head > 0),
     d_ffn               INTEGER CHECK (d_ffn > 0),
     n_vocabulary        INTEGER CHECK (n_vocabulary > 0),
     n_context           INTEGER CHECK (n_context > 0),
@@ -44,16 +44,16 @@ COMMENT ON COLUMN model.base_model_id IS 'model_id of the checkpoint this one wa
 COMMENT ON COLUMN model.year IS 'Year of first public release [year]';
 COMMENT ON COLUMN model.n_layers IS 'Number of transformer blocks, L [1]';
 COMMENT ON COLUMN model.d_model IS 'Width of the residual stream [1]';
-COMMENT ON COLUMN model.n_heads IS 'Query heads per block, H [1]';
-COMMENT ON COLUMN model.n_kv_heads IS 'Key and value heads per block [1]';
-COMMENT ON COLUMN model.d_head IS 'Width of one head, read from the module or configuration, never assumed to be d_model / n_heads [1]';
+COMMENT ON COLUMN model.n_heads IS 'Query heads per block, H; NULL where blocks have no heads or not all the same, see not_measured [1]';
+COMMENT ON COLUMN model.n_kv_heads IS 'Key and value heads per block; NULL where heads have no matrices of their own on the stream, see not_measured [1]';
+COMMENT ON COLUMN model.d_head IS 'Width of one head, read from the module or configuration, never assumed to be d_model / n_heads; NULL where n_kv_heads is [1]';
 COMMENT ON COLUMN model.d_ffn IS 'Inner width of the feed-forward layer [1]';
 COMMENT ON COLUMN model.n_vocabulary IS 'Rows of the token embedding [1]';
 COMMENT ON COLUMN model.n_context IS 'Longest input the configuration admits [tokens]';
 COMMENT ON COLUMN model.norm_kind IS 'Normalisation layer of the blocks [-]';
 COMMENT ON COLUMN model.norm_position IS 'Where the norm sits: pre (before each sub-layer), post (after the residual sum), sandwich (both sides of the sub-layer), output (on what the sub-layer returns, before the residual sum) [-]';
 COMMENT ON COLUMN model.positional_scheme IS 'How positions enter the layers that have any; some layers of smollm3, exaone4 and cohere2 have none [-]';
-COMMENT ON COLUMN model.is_parallel IS 'True when attention and feed-forward read the same residual stream [-]';
+COMMENT ON COLUMN model.is_parallel IS 'True when attention and feed-forward read the same residual stream; NULL where blocks are not made of these two, see not_measured [-]';
 COMMENT ON COLUMN model.is_tied IS 'True when input and output embeddings are one matrix [-]';
 COMMENT ON COLUMN model.n_parameters IS 'Exact number of parameters, tied matrices counted once; NULL when unknown [1]';
 COMMENT ON COLUMN model.n_parameters_source IS 'Where n_parameters comes from: counted on the loaded model, computed from the configuration, or a published file [-]';
@@ -193,7 +193,7 @@ CREATE TABLE residual_update (
     model_id      VARCHAR NOT NULL,
     prompt_id     VARCHAR NOT NULL,
     layer         INTEGER NOT NULL CHECK (layer >= 0),
-    part          VARCHAR NOT NULL CHECK (part IN ('attention', 'ffn', 'block')),
+    part          VARCHAR NOT NULL CHECK (part IN ('attention', 'mixer', 'ffn', 'block')),
     position      INTEGER NOT NULL CHECK (position >= 0),
     norm          FLOAT NOT NULL CHECK (norm >= 0),
     norm_centred  FLOAT NOT NULL CHECK (norm_centred >= 0),
@@ -207,7 +207,7 @@ COMMENT ON COLUMN residual_update.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN residual_update.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN residual_update.prompt_id IS 'Prompt; see prompt [-]';
 COMMENT ON COLUMN residual_update.layer IS 'Block, 0 to n_layers - 1 [1]';
-COMMENT ON COLUMN residual_update.part IS 'attention or ffn (what the sub-layer adds, after any norm or factor of its own), or block (output less input of the whole block) [-]';
+COMMENT ON COLUMN residual_update.part IS 'attention or ffn (what the sub-layer adds, after any norm or factor of its own), mixer (the same of what stands where attention does, in models of which some blocks have a state or a convolution there), or block (output less input of the whole block) [-]';
 COMMENT ON COLUMN residual_update.position IS 'Token position in the unpadded prompt [1]';
 COMMENT ON COLUMN residual_update.norm IS 'Euclidean norm of the update, accumulated in float64, kept in single precision [activation units]';
 COMMENT ON COLUMN residual_update.norm_centred IS 'The same after removing the mean over the features [activation units]';
@@ -442,7 +442,7 @@ CREATE TABLE conformance (
 COMMENT ON TABLE conformance IS 'One row per run and property: what was checked on the model before its first number was kept. Not checked on the model itself: which of Q and K is which, and d_ffn, which tests of all families cover; and, where feed-forward works in parallel with attention, that it reads its norm.';
 COMMENT ON COLUMN conformance.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN conformance.model_id IS 'Checkpoint; see model [-]';
-COMMENT ON COLUMN conformance.property IS 'attention_rows (rows of the maps sum to 1, or less with sinks), attention_causal (nothing above the diagonal), heads_rebuild_attention (sum over heads of A (x W_V + b_V) W_O + b_O is the module''s output), block_adds_up (input, attention and feed-forward update make the output), norm_gain (attention reads the block''s entry normalised, times the gain that is folded, plus the norm''s bias, or the entry itself where no norm is named; in sequence feed-forward reads what the norm of block_mid returns), logits (what leaves the body is the output of the final norm, or of the last block where there is none, unless a projection follows; from its last tokens the logits are those the model''s own code gives), batch_equals_single, future_unseen (a changed last token changes nothing before it), finite [-]';
+COMMENT ON COLUMN conformance.property IS 'attention_rows (rows of the maps sum to 1, or less with sinks), attention_causal (nothing above the diagonal), heads_rebuild_attention (sum over heads of A (x W_V + b_V) W_O + b_O is the module''s output), block_adds_up (input, attention and feed-forward update make the output, where blocks have these parts; the input is what left the block before), norm_gain (attention reads the block''s entry normalised, times the gain that is folded, plus the norm''s bias, or the entry itself where no norm is named; in sequence feed-forward reads what the norm of block_mid returns), logits (what leaves the body is the output of the final norm, or of the last block where there is none, unless a projection follows; from its last tokens the logits are those the model''s own code gives), batch_equals_single, future_unseen (a changed last token changes nothing before it), finite [-]';
 COMMENT ON COLUMN conformance.layer IS 'Block of the largest deviation; NULL when it belongs to no block [1]';
 COMMENT ON COLUMN conformance.deviation IS 'Largest deviation found, relative to the largest absolute entry of what is compared, token by token where streams are compared (attention_rows and attention_causal: absolute); for finite the number of entries that are not; NULL when not checked [1]';
 COMMENT ON COLUMN conformance.tolerance IS 'Largest deviation that passes in this number format [1]';
@@ -457,7 +457,7 @@ CREATE TABLE not_measured (
     reason          VARCHAR NOT NULL,
     PRIMARY KEY (run_id, measured_table, quantity)
 );
-COMMENT ON TABLE not_measured IS 'One row per run and quantity that could not be measured, with the reason: why rows are missing or NULL. Under model, also the stored tensors that are used nowhere (tensor NAME) and the matrices that hold one number throughout (matrix NAME); under prompt, the prompts that were too long for the model and left out or cut, as asked for.';
+COMMENT ON TABLE not_measured IS 'One row per run and quantity that could not be measured, with the reason: why rows are missing or NULL; quantity is every row where nothing of a table is defined for the model. Under model, also the stored tensors that are used nowhere (tensor NAME) and the matrices that hold one number throughout (matrix NAME); under prompt, the prompts that were too long for the model and left out or cut, as asked for.';
 COMMENT ON COLUMN not_measured.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN not_measured.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN not_measured.measured_table IS 'Table whose rows or values are missing [-]';

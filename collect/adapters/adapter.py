@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from collect.adapters.capability import NEEDED, PARTS
 from collect.adapters.configuration import always, entry, own_or_shared_heads
 from collect.adapters.layouts import Heads
 from collect.adapters.logits import unchanged
@@ -56,7 +57,8 @@ class Form:
 class Adapter:
     """Where models of one layout keep their parts. Data, not code.
 
-    Paths are dotted names of modules. Functions take the transformers configuration.
+    Paths are dotted names of modules; where blocks differ, alternatives are joined by ``|`` and
+    the first that a block has is meant. Functions take the transformers configuration.
 
     Attributes
     ----------
@@ -66,11 +68,20 @@ class Adapter:
         ``model_type`` of every transformers configuration that has this layout.
     forms
         Adapters that take this one's place for some configurations; the first that applies.
+    lacks
+        By capability (see `capability`): why the layout has it not. Fields that only serve what
+        is lacking are left empty.
+    amended
+        Entries of the configuration that are set before the model is made, where they change the
+        format of the computation and not its result.
     body, blocks, final_norm, head
         Paths from the causal model: to the part without the head, the list of blocks, the
         norm after the last block (None when there is none) and the output embedding.
     attention
-        Path from a block to its attention module.
+        Path from a block to its attention module, or to what takes its place.
+    mixing
+        What that part is called in table ``residual_update``: ``mixer`` where it is not attention
+        in every block.
     ffn_input
         Path from a block to the module whose first argument is what feed-forward reads.
     mid
@@ -108,7 +119,8 @@ class Adapter:
     d_head
         Attribute of the attention module that says how wide a head is.
     d_ffn
-        Inner width of the feed-forward layer; of one expert where there are several.
+        Inner width of the feed-forward layer; of one expert where there are several; None where
+        blocks have no such layer.
     n_context
         Longest input, or None when the configuration names none.
     norm_kind, norm_position, positional_scheme
@@ -126,30 +138,33 @@ class Adapter:
     name: str
     model_types: tuple[str, ...]
     forms: tuple[Form, ...] = ()
+    lacks: Mapping[str, str] = field(default_factory=dict)
+    amended: Mapping[str, Any] = field(default_factory=dict)
     body: str
     blocks: str
     final_norm: str | None
     head: str = "lm_head"
-    attention: str
-    ffn_input: str
-    mid: str | None
-    attention_update: str
-    ffn_update: str
+    attention: str = ""
+    mixing: str = "attention"
+    ffn_input: str = ""
+    mid: str | None = None
+    attention_update: str = ""
+    ffn_update: str = ""
     update_scale: Callable[[Any], float] = _ONE
     norms_after: tuple[str, ...] = ()
     adds_to_norm: bool = False
-    projections: tuple[str, ...]
+    projections: tuple[str, ...] = ()
     layout: Layout | None = None
-    output: str
+    output: str = ""
     is_conv1d: bool = False
-    attention_norm: str | None
+    attention_norm: str | None = None
     gain_offset: float = 0.0
     clip: Callable[[Any], float | None] = _CLIP
     has_sinks: bool = False
     experts_per_token: Callable[[Any], int | None] = _EXPERTS
     n_kv_heads: Callable[[Any], int] = own_or_shared_heads
     d_head: str = "head_dim"
-    d_ffn: Callable[[Any], int] = _WIDTH
+    d_ffn: Callable[[Any], int | None] = _WIDTH
     n_context: Callable[[Any], int | None] = _CONTEXT
     norm_kind: str
     norm_position: str = "pre"
@@ -163,7 +178,20 @@ class Adapter:
         """Return the adapter for a configuration: the first form that applies, or this one."""
         return next((form.adapter for form in self.forms if form.applies(config)), self)
 
+    def has(self, *capabilities: str) -> bool:
+        """Return whether the layout lacks none of some capabilities."""
+        return not any(name in self.lacks for name in capabilities)
+
+    def gap(self, quantity: str) -> str | None:
+        """Return why a quantity is not defined for the layout, or None where it is."""
+        needed = NEEDED.get(quantity, ())
+        return next((self.lacks[name] for name in needed if name in self.lacks), None)
+
+    def defined(self, asked: Sequence[str]) -> tuple[str, ...]:
+        """Return the quantities among some that are defined for the layout."""
+        return tuple(quantity for quantity in asked if self.gap(quantity) is None)
+
     @property
-    def is_parallel(self) -> bool:
-        """Whether attention and feed-forward read the same stream."""
-        return self.mid is None
+    def is_parallel(self) -> bool | None:
+        """Whether attention and feed-forward read the same stream; None where parts are lacking."""
+        return self.mid is None if self.has(PARTS) else None

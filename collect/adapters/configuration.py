@@ -27,3 +27,10 @@ def own_or_four_widths(config: Any) -> int:
     """Return the inner width of the feed-forward layer, four times the stream's by default."""
     named = getattr(config, "n_inner", None) or getattr(config, "intermediate_size", None)
     return int(named or 4 * config.hidden_size)
+
+
+def expert_or_ffn_width(config: Any) -> int | None:
+    """Return the inner width of an expert where one is named, else of the feed-forward layer."""
+    named = getattr(config, "moe_intermediate_size", None)
+    width = named or getattr(config, "intermediate_size", None)
+    return width if isinstance(width, int) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,3 +36,13 @@ def multiplied_by_scaling(logits: Tensor, config: Any) -> Tensor:
     """Return logits times ``logits_scaling``."""
     scale: float = config.logits_scaling
     return logits * scale
+
+
+def soft_capped_as(name: str) -> Callable[[Tensor, Any], Tensor]:
+    """Return the soft cap c tanh(logits / c) whose c is an entry; no entry, no cap."""
+
+    def capped(logits: Tensor, config: Any) -> Tensor:
+        cap: float | None = getattr(config, name, None)
+        return logits if cap is None else (logits / cap).tanh() * cap
+
+    return capped

@@ -1,17 +1,44 @@
-"""Model types that are known and refused, with the reason: what is measured is not in them."""
+"""Model types that are known and refused: what is not defined for them, and why."""
 
 from __future__ import annotations
 
-_ENCODER = "it is an encoder: its attention reaches later tokens, and it predicts no next token"
-_REMOTE_CODE = "it is code in the checkpoint's own repository, which is never run"
+from dataclasses import dataclass
 
-_REASONS = {
-    _ENCODER: (
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why some model types are refused.
+
+    Attributes
+    ----------
+    undefined
+        The quantity that is not defined, which those that remain rest on.
+    reason
+        Why, as the end of a sentence.
+    hint
+        What to do instead, where there is something.
+    model_types
+        The types.
+    """
+
+    undefined: str
+    reason: str
+    model_types: tuple[str, ...]
+    hint: str = ""
+
+
+SEES_LATER = Refusal(
+    undefined="next_token",
+    reason="it is an encoder: its attention reaches later tokens, and it predicts no next token",
+    hint="Name a causal decoder instead, such as gpt2 or a model of its kind.",
+    model_types=(
         "albert",
         "bert",
+        "bert-generation",
         "big_bird",
         "camembert",
         "convbert",
+        "data2vec-text",
         "deberta",
         "deberta-v2",
         "distilbert",
@@ -19,86 +46,159 @@ _REASONS = {
         "ernie",
         "esm",
         "longformer",
+        "megatron-bert",
         "modernbert",
         "mpnet",
         "rembert",
         "roberta",
         "roberta-prelayernorm",
+        "roc_bert",
         "roformer",
+        "xlm",
         "xlm-roberta",
         "xlm-roberta-xl",
+        "xmod",
     ),
-    "its decoder also reads an encoder, so a block adds more than attention and feed-forward": (
+)
+
+READS_ENCODER = Refusal(
+    undefined="residual_update",
+    reason="its decoder also reads an encoder, so a block adds more than attention and "
+    "feed-forward, and without the encoder it is another model",
+    model_types=(
         "bart",
         "bigbird_pegasus",
         "blenderbot",
+        "blenderbot-small",
         "longt5",
         "m2m_100",
         "marian",
         "mbart",
         "mt5",
+        "musicgen",
+        "musicgen_melody",
+        "mvp",
         "pegasus",
+        "plbart",
         "prophetnet",
         "switch_transformers",
         "t5",
         "t5gemma",
+        "trocr",
         "umt5",
         "whisper",
     ),
-    "its blocks have a state instead of attention over tokens": (
-        "falcon_mamba",
-        "mamba",
-        "mamba2",
-        "rwkv",
-        "xlstm",
-    ),
-    "some of its blocks have a state or a convolution in place of attention over tokens": (
-        "bamba",
-        "falcon_h1",
-        "granitemoehybrid",
-        "jamba",
-        "kimi_linear",
-        "lfm2",
-        "lfm2_moe",
-        "minimax",
-        "nemotron_h",
-        "olmo_hybrid",
-        "qwen3_5",
-        "qwen3_next",
-        "recurrent_gemma",
-        "zamba",
-        "zamba2",
-    ),
-    "its keys and values come out of one compressed vector (multi-head latent attention), so a "
-    "head's value matrix is a product that no adapter describes yet": (
-        "deepseek_v2",
-        "deepseek_v3",
-        "deepseek_v32",
-        "glm4_moe_lite",
-        "longcat_flash",
-        "minicpm3",
-        "youtu",
-    ),
-    _REMOTE_CODE: ("stablelm_alpha", "stablelm_epoch"),
-    "its heads subtract one attention map from another": ("diffllama",),
-    "it reads images or sound beside text; save its text part as a model of its own type": (
+)
+
+SEVERAL_STREAMS = Refusal(
+    undefined="residual_norm",
+    reason="its blocks hand on several vectors for a token, which parts read and write as "
+    "mixtures, so there is no one residual stream",
+    model_types=("deepseek_v4", "gemma3n_text", "hy_v4", "qwen4_exp_text"),
+)
+
+MIXED_BLOCKS = Refusal(
+    undefined="residual_norm",
+    reason="its blocks read a mixture of what several earlier blocks returned and start the sum "
+    "anew in between, so there is no one residual stream",
+    model_types=("inkling2_text",),
+)
+
+REVERSIBLE = Refusal(
+    undefined="residual_norm",
+    reason="its blocks pass two streams on, each made from the other",
+    model_types=("reformer", "xlnet"),
+)
+
+LOOPED = Refusal(
+    undefined="layer",
+    reason="the same blocks run several times in a pass, so a block has no one input and output",
+    model_types=("hrm_text",),
+)
+
+OF_BYTES = Refusal(
+    undefined="position",
+    reason="its blocks run on patches of bytes of changing length, not on tokens",
+    model_types=("blt",),
+)
+
+PREFIXED = Refusal(
+    undefined="position",
+    reason="it puts tokens of its own in front of a prompt, which attend to each other in both "
+    "directions",
+    model_types=("cpmant",),
+)
+
+TRANSFORMED_HEAD = Refusal(
+    undefined="next_token",
+    reason="a dense layer and a norm lie between what its body returns and its output embedding",
+    model_types=("modernbert-decoder",),
+)
+
+NEEDS_IMAGE = Refusal(
+    undefined="residual_norm",
+    reason="some of its blocks read an image and are left out without one, so its stream on text "
+    "alone is not the model's",
+    model_types=("git", "mllama"),
+)
+
+DRAFTS = Refusal(
+    undefined="residual_norm",
+    reason="it drafts tokens from the states of another model and has no stream of its own",
+    model_types=("gemma4_assistant", "gemma4_unified_assistant"),
+)
+
+POOLS = Refusal(
+    undefined="next_token",
+    reason="it makes one vector of a text, and is no language model",
+    model_types=("cohere_compass_text",),
+)
+
+OWN_CODE = Refusal(
+    undefined="all",
+    reason="it is code in the checkpoint's own repository, which is never run",
+    hint="Use a checkpoint that transformers reads itself, of type gpt_neox or stablelm; "
+    "newer revisions of a repository may have been converted to one.",
+    model_types=("stablelm_alpha", "stablelm_epoch"),
+)
+
+READS_MORE = Refusal(
+    undefined="all",
+    reason="it reads images or sound beside text",
+    model_types=(
+        "dots3_note",
+        "emu3",
+        "fuyu",
         "gemma3",
         "gemma3n",
         "gemma4",
+        "gemma4_unified",
+        "got_ocr2",
         "llama4",
-        "mllama",
+        "moss_transcribe_diarize",
         "phi4_multimodal",
+        "qwen3_5",
+        "qwen3_5_moe",
+        "qwen4_exp",
     ),
-}
+)
+
+REFUSALS = (
+    SEES_LATER,
+    READS_ENCODER,
+    SEVERAL_STREAMS,
+    MIXED_BLOCKS,
+    REVERSIBLE,
+    LOOPED,
+    OF_BYTES,
+    PREFIXED,
+    TRANSFORMED_HEAD,
+    NEEDS_IMAGE,
+    DRAFTS,
+    POOLS,
+    OWN_CODE,
+    READS_MORE,
+)
 
 #: Why a ``model_type`` is refused.
-REFUSED = {model_type: reason for reason, types in _REASONS.items() for model_type in types}
-
-_HINTS = {
-    _ENCODER: "Name a causal decoder instead, such as gpt2 or a model of its kind.",
-    _REMOTE_CODE: "Use a checkpoint that transformers reads itself, of type gpt_neox or stablelm; "
-    "newer revisions of a repository may have been converted to one.",
-}
-
-#: What to do about a refused ``model_type``, where there is something to do.
-HINTS = {model_type: _HINTS.get(reason, "") for model_type, reason in REFUSED.items()}
+REFUSED = {model_type: refusal for refusal in REFUSALS for model_type in refusal.model_types}

@@ -7,10 +7,33 @@ from difflib import get_close_matches
 from collect.adapters.adapter import Adapter
 from collect.adapters.families.bloom import BLOOM, MPT
 from collect.adapters.families.falcon import FALCON
+from collect.adapters.families.gated import (
+    AFMOE,
+    BITNET,
+    CTRL,
+    DIFFERENTIAL,
+    GATED,
+    GPT1,
+    GRANITE_EXPERTS_SINKS,
+    GRANITE_SHARED,
+    GRANITE_SINKS,
+    INKLING,
+    JETMOE,
+    MIMO,
+    NEOX_JAPANESE,
+)
 from collect.adapters.families.gemma import GEMMA, GEMMA2, GLM4, KOLIBRI, OLMO2, VAULTGEMMA
 from collect.adapters.families.gpt2 import GPT2, GPT_BIGCODE, GPT_NEO
 from collect.adapters.families.gpt_neox import GPT_NEOX, PERSIMMON
 from collect.adapters.families.gptj import CODEGEN, GPTJ
+from collect.adapters.families.hybrid import GRIFFIN, HYBRID, JAMBA, LFM, LFM3, QWEN_HYBRID
+from collect.adapters.families.latent import (
+    LATENT,
+    LATENT_GATED,
+    LATENT_SCALED,
+    LATENT_TWICE,
+    LATENT_UNEVEN,
+)
 from collect.adapters.families.llama import (
     APERTUS,
     COHERE,
@@ -24,6 +47,7 @@ from collect.adapters.families.llama import (
     LAYER_NORM,
     LLAMA,
     LLAMA4,
+    MOSHI,
     NANOCHAT,
     NEMOTRON,
     PHI,
@@ -32,10 +56,23 @@ from collect.adapters.families.llama import (
     TOP_EXPERTS,
 )
 from collect.adapters.families.opt import BIOGPT, OPT, XGLM
-from collect.adapters.refused import HINTS, REFUSED
+from collect.adapters.families.state import (
+    DBRX,
+    FALCON_H1,
+    GRANITE_HYBRID,
+    MAMBA,
+    NEMOTRON_H,
+    OLMO_HYBRID,
+    RWKV,
+    SCALED,
+    XLSTM,
+    ZAMBA,
+)
+from collect.adapters.refused import REFUSED
 from collect.errors import UnsupportedModelError
 
-LAYOUTS = (
+#: Layouts of which everything is defined.
+WHOLE = (
     APERTUS,
     BIOGPT,
     BLOOM,
@@ -61,6 +98,7 @@ LAYOUTS = (
     LAYER_NORM,
     LLAMA,
     LLAMA4,
+    MOSHI,
     MPT,
     NANOCHAT,
     NEMOTRON,
@@ -74,6 +112,46 @@ LAYOUTS = (
     VAULTGEMMA,
     XGLM,
 )
+
+#: Layouts that lack something, each of which says what and why.
+IN_PART = (
+    AFMOE,
+    BITNET,
+    CTRL,
+    DBRX,
+    DIFFERENTIAL,
+    FALCON_H1,
+    GATED,
+    GPT1,
+    GRANITE_EXPERTS_SINKS,
+    GRANITE_HYBRID,
+    GRANITE_SHARED,
+    GRANITE_SINKS,
+    GRIFFIN,
+    HYBRID,
+    INKLING,
+    JAMBA,
+    JETMOE,
+    LATENT,
+    LATENT_GATED,
+    LATENT_SCALED,
+    LATENT_TWICE,
+    LATENT_UNEVEN,
+    LFM,
+    LFM3,
+    MAMBA,
+    MIMO,
+    NEMOTRON_H,
+    NEOX_JAPANESE,
+    OLMO_HYBRID,
+    QWEN_HYBRID,
+    RWKV,
+    SCALED,
+    XLSTM,
+    ZAMBA,
+)
+
+LAYOUTS = (*WHOLE, *IN_PART)
 
 #: The adapter of every known ``model_type``.
 ADAPTERS = {model_type: layout for layout in LAYOUTS for model_type in layout.model_types}
@@ -89,10 +167,11 @@ def adapter_for(model_type: str) -> Adapter:
         guessed.
     """
     if model_type in REFUSED:
+        refusal = REFUSED[model_type]
         raise UnsupportedModelError(
-            f"The model must be a decoder of its own text, with causal attention in every block; "
-            f"{model_type!r} is refused: {REFUSED[model_type]}.",
-            HINTS[model_type],
+            f"The model must be a decoder of its own text with one residual stream; "
+            f"{model_type!r} is refused: {refusal.reason}.",
+            refusal.hint,
         )
     if model_type not in ADAPTERS:
         raise UnsupportedModelError(

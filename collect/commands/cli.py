@@ -331,6 +331,22 @@ def _codebook(options: argparse.Namespace) -> int:
     return 1
 
 
+def _models(options: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from collect.adapters import answers
+    from collect.record.writer import write_text
+
+    found = answers.answers()
+    if options.write:
+        write_text(answers.PATH, answers.as_markdown(found))
+        _print(answers.PATH)
+    else:
+        listed = [asdict(entry) for entry in found]
+        _print(_json(listed) if options.json else answers.as_text(found))
+    return int(any(entry.answer == answers.UNKNOWN for entry in found))
+
+
 _ACTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "plan": _plan,
     "run": _run,
@@ -343,4 +359,5 @@ _ACTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "published": _published,
     "database": _database,
     "codebook": _codebook,
+    "models": _models,
 }

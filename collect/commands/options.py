@@ -70,6 +70,7 @@ def parser(program: str = PROGRAM) -> argparse.ArgumentParser:
     _add_published(verbs)
     _add_database(verbs)
     _add_codebook(verbs)
+    _add_models(verbs)
     return parser
 
 
@@ -398,4 +399,17 @@ def _add_codebook(verbs: Verbs) -> None:
     )
     parser.add_argument(
         "--check", action="store_true", help="change nothing; fail if the file is out of date"
+    )
+
+
+def _add_models(verbs: Verbs) -> None:
+    parser = verbs.add_parser(
+        "models",
+        help="list the types of models, and what of each is measured",
+        description="List every type of causal model that the installed transformers knows: "
+        "measured, measured in part, or refused. Exits with 1 if one is unknown.",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, with reasons")
+    parser.add_argument(
+        "--write", action="store_true", help="write collect/adapters/TYPES.md instead"
     )

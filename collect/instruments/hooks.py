@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from collect.adapters.capability import PARTS
 from collect.errors import ConformanceError
 from collect.instruments import legacy
 from collect.instruments.geometry import Geometry, geometry
@@ -110,6 +111,15 @@ class Recorder:
         self.next_token = predictions(states, self._decoder.next_token_logits, none_comes)
         self._last_states = {}
 
+    @property
+    def _has_parts(self) -> bool:
+        """Whether the parts of blocks are watched."""
+        return "stream" in self._quantities and self._decoder.adapter.has(PARTS)
+
+    @property
+    def _mixing(self) -> str:
+        return self._decoder.adapter.mixing
+
     def _hooks(self, decoder: Decoder) -> Iterator[Any]:
         if "stream" in self._quantities:
             yield after(decoder.embedding, lambda output: self._see_norms(0, "embedding", output))
@@ -119,25 +129,25 @@ class Recorder:
             yield from self._hooks_of_block(decoder, layer)
 
     def _hooks_of_block(self, decoder: Decoder, layer: int) -> Iterator[Any]:
-        sites = decoder.sites(layer)
-        yield before(sites.block, lambda states: self._enter(layer, states))
-        if "stream" in self._quantities:
-            yield from self._hooks_of_parts(layer, sites)
+        block = decoder.blocks[layer]
+        yield before(block, lambda states: self._enter(layer, states))
+        if self._has_parts:
+            yield from self._hooks_of_parts(layer, decoder.sites(layer))
         if self._quantities & {"attention", "legacy"}:
-            yield sites.attention.register_forward_hook(
+            yield decoder.attentions[layer].register_forward_hook(
                 lambda _module, args, kwargs, output: self._see_maps(
                     layer, decoder.attention_maps(layer, args, kwargs, output)
                 ),
                 with_kwargs=True,
             )
-        yield after(sites.block, lambda states: self._leave(layer, states))
+        yield after(block, lambda states: self._leave(layer, states))
 
     def _hooks_of_parts(self, layer: int, sites: Sites) -> Iterator[Any]:
         middle = "block_input" if sites.mid is None else "block_mid"
         if sites.mid is not None:
             yield before(sites.mid, lambda states: self._see_middle(layer, sites, states))
         for part, contribution, reader, stream in (
-            ("attention", sites.attention_update, sites.attention, "block_input"),
+            (self._mixing, sites.attention_update, sites.attention, "block_input"),
             ("ffn", sites.ffn_update, sites.ffn_input, middle),
         ):
             added_to = f"{part} reads" if sites.adds_to_norm else stream
@@ -203,16 +213,12 @@ class Recorder:
         """Raise ConformanceError unless each part of the block that leaves has run."""
         observation = self._observations[self._index]
         seen = self._ledgers[self._index].parts(layer)
-        unseen = [
-            part
-            for part in ("attention", "ffn")
-            if "stream" in self._quantities and part not in seen
-        ]
+        unseen = [part for part in (self._mixing, "ffn") if self._has_parts and part not in seen]
         if "attention" in self._quantities and layer not in observation.attention:
             unseen.append("attention map")
         if unseen:
             raise ConformanceError(
-                "Every block must run its attention and its feed-forward part; "
+                f"Every block must run its {self._mixing} and its feed-forward part; "
                 f"in block {layer} there was no {unseen[0]}."
             )
 
@@ -292,6 +298,6 @@ def after(module: nn.Module, see: Callable[[Tensor], None]) -> Any:
     """Call ``see`` with what the module returned, alone or first of a tuple."""
 
     def hook(_module: nn.Module, _args: Any, output: Any) -> None:
-        see(output[0] if isinstance(output, tuple) else output)
+        see(output[0] if isinstance(output, tuple | list) else output)
 
     return module.register_forward_hook(hook)

@@ -60,11 +60,14 @@ class Ledger:
     def updates(self) -> Updates:
         """Return what attention, feed-forward and each block as a whole add."""
         blocks = difference(stacked([*self._blocks.values()]), 2, 1)
+        lengths_of_blocks = (*lengths(blocks, 3), *ratios(blocks, 3, 1))
+        nothing_read = torch.full_like(lengths_of_blocks[0], torch.nan)
+        of_blocks = (*lengths_of_blocks, nothing_read)
+        places = tuple((layer, "block") for layer in self._blocks)
+        if not self._updates:
+            return Updates(places, *of_blocks)
         parts = stacked([*self._updates.values()])
         input_norms = stacked([self._readings[place] for place in self._updates])
         of_parts = (*lengths(parts, 2), *ratios(parts, 2, 1), input_norms)
-        of_blocks = (*lengths(blocks, 3), *ratios(blocks, 3, 1))
-        nothing_read = torch.full_like(of_blocks[0], torch.nan)
-        places = (*self._updates, *((layer, "block") for layer in self._blocks))
-        joined = zip(of_parts, (*of_blocks, nothing_read), strict=True)
-        return Updates(places, *(torch.cat(both) for both in joined))
+        joined = zip(of_parts, of_blocks, strict=True)
+        return Updates((*self._updates, *places), *(torch.cat(both) for both in joined))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
+from collect.adapters.capability import HEADS, PARTS
 from collect.instruments import quantities
 from collect.instruments.own.definition import OwnQuantity
 from collect.model.checkpoint.decoder import Decoder
@@ -70,9 +71,10 @@ class Shape:
         All parameters, tied ones once.
     largest_block, largest_tensor
         Parameters of the largest block, and of the largest single tensor.
-    has_mid, has_final_norm, has_gain, has_contiguous
-        Whether the model has a stream between attention and feed-forward, a norm after the
-        last block, a norm in front of attention, and a fused matrix whose last third is not V.
+    has_parts, has_mid, has_final_norm, has_gain, has_contiguous
+        Whether the model has parts of blocks, a stream between attention and feed-forward, a norm
+        after the last block, a norm in front of attention, and a fused matrix whose last third is
+        not V.
     """
 
     n_layers: int
@@ -83,6 +85,7 @@ class Shape:
     n_parameters: int
     largest_block: int
     largest_tensor: int
+    has_parts: bool
     has_mid: bool
     has_final_norm: bool
     has_gain: bool
@@ -91,7 +94,8 @@ class Shape:
 
 def shape_of(skeleton: Decoder, n_vocabulary: int) -> Shape:
     """Return the shape of a model, loaded or not."""
-    weights = skeleton.head_weights(0)
+    weights = skeleton.head_weights(0) if skeleton.adapter.has(HEADS) else None
+    has_parts = skeleton.adapter.has(PARTS)
     blocks = [sum(p.numel() for p in block.parameters()) for block in skeleton.blocks]
     sizes = [parameter.numel() for parameter in skeleton.model.parameters()]
     return Shape(
@@ -103,10 +107,11 @@ def shape_of(skeleton: Decoder, n_vocabulary: int) -> Shape:
         n_parameters=sum(sizes),
         largest_block=max(blocks),
         largest_tensor=max(sizes),
-        has_mid=skeleton.sites(0).mid is not None,
+        has_parts=has_parts,
+        has_mid=has_parts and skeleton.sites(0).mid is not None,
         has_final_norm=skeleton.final_norm is not None,
-        has_gain=weights.gain is not None,
-        has_contiguous=weights.value_contiguous is not None,
+        has_gain=weights is not None and weights.gain is not None,
+        has_contiguous=weights is not None and weights.value_contiguous is not None,
     )
 
 
@@ -130,7 +135,7 @@ def n_rows(shape: Shape, lengths: Sequence[int], asked: Sequence[str]) -> dict[s
         "own_value": sum(_n_own(shape, lengths, q) for q in own if not q.is_vector),
         "own_vector": sum(_n_own(shape, lengths, q) for q in own if q.is_vector),
         "residual_norm": tokens * (1 + ends + layers * shape.has_mid),
-        "residual_update": tokens * layers * 3,
+        "residual_update": tokens * layers * (3 if shape.has_parts else 1),
         "next_token": prompts,
         "attention": prompts * layers * heads,
         "attention_mean": prompts * layers,

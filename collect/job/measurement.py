@@ -10,6 +10,7 @@ import pandas as pd
 from torch import Tensor
 
 from collect import schema
+from collect.adapters.capability import HEADS, PARTS
 from collect.instruments import quantities, rows
 from collect.instruments.hooks import Recorder
 from collect.instruments.own.definition import OwnQuantity
@@ -17,7 +18,7 @@ from collect.instruments.own.recording import OwnRecorder, Together
 from collect.job.subject import Subject
 from collect.job.task import Task
 from collect.model.checkpoint import memory
-from collect.model.checkpoint.decoder import model_row
+from collect.model.checkpoint.description import missing, model_row, undefined
 from collect.model.conformance.refusal import check_attention, check_finite
 from collect.prompts.tokens import buckets
 from collect.record import provenance
@@ -68,12 +69,12 @@ def measure(task: Task, subject: Subject, *, is_first: bool = True) -> Measured:
         memory.refuse_exhausted(error, task.unit.title)
         raise
     _check(measured, subject)
-    missing = pd.concat([_missing(measured, subject), _not_there(task, subject)])
+    gaps = pd.concat([_missing(measured, subject), _not_there(task, subject)])
     if is_first:
-        missing = pd.concat([missing, _not_read(task)], ignore_index=True)
-        frames = {**measured, "conformance": findings, "not_measured": missing}
+        gaps = pd.concat([gaps, _not_read(task)], ignore_index=True)
+        frames = {**measured, "conformance": findings, "not_measured": gaps}
     else:
-        frames = {**measured, "not_measured": missing[missing["measured_table"] != "model"]}
+        frames = {**measured, "not_measured": gaps[gaps["measured_table"] != "model"]}
     unit = task.unit
     labelled = {
         table: frame.assign(run_id=unit.run_id, model_id=unit.determinants["model_id"])
@@ -138,11 +139,13 @@ def _not_there(task: Task, subject: Subject) -> pd.DataFrame:
     skeleton, found = subject.skeleton, []
     n_layers = len(skeleton.blocks)
     without = {
-        "block_mid": skeleton.sites(0).mid is None,
+        "block_mid": not skeleton.adapter.has(PARTS) or skeleton.sites(0).mid is None,
         "final_norm": skeleton.final_norm is None,
     }
     for quantity in quantities.own_among(quantities_of(task.unit.determinants)):
         table = "own_vector" if quantity.is_vector else "own_value"
+        if "attention" in quantity.needs and HEADS in skeleton.adapter.lacks:
+            found.append((table, quantity.name, skeleton.adapter.lacks[HEADS]))
         for site in (site for site in quantity.sites if without.get(site)):
             reason = f"The model has no {site}."
             found.append((table, f"{quantity.name} at {site}", reason))
@@ -154,11 +157,16 @@ def _not_there(task: Task, subject: Subject) -> pd.DataFrame:
 
 
 def _missing(measured: Mapping[str, pd.DataFrame], subject: Subject) -> pd.DataFrame:
-    """Return what the model cannot give of the tables that were measured, with reasons."""
+    """Return what the model cannot give of the tables that were asked for, with reasons."""
+    asked = {
+        name: quantities.TABLES[name]
+        for name in subject.settings.quantities
+        if name in quantities.TABLES
+    }
+    gaps = [gap for gap in missing(subject.skeleton) if gap.table in {"model", *measured}]
     found = [
         {"measured_table": gap.table, "quantity": gap.quantity, "reason": gap.reason}
-        for gap in subject.skeleton.missing()
-        if gap.table in {"model", *measured}
+        for gap in (*gaps, *undefined(subject.skeleton, asked))
     ]
     return pd.DataFrame(
         [*found, *_odd_tensors(subject)], columns=["measured_table", "quantity", "reason"]

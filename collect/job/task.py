@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from collect import schema
-from collect.errors import InputError
+from collect.errors import InputError, UnsupportedModelError
 from collect.instruments import quantities
 from collect.job.settings import Settings
 from collect.model.checkpoint.checkpoint import Checkpoint
@@ -112,17 +112,21 @@ def tasks(
     ------
     InputError
         If the prompts cannot be rendered as asked, or the model cannot read them.
+    UnsupportedModelError
+        If nothing that was asked for is defined for the model.
     """
     shared = _of_model(checkpoint, skeleton) | {"weights_sha256": weights_sha256}
     labels = asdict(checkpoint.labels)
+    asked = _defined(skeleton, settings, with_prompts=bool(sets))
     found = []
-    if "weights" in settings.quantities:
+    if "weights" in asked:
         found.append(Task(Unit({**shared, **_OF_WEIGHTS}, labels)))
     if sets and settings.rendering == "chat":
         check_template(tokenizer, checkpoint.model_id)
-    for prompt_set in sets:
+    for prompt_set in sets if quantities.of_prompts(asked) else ():
         read = _read(prompt_set, skeleton, tokenizer, settings)
-        unit = Unit({**shared, **_of_prompts(prompt_set, read.prompts, skeleton, settings)}, labels)
+        of_prompts = _of_prompts(prompt_set, read.prompts, skeleton, asked, settings)
+        unit = Unit({**shared, **of_prompts}, labels)
         found.append(Task(unit, prompt_set, read.prompts, read.remarks))
     return found
 
@@ -144,6 +148,21 @@ def _read(prompt_set: PromptSet, skeleton: Decoder, tokenizer: Any, settings: Se
     )
 
 
+def _defined(skeleton: Decoder, settings: Settings, *, with_prompts: bool) -> tuple[str, ...]:
+    """Return the quantities asked for that are defined for a model."""
+    asked = settings.quantities if with_prompts else ("weights",)
+    found = skeleton.adapter.defined(asked)
+    if not found:
+        gaps = "; ".join(f"{name}: {skeleton.adapter.gap(name)}" for name in asked)
+        model_type = skeleton.model.config.model_type
+        raise UnsupportedModelError(
+            f"Something that was asked for must be defined for a {model_type} model; "
+            f"nothing is ({gaps}).",
+            "Give --prompts, and ask for stream, geometry or predictions.",
+        )
+    return found
+
+
 def _of_model(checkpoint: Checkpoint, skeleton: Decoder) -> dict[str, Any]:
     """Return what determines the numbers of every unit of a checkpoint."""
     config = {k: v for k, v in checkpoint.config.items() if k not in _IMMATERIAL}
@@ -163,18 +182,21 @@ def _of_model(checkpoint: Checkpoint, skeleton: Decoder) -> dict[str, Any]:
 
 
 def _of_prompts(
-    prompt_set: PromptSet, encoded: Sequence[Encoded], skeleton: Decoder, settings: Settings
+    prompt_set: PromptSet,
+    encoded: Sequence[Encoded],
+    skeleton: Decoder,
+    asked: Sequence[str],
+    settings: Settings,
 ) -> dict[str, Any]:
     """Return what determines the numbers of a unit of prompts besides the model."""
-    asked = quantities.of_prompts(settings.quantities)
-    own = {found.name: found.sha256 for found in quantities.own_among(asked)}
+    own = {found.name: found.sha256 for found in quantities.own_among(quantities.of_prompts(asked))}
     return {
         "kind": "prompts",
         **({"definitions": own} if own else {}),
         "prompt_set": prompt_set.name,
         "prompt_set_sha256": prompt_set.sha256,
         "tokens_sha256": _sha256([asdict(prompt) for prompt in encoded]),
-        "quantities": ",".join(asked),
+        "quantities": ",".join(quantities.of_prompts(asked)),
         "rendering": settings.rendering,
         "special_tokens": settings.special_tokens,
         "dtype_compute": settings.dtype,

@@ -8,7 +8,7 @@ from string import Template
 
 import duckdb
 
-from collect.record.writer import write_atomically
+from collect.record.writer import write_text
 from collect.schema import Table, connect, tables, views_sql
 
 PATH = Path(__file__).resolve().parents[2] / "data" / "README.md"
@@ -36,12 +36,7 @@ def write_codebook(path: Path) -> None:
     OutputError
         If it cannot be written.
     """
-    text = codebook()
-    write_atomically(path, lambda temporary: _write(text, temporary))
-
-
-def _write(text: str, path: Path) -> None:
-    path.write_text(text, encoding="utf-8")
+    write_text(path, codebook())
 
 
 def diagram() -> str:

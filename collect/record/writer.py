@@ -158,6 +158,21 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         temporary.unlink(missing_ok=True) if temporary.parent.is_dir() else None
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, complete or not at all.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    write_atomically(path, lambda temporary: _write_text(temporary, text))
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
 def temporary_beside(path: Path) -> Path:
     """Return the place beside a path at which this process prepares what will lie there."""
     return path.with_name(f".{path.name}.{_machine()}{os.getpid():010d}.tmp")

@@ -213,6 +213,7 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         "minimax_m3_vl_text",
         _shared(2, head_dim=12, num_local_experts=4, index_n_heads=2, index_head_dim=12, **_SHARES),
     ),
+    "moshi": ("moshi", _shared(2, head_dim=12, ffn_dim=160)),
     "nanochat": ("nanochat", _shared(2)),
     "solar_open": ("solar_open", _shared(2, head_dim=12, n_routed_experts=4, **_SHARES)),
     "vaultgemma": ("vaultgemma", _shared(2, head_dim=16, sliding_window=5)),

@@ -121,6 +121,15 @@ def codebook(folder: Path) -> int:
     return main(["codebook"])
 
 
+def models(folder: Path) -> int:
+    """Write the page of types into the folder instead of the repository."""
+    from collect.adapters import answers as module
+    from collect.commands.cli import main
+
+    module.PATH = folder / "out" / "TYPES.md"
+    return main(["models", "--write"])
+
+
 def report(folder: Path) -> int:
     """Render a small page with the embedded renderer."""
     from analysis.report import render
@@ -170,6 +179,7 @@ COMMANDS: dict[str, Writing] = {
         collect("study", "@/design.toml", "--out", "@/parts", "--merge", "@/out"), "out"
     ),
     "collect codebook": Writing(codebook, "out"),
+    "collect models": Writing(models, "out"),
     "collect database": Writing(
         collect("database", "@/paper", "@/measured", "--out", "@/out/all.duckdb"), "out"
     ),
@@ -184,6 +194,7 @@ COMMANDS: dict[str, Writing] = {
 #: What lies at an output before, so that losing it would show.
 BEFORE = {
     "collect codebook": ("out/README.md", "the old codebook\n"),
+    "collect models": ("out/TYPES.md", "the old page\n"),
     "collect database": ("out/all.duckdb", "an old database\n"),
     "collect published": ("out/published_value/results.parquet", "an old table\n"),
     "analysis claims --write": ("paper/verdicts.csv", "claim_id\n1\n"),

@@ -38,6 +38,7 @@ VERBS: dict[str, dict[str, tuple[str, ...]]] = {
         "database": ("paper", "store", "--out", "new/x.duckdb", "paper/claim.csv"),
         "gauge": ("model", "--out", "new", "--seed", "1", "--lower"),
         "codebook": ("--check",),
+        "models": ("--json",),
     },
 }
 PLACES = ("paper", "store", "model", "new", "paper/claim.csv", "paper/claims.py", "none", ".", "")

@@ -94,6 +94,16 @@ LLAMA4 = replace(
     ffn_update="feed_forward",
 )
 
+#: Its maps are wrapped one by one, and its feed-forward width counts gate and value together.
+MOSHI = replace(
+    LLAMA,
+    name="moshi",
+    model_types=("moshi",),
+    projections=("self_attn.q_proj.linear", "self_attn.k_proj.linear", "self_attn.v_proj.linear"),
+    output="self_attn.o_proj.linear",
+    d_ffn=lambda config: config.ffn_dim // 2,
+)
+
 NANOCHAT = replace(LLAMA, name="nanochat", model_types=("nanochat",), logits=soft_capped)
 
 LAYER_NORM = replace(

@@ -51,6 +51,7 @@ UNWIRED = frozenset(
         "kolibri1",
         "llama4_text",
         "minimax_m3_vl_text",
+        "moshi",
         "nanochat",
         "solar_open",
     )
@@ -267,7 +268,7 @@ def wiring(decoder: Decoder) -> Wiring:
         If the rules do not cover the model's type, or a parameter has no place in it.
     """
     model_type = decoder.model.config.model_type
-    if model_type in UNWIRED:
+    if model_type in UNWIRED or decoder.adapter.lacks:
         raise UnsupportedModelError(
             f"Every parameter must have a known place in the network; of {model_type!r} models "
             "not every one has.",

@@ -13,6 +13,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from collect.adapters.capability import HEADS, PARTS
 from collect.errors import InputError
 from collect.instruments.hooks import after, before
 from collect.instruments.own.definition import OwnQuantity
@@ -154,19 +155,20 @@ class OwnRecorder:
             yield after(decoder.final_norm, partial(self._see, "final_norm", last))
 
     def _hooks_of_block(self, decoder: Decoder, layer: int) -> Iterator[Any]:
-        sites = decoder.sites(layer)
+        block = decoder.blocks[layer]
+        middle = decoder.sites(layer).mid if decoder.adapter.has(PARTS) else None
         asked = [q for site in ("block_mid", "block_output") for q in self._at(site, layer)]
-        yield before(sites.block, partial(self._enter, layer))
+        yield before(block, partial(self._enter, layer))
         if any("attention" in quantity.needs for quantity in asked):
-            yield sites.attention.register_forward_hook(
+            yield decoder.attentions[layer].register_forward_hook(
                 lambda _module, args, kwargs, output: self._keep_maps(
                     decoder.attention_maps(layer, args, kwargs, output)
                 ),
                 with_kwargs=True,
             )
-        if sites.mid is not None and self._at("block_mid", layer):
-            yield before(sites.mid, partial(self._see_middle, layer))
-        yield after(sites.block, partial(self._leave, layer))
+        if middle is not None and self._at("block_mid", layer):
+            yield before(middle, partial(self._see_middle, layer))
+        yield after(block, partial(self._leave, layer))
 
     def _at(self, site: str, layer: int) -> list[OwnQuantity]:
         """Return the quantities that are taken at a site of a block."""
@@ -175,6 +177,7 @@ class OwnRecorder:
             quantity
             for quantity in self._quantities
             if site in quantity.sites
+            and ("attention" not in quantity.needs or self._decoder.adapter.has(HEADS))
             and (site in ("embedding", "final_norm") or layer in quantity.layers_of(n_layers))
         ]
 

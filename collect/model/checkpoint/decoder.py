@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
 import torch
 from torch import Tensor, nn
 
 from collect.adapters import Adapter, AttentionCall, Heads, HeadWeights, cut, weight_names
+from collect.adapters.capability import HEADS, MAPS, PARTS
 from collect.errors import ConformanceError, UnsupportedModelError
-from collect.model.checkpoint.checkpoint import Checkpoint
 
-__all__ = ["Contribution", "Decoder", "HeadWeights", "Missing", "Sites", "decoder", "model_row"]
+__all__ = ["Contribution", "Decoder", "HeadWeights", "Sites", "decoder"]
 
 #: Rows of the output embedding that are taken at a time.
 _HEAD_ROWS = 8192
@@ -73,15 +73,6 @@ class Sites:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
-    """A quantity this model cannot give, and why; as table ``not_measured``."""
-
-    table: str
-    quantity: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Decoder:
     """A causal model with the places its adapter names.
 
@@ -92,7 +83,8 @@ class Decoder:
     model
         The causal model, in evaluation mode; its parameters may be on the meta device.
     heads
-        Number and width of heads, the width read from the attention module.
+        Number and width of heads, the width read from the attention module; 0 each where the
+        adapter lacks heads, except for the number where there are maps.
     """
 
     adapter: Adapter
@@ -111,8 +103,8 @@ class Decoder:
 
     @property
     def attentions(self) -> list[nn.Module]:
-        """The attention module of every block."""
-        return [block.get_submodule(self.adapter.attention) for block in self.blocks]
+        """The attention module of every block, or what takes its place."""
+        return [self.at(self.adapter.attention, block) for block in self.blocks]
 
     @property
     def embedding(self) -> nn.Module:
@@ -143,21 +135,25 @@ class Decoder:
     def at(self, path: str, within: nn.Module | None = None) -> nn.Module:
         """Return the module at a dotted path from the model, or from a part of it.
 
+        Of alternatives joined by ``|`` the first that is there.
+
         Raises
         ------
         ConformanceError
             If there is no such module, so that the adapter does not describe the model.
         """
-        try:
-            return (self.model if within is None else within).get_submodule(path)
-        except AttributeError as error:
-            raise ConformanceError(
-                f"The adapter {self.adapter.name} says there is a module {path!r}; "
-                f"{type(self.model).__name__} has none."
-            ) from error
+        start = self.model if within is None else within
+        for alternative in path.split("|"):
+            with suppress(AttributeError):
+                module: nn.Module = start.get_submodule(alternative)
+                return module
+        raise ConformanceError(
+            f"The adapter {self.adapter.name} says there is a module {path!r}; "
+            f"{type(self.model).__name__} has none."
+        )
 
     def sites(self, layer: int) -> Sites:
-        """Return what to watch in a block."""
+        """Return what to watch in a block of an adapter that does not lack its parts."""
         adapter, block = self.adapter, self.blocks[layer]
         scale = float(adapter.update_scale(self.model.config))
         after = [self.at(path, block) for path in adapter.norms_after]
@@ -240,25 +236,15 @@ class Decoder:
             logits += head.bias.float()
         return self.adapter.logits(logits, self.model.config)
 
-    def missing(self) -> list[Missing]:
-        """Return what this model cannot give, with reasons."""
-        adapter, found = self.adapter, []
-        if adapter.is_parallel:
-            reason = (
-                "Attention and feed-forward read the same stream, so there is none between them."
-            )
-            found.append(Missing("residual_norm", "site block_mid", reason))
-        if self.final_norm is None:
-            reason = "The model has no norm after its last block."
-            tables = ("residual_norm", "token_geometry", "prompt_geometry")
-            found += [Missing(table, "site final_norm", reason) for table in tables]
-        if adapter.attention_norm is None:
-            reason = "Attention reads the stream without a norm before it, so there is no gain."
-            found.append(Missing("weight_norm", "is_folded", reason))
-        if adapter.n_context(self.model.config) is None:
-            reason = "The configuration names no longest input."
-            found.append(Missing("model", "n_context", reason))
-        return found
+    def gain(self, layer: int) -> Tensor | None:
+        """Return what the norm in front of attention multiplies by, None where there is none."""
+        if self.adapter.has(HEADS):
+            return self.head_weights(layer).gain
+        if self.adapter.attention_norm is None:
+            return None
+        norm: Any = self.at(self.adapter.attention_norm, self.blocks[layer])
+        gain: Tensor = norm.weight.float() + self.adapter.gain_offset
+        return gain
 
 
 def decoder(model: Any, adapter: Adapter) -> Decoder:
@@ -286,18 +272,28 @@ def decoder(model: Any, adapter: Adapter) -> Decoder:
         raise UnsupportedModelError(
             f"This {config.model_type} model cannot be measured: {refusal}."
         )
-    placed = Decoder(adapter, model, Heads(1, 1, 1))
+    placed = Decoder(adapter, model, Heads(0, 0, 0))
     _check_attention_code(placed)
-    heads = Heads(
-        n_heads=config.num_attention_heads,
+    placed = Decoder(adapter, model, _heads(placed))
+    for layer in range(len(placed.blocks)):
+        if adapter.has(PARTS):
+            placed.sites(layer)
+        if adapter.has(HEADS):
+            _check_shapes(placed, layer)
+    return placed
+
+
+def _heads(placed: Decoder) -> Heads:
+    """Return number and width of heads, as far as the layout has them."""
+    adapter, config = placed.adapter, placed.model.config
+    n_heads = int(config.num_attention_heads) if adapter.has(MAPS) else 0
+    if not adapter.has(HEADS):
+        return Heads(n_heads, 0, 0)
+    return Heads(
+        n_heads=int(config.num_attention_heads),
         n_kv_heads=adapter.n_kv_heads(config),
         d_head=int(getattr(placed.attentions[0], adapter.d_head)),
     )
-    placed = Decoder(adapter, model, heads)
-    for layer in range(len(placed.blocks)):
-        placed.sites(layer)
-        _check_shapes(placed, layer)
-    return placed
 
 
 def _check_attention_code(placed: Decoder) -> None:
@@ -332,38 +328,3 @@ def _check_shapes(placed: Decoder, layer: int) -> None:
             raise ConformanceError(
                 f"The {name} weights of layer {layer} must have the shape {shape}; found {found}."
             )
-
-
-def model_row(checkpoint: Checkpoint, placed: Decoder) -> pd.DataFrame:
-    """Return the row of table ``model``: labels of the checkpoint, shape of the model."""
-    config, adapter, heads = placed.model.config, placed.adapter, placed.heads
-    embedding: Any = placed.embedding
-    head: Any = placed.head
-    labels = checkpoint.labels
-    row = {
-        "model_id": checkpoint.model_id,
-        "revision": checkpoint.revision,
-        "lab": labels.lab,
-        "suite": labels.suite,
-        "family": config.model_type,
-        "base_model_id": labels.base_model_id,
-        "year": labels.year,
-        "n_layers": len(placed.blocks),
-        "d_model": config.hidden_size,
-        "n_heads": heads.n_heads,
-        "n_kv_heads": heads.n_kv_heads,
-        "d_head": heads.d_head,
-        "d_ffn": adapter.d_ffn(config),
-        "n_vocabulary": embedding.weight.shape[0],
-        "n_context": adapter.n_context(config),
-        "norm_kind": adapter.norm_kind,
-        "norm_position": adapter.norm_position,
-        "positional_scheme": adapter.positional_scheme(config),
-        "is_parallel": adapter.is_parallel,
-        "is_tied": head.weight is embedding.weight,
-        "n_parameters": sum(parameter.numel() for parameter in placed.model.parameters()),
-        "n_parameters_source": "counted",
-        "training_step": checkpoint.training_step,
-        "training_tokens": checkpoint.training_tokens,
-    }
-    return pd.DataFrame([row])

@@ -108,6 +108,8 @@ def load_skeleton(
     factory: Any = transformers.AutoModelForCausalLM
     try:
         adapter = checkpoint.adapter.of(config)
+        for name, value in adapter.amended.items():
+            setattr(config, name, value)
         with torch.device("meta"):
             model = factory.from_config(
                 config,

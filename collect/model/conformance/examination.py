@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from collect.adapters.capability import GAIN, HEADS, MAPS, PARTS
 from collect.model.checkpoint.decoder import Decoder, Sites
 from collect.model.conformance.deviations import (
     above_diagonal,
@@ -29,14 +30,11 @@ from collect.model.conformance.deviations import (
 )
 from collect.model.forward.tail import own_logits
 
-#: What a block must show to be compared.
+#: What a block must show to be compared, by what its layout may lack.
 _COMPARED = {
-    "attention_input",
-    "attention_update",
-    "ffn_input",
-    "ffn_update",
-    "maps",
-    "projected",
+    PARTS: {"attention_input", "attention_update", "ffn_input", "ffn_update"},
+    MAPS: {"maps"},
+    HEADS: {"projected"},
 }
 
 #: What a norm adds to the variance when it keeps no such number, as OLMo's does.
@@ -98,6 +96,7 @@ class Examiner:
         self._index = 0
         self._seen: dict[str, Tensor] = {}
         self._kept: dict[tuple[int, str], list[Tensor]] = {}
+        self._left: dict[int, Tensor] = {}
         self._last: Tensor | None = None
 
     @property
@@ -107,11 +106,7 @@ class Examiner:
     @contextmanager
     def attached(self, decoder: Decoder) -> Iterator[None]:
         """Put hooks on every block, and take them off on leaving."""
-        handles = [
-            handle
-            for layer in range(len(decoder.blocks))
-            for handle in self._hooks(layer, decoder.sites(layer))
-        ]
+        handles = [handle for layer in range(len(decoder.blocks)) for handle in self._hooks(layer)]
         last = decoder.blocks[-1] if decoder.final_norm is None else decoder.final_norm
         handles.append(_after(last, self._keep_last))
         try:
@@ -140,12 +135,21 @@ class Examiner:
             found = self._decoder.next_token_logits(ends)
             self._note("logits", None, place_deviation(found, own.to(found.device)))
 
-    def _hooks(self, layer: int, sites: Sites) -> Iterator[Any]:
-        projection = self._decoder.at(self._decoder.adapter.output, sites.block)
-        yield sites.block.register_forward_pre_hook(self._enterer(layer), with_kwargs=True)
+    def _hooks(self, layer: int) -> Iterator[Any]:
+        adapter, block = self._decoder.adapter, self._decoder.blocks[layer]
+        yield block.register_forward_pre_hook(self._enterer(layer), with_kwargs=True)
+        if adapter.has(MAPS):
+            attention = self._decoder.attentions[layer]
+            yield attention.register_forward_hook(self._maps_keeper(layer), with_kwargs=True)
+        if adapter.has(HEADS):
+            projection = self._decoder.at(adapter.output, block)
+            yield _after(projection, self._keeper("projected"))
+        if adapter.has(PARTS):
+            yield from self._hooks_of_parts(self._decoder.sites(layer))
+        yield _after(block, lambda stream: self._leave(layer, stream))
+
+    def _hooks_of_parts(self, sites: Sites) -> Iterator[Any]:
         yield _before(sites.attention, self._keeper("attention_input"))
-        yield sites.attention.register_forward_hook(self._maps_keeper(layer), with_kwargs=True)
-        yield _after(projection, self._keeper("projected"))
         yield _after(sites.attention_update.module, self._keeper("attention_update"))
         yield _before(sites.ffn_input, self._keeper("ffn_input"))
         yield _after(sites.ffn_update.module, self._keeper("ffn_update"))
@@ -156,7 +160,6 @@ class Examiner:
         if sites.norms_after is not None:
             yield _before(sites.norms_after[0], self._keeper("attention_sum"))
             yield _before(sites.norms_after[1], self._keeper("ffn_sum"))
-        yield _after(sites.block, lambda stream: self._leave(layer, sites, stream))
 
     def _of_tokens(self, vectors: Tensor) -> Tensor:
         """Return the vectors of all tokens, padding left out: (n, d) in float32."""
@@ -198,21 +201,30 @@ class Examiner:
 
         return keep
 
-    def _leave(self, layer: int, sites: Sites, stream: Tensor) -> None:
+    def _leave(self, layer: int, stream: Tensor) -> None:
         """Compare what the block showed, and drop it."""
         seen = {**self._seen, "output": self._of_tokens(stream)}
         self._seen = {}
-        if self._count(layer, seen.values()) or "attention_update" not in seen:
+        if self._count(layer, seen.values()) or not self._is_shown(seen):
             return
-        scale = sites.attention_update.scale
-        seen["after_attention"] = seen["stream"] + seen["attention_update"] * scale
+        if "attention_update" in seen:
+            scale = self._decoder.sites(layer).attention_update.scale
+            seen["after_attention"] = seen["stream"] + seen["attention_update"] * scale
         if self._repeat is not None:
             self._compare(layer, seen, self._repeat)
-        elif seen.keys() >= _COMPARED:
-            for name, size in self._deviations(layer, sites, seen):
-                self._note(name, layer, size)
-            for name in ("stream", *self._repeated(layer)):
-                self._kept[layer, name] = list(seen[name].split(self._lengths))
+            return
+        for name, size in self._deviations(layer, seen):
+            self._note(name, layer, size)
+        for name in ("stream", *self._repeated(layer)):
+            self._kept[layer, name] = list(seen[name].split(self._lengths))
+        self._left[layer] = seen["output"]
+
+    def _is_shown(self, seen: dict[str, Tensor]) -> bool:
+        """Return whether a block called all that its adapter names."""
+        has = self._decoder.adapter.has
+        if self._repeat is not None:
+            return "attention_update" in seen or not has(PARTS)
+        return all(seen.keys() >= names for part, names in _COMPARED.items() if has(part))
 
     def _repeated(self, layer: int) -> tuple[str, ...]:
         """Return what must come again in a block.
@@ -223,7 +235,8 @@ class Examiner:
         config = self._decoder.model.config
         is_routed = self._decoder.adapter.experts_per_token(config) is not None
         is_short = self._decoder.model.dtype != torch.float32
-        names = ("after_attention",) if is_routed and is_short else ("after_attention", "output")
+        before = ("after_attention",) if self._decoder.adapter.has(PARTS) else ()
+        names = before if is_routed and is_short and before else (*before, "output")
         return ("entry", *names) if layer == 0 else names
 
     def _compare(self, layer: int, seen: dict[str, Tensor], repeat: Repeat) -> None:
@@ -247,21 +260,40 @@ class Examiner:
         of_blocks = self.deviations.setdefault(name, {})
         of_blocks[layer] = max(size, of_blocks.get(layer, size))
 
-    def _deviations(
+    def _deviations(self, layer: int, seen: dict[str, Tensor]) -> Iterator[tuple[str, float]]:
+        has, lengths = self._decoder.adapter.has, self._lengths
+        yield "block_adds_up", self._handed_on(layer, seen["stream"])
+        if has(MAPS):
+            maps, has_sinks = seen["maps"].float(), self._decoder.adapter.has_sinks
+            yield "attention_rows", row_deviation(maps, lengths, has_sinks=has_sinks)
+            yield "attention_causal", above_diagonal(maps, lengths)
+        if has(HEADS, MAPS):
+            yield "heads_rebuild_attention", self._unrebuilt(layer, seen)
+        if has(PARTS):
+            sites = self._decoder.sites(layer)
+            yield "block_adds_up", max(sum_deviation(*pair) for pair in sums(sites, seen))
+            if has(GAIN):
+                yield from self._gains(layer, sites, seen)
+
+    def _handed_on(self, layer: int, stream: Tensor) -> float:
+        """Return how far what enters a block is from what left the one before."""
+        before = self._left.get(layer - 1)
+        return 0.0 if before is None else place_deviation(stream, before.to(stream.device))
+
+    def _unrebuilt(self, layer: int, seen: dict[str, Tensor]) -> float:
+        weights, heads = self._decoder.head_weights(layer), self._decoder.heads
+        clip = self._decoder.adapter.clip(self._decoder.model.config)
+        maps = seen["maps"].float()
+        rebuilt = self._of_tokens(rebuilt_attention(weights, heads, seen["states"], maps, clip))
+        return whole_deviation(rebuilt, seen["projected"])
+
+    def _gains(
         self, layer: int, sites: Sites, seen: dict[str, Tensor]
     ) -> Iterator[tuple[str, float]]:
-        adapter, heads = self._decoder.adapter, self._decoder.heads
-        maps, lengths = seen["maps"].float(), self._lengths
-        yield "attention_rows", row_deviation(maps, lengths, has_sinks=adapter.has_sinks)
-        yield "attention_causal", above_diagonal(maps, lengths)
-        weights, clip = self._decoder.head_weights(layer), adapter.clip(self._decoder.model.config)
-        rebuilt = self._of_tokens(rebuilt_attention(weights, heads, seen["states"], maps, clip))
-        yield "heads_rebuild_attention", whole_deviation(rebuilt, seen["projected"])
-        expected = self._normed(sites, seen["stream"], weights.gain)
+        expected = self._normed(sites, seen["stream"], self._decoder.gain(layer))
         yield "norm_gain", place_deviation(seen["attention_input"], expected)
         if _has_norm_between(sites):
             yield "norm_gain", place_deviation(seen["ffn_input"], seen["mid_normed"])
-        yield "block_adds_up", max(sum_deviation(*pair) for pair in sums(sites, seen))
 
     def _normed(self, sites: Sites, stream: Tensor, gain: Tensor | None) -> Tensor:
         """Return what attention must read: the stream, through its norm if it has one."""
@@ -269,6 +301,8 @@ class Examiner:
         if adapter.attention_norm is None or gain is None:
             return stream
         norm: Any = self._decoder.at(adapter.attention_norm, sites.block)
+        if isinstance(norm, nn.Identity):
+            return stream
         eps = getattr(norm, "variance_epsilon", getattr(norm, "eps", _EPS))
         return normalised(
             stream,
@@ -299,5 +333,7 @@ def _before(module: nn.Module, keep: Callable[[Tensor], None]) -> Any:
 def _after(module: nn.Module, keep: Callable[[Tensor], None]) -> Any:
     """Call ``keep`` with what a module returns, alone or first of a tuple."""
     return module.register_forward_hook(
-        lambda _module, _args, output: keep(output[0] if isinstance(output, tuple) else output)
+        lambda _module, _args, output: keep(
+            output[0] if isinstance(output, tuple | list) else output
+        )
     )

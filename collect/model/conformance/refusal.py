@@ -16,6 +16,7 @@ import torch
 from pandas.api.types import is_float_dtype
 
 from collect import schema
+from collect.adapters.capability import GAIN, HEADS, MAPS, PARTS
 from collect.errors import ConformanceError
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.conformance.examination import Examiner, Repeat
@@ -34,7 +35,7 @@ RunPass = Callable[[Sequence[Batch], Watcher], Iterator[int]]
 #: attention_causal: exactly zero, because the mask makes exp of a huge negative number.
 #: heads_rebuild_attention: values, maps, weighted values and output are each rounded once.
 #: block_adds_up: two sums of terms no larger than the scale are rounded, by three half units at
-#: most; the tolerance is twice that.
+#: most; the tolerance is twice that. What enters a block is what left the one before, bit for bit.
 #: norm_gain: the normed vector, the gain with its offset and their product may each be rounded;
 #: the tolerance is twice those three half units. A gain without its offset is off by its size.
 #: logits: the head's sums, a scale and the three steps of a soft cap may each be rounded, by four
@@ -79,7 +80,7 @@ class Finding:
         Largest deviation that passes.
     is_met
         Whether the property holds; None when numbers that are not finite kept it from being
-        checked.
+        checked, or the layout lacks what it is about.
     reason
         What was found, or why it could not be checked; None when the property holds.
     """
@@ -117,10 +118,28 @@ def examine(decoder: Decoder, run_pass: RunPass) -> list[Finding]:
         pass
     dtype = str(decoder.model.dtype).removeprefix("torch.")
     found = _by_block(examiner, len(decoder.blocks))
+    gaps = {name: _gap(decoder, name) for name in TOLERANCES}
     return [
         _finding(name, TOLERANCES[name][dtype], found.get(name), examiner.n_not_finite)
-        for name in TOLERANCES
+        if gap is None
+        else Finding(name, None, None, TOLERANCES[name][dtype], None, f"not defined: {gap}")
+        for name, gap in gaps.items()
     ]
+
+
+#: What a property is about, where a layout may lack it.
+_ABOUT = {
+    "attention_rows": (MAPS,),
+    "attention_causal": (MAPS,),
+    "heads_rebuild_attention": (HEADS, MAPS),
+    "norm_gain": (PARTS, GAIN),
+}
+
+
+def _gap(decoder: Decoder, name: str) -> str | None:
+    """Return why a property is not defined for a layout, or None where it is."""
+    lacks = decoder.adapter.lacks
+    return next((lacks[part] for part in _ABOUT.get(name, ()) if part in lacks), None)
 
 
 def _trials(decoder: Decoder) -> tuple[list[Batch], list[Repeat]]:

@@ -181,8 +181,13 @@ def _around_blocks(
     """Run the body on a batch with stand-ins for the blocks."""
     journal = _Journal(returns_tuple=returns_tuple, replacement=replacement)
     arguments = inputs(decoder, batch)
-    with torch.inference_mode(), _stood_in(decoder, journal):
-        last = decoder.body(**arguments, use_cache=False).last_hidden_state
+    try:
+        with torch.inference_mode(), _stood_in(decoder, journal):
+            last = decoder.body(**arguments, use_cache=False).last_hidden_state
+    except ValueError as error:
+        # A body that unpacks more than a stand-in returns, as that of RWKV does.
+        cause = f"the body expects more of a block than its stream ({error})"
+        raise NotReplayableError(cause, len(journal.calls)) from error
     n_called, n_blocks = len(journal.calls), len(decoder.blocks)
     if n_called != n_blocks or journal.entered is None:
         raise NotReplayableError(f"{n_called} of {n_blocks} blocks are called", n_called)

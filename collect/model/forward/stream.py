@@ -154,7 +154,7 @@ class _StoredRows:
     """The weight of the output embedding, of which a slice of rows is read when it is asked for."""
 
     def __init__(self, shards: Shards, name: str, shape: torch.Size, kind: dict[str, Any]) -> None:
-        self.shape = shape
+        self.shape, self.dtype = shape, kind["dtype"]
         self._shards, self._name, self._kind = shards, name, kind
 
     def __getitem__(self, places: slice) -> Tensor:

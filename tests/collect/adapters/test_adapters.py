@@ -136,10 +136,8 @@ def test_an_unknown_type_is_refused_with_the_way_to_add_it():
     [
         ("bert", "predicts no next token"),
         ("t5", "reads an encoder"),
-        ("mamba2", "a state instead of attention"),
-        ("jamba", "some of its blocks"),
-        ("deepseek_v3", "multi-head latent attention"),
-        ("gemma3", "save its text part"),
+        ("deepseek_v4", "no one residual stream"),
+        ("hrm_text", "run several times"),
         ("stablelm_epoch", "code in the checkpoint's own repository"),
     ],
 )

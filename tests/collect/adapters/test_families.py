@@ -11,6 +11,7 @@ from torch import Tensor
 
 from collect.adapters import ADAPTERS, Adapter, Heads
 from collect.adapters.layouts import codegen, contiguous, interleaved
+from collect.adapters.register import WHOLE
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.conformance.deviations import rebuilt_attention
 from collect.model.conformance.refusal import examine
@@ -245,8 +246,9 @@ def test_it_is_placed_without_weights_as_with_them(name):
     assert placed.head_weights(0).query.is_meta
 
 
-def test_every_model_type_with_an_adapter_is_shown_here():
-    assert {model_type for model_type, _ in CONFIGURATIONS.values()} == set(ADAPTERS)
+def test_every_model_type_that_is_measured_whole_is_shown_here():
+    whole_types = {model_type for layout in WHOLE for model_type in layout.model_types}
+    assert {model_type for model_type, _ in CONFIGURATIONS.values()} == whole_types
 
 
 @of_each_family

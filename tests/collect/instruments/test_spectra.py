@@ -15,6 +15,7 @@ from torch import Tensor
 from collect.instruments import spectra
 from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import Decoder
+from collect.model.checkpoint.description import missing
 from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.record.writer import conforming
 from tests.collect.families import FAMILIES, save_family
@@ -194,8 +195,8 @@ def test_the_gain_of_gemma_is_one_plus_what_is_stored(tmp_path):
 def test_without_a_norm_before_attention_nothing_is_folded_and_the_reason_is_told(tmp_path):
     frame = measured(save_family("olmo2", tmp_path))["weight_norm"]
     assert not frame["is_folded"].any()
-    missing = load_skeleton(locate(str(tmp_path))).missing()
-    assert [gap.reason for gap in missing if gap.table == "weight_norm"] == [
+    found = missing(load_skeleton(locate(str(tmp_path))))
+    assert [gap.reason for gap in found if gap.table == "weight_norm"] == [
         "Attention reads the stream without a norm before it, so there is no gain."
     ]
 

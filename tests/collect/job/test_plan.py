@@ -107,6 +107,7 @@ SHAPE = estimate.Shape(
     n_parameters=124_439_808,
     largest_block=7_087_872,
     largest_tensor=38_597_376,
+    has_parts=True,
     has_mid=True,
     has_final_norm=True,
     has_gain=True,

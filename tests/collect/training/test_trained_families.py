@@ -16,7 +16,7 @@ from transformers import AutoTokenizer
 from collect.commands.cli import main
 from collect.errors import InputError
 from collect.model.checkpoint.checkpoint import locate
-from collect.model.checkpoint.decoder import model_row
+from collect.model.checkpoint.description import model_row
 from collect.model.checkpoint.load import load_model
 from collect.model.conformance.refusal import examine
 from collect.model.forward.passes import whole

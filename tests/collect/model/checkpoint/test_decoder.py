@@ -11,7 +11,8 @@ import collect.model.checkpoint.decoder
 from collect.adapters import ADAPTERS, Heads
 from collect.adapters.configuration import always
 from collect.errors import ConformanceError, UnsupportedModelError
-from collect.model.checkpoint.decoder import Contribution, Missing, decoder
+from collect.model.checkpoint.decoder import Contribution, decoder
+from collect.model.checkpoint.description import Missing
 from tests.collect.families import tiny_family
 
 
@@ -71,7 +72,7 @@ def test_a_contribution_is_taken_out_of_a_tuple_put_in_shape_and_scaled():
     ],
 )
 def test_what_a_model_cannot_give_is_named_with_the_reason(name, missing):
-    gaps = placed(name).missing()
+    gaps = missing(placed(name))
     assert all(isinstance(gap, Missing) and gap.reason.endswith(".") for gap in gaps)
     assert {(gap.table, gap.quantity) for gap in gaps} == missing
 

@@ -1,0 +1,129 @@
+"""Every type of the installed transformers that predicts a next token, with its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from collect.adapters.adapter import Adapter
+from collect.adapters.capability import HEADS, MAPS, PARTS
+from collect.adapters.refused import REFUSED
+from collect.adapters.register import ADAPTERS
+
+#: The table of all answers, as it is committed.
+PATH = Path(__file__).with_name("TYPES.md")
+
+WHOLE, IN_PART, NOT = "measured", "in part", "refused"
+
+#: What is said of a type that nothing is known of.
+UNKNOWN = "unknown"
+
+#: What a layout is measured without, by what it lacks.
+_WITHOUT = {HEADS: "weights", MAPS: "attention", PARTS: "parts of blocks"}
+
+_INTRODUCTION = """\
+# Types and their answers
+
+Every type that `AutoModelForCausalLM` of transformers {version} knows, {n} of them:
+{n_measured} are measured, {n_in_part} of these in part, and {n_refused} are refused. This file is
+generated: `python -m collect models --write` writes it, and a test holds it to the code.
+
+Measured in part means: norms and gains of the stream, geometry and predictions as of every
+model, and what the layout lacks is left out and named in table `not_measured`. *Weights* are
+norms of the heads' matrices, *attention* statistics of their maps, *parts of blocks* what
+attention and feed-forward add one by one.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What becomes of a model of one type.
+
+    Attributes
+    ----------
+    model_type
+        As in ``config.json``.
+    answer
+        ``measured``, ``in part``, ``refused`` or ``unknown``.
+    layout
+        Name of the adapter; empty where it has none.
+    without
+        What it is measured without, or the quantity that is undefined.
+    reason
+        Why.
+    """
+
+    model_type: str
+    answer: str
+    layout: str = ""
+    without: str = ""
+    reason: str = ""
+
+
+def causal_types() -> tuple[str, ...]:
+    """Return the types that the installed transformers loads as causal models, sorted."""
+    from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+
+    return tuple(sorted(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES))
+
+
+def answer(model_type: str) -> Answer:
+    """Return the answer to a type, which nobody may have heard of."""
+    if model_type in ADAPTERS:
+        return _of_adapter(model_type, ADAPTERS[model_type])
+    if model_type in REFUSED:
+        refusal = REFUSED[model_type]
+        return Answer(model_type, NOT, without=refusal.undefined, reason=refusal.reason)
+    return Answer(model_type, UNKNOWN)
+
+
+def _of_adapter(model_type: str, adapter: Adapter) -> Answer:
+    if not adapter.lacks:
+        return Answer(model_type, WHOLE, adapter.name)
+    without = [said for name, said in _WITHOUT.items() if name in adapter.lacks]
+    reasons = dict.fromkeys(adapter.lacks.values())
+    return Answer(model_type, IN_PART, adapter.name, ", ".join(without), "; ".join(reasons))
+
+
+def answers() -> list[Answer]:
+    """Return the answer to every causal type of the installed transformers, by name."""
+    return [answer(model_type) for model_type in causal_types()]
+
+
+def as_markdown(found: Sequence[Answer]) -> str:
+    """Return answers as the page that is committed."""
+    import transformers
+
+    n_refused = sum(entry.answer == NOT for entry in found)
+    introduction = _INTRODUCTION.format(
+        version=transformers.__version__,
+        n=len(found),
+        n_measured=len(found) - n_refused,
+        n_in_part=sum(entry.answer == IN_PART for entry in found),
+        n_refused=n_refused,
+    )
+    rows = [
+        f"| `{entry.model_type}` | {entry.answer} | {entry.layout} | {entry.without} "
+        f"| {entry.reason} |"
+        for entry in found
+    ]
+    header = ["| Type | Answer | Layout | Without, or undefined | Why |", "|---|---|---|---|---|"]
+    return "\n".join([introduction, *header, *rows]) + "\n"
+
+
+def as_text(found: Sequence[Answer]) -> str:
+    """Return answers for people, a line each, and how many there are of each kind."""
+    width = max(len(entry.model_type) for entry in found)
+    lines = [
+        f"{entry.model_type:<{width}}  {entry.answer:<8}  {entry.layout or entry.without}"
+        for entry in found
+    ]
+    kinds = [entry.answer for entry in found]
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(sorted(kinds)))
+    return "\n".join([*lines, f"{len(found)} types: {counts}"])
+
+
+def is_current(path: Path) -> bool:
+    """Return whether the page says what the code says."""
+    return path.is_file() and path.read_text(encoding="utf-8") == as_markdown(answers())

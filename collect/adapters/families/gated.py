@@ -1,0 +1,149 @@
+"""Attention with maps and two parts, of which the heads' matrices alone do not make the output."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from collect.adapters.capability import CAPABILITIES, HEADS, MAPS, PARTS
+from collect.adapters.configuration import always, entry, expert_or_ffn_width
+from collect.adapters.families.gpt_neox import GPT_NEOX
+from collect.adapters.families.llama import GRANITE, GRANITE_EXPERTS, LLAMA
+from collect.adapters.families.state import OF_BLOCKS
+
+_GATE = (
+    "a gate multiplies what its heads have read before W_O, so maps and matrices of the heads do "
+    "not make up what attention adds"
+)
+_NORM = (
+    "a norm lies between its heads and W_O, so maps and matrices of the heads do not make up what "
+    "attention adds"
+)
+_SINK_UNSEEN = "the maps that its attention returns leave out what goes to a learned sink"
+_ROUTED = "a router chooses the query and output matrices of its heads for every token"
+_TWO_WIDTHS = "its values are of another width than its keys, and scaled after they are projected"
+_CONVOLVED = "a convolution over tokens follows keys and values, and another follows W_O"
+_DIFFERENCE = "its heads subtract one attention map from another"
+_SHARED = "its feed-forward part is the sum of two modules, experts and a shared one"
+_BIAS = "the last block adds a bias of attention outside of the module that returns the rest"
+
+GATED = replace(
+    LLAMA,
+    name="gated",
+    model_types=("laguna",),
+    lacks={HEADS: _GATE},
+    d_ffn=expert_or_ffn_width,
+)
+
+AFMOE = replace(
+    GATED,
+    name="afmoe",
+    model_types=("afmoe",),
+    attention_update="post_attention_layernorm",
+    ffn_update="post_mlp_layernorm",
+    mid="pre_mlp_layernorm",
+    norm_position="sandwich",
+)
+
+GRANITE_SINKS = replace(
+    GRANITE,
+    name="granite_sinks",
+    model_types=("granite_swa",),
+    lacks={HEADS: _SINK_UNSEEN, MAPS: _SINK_UNSEEN},
+)
+
+GRANITE_EXPERTS_SINKS = replace(
+    GRANITE_EXPERTS,
+    name="granite_experts_sinks",
+    model_types=("granitemoe_swa",),
+    lacks={HEADS: _SINK_UNSEEN, MAPS: _SINK_UNSEEN, PARTS: _SHARED},
+)
+
+GRANITE_SHARED = replace(
+    GRANITE_EXPERTS,
+    name="granite_shared",
+    model_types=("granitemoeshared",),
+    lacks={PARTS: _SHARED},
+)
+
+BITNET = replace(LLAMA, name="bitnet", model_types=("bitnet",), lacks={HEADS: _NORM})
+
+DIFFERENTIAL = replace(
+    LLAMA,
+    name="differential",
+    model_types=("diffllama",),
+    lacks={HEADS: _DIFFERENCE, MAPS: _DIFFERENCE},
+)
+
+MIMO = replace(
+    LLAMA,
+    name="mimo",
+    model_types=("mimo_v2_flash",),
+    lacks={HEADS: _TWO_WIDTHS},
+    has_sinks=True,
+    d_ffn=expert_or_ffn_width,
+)
+
+
+def _of_vocabulary(logits: Any, config: Any) -> Any:
+    """Return logits over ``logits_mup_width_multiplier``, those of padding left out."""
+    return (logits / config.logits_mup_width_multiplier)[..., : config.unpadded_vocab_size]
+
+
+INKLING = replace(
+    LLAMA,
+    name="inkling",
+    model_types=("inkling_text",),
+    lacks={HEADS: _CONVOLVED},
+    attention_update="attn_sconv",
+    ffn_update="mlp_sconv",
+    positional_scheme=always("none"),
+    d_ffn=expert_or_ffn_width,
+    logits=_of_vocabulary,
+)
+
+JETMOE = replace(
+    LLAMA,
+    name="jetmoe",
+    model_types=("jetmoe",),
+    lacks={HEADS: _ROUTED},
+    attention="self_attention",
+    attention_update="self_attention",
+)
+
+NEOX_JAPANESE = replace(
+    GPT_NEOX,
+    name="gpt_neox_japanese",
+    model_types=("gpt_neox_japanese",),
+    forms=(),
+    lacks={PARTS: _BIAS},
+    body="gpt_neox_japanese",
+    blocks="gpt_neox_japanese.layers",
+    final_norm="gpt_neox_japanese.final_layer_norm",
+    head="embed_out",
+)
+
+CTRL = replace(
+    OF_BLOCKS,
+    name="ctrl",
+    model_types=("ctrl",),
+    lacks=dict.fromkeys(CAPABILITIES, "no adapter describes the parts of its blocks yet"),
+    body="transformer",
+    blocks="transformer.h",
+    final_norm="transformer.layernorm",
+    d_ffn=entry("dff"),
+    n_context=entry("n_positions"),
+    norm_kind="LayerNorm",
+    positional_scheme=always("sinusoidal"),
+)
+
+GPT1 = replace(
+    CTRL,
+    name="openai_gpt",
+    model_types=("openai-gpt",),
+    lacks=dict.fromkeys(CAPABILITIES, "no adapter describes the parts of its blocks yet"),
+    final_norm=None,
+    norm_position="post",
+    d_ffn=lambda config: 4 * config.hidden_size,
+    positional_scheme=always("learned"),
+)

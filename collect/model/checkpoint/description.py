@@ -1,0 +1,117 @@
+"""What is said of a model: its row of table ``model``, and what it cannot give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from collect.adapters.capability import HEADS, MAPS, PARTS
+from collect.model.checkpoint.checkpoint import Checkpoint
+from collect.model.checkpoint.decoder import Decoder
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A quantity that a model cannot give, and why; as table ``not_measured``."""
+
+    table: str
+    quantity: str
+    reason: str
+
+
+def missing(decoder: Decoder) -> list[Missing]:
+    """Return what a model cannot give of the tables that it fills, with reasons."""
+    return [Missing(*entry) for entry in (*_of_stream(decoder), *_of_model(decoder))]
+
+
+def undefined(decoder: Decoder, tables: Mapping[str, Sequence[str]]) -> list[Missing]:
+    """Return the tables that a model cannot fill at all, with reasons.
+
+    Parameters
+    ----------
+    decoder
+        The model.
+    tables
+        By quantity that was asked for: the tables it fills.
+    """
+    gaps = {quantity: decoder.adapter.gap(quantity) for quantity in tables}
+    return [
+        Missing(table, "every row", _sentence(reason))
+        for quantity, reason in gaps.items()
+        if reason is not None
+        for table in tables[quantity]
+    ]
+
+
+def _sentence(reason: str) -> str:
+    return f"{reason[0].upper()}{reason[1:]}."
+
+
+def _of_stream(decoder: Decoder) -> Iterator[tuple[str, str, str]]:
+    adapter = decoder.adapter
+    if not adapter.has(PARTS):
+        reason = _sentence(adapter.lacks[PARTS])
+        yield "residual_norm", "site block_mid", reason
+        yield "residual_update", "part attention", reason
+        yield "residual_update", "part ffn", reason
+    elif adapter.is_parallel:
+        reason = "Attention and feed-forward read the same stream, so there is none between them."
+        yield "residual_norm", "site block_mid", reason
+    if decoder.final_norm is None:
+        reason = "The model has no norm after its last block."
+        for table in ("residual_norm", "token_geometry", "prompt_geometry"):
+            yield table, "site final_norm", reason
+
+
+def _of_model(decoder: Decoder) -> Iterator[tuple[str, str, str]]:
+    adapter = decoder.adapter
+    if adapter.has(HEADS) and adapter.attention_norm is None:
+        reason = "Attention reads the stream without a norm before it, so there is no gain."
+        yield "weight_norm", "is_folded", reason
+    if not adapter.has(MAPS):
+        yield "model", "n_heads", _sentence(adapter.lacks[MAPS])
+    if not adapter.has(HEADS):
+        for column in ("n_kv_heads", "d_head"):
+            yield "model", column, _sentence(adapter.lacks[HEADS])
+    if not adapter.has(PARTS):
+        yield "model", "is_parallel", _sentence(adapter.lacks[PARTS])
+    if adapter.n_context(decoder.model.config) is None:
+        yield "model", "n_context", "The configuration names no longest input."
+
+
+def model_row(checkpoint: Checkpoint, placed: Decoder) -> pd.DataFrame:
+    """Return the row of table ``model``: labels of the checkpoint, shape of the model."""
+    config, adapter, heads = placed.model.config, placed.adapter, placed.heads
+    embedding: Any = placed.embedding
+    head: Any = placed.head
+    labels = checkpoint.labels
+    row = {
+        "model_id": checkpoint.model_id,
+        "revision": checkpoint.revision,
+        "lab": labels.lab,
+        "suite": labels.suite,
+        "family": config.model_type,
+        "base_model_id": labels.base_model_id,
+        "year": labels.year,
+        "n_layers": len(placed.blocks),
+        "d_model": config.hidden_size,
+        "n_heads": heads.n_heads or None,
+        "n_kv_heads": heads.n_kv_heads or None,
+        "d_head": heads.d_head or None,
+        "d_ffn": adapter.d_ffn(config),
+        "n_vocabulary": embedding.weight.shape[0],
+        "n_context": adapter.n_context(config),
+        "norm_kind": adapter.norm_kind,
+        "norm_position": adapter.norm_position,
+        "positional_scheme": adapter.positional_scheme(config),
+        "is_parallel": adapter.is_parallel,
+        "is_tied": head.weight is embedding.weight,
+        "n_parameters": sum(parameter.numel() for parameter in placed.model.parameters()),
+        "n_parameters_source": "counted",
+        "training_step": checkpoint.training_step,
+        "training_tokens": checkpoint.training_tokens,
+    }
+    return pd.DataFrame([row])

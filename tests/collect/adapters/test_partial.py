@@ -1,0 +1,160 @@
+"""Every type that is measured in part: its stream is the model's own, the rest is named."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pandas as pd
+import pytest
+import torch
+from duckdb import read_parquet
+
+from collect.adapters import ADAPTERS
+from collect.adapters.capability import CAPABILITIES, GAIN, HEADS, MAPS, PARTS
+from collect.adapters.register import IN_PART
+from collect.errors import UnsupportedModelError
+from collect.gauge import group
+from collect.instruments.hooks import Recorder
+from collect.instruments.quantities import TABLES
+from collect.job.plan import plan
+from collect.job.run import run
+from collect.model.checkpoint.decoder import decoder
+from collect.model.conformance.refusal import TOLERANCES, examine
+from collect.model.forward.passes import inputs, whole
+from collect.model.forward.replay import NotReplayableError
+from tests.collect.conftest import tiny_tokenizer
+from tests.collect.partial_families import CONFIGURATIONS, tiny_partial
+from tests.collect.shown import LONG, SHORT
+
+#: What the examination leaves open where a layout lacks something.
+OPEN = {
+    HEADS: {"heads_rebuild_attention"},
+    MAPS: {"attention_rows", "attention_causal", "heads_rebuild_attention"},
+    PARTS: {"norm_gain"},
+    GAIN: {"norm_gain"},
+}
+
+
+def test_every_type_measured_in_part_is_shown_here():
+    types = [model_type for layout in IN_PART for model_type in layout.model_types]
+    assert set(types) == set(CONFIGURATIONS)
+    assert all(layout.lacks.keys() <= set(CAPABILITIES) for layout in IN_PART)
+
+
+@pytest.mark.parametrize("model_type", CONFIGURATIONS)
+def test_it_conforms_and_its_stream_is_measured(model_type):
+    placed = decoder(tiny_partial(model_type), ADAPTERS[model_type])
+    findings = {finding.property: finding for finding in examine(placed, partial(whole, placed))}
+    assert list(findings) == list(TOLERANCES)
+    is_open = set().union(*(OPEN[name] for name in placed.adapter.lacks))
+    assert {name for name, found in findings.items() if not found.is_met} == is_open
+    assert all(findings[name].reason.startswith("not defined: ") for name in is_open)
+    assert all(findings[name].is_met is None for name in is_open)
+    seen, own = measured(placed), own_states(placed)
+    places, of_long = seen.norms.places, seen.norms.norm[:, : len(LONG)]
+    for place, states in zip([(0, "block_input"), (0, "block_output")], own, strict=True):
+        assert torch.allclose(of_long[places.index(place)], states.norm(dim=-1), rtol=1e-4), place
+    parts = {placed.adapter.mixing, "ffn"} if placed.adapter.has(PARTS) else set()
+    assert {part for _, part in seen.updates.places} == {*parts, "block"}
+    assert bool(seen.attention) == placed.adapter.has(MAPS)
+
+
+def measured(placed):
+    """Return what is seen of two prompts, of all that is defined."""
+    recorder = Recorder([(LONG, SHORT)], placed.adapter.defined(tuple(TABLES)))
+    for _ in whole(placed, recorder.batches, recorder):
+        pass
+    return recorder.observation(0)
+
+
+@torch.no_grad()
+def own_states(placed):
+    """Return what block 0 gets and gives for a prompt alone, in float64.
+
+    The library's ``hidden_states`` begin after block 0 in some of these types.
+    """
+    found = []
+    block = placed.blocks[0]
+    block.register_forward_pre_hook(
+        lambda _module, args, kwargs: found.append(args[0] if args else kwargs["hidden_states"]),
+        with_kwargs=True,
+    )
+    block.register_forward_hook(
+        lambda _module, _args, output: found.append(
+            output if isinstance(output, torch.Tensor) else output[0]
+        )
+    )
+    placed.body(**inputs(placed, (LONG,)), use_cache=False)
+    return [states[0].double() for states in found]
+
+
+@pytest.fixture
+def saved(tmp_path):
+    def save(model_type):
+        directory = tmp_path / model_type
+        tiny_partial(model_type, vocab_size=300).save_pretrained(directory)
+        tiny_tokenizer().save_pretrained(directory)
+        return str(directory)
+
+    return save
+
+
+def frame(out, table):
+    return read_parquet(str(out / table / "*.parquet")).df()
+
+
+@pytest.mark.parametrize("model_type", ["mamba", "qwen3_next"])
+def test_what_is_defined_is_measured_and_the_rest_named(saved, prompt_file, tmp_path, model_type):
+    model, adapter = saved(model_type), ADAPTERS[model_type]
+    out, how = tmp_path / "out", {"quiet": True}
+    (planned,) = plan([model], [prompt_file], None)
+    run([model], [prompt_file], out, **how)
+    tables = {path.name: len(frame(out, path.name)) for path in out.iterdir()}
+    assert tables.pop("run") == 1
+    gaps = frame(out, "not_measured").set_index("measured_table")["quantity"]
+    assert tables.pop("not_measured") == len(gaps)
+    assert tables == planned.n_rows
+    assert {"weight_norm", "matrix_norm"} <= set(gaps.index[gaps == "every row"])
+    assert ("attention" in tables) == adapter.has(MAPS) == ("attention" not in gaps.index)
+    row = frame(out, "model").iloc[0]
+    assert pd.isna(row["d_head"])
+    assert pd.isna(row["n_heads"]) != adapter.has(MAPS)
+    streamed = tmp_path / "streamed"
+    run([model], [prompt_file], streamed, stream=True, **how)
+    for table in ("residual_norm", "residual_update", "next_token"):
+        columns = [name for name in frame(out, table).columns if name != "run_id"]
+        pd.testing.assert_frame_equal(
+            frame(streamed, table)[columns], frame(out, table)[columns], rtol=1e-6
+        )
+
+
+def test_blocks_that_cannot_be_run_one_by_one_are_loaded(saved, prompt_file, tmp_path):
+    model, out = saved("rwkv"), tmp_path / "out"
+    with pytest.raises(NotReplayableError, match="more of a block than its stream"):
+        run([model], [prompt_file], out, stream=True, quiet=True)
+    run([model], [prompt_file], out, quantities=["stream"], quiet=True)
+    assert frame(out, "conformance")["is_met"].sum() == 5
+
+
+def test_nothing_defined_of_what_is_asked_for_is_refused_with_the_reason(saved, tmp_path):
+    with pytest.raises(UnsupportedModelError, match="compressed vector") as refusal:
+        run([saved("deepseek_v3")], [], tmp_path / "out", quantities=["weights"], quiet=True)
+    assert "stream" in refusal.value.hint
+    assert not list((tmp_path / "out").rglob("*.parquet"))
+
+
+def test_no_transformation_is_known_of_a_layout_that_lacks_something():
+    with pytest.raises(UnsupportedModelError, match="mamba"):
+        group.refusals(decoder(tiny_partial("mamba"), ADAPTERS["mamba"]))
+
+
+def test_a_stream_that_is_changed_between_blocks_is_found():
+    model = tiny_partial("mamba")
+    model.backbone.layers[1].register_forward_pre_hook(
+        lambda _module, args: (args[0] * 2, *args[1:])
+    )
+    placed = decoder(model, ADAPTERS["mamba"])
+    findings = {finding.property: finding for finding in examine(placed, partial(whole, placed))}
+    failed = {name for name, finding in findings.items() if finding.is_met is False}
+    assert failed == {"block_adds_up"}
+    assert findings["block_adds_up"].layer == 1
