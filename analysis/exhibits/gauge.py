@@ -59,7 +59,7 @@ def _row(
     scales = {
         "color": alt.Scale(domain=names, range=COLOURS[: len(names)]),
         "shape": alt.Scale(domain=names, range=SHAPES[: len(names)]),
-        "dash": alt.Scale(domain=names, range=list(DASHES)),
+        "dash": alt.Scale(domain=names, range=list(reversed(DASHES))),
     }
     legend = alt.Legend(title=None, orient="bottom", columns=len(names))
     depths = alt.Scale(domain=[int(layers["layer"].min()), int(layers["layer"].max())], nice=False)
