@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -186,8 +187,14 @@ def test_the_command_line_knows_what_a_file_registers(save_tiny, prompt_file, tm
     assert "size: Mean absolute feature [activation units]" in capsys.readouterr().out
     assert main(["plan", *asked, "--json"]) == 0
     (unit,) = json.loads(capsys.readouterr().out)
-    assert main(["run", *asked, "--stream"]) == 0
-    assert len(open_store(out).query("FROM own_value")) == unit["n_rows"]["own_value"]
+    lens = ["--register", str(file), "--quantities", "size", "logit_lens_entropy"]
+    assert main(["run", *what, *lens, "--stream"]) == 0
+    streamed = open_store(out).query("FROM own_value ORDER BY ALL")
+    assert (streamed["measure"] == "size").sum() == unit["n_rows"]["own_value"]
+    assert main(["run", *what, *lens, "--overwrite"]) == 0
+    pd.testing.assert_frame_equal(
+        open_store(out).query("FROM own_value ORDER BY ALL"), streamed, check_exact=True
+    )
     file.write_text("1 / 0")
     assert main(["plan", *asked]) == 2
     assert "mine.py does not: ZeroDivisionError" in capsys.readouterr().err
