@@ -94,26 +94,43 @@ def left(
 
 
 def complete(
-    pending: Sequence[Pending], subject: Subject, inventory: Inventory, gone: Sequence[Path]
-) -> list[Done]:
+    left_over: Left,
+    subject: Subject,
+    inventory: Inventory,
+    done: list[Done],
+) -> None:
     """Measure what is left of the tasks of a model, unit by unit.
 
     A unit that another process is measuring is left for later, and waited for at the end.
+
+    Parameters
+    ----------
+    left_over
+        What `left` returned.
+    subject, inventory
+        The model, and where its units go.
+    done
+        Where each unit is noted as soon as it is there, so that it is known if a later one fails.
 
     Raises
     ------
     CollectError
         If the model does not conform, or a unit cannot be measured or written.
     """
-    done = {
-        place: _measure(placed, subject, inventory, gone) for place, placed in enumerate(pending)
-    }
-    for place, placed in enumerate(pending):
-        if done[place] is None:
-            title = placed.task.unit.title
-            subject.settings.say(f"{title}: waiting for the process that measures it")
-            done[place] = _measure(placed, subject, inventory, gone, wait=True)
-    return [unit for unit in done.values() if unit is not None]
+    done += left_over.done
+    busy = []
+    for placed in left_over.pending:
+        unit = _measure(placed, subject, inventory, left_over.gone)
+        if unit is None:
+            busy.append(placed)
+        else:
+            done.append(unit)
+    for placed in busy:
+        title = placed.task.unit.title
+        subject.settings.say(f"{title}: waiting for the process that measures it")
+        unit = _measure(placed, subject, inventory, left_over.gone, wait=True)
+        if unit is not None:
+            done.append(unit)
 
 
 def _to_do(task: Task, inventory: Inventory, settings: Settings) -> Pending | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from collect.errors import InputError
 from collect.instruments import quantities
-from collect.job.completion import complete, left
+from collect.job.completion import Left, complete, left
 from collect.job.outcome import (
     Done,
     Outcome,
@@ -102,7 +102,7 @@ def run(
     outcome = Outcome(refusals=[*job.refusals])
     for name, checkpoint in job.checkpoints:
         with noted(name_of(checkpoint), outcome.refusals, goes_on=job.goes_on):
-            outcome.units += _run_checkpoint(name, checkpoint, job, inventory)
+            _run_checkpoint(name, checkpoint, job, inventory, outcome.units)
     raise_if_refused(outcome, job.n_models)
     return outcome
 
@@ -240,8 +240,8 @@ def _refuse_repeats(names: Sequence[str], kind: str) -> None:
 
 
 def _run_checkpoint(
-    name: str, checkpoint: Checkpoint, job: Job, inventory: Inventory
-) -> list[Done]:
+    name: str, checkpoint: Checkpoint, job: Job, inventory: Inventory, done: list[Done]
+) -> None:
     sets, settings = job.sets, job.settings
     checkpoint = _under_its_name(name, checkpoint, inventory, settings)
     skeleton = load_skeleton(checkpoint, dtype=settings.dtype, device=settings.main_device)
@@ -257,22 +257,23 @@ def _run_checkpoint(
         training_step=checkpoint.training_step,
         training_tokens=checkpoint.training_tokens,
     )
-    pending = found.pending
-    if not pending:
-        return found.done
+    if not found.pending:
+        done += found.done
+        return
     if not checkpoint.weight_files:
         checkpoint = _with_weights(name, checkpoint, job)
         checkpoint.weights_sha256()  # refuses content that is not what the hub lists
-        pending = [placed.stored_as(checkpoint.dtype_weights) for placed in pending]
+        stored = [placed.stored_as(checkpoint.dtype_weights) for placed in found.pending]
+        found = Left(stored, found.done)
     subject = Subject(
         name,
         checkpoint,
         skeleton,
         tokenizer,
         settings,
-        is_only_examined=all(placed.task.prompt_set is None for placed in pending),
+        is_only_examined=all(placed.task.prompt_set is None for placed in found.pending),
     )
-    return [*found.done, *complete(pending, subject, inventory, found.gone)]
+    complete(found, subject, inventory, done)
 
 
 def _under_its_name(

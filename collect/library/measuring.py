@@ -184,9 +184,9 @@ def measure_step(
         remove_leftovers(out)
         inventory = Inventory(out)
         known = {"training_step": step, "training_tokens": tokens}
-        lacking = left(found, inventory, subject.settings, **known)
-        done = complete(lacking.pending, subject, inventory, lacking.gone)
-    return [*lacking.done, *done]
+        done: list[Done] = []
+        complete(left(found, inventory, subject.settings, **known), subject, inventory, done)
+    return done
 
 
 def run(
