@@ -29,17 +29,16 @@ def published_gains(
 
     Columns are those of the view `gain_by_model`. ``metric`` and ``files`` narrow it.
     """
-    return store.facts(
+    every = store.facts(
         """
           FROM gain_by_model
          WHERE source = 'published'
-           AND ($metric IS NULL OR metric = $metric)
-           AND ($files IS NULL OR list_contains($files, file))
          ORDER BY model_id, metric, file, prompt_set
-        """,
-        metric=metric,
-        files=list(files) if files is not None else None,
+        """
     )
+    chosen = every if metric is None else every[every["metric"] == metric]
+    chosen = chosen if files is None else chosen[chosen["file"].isin(list(files))]
+    return chosen.reset_index(drop=True)
 
 
 def base_models(gains: pd.DataFrame) -> pd.DataFrame:
