@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from collect.adapters.adapter import Adapter
 from collect.adapters.capability import HEADS, MAPS, PARTS
 from collect.adapters.refused import REFUSED
 from collect.adapters.register import ADAPTERS
+from collect.adapters.within import PLACES, text_type
 
 #: The table of all answers, as it is committed.
 PATH = Path(__file__).with_name("TYPES.md")
 
-WHOLE, IN_PART, NOT = "measured", "in part", "refused"
+WHOLE, IN_PART, TEXT, NOT = "measured", "in part", "its text", "refused"
 
 #: What is said of a type that nothing is known of.
 UNKNOWN = "unknown"
@@ -26,13 +27,15 @@ _INTRODUCTION = """\
 # Types and their answers
 
 Every type that `AutoModelForCausalLM` of transformers {version} knows, {n} of them:
-{n_measured} are measured, {n_in_part} of these in part, and {n_refused} are refused. This file is
-generated: `python -m collect models --write` writes it, and a test holds it to the code.
+{n_measured} are measured, {n_in_part} of these in part and of {n_text} the text within, and
+{n_refused} are refused. This file is generated: `python -m collect models --write` writes it, and
+a test holds it to the code.
 
 Measured in part means: norms and gains of the stream, geometry and predictions as of every
 model, and what the layout lacks is left out and named in table `not_measured`. *Weights* are
 norms of the heads' matrices, *attention* statistics of their maps, *parts of blocks* what
-attention and feed-forward add one by one.
+attention and feed-forward add one by one. Of a checkpoint that reads images or sound too, the
+language model within is measured on text alone, as its layout says.
 """
 
 
@@ -45,7 +48,7 @@ class Answer:
     model_type
         As in ``config.json``.
     answer
-        ``measured``, ``in part``, ``refused`` or ``unknown``.
+        ``measured``, ``in part``, ``its text``, ``refused`` or ``unknown``.
     layout
         Name of the adapter; empty where it has none.
     without
@@ -72,6 +75,9 @@ def answer(model_type: str) -> Answer:
     """Return the answer to a type, which nobody may have heard of."""
     if model_type in ADAPTERS:
         return _of_adapter(model_type, ADAPTERS[model_type])
+    if model_type in PLACES:
+        found = answer(text_type(model_type, None))
+        return replace(found, model_type=model_type, answer=TEXT)
     if model_type in REFUSED:
         refusal = REFUSED[model_type]
         return Answer(model_type, NOT, without=refusal.undefined, reason=refusal.reason)
@@ -101,6 +107,7 @@ def as_markdown(found: Sequence[Answer]) -> str:
         n=len(found),
         n_measured=len(found) - n_refused,
         n_in_part=sum(entry.answer == IN_PART for entry in found),
+        n_text=sum(entry.answer == TEXT for entry in found),
         n_refused=n_refused,
     )
     rows = [

@@ -75,8 +75,6 @@ READS_ENCODER = Refusal(
         "marian",
         "mbart",
         "mt5",
-        "musicgen",
-        "musicgen_melody",
         "mvp",
         "pegasus",
         "plbart",
@@ -94,7 +92,7 @@ SEVERAL_STREAMS = Refusal(
     undefined="residual_norm",
     reason="its blocks hand on several vectors for a token, which parts read and write as "
     "mixtures, so there is no one residual stream",
-    model_types=("deepseek_v4", "gemma3n_text", "hy_v4", "qwen4_exp_text"),
+    model_types=("deepseek_v4", "gemma3n", "gemma3n_text", "hy_v4", "qwen4_exp", "qwen4_exp_text"),
 )
 
 MIXED_BLOCKS = Refusal(
@@ -135,6 +133,13 @@ TRANSFORMED_HEAD = Refusal(
     model_types=("modernbert-decoder",),
 )
 
+OF_SOUND = Refusal(
+    undefined="next_token",
+    reason="a position holds codes of several codebooks of sound at once, so there is no one next "
+    "token",
+    model_types=("musicgen", "musicgen_melody"),
+)
+
 NEEDS_IMAGE = Refusal(
     undefined="residual_norm",
     reason="some of its blocks read an image and are left out without one, so its stream on text "
@@ -162,27 +167,6 @@ OWN_CODE = Refusal(
     model_types=("stablelm_alpha", "stablelm_epoch"),
 )
 
-READS_MORE = Refusal(
-    undefined="all",
-    reason="it reads images or sound beside text",
-    model_types=(
-        "dots3_note",
-        "emu3",
-        "fuyu",
-        "gemma3",
-        "gemma3n",
-        "gemma4",
-        "gemma4_unified",
-        "got_ocr2",
-        "llama4",
-        "moss_transcribe_diarize",
-        "phi4_multimodal",
-        "qwen3_5",
-        "qwen3_5_moe",
-        "qwen4_exp",
-    ),
-)
-
 REFUSALS = (
     SEES_LATER,
     READS_ENCODER,
@@ -193,11 +177,11 @@ REFUSALS = (
     OF_BYTES,
     PREFIXED,
     TRANSFORMED_HEAD,
+    OF_SOUND,
     NEEDS_IMAGE,
     DRAFTS,
     POOLS,
     OWN_CODE,
-    READS_MORE,
 )
 
 #: Why a ``model_type`` is refused.

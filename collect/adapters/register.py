@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
+from collect.adapters import within
 from collect.adapters.adapter import Adapter
 from collect.adapters.families.bloom import BLOOM, MPT
 from collect.adapters.families.falcon import FALCON
@@ -157,8 +158,15 @@ LAYOUTS = (*WHOLE, *IN_PART)
 ADAPTERS = {model_type: layout for layout in LAYOUTS for model_type in layout.model_types}
 
 
-def adapter_for(model_type: str) -> Adapter:
+def adapter_for(model_type: str, text_type: str | None = None) -> Adapter:
     """Return the adapter of a ``model_type``.
+
+    Parameters
+    ----------
+    model_type
+        As in ``config.json``.
+    text_type
+        ``text_config.model_type``, where a checkpoint reads more than text.
 
     Raises
     ------
@@ -166,6 +174,9 @@ def adapter_for(model_type: str) -> Adapter:
         If the type is known to be of another kind, or no adapter describes it. Nothing is
         guessed.
     """
+    if model_type in within.PLACES:
+        of_text = adapter_for(within.text_type(model_type, text_type))
+        return within.placed(of_text, model_type)
     if model_type in REFUSED:
         refusal = REFUSED[model_type]
         raise UnsupportedModelError(

@@ -53,11 +53,12 @@ def rows(
         If the weights are quantised.
     """
     config = configuration(checkpoint)
-    adapter = checkpoint.adapter.of(config)
-    heads = blueprint.heads_of(adapter, config)
+    of_text = config.get_text_config()
+    adapter = checkpoint.adapter.of(of_text)
+    heads = blueprint.heads_of(adapter, of_text)
     shards = Shards(checkpoint, blueprint.of_attention(adapter, config))
     layers = (
-        head_weights(shards, adapter, heads, layer) for layer in range(config.num_hidden_layers)
+        head_weights(shards, adapter, heads, layer) for layer in range(of_text.num_hidden_layers)
     )
     return _rows(heads, layers, on_layer)
 

@@ -101,7 +101,7 @@ def shape_of(skeleton: Decoder, n_vocabulary: int) -> Shape:
     return Shape(
         n_layers=len(skeleton.blocks),
         n_heads=skeleton.heads.n_heads,
-        d_model=int(skeleton.model.config.hidden_size),
+        d_model=int(skeleton.config.hidden_size),
         d_head=skeleton.heads.d_head,
         n_vocabulary=n_vocabulary,
         n_parameters=sum(sizes),

@@ -95,8 +95,9 @@ def of_attention(adapter: Adapter, config: Any) -> Blueprint:
     config
         Configuration of transformers.
     """
-    blocks = [f"{adapter.blocks}.{layer}" for layer in range(config.num_hidden_layers)]
-    parts = [*_parts(adapter, config)]
+    of_text = config.get_text_config()
+    blocks = [f"{adapter.blocks}.{layer}" for layer in range(of_text.num_hidden_layers)]
+    parts = [*_parts(adapter, of_text)]
     shapes = {f"{block}.{part.name}": part.shape for block in blocks for part in parts}
     return Blueprint(
         shapes=shapes,

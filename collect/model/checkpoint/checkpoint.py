@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from collect.adapters import ADAPTERS, Adapter, adapter_for, nearest
+from collect.adapters.within import PLACES, text_entry
 from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint import hub, revisions
 from collect.model.checkpoint.weight_files import weight_names
@@ -272,7 +273,7 @@ def _inspect(
             f"A model's name may hold letters a to z, digits and '_.-/'; found {name!r}.",
             f"Rename the directory, or put a model_id into {SIDECAR} beside the weights.",
         )
-    adapter = adapter_for(str(config["model_type"]))
+    adapter = adapter_for(str(config["model_type"]), text_entry(config, "model_type"))
     weight_files = _weight_files(directory, config) if needs_weights else ()
     per_step = _of_suite(name).get("tokens_per_step")
     step, tokens = revisions.training(revision_name, directory, sidecar, per_step)
@@ -308,12 +309,15 @@ def _config(directory: Path) -> dict[str, Any]:
     config = _json_object(path)
     if "model_type" not in config:
         raise InputError(f"{path} must say which model_type it configures; it does not.")
-    if config.get("quantization_config"):
+    quantised = config.get("quantization_config") or text_entry(config, "quantization_config")
+    if quantised:
+        method = quantised.get("quant_method") if isinstance(quantised, dict) else None
         raise UnsupportedModelError(
-            f"The weights must be stored as plain floating numbers; {directory} is quantised.",
-            "Use the checkpoint it was quantised from.",
+            f"The weights must be stored as plain floating numbers; {directory} is quantised"
+            f"{f' ({method})' if isinstance(method, str) else ''}.",
+            "Use the checkpoint it was quantised from, which its card names as base_model.",
         )
-    if config.get("auto_map") and config["model_type"] not in ADAPTERS:
+    if config.get("auto_map") and config["model_type"] not in {**ADAPTERS, **PLACES}:
         raise UnsupportedModelError(
             f"The model must be one that transformers itself can run; {directory} brings code "
             f"of its own for model_type {config['model_type']!r}, which is never run.",

@@ -92,6 +92,11 @@ class Decoder:
     heads: Heads
 
     @property
+    def config(self) -> Any:
+        """The configuration of the text, which some models hold within a larger one."""
+        return self.model.config.get_text_config()
+
+    @property
     def body(self) -> nn.Module:
         """The model without its head."""
         return self.at(self.adapter.body)
@@ -126,7 +131,7 @@ class Decoder:
     @property
     def attention_implementation(self) -> str:
         """The attention code of transformers that runs, as the model reports it."""
-        return str(self.model.config._attn_implementation)
+        return str(self.config._attn_implementation)
 
     def device_of_block(self, layer: int) -> torch.device:
         """Return the device of a block, which what enters it may not be on yet."""
@@ -155,7 +160,7 @@ class Decoder:
     def sites(self, layer: int) -> Sites:
         """Return what to watch in a block of an adapter that does not lack its parts."""
         adapter, block = self.adapter, self.blocks[layer]
-        scale = float(adapter.update_scale(self.model.config))
+        scale = float(adapter.update_scale(self.config))
         after = [self.at(path, block) for path in adapter.norms_after]
         return Sites(
             block=block,
@@ -234,7 +239,7 @@ class Decoder:
         )
         if getattr(head, "bias", None) is not None:
             logits += head.bias.float()
-        return self.adapter.logits(logits, self.model.config)
+        return self.adapter.logits(logits, self.config)
 
     def gain(self, layer: int) -> Tensor | None:
         """Return what the norm in front of attention multiplies by, None where there is none."""
@@ -265,7 +270,7 @@ def decoder(model: Any, adapter: Adapter) -> Decoder:
         If attention runs another code than the adapter asks for, a module is not there, or the
         shapes of Q, K, V and O contradict the adapter.
     """
-    config = model.config
+    config = model.config.get_text_config()
     adapter = adapter.of(config)
     refusal = adapter.refusal(config)
     if refusal is not None:
@@ -285,7 +290,7 @@ def decoder(model: Any, adapter: Adapter) -> Decoder:
 
 def _heads(placed: Decoder) -> Heads:
     """Return number and width of heads, as far as the layout has them."""
-    adapter, config = placed.adapter, placed.model.config
+    adapter, config = placed.adapter, placed.config
     n_heads = int(config.num_attention_heads) if adapter.has(MAPS) else 0
     if not adapter.has(HEADS):
         return Heads(n_heads, 0, 0)
@@ -297,7 +302,7 @@ def _heads(placed: Decoder) -> Heads:
 
 
 def _check_attention_code(placed: Decoder) -> None:
-    needed = placed.adapter.attention_implementation(placed.model.config)
+    needed = placed.adapter.attention_implementation(placed.config)
     if placed.attention_implementation != needed:
         raise ConformanceError(
             f"Attention must be computed by the {needed} code, whose maps are known and right; "
@@ -306,7 +311,7 @@ def _check_attention_code(placed: Decoder) -> None:
 
 
 def _check_shapes(placed: Decoder, layer: int) -> None:
-    heads, d_model = placed.heads, placed.model.config.hidden_size
+    heads, d_model = placed.heads, placed.config.hidden_size
     shared = (heads.n_kv_heads, heads.d_head, d_model)
     expected = {
         "query": (heads.n_heads, heads.d_head, d_model),

@@ -78,13 +78,13 @@ def _of_model(decoder: Decoder) -> Iterator[tuple[str, str, str]]:
             yield "model", column, _sentence(adapter.lacks[HEADS])
     if not adapter.has(PARTS):
         yield "model", "is_parallel", _sentence(adapter.lacks[PARTS])
-    if adapter.n_context(decoder.model.config) is None:
+    if adapter.n_context(decoder.config) is None:
         yield "model", "n_context", "The configuration names no longest input."
 
 
 def model_row(checkpoint: Checkpoint, placed: Decoder) -> pd.DataFrame:
     """Return the row of table ``model``: labels of the checkpoint, shape of the model."""
-    config, adapter, heads = placed.model.config, placed.adapter, placed.heads
+    config, adapter, heads = placed.config, placed.adapter, placed.heads
     embedding: Any = placed.embedding
     head: Any = placed.head
     labels = checkpoint.labels
@@ -93,7 +93,7 @@ def model_row(checkpoint: Checkpoint, placed: Decoder) -> pd.DataFrame:
         "revision": checkpoint.revision,
         "lab": labels.lab,
         "suite": labels.suite,
-        "family": config.model_type,
+        "family": placed.model.config.model_type,
         "base_model_id": labels.base_model_id,
         "year": labels.year,
         "n_layers": len(placed.blocks),
@@ -109,9 +109,17 @@ def model_row(checkpoint: Checkpoint, placed: Decoder) -> pd.DataFrame:
         "positional_scheme": adapter.positional_scheme(config),
         "is_parallel": adapter.is_parallel,
         "is_tied": head.weight is embedding.weight,
-        "n_parameters": sum(parameter.numel() for parameter in placed.model.parameters()),
+        "n_parameters": _n_parameters(placed),
         "n_parameters_source": "counted",
         "training_step": checkpoint.training_step,
         "training_tokens": checkpoint.training_tokens,
     }
     return pd.DataFrame([row])
+
+
+def _n_parameters(placed: Decoder) -> int:
+    """Return the number of parameters; of a language model within another, its own and its head."""
+    if placed.config is placed.model.config:
+        return sum(parameter.numel() for parameter in placed.model.parameters())
+    own = [*placed.body.parameters(), *placed.head.parameters()]
+    return sum(parameter.numel() for parameter in {id(each): each for each in own}.values())

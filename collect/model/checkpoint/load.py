@@ -54,7 +54,7 @@ def load_model(checkpoint: Checkpoint, *, dtype: str = "float32", device: str = 
     """
     bare = load_skeleton(checkpoint, dtype=dtype)
     Shards(checkpoint, blueprint.of_model(bare.model))
-    factory: Any = transformers.AutoModelForCausalLM
+    factory = _factory(bare.model.config)
     try:
         model, report = factory.from_pretrained(
             checkpoint.directory,
@@ -105,16 +105,17 @@ def load_skeleton(
         If the model is not built as its adapter says.
     """
     config = configuration(checkpoint)
-    factory: Any = transformers.AutoModelForCausalLM
+    factory = _factory(config)
     try:
-        adapter = checkpoint.adapter.of(config)
+        of_text = config.get_text_config()
+        adapter = checkpoint.adapter.of(of_text)
         for name, value in adapter.amended.items():
-            setattr(config, name, value)
+            setattr(of_text, name, value)
         with torch.device("meta"):
             model = factory.from_config(
                 config,
                 dtype=DTYPES[dtype],
-                attn_implementation=adapter.attention_implementation(config),
+                attn_implementation=adapter.attention_implementation(of_text),
                 trust_remote_code=False,
             )
     except Exception as error:
@@ -122,6 +123,13 @@ def load_skeleton(
         raise not_the_model(checkpoint, error) from error
     _make_buffers(model, device)
     return decoder(model.eval(), checkpoint.adapter)
+
+
+def _factory(config: Any) -> Any:
+    """Return what of the library makes a model that predicts tokens from a configuration."""
+    of_text: Any = transformers.AutoModelForCausalLM
+    of_more: Any = transformers.AutoModelForImageTextToText
+    return of_text if type(config) in of_text._model_mapping else of_more
 
 
 def _make_buffers(model: Any, device: str) -> None:

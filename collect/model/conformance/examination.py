@@ -232,7 +232,7 @@ class Examiner:
         In a short number format rounding sends tokens to other experts, which says nothing of
         the batch: there the stream counts before they are chosen.
         """
-        config = self._decoder.model.config
+        config = self._decoder.config
         is_routed = self._decoder.adapter.experts_per_token(config) is not None
         is_short = self._decoder.model.dtype != torch.float32
         before = ("after_attention",) if self._decoder.adapter.has(PARTS) else ()
@@ -282,7 +282,7 @@ class Examiner:
 
     def _unrebuilt(self, layer: int, seen: dict[str, Tensor]) -> float:
         weights, heads = self._decoder.head_weights(layer), self._decoder.heads
-        clip = self._decoder.adapter.clip(self._decoder.model.config)
+        clip = self._decoder.adapter.clip(self._decoder.config)
         maps = seen["maps"].float()
         rebuilt = self._of_tokens(rebuilt_attention(weights, heads, seen["states"], maps, clip))
         return whole_deviation(rebuilt, seen["projected"])

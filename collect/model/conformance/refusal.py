@@ -144,7 +144,7 @@ def _gap(decoder: Decoder, name: str) -> str | None:
 
 def _trials(decoder: Decoder) -> tuple[list[Batch], list[Repeat]]:
     """Return two prompts together, each alone, and the first with another last token."""
-    config = decoder.model.config
+    config = decoder.config
     n_context = decoder.adapter.n_context(config) or max(_LENGTHS)
     generator = torch.Generator().manual_seed(_SEED)
     tokens = [

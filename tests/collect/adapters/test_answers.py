@@ -30,9 +30,17 @@ def test_the_committed_page_is_current():
 def test_a_stream_is_measured_of_120_types_and_more():
     kinds = [entry.answer for entry in answers.answers()]
     assert kinds.count(answers.WHOLE) + kinds.count(answers.IN_PART) >= 120
+    assert kinds.count(answers.TEXT) >= 10
     assert {entry.layout for entry in answers.answers()} - {""} <= {
         adapter.name for adapter in ADAPTERS.values()
     }
+
+
+def test_the_readme_counts_the_types_as_the_code_does():
+    readme = " ".join((answers.PATH.parents[2] / "README.md").read_text("utf-8").split())
+    kinds = [entry.answer for entry in answers.answers()]
+    n_measured = len(kinds) - kinds.count(answers.NOT)
+    assert f"of the {len(kinds)} types of decoder that it knows {n_measured} are measured" in readme
 
 
 def test_a_type_that_a_new_release_brings_is_named(monkeypatch, capsys):
@@ -109,6 +117,10 @@ def entering(model, blocks):
     return seen
 
 
+#: Types that hold another of the list as their text.
+LARGER = ("gemma3n", "qwen4_exp")
+
+
 def types_of(refusal):
     return [e.model_type for e in REFUSED if e.model_type in refusal.model_types]
 
@@ -131,8 +143,31 @@ def test_in_an_encoder_a_token_sees_those_after_it(model_type):
     assert not torch.allclose(model(IDS).logits[0, 0], model(changed).logits[0, 0], atol=1e-4)
 
 
-@pytest.mark.parametrize("model_type", types_of(refused.SEVERAL_STREAMS))
+@pytest.mark.parametrize(
+    "model_type", [name for name in types_of(refused.SEVERAL_STREAMS) if name not in LARGER]
+)
 def test_a_token_has_several_vectors_between_blocks(model_type):
     model = small(model_type)
     blocks = model.model.layers
-    assert {states.ndim for states in entering(model, blocks)} == {4}
+    numbers = {states.numel() / IDS.numel() for states in entering(model, blocks)}
+    assert min(numbers) > model.config.hidden_size
+
+
+@pytest.mark.parametrize("model_type", types_of(refused.READS_ENCODER))
+def test_blocks_of_a_decoder_with_an_encoder_have_a_part_that_reads_it(model_type):
+    config = transformers.AutoConfig.for_model(model_type)
+    with torch.device("meta"):
+        model = transformers.AutoModelForCausalLM.from_config(config)
+    names = {name.rpartition(".")[2] for name, _ in model.named_modules()}
+    assert names & {"encoder_attn", "cross_attn"}
+
+
+@pytest.mark.parametrize("model_type", types_of(refused.OF_SOUND))
+def test_a_position_holds_codes_of_several_codebooks(model_type):
+    assert transformers.AutoConfig.for_model(model_type).decoder.num_codebooks > 1
+
+
+def test_the_same_blocks_run_several_times_in_a_pass():
+    model = small("hrm_text", num_layers_per_stack=2, num_hidden_layers=16)
+    blocks = model.model.L_module.layers
+    assert len(entering(model, blocks)) > len(blocks)
