@@ -27,7 +27,7 @@ def configuration(checkpoint: Checkpoint) -> Any:
         )
     except Exception as error:
         raise not_the_model(checkpoint, error) from error
-    _require_possible(checkpoint, config)
+    _require_possible(checkpoint, config.get_text_config())
     return config
 
 
