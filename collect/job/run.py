@@ -23,10 +23,11 @@ from collect.job.outcome import (
 from collect.job.settings import Settings
 from collect.job.subject import Subject
 from collect.job.task import check_chosen, tasks
-from collect.model.checkpoint import hub, revisions
+from collect.model.checkpoint import blueprint, hub, revisions
 from collect.model.checkpoint.checkpoint import Checkpoint, Labels, locate
 from collect.model.checkpoint.load import load_skeleton, load_tokenizer
 from collect.model.checkpoint.memory import as_text as as_size
+from collect.model.checkpoint.shards import Shards
 from collect.prompts.sets import PromptSet
 from collect.prompts.sets import load as load_prompts
 from collect.record.commit import check_writable, remove_leftovers
@@ -220,8 +221,13 @@ def _judged(job: Job) -> Job:
 
 
 def _judge(checkpoint: Checkpoint, job: Job) -> None:
-    """Refuse a model that has no adapter or tokenizer, or that cannot read the prompts."""
+    """Refuse a model that lacks adapter, tokenizer or weights, or that cannot read the prompts.
+
+    Of weights that are here the headers are read.
+    """
     skeleton = load_skeleton(checkpoint, dtype=job.settings.dtype)
+    if checkpoint.weight_files:
+        Shards(checkpoint, blueprint.of_model(skeleton.model))
     tokenizer = load_tokenizer(checkpoint) if job.sets else None
     tasks(checkpoint, skeleton, job.sets, tokenizer, job.settings, weights_sha256=None)
 
