@@ -77,6 +77,8 @@ class Adapter:
     body, blocks, final_norm, head
         Paths from the causal model: to the part without the head, the list of blocks, the
         norm after the last block (None when there is none) and the output embedding.
+    prefix
+        First part of names that files may add to those of the model; None when it is that of body.
     attention
         Path from a block to its attention module, or to what takes its place.
     mixing
@@ -144,6 +146,7 @@ class Adapter:
     blocks: str
     final_norm: str | None
     head: str = "lm_head"
+    prefix: str | None = None
     attention: str = ""
     mixing: str = "attention"
     ffn_input: str = ""

@@ -34,3 +34,8 @@ def expert_or_ffn_width(config: Any) -> int | None:
     named = getattr(config, "moe_intermediate_size", None)
     width = named or getattr(config, "intermediate_size", None)
     return width if isinstance(width, int) else None
+
+
+def of_text(config: Any) -> Any:
+    """Return the configuration of the text, which some models hold within a larger one."""
+    return getattr(config, "text_config", None) or config

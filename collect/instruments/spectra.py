@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from collect.adapters import Adapter, Heads, HeadWeights, cut, weight_names
+from collect.adapters.configuration import of_text as text_configuration
 from collect.instruments.singular import Norms, grams, head_norms, product_norms, whole_norms
 from collect.model.checkpoint import blueprint
 from collect.model.checkpoint.checkpoint import Checkpoint
@@ -53,7 +54,7 @@ def rows(
         If the weights are quantised.
     """
     config = configuration(checkpoint)
-    of_text = config.get_text_config()
+    of_text = text_configuration(config)
     adapter = checkpoint.adapter.of(of_text)
     heads = blueprint.heads_of(adapter, of_text)
     shards = Shards(checkpoint, blueprint.of_attention(adapter, config))

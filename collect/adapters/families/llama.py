@@ -90,6 +90,7 @@ LLAMA4 = replace(
     LLAMA,
     name="llama4",
     model_types=("llama4_text",),
+    prefix="language_model",
     ffn_input="feed_forward",
     ffn_update="feed_forward",
 )

@@ -14,6 +14,7 @@ from typing import Any
 from transformers import conversion_mapping
 
 from collect.adapters import Adapter, Heads
+from collect.adapters.configuration import of_text as text_configuration
 
 #: Numbers that old checkpoints hold and every version of the library computes itself.
 _DERIVED = frozenset(
@@ -95,7 +96,7 @@ def of_attention(adapter: Adapter, config: Any) -> Blueprint:
     config
         Configuration of transformers.
     """
-    of_text = config.get_text_config()
+    of_text = text_configuration(config)
     blocks = [f"{adapter.blocks}.{layer}" for layer in range(of_text.num_hidden_layers)]
     parts = [*_parts(adapter, of_text)]
     shapes = {f"{block}.{part.name}": part.shape for block in blocks for part in parts}
@@ -105,7 +106,7 @@ def of_attention(adapter: Adapter, config: Any) -> Blueprint:
             f"{block}.{part.name}" for block in blocks for part in parts if part.is_required
         ),
         weights=frozenset(shapes),
-        prefix=adapter.body,
+        prefix=adapter.prefix or adapter.body.partition(".")[0],
         conversions=_conversions(config),
         config=config,
     )

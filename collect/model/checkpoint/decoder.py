@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from collect.adapters import Adapter, AttentionCall, Heads, HeadWeights, cut, weight_names
 from collect.adapters.capability import HEADS, MAPS, PARTS
+from collect.adapters.configuration import of_text as text_configuration
 from collect.errors import ConformanceError, UnsupportedModelError
 
 __all__ = ["Contribution", "Decoder", "HeadWeights", "Sites", "decoder"]
@@ -94,7 +95,7 @@ class Decoder:
     @property
     def config(self) -> Any:
         """The configuration of the text, which some models hold within a larger one."""
-        return self.model.config.get_text_config()
+        return text_configuration(self.model.config)
 
     @property
     def body(self) -> nn.Module:
@@ -270,7 +271,7 @@ def decoder(model: Any, adapter: Adapter) -> Decoder:
         If attention runs another code than the adapter asks for, a module is not there, or the
         shapes of Q, K, V and O contradict the adapter.
     """
-    config = model.config.get_text_config()
+    config = text_configuration(model.config)
     adapter = adapter.of(config)
     refusal = adapter.refusal(config)
     if refusal is not None:

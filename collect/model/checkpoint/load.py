@@ -7,6 +7,7 @@ from typing import Any
 import torch
 import transformers
 
+from collect.adapters.configuration import of_text as text_configuration
 from collect.errors import InputError
 from collect.model.checkpoint import blueprint, memory
 from collect.model.checkpoint.alignment import aligned
@@ -107,7 +108,7 @@ def load_skeleton(
     config = configuration(checkpoint)
     factory = _factory(config)
     try:
-        of_text = config.get_text_config()
+        of_text = text_configuration(config)
         adapter = checkpoint.adapter.of(of_text)
         for name, value in adapter.amended.items():
             setattr(of_text, name, value)

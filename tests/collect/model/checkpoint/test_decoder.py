@@ -12,7 +12,7 @@ from collect.adapters import ADAPTERS, Heads
 from collect.adapters.configuration import always
 from collect.errors import ConformanceError, UnsupportedModelError
 from collect.model.checkpoint.decoder import Contribution, decoder
-from collect.model.checkpoint.description import Missing
+from collect.model.checkpoint.description import Missing, missing
 from tests.collect.families import tiny_family
 
 
@@ -54,7 +54,7 @@ def test_a_contribution_is_taken_out_of_a_tuple_put_in_shape_and_scaled():
 
 
 @pytest.mark.parametrize(
-    ("name", "missing"),
+    ("name", "expected"),
     [
         ("llama", set()),
         ("gptj", {("residual_norm", "site block_mid")}),
@@ -71,10 +71,10 @@ def test_a_contribution_is_taken_out_of_a_tuple_put_in_shape_and_scaled():
         ("bloom", {("model", "n_context")}),
     ],
 )
-def test_what_a_model_cannot_give_is_named_with_the_reason(name, missing):
+def test_what_a_model_cannot_give_is_named_with_the_reason(name, expected):
     gaps = missing(placed(name))
     assert all(isinstance(gap, Missing) and gap.reason.endswith(".") for gap in gaps)
-    assert {(gap.table, gap.quantity) for gap in gaps} == missing
+    assert {(gap.table, gap.quantity) for gap in gaps} == expected
 
 
 def test_logits_do_not_depend_on_how_the_head_is_sliced(monkeypatch):

@@ -125,7 +125,7 @@ def pickles_only(directory: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "sentence"),
     [
-        (lambda d: edit(d, model_type="rwkv"), "'rwkv' is refused: its blocks have a state"),
+        (lambda d: edit(d, model_type="bert"), "'bert' is refused: it is an encoder"),
         (lambda d: edit(d, quantization_config={"bits": 4}), "is quantised"),
         (lambda d: edit(d, model_type="own", auto_map={"A": "b.C"}), "brings code of its own"),
         (lambda d: (d / "tokenizer.json").unlink(), "must bring its tokenizer"),
