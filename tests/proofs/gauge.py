@@ -25,6 +25,7 @@ from collect.gauge.logits import difference, logits
 from collect.gauge.measured import measured
 from collect.gauge.precision import widened
 from collect.gauge.quantity import change, values
+from collect.gauge.transformations.wiring import UNWIRED
 from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.checkpoint.load import load_model, load_tokenizer
@@ -93,6 +94,8 @@ def main() -> None:
     options = parser.parse_args()
     for name in () if options.skip_families else FAMILIES:
         model = tiny_family(name)
+        if model.config.model_type in UNWIRED:
+            continue
         of = widened(decoder(model, ADAPTERS[model.config.model_type]))
         n_free = len(elements(of, [LONG, SHORT], 0) or group.chosen(of, ()))
         print(f"{name}: {n_free} free, {N_ELEMENTS} elements each; refused:", flush=True)
