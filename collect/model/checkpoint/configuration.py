@@ -7,6 +7,7 @@ from typing import Any
 
 import transformers
 
+from collect.adapters.configuration import of_text
 from collect.errors import InputError
 from collect.model.checkpoint.checkpoint import Checkpoint
 
@@ -27,7 +28,7 @@ def configuration(checkpoint: Checkpoint) -> Any:
         )
     except Exception as error:
         raise not_the_model(checkpoint, error) from error
-    _require_possible(checkpoint, config.get_text_config())
+    _require_possible(checkpoint, of_text(config))
     return config
 
 
