@@ -107,8 +107,9 @@ def scarcity(error: BaseException) -> ScarcityError | None:
         errno.ENFILE: "open files",
     }
     said = str(error).lower()
-    if isinstance(error, OSError) and error.errno in kinds:
-        return ScarcityError(kinds[error.errno])
+    number = getattr(error, "errno", None)  # ZeroMQ's errors have one and are no OSError
+    if number in kinds:
+        return ScarcityError(kinds[number])
     if isinstance(error, MemoryError) or any(words in said for words in OUT_OF_MEMORY):
         return ScarcityError("memory")
     if "can't start new thread" in said:

@@ -86,6 +86,7 @@ def train(
     comes_from_these = hashes.items() <= found.items()
     is_whole = is_intact(checkpoint, found) and (not keep or kept.are_kept(plan, checkpoint))
     if comes_from_these and not overwrite and is_whole:
+        locks.remove_abandoned(out)
         return checkpoint
     _refuse_occupied(checkpoint, may_replace=overwrite or comes_from_these)
     with complete_or_absent(checkpoint) as directory:

@@ -131,10 +131,17 @@ def models(folder: Path) -> int:
 
 
 def report(folder: Path) -> int:
-    """Render a small page with the embedded renderer."""
+    """Render a small page with the embedded renderer; a lack is said as the command line says it."""
     from analysis.report import render
+    from analysis.tidy.errors import scarcity
 
-    render(folder / "page.qmd", folder / "out" / "page.html", engine="embedded")
+    try:
+        render(folder / "page.qmd", folder / "out" / "page.html", engine="embedded")
+    except Exception as error:
+        if (lack := scarcity(error)) is None:
+            raise
+        print(lack.problem)
+        return lack.exit_code
     return 0
 
 
