@@ -131,7 +131,7 @@ def models(folder: Path) -> int:
 
 
 def report(folder: Path) -> int:
-    """Render a small page with the embedded renderer; a lack is said as the command line says it."""
+    """Render a small page with the embedded renderer; a lack ends it as it ends the command."""
     from analysis.report import render
     from analysis.tidy.errors import scarcity
 
