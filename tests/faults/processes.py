@@ -120,7 +120,7 @@ def strays(folder: Path) -> list[str]:
 
 def _hash(path: Path) -> str:
     content = path.read_bytes()
-    if content[:4] == b"PAR1":
+    if content[:4] == b"PAR1" == content[-4:]:  # a killed process leaves files without an end
         import pyarrow.parquet as pq
 
         rows = pq.ParquetFile(path).read(use_threads=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -18,6 +19,8 @@ from analysis.tidy.errors import AnalysisError
 WIDE, HIGH = 340, 135
 #: Least distance of two names in one panel [ratio].
 APART = 0.024
+#: Half the width of a mark, and the width of a letter [blocks].
+MARK, WIDTH = 1.0, 1.75
 #: The gauges that the front shows.
 DRAWN = ("growing", "flat", "shrinking")
 SAID = {"growing": "grows", "flat": "stays", "shrinking": "shrinks"}
@@ -216,17 +219,31 @@ def _named_panel(
 def _labelled(models: pd.DataFrame) -> pd.DataFrame:
     """Return models with their short names and where these stand, so that none covers another.
 
-    Adds `name`, `below` (whether the gain lies below 1), `label_at` [ratio] and `is_left`: models
-    that share a depth are named on its left, the higher name at least `APART` above the other.
+    Adds `name`, `below` (whether the gain lies below 1), `label_at` [ratio] and `is_left`. A name
+    stands at the height of its mark, or as little as need be beside it, first right, then left.
     """
-    ordered = models.sort_values(["n_layers", "gain_mean"], ignore_index=True)
-    places: list[float] = []
-    for i, (depth, gain) in enumerate(zip(ordered["n_layers"], ordered["gain_mean"], strict=True)):
-        has_lower = i > 0 and ordered["n_layers"][i - 1] == depth
-        places.append(max(float(gain), places[-1] + APART) if has_lower else float(gain))
-    return ordered.assign(
-        name=ordered["model"].str.replace(r"^.*?-", "", regex=True),
-        below=ordered["gain_mean"] < 1,
-        label_at=places,
-        is_left=ordered["n_layers"].duplicated(keep=False),
+    told = models.sort_values(["n_layers", "gain_mean"], ignore_index=True).assign(
+        name=lambda rows: rows["model"].str.replace(r"^.*?-", "", regex=True),
+        below=lambda rows: rows["gain_mean"] < 1,
     )
+    marks = list(zip(told["n_layers"], told["gain_mean"], strict=True))
+    taken = [(depth - MARK, depth + MARK, float(gain)) for depth, gain in marks]
+    places: list[tuple[float, bool]] = []
+    for (depth, gain), name in zip(marks, told["name"], strict=True):
+        for shift, is_left in itertools.product((0, APART, -APART, 2 * APART), (False, True)):
+            at = float(gain) + shift
+            ends = sorted((depth, depth + (-1 if is_left else 1) * (2 * MARK + WIDTH * len(name))))
+            room = (ends[0] + (0 if is_left else MARK), ends[1] - (MARK if is_left else 0), at)
+            if not any(_overlap(room, other) for other in taken):
+                break
+        taken.append(room)
+        places.append((at, is_left))
+    return told.assign(
+        label_at=[at for at, _ in places], is_left=[is_left for _, is_left in places]
+    )
+
+
+def _overlap(one: tuple[float, float, float], other: tuple[float, float, float]) -> bool:
+    """Return whether two marks or names meet: their ends [blocks], their height [ratio]."""
+    is_beside = one[1] <= other[0] or other[1] <= one[0]
+    return not is_beside and abs(one[2] - other[2]) < APART
