@@ -66,9 +66,10 @@ def read_rows(path: Path, table: str, headers: Headers | None = None) -> pa.Tabl
     expected = arrow_schema(table)
     try:
         rows = _read_csv(path, expected)
+        names = rows.column_names  # decoded only when they are asked for
     except UNREADABLE as error:
         raise damaged(path, error) from error
-    check_names(path, table, rows.column_names)
+    check_names(path, table, names)
     try:
         return _filled(completed(rows, table), expected).select(expected.names).cast(expected)
     except UNREADABLE as error:

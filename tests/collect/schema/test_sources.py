@@ -67,13 +67,14 @@ def test_a_table_in_two_places_of_a_directory_is_refused(unit, table, suffix):
         ("model_id,", "modell_id,", "columns of table model", "modell_id is probably model_id"),
         ("model_id,", "zzz,", "columns of table model", "Correct it there; data/README.md lists"),
         ("n_layers\n", "n_layers,why\n", r"cannot be read \(.*columns", "Correct it there"),
+        ("model_id,", "mod\xe9,", r"cannot be read \('utf-8'", "Correct it there"),
         ("12", "twelve", r"cannot be read \(.*'twelve'\)", "Correct it there"),
     ],
 )
 def test_a_table_that_a_person_wrote_is_to_be_corrected(tmp_path, old, new, problem, hint):
     names = [name for name in schema.arrow_schema("model").names if name != "n_layers"]
     rows = f"{','.join(names)},n_layers\n{','.join('' for _ in names)},12\n"
-    (tmp_path / "model.csv").write_text(rows.replace(old, new, 1), encoding="utf-8")
+    (tmp_path / "model.csv").write_text(rows.replace(old, new, 1), encoding="latin-1")
     with pytest.raises(StoreError, match=problem) as refusal:
         open_store(tmp_path)
     assert refusal.value.hint.startswith(hint)
