@@ -21,9 +21,9 @@ def soft_capped(logits: Tensor, config: Any) -> Tensor:
 
 
 def multiplied(logits: Tensor, config: Any) -> Tensor:
-    """Return logits times ``logit_scale``."""
-    scale: float = config.logit_scale
-    return logits * scale
+    """Return logits times ``logit_scale``, where there is one."""
+    scale: float | None = config.logit_scale
+    return logits if scale is None else logits * scale
 
 
 def divided(logits: Tensor, config: Any) -> Tensor:

@@ -153,12 +153,6 @@ DRAFTS = Refusal(
     model_types=("gemma4_assistant", "gemma4_unified_assistant"),
 )
 
-POOLS = Refusal(
-    undefined="next_token",
-    reason="it makes one vector of a text, and is no language model",
-    model_types=("cohere_compass_text",),
-)
-
 OWN_CODE = Refusal(
     undefined="all",
     reason="it is code in the checkpoint's own repository, which is never run",
@@ -180,7 +174,6 @@ REFUSALS = (
     OF_SOUND,
     NEEDS_IMAGE,
     DRAFTS,
-    POOLS,
     OWN_CODE,
 )
 

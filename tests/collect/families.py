@@ -122,6 +122,19 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "olmoe": ("olmoe", {**_LLAMA, **_EXPERTS}),
     "cohere": ("cohere", _shared(4)),
     "cohere2": ("cohere2", _shared(4, sliding_window=5)),
+    "cohere_compass_text": (
+        "cohere_compass_text",
+        _shared(
+            4,
+            head_dim=12,
+            sliding_window=5,
+            layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+            rope_parameters={
+                kind: {"rope_type": "default", "rope_theta": 1e4}
+                for kind in ("full_attention", "sliding_attention")
+            },
+        ),
+    ),
     "granite": (
         "granite",
         _shared(

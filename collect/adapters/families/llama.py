@@ -132,7 +132,7 @@ NEMOTRON = replace(LAYER_NORM, name="nemotron", model_types=("nemotron",), gain_
 COHERE = replace(
     LAYER_NORM,
     name="cohere",
-    model_types=("cohere", "cohere2", "cohere2_moe"),
+    model_types=("cohere", "cohere2", "cohere2_moe", "cohere_compass_text"),
     mid=None,
     logits=multiplied,
 )

@@ -49,6 +49,7 @@ SHARED_NORM = {
     "cohere",
     "cohere2",
     "cohere2_moe",
+    "cohere_compass_text",
     "falcon_11b",
     "falcon_40b",
     "falcon_7b",
