@@ -19,7 +19,7 @@ from collect.job.outcome import Done, Outcome
 from collect.job.present import Present
 from collect.job.settings import Settings
 from collect.job.task import Task, check_chosen, tasks
-from collect.model.checkpoint import in_memory
+from collect.library import in_memory
 from collect.prompts.sets import PromptSet, given
 from collect.record.commit import check_writable, remove_leftovers
 from collect.record.inventory import Inventory
