@@ -120,7 +120,8 @@ def strays(folder: Path) -> list[str]:
 
 def _hash(path: Path) -> str:
     content = path.read_bytes()
-    if content[:4] == b"PAR1" == content[-4:]:  # a killed process leaves files without an end
+    # A killed process leaves files without an end.
+    if len(content) > 8 and content[:4] == b"PAR1" == content[-4:]:
         import pyarrow.parquet as pq
 
         rows = pq.ParquetFile(path).read(use_threads=False)
