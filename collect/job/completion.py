@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from safetensors.torch import save_file
 
 from collect.job.measurement import measure, provenance_of, run_row
 from collect.job.outcome import Done
@@ -176,6 +175,8 @@ def _put_down(
     how: dict[str, Any] = {"replaced": replaced, "gone": gone}
     if frames.tensors:
         # Tensors of one's own function may share memory, which the format does not know.
+        from safetensors.torch import save_file
+
         how["write_vectors"] = partial(save_file, frames.tensors)
     mark = pd.DataFrame([row])
     n_rows = commit(task.unit, frames, mark, inventory.out, provenance_of(row), **how)

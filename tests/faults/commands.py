@@ -133,10 +133,13 @@ def models(folder: Path) -> int:
 def report(folder: Path) -> int:
     """Render a small page with the embedded renderer; a lack ends it as it ends the command."""
     from analysis.report import render
-    from analysis.tidy.errors import scarcity
+    from analysis.tidy.errors import AnalysisError, scarcity
 
     try:
         render(folder / "page.qmd", folder / "out" / "page.html", engine="embedded")
+    except AnalysisError as error:
+        print(error.problem)
+        return error.exit_code
     except Exception as error:
         if (lack := scarcity(error)) is None:
             raise
