@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -29,6 +30,11 @@ NORMS = {
 FINAL_NORM = {"S:00": [5.0, 9.0], "S:01": [7.0]}
 #: What the embedding module returns, before positions are added.
 LOOKED_UP = {"S:00": [0.6, 0.8], "S:01": [0.5]}
+
+
+def pytest_configure() -> None:
+    """Take an interruption as Python does: a shell's background job starts with it ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
