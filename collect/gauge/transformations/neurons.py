@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
+    from collect.gauge.transformations.block import Neurons
     from collect.gauge.transformations.matrix import Matrix
-    from collect.gauge.transformations.wiring import Neurons, Wiring
+    from collect.gauge.transformations.wiring import Wiring
 
 #: Degree of homogeneity of activations on positive numbers.
 _DEGREE = {"relu": 1, "relu2": 2}

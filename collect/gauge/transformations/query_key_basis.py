@@ -35,7 +35,8 @@ from collect.gauge.transformations.transformation import (
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from collect.gauge.transformations.wiring import Block, Wiring
+    from collect.gauge.transformations.block import Block
+    from collect.gauge.transformations.wiring import Wiring
 
 #: Types whose rotary positions turn entries 2 i and 2 i + 1 together; others i and i + half.
 _NEIGHBOURS = ("codegen", "cohere", "cohere2", "ernie4_5", "glm", "glm4", "gptj", "helium")

@@ -22,8 +22,9 @@ import numpy as np
 from collect.gauge.transformations.transformation import Transformation
 
 if TYPE_CHECKING:
+    from collect.gauge.transformations.block import Block
     from collect.gauge.transformations.matrix import Matrix, Norm
-    from collect.gauge.transformations.wiring import Block, Wiring
+    from collect.gauge.transformations.wiring import Wiring
 
 _CONFIGURED = (
     "rms_norm_eps",

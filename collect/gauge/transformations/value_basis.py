@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
-    from collect.gauge.transformations.wiring import Block, Wiring
+    from collect.gauge.transformations.block import Block
+    from collect.gauge.transformations.wiring import Wiring
 
 
 def apply(wiring: Wiring, rng: np.random.Generator) -> None:

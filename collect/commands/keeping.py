@@ -1,0 +1,119 @@
+"""Options of the verbs that list, check, import and put together what is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from collect.commands.verbs import Verbs
+
+
+def add_status(verbs: Verbs) -> None:
+    """Add `status`."""
+    parser = verbs.add_parser(
+        "status",
+        help="list the units of an output",
+        description="List the units of an output: complete, incomplete, nonconforming.",
+    )
+    parser.add_argument("directory", type=Path, metavar="DIR", help="the --out of `run`")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def add_check(verbs: Verbs) -> None:
+    """Add `check`."""
+    parser = verbs.add_parser(
+        "check",
+        help="check the files of an output",
+        description="Check every file of an output: schema, keys, checks, rows, hashes. "
+        "Prints a sentence for each fault and exits with 1 if there is one.",
+    )
+    parser.add_argument("directory", type=Path, metavar="DIR", help="the --out of `run`")
+
+
+def add_published(verbs: Verbs) -> None:
+    """Add `published`."""
+    parser = verbs.add_parser(
+        "published",
+        help="import the paper's raw result files",
+        description="Import the raw result files of the paper into tables of the contract.",
+    )
+    parser.add_argument(
+        "source",
+        nargs="?",
+        type=Path,
+        metavar="DIR",
+        help="directory of the result files; with --fetch by default raw/ under --out",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where to write")
+    parser.add_argument(
+        "--fetch", action="store_true", help="download the result files into DIR first"
+    )
+    parser.add_argument(
+        "--figures",
+        type=Path,
+        metavar="DIR",
+        help="write the tables of published figures, and the values kept of single prompts, there",
+    )
+
+
+def add_database(verbs: Verbs) -> None:
+    """Add `database`."""
+    parser = verbs.add_parser(
+        "database",
+        help="put measurements into one DuckDB file",
+        description="Put the tables of some directories, with comments, views and macros, into "
+        "one DuckDB file that older DuckDB programs can read.",
+    )
+    parser.add_argument(
+        "directories",
+        nargs="*",
+        type=Path,
+        metavar="DIR",
+        help="directories of tables; by default those under data that exist",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("data/measurements.duckdb"),
+        metavar="FILE",
+        help="file to write (data/measurements.duckdb)",
+    )
+
+
+def add_codebook(verbs: Verbs) -> None:
+    """Add `codebook`."""
+    parser = verbs.add_parser(
+        "codebook",
+        help="write data/README.md",
+        description="Write data/README.md from schema.sql and the views.",
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing; fail if the file is out of date"
+    )
+
+
+def add_models(verbs: Verbs) -> None:
+    """Add `models`."""
+    parser = verbs.add_parser(
+        "models",
+        help="list the types of models, and what of each is measured",
+        description="List every type of causal model that the installed transformers knows: "
+        "measured, measured in part, or refused. Exits with 1 if one is unknown.",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, with reasons")
+    parser.add_argument(
+        "--write", action="store_true", help="write collect/adapters/TYPES.md instead"
+    )
+
+
+def add_prompts(verbs: Verbs) -> None:
+    """Add `prompts`."""
+    parser = verbs.add_parser(
+        "prompts",
+        help="list the prompt sets that come with the project, or the prompts of some",
+        description="List the prompt sets that come with the project: name, prompts, categories, "
+        "hash. With names or files, print their prompts.",
+    )
+    parser.add_argument(
+        "sets", nargs="*", metavar="SET", help="a shipped set, or a file of prompts"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")

@@ -1,0 +1,98 @@
+"""Options of the verbs that make models: trained from a recipe, by a design, or transformed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from collect.commands.verbs import Verbs, add_output
+
+
+def add_train(verbs: Verbs) -> None:
+    """Add `train`."""
+    parser = verbs.add_parser(
+        "train",
+        help="train small models from recipes",
+        description="Train the model of each recipe and save it as a checkpoint. One that is "
+        "there already, from the same recipe and text, is left as it is.",
+    )
+    parser.add_argument("recipes", nargs="+", type=Path, metavar="RECIPE", help="TOML file")
+    parser.add_argument(
+        "--keep-checkpoints",
+        action="store_true",
+        help="keep the network at each of the recipe's checkpoints too, for --revision 'step*'",
+    )
+    add_output(parser)
+
+
+def add_study(verbs: Verbs) -> None:
+    """Add `study`."""
+    parser = verbs.add_parser(
+        "study",
+        help="carry out a controlled study: train and measure what a design crosses",
+        description="Train the networks that a design crosses and measure each on the way. "
+        "What the output already holds is skipped, so a study that was stopped is resumed by "
+        "the same command.",
+    )
+    parser.add_argument("design", type=Path, metavar="DESIGN", help="TOML file")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write the rows")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--plan", action="store_true", help="say what would run, and train nothing")
+    what.add_argument(
+        "--merge", type=Path, metavar="DIR", help="write the rows there, one file per table"
+    )
+    what.add_argument(
+        "--check",
+        type=int,
+        metavar="N",
+        help="train the N cheapest runs again and compare them with the rows of --out",
+    )
+    parser.add_argument(
+        "--resume",
+        type=Path,
+        metavar="DIR",
+        help="take runs whose merged rows lie there as done, such as data/fleet",
+    )
+    parser.add_argument("--processes", type=int, default=1, metavar="N", help="runs at a time (1)")
+    parser.add_argument(
+        "--minutes", type=float, metavar="M", help="start no run after so many minutes"
+    )
+    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    parser.add_argument(
+        "--progress", action="store_true", help="show progress even when not at a terminal"
+    )
+
+
+def add_gauge(verbs: Verbs) -> None:
+    """Add `gauge`."""
+    parser = verbs.add_parser(
+        "gauge",
+        help="change a model's weights and not its logits",
+        description="Write a checkpoint whose logits are those of another, its weights in other "
+        "coordinates, and gauge.json beside them: how far logits and every quantity moved.",
+    )
+    parser.add_argument("model", metavar="MODEL", help="checkpoint directory or hub id")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the new checkpoint")
+    parser.add_argument(
+        "--transformations",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="what to apply, by random elements, in this order (default: all that are free)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the random elements (0)")
+    parser.add_argument(
+        "--extreme",
+        metavar="QUANTITY",
+        help="instead, move one quantity as far as float32 allows: gain_last_block, "
+        "gain_penultimate_block, gain_body or total_amplification",
+    )
+    parser.add_argument("--lower", action="store_true", help="move it down, not up")
+    parser.add_argument(
+        "--prompts",
+        nargs="+",
+        metavar="SET",
+        default=["A_grand_unified"],
+        help="prompt sets on which logits and quantities are compared (A_grand_unified)",
+    )
+    parser.add_argument("--revision", help="branch, tag or commit on the hub")
+    parser.add_argument("--overwrite", action="store_true", help="replace what is there already")

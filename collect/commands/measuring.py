@@ -1,0 +1,136 @@
+"""Options of the verbs that measure: what, how, and where to."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from collect.commands.verbs import Verbs, add_output
+from collect.instruments.quantities import ALL, DEFAULT, TABLES
+
+
+def add_run(verbs: Verbs) -> None:
+    """Add `run`."""
+    parser = verbs.add_parser(
+        "run",
+        help="measure models, on prompt sets and by their weights",
+        usage="%(prog)s MODEL [MODEL ...] [--prompts SET [SET ...]] --out DIR [options]",
+        description="Measure models. What the output already holds is skipped, so a run that "
+        "was stopped is resumed by the same command, and several may share one output.",
+    )
+    _add_what(parser)
+    how = _add_how(parser)
+    how.add_argument(
+        "--allow-nonconforming",
+        nargs="+",
+        default=[],
+        metavar="MODEL",
+        help="measure these models even if they fail a check, marked so in the data",
+    )
+    how.add_argument(
+        "--fail-fast",
+        action="store_true",
+        help="end at the first model that is refused; else the others are measured, and all "
+        "refusals named before and after",
+    )
+    how.add_argument(
+        "--engine",
+        choices=("local", "ray"),
+        default="local",
+        help="local (default), or ray to spread the models over a Ray cluster",
+    )
+    labels = parser.add_argument_group("labels, where the checkpoint does not say or is wrong")
+    labels.add_argument("--lab", help="who trained the models")
+    labels.add_argument("--suite", help="the suite they were trained in")
+    labels.add_argument("--year", type=int, help="year of first public release")
+    add_output(parser)
+
+
+def add_plan(verbs: Verbs) -> None:
+    """Add `plan`."""
+    parser = verbs.add_parser(
+        "plan",
+        help="say what a run would do: rows, bytes, memory, time",
+        usage="%(prog)s MODEL [MODEL ...] [--prompts SET [SET ...]] [--out DIR] [options]",
+        description="Say what `run` with the same arguments would write and need, without "
+        "reading any weight.",
+    )
+    _add_what(parser)
+    _add_how(parser)
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--out", type=Path, metavar="DIR", help="where to look for units that are complete"
+    )
+    output.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def _add_what(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_argument_group("what to measure")
+    what.add_argument("models", nargs="+", metavar="MODEL", help="checkpoint directory or hub id")
+    what.add_argument(
+        "--prompts",
+        nargs="+",
+        metavar="SET",
+        default=[],
+        help="names of prompt sets under data/prompts; files: JSONL, JSON, CSV, TSV or Parquet "
+        "with a record per prompt, or text with a line per prompt; directories that datasets "
+        "saved; none: weights only",
+    )
+    what.add_argument(
+        "--quantities",
+        nargs="+",
+        metavar="NAME",
+        help=f"{', '.join(TABLES)} or {ALL} (default: {' '.join(DEFAULT)}), "
+        "logit_lens_entropy, last_states, or one of your own",
+    )
+    what.add_argument(
+        "--register",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="Python files or modules that register quantities of your own, which --quantities "
+        "then names",
+    )
+    what.add_argument(
+        "--revision",
+        nargs="+",
+        metavar="NAME",
+        help="branches, tags or commits on the hub, or checkpoints in a directory; a pattern such "
+        "as 'step*' stands for all that match",
+    )
+
+
+def _add_how(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    how = parser.add_argument_group("how to measure")
+    how.add_argument(
+        "--dtype", default="float32", help="float32 (default), bfloat16 or float16 forward pass"
+    )
+    how.add_argument(
+        "--device", default="cpu", help="cpu (default), cuda, cuda:1, or auto for all accelerators"
+    )
+    how.add_argument(
+        "--batch-size", type=int, default=8, metavar="N", help="prompts per forward pass (8)"
+    )
+    how.add_argument(
+        "--stream",
+        action="store_true",
+        help="run block by block even if the model fits into half of the memory",
+    )
+    how.add_argument(
+        "--chat-template",
+        action="store_true",
+        help="put each prompt into the model's chat template, as a user's turn; prompts that are "
+        "turns of a conversation need it",
+    )
+    how.add_argument(
+        "--special-tokens",
+        default="default",
+        help="default (as the tokenizer does), never, or always (a start token in front)",
+    )
+    how.add_argument(
+        "--too-long",
+        default="refuse",
+        metavar="POLICY",
+        help="of prompts longer than the context: refuse (default), skip, or truncate",
+    )
+    return how

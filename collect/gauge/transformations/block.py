@@ -1,0 +1,93 @@
+"""One block of a network as matrices: what attention and feed-forward read and write with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from collect.gauge.transformations.matrix import Matrix, Norm
+
+
+@dataclass(frozen=True, slots=True)
+class Neurons:
+    """The hidden units between matrices: h = f(reads x), written by W.
+
+    ``reads`` holds one matrix, or gate and up; ``is_fused`` is true when one matrix holds both,
+    gate above up, ``is_paired`` when their rows alternate.
+    """
+
+    reads: tuple[Matrix, ...]
+    writes: Matrix
+    is_gated: bool
+    is_fused: bool
+    is_paired: bool
+
+    @property
+    def n(self) -> int:
+        """Number of hidden units."""
+        return int(self.writes.entries.shape[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The parts of one block.
+
+    Attributes
+    ----------
+    projections
+        Matrices of Q, K and V, one three times where they are fused; rows of each head in
+        ``rows``: (n_heads, d_head) and (n_kv_heads, d_head) twice.
+    output
+        W_O: head h feeds columns h d_head to (h + 1) d_head.
+    query_norms, key_norms
+        Parameters of norms between projection and score.
+    attention_norm, ffn_norm
+        In front of the sub-layers, or None; one and the same where both share it.
+    outer_norms
+        On what sub-layers return, or on the sums (post-norm).
+    routers
+        What else reads what feed-forward reads.
+    """
+
+    projections: tuple[Matrix, Matrix, Matrix]
+    rows: tuple[Tensor, Tensor, Tensor]
+    output: Matrix
+    query_norms: tuple[Tensor, ...]
+    key_norms: tuple[Tensor, ...]
+    attention_norm: Norm | None
+    ffn_norm: Norm | None
+    outer_norms: tuple[Norm, ...]
+    neurons: tuple[Neurons, ...]
+    routers: tuple[Matrix, ...]
+
+    @property
+    def attention_readers(self) -> tuple[Matrix, ...]:
+        """The projections, each once."""
+        return once(self.projections)
+
+    @property
+    def ffn_readers(self) -> tuple[Matrix, ...]:
+        """What reads the stream in feed-forward."""
+        return (*(matrix for layer in self.neurons for matrix in layer.reads), *self.routers)
+
+    @property
+    def ffn_writers(self) -> tuple[Matrix, ...]:
+        """What feed-forward writes with."""
+        return tuple(layer.writes for layer in self.neurons)
+
+    @property
+    def writers(self) -> tuple[Matrix, ...]:
+        """What the block writes with."""
+        return (self.output, *self.ffn_writers)
+
+    @property
+    def inner_norms(self) -> tuple[Norm, ...]:
+        """The norms in front of the sub-layers, each once."""
+        found = [norm for norm in (self.attention_norm, self.ffn_norm) if norm is not None]
+        return tuple({norm.name: norm for norm in found}.values())
+
+
+def once(matrices: tuple[Matrix, ...]) -> tuple[Matrix, ...]:
+    """Return matrices in their order, each once."""
+    return tuple({matrix.name: matrix for matrix in matrices}.values())

@@ -1,0 +1,142 @@
+"""The parts of a block found by the names that model families gave them.
+
+The adapter says where attention lies; the names of feed-forward parts are listed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from collect.adapters import Adapter, Heads
+from collect.gauge.transformations.block import Block, Neurons, once
+from collect.gauge.transformations.matrix import Matrix, Norm
+from collect.gauge.transformations.parameters import Parameters, module_at
+from collect.model.checkpoint.decoder import Decoder
+
+#: Feed-forward parts as (what reads the stream, what writes to it); gates come before what they
+#: multiply. The first whose modules a block has is its own.
+_LAYERS = (
+    (("mlp.c_fc",), "mlp.c_proj"),
+    (("mlp.fc_in",), "mlp.fc_out"),
+    (("mlp.dense_h_to_4h",), "mlp.dense_4h_to_h"),
+    (("mlp.fc1",), "mlp.fc2"),
+    (("fc1",), "fc2"),
+    (("ffn.up_proj",), "ffn.down_proj"),
+    (("mlp.gate_proj", "mlp.up_proj"), "mlp.down_proj"),
+    (("mlp.up_proj",), "mlp.down_proj"),
+    (("mlp.gate_up_proj",), "mlp.down_proj"),
+    (("mlp.experts.gate_up_proj",), "mlp.experts.down_proj"),
+)
+#: A second feed-forward part, beside the experts.
+_SHARED = (
+    ("mlp.shared_expert.gate_proj", "mlp.shared_expert.up_proj"),
+    "mlp.shared_expert.down_proj",
+)
+
+#: What else reads the stream in feed-forward: routers and gates of experts.
+_ROUTERS = ("mlp.gate", "mlp.router", "mlp.shared_expert_gate")
+
+#: Norms in front of feed-forward where attention works in parallel; without, both share one.
+_PARALLEL_NORMS = ("post_attention_layernorm", "ln_mlp")
+
+_QUERY_NORMS = ("q_norm.", "q_layernorm.", "query_layernorm.")
+_KEY_NORMS = ("k_norm.", "k_layernorm.", "key_layernorm.")
+
+
+def block(decoder: Decoder, found: Parameters, layer: int) -> Block:
+    """Return the parts of a block; what they take of the parameters counts as claimed."""
+    adapter = decoder.adapter
+    place = f"{adapter.blocks}.{layer}."
+    projections = tuple(
+        found.matrix(place + name, is_transposed=adapter.is_conv1d) for name in adapter.projections
+    )
+    three: Any = projections if len(projections) == 3 else projections * 3
+    output: Any = found.matrix(place + adapter.output, is_transposed=adapter.is_conv1d)
+    neurons = tuple(_neurons(found, place, adapter))
+    routers = tuple(m for name in _ROUTERS if (m := found.matrix(place + name)) is not None)
+    attention_readers = once(three)
+    ffn_readers = (*(matrix for part in neurons for matrix in part.reads), *routers)
+    inner = _inner_norms(decoder, found, place, attention_readers, ffn_readers)
+    return Block(
+        projections=three,
+        rows=_rows(adapter, decoder.heads, three),
+        output=output,
+        query_norms=_between(found, place + adapter.attention, _QUERY_NORMS),
+        key_norms=_between(found, place + adapter.attention, _KEY_NORMS),
+        attention_norm=inner[0],
+        ffn_norm=inner[1],
+        outer_norms=_outer_norms(found, adapter, place),
+        neurons=neurons,
+        routers=routers,
+    )
+
+
+def _inner_norms(
+    decoder: Decoder,
+    found: Parameters,
+    block: str,
+    attention: tuple[Matrix, ...],
+    ffn: tuple[Matrix, ...],
+) -> tuple[Norm | None, Norm | None]:
+    """Return the norms in front of attention and of feed-forward."""
+    adapter, offset = decoder.adapter, decoder.adapter.gain_offset
+    if adapter.attention_norm is None:
+        return None, None
+    first = block + adapter.attention_norm
+    names = _PARALLEL_NORMS if adapter.mid is None else (adapter.mid,)
+    second = next(
+        (block + n for n in names if module_at(decoder.model, block + n) is not None), None
+    )
+    if second is None:
+        both = found.norm(first, offset, (*attention, *ffn))
+        return both, both
+    return found.norm(first, offset, attention), found.norm(second, offset, ffn)
+
+
+def _outer_norms(found: Parameters, adapter: Adapter, block: str) -> tuple[Norm, ...]:
+    """Return the norms on what sub-layers return, or on the sums, that are added to nothing."""
+    if adapter.norm_position in ("sandwich", "output"):
+        names: tuple[str, ...] = (adapter.attention_update, adapter.ffn_update)
+    else:
+        names = adapter.norms_after
+    norms = (found.norm(block + name, adapter.gain_offset, ()) for name in names)
+    return tuple(norm for norm in norms if norm is not None)
+
+
+def _neurons(found: Parameters, block: str, adapter: Adapter) -> Iterator[Neurons]:
+    for reads, writes in (next(_known(found, block, _LAYERS)), *_known(found, block, (_SHARED,))):
+        is_paired = adapter.has_sinks  # GPT-OSS alone keeps experts as (in, out) with rows in turn
+        kept = is_paired or (adapter.is_conv1d and reads[0].startswith("mlp.c_"))
+        matrices: Any = [found.matrix(block + name, is_transposed=kept) for name in reads]
+        written: Any = found.matrix(block + writes, is_transposed=kept)
+        is_fused = reads[0].endswith("gate_up_proj")
+        yield Neurons(tuple(matrices), written, is_fused or len(reads) == 2, is_fused, is_paired)
+
+
+def _known(found: Parameters, block: str, layers: Any) -> Iterator[Any]:
+    for reads, writes in layers:
+        paths = [block + name for name in (*reads, writes)]
+        if all(found.has(path) or found.has(f"{path}.weight") for path in paths):
+            yield reads, writes
+
+
+def _between(found: Parameters, attention: str, names: tuple[str, ...]) -> tuple[Tensor, ...]:
+    """Return the parameters of the norms between projections and scores."""
+    paths = [n for n in found.known if any(n.startswith(f"{attention}.{name}") for name in names)]
+    return tuple(found.take(path) for path in paths)  # type: ignore[misc]
+
+
+def _rows(
+    adapter: Adapter, heads: Heads, projections: tuple[Matrix, Matrix, Matrix]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the rows of every head in the matrices of Q, K and V."""
+    if adapter.layout is not None:
+        return adapter.layout(torch.arange(projections[0].entries.shape[0]), heads)
+    query, key, value = (
+        torch.arange(matrix.entries.shape[0]).view(-1, heads.d_head) for matrix in projections
+    )
+    return query, key, value
