@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -58,31 +59,29 @@ class Kernel:
         manager = extra("jupyter_client.manager")
         # With no directory to search, the native kernel is left: this very interpreter.
         specifications = extra("jupyter_client.kernelspec").KernelSpecManager(kernel_dirs=[])
-        self._sockets = tempfile.TemporaryDirectory(prefix="report-")
-        self._manager = manager.KernelManager(
-            kernel_spec_manager=specifications,
-            transport="ipc" if os.name == "posix" else "tcp",
-            connection_file=str(Path(self._sockets.name) / "kernel.json"),
-        )
-        self._manager.start_kernel(
-            cwd=str(self.directory),
-            env=environment(),
-            extra_arguments=["--HistoryManager.hist_file=:memory:"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        self._client = self._manager.client()
-        self._client.start_channels()
-        try:
-            self._client.wait_for_ready(timeout=START_LIMIT_S)
-        except BaseException as error:
-            self.__exit__(None, None, None)
-            if not isinstance(error, RuntimeError):
-                raise
-            raise ReportError(
-                f"The Python kernel must start; {sys.executable} did not answer: {error}.",
-                f"Try: {sys.executable} -m ipykernel_launcher --version",
-            ) from error
+        # Removing needs open files too; where there are none left, the first error is the one told.
+        with ExitStack() as opened:
+            sockets = opened.enter_context(
+                tempfile.TemporaryDirectory(prefix="report-", ignore_cleanup_errors=True)
+            )
+            self._manager = manager.KernelManager(
+                kernel_spec_manager=specifications,
+                transport="ipc" if os.name == "posix" else "tcp",
+                connection_file=str(Path(sockets) / "kernel.json"),
+            )
+            self._manager.start_kernel(
+                cwd=str(self.directory),
+                env=environment(),
+                extra_arguments=["--HistoryManager.hist_file=:memory:"],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            opened.callback(self._manager.shutdown_kernel, now=True)
+            self._client = self._manager.client()
+            self._client.start_channels()
+            opened.callback(self._client.stop_channels)
+            self._wait()
+            self._opened = opened.pop_all()
         return self
 
     def __exit__(
@@ -92,9 +91,17 @@ class Kernel:
         traceback: TracebackType | None,
     ) -> None:
         """End the kernel and remove its sockets."""
-        self._client.stop_channels()
-        self._manager.shutdown_kernel(now=True)
-        self._sockets.cleanup()
+        self._opened.close()
+
+    def _wait(self) -> None:
+        """Return when the kernel answers."""
+        try:
+            self._client.wait_for_ready(timeout=START_LIMIT_S)
+        except RuntimeError as error:
+            raise ReportError(
+                f"The Python kernel must start; {sys.executable} did not answer: {error}.",
+                f"Try: {sys.executable} -m ipykernel_launcher --version",
+            ) from error
 
     def run(self, code: str, *, name: str) -> list[dict[str, Any]]:
         """Return the outputs of a chunk, in order.

@@ -1,11 +1,11 @@
 """Whether exact unconditional intervals agree with their tests, table by table.
 
-Run with ``python -m tests.proofs.unconditional_intervals [LARGER]`` from the root of the
-repository: every table of groups of up to 12 and 12 units, and LARGER (10,000) seeded ones of
-groups of up to 40. Prints counts; the exit code is 1 if a table fails. An interval fails if it
-holds no difference where the one-sided score tests reject it, or the other way round; if a value
-outside is accepted, of two tried beyond each end, close by and far; if an end is
-rejected; or if it contradicts the p printed beside it and the note is silent.
+Run with ``python -m tests.proofs.unconditional_intervals [LARGER] [SMALL]`` from the root of the
+repository: every table of groups of up to SMALL (12) and as many units, and LARGER (10,000) seeded
+ones of groups of up to 40. Prints counts; the exit code is 1 if a table fails. An interval fails
+if it holds no difference where the one-sided score tests reject it, or the other way round; if a
+value outside is accepted, of two tried beyond each end, close by and far; if an end is rejected; or
+if it contradicts the p printed beside it and the note is silent.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ Table = tuple[tuple[int, int], tuple[int, int]]
 def main() -> None:
     """Examine all small tables and the larger ones, and print the counts."""
     n_larger = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    small = int(sys.argv[2]) if len(sys.argv) > 2 else 12
     rng = np.random.default_rng(SEED)
     failed = False
     for name, chosen in (
-        ("every table up to 12 by 12", tables(12)),
+        (f"every table up to {small} by {small}", tables(small)),
         (f"groups of 13 to {LARGEST}", larger(rng, n_larger)),
     ):
         start = time.process_time()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -286,6 +287,19 @@ def test_code_that_takes_too_long_or_ends_the_kernel_is_refused(tmp_path: Path) 
         pytest.raises(ReportError, match="chunk x must leave the kernel alive; the Python process"),
     ):
         kernel.run("import os; os._exit(3)", name="x")
+
+
+def test_a_kernel_that_cannot_start_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_files(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("jupyter_client.manager.KernelManager.start_kernel", without_files)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(OSError, match="Too many open files"), Kernel(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []
 
 
 def fake_quarto(directory: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
