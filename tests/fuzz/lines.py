@@ -57,7 +57,8 @@ def draw(rng: np.random.Generator, folder: Path) -> Case:
     def act() -> tuple[int, str]:
         return (started if is_process else called)(package, arguments)
 
-    return Case(f"python -m {package} {arguments!r}", act, writes=("new",))
+    # Where `collect database` writes unless told otherwise.
+    return Case(f"python -m {package} {arguments!r}", act, writes=("new", "data"))
 
 
 def _arguments(rng: np.random.Generator, package: str, verb: str) -> list[str]:
