@@ -49,7 +49,7 @@ class Float64(TorchFunctionMode):
 
 
 def _widened(value: Any) -> Any:
-    return torch.float64 if any(value is dtype for dtype in _NARROW) else value
+    return torch.float64 if isinstance(value, torch.dtype) and value in _NARROW else value
 
 
 def widened(decoder: Decoder) -> Decoder:

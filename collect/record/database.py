@@ -80,9 +80,10 @@ def _fill(path: Path, directories: Sequence[Path]) -> dict[str, int]:
                 f"ATTACH '{quoted}' AS measurements (STORAGE_VERSION '{STORAGE_VERSION}')"
             )
             connection.execute("USE measurements")
-            connection.execute(schema_sql())
+            # Outside a transaction each of some hundred comments goes to the disk by itself.
+            connection.execute(f"BEGIN; {schema_sql()} COMMIT")
             assemble(connection, directories, copy=True)
-            connection.execute(views_sql())
+            connection.execute(f"BEGIN; {views_sql()} COMMIT")
             n_rows = {table: _count(connection, table) for table in tables()}
             connection.execute("USE memory")
             connection.execute("DETACH measurements")

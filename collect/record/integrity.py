@@ -30,11 +30,11 @@ from collect.schema import (
     READABLE_VERSIONS,
     ContractError,
     arrow_schema,
+    empty_table,
     incomplete_units,
     read_rows,
     stored_twice,
     table_files,
-    table_sql,
     tables,
 )
 from collect.schema.marks import file_sha256
@@ -150,8 +150,7 @@ def _conforming_rows(path: Path) -> pa.Table:
             f"{table}/{path.name} must have the types of schema.sql; other types were found in "
             f"{', '.join(wrong)}."
         )
-    with duckdb.connect() as connection:
-        connection.execute(table_sql(table))
+    with empty_table(table) as connection:
         connection.register("rows", rows)
         try:
             connection.execute(f'INSERT INTO "{table}" FROM rows')

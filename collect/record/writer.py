@@ -119,18 +119,17 @@ def conforming(table: str, rows: pd.DataFrame) -> pa.Table:
             f"Table {table} must have only the columns of schema.sql; found {unknown} besides.",
             f"Its columns are {expected.names}.",
         )
-    connection = duckdb.connect()
-    connection.execute(schema.table_sql(table))
-    connection.register("rows", pa.Table.from_pandas(rows, preserve_index=False))
     names = ", ".join(f'"{name}"' for name in rows.columns)
     key = ", ".join(schema.tables()[table].key)
-    try:
-        connection.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM rows')  # noqa: S608
-    except duckdb.Error as error:
-        raise InputError(
-            f"Rows of table {table} must satisfy schema.sql; found: {_first_line(error)}"
-        ) from error
-    return connection.sql(f'FROM "{table}" ORDER BY {key}').to_arrow_table().cast(expected)
+    with schema.empty_table(table) as connection:
+        connection.register("rows", pa.Table.from_pandas(rows, preserve_index=False))
+        try:
+            connection.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM rows')  # noqa: S608
+        except duckdb.Error as error:
+            raise InputError(
+                f"Rows of table {table} must satisfy schema.sql; found: {_first_line(error)}"
+            ) from error
+        return connection.sql(f'FROM "{table}" ORDER BY {key}').to_arrow_table().cast(expected)
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:

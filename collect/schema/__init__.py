@@ -2,10 +2,10 @@
 
 ``collect/schema.sql`` is the only definition of tables, columns, types, units, keys and
 checks. `contract` asks DuckDB what that file says and hands it on as Arrow schemas and as a
-codebook; `files` knows where the rows of a table lie and when they are complete, `headers` reads
-what a file says of itself, `marks` compares files with the run file of their unit, `sources`
-gathers those of several directories, and `assembly` puts their rows into one database; `views`
-names the SQL that derives quantities from them.
+codebook; `empty` lends one empty table of it; `files` knows where the rows of a table lie and
+when they are complete, `headers` reads what a file says of itself, `marks` compares files with
+the run file of their unit, `sources` gathers those of several directories, and `assembly` puts
+their rows into one database; `views` names the SQL that derives quantities from them.
 """
 
 from collect.schema.assembly import assemble, quoted, replace_by_view
@@ -24,6 +24,7 @@ from collect.schema.contract import (
     table_sql,
     tables,
 )
+from collect.schema.empty import empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
 from collect.schema.marks import Comparison
 from collect.schema.views import views_sql
@@ -42,6 +43,7 @@ __all__ = [
     "assemble",
     "connect",
     "described",
+    "empty_table",
     "incomplete_units",
     "quoted",
     "read_rows",
