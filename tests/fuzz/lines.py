@@ -41,6 +41,9 @@ VERBS: dict[str, dict[str, tuple[str, ...]]] = {
         "models": ("--json",),
     },
 }
+#: Where `collect database` and `analysis --paper FOLDER report` write unless told otherwise.
+UNTOLD = ("data/measurements.duckdb", "paper/report/")
+
 PLACES = ("paper", "store", "model", "new", "paper/claim.csv", "paper/claims.py", "none", ".", "")
 
 
@@ -57,8 +60,7 @@ def draw(rng: np.random.Generator, folder: Path) -> Case:
     def act() -> tuple[int, str]:
         return (started if is_process else called)(package, arguments)
 
-    # Where `collect database` writes unless told otherwise.
-    return Case(f"python -m {package} {arguments!r}", act, writes=("new", "data"))
+    return Case(f"python -m {package} {arguments!r}", act, writes=("new", *UNTOLD))
 
 
 def _arguments(rng: np.random.Generator, package: str, verb: str) -> list[str]:
