@@ -19,6 +19,7 @@ proofs=(
   "tests.proofs.gauge"
   "tests.proofs.unconditional_intervals 10000"
   "tests.proofs.mixed_optimum --fits 2000 --seed 1 --rows $rows"
+  "tests.proofs.sample_again"
   "tests.proofs.processors"
   "tests.proofs.posterior_calibration --draws 2000"
 )
