@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from collect.commands import options as accepted
+from collect.commands.starting import libraries_imported
 from collect.errors import (
     CollectError,
     InputError,
@@ -125,7 +126,8 @@ def _complain(problem: str, hint: str, exit_code: int) -> int:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from collect.job import plan
+    with libraries_imported():
+        from collect.job import plan
 
     how = {"revision": options.revision, **_how(options)}
     drawn = plan.drawn(options.models, options.prompts, options.out, **how)
@@ -135,10 +137,11 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.engine == "ray":
-        from collect.job.fleet import run
-    else:
-        from collect.job.run import run
+    with libraries_imported():
+        if options.engine == "ray":
+            from collect.job.fleet import run
+        else:
+            from collect.job.run import run
 
     run(
         options.models,
@@ -201,7 +204,8 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _train(options: argparse.Namespace) -> int:
-    from collect.training.train import decay_shown, train
+    with libraries_imported():
+        from collect.training.train import decay_shown, train
 
     for recipe in options.recipes:
         checkpoint = train(
@@ -237,7 +241,8 @@ def _study(options: argparse.Namespace) -> int:
             f"--minutes must be at least 0; found {options.minutes:g}.",
             "Leave it out to carry out every run.",
         )
-    from collect.training.study import execution, merging
+    with libraries_imported():
+        from collect.training.study import execution, merging
 
     if options.merge is not None:
         for table, n in merging.merge(options.design, options.out, options.merge).items():
@@ -271,7 +276,8 @@ def _study_check(differences: dict[str, float]) -> int:
 
 
 def _gauge(options: argparse.Namespace) -> int:
-    from collect.gauge.command import gauge
+    with libraries_imported():
+        from collect.gauge.command import gauge
 
     checkpoint = gauge(
         options.model,

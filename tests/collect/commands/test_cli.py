@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from collect.commands import cli
 from collect.commands.cli import main
 from collect.commands.options import parser
+from collect.commands.starting import libraries_imported
 from collect.model.conformance.refusal import TOLERANCES
 from collect.prompts.sets import names
 
@@ -321,3 +323,15 @@ def test_files_that_are_nested_too_deeply_exit_2(tmp_path, capsys):
     assert main(["train", str(recipe), "--out", str(tmp_path / "out")]) == 2
     assert main(["plan", str(config.parent), "--out", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.count("recursion") == 2
+
+
+def test_garbage_is_left_alone_only_while_the_libraries_are_imported(monkeypatch):
+    with libraries_imported():
+        assert gc.isenabled()  # torch is here already
+    with monkeypatch.context() as patch:
+        patch.delitem(sys.modules, "torch")
+        with libraries_imported():
+            assert not gc.isenabled()
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > 0
+    gc.unfreeze()
