@@ -203,6 +203,15 @@ def _check(options: argparse.Namespace) -> int:
     return 1 if found else 0
 
 
+def _compact(options: argparse.Namespace) -> int:
+    from collect.record import compaction
+
+    act = compaction.expand if options.expand else compaction.compact
+    done = act(options.directory, options.out)
+    _print(f"{options.out or options.directory}: {done.words}")
+    return 0
+
+
 def _train(options: argparse.Namespace) -> int:
     with libraries_imported():
         from collect.training.train import decay_shown, train
@@ -314,7 +323,7 @@ def _published(options: argparse.Namespace) -> int:
 
 
 def _database(options: argparse.Namespace) -> int:
-    from collect.record.database import default_directories, write_database
+    from collect.record.publication.database import default_directories, write_database
 
     directories = options.directories or default_directories()
     for table, n_rows in write_database(directories, options.out).items():
@@ -324,7 +333,7 @@ def _database(options: argparse.Namespace) -> int:
 
 
 def _codebook(options: argparse.Namespace) -> int:
-    from collect.record import codebook
+    from collect.record.publication import codebook
 
     path = codebook.PATH
     if not options.check:
@@ -359,6 +368,7 @@ _ACTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "prompts": _prompts,
     "status": _status,
     "check": _check,
+    "compact": _compact,
     "train": _train,
     "study": _study,
     "gauge": _gauge,

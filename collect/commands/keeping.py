@@ -29,6 +29,24 @@ def add_check(verbs: Verbs) -> None:
     parser.add_argument("directory", type=Path, metavar="DIR", help="the --out of `run`")
 
 
+def add_compact(verbs: Verbs) -> None:
+    """Add `compact`."""
+    parser = verbs.add_parser(
+        "compact",
+        help="pack the units of an output into few large files",
+        description="Put the units of an output into packs: one sorted Parquet file a table, with "
+        "the marks of every unit kept. The output reads, resumes and is checked as before. "
+        "A program that has it open must open it again.",
+    )
+    parser.add_argument("directory", type=Path, metavar="DIR", help="the --out of `run`")
+    parser.add_argument(
+        "--out", type=Path, metavar="NEW", help="new directory for the result (default: in place)"
+    )
+    parser.add_argument(
+        "--expand", action="store_true", help="the way back: every unit in files of its own"
+    )
+
+
 def add_published(verbs: Verbs) -> None:
     """Add `published`."""
     parser = verbs.add_parser(

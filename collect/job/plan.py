@@ -21,7 +21,7 @@ from collect.model.checkpoint import memory
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.load import DTYPES, load_skeleton, load_tokenizer
 from collect.record.inventory import Inventory
-from collect.record.units import quantities_of, read_mark, run_file
+from collect.record.units import quantities_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,14 +220,14 @@ def _left(task: Task, out: Path | None) -> tuple[Task, str]:
     """
     if out is None:
         return task, "to do"
-    unit = task.unit
-    mark = read_mark(run_file(out, unit))
+    unit, inventory = task.unit, Inventory(out)
+    mark = inventory.mark(unit)
     if unit.determinants["weights_sha256"] is None and mark is not None:
         known = {"weights_sha256": mark.determinants.get("weights_sha256")}
         unit = replace(unit, determinants={**unit.determinants, **known})
         unit = replace(unit, labels=mark.labels)
     try:
-        placed = Inventory(out).missing(unit)
+        placed = inventory.missing(unit)
     except InputError:
         return task, "measured otherwise"
     if placed is None:

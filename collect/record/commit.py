@@ -19,7 +19,7 @@ from pathlib import Path
 import pandas as pd
 
 from collect.errors import OutputError
-from collect.record import locks
+from collect.record import locks, packing
 from collect.record.inventory import Inventory, refuse_mixtures, repeated_by
 from collect.record.units import Mark, Unit, variant_of
 from collect.record.writer import conforming, write_atomically, write_table
@@ -27,10 +27,6 @@ from collect.schema import MEASURED, UNFINISHED
 from collect.schema.marks import file_sha256, run_sha256
 
 _TEMPORARY = re.compile(r"\.(.+)\.parquet\.\d+\.tmp")
-
-#: Lock under which marks and the files of prompt sets are written, so that two marks that
-#: contradict each other are never both set, and no mark loses the prompts it refers to.
-_OF_MARKS = "run+marks"
 
 
 def commit(
@@ -79,7 +75,7 @@ def commit(
         contradicts this one.
     """
     inventory = Inventory(out)
-    with locks.held(out, _OF_MARKS, wait=True):
+    with locks.held(out, locks.OF_MARKS, wait=True):
         refuse_mixtures([unit], inventory, [*replaced, *gone])
     with _unfinished(unit, out) as staged:
         beside = _write_vectors(unit, staged, write_vectors)
@@ -91,7 +87,7 @@ def commit(
             for table, frame in frames.items()
             if table != "prompt" and len(frame)
         }
-        with locks.held(out, _OF_MARKS, wait=True):
+        with locks.held(out, locks.OF_MARKS, wait=True):
             refuse_mixtures([unit], inventory, [*replaced, *gone])
             if repeated_by(unit, inventory, replaced) is not None:
                 return 0
@@ -182,7 +178,9 @@ def _move(
     beside: Mapping[str, str],
 ) -> None:
     """Put the finished files of a unit into their tables, the mark last; or remove them."""
-    for stem in {unit.stem, *(path.stem for path in replaced)}:
+    going = {unit.stem, *(path.stem for path in replaced)}
+    packing.unpack_units(going, out)
+    for stem in going:
         clear(stem, out)
     targets = [(_VECTORS, out / name) for name in beside]
     targets += [(table, out / table / f"{unit.stem}.parquet") for table in tables]
@@ -263,7 +261,7 @@ def remove_leftovers(out: Path) -> None:
         match = _TEMPORARY.fullmatch(path.name)
         if match is None:
             continue
-        name = _OF_MARKS if path.parent.name == "prompt" else variant_of(match.group(1))
+        name = locks.OF_MARKS if path.parent.name == "prompt" else variant_of(match.group(1))
         with locks.held(out, name) as is_abandoned:
             if is_abandoned:
                 path.unlink(missing_ok=True)
@@ -273,4 +271,5 @@ def remove_leftovers(out: Path) -> None:
                 shutil.rmtree(staged, ignore_errors=True)
     with suppress(OSError):
         (out / UNFINISHED).rmdir()
+    packing.remove_leftovers(out)
     locks.remove_abandoned(out)

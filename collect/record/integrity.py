@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from collect.errors import InputError
-from collect.record import locks
+from collect.record import locks, packing
+from collect.record.packs import Pack, Rows, packs
 from collect.record.units import (
     UNREADABLE,
     Mark,
@@ -37,10 +38,13 @@ from collect.schema import (
     table_files,
     tables,
 )
-from collect.schema.marks import file_sha256
+from collect.schema.headers import completed
+from collect.schema.marks import file_sha256, prompts_of
+from collect.schema.packs import is_pack
 
 #: What to do about most faults.
 _AGAIN = "measure it again with --overwrite"
+_RESTORE = "restore the directory from a copy"
 
 
 def faults(out: Path) -> Iterator[str]:
@@ -66,31 +70,76 @@ def faults(out: Path) -> Iterator[str]:
             f"There must be units of measurement in {out}; no run file was found in {out / 'run'}.",
             "Name the directory given to `collect run` as --out.",
         )
-    owners: dict[tuple[str, str], str] = {}
-    examined = set()
+    found: dict[str, Mark] = {}
     listed: set[str] = set()
+    held = packs(out)
+    of_packs = {stem for pack in held for stem in pack.names}
+    for pack in held:
+        yield from _of_pack(pack)
+        found |= {unit.stem: unit.mark for unit in pack.units}
+        listed |= set() if pack.mark is None else pack.mark.rows.keys()
     for path in marks:
+        if is_pack(path.stem) or path.stem in of_packs:
+            continue
         mark = read_mark(path)
         if mark is None:
             yield f"{path} must be a run file of this project; it cannot be read: {_AGAIN}."
             continue
         for fault in _of_unit(path, mark, out):
             yield f"{fault.removesuffix('.')}: {_AGAIN}."
+        found[path.stem] = mark
+        listed |= mark.rows.keys()
+    yield from _of_runs(found)
+    yield from _strangers(out, listed)
+
+
+def _of_runs(marks: Mapping[str, Mark]) -> Iterator[str]:
+    """Yield which units share what only one may hold, and which runs lack their examination."""
+    owners: dict[tuple[str, str], str] = {}
+    examined = set()
+    for stem, mark in marks.items():
         identity = run_id(mark.determinants)
         for quantity in quantities_of(mark.determinants):
             if (identity, quantity) in owners:
                 yield (
                     f"Each unit must have a run_id of its own, or quantities of its own; "
-                    f"{path.stem} shares {quantity} of {identity} with "
+                    f"{stem} shares {quantity} of {identity} with "
                     f"{owners[identity, quantity]}: {_AGAIN}."
                 )
-            owners[identity, quantity] = path.stem
-        if f"conformance/{path.name}" in mark.rows:
+            owners[identity, quantity] = stem
+        if f"conformance/{stem}.parquet" in mark.rows:
             examined.add(identity)
-        listed |= mark.rows.keys()
     for identity in sorted({identity for identity, _ in owners} - examined):
         yield f"Run {identity} must keep the examination of its model; it does not: {_AGAIN}."
-    yield from _strangers(out, listed)
+
+
+def _of_pack(pack: Pack) -> Iterator[str]:
+    """Yield the faults of a pack: of its files, then of the rows of each of its units."""
+    if not pack.is_intact:
+        yield (
+            f"The files of {pack.path} must be there with the content that it hashed; one is "
+            f"missing or has another: {_RESTORE}."
+        )
+        return
+    readers: dict[str, Rows] = {}
+    for unit in pack.units:
+        for table, part in unit.parts.items():
+            name = f"{table}/{unit.stem}.parquet, packed,"
+            if table not in readers:
+                readers[table] = Rows(pack.out / table / pack.path.name)
+            try:
+                rows = readers[table].of(part)
+                _check_rows(name, table, completed(rows, table))
+            except ContractError as error:
+                yield f"{error.problem.removesuffix('.')}: {_RESTORE}."
+                continue
+            except UNREADABLE as error:
+                yield f"{name} must be readable; it is not ({error}): {_RESTORE}."
+                continue
+            if len(rows) != unit.mark.rows.get(f"{table}/{unit.stem}.parquet", 1):
+                yield f"{name} must have the rows that were packed; it has others: {_RESTORE}."
+            for fault in _of_identity(name, rows, unit.mark):
+                yield f"{fault.removesuffix('.')}: {_RESTORE}."
 
 
 def _of_unit(path: Path, mark: Mark, out: Path) -> Iterator[str]:
@@ -150,16 +199,21 @@ def _conforming_rows(path: Path) -> pa.Table:
             f"{table}/{path.name} must have the types of schema.sql; other types were found in "
             f"{', '.join(wrong)}."
         )
+    _check_rows(f"{table}/{path.name}", table, rows)
+    return rows
+
+
+def _check_rows(name: str, table: str, rows: pa.Table) -> None:
+    """Raise ContractError where rows break a key, a check or a type of their table."""
     with empty_table(table) as connection:
         connection.register("rows", rows)
         try:
-            connection.execute(f'INSERT INTO "{table}" FROM rows')
+            connection.execute(f'INSERT INTO "{table}" BY NAME FROM rows')
         except duckdb.Error as error:
             reason = str(error).strip().splitlines()[0]
             raise ContractError(
-                f"Rows of {table}/{path.name} must satisfy schema.sql; found: {reason}"
+                f"Rows of {name} must satisfy schema.sql; found: {reason}"
             ) from error
-    return rows
 
 
 def _of_identity(name: str, rows: pa.Table, mark: Mark) -> Iterator[str]:
@@ -174,7 +228,7 @@ def _of_identity(name: str, rows: pa.Table, mark: Mark) -> Iterator[str]:
 
 
 def _of_prompts(path: Path, mark: Mark) -> Iterator[str]:
-    if stored_prompts_sha256(path) != mark.determinants.get("prompt_set_sha256"):
+    if stored_prompts_sha256(path) != prompts_of(mark.determinants).get(path.stem):
         yield f"prompt/{path.name} must hold the prompts that were measured; it holds others."
 
 
@@ -254,7 +308,15 @@ def _strangers(out: Path, listed: Collection[str]) -> Iterator[str]:
     ]
     for stem in interrupted:
         yield f"Every unit must be complete; {stem} was interrupted: the same command resumes it."
+    unfinished = packing.leftovers(out)
+    for path in unfinished:
+        yield (
+            f"{path.relative_to(out)} must not be there; packing that was killed left it: "
+            "the next `collect compact` removes it."
+        )
     for path in sorted(path for table in MEASURED for path in (out / table).glob("*.parquet")):
+        if path in unfinished:
+            continue
         name = f"{path.parent.name}/{path.name}"
         if name not in listed and (out / "run" / path.name).exists():
             yield f"{name} must be listed in its unit's run file; it is not: remove it."

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collect.errors import InputError
+from collect.record.packs import Pack
 from collect.record.units import (
     Mark,
     Unit,
@@ -24,15 +25,20 @@ from collect.record.units import (
     run_id,
     variant_of,
 )
+from collect.schema.packs import is_pack
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One run file: where it is, what it says, and the run it belongs to."""
+    """One unit: its run file, what that says, the run it belongs to, and the pack that holds it.
+
+    The run file of a unit in a pack is the one that it would have by itself.
+    """
 
     path: Path
     mark: Mark
     run_id: str
+    pack: Pack | None = None
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -64,27 +70,38 @@ class Inventory:
 
     def __init__(self, out: Path) -> None:
         self.out = out
-        self._known: dict[Path, tuple[tuple[int, int], Entry | None]] = {}
+        self._known: dict[Path, tuple[tuple[int, int], list[Entry]]] = {}
 
     def entries(self) -> list[Entry]:
-        """Return the run files that can be read, sorted by name."""
-        found = []
-        for path in sorted((self.out / "run").glob("*.parquet")):
-            entry = self._entry(path)
-            if entry is not None:
-                found.append(entry)
-        return found
+        """Return the units whose marks can be read, sorted by the name of their run file."""
+        return sorted(self._by_path().values(), key=lambda entry: entry.path)
+
+    def mark(self, unit: Unit) -> Mark | None:
+        """Return what the run file of a unit says; None where there is none that can be read."""
+        entry = self._entry(run_file(self.out, unit))
+        return None if entry is None else entry.mark
 
     def _entry(self, path: Path) -> Entry | None:
+        return self._by_path().get(path)
+
+    def _by_path(self) -> dict[Path, Entry]:
+        """Return the units by their run files; a unit in a pack is taken from there."""
+        found = [
+            entry
+            for path in (self.out / "run").glob("*.parquet")
+            for entry in self._entries_of(path)
+        ]
+        return {entry.path: entry for entry in sorted(found, key=lambda e: e.pack is not None)}
+
+    def _entries_of(self, path: Path) -> list[Entry]:
+        """Return the unit, or those of the pack, that a run file is of."""
         try:
             state = path.stat()
         except OSError:
-            return None
+            return []
         stamp = (state.st_mtime_ns, state.st_ino)
         if self._known.get(path, (None, None))[0] != stamp:
-            mark = read_mark(path)
-            entry = None if mark is None else Entry(path, mark, run_id(mark.determinants))
-            self._known[path] = (stamp, entry)
+            self._known[path] = (stamp, _read(path))
         return self._known[path][1]
 
     def missing(self, unit: Unit) -> Placed | None:
@@ -106,7 +123,7 @@ class Inventory:
         if not left:
             return None
         first = self._entry(run_file(self.out, unit))
-        if first is not None and is_run_as_marked(read_run(first.path), first.mark):
+        if first is not None and self._has_its_run(first):
             self._refuse_otherwise(unit, first)
         if first is None or first not in intact:
             broken = () if first is None else first.quantities
@@ -144,8 +161,14 @@ class Inventory:
         )
 
     def _is_intact(self, entry: Entry) -> bool:
-        run = read_run(entry.path)
-        return is_run_as_marked(run, entry.mark) and has_its_files(entry.mark, self.out)
+        if entry.pack is not None:
+            return entry.pack.is_intact
+        return self._has_its_run(entry) and has_its_files(entry.mark, self.out)
+
+    def _has_its_run(self, entry: Entry) -> bool:
+        if entry.pack is not None:
+            return True  # a pack whose rows are not what was hashed has no units
+        return is_run_as_marked(read_run(entry.path), entry.mark)
 
     def _refuse_otherwise(self, unit: Unit, entry: Entry) -> None:
         known = entry.mark.determinants
@@ -160,6 +183,17 @@ class Inventory:
                 "Add --overwrite to measure it again, or choose another --out; with --revision, "
                 "revisions of a model stand side by side.",
             )
+
+
+def _read(path: Path) -> list[Entry]:
+    if not is_pack(path.stem):
+        mark = read_mark(path)
+        return [] if mark is None else [Entry(path, mark, run_id(mark.determinants))]
+    pack = Pack(path)
+    return [
+        Entry(path.with_stem(unit.stem), unit.mark, run_id(unit.mark.determinants), pack)
+        for unit in pack.units
+    ]
 
 
 def refuse_mixtures(

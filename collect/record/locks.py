@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 DIRECTORY = ".locks"
+
+#: Lock under which marks and the files of prompt sets are written, so that two marks that
+#: contradict each other are never both set, and no mark loses the prompts it refers to.
+OF_MARKS = "run+marks"
 _SUFFIX = ".lock"
 
 

@@ -5,6 +5,7 @@ No torch here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pandas as pd
 
 from collect.errors import InputError
 from collect.record import locks
+from collect.record.packs import Pack, packs
 from collect.record.units import (
+    Mark,
     has_its_files,
     is_run_as_marked,
     read_mark,
@@ -20,6 +23,7 @@ from collect.record.units import (
     variant_of,
 )
 from collect.schema import incomplete_units
+from collect.schema.packs import is_pack
 
 _OF_RUN = (
     "model_id",
@@ -61,8 +65,12 @@ def units(out: Path) -> pd.DataFrame:
             f"The output must be a directory; {out} is none.",
             "Name the directory given to `collect run` as --out.",
         )
-    marked = [_marked(path, out) for path in (out / "run").glob("*.parquet")]
-    found = marked + [_unmarked(stem, out) for stem in incomplete_units(out)]
+    held = packs(out)
+    of_packs = {stem for pack in held for stem in pack.names}
+    alone = [path for path in (out / "run").glob("*.parquet") if not is_pack(path.stem)]
+    found = [_marked(path, out) for path in alone if path.stem not in of_packs]
+    found += [row for pack in held for row in _packed(pack, out)]
+    found += [_unmarked(stem, out) for stem in incomplete_units(out)]
     if not found:
         raise InputError(
             f"The directory must hold units of measurement; {out} holds none.",
@@ -80,8 +88,22 @@ def _marked(path: Path, out: Path) -> dict[str, Any]:
     run = read_run(path)
     if run is None or not is_run_as_marked(run, mark):
         return _unmarked(path.stem, out)
+    return _complete(path.stem, mark, run)
+
+
+def _packed(pack: Pack, out: Path) -> list[dict[str, Any]]:
+    """Return the rows of the units of a pack."""
+    if not pack.is_intact:
+        return [_unmarked(stem, out) for stem in pack.names]
+    return [
+        _complete(unit.stem, unit.mark, run)
+        for unit, run in zip(pack.units, pack.rows, strict=True)
+    ]
+
+
+def _complete(stem: str, mark: Mark, run: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "unit": path.stem,
+        "unit": stem,
         "state": "complete" if run.get("is_conforming", True) else "nonconforming",
         "n_rows": sum(mark.rows.values()),
         **{name: run.get(name) for name in _OF_RUN},

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from collect.record.writer import file_stem
-from collect.schema.marks import file_sha256, prompts_sha256, run_sha256
+from collect.schema.marks import file_sha256, prompts_of, prompts_sha256, run_sha256
 
 #: What the units of one model must share within an output, whatever the revision.
 _OF_MODEL = ("schema_version", "measurement_version", "torch_version", "transformers_version")
@@ -217,7 +217,14 @@ def read_mark(path: Path) -> Mark | None:
     A mark of an earlier version, which kept no hashes or sizes, is read with none.
     """
     try:
-        metadata = pq.read_metadata(path).metadata or {}
+        return mark_of(pq.read_metadata(path).metadata or {})
+    except UNREADABLE:
+        return None
+
+
+def mark_of(metadata: Mapping[bytes, bytes]) -> Mark | None:
+    """Return what the key-value metadata of a run file say, or None when they are no mark."""
+    try:
         mark = Mark(
             determinants=json.loads(metadata[b"determinants"]),
             labels=json.loads(metadata[b"labels"]),
@@ -239,7 +246,10 @@ def _is_well_formed(mark: Mark) -> bool:
         all(isinstance(part, dict) for part in parts)
         and all(isinstance(n, int) for part in parts[2:3] + parts[4:] for n in part.values())
         and all(isinstance(digest, str) for digest in mark.sha256.values())
-        and mark.determinants.keys() >= {"model_id", "kind", "prompt_set"}
+        and (
+            mark.determinants.keys() >= {"model_id", "kind", "prompt_set"}
+            or isinstance(mark.determinants.get("units"), list)  # of a pack
+        )
     )
 
 
@@ -274,7 +284,7 @@ def _is_as_marked(name: str, mark: Mark, out: Path) -> bool:
     if name in mark.sha256:
         return file_sha256(path) == mark.sha256[name]
     if name.startswith("prompt/"):
-        return stored_prompts_sha256(path) == mark.determinants.get("prompt_set_sha256")
+        return stored_prompts_sha256(path) == prompts_of(mark.determinants).get(path.stem)
     return True
 
 

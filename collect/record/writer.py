@@ -12,8 +12,9 @@ import re
 import shutil
 import socket
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pandas as pd
@@ -22,6 +23,7 @@ import pyarrow.parquet as pq
 
 from collect import schema
 from collect.errors import InputError, OutputError
+from collect.schema.packs import is_pack
 
 ROW_GROUP_ROWS = 122_880
 
@@ -61,6 +63,12 @@ def _refuse_impossible(stem: str) -> None:
     except UnicodeEncodeError:
         n_bytes = 0
     is_printable = not any(ord(sign) < 32 or ord(sign) == 127 or sign == "\\" for sign in stem)
+    if is_pack(stem):
+        raise InputError(
+            f"The names of a model and a revision must not make that of packed units; {stem} is "
+            "such a name.",
+            "Rename the checkpoint's directory.",
+        )
     if not 0 < n_bytes <= STEM_BYTES or not is_printable:
         raise InputError(
             f"The names of a model and a prompt set must make a file name: at most {STEM_BYTES} "
@@ -100,7 +108,7 @@ def write_table(
     """
     arrow = conforming(table, rows)
     arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), **(metadata or {})})
-    write_atomically(path, lambda temporary: _write_parquet(table, arrow, temporary))
+    write_atomically(path, lambda temporary: write_parquet(table, arrow, temporary))
     return int(arrow.num_rows)
 
 
@@ -209,21 +217,24 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def _write_parquet(table: str, arrow: pa.Table, path: Path) -> None:
+def write_parquet(table: str, arrow: pa.Table, path: Path) -> None:
+    """Write the file of a unit from rows that are sorted and satisfy the contract."""
     key = schema.tables()[table].key
-    names = list(arrow.schema.names)
-    floats = [field.name for field in arrow.schema if pa.types.is_floating(field.type)]
-    pq.write_table(
-        arrow,
-        path,
-        compression="zstd",
-        compression_level=9,
-        row_group_size=ROW_GROUP_ROWS,
-        sorting_columns=[pq.SortingColumn(names.index(name)) for name in key],
-        use_dictionary=[name for name in names if name not in floats],
-        column_encoding=dict.fromkeys(floats, "BYTE_STREAM_SPLIT"),
-        write_page_index=True,
-    )
+    pq.write_table(arrow, path, row_group_size=ROW_GROUP_ROWS, **layout(arrow.schema, key))
+
+
+def layout(columns: pa.Schema, order: Sequence[str]) -> dict[str, Any]:
+    """Return how rows are laid out in a Parquet file: compression, encodings, order of the rows."""
+    names = list(columns.names)
+    floats = [field.name for field in columns if pa.types.is_floating(field.type)]
+    return {
+        "compression": "zstd",
+        "compression_level": 9,
+        "sorting_columns": [pq.SortingColumn(names.index(name)) for name in order],
+        "use_dictionary": [name for name in names if name not in floats],
+        "column_encoding": dict.fromkeys(floats, "BYTE_STREAM_SPLIT"),
+        "write_page_index": True,
+    }
 
 
 def _first_line(error: duckdb.Error) -> str:

@@ -9,6 +9,7 @@ import pyarrow.csv
 
 from collect.schema.contract import MEASURED, arrow_schema, tables
 from collect.schema.headers import UNREADABLE, Headers, check_names, completed, damaged
+from collect.schema.packs import is_pack, packed_units
 
 #: Directory of the files of units that are being written, out of the way of globs over tables.
 UNFINISHED = ".unfinished"
@@ -19,15 +20,22 @@ def table_files(directory: Path) -> dict[str, list[Path]]:
 
     A table lies in ``<table>.csv``, ``<table>.parquet`` or ``<table>/*.parquet``. A measured
     unit is complete when its ``run`` file exists, since that file is written last; files of
-    incomplete units are left out (see `incomplete_units`).
+    incomplete units are left out (see `incomplete_units`), and so are those of units that a pack
+    holds (see `collect.schema.packs`).
+
+    Raises
+    ------
+    ContractError
+        If the run file of a pack is damaged.
     """
     found: dict[str, list[Path]] = {}
-    committed = _stems(directory, "run")
+    committed, packed = _complete(directory)
+    counting = committed - packed
     for table in tables():
         whole = [directory / f"{table}{suffix}" for suffix in (".csv", ".parquet")]
         parts = sorted((directory / table).glob("*.parquet"))
-        if table in MEASURED:
-            parts = [path for path in parts if path.stem in committed]
+        if table in MEASURED or table == "run":
+            parts = [path for path in parts if path.stem in counting]
         paths = [path for path in whole if path.is_file()] + parts
         if paths:
             found[table] = paths
@@ -45,11 +53,19 @@ def stored_twice(directory: Path) -> dict[str, list[Path]]:
 
 
 def incomplete_units(directory: Path) -> list[str]:
-    """Return the file stems of units whose measurement was interrupted, sorted."""
-    committed = _stems(directory, "run")
+    """Return the file stems of units whose measurement was interrupted, sorted.
+
+    A pack that was not finished is none: its units are there as they were.
+
+    Raises
+    ------
+    ContractError
+        If the run file of a pack is damaged.
+    """
+    committed, packed = _complete(directory)
     begun = {path.name for path in (directory / UNFINISHED).glob("*")}
     begun |= set().union(*(_stems(directory, table) for table in MEASURED))
-    return sorted(begun - committed)
+    return sorted(stem for stem in begun - committed - packed if not is_pack(stem))
 
 
 def read_rows(path: Path, table: str, headers: Headers | None = None) -> pa.Table:
@@ -74,6 +90,12 @@ def read_rows(path: Path, table: str, headers: Headers | None = None) -> pa.Tabl
         return _filled(completed(rows, table), expected).select(expected.names).cast(expected)
     except UNREADABLE as error:
         raise damaged(path, error) from error
+
+
+def _complete(directory: Path) -> tuple[set[str], set[str]]:
+    """Return the stems of the run files of a directory, and of the units that packs hold."""
+    run_files = list((directory / "run").glob("*.parquet"))
+    return {path.stem for path in run_files}, packed_units(run_files)
 
 
 def _stems(directory: Path, table: str) -> set[str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from collect.schema.contract import ContractError
 from collect.schema.headers import Headers, damaged
+from collect.schema.packs import is_pack
 
 #: Parts of a run file's metadata that vouch for the files of its unit, besides the determinants.
 VOUCHING = ("rows", "sha256", "sizes", "times")
@@ -33,20 +34,15 @@ WAY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Vouched:
-    """What a run file says of the files of its unit, each by its path within the directory.
+class Measured:
+    """What one row of a run file says was measured.
 
     Attributes
     ----------
     stem
-        Name of the unit's files, without suffix.
+        Name of the unit.
     run_id
         Identity of the run.
-    rows, sizes, times, sha256
-        Number of rows, size [bytes], time of the last change [ns since 1970] and hash of the
-        content; a file measured by an earlier version has no size, time or hash.
-    prompt_set_sha256
-        Hash of the prompts; None where none were measured.
     way
         What was measured and how, see `WAY`: two runs of one way contradict each other.
     quantities
@@ -55,13 +51,39 @@ class Vouched:
 
     stem: str
     run_id: str
+    way: tuple[str | None, ...]
+    quantities: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Vouched:
+    """What a run file says of the files of its unit, or pack, by their paths in the directory.
+
+    Attributes
+    ----------
+    stem
+        Name of the files, without suffix.
+    units
+        What was measured: one unit, or those of a pack.
+    rows, sizes, times, sha256
+        Number of rows, size [bytes], time of the last change [ns since 1970] and hash of the
+        content; a file measured by an earlier version has no size, time or hash.
+    prompts
+        Hash of the prompts of each prompt set, by its name.
+    """
+
+    stem: str
+    units: tuple[Measured, ...]
     rows: dict[str, int] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     times: dict[str, int] = field(default_factory=dict)
     sha256: dict[str, str] = field(default_factory=dict)
-    prompt_set_sha256: str | None = None
-    way: tuple[str | None, ...] = ()
-    quantities: frozenset[str] = frozenset()
+    prompts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def run_ids(self) -> set[str]:
+        """Runs whose rows the files hold."""
+        return {unit.run_id for unit in self.units}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,36 +132,50 @@ def vouched(path: Path, headers: Headers) -> Vouched:
     Raises
     ------
     ContractError
-        If it cannot be read, has other than one row, or its row is not the one that was hashed.
+        If it cannot be read, has another number of rows than units, or is not what was hashed.
     """
-    header, rows = headers.of(path), headers.run(path)
-    if len(rows) != 1:
-        raise ContractError(
-            f"{path} must have one row, that of its unit; it has {len(rows)}.",
-            "Measure the unit again with the same command and --overwrite.",
-        )
-    (row,) = rows.to_pylist()
+    header, rows = headers.of(path), headers.run(path).to_pylist()
     try:
         parts = {name: json.loads(header.metadata.get(name, "{}")) for name in VOUCHING}
         determinants = json.loads(header.metadata.get("determinants", "{}"))
         digest = json.loads(header.metadata.get("run_sha256", '""'))
         _check_parts(parts, determinants)
-    except (ValueError, TypeError, RecursionError) as error:
+        stems = [str(stem) for stem in determinants["units"]] if is_pack(path.stem) else [path.stem]
+        prompts = prompts_of(determinants)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise damaged(path, error) from error
-    stored = {name: value for name, value in row.items() if name in header.columns.names}
-    if digest and digest != run_sha256(stored, {"determinants": determinants, **parts}):
+    if len(rows) != len(stems):
+        expected = "one row, that of its unit" if len(stems) == 1 else f"{len(stems)} rows"
+        raise ContractError(
+            f"{path} must have {expected}; it has {len(rows)}.",
+            "Measure the unit again with the same command and --overwrite.",
+        )
+    stored = [{n: v for n, v in row.items() if n in header.columns.names} for row in rows]
+    hashed = {"rows": stored} if is_pack(path.stem) else stored[0]
+    if digest and digest != run_sha256(hashed, {"determinants": determinants, **parts}):
         raise ContractError(
             f"{path} must have the row and the metadata that were hashed; it has others.",
             "Measure the unit again with the same command and --overwrite.",
         )
-    return Vouched(
-        path.stem,
+    units = tuple(_measured(stem, row) for stem, row in zip(stems, rows, strict=True))
+    return Vouched(path.stem, units, **parts, prompts=prompts)
+
+
+def _measured(stem: str, row: Mapping[str, Any]) -> Measured:
+    return Measured(
+        stem,
         str(row["run_id"]),
-        **parts,
-        prompt_set_sha256=determinants.get("prompt_set_sha256"),
         way=tuple(None if row[name] is None else str(row[name]) for name in WAY),
         quantities=frozenset(str(row["quantities"]).split(",")),
     )
+
+
+def prompts_of(determinants: Mapping[str, Any]) -> dict[str, str]:
+    """Return the hash of the prompts of each prompt set that a unit, or pack, was measured on."""
+    if "prompt_sets" in determinants:
+        return {str(name): str(digest) for name, digest in determinants["prompt_sets"].items()}
+    digest = determinants.get("prompt_set_sha256")
+    return {} if digest is None else {str(determinants.get("prompt_set")): digest}
 
 
 def _check_parts(parts: Mapping[str, Any], determinants: Any) -> None:
@@ -203,12 +239,13 @@ def _compared(
     if header.n_rows != unit.rows[name]:
         raise _altered(path, f"{unit.rows[name]} rows", f"{header.n_rows}")
     is_shared = path.parent.name == "prompt"
-    runs = set() if is_shared else header.bounds("run_id") - {unit.run_id}
+    runs = set() if is_shared else header.bounds("run_id") - unit.run_ids
     if runs:
-        raise _altered(path, f"rows of run {unit.run_id} only", f"others ({min(runs)})")
+        expected = " and ".join(sorted(unit.run_ids)[:2])
+        raise _altered(path, f"rows of run {expected} only", f"others ({min(runs)})")
     if contents:
         _compare_content(path, name, unit)
-    is_hashed = name in unit.sha256 or (is_shared and unit.prompt_set_sha256 is not None)
+    is_hashed = name in unit.sha256 or (is_shared and path.stem in unit.prompts)
     return Comparison(
         n_files=1,
         n_sizes=int(name in unit.sizes),
@@ -220,9 +257,9 @@ def _compared(
 def _compare_content(path: Path, name: str, unit: Vouched) -> None:
     if name in unit.sha256 and file_sha256(path) != unit.sha256[name]:
         raise _altered(path, "the content that was hashed", "another")
-    if path.parent.name == "prompt" and unit.prompt_set_sha256 is not None:
+    if path.parent.name == "prompt" and path.stem in unit.prompts:
         rows = Headers().of(path).read("prompt").to_pylist()
-        if prompts_sha256(rows) != unit.prompt_set_sha256:
+        if prompts_sha256(rows) != unit.prompts[path.stem]:
             raise _altered(path, "the prompts that were measured", "others")
 
 

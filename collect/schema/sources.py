@@ -8,7 +8,7 @@ from pathlib import Path
 from collect.schema.contract import MEASURED, ContractError
 from collect.schema.files import stored_twice, table_files
 from collect.schema.headers import Headers
-from collect.schema.marks import Comparison, Vouched, compare, vouched
+from collect.schema.marks import Comparison, Measured, Vouched, compare, vouched
 
 #: Tables whose files lie in a directory of their own and are listed by the run files of units.
 _LISTED = (*MEASURED, "prompt")
@@ -35,7 +35,7 @@ class Sources:
         self.vouched: set[Path] = set()
         self.comparison = Comparison()
         self._contents = contents
-        self._runs: dict[str, list[tuple[Vouched, Path]]] = {}
+        self._runs: dict[str, list[tuple[Measured, Path]]] = {}
         self._ways: dict[tuple[str | None, ...], tuple[str, Path]] = {}
 
     def add(self, directory: Path) -> None:
@@ -66,29 +66,47 @@ class Sources:
             if kept:
                 self.files.setdefault(table, []).extend(kept)
 
-    def _registered(self, directory: Path, units: Sequence[Vouched]) -> set[str]:
-        """Remember the run of each unit; return the stems of units another directory has too."""
+    def _registered(self, directory: Path, vouching: Sequence[Vouched]) -> set[str]:
+        """Remember each run; return the stems of files that another directory has too.
+
+        Raises
+        ------
+        ContractError
+            If a unit repeats another otherwise, or a pack repeats a part of another directory.
+        """
         repeated = set()
-        for unit in units:
-            path = directory / "run" / f"{unit.stem}.parquet"
-            self._refuse_another_way(unit, path)
-            known = self._runs.setdefault(unit.run_id, [])
-            others = [(held, place) for held, place in known if held.quantities & unit.quantities]
-            if not others:
-                known.append((unit, path))
-                continue
-            held, place = others[0]
-            if place.parent == path.parent or held.quantities != unit.quantities:
-                shared = ", ".join(sorted(held.quantities & unit.quantities))
+        for files in vouching:
+            path = directory / "run" / f"{files.stem}.parquet"
+            again = [self._is_repetition(unit, path) for unit in files.units]
+            if all(again):
+                repeated.add(files.stem)
+            elif any(again):
                 raise ContractError(
-                    f"Each unit must have a run_id of its own, or quantities of its own; {path} "
-                    f"shares {shared} of {unit.run_id} with {place}.",
-                    "One repeats the other: remove it with its unit's files.",
+                    f"A pack must repeat all of another directory's units or none; {path} repeats "
+                    f"{sum(again)} of its {len(again)}.",
+                    "Name its directory first; what others repeat of it is then left out.",
                 )
-            repeated.add(unit.stem)
         return repeated
 
-    def _refuse_another_way(self, unit: Vouched, path: Path) -> None:
+    def _is_repetition(self, unit: Measured, path: Path) -> bool:
+        """Remember a unit, and return whether another directory has it too."""
+        self._refuse_another_way(unit, path)
+        known = self._runs.setdefault(unit.run_id, [])
+        others = [(held, place) for held, place in known if held.quantities & unit.quantities]
+        if not others:
+            known.append((unit, path))
+            return False
+        held, place = others[0]
+        if place.parent == path.parent or held.quantities != unit.quantities:
+            shared = ", ".join(sorted(held.quantities & unit.quantities))
+            raise ContractError(
+                f"Each unit must have a run_id of its own, or quantities of its own; {path} "
+                f"shares {shared} of {unit.run_id} with {place}.",
+                "One repeats the other: remove it with its unit's files.",
+            )
+        return True
+
+    def _refuse_another_way(self, unit: Measured, path: Path) -> None:
         """Refuse a unit of another directory that is known by the same names and is another run."""
         known_run, known_path = self._ways.setdefault(unit.way, (unit.run_id, path))
         if known_path.parent != path.parent and known_run != unit.run_id:

@@ -56,7 +56,7 @@ IMPORTED_BY_COLLECT = (
     "collect.commands.cli",
     "collect.gauge.command",
     "collect.job.run",
-    "collect.record.database",
+    "collect.record.publication.database",
     "collect.training.study.execution",
     "collect.training.train",
     "tests.collect.conftest",

@@ -115,7 +115,7 @@ def analysis(*arguments: str) -> Act:
 def codebook(folder: Path) -> int:
     """Write the codebook into the folder instead of the repository."""
     from collect.commands.cli import main
-    from collect.record import codebook as module
+    from collect.record.publication import codebook as module
 
     module.PATH = folder / "out" / "README.md"
     return main(["codebook"])

@@ -27,7 +27,7 @@ import numpy as np
 from analysis.store import Store, open_store
 from analysis.store.statement import kinds as kinds_of
 from analysis.tidy.errors import QueryError
-from collect.record.database import write_database
+from collect.record.publication.database import write_database
 from tests.proofs.statements import statement
 
 ROOT = Path(__file__).parents[2]

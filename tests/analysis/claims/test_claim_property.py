@@ -10,7 +10,7 @@ import pytest
 from analysis import claims
 from analysis.claims import property as properties
 from analysis.store import open_store
-from collect.record.database import views_sql
+from collect.record.publication.database import views_sql
 from collect.schema import assemble, connect
 
 PUBLISHED = Path("data/published")

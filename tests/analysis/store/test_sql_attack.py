@@ -7,7 +7,7 @@ import pytest
 
 from analysis.store import open_store
 from analysis.tidy.errors import QueryError, StoreError
-from collect.record.database import write_database
+from collect.record.publication.database import write_database
 from tests.proofs import sql_attack
 
 HIDDEN = (

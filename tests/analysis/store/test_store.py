@@ -16,7 +16,7 @@ from analysis.claims.print import stated
 from analysis.store import open_store, shared
 from analysis.tidy.errors import QueryError, StoreError
 from collect import schema
-from collect.record.database import write_database
+from collect.record.publication.database import write_database
 from collect.record.writer import write_table
 from collect.schema import contract
 

@@ -173,7 +173,7 @@ def test_an_interrupted_run_exits_130_in_one_line(save_tiny, out, capsys, monkey
 
 def test_codebook_check_exits_1_when_the_file_is_out_of_date(tmp_path, capsys, monkeypatch):
     path = tmp_path / "README.md"
-    monkeypatch.setattr("collect.record.codebook.PATH", path)
+    monkeypatch.setattr("collect.record.publication.codebook.PATH", path)
     assert main(["codebook", "--check"]) == 1
     assert "is out of date; write it with: python -m collect codebook" in capsys.readouterr().err
     assert main(["codebook"]) == 0

@@ -18,7 +18,7 @@ from collect.gauge.measured import measured
 from collect.gauge.precision import widened
 from collect.gauge.quantity import QUERIES, change, values
 from collect.model.checkpoint.decoder import decoder
-from collect.record.database import views_sql
+from collect.record.publication.database import views_sql
 from collect.schema import assemble, connect
 from tests.collect.families import tiny_family
 from tests.collect.shown import LONG, SHORT

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from collect.job.run import run
-from collect.record import codebook
+from collect.record.publication import codebook
 from collect.schema import assemble, connect, tables, views_sql
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from collect.errors import InputError, OutputError
 from collect.job.run import run
-from collect.record.database import default_directories, write_database
+from collect.record.publication.database import default_directories, write_database
 from collect.schema import ContractError, tables
 
-PUBLISHED = Path(__file__).parents[3] / "data" / "published"
+PUBLISHED = Path(__file__).parents[4] / "data" / "published"
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ import duckdb
 from collect.record.writer import write_text
 from collect.schema import Table, connect, tables, views_sql
 
-PATH = Path(__file__).resolve().parents[2] / "data" / "README.md"
+PATH = Path(__file__).resolve().parents[3] / "data" / "README.md"
 
 
 def codebook() -> str:
     """Return the codebook as Markdown: prose of ``codebook.md``, then tables, views, macros."""
-    prose = files("collect.record").joinpath("codebook.md").read_text(encoding="utf-8")
+    prose = files("collect.record.publication").joinpath("codebook.md").read_text(encoding="utf-8")
     text = Template(prose).substitute(
         diagram=diagram(), tables="\n\n".join(table_section(table) for table in tables().values())
     )

@@ -1,0 +1,170 @@
+"""A whole output packed, or its units written out again, in place or in a new directory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from collect.errors import InputError, OutputError
+from collect.record import locks, packing
+from collect.record.commit import check_writable, remove_leftovers
+from collect.record.packs import packs
+from collect.record.writer import remove, remove_of_dead_processes, temporary_beside
+from collect.schema import UNFINISHED
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """What was done with an output, and its Parquet files before and after.
+
+    Attributes
+    ----------
+    n_units, n_packs
+        Units that were packed or written out, and the packs [1].
+    left
+        Names of units that stay as they are: incomplete, of an early version, changed meanwhile,
+        or alone.
+    n_files, n_bytes
+        Number of Parquet files and their size [bytes], before and after.
+    """
+
+    n_units: int
+    n_packs: int
+    left: tuple[str, ...]
+    n_files: tuple[int, int]
+    n_bytes: tuple[int, int]
+
+    @property
+    def words(self) -> str:
+        """What was done, in one line."""
+        (files, files_after), (size, size_after) = self.n_files, self.n_bytes
+        said = (
+            f"{self.n_units} units, {self.n_packs} packs: {files} Parquet files of {size:,} bytes "
+            f"before, {files_after} of {size_after:,} bytes now"
+        )
+        return f"{said}; as they were: {', '.join(self.left)}" if self.left else said
+
+
+def compact(
+    directory: Path, out: Path | None = None, *, rows: int = packing.PACK_ROWS
+) -> Compaction:
+    """Put the units of a directory into packs: few, large, sorted files.
+
+    Parameters
+    ----------
+    directory
+        What ``collect run`` wrote.
+    out
+        New directory for the result; None to change the directory itself.
+    rows
+        Rows of all tables at which a pack is full; a model is never divided.
+
+    Raises
+    ------
+    InputError
+        If there is no such directory or no unit in it, or the new one is there already.
+    OutputError
+        If a file cannot be written; the units remain as they were.
+    """
+    return _changed(directory, out, partial(_pack_all, rows=rows))
+
+
+def expand(directory: Path, out: Path | None = None) -> Compaction:
+    """Write the units of all packs of a directory into files of their own; see `compact`."""
+    return _changed(directory, out, _unpack_all)
+
+
+#: Changes a directory; returns the number of units and packs, and the names of units left alone.
+_Change = Callable[[Path], tuple[int, int, list[str]]]
+
+
+def _changed(directory: Path, out: Path | None, change: _Change) -> Compaction:
+    _check_units(directory)
+    before = _measured(directory)
+    if out is None:
+        check_writable(directory)
+        remove_leftovers(directory)
+        n_units, n_packs, left = change(directory)
+        return _compaction(n_units, n_packs, left, before, _measured(directory))
+    if out.exists():
+        raise InputError(
+            f"The directory for the result must be new; {out} is there already.",
+            "Choose another --out, or leave it out to change the directory itself.",
+        )
+    check_writable(out)
+    staged = temporary_beside(out)
+    try:
+        staged.parent.mkdir(parents=True, exist_ok=True)
+        remove_of_dead_processes(out)
+        shutil.copytree(directory, staged, copy_function=_link, ignore=_of_work)
+        packing.remove_leftovers(staged)
+        n_units, n_packs, left = change(staged)
+        after = _measured(staged)
+        staged.rename(out)
+    except OSError as error:
+        raise OutputError(
+            f"The output directory {out} must be writable; {error.strerror or error}.",
+            "Choose another --out, or free the space.",
+        ) from error
+    finally:
+        remove(staged)
+    return _compaction(n_units, n_packs, left, before, after)
+
+
+def _compaction(
+    n_units: int, n_packs: int, left: list[str], before: tuple[int, int], after: tuple[int, int]
+) -> Compaction:
+    files, sizes = zip(before, after, strict=True)
+    return Compaction(n_units, n_packs, tuple(sorted(left)), files, sizes)
+
+
+def _check_units(directory: Path) -> None:
+    if not any((directory / "run").glob("*.parquet")):
+        raise InputError(
+            f"There must be units of measurement in {directory}; no run file was found in "
+            f"{directory / 'run'}.",
+            "Name the directory given to `collect run` as --out.",
+        )
+
+
+def _link(source: str, target: str) -> str:
+    """Give a file a second name, or copy it where that cannot be; files are never changed."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+    return target
+
+
+def _of_work(_: str, names: list[str]) -> set[str]:
+    return {name for name in names if name in (locks.DIRECTORY, UNFINISHED) or name[:1] == "."}
+
+
+def _pack_all(directory: Path, *, rows: int) -> tuple[int, int, list[str]]:
+    units, left = packing.loose_units(directory)
+    n_units = n_packs = 0
+    for group in packing.grouped(units, rows):
+        if len(group) > 1 and packing.pack(group, directory):
+            n_units, n_packs = n_units + len(group), n_packs + 1
+        else:
+            left += [unit.stem for unit in group]
+    return n_units, n_packs, left
+
+
+def _unpack_all(directory: Path) -> tuple[int, int, list[str]]:
+    n_units = n_packs = 0
+    with locks.held(directory, locks.OF_MARKS, wait=True):
+        for held in packs(directory):
+            packing.unpack(held)
+            n_units, n_packs = n_units + len(held.names), n_packs + 1
+    return n_units, n_packs, []
+
+
+def _measured(directory: Path) -> tuple[int, int]:
+    """Return number and size [bytes] of the Parquet files of a directory's tables."""
+    sizes = [path.stat().st_size for path in directory.glob("*/*.parquet")]
+    return len(sizes), sum(sizes)

@@ -1,0 +1,423 @@
+"""Units packed into few large files, and written out again; at every moment each unit is there.
+
+A pack is prepared where no glob finds it and compared with its units row by row. Its files are
+renamed into their tables, its run file last: from then on its units are taken from it, and their
+own files are removed. Writing out goes the same way back. A process that is killed leaves either
+the units or the pack, and files that do not count, which the next `run` or `compact` removes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from collect.errors import InputError, OutputError
+from collect.record import locks
+from collect.record.packs import (
+    Pack,
+    PackedUnit,
+    Part,
+    Rows,
+    encoded,
+    marks_file,
+    pack_sha256,
+    packs,
+)
+from collect.record.units import (
+    Mark,
+    has_its_files,
+    is_run_as_marked,
+    read_mark,
+    read_run,
+    run_id,
+)
+from collect.record.writer import ROW_GROUP_ROWS, layout, write_atomically, write_parquet
+from collect.schema import MEASURED, READABLE_VERSIONS, UNFINISHED, arrow_schema
+from collect.schema.marks import file_sha256, prompts_of, run_sha256
+from collect.schema.packs import MARKS, MARKS_SUFFIX, is_pack, pack_name
+
+#: Rows of a pack, all tables together, at which the next one begins; a model is not divided.
+PACK_ROWS = 2**23
+
+_TABLES = ("run", *MEASURED)
+
+
+@dataclass(frozen=True, slots=True)
+class Loose:
+    """A unit in files of its own: its name, its mark, and the state of its run file."""
+
+    stem: str
+    mark: Mark
+    stamp: tuple[int, int]
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """What units are sorted by within a pack."""
+        return str(self.mark.determinants["model_id"]), run_id(self.mark.determinants), self.stem
+
+
+def loose_units(out: Path) -> tuple[list[Loose], list[str]]:
+    """Return the units of an output that can be packed, sorted, and the names of the others.
+
+    A unit is packed if it is complete and its run file hashes its files, as those of early
+    versions do not.
+    """
+    held = {stem for pack in packs(out) for stem in pack.names}
+    found, others = [], []
+    for path in sorted((out / "run").glob("*.parquet")):
+        if is_pack(path.stem) or path.stem in held:
+            continue
+        unit = _loose(path, out)
+        if unit is None:
+            others.append(path.stem)
+        else:
+            found.append(unit)
+    return sorted(found, key=lambda unit: unit.place), others
+
+
+def _loose(path: Path, out: Path) -> Loose | None:
+    stamp, mark = _stamp(path), read_mark(path)
+    if mark is None or stamp is None or not mark.run_sha256:
+        return None
+    own = {name for name in mark.rows if not name.startswith("prompt/")}
+    is_known = mark.determinants.get("schema_version") in READABLE_VERSIONS
+    if not (is_known and own <= mark.sha256.keys() and has_its_files(mark, out)):
+        return None
+    return Loose(path.stem, mark, stamp) if is_run_as_marked(read_run(path), mark) else None
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return state.st_mtime_ns, state.st_ino
+
+
+def grouped(units: Sequence[Loose], limit: int) -> list[list[Loose]]:
+    """Return sorted units in groups of whole models, each of about this many rows."""
+    groups: list[list[Loose]] = []
+    n_rows, last = limit, ""
+    for unit in units:
+        model = unit.place[0]
+        if n_rows >= limit and model != last:
+            groups.append([])
+            n_rows = 0
+        groups[-1].append(unit)
+        n_rows, last = n_rows + sum(unit.mark.rows.values()), model
+    return groups
+
+
+def pack(units: Sequence[Loose], out: Path) -> bool:
+    """Put some units of an output into one pack; False if they changed meanwhile.
+
+    Raises
+    ------
+    OutputError
+        If a file cannot be written, or the rows read back are not those of the units; the units
+        remain as they were.
+    """
+    identity = json.dumps([[unit.stem, unit.mark.run_sha256] for unit in units])
+    stem = pack_name(hashlib.sha256(identity.encode()).hexdigest())
+    with locks.held(out, stem) as is_held:
+        if not is_held:
+            return False
+        staged = out / UNFINISHED / stem
+        shutil.rmtree(staged, ignore_errors=True)
+        try:
+            mark = _stage(units, stem, staged, out)
+            with locks.held(out, locks.OF_MARKS, wait=True):
+                if any(_stamp(out / "run" / f"{u.stem}.parquet") != u.stamp for u in units):
+                    return False
+                _move_in(mark, stem, staged, out)
+                _remove_files([unit.stem for unit in units], out)
+        except FileNotFoundError:
+            return False  # measured again, or removed, while it was read
+        finally:
+            shutil.rmtree(staged, ignore_errors=True)
+            with suppress(OSError):
+                staged.parent.rmdir()
+    return True
+
+
+def _stage(units: Sequence[Loose], stem: str, staged: Path, out: Path) -> Mark:
+    """Write the files of a pack where no glob finds them, and return its mark."""
+    parts: dict[str, dict[str, Part]] = {unit.stem: {} for unit in units}
+    names: dict[str, str] = {}
+    for table in MEASURED:
+        holding = [unit for unit in units if f"{table}/{unit.stem}.parquet" in unit.mark.rows]
+        if holding:
+            names[f"{table}/{stem}.parquet"] = table
+            found = _write_rows(table, [unit.stem for unit in holding], staged / table, out)
+            for unit, part in zip(holding, found, strict=True):
+                parts[unit.stem][table] = part
+    runs = _write_rows("run", [unit.stem for unit in units], staged / "run", out)
+    for unit, part in zip(units, runs, strict=True):
+        parts[unit.stem]["run"] = part
+    marks = staged / MARKS
+    write_atomically(marks, partial(_write_bytes, encoded(parts)))
+    mark = _mark_of_pack(units, names, staged)
+    mark.sha256[f"{MARKS}/{stem}{MARKS_SUFFIX}"] = file_sha256(marks)
+    rows = pq.ParquetFile(staged / "run").read()
+    mark = replace(mark, run_sha256=pack_sha256(rows.to_pylist(), mark))
+    marked = rows.cast(arrow_schema("run")).replace_schema_metadata(mark.metadata)
+    write_atomically(staged / "run", partial(_write_run, marked))
+    return mark
+
+
+def _mark_of_pack(units: Sequence[Loose], names: dict[str, str], staged: Path) -> Mark:
+    """Return the mark of a pack whose tables are written; its marks' file is not in it yet."""
+    prompt_sets: dict[str, str] = {}
+    shared: dict[str, int] = {}
+    beside: dict[str, str] = {}
+    for unit in units:
+        prompt_sets |= prompts_of(unit.mark.determinants)
+        shared |= {n: rows for n, rows in unit.mark.rows.items() if n.startswith("prompt/")}
+        beside |= {n: unit.mark.sha256[n] for n in unit.mark.sha256.keys() - unit.mark.rows.keys()}
+    states = {name: (staged / table).stat() for name, table in names.items()}
+    rows = {name: pq.read_metadata(staged / table).num_rows for name, table in names.items()}
+    return Mark(
+        determinants={"units": [unit.stem for unit in units], "prompt_sets": prompt_sets},
+        labels={},
+        rows={**rows, **shared},
+        sha256={**{n: file_sha256(staged / table) for n, table in names.items()}, **beside},
+        sizes={name: state.st_size for name, state in states.items()},
+        times={name: state.st_mtime_ns for name, state in states.items()},
+    )
+
+
+def _write_bytes(content: bytes, path: Path) -> None:
+    path.write_bytes(content)
+
+
+def _write_run(marked: pa.Table, path: Path) -> None:
+    pq.write_table(marked, path, **layout(marked.schema, ()))
+
+
+def _write_rows(table: str, stems: Sequence[str], path: Path, out: Path) -> list[Part]:
+    """Write the rows of some units into one file, sorted; return the place of each.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written, or what is read back is other than what was to be written.
+    """
+    sources = [out / table / f"{stem}.parquet" for stem in stems]
+    parts: list[Part] = []
+    write_atomically(path, lambda temporary: parts.extend(_concatenate(table, sources, temporary)))
+    written = Rows(path)
+    for source, part in zip(sources, parts, strict=True):
+        if not is_same(written.of(part), _rows_of(source).cast(part.schema)):
+            raise OutputError(
+                f"Packed rows must be those of their units; {source} was read back otherwise.",
+                "Its unit stays as it is; run `collect check` on the directory.",
+            )
+    written.close()
+    return parts
+
+
+def _concatenate(table: str, sources: Sequence[Path], path: Path) -> list[Part]:
+    columns = arrow_schema(table)
+    order = [name for name in ("model_id", "run_id") if name in columns.names]
+    parts: list[Part] = []
+    waiting: list[pa.Table] = []
+    n_waiting = offset = 0
+    with pq.ParquetWriter(path, columns, **layout(columns, order)) as writer:
+        for source in sources:
+            rows = _rows_of(source)
+            parts.append(Part(offset, len(rows), *_file_of(source)))
+            offset += len(rows)
+            waiting.append(_typed(rows, columns))
+            n_waiting += len(rows)
+            if n_waiting >= ROW_GROUP_ROWS:
+                writer.write_table(pa.concat_tables(waiting), row_group_size=ROW_GROUP_ROWS)
+                waiting, n_waiting = [], 0
+        if waiting:
+            writer.write_table(pa.concat_tables(waiting), row_group_size=ROW_GROUP_ROWS)
+    return parts
+
+
+def _rows_of(path: Path) -> pa.Table:
+    with pq.ParquetFile(path) as file:
+        return file.read(use_threads=False)
+
+
+def _file_of(path: Path) -> tuple[pa.Schema, dict[str, str]]:
+    """Return columns and key-value metadata of a file as they were given to its writer."""
+    stored = dict(pq.read_metadata(path).metadata or {})
+    given = stored.pop(b"ARROW:schema", None)
+    if given is None:
+        schema, metadata = pq.read_schema(path), stored
+    else:
+        schema = pa.ipc.read_schema(pa.BufferReader(base64.b64decode(given)))
+        metadata = schema.metadata or {}  # in the order in which they were given
+    return schema.remove_metadata(), {n.decode(): v.decode() for n, v in metadata.items()}
+
+
+def _typed(rows: pa.Table, columns: pa.Schema) -> pa.Table:
+    """Return rows with the contract's columns, NULL where an earlier version wrote none."""
+    for field in columns:
+        if field.name not in rows.column_names:
+            rows = rows.append_column(field.name, pa.nulls(len(rows), field.type))
+    return rows.select(columns.names).cast(columns)
+
+
+def is_same(one: pa.Table, other: pa.Table) -> bool:
+    """Return whether two tables hold the same rows, bit by bit: NaN is equal to itself."""
+    return one.schema.equals(other.schema) and all(
+        _bits(a).equals(_bits(b)) for a, b in zip(one.columns, other.columns, strict=True)
+    )
+
+
+def _bits(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    whole = {pa.float64(): pa.int64(), pa.float32(): pa.int32()}
+    if column.type not in whole:
+        return column
+    # A NULL's own bits are whatever they are.
+    known = pc.fill_null(column, 0.0)
+    viewed = [chunk.view(whole[column.type]) for chunk in known.chunks]
+    missing = pc.is_null(column)
+    return pc.if_else(missing, None, pa.chunked_array(viewed, whole[column.type]))
+
+
+def _move_in(mark: Mark, stem: str, staged: Path, out: Path) -> None:
+    """Put the finished files of a pack into their tables, its run file last."""
+    tables = [Path(name).parent.name for name in mark.rows if not name.startswith("prompt/")]
+    targets = [(table, out / table / f"{stem}.parquet") for table in tables]
+    targets += [(MARKS, marks_file(out, stem)), ("run", out / "run" / f"{stem}.parquet")]
+    for prepared, target in targets:
+        _rename(staged / prepared, target)
+
+
+def _rename(prepared: Path, target: Path) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        prepared.replace(target)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise OutputError(
+            f"The output file {target} must be writable; {error.strerror or error}.",
+            "Free the space, or give the rights to it.",
+        ) from error
+
+
+def _remove_files(stems: Collection[str], out: Path) -> None:
+    """Remove the Parquet files of some units or packs, those of table run first."""
+    for table in _TABLES:
+        for stem in stems:
+            (out / table / f"{stem}.parquet").unlink(missing_ok=True)
+
+
+def unpack(held: Pack) -> None:
+    """Write the units of a pack into files of their own; the caller holds the lock of the marks.
+
+    The files are those that were packed, bit for bit, where this version of the library of
+    Parquet writes as the one before did; otherwise they hold the same rows, and new marks.
+
+    Raises
+    ------
+    InputError
+        If the pack is not as its run file says.
+    OutputError
+        If a file cannot be written; the pack remains.
+    """
+    if not held.is_intact:
+        raise InputError(
+            f"Packed units must be as their run file says; {held.path} or a file of it is not.",
+            "Restore the directory from a copy; `collect check` names the file.",
+        )
+    staged = held.out / UNFINISHED / held.stem
+    shutil.rmtree(staged, ignore_errors=True)
+    try:
+        readers = {table: Rows(held.out / table / held.path.name) for table in _tables_of(held)}
+        for unit in held.units:
+            _write_out(unit, readers, staged)
+        for unit in held.units:
+            for table in sorted(unit.parts, key=lambda table: table == "run"):
+                name = f"{table}/{unit.stem}.parquet"
+                _rename(staged / name, held.out / name)
+        held.path.unlink()
+        remove_pack(held.stem, held.out)
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+        with suppress(OSError):
+            staged.parent.rmdir()
+
+
+def _tables_of(held: Pack) -> set[str]:
+    return {table for unit in held.units for table in unit.parts}
+
+
+def _write_out(unit: PackedUnit, readers: dict[str, Rows], staged: Path) -> None:
+    """Write the files of one unit, with the mark that they had if they are what they were."""
+    sha256, sizes, times = dict(unit.mark.sha256), dict(unit.mark.sizes), dict(unit.mark.times)
+    for table, part in unit.parts.items():
+        if table == "run":
+            continue
+        name = f"{table}/{unit.stem}.parquet"
+        path = staged / name
+        write_atomically(path, partial(write_parquet, table, readers[table].of(part)))
+        digest = file_sha256(path)
+        if digest == unit.mark.sha256[name] and name in times:
+            os.utime(path, ns=(times[name], times[name]))
+        state = path.stat()
+        sha256[name], sizes[name], times[name] = digest, state.st_size, state.st_mtime_ns
+    run = readers["run"].of(unit.parts["run"])
+    mark = replace(unit.mark, sha256=sha256, sizes=sizes, times=times)
+    if sha256 != unit.mark.sha256:
+        mark = replace(mark, run_sha256=run_sha256(run.to_pylist()[0], asdict(mark)))
+        run = run.replace_schema_metadata({**unit.parts["run"].metadata, **mark.metadata})
+    write_atomically(staged / "run" / f"{unit.stem}.parquet", partial(write_parquet, "run", run))
+
+
+def unpack_units(stems: Collection[str], out: Path) -> None:
+    """Write out the packs that hold any of some units; the caller holds the lock of the marks."""
+    for held in packs(out):
+        if {*held.names} & {*stems}:
+            unpack(held)
+
+
+def remove_pack(stem: str, out: Path) -> None:
+    """Remove the files of a pack whose run file has gone."""
+    _remove_files([stem], out)
+    marks_file(out, stem).unlink(missing_ok=True)
+    with suppress(OSError):
+        (out / MARKS).rmdir()
+
+
+def leftovers(out: Path) -> list[Path]:
+    """Return files that do not count: of units that a pack holds, and of packs without run file."""
+    complete = {path.stem for path in (out / "run").glob("*.parquet") if is_pack(path.stem)}
+    held = {stem for pack in packs(out) for stem in pack.names}
+    found = [
+        path
+        for table in _TABLES
+        for path in sorted((out / table).glob("*.parquet"))
+        if path.stem in held or (is_pack(path.stem) and path.stem not in complete)
+    ]
+    marks = sorted((out / MARKS).glob(f"*{MARKS_SUFFIX}"))
+    return found + [path for path in marks if path.name[: -len(MARKS_SUFFIX)] not in complete]
+
+
+def remove_leftovers(out: Path) -> None:
+    """Remove files that do not count, which a process that was killed left behind."""
+    if not leftovers(out):
+        return
+    with locks.held(out, locks.OF_MARKS, wait=True):
+        for path in leftovers(out):
+            path.unlink(missing_ok=True)
+        with suppress(OSError):
+            (out / MARKS).rmdir()

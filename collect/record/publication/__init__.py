@@ -1,0 +1,1 @@
+"""Measurements handed on: the codebook, one database, and what a published data set needs."""

@@ -1,0 +1,206 @@
+"""Units in packs: the same rows, marks and answers, and the way back to the very same bytes."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from analysis.store import open_store
+from analysis.tidy.errors import StoreError
+from collect.commands.cli import main
+from collect.errors import InputError
+from collect.record import packing, packs, status
+from collect.record.compaction import compact, expand
+from collect.record.integrity import faults
+from collect.record.inventory import Inventory
+from collect.record.writer import file_stem
+from collect.schema import ContractError, incomplete_units, table_files
+from tests.collect.record.written import files
+
+SAMPLE = Path(__file__).parents[3] / "data/sample"
+MODELS = ("thermoscope--gpt2-l4-adamw", "thermoscope--gptneox-l4-adamw")
+UNITS = [unit for model in MODELS for unit in (model, f"{model}@A_grand_unified")]
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.fixture(scope="module")
+def units(tmp_path_factory):
+    """The four units of two models of the sample."""
+    directory = tmp_path_factory.mktemp("units")
+    for path in SAMPLE.glob("*/*.parquet"):
+        if path.stem in (*UNITS, "A_grand_unified"):
+            to = directory / path.parent.name / path.name
+            to.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, to)
+    return directory
+
+
+@pytest.fixture
+def loose(units, tmp_path):
+    return Path(shutil.copytree(units, tmp_path / "store"))
+
+
+@pytest.fixture(scope="module")
+def packed(units, tmp_path_factory):
+    out = tmp_path_factory.mktemp("packed") / "store"
+    assert compact(units, out).n_units == 4
+    return out
+
+
+def content(directory: Path) -> dict[str, bytes]:
+    return {name: (directory / name).read_bytes() for name in files(directory)}
+
+
+def rows(directory: Path) -> dict[str, list]:
+    """Return how many rows of each run count, by table."""
+    found = {}
+    for table, paths in table_files(directory).items():
+        read = pa.concat_tables(pq.ParquetFile(path).read() for path in paths)
+        if "run_id" in read.column_names:
+            found[table] = sorted(read.column("run_id").value_counts().to_pylist(), key=str)
+    return found
+
+
+def states(directory: Path) -> dict[str, str]:
+    return status.units(directory).set_index("unit")["state"].to_dict()
+
+
+def test_a_pack_holds_what_its_units_held(units, packed, capsys):
+    assert {table: len(paths) for table, paths in table_files(packed).items()} == dict.fromkeys(
+        table_files(units), 1
+    )
+    assert rows(packed) == rows(units)
+    assert status.units(packed).equals(status.units(units))
+    assert main(["check", str(packed)]) == 0
+    known = {entry.path.name: entry.mark for entry in Inventory(packed).entries()}
+    assert known == {entry.path.name: entry.mark for entry in Inventory(units).entries()}
+    assert incomplete_units(packed) == []
+
+
+def test_a_pack_is_sorted_by_model_and_run(packed):
+    for table in ("residual_update", "token_prediction", "weight_norm"):
+        (path,) = table_files(packed)[table]
+        order = pq.ParquetFile(path).read(columns=["model_id", "run_id"]).to_pylist()
+        assert order == sorted(order, key=lambda row: (row["model_id"], row["run_id"]))
+
+
+def test_the_way_back_gives_every_byte(units, packed, tmp_path, capsys):
+    assert main(["compact", str(packed), "--expand", "--out", str(tmp_path / "back")]) == 0
+    assert "4 units, 1 packs: 16 Parquet files" in capsys.readouterr().out
+    assert content(tmp_path / "back") == content(units)
+    for entry in Inventory(packed).entries():
+        times = entry.mark.times.items()
+        assert all((tmp_path / "back" / name).stat().st_mtime_ns == at for name, at in times)
+
+
+def test_what_another_version_wrote_comes_back_with_new_marks(packed, tmp_path, monkeypatch):
+    write = packing.write_parquet
+    monkeypatch.setattr(
+        packing, "write_parquet", lambda table, arrow, path: pq.write_table(arrow, path)
+    )
+    back = tmp_path / "back"
+    expand(packed, back)
+    monkeypatch.setattr(packing, "write_parquet", write)
+    assert rows(back) == rows(packed)
+    assert states(back) == dict.fromkeys(UNITS, "complete")
+    assert list(faults(back)) == []
+
+
+def test_packs_open_as_one_store_with_their_units(units, packed):
+    sql = "SELECT model_id, count(*) AS n, sum(norm) FROM residual_norm GROUP BY ALL ORDER BY ALL"
+    store = open_store(packed, units, verify=True)  # what the second repeats is left out
+    assert store.query(sql).equals(open_store(units).query(sql))
+    assert store.comparison.n_hashes == store.comparison.n_files
+
+
+def kill_at(monkeypatch, act: str, place: str) -> None:
+    """Let the process end just before it renames to a place, or removes what is there."""
+
+    def guarded(name, done):
+        def acted(*given, **how):
+            if name == act and str(given[-1]).partition("@")[0].endswith(place):
+                raise Killed
+            return done(*given, **how)
+
+        return acted
+
+    monkeypatch.setattr(Path, "unlink", guarded("remove", Path.unlink))
+    monkeypatch.setattr(packing, "_rename", guarded("rename", packing._rename))
+    monkeypatch.setattr(packing.shutil, "rmtree", lambda *_, **__: None)
+
+
+@pytest.mark.parametrize(
+    ("change", "step"),
+    [
+        (compact, ("rename", "run/PACK")),  # all is in place but the mark
+        (compact, ("remove", f"run/{UNITS[0]}.parquet")),  # the mark is set
+        (compact, ("remove", f"weight_norm/{UNITS[2]}.parquet")),
+        (expand, ("rename", f"residual_norm/{UNITS[3].partition('@')[0]}")),
+        (expand, ("remove", "run/PACK")),
+        (expand, ("remove", "weight_norm/PACK")),
+    ],
+)
+def test_a_killed_change_leaves_the_units_or_the_pack(  # noqa: PLR0917
+    change, step, units, packed, tmp_path, monkeypatch
+):
+    whole = rows(units)
+    directory = Path(shutil.copytree(units if change is compact else packed, tmp_path / "copy"))
+    (pack,) = (packed / "run").iterdir()
+    with monkeypatch.context() as patched:
+        kill_at(patched, step[0], step[1].replace("PACK", pack.name))
+        with pytest.raises(Killed):
+            change(directory)
+    assert rows(directory) == whole
+    assert states(directory) == dict.fromkeys(UNITS, "complete")
+    expand(directory)
+    assert content(directory) == content(units)
+
+
+def test_a_unit_that_is_replaced_leaves_its_pack(packed, tmp_path, units):
+    copy = Path(shutil.copytree(packed, tmp_path / "copy"))
+    packing.unpack_units(["nothing of the kind"], copy)
+    assert len(packs.packs(copy)) == 1
+    packing.unpack_units([UNITS[1]], copy)
+    assert content(copy) == content(units)
+
+
+def test_units_that_cannot_be_packed_stay(loose):
+    (loose / "attention" / f"{UNITS[3]}.parquet").write_bytes(b"PAR1")
+    done = compact(loose)
+    assert (done.n_units, done.left) == (3, (UNITS[3],))
+    assert UNITS[3] in done.words
+    assert states(loose) == {**dict.fromkeys(UNITS[:3], "complete"), UNITS[3]: "incomplete"}
+
+
+def test_a_damaged_pack_is_found_and_never_written_out(packed, tmp_path):
+    copy = Path(shutil.copytree(packed, tmp_path / "copy"))
+    (path,) = table_files(copy)["attention"]
+    damaged = bytearray(path.read_bytes())
+    damaged[1000] ^= 1
+    path.write_bytes(damaged)
+    assert set(states(copy).values()) == {"incomplete"}
+    assert "the content that it hashed" in "".join(faults(copy))
+    with pytest.raises(InputError, match="must be as their run file says"):
+        expand(copy)
+    with pytest.raises(StoreError, match="the content that was hashed"):
+        open_store(copy, verify=True)
+    (run,) = table_files(copy)["run"]
+    run.write_bytes(run.read_bytes()[:-100])
+    with pytest.raises(ContractError, match="it cannot be read"):
+        table_files(copy)
+
+
+def test_what_cannot_be_packed_is_refused(units, packed, tmp_path):
+    with pytest.raises(InputError, match="no run file was found"):
+        compact(tmp_path)
+    with pytest.raises(InputError, match="must be new"):
+        compact(units, packed)
+    with pytest.raises(InputError, match="must not make that of packed units"):
+        file_stem("packed~0123456789abcdef")
