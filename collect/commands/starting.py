@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 from collections.abc import Iterator
@@ -24,4 +25,6 @@ def libraries_imported() -> Iterator[None]:
         yield
     finally:
         gc.freeze()
+        # The engine complains at the end of what was never freed.
+        atexit.register(gc.unfreeze)
         gc.enable()

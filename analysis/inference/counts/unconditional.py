@@ -31,7 +31,8 @@ EMPTY_CELL = "A cell is empty: the odds ratio lies on the boundary, its interval
 
 #: Said where the p-value rejects no difference and the interval holds it, or the other way round.
 DISAGREE = (
-    "p and interval disagree at this level: the interval inverts one-sided score tests, "
+    "p and interval disagree at this level: the interval runs to the outermost value that "
+    "one-sided score tests accept, "
     "p orders the tables by {}."
 )
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.inference.counts import two_binomials, unconditional
+from analysis.inference.counts.unconditional_interval import OneSided
 from analysis.tidy.errors import AnalysisError, DesignError
 from tests.proofs import unconditional_intervals
 
@@ -216,7 +217,7 @@ def test_intervals_agree_with_p_at_no_difference_and_reject_what_lies_outside() 
     tried = [*unconditional_intervals.tables(12, rng, 20), *unconditional_intervals.larger(rng, 2)]
     found = unconditional_intervals.examine(tried, rng)
     assert found["tables"] == 22
-    assert found["disagree with the one-sided score tests"] == 0
+    assert found["leave out no difference, which is accepted"] == 0
     assert found["accepted outside"] == 0
     assert found["rejected at an end"] == 0
     assert found["disagree with the printed p, not said"] == 0
@@ -230,6 +231,22 @@ def test_a_p_that_the_interval_contradicts_is_said() -> None:
     assert (said == ((rows["p_value"] <= 0.05) == holds)).all()
     assert said.any()
     assert not said.all()
+
+
+def test_an_interval_holds_a_rejected_value_where_one_farther_out_is_accepted() -> None:
+    """The tail of the tests jumps where two tables change places: here between 0.005 and 0.01."""
+    sizes, found = (19, 38), (1, 11)
+    test = OneSided(found, sizes, two_binomials.RISK_DIFFERENCE, -1)
+    assert [test.tail(value) > 0.025 for value in (0.0, 0.005, 0.01, 0.0125)] == [
+        False,
+        False,
+        True,
+        False,
+    ]
+    row = unconditional.barnard(table(1, 18, 11, 27)).iloc[0]
+    assert row["p_value"] < 0.05
+    assert 0.01 < row["conf_high"] < 0.0125
+    assert "runs to the outermost value" in row["note"]
 
 
 def test_the_restricted_estimates_have_no_slope_along_the_hypothesis() -> None:
