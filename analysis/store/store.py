@@ -110,7 +110,7 @@ def shared(compute: Callable[[Store], Result]) -> Callable[[Store], Result]:
     return once
 
 
-def open_store(*sources: Path | str, verify: bool = False) -> Store:
+def open_store(*sources: Path | str, verify: bool = False, comments: bool = True) -> Store:
     """Open one or several measurement directories, or one ``.duckdb`` file, read-only.
 
     The rows and sizes of measured files must be what the run files of their units say; whether
@@ -122,6 +122,8 @@ def open_store(*sources: Path | str, verify: bool = False) -> Store:
         Directories, or one file.
     verify
         True to compare the contents as well, by their hashes; every file is then read.
+    comments
+        False to leave out what tables, views and columns mean: to open many stores sooner.
 
     Raises
     ------
@@ -150,7 +152,7 @@ def open_store(*sources: Path | str, verify: bool = False) -> Store:
             "Open the directories that it was built from with --verify.",
         )
     listed, comparison = ListedFiles(), schema.Comparison()
-    connection = schema.connect()
+    connection = schema.connect(comments=comments)
     connection.register_filesystem(listed)
     try:
         if databases:
@@ -161,7 +163,8 @@ def open_store(*sources: Path | str, verify: bool = False) -> Store:
             )
     except schema.ContractError as error:
         raise StoreError(error.problem, error.hint) from error
-    connection.execute(schema.views_sql())
+    views = schema.views_sql()
+    connection.execute(views if comments else schema.without_comments(views))
     _lock(connection)
     incomplete = tuple(
         f"{path}: {unit}" for path in paths for unit in schema.incomplete_units(path)

@@ -24,6 +24,7 @@ from collect.schema.contract import (
     schema_sql,
     table_sql,
     tables,
+    without_comments,
 )
 from collect.schema.empty import empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
@@ -55,4 +56,5 @@ __all__ = [
     "table_sql",
     "tables",
     "views_sql",
+    "without_comments",
 ]

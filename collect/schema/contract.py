@@ -95,18 +95,33 @@ class Table:
         return self.name, columns, self.key, frozenset(self.checks)
 
 
+@cache
 def schema_sql() -> str:
     """Return the text of ``schema.sql``."""
     return files("collect").joinpath("schema.sql").read_text(encoding="utf-8")
 
 
-def connect() -> duckdb.DuckDBPyConnection:
-    """Return a fresh in-memory database with every table of the contract, empty."""
+def connect(*, comments: bool = True) -> duckdb.DuckDBPyConnection:
+    """Return a fresh in-memory database with every table of the contract, empty.
+
+    Parameters
+    ----------
+    comments
+        False to leave out what the tables and columns mean, which takes most of the time.
+    """
     connection = duckdb.connect()
-    connection.execute(schema_sql())
+    is_whole = comments or not _KNOWN
+    connection.execute(schema_sql() if is_whole else without_comments(schema_sql()))
     if not _KNOWN:
         _KNOWN.update(_described(connection))
     return connection
+
+
+@cache
+def without_comments(sql: str) -> str:
+    """Return the statements of a text but those that say what tables and columns mean."""
+    statements = duckdb.extract_statements(sql)
+    return ";\n".join(s.query for s in statements if s.type != duckdb.StatementType.ALTER)
 
 
 @cache

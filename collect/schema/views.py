@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 
 #: Subjects in the order in which their files are executed: each uses only views before it.
@@ -25,6 +26,7 @@ SUBJECTS = (
 )
 
 
+@cache
 def views_sql() -> str:
     """Return the text of ``analysis/store/views/*.sql``, read as data; empty without analysis."""
     folder = files("analysis").joinpath("store", "views")

@@ -79,7 +79,7 @@ def with_heads(folder, whole):
     grows = matrices["layer"] + 1
     matrices["sigma_max"], matrices["frobenius"] = whole * grows, np.sqrt(200) * grows
     write_table("matrix_norm", matrices, path)
-    return open_store(folder)
+    return open_store(folder, comments=False)
 
 
 @pytest.mark.parametrize(("whole", "holds"), [(8.0, True), (9.0, False)])
