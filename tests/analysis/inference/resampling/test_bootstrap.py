@@ -158,7 +158,7 @@ def test_the_interval_of_a_mean_moves_with_its_unit(seed: int, shift: int, scale
 @pytest.mark.slow
 def test_coverage_is_near_nominal_with_thirty_clusters_and_lower_with_five() -> None:
     rng = np.random.default_rng(9)
-    n_simulations, n_resamples = 160, 99
+    n_simulations, n_resamples = 160, 39
     coverage = {}
     for n_clusters in (5, 30):
         covered = 0
