@@ -9,7 +9,6 @@ import pytest
 
 from analysis import claims
 from analysis.claims import property as properties
-from analysis.store import open_store
 from collect.record.publication.database import views_sql
 from collect.schema import assemble, connect
 
@@ -18,8 +17,8 @@ KINDS = {"function", "parametrisation", "training", "architecture", "record"}
 
 
 @pytest.fixture(scope="module")
-def found():
-    return claims.properties(open_store("data/published", "data/sample")).set_index("claim_id")
+def found(shipped_store):
+    return claims.properties(shipped_store).set_index("claim_id")
 
 
 def test_every_claim_has_a_property_a_reason_and_a_remark(found):

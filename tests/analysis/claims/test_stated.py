@@ -17,8 +17,8 @@ HEADER = "stated_id,place,quantity,printed,unit,accuracy,query,through,reason"
 
 
 @pytest.fixture(scope="module")
-def shipped():
-    return stated.ledger(open_store(ROOT / "data/published"))
+def shipped(published_store):
+    return stated.ledger(published_store)
 
 
 def entries(ledger, status):

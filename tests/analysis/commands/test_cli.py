@@ -16,8 +16,16 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)
-def _in_the_checkout(monkeypatch, judged):
+def _in_the_checkout(monkeypatch, judged, shipped_store):
+    """Be in the checkout; what it ships is opened and judged once for all tests."""
     monkeypatch.chdir(ROOT)
+    shipped, opening = [Path("data/published"), Path("data/sample")], store.open_store
+
+    def opened(*sources, **how):
+        is_shipped = [*map(Path.resolve, sources)] == [*map(Path.resolve, shipped)]
+        return shipped_store if is_shipped and not how["verify"] else opening(*sources, **how)
+
+    monkeypatch.setattr(store, "open_store", opened)
     monkeypatch.setattr(verdicts, "_examined", lambda *_arguments: {})
     monkeypatch.setattr(claims, "evaluate", lambda _store, _registry, made: judged.copy())
 

@@ -10,15 +10,14 @@ import pytest
 
 from analysis.exhibits import gauge as gauge_exhibit
 from analysis.questions import gauge as questions
-from analysis.store import open_store
 from tests.analysis.drawn import encodings
 
 PUBLISHED = Path(__file__).parents[3] / "data" / "published"
 
 
 @pytest.fixture(scope="module")
-def store():
-    return open_store("data/published", "data/sample")
+def store(shipped_store):
+    return shipped_store
 
 
 def test_the_gauges_have_the_shapes_of_their_names_and_one_centred_profile(store):

@@ -12,15 +12,14 @@ from analysis import evidence
 from analysis.exhibits import tables as exhibits
 from analysis.exhibits.replica import charts as replica_charts
 from analysis.exhibits.replica import figures as replica
-from analysis.store import open_store
 
 ROOT = Path(__file__).parents[3]
 PROFILES = pd.read_csv(ROOT / "data/published/published_profile.csv")
 
 
 @pytest.fixture(scope="module")
-def shipped():
-    return open_store(ROOT / "data/published", ROOT / "data/sample")
+def shipped(shipped_store):
+    return shipped_store
 
 
 def test_as_drawn_figures_1_and_6_hold_the_gains_of_the_sweep(shipped):

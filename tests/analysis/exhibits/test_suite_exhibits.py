@@ -12,14 +12,14 @@ from analysis.exhibits.depth import equal_writes as equal_exhibits
 from analysis.exhibits.heritage import suites, suites_charts
 from analysis.questions import gauge
 from analysis.questions.depth import equal_writes
-from analysis.store import Store, open_store
+from analysis.store import Store
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def store() -> Store:
-    return open_store("data/published", "data/sample")
+def store(shipped_store: Store) -> Store:
+    return shipped_store
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ import pytest
 from analysis.exhibits.heritage import hierarchy as hierarchy_exhibits
 from analysis.questions.heritage import sign as hierarchy_sign
 from analysis.questions.heritage.frames import DataSet
-from analysis.store import open_store
 from analysis.tidy.errors import MissingExtraError
 
 ROOT = Path(__file__).parents[3]
@@ -19,8 +18,8 @@ pytest.importorskip("glmm", reason="The extra [glmm] is not installed.")
 
 
 @pytest.fixture(scope="module")
-def shipped():
-    return hierarchy_sign.sign_effects(open_store(ROOT / "data/published", ROOT / "data/sample"))
+def shipped(shipped_store):
+    return hierarchy_sign.sign_effects(shipped_store)
 
 
 def simulated(slope, *, n_suites=60, per_suite=8, seed=3):
@@ -56,13 +55,11 @@ def test_a_known_slope_is_found_again(monkeypatch):
     assert "d_head" not in found.index
 
 
-def test_the_fit_of_one_predictor_is_that_of_the_engine(shipped):
+def test_the_fit_of_one_predictor_is_that_of_the_engine(shipped, published_store):
     from analysis import mixed
 
-    store = open_store(ROOT / "data/published")
-    (data_set,) = [
-        each for each in hierarchy_sign.data_sets(store) if each.metric == "gain_penultimate_block"
-    ]
+    sets = hierarchy_sign.data_sets(published_store)
+    (data_set,) = [each for each in sets if each.metric == "gain_penultimate_block"]
     models = data_set.rows.groupby(["model_id", "suite", "rho"], as_index=False)["log_gain"].mean()
     models["rho"] = (models["rho"] - models["rho"].mean()) / models["rho"].std()
     by_hand = mixed.fit_binomial("(log_gain < 0) ~ rho + (1 | suite)", models).tidy(("fixed",))
@@ -77,12 +74,12 @@ def test_where_all_signs_are_alike_the_row_says_so(shipped):
     assert alike["note"].str.contains("all 8 rows have the same").all()
 
 
-def test_without_the_package_the_extra_is_named(monkeypatch):
+def test_without_the_package_the_extra_is_named(monkeypatch, published_store):
     import sys
 
     monkeypatch.setitem(sys.modules, "glmm", None)
     with pytest.raises(MissingExtraError, match="needs the package 'glmm'") as refusal:
-        hierarchy_sign.sign_effects(open_store(ROOT / "data/published"))
+        hierarchy_sign.sign_effects(published_store)
     assert refusal.value.exit_code == 3
 
 

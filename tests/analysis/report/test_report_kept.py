@@ -35,72 +35,78 @@ def folder(tmp_path):
     return Path(shutil.copytree(SECOND, tmp_path / "paper"))
 
 
-def keep(folder, directory, counter):
-    results = results_of(open_store(folder), directory)
+@pytest.fixture(scope="module")
+def store():
+    """The folder's store as it is before anything changes."""
+    return open_store(SECOND, comments=False)
+
+
+def keep(store, directory, counter):
+    results = results_of(store, directory)
     return results.keep("frame", counter.frame)
 
 
-def test_a_result_is_computed_once_and_comes_back_equal(folder, tmp_path):
+def test_a_result_is_computed_once_and_comes_back_equal(store, tmp_path):
     counter, directory = Counter(), tmp_path / "kept"
-    first, second = (keep(folder, directory, counter) for _ in range(2))
+    first, second = (keep(store, directory, counter) for _ in range(2))
     assert counter.n == 1
     pd.testing.assert_frame_equal(first, second)
 
 
-def test_other_data_are_computed_anew(folder, tmp_path):
+def test_other_data_are_computed_anew(store, folder, tmp_path):
     counter, directory = Counter(), tmp_path / "kept"
-    keep(folder, directory, counter)
+    keep(store, directory, counter)
     figures = folder / "published_figure.csv"
     figures.write_text(figures.read_text().replace("2.9", "3.1"))
-    keep(folder, directory, counter)
+    keep(open_store(folder), directory, counter)
     assert counter.n == 2
 
 
-def test_other_code_and_other_packages_are_computed_anew(folder, tmp_path, monkeypatch):
+def test_other_code_and_other_packages_are_computed_anew(store, tmp_path, monkeypatch):
     counter, directory = Counter(), tmp_path / "kept"
-    keep(folder, directory, counter)
+    keep(store, directory, counter)
     code = tmp_path / "code"
     code.mkdir()
     (code / "a.py").write_text("x = 1\n")
     monkeypatch.setattr(kept, "ROOT", tmp_path)
     monkeypatch.setattr(kept, "CODE", ("code",))
-    keep(folder, directory, counter)
+    keep(store, directory, counter)
     (code / "a.py").write_text("x = 2\n")
-    keep(folder, directory, counter)
+    keep(store, directory, counter)
     assert counter.n == 3
     monkeypatch.setattr(kept, "distributions", list)
-    keep(folder, directory, counter)
+    keep(store, directory, counter)
     assert counter.n == 4
-    results = results_of(open_store(folder), directory)
+    results = results_of(store, directory)
     assert results.keep("frame", lambda: 5) == 5
 
 
 @pytest.mark.parametrize(
     "damage", [lambda b: b[:-3], lambda b: b"", lambda b: b[:40] + b"x" + b[41:], lambda b: b * 2]
 )
-def test_a_damaged_result_is_computed_anew(folder, tmp_path, damage):
+def test_a_damaged_result_is_computed_anew(store, tmp_path, damage):
     counter, directory = Counter(), tmp_path / "kept"
-    keep(folder, directory, counter)
+    keep(store, directory, counter)
     (path,) = directory.iterdir()
     path.write_bytes(damage(path.read_bytes()))
-    keep(folder, directory, counter)
-    keep(folder, directory, counter)
+    keep(store, directory, counter)
+    keep(store, directory, counter)
     assert counter.n == 2
 
 
-def test_where_nothing_can_be_kept_it_is_computed(folder, tmp_path):
+def test_where_nothing_can_be_kept_it_is_computed(store, tmp_path):
     (tmp_path / "file").write_text("")
     counter = Counter()
     for _ in range(2):
-        keep(folder, tmp_path / "file" / "kept", counter)
+        keep(store, tmp_path / "file" / "kept", counter)
     assert counter.n == 2
-    results = results_of(open_store(folder), tmp_path / "kept")
+    results = results_of(store, tmp_path / "kept")
     assert results.keep("function", lambda: len)([1]) == 1
     assert results.keep("local", lambda: lambda: 7)() == 7
 
 
-def test_few_results_of_a_name_are_kept(folder, tmp_path):
-    results = results_of(open_store(folder), tmp_path / "kept")
+def test_few_results_of_a_name_are_kept(store, tmp_path):
+    results = results_of(store, tmp_path / "kept")
     computed = [lambda i=i: i for i in range(3)]
     assert [results.keep("one", it) for it in computed] == [0, 1, 2]
     for text in "abcdefg":

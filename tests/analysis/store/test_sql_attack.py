@@ -1,5 +1,8 @@
 """SQL writes nothing: hidden statements, a stranger's database, a share of the long proof."""
 
+import shutil
+from pathlib import Path
+
 import duckdb
 import numpy as np
 import pandas as pd
@@ -21,24 +24,30 @@ HIDDEN = (
 )
 
 
+@pytest.fixture(scope="module")
+def attacked(tiny_directory, tmp_path_factory):
+    """Return a store on a copy, its directory, and the hashes of its files and tables."""
+    copy = shutil.copytree(tiny_directory, tmp_path_factory.mktemp("attacked") / "copy")
+    store = open_store(copy)
+    return store, copy, sql_attack.file_hashes(copy), sql_attack.table_hashes(store)
+
+
 @pytest.mark.parametrize("sql", HIDDEN)
-def test_what_is_hidden_in_a_statement_is_found_and_refused(tiny_copy, sql):
-    file = tiny_copy / "model" / "test--tiny.parquet"
-    before, store = sql_attack.file_hashes(tiny_copy), open_store(tiny_copy)
-    rows = sql_attack.table_hashes(store)
+def test_what_is_hidden_in_a_statement_is_found_and_refused(attacked, sql):
+    store, copy, files, rows = attacked
     with pytest.raises(QueryError, match="must be one statement that reads"):
-        store.query(sql.format(file=file))
-    assert sql_attack.file_hashes(tiny_copy) == before
+        store.query(sql.format(file=copy / "model" / "test--tiny.parquet"))
+    assert sql_attack.file_hashes(copy) == files
     assert sql_attack.table_hashes(store) == rows
 
 
 @pytest.mark.parametrize("place", ["{file}", "file://{file}", "store://{file}", "{file}.wal"])
-def test_the_engine_itself_cannot_write_the_files_of_a_store(tiny_copy, place):
-    file = tiny_copy / "residual_norm" / "test--tiny@S.parquet"
-    before, store = sql_attack.file_hashes(tiny_copy), open_store(tiny_copy)
+def test_the_engine_itself_cannot_write_the_files_of_a_store(attacked, place):
+    store, copy, files, _ = attacked
+    file = copy / "residual_norm" / "test--tiny@S.parquet"
     with pytest.raises(duckdb.Error):
         store.connection.execute(f"COPY (SELECT 1) TO '{place.format(file=file)}'")
-    assert sql_attack.file_hashes(tiny_copy) == before
+    assert sql_attack.file_hashes(copy) == files
 
 
 def test_the_engine_itself_refuses_to_change_rows_in_a_query(tiny_store):
@@ -88,16 +97,22 @@ def test_what_cannot_be_vouched_for_is_refused_with_the_reason(tiny_store, sql, 
         tiny_store.query(sql)
 
 
-@pytest.fixture
-def stranger(tiny_directory, tmp_path):
+@pytest.fixture(scope="module")
+def strangers(tiny_directory, tmp_path_factory):
     """Return a database file of the tiny measurements that somebody else has added to."""
-    path = tmp_path / "stranger.duckdb"
+    path = tmp_path_factory.mktemp("strangers") / "stranger.duckdb"
     write_database([tiny_directory], path)
     with duckdb.connect(str(path)) as connection:
         connection.execute(sql_attack.EVIL)
         connection.execute("CREATE OR REPLACE VIEW gain_by_model AS SELECT 'theirs' AS source")
         connection.execute("CREATE OR REPLACE MACRO gain_bound(n) AS 0")
     return path
+
+
+@pytest.fixture
+def stranger(strangers, tmp_path):
+    """Return a copy of the stranger's database that a test may change."""
+    return Path(shutil.copy(strangers, tmp_path))
 
 
 def test_of_a_strangers_database_only_the_tables_of_the_contract_are_read(stranger, tiny_store):

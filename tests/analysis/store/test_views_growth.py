@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.store import Store, open_store
+from analysis.store import Store
 
 
 @pytest.fixture(scope="module")
-def store() -> Store:
-    return open_store("data/published", "data/sample")
+def store(shipped_store: Store) -> Store:
+    return shipped_store
 
 
 def test_the_excess_is_that_of_lengths_taken_from_the_stream(store: Store) -> None:

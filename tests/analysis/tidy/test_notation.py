@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from analysis.store import open_store
 from analysis.tidy import notation
 
 ROOT = Path(__file__).parents[3]
@@ -17,8 +16,8 @@ def unescaped(markdown):
 
 
 @pytest.fixture(scope="module")
-def published():
-    return open_store(ROOT / "data/published")
+def published(published_store):
+    return published_store
 
 
 @pytest.mark.parametrize(
