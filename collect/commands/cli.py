@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from collect.commands import options as accepted
@@ -212,6 +213,36 @@ def _compact(options: argparse.Namespace) -> int:
     return 0
 
 
+def _publish(options: argparse.Namespace) -> int:
+    from datetime import UTC, datetime
+
+    from collect.record.publication.description import About
+    from collect.record.publication.publish import publish
+
+    citation = None if options.citation is None else _text(options.citation)
+    about = About(
+        name=options.name or options.directory.resolve().name,
+        licence=options.license,
+        description=options.description,
+        creators=tuple(options.creator),
+        version=options.dataset_version,
+        published=options.date or datetime.now(UTC).date(),
+        url=options.url,
+        citation=citation,
+    )
+    _print(f"{options.directory}: {publish(options.directory, about).words}")
+    return 0
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"A citation must be a file of text; {path} cannot be read ({error}).", "Name another."
+        ) from error
+
+
 def _train(options: argparse.Namespace) -> int:
     with libraries_imported():
         from collect.training.train import decay_shown, train
@@ -369,6 +400,7 @@ _ACTS: dict[str, Callable[[argparse.Namespace], int]] = {
     "status": _status,
     "check": _check,
     "compact": _compact,
+    "publish": _publish,
     "train": _train,
     "study": _study,
     "gauge": _gauge,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 from collect.commands.verbs import Verbs
@@ -45,6 +46,38 @@ def add_compact(verbs: Verbs) -> None:
     parser.add_argument(
         "--expand", action="store_true", help="the way back: every unit in files of its own"
     )
+
+
+def add_publish(verbs: Verbs) -> None:
+    """Add `publish`."""
+    parser = verbs.add_parser(
+        "publish",
+        help="describe an output so that others find and use it",
+        description="Write croissant.json (every table, column, file, size and hash, in Croissant) "
+        "and README.md (a data card; what a person wrote in it stays). Published on a web server "
+        "as it is, the output opens at its address: python -m analysis --data https://... sql.",
+    )
+    parser.add_argument("directory", type=Path, metavar="DIR", help="the --out of `run`")
+    parser.add_argument(
+        "--license",
+        required=True,
+        metavar="LICENCE",
+        help="SPDX identifier such as CC-BY-4.0, or an address",
+    )
+    parser.add_argument(
+        "--creator", required=True, action="append", metavar="NAME", help="who made it; repeat"
+    )
+    parser.add_argument("--name", metavar="TITLE", help="title (default: the directory's name)")
+    parser.add_argument(
+        "--description",
+        default="Measurements of the residual stream of transformers, token by token.",
+        metavar="TEXT",
+        help="what it holds, in a sentence",
+    )
+    parser.add_argument("--dataset-version", default="1.0.0", metavar="X.Y.Z", help="(1.0.0)")
+    parser.add_argument("--date", type=date.fromisoformat, metavar="DAY", help="(default: today)")
+    parser.add_argument("--url", help="where it is to be found")
+    parser.add_argument("--citation", type=Path, metavar="FILE", help="how to cite it, as BibTeX")
 
 
 def add_published(verbs: Verbs) -> None:

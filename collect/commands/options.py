@@ -62,6 +62,7 @@ def parser(program: str = PROGRAM) -> argparse.ArgumentParser:
     keeping.add_status(verbs)
     keeping.add_check(verbs)
     keeping.add_compact(verbs)
+    keeping.add_publish(verbs)
     making.add_train(verbs)
     making.add_study(verbs)
     making.add_gauge(verbs)

@@ -1,0 +1,146 @@
+"""What a store needs to be found and used by others: its description, and its card."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow.parquet as pq
+
+from collect.errors import InputError
+from collect.record import packing
+from collect.record.publication.card import card
+from collect.record.publication.description import About, description
+from collect.record.writer import write_text
+from collect.schema import arrow_schema, incomplete_units, read_rows
+from collect.schema.listing import DESCRIPTION, Listed
+from collect.schema.marks import file_sha256
+from collect.schema.sources import Sources
+
+CARD = "README.md"
+
+_SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
+_VERSION = re.compile(r"\d+\.\d+\.\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What was described: number of files, their size [bytes], and rows [1] by table."""
+
+    n_files: int
+    n_bytes: int
+    n_rows: dict[str, int]
+
+    @property
+    def words(self) -> str:
+        """What was described, in one line."""
+        return (
+            f"{len(self.n_rows)} tables, {sum(self.n_rows.values()):,} rows, {self.n_files} files, "
+            f"{self.n_bytes:,} bytes, every hash as the run files say"
+        )
+
+
+def publish(directory: Path, about: About) -> Published:
+    """Write ``croissant.json`` and ``README.md`` into a store, from what its files are now.
+
+    Parameters
+    ----------
+    directory
+        Directory of measurements. Its files are compared with their run files first.
+    about
+        What the data set is.
+
+    Raises
+    ------
+    InputError
+        If something said of it is malformed, or a unit is incomplete.
+    ContractError
+        If it holds no table, or a file is not as its run file says.
+    OutputError
+        If a file cannot be written.
+    """
+    _check(about)
+    _check_complete(directory)
+    sources = Sources(contents=True)
+    sources.add(directory)
+    by_table = {
+        table: [path.relative_to(directory).as_posix() for path in paths]
+        for table, paths in sources.files.items()
+    }
+    counting = {name for names in by_table.values() for name in names}
+    files = _files(directory, counting)
+    n_rows = {table: _n_rows(paths, table) for table, paths in sources.files.items()}
+    done = Published(len(files), sum(file.n_bytes for file in files), n_rows)
+    path = directory / CARD
+    before = path.read_text(encoding="utf-8") if path.is_file() else ""
+    shown = card(about, by_table, n_rows, n_bytes=done.n_bytes, before=before)
+    described = description(about, files, by_table, _lacking(sources))
+    text = json.dumps(described, indent=1, ensure_ascii=False)
+    write_text(path, shown)
+    write_text(directory / DESCRIPTION, text + "\n")
+    return done
+
+
+def _files(directory: Path, counting: set[str]) -> list[Listed]:
+    """Return every file to describe; a Parquet file in a directory only if it counts."""
+    found = []
+    for path in sorted(directory.rglob("*")):
+        name = path.relative_to(directory).as_posix()
+        is_hidden = any(part.startswith(".") for part in name.split("/"))
+        is_stray = path.suffix == ".parquet" and name not in counting
+        if path.is_file() and not is_hidden and not is_stray and name not in (CARD, DESCRIPTION):
+            found.append(Listed(name, path.stat().st_size, file_sha256(path)))
+    return found
+
+
+def _lacking(sources: Sources) -> dict[str, set[str]]:
+    """Return the columns of each table that some Parquet file of it lacks."""
+    return {
+        table: {
+            name
+            for path in paths
+            if path.suffix == ".parquet"
+            for name in arrow_schema(table).names
+            if name not in sources.headers.of(path).columns.names
+        }
+        for table, paths in sources.files.items()
+    }
+
+
+def _n_rows(paths: Sequence[Path], table: str) -> int:
+    return sum(
+        len(read_rows(path, table)) if path.suffix == ".csv" else pq.read_metadata(path).num_rows
+        for path in paths
+    )
+
+
+def _check(about: About) -> None:
+    if "://" not in about.licence and not _SPDX.fullmatch(about.licence):
+        raise InputError(
+            f"A licence must be an identifier of SPDX or an address; found {about.licence!r}.",
+            "Give for example --license CC-BY-4.0.",
+        )
+    if not _VERSION.fullmatch(about.version):
+        raise InputError(
+            f"A version must be three numbers with points; found {about.version!r}.",
+            "Give for example --dataset-version 1.0.0.",
+        )
+    if not (about.name.strip() and about.description.strip() and about.creators):
+        raise InputError(
+            "A data set must have a name, a description and somebody who made it; one is empty.",
+            "Give --name, --description and --creator.",
+        )
+
+
+def _check_complete(directory: Path) -> None:
+    if not directory.is_dir():
+        raise InputError(f"The store must be a directory; {directory} is none.", "Name one.")
+    interrupted = [*incomplete_units(directory), *map(str, packing.leftovers(directory))]
+    if interrupted:
+        raise InputError(
+            f"What is published must be complete; {interrupted[0]} is not.",
+            "Finish it with the command that began it; `collect check` lists all there is.",
+        )

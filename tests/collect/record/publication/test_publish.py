@@ -1,0 +1,188 @@
+"""What makes a store found and used: its description in Croissant, and its card."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+from datetime import date
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from collect.commands.cli import main
+from collect.errors import InputError
+from collect.record.publication.description import CONTEXT, About
+from collect.record.publication.publish import publish
+from collect.schema import ContractError, arrow_schema, table_files, tables
+from collect.schema.listing import DESCRIPTION, listed_files
+from collect.schema.marks import file_sha256
+
+SAMPLE = Path(__file__).parents[4] / "data/sample"
+STEM = "thermoscope--gpt2-l4-adamw"
+OPTIONS = ["--license", "CC-BY-4.0", "--creator", "Some group", "--date", "2026-11-22"]
+
+#: The rules of Croissant 1.0 that a description of tables can break: what each thing must have.
+RULES = {
+    "sc:Dataset": {"name", "description", "license", "conformsTo", "distribution", "recordSet"}
+    | {"creator", "datePublished", "version", "citeAs", "url"},
+    "cr:FileObject": {"@id", "name", "contentUrl", "encodingFormat", "sha256", "contentSize"},
+    "cr:FileSet": {"@id", "name", "encodingFormat", "includes"},
+    "cr:RecordSet": {"@id", "name", "field"},
+    "cr:Field": {"@id", "name", "description", "dataType", "source"},
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """One model of the sample and a table in CSV, published by the command."""
+    directory = tmp_path_factory.mktemp("published")
+    for path in SAMPLE.glob("*/*.parquet"):
+        if path.stem in (STEM, f"{STEM}@A_grand_unified", "A_grand_unified"):
+            (directory / path.parent.name).mkdir(exist_ok=True)
+            shutil.copy2(path, directory / path.parent.name)
+    shutil.copy2(SAMPLE / "gauge_range.csv", directory)
+    (directory / "README.md").write_text("# Ours\n\nWhat a person wrote.\n", encoding="utf-8")
+    citation = directory / ".how.bib"
+    citation.write_text("@misc{some, title={Streams}}\n", encoding="utf-8")
+    how = [*OPTIONS, "--name", "Streams", "--url", "https://example.org/x", "--citation"]
+    assert main(["publish", str(directory), *how, str(citation)]) == 0
+    return directory
+
+
+@pytest.fixture(scope="module")
+def found(store):
+    return json.loads((store / DESCRIPTION).read_text(encoding="utf-8"))
+
+
+def things(node):
+    """Yield every object that has a type, its context left out."""
+    if isinstance(node, dict):
+        if "@type" in node:
+            yield node
+        for name, part in node.items():
+            if name != "@context":
+                yield from things(part)
+    elif isinstance(node, list):
+        for part in node:
+            yield from things(part)
+
+
+def test_the_description_keeps_the_rules_of_croissant(found):
+    assert found["@context"] == CONTEXT
+    for thing in things(found):
+        lacking = RULES.get(thing["@type"], set()) - thing.keys()
+        assert not lacking, (thing.get("@id"), lacking)
+    names = [thing["@id"] for thing in things(found) if "@id" in thing]
+    assert len(names) == len({*names})
+    used = [field["source"] for table in found["recordSet"] for field in table["field"]]
+    assert all((source.get("fileSet") or source["fileObject"])["@id"] in names for source in used)
+    keys = [key["@id"] for table in found["recordSet"] for key in table.get("key", [])]
+    assert {*keys} <= {*names}
+
+
+def test_mlcroissant_finds_no_fault(store):
+    if importlib.util.find_spec("mlcroissant") is None:
+        pytest.skip("mlcroissant is not installed; tests/proofs has what it said")
+    import mlcroissant
+
+    dataset = mlcroissant.Dataset(str(store / DESCRIPTION))
+    assert not dataset.metadata.ctx.issues.errors
+    assert len(list(dataset.records("run"))) == 2
+
+
+def test_every_column_has_its_meaning_and_unit(store, found):
+    described = {
+        field["@id"]: field["description"] for t in found["recordSet"] for field in t["field"]
+    }
+    for table in found["recordSet"]:
+        (path, *_) = table_files(store)[table["name"]]
+        is_text = path.suffix == ".csv"
+        stored = pq.read_schema(path).names if not is_text else arrow_schema(table["name"]).names
+        for column in tables()[table["name"]].columns:
+            if column.name not in stored:  # the sample is of an earlier version
+                assert f"{table['name']}/{column.name}" not in described
+                continue
+            assert (
+                described[f"{table['name']}/{column.name}"] == f"{column.meaning} [{column.unit}]"
+            )
+    assert described["residual_norm/norm"].endswith("[activation units]")
+
+
+def test_every_file_is_listed_with_its_size_and_hash(store, found):
+    files = listed_files(json.dumps(found), "here")
+    for file in files:
+        assert (store / file.name).stat().st_size == file.n_bytes
+        assert file_sha256(store / file.name) == file.sha256
+    used = {p.relative_to(store).as_posix() for ps in table_files(store).values() for p in ps}
+    assert {file.name for file in files} == used
+
+
+def test_the_card_has_a_head_for_hubs_and_keeps_what_a_person_wrote(store, tmp_path):
+    text = (store / "README.md").read_text(encoding="utf-8")
+    head = text.split("---\n")[1]
+    assert "license: cc-by-4.0\n" in head
+    assert '- config_name: attention\n  data_files: "attention/*.parquet"\n' in head
+    assert '- config_name: gauge_range\n  data_files: "gauge_range.csv"\n' in head
+    assert "@misc{some" in text
+    assert text.endswith("# Ours\n\nWhat a person wrote.\n")
+    again = Path(shutil.copytree(store, tmp_path / "again"))
+    assert main(["publish", str(again), *OPTIONS, "--name", "Other"]) == 0
+    card = (again / "README.md").read_text(encoding="utf-8")
+    assert card.count("What a person wrote.") == card.count("# Other") == 1
+    assert "# Streams" not in card
+
+
+def about(**other: object) -> About:
+    known = {"name": "n", "licence": "MIT", "description": "d", "creators": ("c",)}
+    return About(**{**known, "version": "1.0.0", "published": date(2026, 11, 22), **other})
+
+
+@pytest.mark.parametrize(
+    ("other", "problem"),
+    [
+        ({"licence": "CC BY 4"}, "identifier of SPDX or an address; found 'CC BY 4'"),
+        ({"version": "1"}, "three numbers with points; found '1'"),
+        ({"name": " "}, "one is empty"),
+    ],
+)
+def test_what_is_said_of_a_data_set_is_checked(store, other, problem):
+    with pytest.raises(InputError, match=problem):
+        publish(store, about(**other))
+
+
+def test_what_is_not_whole_is_not_published(store, tmp_path):
+    copy = Path(shutil.copytree(store, tmp_path / "copy"))
+    before = (copy / DESCRIPTION).read_bytes()
+    path = copy / "attention" / f"{STEM}@A_grand_unified.parquet"
+    content = bytearray(path.read_bytes())
+    content[100] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ContractError, match="the content that was hashed"):
+        publish(copy, about())
+    (copy / "run" / f"{STEM}.parquet").unlink()
+    with pytest.raises(InputError, match=f"must be complete; {STEM} is not"):
+        publish(copy, about())
+    with pytest.raises(InputError, match="must be a directory"):
+        publish(tmp_path / "nowhere", about())
+    (copy / "README.md").write_text("---\nlicense: mit\n---\n")
+    assert (copy / DESCRIPTION).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"contentUrl": "../x"}, "no file within the store"),
+        ({"contentUrl": "https://elsewhere.org/x"}, "no file within the store"),
+        ({"contentSize": "1 KB"}, "no file within the store"),
+        ({"sha256": "0"}, "no file within the store"),
+        ({"contentSize": None}, "TypeError"),
+    ],
+)
+def test_a_description_that_lists_other_things_is_refused(found, change, reason):
+    entry = {**found["distribution"][0], **change}
+    with pytest.raises(ContractError, match=reason):
+        listed_files(json.dumps({"distribution": [entry]}), "here")
+    with pytest.raises(ContractError, match="must list the files of a store"):
+        listed_files("[]", "here")
