@@ -274,7 +274,7 @@ def _study(options: argparse.Namespace) -> int:
             "A study must be told where its rows go; --out was not given.",
             "Give --out DIR, or --plan to see what would run.",
         )
-    if options.processes < 1:
+    if options.processes is not None and options.processes < 1:
         raise InputError(f"--processes must be at least 1; found {options.processes}.", "Give 1.")
     if options.minutes is not None and not options.minutes >= 0:
         raise InputError(
@@ -296,6 +296,7 @@ def _study(options: argparse.Namespace) -> int:
         options.design,
         options.out,
         n_processes=options.processes,
+        engine=options.engine,
         minutes=options.minutes,
         quiet=options.quiet,
         progress=options.progress,

@@ -7,7 +7,6 @@ be reachable under the same path from every machine.
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ import ray
 import ray.exceptions
 
 from collect.errors import CollectError
+from collect.job import cluster
 from collect.job import run as local
 from collect.job.outcome import Outcome, Refusal, RefusedError, raise_if_refused, refusal_of
 from collect.schema import ContractError
@@ -53,12 +53,11 @@ def run(
     CollectError
         As ``run.run``.
     """
-    named = [_absolute(model) for model in models]
-    sets = [_absolute(prompt_set) for prompt_set in prompt_sets]
-    options["register"] = [_absolute(source) for source in register]
+    named = [cluster.absolute(model) for model in models]
+    sets = [cluster.absolute(prompt_set) for prompt_set in prompt_sets]
+    options["register"] = [cluster.absolute(source) for source in register]
     job = local.prepare(named, sets, out, fail_fast=fail_fast, quiet=quiet, **options)
-    if not ray.is_initialized():
-        ray.init(include_dashboard=False, logging_level=logging.ERROR, log_to_driver=False)
+    cluster.join()
     task = ray.remote(num_cpus=1, num_gpus=int(job.settings.device != "cpu"), max_retries=2)(
         _measure
     )
@@ -91,11 +90,10 @@ def _outcome(done: Any, model: str) -> Outcome:
 
 def _failure(model: str, error: Exception) -> Outcome:
     """Return the refusal that stands for an error nobody foresaw."""
-    first_line = next((line for line in str(error).splitlines() if line.strip()), "")
-    said = f"{type(error).__name__}: {first_line.strip()}" if first_line else type(error).__name__
     refusal = Refusal(
         model,
-        f"The worker that measures {model} must come to its end; it did not: {said}",
+        f"The worker that measures {model} must come to its end; it did not: "
+        f"{cluster.words(error)}",
         "Measure that model alone, without --engine ray, to see what is wrong.",
         CollectError.exit_code,
     )
@@ -115,9 +113,3 @@ def _measure(model: str, sets: Sequence[str], out: str, options: dict[str, Any])
         return Outcome(refusals=[refusal_of(model, error)])
     except Exception as error:
         return _failure(model, error)
-
-
-def _absolute(path: str | Path) -> str:
-    """Return a path that exists as an absolute one; the name of something else as it is."""
-    found = Path(path).expanduser()
-    return str(found.resolve()) if found.exists() else str(path)

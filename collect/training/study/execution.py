@@ -1,34 +1,34 @@
-"""A study carried out: runs in parallel processes, resumed where they were left."""
+"""A study carried out: runs in parallel, resumed where they were left."""
 
 from __future__ import annotations
 
-import multiprocessing
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures import FIRST_COMPLETED, wait
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from collect.errors import CollectError, InputError, OutputError
+from collect.errors import CollectError, InputError
 from collect.job.settings import progress_bar
 from collect.record.commit import check_writable
 from collect.schema import tables
-from collect.training.study.design import Design, read_design
+from collect.training.study.design import read_design
 from collect.training.study.plan import Run, runs
 from collect.training.study.training import is_complete, network_file, perform
+from collect.training.study.workers import Going, ended, lent
 
 
 def carry_out(
     path: Path,
     out: Path,
     *,
-    n_processes: int = 1,
+    n_processes: int | None = None,
+    engine: str = "local",
     minutes: float | None = None,
     quiet: bool = False,
     progress: bool = False,
@@ -40,7 +40,12 @@ def carry_out(
     path, out
         The design file, and where the rows go.
     n_processes
-        Runs at a time, each in a process of its own on one thread.
+        Runs at a time, each in a process of its own on one thread; None for one, and for one
+        per processor of a cluster.
+    engine
+        ``local``, or ``ray`` to spread the runs over a Ray cluster. It is the one in use, the one
+        that RAY_ADDRESS names, or else a new one of this machine's processors; design, texts
+        and output must be reachable under the same path from every machine.
     minutes
         Start no run after so many; None for no limit.
     quiet, progress
@@ -57,7 +62,7 @@ def carry_out(
     OutputError
         If a file cannot be written; no other run is begun.
     """
-    design = read_design(path)
+    design = read_design(path.resolve() if engine == "ray" else path)
     check_writable(out)
     planned = runs(design)
     todo = [run for run in planned if not is_complete(out, run)]
@@ -67,13 +72,13 @@ def carry_out(
     failures: list[CollectError] = []
     with (
         progress_bar(total, design.head.name, "s", quiet=quiet, progress=progress) as bar,
-        _workers(n_processes) as submit,
+        lent(engine, n_processes) as workers,
     ):
 
-        def start(run: Run) -> Future[CollectError | None]:
-            return submit(design, run, out, run.run_id in parents)
+        def start(run: Run) -> Going:
+            return workers.submit(design, run, out, run.run_id in parents)
 
-        for run, failure in _finished(todo, start, out, n_processes, minutes):
+        for run, failure in _finished(todo, start, out, workers.n, minutes):
             bar.update(round(run.seconds))
             failures.extend([failure] if failure is not None else [])
     left = sum(not is_complete(out, run) for run in planned)
@@ -86,69 +91,33 @@ def carry_out(
     return left
 
 
-#: Starts a run; the future gives what kept it from being done.
-_Submit = Callable[[Design, Run, Path, bool], "Future[CollectError | None]"]
-
-
 def _finished(
     todo: Sequence[Run],
-    start: Callable[[Run], Future[CollectError | None]],
+    start: Callable[[Run], Going],
     out: Path,
-    n_processes: int,
+    n_at_a_time: int,
     minutes: float | None,
 ) -> Iterator[tuple[Run, CollectError | None]]:
     """Yield runs as they end, each started after its parent, until none is left or time is up."""
     deadline = None if minutes is None else time.monotonic() + 60 * minutes
     waiting = list(todo)
-    going: dict[Future[CollectError | None], Run] = {}
+    going: dict[Going, Run] = {}
     while waiting or going:
         late = deadline is not None and time.monotonic() > deadline
         ready = [] if late else [run for run in waiting if _can_start(out, run)]
-        for run in ready[: n_processes - len(going)]:
+        for run in ready[: n_at_a_time - len(going)]:
             waiting.remove(run)
             going[start(run)] = run
         if not going:
             return
         for future in wait(going, return_when=FIRST_COMPLETED).done:
-            yield going.pop(future), future.result()
+            yield going.pop(future), ended(future)
 
 
 def _can_start(out: Path, run: Run) -> bool:
     if run.parent is None:
         return True
     return is_complete(out, run.parent) and network_file(out, run.parent).is_file()
-
-
-def _attempt(design: Design, run: Run, out: Path, keeps_network: bool) -> CollectError | None:
-    """Perform a run; return the refusal that kept it from being done."""
-    try:
-        perform(design, run, out, keeps_network=keeps_network)
-    except OutputError:
-        raise  # no other run could be written either
-    except CollectError as error:
-        return error
-    return None
-
-
-@contextmanager
-def _workers(n_processes: int) -> Iterator[_Submit]:
-    """Lend what starts a run: in this process, or in one of several fresh ones."""
-    if n_processes == 1:
-        yield _here
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(n_processes, mp_context=context) as pool:
-        try:
-            yield lambda *given: pool.submit(_attempt, *given)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-
-
-def _here(design: Design, run: Run, out: Path, keeps_network: bool) -> Future[CollectError | None]:
-    future: Future[CollectError | None] = Future()
-    future.set_result(_attempt(design, run, out, keeps_network))
-    return future
 
 
 def check(path: Path, reference: Path, n: int) -> dict[str, float]:

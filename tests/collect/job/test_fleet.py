@@ -16,6 +16,8 @@ from collect.job.outcome import Outcome
 from collect.job.run import run
 from collect.record.integrity import faults
 from collect.schema import ContractError
+from collect.training.study.execution import carry_out
+from tests.collect.training.study.tiny import TINY, written
 
 ray = pytest.importorskip("ray", reason="the extra [fleet] is not installed")
 fleet = pytest.importorskip("collect.job.fleet")
@@ -63,6 +65,7 @@ def crashes(monkeypatch):
         return fleet._measure(model, [], out, {})
 
     monkeypatch.setattr(ray, "is_initialized", lambda: True)
+    monkeypatch.setattr(ray, "cluster_resources", dict)
     monkeypatch.setattr(ray, "remote", lambda **_: lambda _function: task)
     monkeypatch.setattr(ray, "wait", lambda tasks, num_returns: (tasks[:num_returns], []))
     monkeypatch.setattr(ray, "get", get)
@@ -148,6 +151,24 @@ def test_a_model_that_is_refused_does_not_stop_the_others(
         "local--gpt2.parquet",
         "local--gpt2@own.parquet",
     }
+
+
+@pytest.mark.slow
+def test_a_study_on_a_cluster_is_that_of_one_process(tmp_path, capsys, cluster):
+    """Both trained here, on the text that the worker reads itself."""
+    design = written(tmp_path, TINY.replace("seeds = [0, 1]", "seeds = [0]"))
+    command = ["study", str(design), "--out", str(tmp_path / "fleet"), "--engine", "ray"]
+    assert main(command) == 0
+    assert capsys.readouterr().out == "every run is complete\n"
+    assert carry_out(design, tmp_path / "alone", quiet=True) == 0
+    spread, alone = (
+        {path.relative_to(out): path.read_bytes() for path in out.rglob("*.parquet")}
+        for out in (tmp_path / "fleet", tmp_path / "alone")
+    )
+    assert spread.keys() == alone.keys()
+    timed = {path for path in alone if path.parent.name == "study_run"}
+    assert len(timed) == 4
+    assert all(spread[path] == alone[path] for path in alone.keys() - timed)
 
 
 def test_a_fleet_ends_at_the_first_refusal_when_asked(save_tiny, tmp_path, capsys, request):

@@ -10,7 +10,7 @@ import pytest
 from collect.training.study.design import read_design
 from collect.training.study.plan import runs
 
-STUDY = Path(__file__).resolve().parents[3] / "data" / "study"
+STUDY = Path(__file__).resolve().parents[4] / "data" / "study"
 
 
 @pytest.mark.parametrize("path", sorted(STUDY.glob("*.toml")), ids=lambda path: path.stem)

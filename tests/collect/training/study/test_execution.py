@@ -1,0 +1,256 @@
+"""A study carried out: its runs are complete or absent, resumed, merged, by any engine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from collect.commands.cli import main
+from collect.errors import InputError, OutputError
+from collect.training.study import training
+from collect.training.study.design import read_design
+from collect.training.study.execution import carry_out, check
+from collect.training.study.merging import merge, restore
+from collect.training.study.plan import Run, runs
+from collect.training.study.training import TABLES, network_file
+from tests.collect.training.study.tiny import TINY, rows, written
+from tests.collect.training.trained import ROOT
+
+
+@pytest.fixture
+def design(tmp_path: Path) -> Path:
+    return written(tmp_path, TINY)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a directory with the design, and under ``out`` its rows; no test changes it."""
+    directory = tmp_path_factory.mktemp("done")
+    assert carry_out(written(directory, TINY), directory / "out", quiet=True) == 0
+    return directory
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the runs that are performed from here on, by their hash; they are not trained."""
+    begun: list[str] = []
+
+    def noted(_design: object, run: Run, *_: object, **__: object) -> None:
+        begun.append(run.run_id)
+
+    monkeypatch.setattr(training, "perform", noted)
+    return begun
+
+
+def test_a_continued_factor_trains_on_from_each_parent(tmp_path: Path) -> None:
+    content = TINY.replace("seeds = [0, 1]", 'seeds = [0]\ncontinued = "upbringing"')
+    content = content.replace('bloom = { family = "bloom" }\n', "").replace(
+        'bloom = "BigScience"\n', ""
+    )
+    content = content.replace("[factors.depth]\ntwo = {}\n", "[factors.depth]\n") + (
+        "[factors.upbringing]\n"
+        "decay = { optimiser = { decay_turns = 3.0 } }\n"
+        "none = { optimiser = { decay_turns = 0.0 } }\n"
+    )
+    path = written(tmp_path, content)
+    planned = runs(read_design(path))
+    names = ["pythia/three", "pythia/three/decay", "pythia/three/none"]
+    assert [run.cell.name for run in planned] == names
+    assert planned[1].parent == planned[0]
+    assert planned[0].parent is None
+    out = tmp_path / "out"
+    assert carry_out(path, out, quiet=True) == 0
+    found = rows(out, "study_run").set_index("study_run_id")
+    parent, child = (found.loc[run.run_id] for run in planned[:2])
+    assert child["loss_before"] == parent["loss_after"]
+    assert child["parent_id"] == planned[0].run_id
+    assert network_file(out, planned[0]).is_file()
+    assert not network_file(out, planned[1]).is_file()
+
+
+def test_a_study_fills_its_tables(done: Path) -> None:
+    out = done / "out"
+    found = rows(out, "study_run")
+    assert len(found) == 8 == found["study_run_id"].nunique()
+    assert (found["n_steps"] == 6).all()
+    assert found["parent_id"].isna().all()
+    assert (found["loss_after"] < found["loss_before"]).all()
+    assert (found["trigram_loss"] < found["bigram_loss"]).all()
+    response = rows(out, "study_response")
+    assert len(response) == 8 * 3 * 2
+    profile = rows(out, "study_profile")
+    summed = profile[profile["layer"] > 0].groupby(["study_run_id", "step", "tokens"])["log_gain"]
+    joined = response.set_index(["study_run_id", "step", "tokens"])["later_log_gain"]
+    assert np.allclose(summed.sum().sort_index(), joined.sort_index())
+    labs = rows(out, "study_level").query("factor == 'lab'")["level"].value_counts()
+    assert labs.to_dict() == {"EleutherAI": 4, "BigScience": 4}
+
+
+def test_merged_rows_are_those_of_the_runs_and_a_run_again_is_the_same(
+    done: Path, tmp_path: Path
+) -> None:
+    design, out, into = done / "design.toml", done / "out", tmp_path / "merged"
+    assert list(merge(design, out, into)) == [*TABLES, "study_plan"]
+    planned = rows(into, "study_plan")
+    assert set(planned["study_run_id"]) == set(rows(out, "study_run")["study_run_id"])
+    assert (planned["planned_s"] > 0).all()
+    for table in TABLES:
+        (merged,) = (into / table).glob("*.parquet")
+        assert merged.name == "tiny.parquet"
+        assert len(pq.read_table(merged)) == len(rows(out, table))
+    assert list(check(design, into, 1).values()) == [0.0]
+    _restored_as_merged(design, out, into, tmp_path / "again")
+
+
+def _restored_as_merged(design: Path, out: Path, into: Path, again: Path) -> None:
+    planned = runs(read_design(design))
+    assert restore(design, into, again) == len(planned)
+    assert restore(design, into, again) == 0
+    for table in TABLES:
+        names = {file.stem for file in (again / table).glob("*.parquet")}
+        assert names == {run.run_id for run in planned}
+        for name in names:
+            own, kept = (pq.read_table(d / table / f"{name}.parquet") for d in (out, again))
+            assert own.equals(kept)
+
+
+def test_a_study_trains_what_is_missing_and_nothing_else(
+    done: Path, tmp_path: Path, trained: list[str]
+) -> None:
+    design, out = done / "design.toml", tmp_path / "out"
+    assert carry_out(design, tmp_path / "none", minutes=0, quiet=True) == 8
+    trained.clear()
+    shutil.copytree(done / "out", out)
+    assert carry_out(design, out, quiet=True) == 0
+    assert trained == []
+    first = runs(read_design(design))[0]
+    (out / "study_run" / f"{first.run_id}.parquet").unlink()
+    assert carry_out(design, out, quiet=True) == 1
+    assert trained == [first.run_id]
+
+
+@pytest.mark.slow
+def test_a_killed_study_has_whole_runs_only_and_is_resumed(tmp_path: Path, done: Path) -> None:
+    """Two processes are killed with the one that leads them; resumed, every row is as unkilled."""
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "collect", "study", str(done / "design.toml")]
+    command += ["--out", str(out), "--processes", "2", "--quiet"]
+    with subprocess.Popen(command, cwd=ROOT, start_new_session=True) as process:
+        while process.poll() is None and not list(out.glob("study_run/*.parquet")):
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGKILL)
+    whole = {path.stem for path in (out / "study_run").glob("*.parquet")}
+    assert whole
+    for table in TABLES:
+        assert whole <= {path.stem for path in (out / table).glob("*.parquet")}
+    assert carry_out(done / "design.toml", out, quiet=True) == 0
+    for table in ("study_level", "study_response", "study_profile"):
+        assert _contents(out / table) == _contents(done / "out" / table)
+    assert _contents(out / "study_run").keys() == _contents(done / "out" / "study_run").keys()
+
+
+def _contents(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.glob("*.parquet")}
+
+
+def test_a_study_with_no_place_for_its_rows_trains_nothing(
+    tmp_path: Path, design: Path, capsys: pytest.CaptureFixture[str], trained: list[str]
+) -> None:
+    command = ["study", str(design), "--quiet", "--out"]
+    assert main([*command, str(tmp_path / "text.txt")]) == 5
+    assert "must be writable" in capsys.readouterr().err
+    for minutes in ("nan", "-1"):
+        assert main([*command, str(tmp_path / "out"), "--minutes", minutes]) == 2
+        assert "--minutes must be at least 0; found " in capsys.readouterr().err
+    assert main([*command, str(tmp_path / "out"), "--processes", "0"]) == 2
+    assert "--processes must be at least 1; found 0" in capsys.readouterr().err
+    assert trained == []
+
+
+def test_a_study_whose_disk_is_full_begins_no_further_run(
+    tmp_path: Path, design: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+
+    def fills(_design: object, run: Run, *_: object, **__: object) -> None:
+        begun.append(run.run_id)
+        raise OutputError("The disk must have room; it is full.", "Free the space.")
+
+    monkeypatch.setattr(training, "perform", fills)
+    with pytest.raises(OutputError, match="it is full"):
+        carry_out(design, tmp_path / "out", quiet=True)
+    assert len(begun) == 1
+
+
+def test_a_run_that_diverges_is_absent_and_the_others_go_on(tmp_path: Path) -> None:
+    content = TINY.replace("two = {}", "two = { optimiser = { learning_rate = 1e30 } }")
+    path, out = written(tmp_path, content.replace("[0, 1]", "[0]")), tmp_path / "out"
+    with pytest.raises(InputError, match="Every run of tiny must train; 2 did not, the first"):
+        carry_out(path, out, quiet=True)
+    assert len(rows(out, "study_run")) == 2
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return what sets up a cluster of three processors that runs its tasks in this process."""
+    ray = pytest.importorskip("ray", reason="the extra [fleet] is not installed")
+
+    def joined(dies: str) -> None:
+        def remote(design: Any, run: Run, out: Path, keeps: bool) -> SimpleNamespace:
+            told: Future[None] = Future()
+            if run.cell.name == dies:
+                told.set_exception(ray.exceptions.WorkerCrashedError())
+            else:
+                told.set_result(training.perform(design, run, out, keeps_network=keeps))
+            return SimpleNamespace(future=lambda: told)
+
+        monkeypatch.setattr(ray, "is_initialized", lambda: True)
+        monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 3.0})
+        monkeypatch.setattr(
+            ray, "remote", lambda **_: lambda _function: SimpleNamespace(remote=remote)
+        )
+
+    return joined
+
+
+def test_a_worker_of_a_cluster_that_dies_stops_no_other(
+    design: Path,
+    tmp_path: Path,
+    cluster: Callable[..., None],
+    trained: list[str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cluster(dies="bloom/two")
+    command = ["study", str(design), "--out", str(tmp_path / "out"), "--engine", "ray", "--quiet"]
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert "Every run of tiny must train; 2 did not, the first: The worker that trains" in said
+    assert "bloom/two must come to its end; it did not: WorkerCrashedError" in said
+    assert len(trained) == 6
+
+
+def test_an_output_must_be_given(design: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["study", str(design)]) == 2
+    assert "must be told where its rows go" in capsys.readouterr().err
+
+
+def test_an_empty_output_has_nothing_to_merge_or_check(tmp_path: Path, design: Path) -> None:
+    with pytest.raises(InputError, match="must hold a complete run"):
+        merge(design, tmp_path, tmp_path / "into")
+    with pytest.raises(InputError, match="must hold 1 runs"):
+        check(design, tmp_path, 1)
+    with pytest.raises(InputError, match="must hold merged rows"):
+        restore(design, tmp_path, tmp_path / "again")
