@@ -19,9 +19,10 @@ PYTEST := $(RUN) -m pytest -n logical --maxprocesses 4 --dist loadfile
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-report: $(VENV)/.report ## install what the report needs (no torch), render the pages of reports/paper, write reports/claims.csv
+report: $(VENV)/.report ## install what the report needs (no torch), render the pages of reports/paper, write reports/*.csv
 	$(RUN) -m analysis report
 	$(RUN) -m analysis claims --write
+	$(RUN) -m analysis study --write
 
 install: $(VENV)/.everything ## install everything into .venv, torch included
 
@@ -40,6 +41,7 @@ contracts: $(VENV)/.everything
 drift: $(VENV)/.everything ## compare the generated files with their sources
 	$(RUN) -m collect codebook --check
 	$(RUN) -m analysis claims --check
+	[ ! -d data/fleet/study_run ] || $(RUN) -m analysis study --check
 
 unit: $(VENV)/.everything
 	$(PYTEST)
@@ -63,6 +65,7 @@ fleet: $(VENV)/.everything ## train and measure the controlled study, where it w
 	  $(RUN) -m collect study data/study/$$design.toml --out data/fleet/parts --merge data/fleet \
 	  || exit 1; \
 	done
+	$(RUN) -m analysis study --write
 
 fleet-check: $(VENV)/.everything ## train three runs of the controlled study again and compare them
 	$(RUN) -m collect study data/study/packages.toml --out data/fleet --check 3

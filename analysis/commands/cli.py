@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 
-from analysis.commands import claim, pages, tables, verdicts
+from analysis.commands import claim, pages, study, tables, verdicts
 from analysis.commands.options import PROGRAM, Verb, parser
 from analysis.tidy.errors import AnalysisError, UnexpectedError, scarcity
 
@@ -17,6 +17,7 @@ from analysis.tidy.errors import AnalysisError, UnexpectedError, scarcity
 VERBS: Mapping[str, Verb] = {
     "claims": verdicts.verdicts,
     "claim": claim.claim,
+    "study": study.study,
     "sql": tables.sql,
     "l-star": tables.l_star,
     "signs": tables.signs,

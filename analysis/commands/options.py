@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.tidy.defaults import BAND, COMMITTED, COMMITTED_BESIDE, PROFILE
+from analysis.tidy.defaults import BAND, COMMITTED, COMMITTED_BESIDE, COMMITTED_STUDY, PROFILE
 
 #: What the command is called when it is run as a module.
 PROGRAM = "python -m analysis"
@@ -23,6 +23,7 @@ examples:
   python -m analysis claims --adjusted            p adjusted within families of claims
   python -m analysis claim 7                      one claim, check by check
   python -m analysis claim 7 --json
+  python -m analysis study                        what was registered, and what came of it
   python -m analysis --paper FOLDER claims        the claims of another paper
   python -m analysis sql "FROM model" --csv
   python -m analysis --data runs sql "SELECT count(*) FROM residual_norm"
@@ -40,8 +41,8 @@ examples:
 
 exit codes:
   0  success
-  1  a claim differs from the committed one (claims --check); committed verdicts lie in
-     reports/claims.csv, those of another paper in verdicts.csv in its folder
+  1  a claim differs from the committed one (claims --check, study --check); committed verdicts
+     lie in reports/claims.csv and study.csv, those of another paper in verdicts.csv in its folder
      or: a test that a paper reports contradicts itself (forensics)
   2  wrong input: unknown claim, bad query, damaged or missing data
   3  a package of the [report] extra is missing
@@ -150,6 +151,14 @@ def _add_claim(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--json", action="store_true", help="print JSON: the claim and its checks")
 
 
+def _add_study(verb: argparse.ArgumentParser) -> None:
+    form = verb.add_mutually_exclusive_group()
+    _add_csv(form)
+    form.add_argument("--json", action="store_true", help="print JSON, one object per row")
+    form.add_argument("--check", action="store_true", help=f"compare with {COMMITTED_STUDY}")
+    form.add_argument("--write", action="store_true", help="write what --check compares with")
+
+
 def _add_sql(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "query",
@@ -237,6 +246,7 @@ def _add_csv(verb: argparse._ActionsContainer) -> None:
 _VERBS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "claims": ("verdict on each claim", _add_claims),
     "claim": ("one claim, check by check", _add_claim),
+    "study": ("each registered statement of the controlled study, and its verdict", _add_study),
     "sql": ("run one reading statement", _add_sql),
     "l-star": ("the layer L* by every estimator", _add_l_star),
     "signs": ("does a measured model dampen or expand, by its prompts", _add_signs),

@@ -5,6 +5,9 @@ from __future__ import annotations
 #: Where the verdicts are kept, in a clone.
 COMMITTED = "reports/claims.csv"
 
+#: Where the registered statements of the study are kept, in a clone.
+COMMITTED_STUDY = "reports/study.csv"
+
 #: Where the verdicts of another paper are kept, in its folder.
 COMMITTED_BESIDE = "verdicts.csv"
 

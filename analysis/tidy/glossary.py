@@ -30,6 +30,7 @@ GLOSSARY: dict[str, str] = {
     "alternative": "Direction of the alternative hypothesis: two-sided, less, greater",
     "method": "Method, named so that it can be looked up",
     "n_obs": "Rows that entered",
+    "n_planned": "Rows that a design asks for; missing where it is not begun",
     "n_groups": "Independent groups that entered",
     "n_models": "Distinct models that entered",
     "n_suites": "Distinct training suites that entered",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,23 @@ COMPARED = (
 )
 
 
-def read_verdicts(path: Path) -> pd.DataFrame:
+def read_verdicts(
+    path: Path,
+    columns: Sequence[str] = COMPARED,
+    *,
+    keys: Sequence[str] = ("claim_id",),
+    made_by: str = "claims --write (for another paper, with --paper)",
+) -> pd.DataFrame:
     """Return the committed verdicts, one row per claim.
+
+    Parameters
+    ----------
+    path
+        The file.
+    columns, keys
+        What it must hold: what a finding consists of, and what identifies a row.
+    made_by
+        What writes it, for the hint.
 
     Raises
     ------
@@ -37,27 +53,33 @@ def read_verdicts(path: Path) -> pd.DataFrame:
     """
     try:
         rows = pd.read_csv(path)
-        if missing := sorted({"claim_id", *COMPARED} - set(rows.columns)):
+        if missing := sorted({*keys, *columns} - set(rows.columns)):
             raise ValueError(f"it lacks {missing}")
     except (OSError, ValueError) as error:
         raise StoreError(
             f"The committed verdicts must be a whole CSV file {path}; {error}.",
-            "Write them with: python -m analysis claims --write (for another paper, with --paper).",
+            f"Write them with: python -m analysis {made_by}.",
         ) from error
     return rows
 
 
-def differences(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
+def differences(
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    columns: Sequence[str] = COMPARED,
+    *,
+    keys: Sequence[str] = ("claim_id",),
+) -> pd.DataFrame:
     """Return one row per claim and column that differ: `claim_id` and `difference` in words."""
-    joined = before.merge(after, on="claim_id", how="outer", suffixes=("_before", "_after"))
+    joined = before.merge(after, on=list(keys), how="outer", suffixes=("_before", "_after"))
     rows = [
         {
             "claim_id": row["claim_id"],
-            "difference": f"claim {row['claim_id']}: {name} {row[f'{name}_before']} -> "
-            f"{row[f'{name}_after']}",
+            "difference": f"claim {', '.join(str(row[key]) for key in keys)}: {name} "
+            f"{row[f'{name}_before']} -> {row[f'{name}_after']}",
         }
         for row in joined.to_dict("records")
-        for name in COMPARED
+        for name in columns
         if _differs(row[f"{name}_before"], row[f"{name}_after"])
     ]
     return pd.DataFrame(rows, columns=["claim_id", "difference"])

@@ -1,14 +1,14 @@
-"""Tables and sentences of the controlled study; every word follows from a number."""
+"""Tables of the controlled study; every word follows from a number."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
-from analysis.exhibits.study.charts import RESPONSES, SOURCES
-from analysis.questions.study.fleet import Band, shapes_told
+from analysis.exhibits.study.names import RESPONSES, SOURCES
+from analysis.questions.study.fleet import JOINT
 from analysis.questions.study.verdict import UNTOLD
 from analysis.tidy import prose
 
@@ -33,7 +33,15 @@ OUTCOMES = {
     "foreseen": "Foreseen",
     "steps": "At equal steps",
     "loss": "At equal loss",
+    "runs": "Runs",
     "found": "Found; needed",
+}
+WIDTHS = {
+    "response": "Response",
+    "source": "Widest for",
+    "drawn": "By bootstrap",
+    "joint": "Joint",
+    "planned": "Planned",
 }
 SHARES = {
     "response": "Response",
@@ -43,22 +51,8 @@ SHARES = {
     "sd": "Spread",
 }
 
-#: Definitions of growth in a sentence about the loss.
-GROWTHS: Mapping[str, str] = {
-    "excess": "for growth beyond equal writes",
-    "last_log_gain": "for the gain of the last block",
-    "penultimate_log_gain": "for that of the last but one",
-}
-
-#: What else makes differences, in a sentence.
-PARTS: Mapping[str, str] = {
-    "geometry": "depth and width",
-    "recipe:geometry": "the two together",
-    "seed": "chance",
-}
-
-#: Mean distance of two normal values of standard deviation one.
-MEAN_DIFFERENCE = 2 / math.sqrt(math.pi)
+#: Method of the intervals that the planned width was registered for.
+DRAWN_AGAIN = "parametric bootstrap"
 
 #: What each design asks, in a few words.
 QUESTIONS: Mapping[str, str] = {
@@ -114,19 +108,37 @@ def outcome_rows(outcomes: pd.DataFrame) -> pd.DataFrame:
                 "foreseen": "yes" if first["foreseen"] else "no",
                 "steps": first["verdict"],
                 "loss": second["verdict"],
-                "found": _found(first),
+                "runs": runs_words(first),
+                "found": found_words(first),
             }
         )
     return pd.DataFrame(rows)
 
 
-def share_rows(shares: pd.DataFrame) -> pd.DataFrame:
-    """Return every share with its joint interval, as words."""
-    joint = shares[shares["method"] == "F inversion, joint"]
+def width_rows(found: pd.DataFrame) -> pd.DataFrame:
+    """Return how exact each share came out; ``found`` as `exactness.widths` has it."""
+    wide = found.pivot_table(
+        index="term", columns="method", values="estimate", aggfunc="first", sort=False
+    )
+    joint = found[found["method"] == JOINT].set_index("term")
     return pd.DataFrame(
         {
-            "response": joint["response"].map(RESPONSES),
-            "source": joint["term"].map({key: name for key, (name, _) in SOURCES.items()}),
+            "response": wide.index.map(RESPONSES),
+            "source": joint["group"].reindex(wide.index).map(SOURCES).to_numpy(),
+            "drawn": ["±" + prose.percent(value, 1) for value in wide[DRAWN_AGAIN]],
+            "joint": ["±" + prose.percent(value, 1) for value in wide[JOINT]],
+            "planned": ["±" + prose.percent(value) for value in joint["null_value"]],
+        }
+    )
+
+
+def share_rows(shares: pd.DataFrame) -> pd.DataFrame:
+    """Return every share with its joint interval, as words."""
+    joint = shares[shares["method"] == JOINT]
+    return pd.DataFrame(
+        {
+            "response": prose.once(joint["response"].map(RESPONSES)),
+            "source": joint["term"].map(SOURCES),
             "share": joint["estimate"].map(prose.percent),
             "interval": [
                 prose.percent_interval(low, high)
@@ -137,113 +149,15 @@ def share_rows(shares: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
-    """Return the study's answer in one sentence for a busy reader.
-
-    Parameters
-    ----------
-    runs
-        From `fleet.recipe_runs`.
-    shares
-        From `fleet.response_shares`; empty while too few recipes are complete.
-    """
-    documented = runs[runs["status"] == "documented"]
-    shapes = shapes_told(documented)
-    if shares.empty:
-        means = documented.groupby("recipe")["excess"].mean()
-        return (
-            f"Of {prose.count(len(means))} recipes trained so far the one that grows most and the "
-            f"one that grows least differ by {prose.number(float(means.max() - means.min()))} nat; "
-            "how much of that is recipe and how much chance cannot be told before two recipes "
-            "have two runs in one shape."
-        )
-    joint = shares[(shares["method"] == "F inversion, joint") & (shares["response"] == "excess")]
-    said = {
-        term: f"{prose.percent(share)} {prose.percent_interval(low, high)}"
-        for term, share, low, high in zip(
-            joint["term"], joint["estimate"], joint["conf_low"], joint["conf_high"], strict=True
-        )
-    }
-    among = prose.count(complete_recipes(documented, shapes))
-    made = [f"{PARTS[term]} {share}" for term, share in said.items() if term in PARTS]
-    return (
-        f"Among {among} recipes trained on the same text in "
-        f"{prose.plural(len(shapes), 'shape')}, the recipe makes {said['recipe']} of the "
-        f"differences in growth beyond equal writes, {prose.listing(made)}."
-    )
+def runs_words(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
+    """Return how many runs a statement rests on, of how many planned."""
+    if pd.isna(row["n_planned"]):
+        return "not begun"
+    return f"{prose.count(row['n_obs'])} of {prose.count(row['n_planned'])}"
 
 
-def short_sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
-    """Return the first share of `sentence`, for a page that is read in a minute.
-
-    The arguments are those of `sentence`, which is returned while there are no shares.
-    """
-    if shares.empty:
-        return sentence(runs, shares)
-    joint = shares[(shares["method"] == "F inversion, joint") & (shares["response"] == "excess")]
-    row = joint[joint["term"] == "recipe"].iloc[0]
-    documented = runs[runs["status"] == "documented"]
-    shapes = shapes_told(documented)
-    return (
-        f"Among {prose.count(complete_recipes(documented, shapes))} recipes in "
-        f"{prose.plural(len(shapes), 'shape')} the recipe makes {prose.percent(row['estimate'])} "
-        f"{prose.percent_interval(row['conf_low'], row['conf_high'])} of the differences in growth."
-    )
-
-
-def use_sentence(found: pd.DataFrame) -> str:
-    """Return whether growth goes with the held-out loss; ``found`` from `use.loss_and_growth`."""
-    said = [
-        f"{GROWTHS[name]} {prose.number(estimate)} {prose.interval(low, high)}"
-        for name, estimate, low, high in zip(
-            found["term"], found["estimate"], found["conf_low"], found["conf_high"], strict=True
-        )
-    ]
-    return (
-        f"Across {prose.count(int(found['n_obs'].iloc[0]))} recipes of one shape, text and number "
-        f"of steps, the rank correlation with the held-out loss is {prose.listing(said)}."
-    )
-
-
-def use_short(found: pd.DataFrame) -> str:
-    """Return the same in one short sentence, for a page that is read in a minute."""
-    shown = int(((found["conf_low"] > 0) | (found["conf_high"] < 0)).sum())
-    low, high = (prose.number(float(end)) for end in found["estimate"].agg(["min", "max"]))
-    how_many = prose.count(shown) if shown else "none"
-    return (
-        f"Of {prose.count(len(found))} definitions of growth {how_many} "
-        f"{'are' if shown > 1 else 'is'} shown to go with the held-out loss of recipes trained "
-        f"alike (rank correlations {low} to {high})."
-    )
-
-
-def unfinished(progress: pd.DataFrame) -> str:
-    """Return how many runs a verdict may still wait for; empty when the fleet is complete."""
-    left = int((progress["n_planned"] - progress["n_complete"]).sum())
-    if not left:
-        return ""
-    return (
-        f"{prose.count(left)} planned runs of the designs begun are not trained yet: what is told "
-        "so far rests on the others and may change."
-    )
-
-
-def band_words(band: Band) -> str:
-    """Return what chance alone does, in units of the response."""
-    return (
-        "two networks that differ in the seed alone lie "
-        f"{prose.number(MEAN_DIFFERENCE * band.sd, 3)} nat apart on average"
-    )
-
-
-def complete_recipes(runs: pd.DataFrame, shapes: Sequence[str]) -> int:
-    """Return how many recipes have the most runs that any has, in every one of the shapes."""
-    counts = runs.groupby(["recipe", "geometry"]).size().unstack(fill_value=0)  # noqa: PD010
-    counts = counts.reindex(columns=list(shapes), fill_value=0)
-    return int((counts == counts.to_numpy().max()).all(axis=1).sum())
-
-
-def _found(row: pd.Series) -> str:
+def found_words(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
+    """Return what was found, with its interval, and what it had to be compared with."""
     if row["verdict"] == UNTOLD:
         return str(row["note"])
     interval = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ STUDY = "packages"
 
 #: Commit that holds the analysis before the first run of stage A.
 REGISTRATION = "8c45d15"
+
+#: Method of the intervals of shares that hold together.
+JOINT = "F inversion, joint"
 
 #: Responses whose shares are drawn side by side, the primary one first.
 DRAWN = ("excess", "first_log_gain", "last_log_gain", "share_negative")
@@ -144,6 +148,37 @@ def _contrasts(shapes: list[str]) -> Mapping[str, Floats]:
     if shapes == registered.SHAPES:
         return shares.GEOMETRY
     return {} if len(shapes) == 1 else shares.all_contrasts("geometry", len(shapes))
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How small the networks of the fleet are, and how much text one of them read [byte]."""
+
+    smallest: int
+    largest: int
+    n_bytes: int
+
+
+def sizes(store: Store) -> Sizes:
+    """Return the sizes of the networks of stage A.
+
+    Raises
+    ------
+    DesignError
+        If no run of stage A is complete.
+    """
+    rows = store.query(
+        "SELECT n_parameters, n_steps, recipe FROM study_run WHERE study = $study", study=STUDY
+    )
+    if rows.empty:
+        raise DesignError(f"The store must hold runs of the study {STUDY!r}; it holds none.")
+    recipes = [json.loads(text) for text in rows["recipe"]]
+    windows = [r["schedule"]["batch_size"] * r["geometry"]["context"] for r in recipes]
+    return Sizes(
+        int(rows["n_parameters"].min()),
+        int(rows["n_parameters"].max()),
+        int((rows["n_steps"] * windows).max()),
+    )
 
 
 def progress(store: Store) -> pd.DataFrame:

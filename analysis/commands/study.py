@@ -1,0 +1,76 @@
+"""The verb `study`: what was registered before the study, and where each statement stands."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from typing import TYPE_CHECKING
+
+from analysis.commands.sources import opened
+from analysis.tidy.defaults import COMMITTED_STUDY
+from analysis.tidy.spreadsheet import to_csv
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+
+def study(options: argparse.Namespace) -> int:
+    """Print, write or compare the registered statements, and return the exit code."""
+    import numpy as np
+
+    from analysis.commands.checkout import project_root, writable_root
+    from analysis.questions.study import standing
+    from analysis.tidy.output import replace_text
+
+    found = standing.statements(opened(options), rng=np.random.default_rng(standing.SEED))
+    if options.csv:
+        sys.stdout.write(to_csv(found))
+    elif options.json:
+        print(found.to_json(orient="records", indent=2, force_ascii=False))
+    elif options.write:
+        print(replace_text(writable_root() / COMMITTED_STUDY, to_csv(found)))
+    elif options.check:
+        return _compare(found, project_root() / COMMITTED_STUDY)
+    else:
+        print(_overview(found))
+    return 0
+
+
+def _compare(found: pd.DataFrame, committed: Path) -> int:
+    """Print what differs from the committed statements; 1 if anything does."""
+    import pandas as pd
+
+    from analysis.claims.verdict.committed import differences, read_verdicts
+    from analysis.questions.study.standing import FOUND, KEYS
+
+    before = read_verdicts(committed, FOUND, keys=KEYS, made_by="study --write")
+    after = pd.read_csv(io.StringIO(to_csv(found)))
+    differing = differences(before, after, FOUND, keys=KEYS)
+    for line in differing["difference"]:
+        print(line)
+    print(
+        f"{differing['claim_id'].nunique()} of {found['claim_id'].nunique()} statements differ "
+        f"from {committed.name}."
+    )
+    return 1 if len(differing) else 0
+
+
+def _overview(found: pd.DataFrame) -> str:
+    from analysis.exhibits.study.tables import found_words, runs_words
+
+    lines = []
+    for claim_id, both in found.groupby("claim_id", sort=False):
+        lines.append(f"{claim_id:>3}  {both['statement'].iloc[0]}")
+        lines.append(f"     foreseen to hold: {'yes' if both['foreseen'].iloc[0] else 'no'}")
+        for row in both.to_dict("records"):
+            stands = f"{row['condition']}: {row['verdict']} ({runs_words(row)} runs)"
+            lines.append(f"     {stands}: {found_words(row)}")
+    counted = found.groupby("condition", sort=False)["verdict"].value_counts()
+    lines.append("")
+    for horizon in found["condition"].unique():
+        said = ", ".join(f"{n} {verdict}" for verdict, n in counted[horizon].items())
+        lines.append(f"{horizon}: {said}.")
+    return "\n".join(lines)

@@ -1,0 +1,52 @@
+"""What recipes, responses and sources of variance are called wherever the study is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+#: What a recipe of the study is called on the page; both ends of a range share a name.
+RECIPES: Mapping[str, str] = {
+    "gpt_neo": "GPT-Neo",
+    "gptj": "GPT-J",
+    "pythia": "Pythia",
+    "pythia_default_init": "Pythia (default)",
+    "opt": "OPT",
+    "opt_post": "OPT, norms after",
+    "bloom": "BLOOM",
+    "olmo2": "OLMo 2",
+    "gpt2_like_low_decay": "like GPT-2",
+    "gpt2_like_high_decay": "like GPT-2",
+    "llama_like_small_init": "like LLaMA",
+    "llama_like_large_init": "like LLaMA",
+    "gemma_like_small_init": "like Gemma",
+    "gemma_like_large_init": "like Gemma",
+    "falcon_like_small_init": "like Falcon",
+    "falcon_like_large_init": "like Falcon",
+}
+
+#: Lab of a recipe that imitates no documented one.
+UNPUBLISHED = "not published"
+
+#: Names of the responses.
+RESPONSES: Mapping[str, str] = {
+    "excess": "growth beyond equal writes",
+    "first_log_gain": "jump of block 0",
+    "last_log_gain": "gain of the last block",
+    "share_negative": "share of shrinking blocks",
+}
+
+#: The same where a label must be short.
+SHORT: Mapping[str, str] = {
+    "excess": "growth",
+    "first_log_gain": "block 0",
+    "last_log_gain": "last block",
+    "share_negative": "share shrinking",
+}
+
+#: Names of the sources of variance, in the order of the bars.
+SOURCES: Mapping[str, str] = {
+    "recipe": "recipe",
+    "geometry": "shape",
+    "recipe:geometry": "recipe by shape",
+    "seed": "chance",
+}

@@ -1,0 +1,198 @@
+"""Sentences of the controlled study; every word follows from a number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from analysis.questions.study.fleet import JOINT, Band, Sizes, shapes_told
+from analysis.tidy import prose
+
+#: Definitions of growth in a sentence about the loss.
+GROWTHS: Mapping[str, str] = {
+    "excess": "for growth beyond equal writes",
+    "last_log_gain": "for the gain of the last block",
+    "penultimate_log_gain": "for that of the last but one",
+}
+
+#: Standard deviation between seeds that the plan supposed, from the pilot [nat].
+PLANNED_SD = 0.08
+
+#: What else makes differences, in a sentence.
+PARTS: Mapping[str, str] = {
+    "geometry": "{varied}",
+    "recipe:geometry": "the two together",
+    "seed": "chance",
+}
+
+#: Mean distance of two normal values of standard deviation one.
+MEAN_DIFFERENCE = 2 / math.sqrt(math.pi)
+
+
+def sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
+    """Return the study's answer in one sentence for a busy reader.
+
+    Parameters
+    ----------
+    runs
+        From `fleet.recipe_runs`.
+    shares
+        From `fleet.response_shares`; empty while too few recipes are complete.
+    """
+    documented = runs[runs["status"] == "documented"]
+    shapes = shapes_told(documented)
+    if shares.empty:
+        means = documented.groupby("recipe")["excess"].mean()
+        return (
+            f"Of {prose.count(len(means))} recipes trained so far the one that grows most and the "
+            f"one that grows least differ by {prose.number(float(means.max() - means.min()))} nat; "
+            "how much of that is recipe and how much chance cannot be told before two recipes "
+            "have two runs in one shape."
+        )
+    joint = shares[(shares["method"] == JOINT) & (shares["response"] == "excess")]
+    said = {
+        term: f"{prose.percent(share)} {prose.percent_interval(low, high)}"
+        for term, share, low, high in zip(
+            joint["term"], joint["estimate"], joint["conf_low"], joint["conf_high"], strict=True
+        )
+    }
+    among = prose.count(complete_recipes(documented, shapes))
+    made = [
+        f"{PARTS[term].format(varied=varied(shapes))} {share}"
+        for term, share in said.items()
+        if term in PARTS
+    ]
+    return (
+        f"Among {among} recipes trained on the same text in "
+        f"{prose.plural(len(shapes), 'shape')}, the recipe makes {said['recipe']} of the "
+        f"differences in growth beyond equal writes, {prose.listing(made)}."
+    )
+
+
+def short_sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
+    """Return the first share of `sentence`, for a page that is read in a minute.
+
+    The arguments are those of `sentence`, which is returned while there are no shares.
+    """
+    if shares.empty:
+        return sentence(runs, shares)
+    joint = shares[(shares["method"] == JOINT) & (shares["response"] == "excess")]
+    row = joint[joint["term"] == "recipe"].iloc[0]
+    documented = runs[runs["status"] == "documented"]
+    shapes = shapes_told(documented)
+    return (
+        f"Among {prose.count(complete_recipes(documented, shapes))} recipes in "
+        f"{prose.plural(len(shapes), 'shape')} the recipe makes {prose.percent(row['estimate'])} "
+        f"{prose.percent_interval(row['conf_low'], row['conf_high'])} of the differences in growth."
+    )
+
+
+def use_sentence(found: pd.DataFrame) -> str:
+    """Return whether growth goes with the held-out loss; ``found`` from `use.loss_and_growth`."""
+    said = [
+        f"{GROWTHS[name]} {prose.number(estimate)} {prose.interval(low, high)}"
+        for name, estimate, low, high in zip(
+            found["term"], found["estimate"], found["conf_low"], found["conf_high"], strict=True
+        )
+    ]
+    return (
+        f"Across {prose.count(int(found['n_obs'].iloc[0]))} recipes of one shape, text and number "
+        f"of steps, the rank correlation with the held-out loss is {prose.listing(said)}."
+    )
+
+
+def use_short(found: pd.DataFrame) -> str:
+    """Return the same in one short sentence, for a page that is read in a minute."""
+    shown = int(((found["conf_low"] > 0) | (found["conf_high"] < 0)).sum())
+    low, high = (prose.number(float(end)) for end in found["estimate"].agg(["min", "max"]))
+    how_many = prose.count(shown) if shown else "none"
+    return (
+        f"Of {prose.count(len(found))} definitions of growth {how_many} "
+        f"{'are' if shown > 1 else 'is'} shown to go with the held-out loss of recipes trained "
+        f"alike (rank correlations {low} to {high})."
+    )
+
+
+def unfinished(progress: pd.DataFrame) -> str:
+    """Return how many runs a verdict may still wait for; empty when the fleet is complete."""
+    left = int((progress["n_planned"] - progress["n_complete"]).sum())
+    if not left:
+        return ""
+    return (
+        f"{prose.count(left)} planned runs of the designs begun are not trained yet: what is told "
+        "so far rests on the others and may change."
+    )
+
+
+def band_words(band: Band) -> str:
+    """Return what chance alone does, in units of the response."""
+    return (
+        "two networks that differ in the seed alone lie "
+        f"{prose.number(MEAN_DIFFERENCE * band.sd, 3)} nat apart on average"
+    )
+
+
+def varied(shapes: Sequence[str]) -> str:
+    """Return what some shapes differ in.
+
+    >>> varied(["l3d64", "l3d128"]), varied(["l3d64", "l12d128"])
+    ('width', 'depth and width')
+    """
+    parts = [shape.removeprefix("l").split("d") for shape in shapes]
+    names = [
+        name
+        for name, sizes in zip(("depth", "width"), zip(*parts, strict=True), strict=True)
+        if len(set(sizes)) > 1
+    ]
+    return prose.listing(names)
+
+
+def limits(sizes: Sizes) -> str:
+    """Return what the networks of the study are, and so what it does not show, in one sentence."""
+    low, high = (prose.number(n / 1e6, 1) for n in (sizes.smallest, sizes.largest))
+    read = prose.number(sizes.n_bytes / 1e6, 1)
+    return (
+        f"Its networks have {low} to {high} million parameters and read {read} million bytes: "
+        "it does not show what decides among large ones."
+    )
+
+
+def widths_sentence(found: pd.DataFrame, sd: float) -> str:
+    """Return whether the shares of the primary response are as exact as planned.
+
+    Parameters
+    ----------
+    found
+        From `exactness.widths`.
+    sd
+        Standard deviation between seeds that was found [nat].
+    """
+    row = found[(found["term"] == "excess") & (found["method"] != JOINT)].iloc[0]
+    is_within = "within the plan" if row["holds"] else "wider than planned"
+    return (
+        f"Shares were planned to be exact to ±{prose.percent(row['null_value'])}, for a standard "
+        f"deviation between seeds of {prose.number(PLANNED_SD)} nat. In the "
+        f"{prose.count(row['n_obs'])} runs that can be told so far they are exact to "
+        f"±{prose.percent(row['estimate'], 1)}, {is_within}; seeds differ by "
+        f"{prose.number(sd, 3)} nat."
+    )
+
+
+def together(verdicts: Mapping[str, str]) -> str:
+    """Return what the outcomes say of "heritage dominates"; from `verdict.verdict_on_heritage`."""
+    said = {
+        verdict: prose.listing(
+            [f"“{name}”" for name, found in verdicts.items() if found == verdict]
+        )
+        for verdict in dict.fromkeys(verdicts.values())
+    }
+    return " ".join(f"{verdict.capitalize()}: {names}." for verdict, names in said.items())
+
+
+def complete_recipes(runs: pd.DataFrame, shapes: Sequence[str]) -> int:
+    """Return how many recipes have the most runs that any has, in every one of the shapes."""
+    counts = runs.groupby(["recipe", "geometry"]).size().unstack(fill_value=0)  # noqa: PD010
+    counts = counts.reindex(columns=list(shapes), fill_value=0)
+    return int((counts == counts.to_numpy().max()).all(axis=1).sum())

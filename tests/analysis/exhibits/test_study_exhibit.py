@@ -1,0 +1,110 @@
+"""The study shown: its exhibit, its tables, and words that follow from its numbers."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.exhibits.study import charts, tables, words
+from analysis.questions.study import exactness, fleet, standing
+from analysis.store import Store
+from tests.analysis.questions.study.simulated import filled, packages
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    ends = [
+        {
+            "study": "packages", "block": "ranges", "seed": 0, "excess": excess,
+            "levels": {"recipe": f"llama_like_{end}_init", "lab": "not published",
+                       "geometry": "l3d64", "heads": "w16", "text": "kjv", "status": "range"},
+        }
+        for end, excess in (("small", 0.5), ("large", 0.7))
+    ]  # fmt: skip
+    return filled(tmp_path_factory.mktemp("fleet"), [*packages(np.random.default_rng(10)), *ends])
+
+
+@pytest.fixture(scope="module")
+def runs(store: Store) -> pd.DataFrame:
+    return fleet.recipe_runs(store)
+
+
+@pytest.fixture(scope="module")
+def shares(store: Store) -> pd.DataFrame:
+    return fleet.response_shares(store, rng=np.random.default_rng(2))
+
+
+def test_the_study_is_told_in_words_that_follow_its_numbers(
+    store: Store, runs: pd.DataFrame, shares: pd.DataFrame
+) -> None:
+    said = words.sentence(runs, shares)
+    recipe = shares[(shares["response"] == "excess") & (shares["term"] == "recipe")].iloc[0]
+    start = "Among 8 recipes trained on the same text in 4 shapes, the recipe makes"
+    assert f"{start} {100 * recipe['estimate']:.0f}" in said
+    assert ", depth and width 0" in said
+    share = f"the recipe makes {100 * recipe['estimate']:.0f}"
+    assert words.short_sentence(runs, shares).startswith(f"Among 8 recipes in 4 shapes {share}")
+    for told in (words.sentence, words.short_sentence):
+        assert "cannot be told" in told(runs, pd.DataFrame())
+    done = pd.DataFrame({"n_planned": [3, 2], "n_complete": [1, 2]})
+    assert words.unfinished(done).startswith("2 planned runs")
+    assert words.unfinished(done.iloc[1:]) == ""
+    assert words.limits(fleet.Sizes(145_000, 2_600_000, 1_843_200)) == (
+        "Its networks have 0.1 to 2.6 million parameters and read 1.8 million bytes: it does not "
+        "show what decides among large ones."
+    )
+    assert words.together({"a": "held", "b": "missed", "c": "held"}) == (
+        "Held: “a” and “c”. Missed: “b”."
+    )
+
+
+def test_the_exhibit_has_a_mark_per_run_and_a_row_per_recipe(
+    runs: pd.DataFrame, shares: pd.DataFrame
+) -> None:
+    documented = runs[runs["status"] == "documented"]
+    drawn = charts.chart_exhibit(runs, fleet.band_of_chance(documented), shares).to_dict()
+    above, beneath = drawn["vconcat"]
+    marks = [layer for layer in above["layer"] if layer["mark"]["type"] == "point"]
+    of_marks = [drawn["datasets"][layer["data"]["name"]] for layer in marks]
+    assert [len(rows) for rows in of_marks] == [64, 2]
+    assert [layer["mark"]["filled"] for layer in marks] == [True, False]
+    order = marks[0]["encoding"]["y"]["sort"]
+    assert order[0] == "GPT-Neo"
+    assert order.count("like LLaMA") == 1
+    said = {row["said"] for rows in drawn["datasets"].values() for row in rows if "said" in row}
+    assert {"equal writes", "chance", "EleutherAI", "a range"} <= said
+    assert "hollow for ranges" in drawn["description"]
+    assert "colour and name for the lab, shape for the depth" in drawn["description"]
+    bars = drawn["datasets"][beneath["layer"][0]["data"]["name"]]
+    ends = pd.DataFrame(bars).groupby("response")["end"].max()
+    assert ends.tolist() == pytest.approx([100.0, 100.0])
+
+
+def test_the_exhibit_without_shares_or_seeds_shows_what_is_there(runs: pd.DataFrame) -> None:
+    one_seed = runs[runs["seed"] == 0]
+    drawn = charts.chart_exhibit(one_seed, None, pd.DataFrame()).to_dict()
+    (above,) = drawn["vconcat"]
+    assert "rect" not in {layer["mark"]["type"] for layer in above["layer"]}
+    assert "Beneath" not in drawn["description"]
+    assert json.dumps(drawn)
+
+
+def test_the_tables_have_a_row_per_statement_and_per_response(
+    store: Store, shares: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        standing.registered,
+        "PREDICTIONS",
+        [p for p in standing.registered.PREDICTIONS if p.claim_id in ("S4", "S7")],
+    )
+    found = standing.statements(store, rng=np.random.default_rng(0))
+    rows = tables.outcome_rows(found).set_index("no")
+    assert rows.loc["S4", ["steps", "loss", "runs"]].tolist() == ["held", "held", "64 of 64"]
+    assert rows.loc["S7", "runs"] == "not begun"
+    assert "must hold runs" in rows.loc["S7", "found"]
+    widths = tables.width_rows(exactness.widths(shares))
+    assert widths["response"].tolist() == ["growth beyond equal writes", "gain of the last block"]
+    assert set(widths["planned"]) == {"±5\u00a0%"}

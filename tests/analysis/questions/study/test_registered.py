@@ -1,0 +1,79 @@
+"""The registered statements, on fleets whose truth is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from analysis.questions.study import registered, standing
+from analysis.questions.study.horizons import HORIZONS
+from analysis.questions.study.verdict import verdict_on_heritage
+from analysis.store import Store
+from tests.analysis.questions.study.simulated import RECIPES, filled, packages
+
+
+def test_recipes_that_differ_within_a_lab_give_the_verdict_recipe_not_lab(
+    stands: pd.DataFrame,
+) -> None:
+    assert len(stands) == 2 * len(registered.PREDICTIONS)
+    verdict = stands[stands["condition"] == "equal loss"].set_index("claim_id")["verdict"]
+    expected = {"S1": "held", "S2": "held", "S3": "missed", "S4": "held", "S5": "missed",
+                "S6": "held", "S11": "held"}  # fmt: skip
+    assert {name: verdict[name] for name in expected} == expected
+    assert set(verdict[["S7", "S8", "S9", "S10", "S12", "S13"]]) == {"cannot be told"}
+    notes = stands.set_index("claim_id")["note"]
+    assert "must hold runs of the study 'ingredients'" in notes["S7"].iloc[0]
+    answers = dict(verdict_on_heritage(stands))
+    assert answers["recipe, not lab: training choices, not who made them"] == "held"
+    assert answers["confirmed: the lab decides"] == "missed"
+    assert answers["mechanism identified"] == "cannot be told"
+
+
+def test_a_statement_says_how_many_of_its_runs_are_there(stands: pd.DataFrame) -> None:
+    at_steps = stands[stands["condition"] == "equal steps"].set_index("claim_id")
+    n_runs = len(RECIPES) * 4 * 2
+    assert at_steps.loc["S1", ["n_obs", "n_planned"]].tolist() == [n_runs, n_runs + 1]
+    assert at_steps.loc["S12", "n_planned"] == n_runs + 1
+    assert at_steps.loc["S8", "n_obs"] == 0
+    assert pd.isna(at_steps.loc["S8", "n_planned"])
+    assert pd.isna(at_steps.loc["S13", "n_planned"])
+    assert set(standing.BASES) == {found.claim_id for found in registered.PREDICTIONS}
+
+
+def test_a_run_that_never_learns_enough_does_not_count_at_equal_loss(tmp_path: Path) -> None:
+    runs = packages(np.random.default_rng(13))[:4]
+    store = filled(tmp_path, [{**runs[0], "ends_at": 1.9}, *runs[1:]])
+    counted = standing._counted(store)
+    assert counted[["n_steps", "n_loss", "n_planned"]].sum().tolist() == [4, 3, 5]
+
+
+def test_no_difference_between_recipes_is_not_called_one(tmp_path: Path) -> None:
+    store = filled(tmp_path, packages(np.random.default_rng(11), dict.fromkeys(RECIPES, 0.5)))
+    assert judged(store, "S1", "S5", "S6") == [False, False, False]
+
+
+def judged(store: Store, *names: str, horizon: str = "equal steps") -> list[bool]:
+    """Return whether some statements hold in a store."""
+    computed = {prediction.claim_id: prediction.compute for prediction in registered.PREDICTIONS}
+    return [computed[name](store, horizon, np.random.default_rng(0))[1] for name in names]
+
+
+def test_birth_and_upbringing_are_told_apart(tmp_path: Path) -> None:
+    rng = np.random.default_rng(12)
+    births = dict(zip("abcdef", range(6), strict=True))
+    runs: list[dict[str, object]] = [
+        {
+            "study": "inheritance",
+            "seed": seed,
+            "parent_id": "parent",
+            "levels": {"birth": birth, "upbringing": f"as_{later}"},
+            "excess": value + rng.normal(0, 0.05),
+        }
+        for birth, value in births.items()
+        for later in births
+        for seed in (0, 1)
+    ]
+    store = filled(tmp_path, runs)
+    assert [judged(store, "S9", horizon=horizon) for horizon in HORIZONS] == [[True], [True]]

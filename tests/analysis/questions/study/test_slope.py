@@ -1,0 +1,44 @@
+"""The slope on depth, split into depth's own part and that of the learning rate."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.questions.study import slope
+from analysis.tidy.errors import DesignError
+
+
+def test_the_slope_is_split_into_depths_part_and_the_rates() -> None:
+    runs = pd.DataFrame(
+        [
+            {"n_layers": n, "learning_rate": rate, "decay_turns": turns}
+            for n in (3, 6, 12)
+            for rate in (5e-4, 4e-3)
+            for turns in (0.1, 4.0)
+        ]
+    )
+    logs = np.log(runs)
+    noise = np.random.default_rng(8).normal(0, 1e-6, len(runs))
+    runs["y"] = 1 - 0.05 * logs["n_layers"] + 0.1 * logs["learning_rate"] + noise
+    found = slope.slopes(runs, "y").set_index("term")["estimate"]
+    assert found["depth's own part"] == pytest.approx(-0.05, abs=1e-4)
+    assert found["rate's part"] == pytest.approx(-0.12, abs=1e-4)
+    assert found["slope a suite would show"] == pytest.approx(-0.17, abs=1e-4)
+    with pytest.raises(DesignError, match="vary apart"):
+        slope.slopes(runs[runs["decay_turns"] == 0.1], "y")
+
+
+def test_the_interval_of_a_slope_covers_the_truth() -> None:
+    rng = np.random.default_rng(9)
+    grid = itertools.product((3, 6, 12), (5e-4, 1.5e-3, 4e-3), (0.1, 4.0))
+    runs = pd.DataFrame(list(grid), columns=["n_layers", "learning_rate", "decay_turns"])
+    covered = 0
+    for _ in range(120):
+        noisy = runs.assign(y=0.1 * np.log(runs["learning_rate"]) + rng.normal(0, 0.2, len(runs)))
+        row = slope.slopes(noisy, "y").set_index("term").loc["rate's part"]
+        covered += bool(row["conf_low"] <= -0.12 <= row["conf_high"])
+    assert 0.89 < covered / 120 < 0.995
