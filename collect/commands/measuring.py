@@ -66,7 +66,12 @@ def add_plan(verbs: Verbs) -> None:
 
 def _add_what(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what to measure")
-    what.add_argument("models", nargs="+", metavar="MODEL", help="checkpoint directory or hub id")
+    what.add_argument(
+        "models",
+        nargs="+",
+        metavar="MODEL",
+        help="checkpoint directory or hub id; @FILE for those that a file lists, one a line",
+    )
     what.add_argument(
         "--prompts",
         nargs="+",

@@ -19,6 +19,7 @@ from collect.errors import CollectError
 from collect.job import cluster
 from collect.job import run as local
 from collect.job.outcome import Outcome, Refusal, RefusedError, raise_if_refused, refusal_of
+from collect.job.roster import spread
 from collect.schema import ContractError
 
 
@@ -53,7 +54,7 @@ def run(
     CollectError
         As ``run.run``.
     """
-    named = [cluster.absolute(model) for model in models]
+    named = [cluster.absolute(model) for model in spread(models)]
     sets = [cluster.absolute(prompt_set) for prompt_set in prompt_sets]
     options["register"] = [cluster.absolute(source) for source in register]
     job = local.prepare(named, sets, out, fail_fast=fail_fast, quiet=quiet, **options)

@@ -20,6 +20,7 @@ from collect.job.outcome import (
     noted,
     raise_if_refused,
 )
+from collect.job.roster import spread
 from collect.job.settings import Settings
 from collect.job.subject import Subject
 from collect.job.task import check_chosen, tasks
@@ -126,7 +127,7 @@ def prepare(
     Parameters
     ----------
     models
-        Checkpoint directories or hub identifiers.
+        Checkpoint directories or hub identifiers; ``@FILE`` for those that a file lists.
     prompt_sets
         Names of shipped sets, or paths of text files.
     out
@@ -149,6 +150,7 @@ def prepare(
         If anything given is wrong, unreachable or not writable.
     """
     quantities.load(register)
+    models = spread(models)
     settings = Settings.given(how)
     check_chosen(settings, len(prompt_sets))
     if out is not None:

@@ -359,7 +359,7 @@ def _answer_error(model: str, revision: str | None, error: Any) -> CollectError:
         return UnknownModelError(
             f"The hub must know the model {model!r}; it does not, or not for this account.",
             "Check the name, log in with `hf auth login` if it is private, or give a checkpoint "
-            f"directory; {model} is none.",
+            "directory.",
         )
     return _status_error(model, error.response.status_code)
 
@@ -388,5 +388,5 @@ def _disk_error(error: OSError) -> OutputError:
 def _unreachable(model: str, reason: str) -> UnreachableError:
     return UnreachableError(
         f"The model {model} must come from the hub, which {reason}, and is not in the cache.",
-        f"Check the name and the connection, or give a checkpoint directory; {model} is none.",
+        "Check the name and the connection, or give a checkpoint directory.",
     )

@@ -1,0 +1,53 @@
+"""Models listed in a file, which a command names as ``@FILE``: one a line, remarks behind ``#``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from collect.errors import InputError
+
+#: What a name begins with that stands for a list.
+MARK = "@"
+
+
+def spread(models: Sequence[str]) -> list[str]:
+    """Return names of models, those of a list in the place of its name.
+
+    Parameters
+    ----------
+    models
+        Directories, identifiers, and ``@FILE`` for the models that a file lists.
+
+    Raises
+    ------
+    InputError
+        If a list cannot be read, is empty, or has more than one name on a line.
+    """
+    found: list[str] = []
+    for model in models:
+        found += _listed(Path(model[1:])) if model.startswith(MARK) else [model]
+    return found
+
+
+def _listed(path: Path) -> list[str]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InputError(
+            f"A list of models must be a text file that can be read; {path} cannot: {reason}.",
+            f"Give {MARK} and the path of a file with one model a line.",
+        ) from error
+    lines = [line.partition("#")[0].split() for line in text.splitlines()]
+    for number, words in enumerate(lines, start=1):
+        if len(words) > 1:
+            raise InputError(
+                f"A list of models must have one model a line; line {number} of {path} has "
+                f"{len(words)} words.",
+                "Put each on a line of its own, and remarks behind #.",
+            )
+    found = [words[0] for words in lines if words]
+    if not found:
+        raise InputError(f"A list of models must name one; {path} names none.", "Add a line.")
+    return found
