@@ -19,6 +19,9 @@ DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3])
 #: What the stream does in each gauge of `chart_one_network`.
 LABELS = {"growing": "grows", "flat": "stays", "shrinking": "shrinks"}
 
+#: Lines that part by less than this share of the panel are drawn as one.
+ALIKE = 0.005
+
 #: A log gain this near 0 is level [nat].
 LEVEL = 1e-9
 
@@ -73,7 +76,6 @@ def _row(
         x=x,
         y=alt.Y(f"{column}:Q").axis(title=axis, tickCount=4),
         color=alt.Color("gauge:N", scale=scales["color"], legend=legend),
-        tooltip=["gauge:N", "layer:Q", alt.Tooltip(f"{column}:Q", format=".3f")],
     )
     lines = base.mark_line().encode(
         strokeDash=alt.StrokeDash("gauge:N", scale=scales["dash"], legend=legend)
@@ -82,12 +84,28 @@ def _row(
         shape=alt.Shape("gauge:N", scale=scales["shape"], legend=legend)
     )
     drawn = [lines, points]
+    if _coincide(layers, column):
+        drawn, title = [_one_line(layers, column, x, axis)], f"{title}: all lie on one line"
     layered = alt.layer(*drawn).properties(
         width=WIDTH,
         height=HEIGHT,
         title=alt.Title(title, fontSize=14, fontWeight="normal", anchor="start", color=INK),
     )
     return cast("alt.LayerChart", layered)
+
+
+def _coincide(layers: pd.DataFrame, column: str) -> bool:
+    """Return whether a column is the same in every gauge, layer by layer, to the eye."""
+    by_layer = layers.dropna(subset=[column]).groupby("layer")[column]
+    spread = (by_layer.max() - by_layer.min()).max()
+    return bool(spread < ALIKE * (layers[column].max() - layers[column].min()))
+
+
+def _one_line(layers: pd.DataFrame, column: str, x: alt.X, axis: str) -> alt.Chart:
+    """Draw the one line on which all gauges lie."""
+    one = layers.dropna(subset=[column]).groupby("layer", as_index=False)[column].mean()
+    line = alt.Chart(one).mark_line(color=INK, point=alt.OverlayMarkDef(color=INK, size=45))
+    return cast("alt.Chart", line.encode(x=x, y=alt.Y(f"{column}:Q").axis(title=axis, tickCount=4)))
 
 
 def finding(layers: pd.DataFrame) -> str:

@@ -118,6 +118,14 @@ local function inlines(list)
   end
 end
 
+-- A drawing becomes part of the page where images are embedded, so that its marks have titles.
+local function image(element)
+  if element.src:match("%.svg$") then
+    element.classes:insert("inline-svg")
+  end
+  return element, false
+end
+
 local function untouched(element)
   return element, false
 end
@@ -125,5 +133,5 @@ end
 return {
   { CodeBlock = read },
   { Cite = cite },
-  { traverse = "topdown", Header = untouched, Link = link, Image = untouched, Inlines = inlines },
+  { traverse = "topdown", Header = untouched, Link = link, Image = image, Inlines = inlines },
 }

@@ -13,9 +13,6 @@ from analysis.exhibits.drawing.marks import marks_by_lab
 from analysis.exhibits.drawing.theme import INK, WIDTH, lab_colour, line_at
 from analysis.store import Store
 
-#: Distance between models of one depth, which are set side by side [blocks].
-STEP = 0.55
-
 
 def gains(store: Store) -> pd.DataFrame:
     """Return one row per base model and definition of gain, post-norm models included.
@@ -30,17 +27,6 @@ def gains(store: Store) -> pd.DataFrame:
     return evidence.with_interval(pd.concat(parts, ignore_index=True))
 
 
-def side_by_side(models: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with `place` [blocks]: the depth, moved so that no two models share it.
-
-    Models of one depth and definition stand `STEP` apart around it, by ascending gain.
-    """
-    ordered = models.sort_values("gain_mean")
-    same = ordered.groupby(["definition", "n_layers"])["gain_mean"]
-    from_middle = same.cumcount() - (same.transform("size") - 1) / 2
-    return ordered.assign(place=ordered["n_layers"] + STEP * from_middle)
-
-
 def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConcatChart:
     """Draw gain against depth with the claimed bound, a panel per definition of gain.
 
@@ -51,11 +37,10 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConc
     bounds
         One row per depth: `n_layers`, `bound` [ratio].
     """
-    placed = side_by_side(models)
     reached = bounds[bounds["n_layers"] <= models["n_layers"].max()]
     definitions = list(dict.fromkeys(models["definition"]))
     panels = [
-        _panel(placed[placed["definition"] == words], reached, words) for words in definitions
+        _panel(models[models["definition"] == words], reached, words) for words in definitions
     ]
     stacked = alt.vconcat(*panels, spacing=16).properties(
         description="Gain of each published base model against its depth, for the penultimate "
@@ -66,18 +51,23 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConc
 
 def _panel(models: pd.DataFrame, bounds: pd.DataFrame, title: str) -> alt.LayerChart:
     """Return one definition of gain: the line at 1, the bound, intervals and marks."""
-    ends = [models["place"].min() - 1, models["place"].max() + 1]
+    ends = [int(models["n_layers"].min()) - 1, int(models["n_layers"].max()) + 1]
     scale = alt.Scale(domain=ends, nice=False)
-    x = alt.X("place:Q", title="depth L [blocks]", scale=scale, axis=alt.Axis(tickMinStep=5))
+    x = alt.X(
+        "n_layers:Q",
+        title="depth L [blocks]",
+        scale=scale,
+        axis=alt.Axis(values=sorted({*models["n_layers"]}), labelOverlap=True, grid=False),
+    )
     y = alt.Y("gain_mean:Q", title="mean gain [ratio]", scale=alt.Scale(zero=False))
     curve = (
         alt.Chart(bounds)
         .mark_line(color=INK, strokeDash=[6, 4], strokeWidth=2)
-        .encode(x=alt.X("n_layers:Q", title="depth L [blocks]"), y=alt.Y("bound:Q"))
+        .encode(x=x, y=alt.Y("bound:Q"))
     )
     whiskers = (
         alt.Chart(models)
-        .mark_rule(opacity=0.7)
+        .mark_rule(opacity=0.5)
         .encode(x=x, y="conf_low:Q", y2="conf_high:Q", color=lab_colour(models))
     )
     marks = [mark.encode(x=x, y=y) for mark in marks_by_lab(models)]

@@ -9,6 +9,7 @@ from typing import Any, cast
 import altair as alt
 import pandas as pd
 
+from analysis.exhibits.drawing import picture as _picture  # noqa: F401  (registers the renderer)
 from analysis.exhibits.drawing import typeface
 
 WIDTH = 410
@@ -45,8 +46,8 @@ def _theme() -> alt.theme.ThemeConfig:
     text: dict[str, Any] = {
         "labelColor": INK,
         "titleColor": INK,
-        "labelFontSize": 14,
-        "titleFontSize": 15,
+        "labelFontSize": 15,
+        "titleFontSize": 15.5,
         "titleFontWeight": "normal",
     }
     config: dict[str, Any] = {

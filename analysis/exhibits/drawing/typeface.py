@@ -2,7 +2,6 @@
 
 An SVG image cannot use the fonts of the page around it. Without its own font it falls back to
 whatever the reader has, and text that is wider than measured runs over its neighbours.
-Importing this module replaces Altair's ``svg`` renderer, which both ways to the report use.
 """
 
 from __future__ import annotations
@@ -14,10 +13,6 @@ import zlib
 from functools import cache
 from html import unescape
 from pathlib import Path
-from typing import Any
-
-import altair as alt
-from altair.utils.mimebundle import spec_to_mimebundle
 
 from analysis.tidy.extra import extra
 
@@ -27,30 +22,6 @@ FILE = DIRECTORY / "FigureSans-Regular.ttf"
 TEXT = re.compile(r"<text\b[^>]*>(.*?)</text>", re.DOTALL)
 TAG = re.compile(r"<[^>]+>")
 OPENING = re.compile(r"<svg\b[^>]*>")
-
-
-def svg(spec: dict[str, Any], **_: Any) -> dict[str, str]:
-    """Return a chart's picture, laid out with the typeface and complete in itself.
-
-    Parameters
-    ----------
-    spec
-        Vega-Lite specification; Altair's renderers are called with it.
-
-    Returns
-    -------
-    The picture under its MIME type.
-
-    Raises
-    ------
-    MissingExtraError
-        If vl_convert or fontTools is not installed.
-    """
-    _register()
-    bundle = spec_to_mimebundle(
-        spec, format="svg", mode="vega-lite", vegalite_version=alt.SCHEMA_VERSION
-    )
-    return {mime: with_typeface(str(picture)) for mime, picture in dict(bundle).items()}
 
 
 def with_typeface(picture: str) -> str:
@@ -73,7 +44,7 @@ def with_typeface(picture: str) -> str:
     face = f'font-family:"{name}";src:url(data:font/woff;base64,{source}) format("woff")'
     return OPENING.sub(
         lambda opening: f"{opening[0]}<style>@font-face{{{face}}}</style>",
-        picture.replace(f'font-family="{FAMILY},', f'font-family="{name},'),
+        picture.replace(f'font-family="{FAMILY},', f'font-family="{name}, {FAMILY},'),
         count=1,
     )
 
@@ -102,8 +73,12 @@ def letters_as_woff(letters: str) -> bytes:
 
 
 @cache
-def _register() -> None:
+def register() -> None:
+    """Make the typeface known to what lays charts out.
+
+    Raises
+    ------
+    MissingExtraError
+        If vl_convert is not installed.
+    """
     extra("vl_convert").register_font_directory(str(DIRECTORY))
-
-
-alt.renderers.register("svg", svg)

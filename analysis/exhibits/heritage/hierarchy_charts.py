@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, series
@@ -30,29 +31,40 @@ ALONE, BESIDE = "its block alone", "beside the other blocks"
 BEFORE, AFTER = "before", "after geometry and scale"
 
 
-def chart_forest(effects: pd.DataFrame, *, reach: float) -> alt.VConcatChart:
+#: Within this distance of 0 the axis of the forest plot is straight, beyond it logarithmic [nat].
+STRAIGHT = 0.1
+#: Where that axis has its labels, as far as the intervals reach [nat].
+TICKS = (0, 0.1, 0.5, 2, 10)
+
+
+def chart_forest(effects: pd.DataFrame) -> alt.VConcatChart:
     """Draw the coefficients of every data set, alone and beside the others, with intervals.
 
     Parameters
     ----------
     effects
         As `hierarchy.fixed_effects` returns them; rows without an estimate are left out.
-    reach
-        Where the axis ends on both sides [nat]; intervals are cut there.
+
+    Some intervals are hundreds of times as wide as others, so the axis is logarithmic away from 0;
+    one without an end reaches the edge.
     """
     estimated = effects.dropna(subset=["estimate"])
+    ends = np.abs(estimated[["estimate", "conf_low", "conf_high"]].to_numpy(dtype=float))
+    reach = 1.2 * float(ends[np.isfinite(ends)].max())
+    inside = [tick for tick in TICKS if tick <= reach]
     drawn = estimated.assign(
         panel=estimated["term"].str.partition("[")[0].map(PREDICTORS),
         mark=estimated["block"].map({EVERYTHING: BESIDE}).fillna(ALONE),
         row=estimated["data_set"],
-        conf_low=estimated["conf_low"].clip(-reach, reach),
-        conf_high=estimated["conf_high"].clip(-reach, reach),
+        conf_low=estimated["conf_low"].clip(lower=-reach),
+        conf_high=estimated["conf_high"].clip(upper=reach),
     )
     return _panels(
         drawn,
         names=NAMES_OF_SETS,
-        title="coefficient [nat per SD]",
-        scale=alt.Scale(domain=[-reach, reach]),
+        title="coefficient [nat per SD], logarithmic beyond ±0.1",
+        scale=alt.Scale(type="symlog", constant=STRAIGHT, domain=[-reach, reach], nice=False),
+        axis=alt.Axis(values=[*(-tick for tick in inside[:0:-1]), *inside], format="~g"),
         panels=list(PREDICTORS.values()),
         rows=list(dict.fromkeys(effects["data_set"])),
         marks=(ALONE, BESIDE),
@@ -79,6 +91,7 @@ def chart_caterpillar(modes: pd.DataFrame) -> alt.VConcatChart:
         names=NAMES_OF_LEVELS,
         title="distance from the mean [nat]",
         scale=alt.Scale(),
+        axis=alt.Axis(tickCount=4),
         panels=list(panels.values()),
         rows=list(dict.fromkeys(ordered["row"])),
         marks=(BEFORE, AFTER),
@@ -106,6 +119,7 @@ def _panels(
     names: int,
     title: str,
     scale: alt.Scale,
+    axis: alt.Axis,
     panels: Sequence[str],
     rows: Sequence[str],
     marks: Sequence[str],
@@ -120,7 +134,7 @@ def _panels(
                 "estimate:Q",
                 title=title if panel == present[-1] else None,
                 scale=scale,
-                axis=alt.Axis(tickCount=4),
+                axis=axis,
             ),
             names=names,
             title=panel,
@@ -152,10 +166,10 @@ def _panel(
         color=alt.Color("mark:N", title=None, scale=series(marks, COLOURS), legend=legend),
     )
     zero = alt.Chart(drawn).mark_rule(color=INK).encode(x=alt.datum(0))
-    whiskers = placed.mark_rule(clip=True, strokeWidth=2).encode(
+    whiskers = placed.mark_rule(strokeWidth=2).encode(
         x=alt.X("conf_low:Q"), x2=alt.X2("conf_high:Q")
     )
-    points = placed.mark_point(clip=True, filled=True, size=70, opacity=1).encode(
+    points = placed.mark_point(filled=True, size=70, opacity=1).encode(
         x=x, shape=alt.Shape("mark:N", title=None, scale=series(marks, SHAPES))
     )
     layers = alt.layer(zero, points, whiskers).properties(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import cast
 
 import altair as alt
@@ -10,6 +11,9 @@ import pandas as pd
 from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, WIDTH, line_at, named, series
 
 DASHES = ([1, 0], [8, 4], [2, 3], [8, 3, 2, 3], [12, 3], [4, 4], [1, 2], [14, 3, 2, 3, 2, 3])
+
+#: Curves that part by less than this share of their panel are drawn as one.
+ALIKE = 0.02
 
 #: What the legend adds to the name of a law.
 SPOKEN = (
@@ -123,10 +127,23 @@ def chart_laws(models: pd.DataFrame, curves: pd.DataFrame) -> alt.VConcatChart:
         for definition in definitions
     ]
     description = (
-        "Gain against depth with eight laws, one panel per definition of gain. The laws with two "
-        "coefficients nearly coincide; the claimed one falls from the left towards one."
+        "Gain against depth with the laws of depth, one panel per definition of gain; laws that "
+        "coincide are one curve. The claimed one falls from the left towards one."
     )
     return alt.vconcat(*panels, spacing=16, description=description)
+
+
+def _twins(curves: pd.DataFrame) -> dict[str, str]:
+    """Return the laws of one panel whose curve lies on that of a law before, by that law."""
+    table = curves.pivot_table("fitted", "n_layers", "law", sort=False)
+    fitted = table.to_numpy(dtype=float)
+    room = ALIKE * float(fitted.max() - fitted.min())
+    laws = [str(law) for law in curves["law"].unique()]
+    found: dict[str, str] = {}
+    for law, before in itertools.combinations(reversed(laws), 2):
+        if float((table[law] - table[before]).abs().max()) < room:
+            found[law] = before
+    return found
 
 
 def _law_panel(
@@ -140,9 +157,11 @@ def _law_panel(
         axis=alt.Axis(tickMinStep=5),
     )
     title = f"gain, {definition} [ratio]"
+    twins = _twins(curves)
+    heading = "; ".join(f"{law} lies on {other}" for law, other in twins.items())
     legend = alt.Legend(symbolType="stroke", symbolSize=900, columns=2, labelExpr=SPOKEN)
     lines = (
-        alt.Chart(curves)
+        alt.Chart(curves[~curves["law"].isin(list(twins))])
         .mark_line(strokeWidth=2)
         .encode(
             x=x,
@@ -160,4 +179,6 @@ def _law_panel(
         .mark_point(filled=True, size=60, color=INK, opacity=0.8)
         .encode(x=x, y=alt.Y("gain_mean:Q", title=title, scale=scale))
     )
-    return cast(alt.LayerChart, alt.layer(lines, points).properties(width=WIDTH, height=220))
+    layered = alt.layer(lines, points).properties(width=WIDTH, height=220)
+    note = alt.Title(heading, fontSize=14, fontWeight="normal", anchor="start", color=INK)
+    return cast(alt.LayerChart, layered.properties(title=note) if twins else layered)

@@ -11,13 +11,16 @@ import pandas as pd
 from analysis.exhibits.drawing.theme import COLOURS, INK, line_at
 from analysis.exhibits.specification.curve import NAMES
 
-WIDTH = 330
+WIDTH = 450
 SIDE = 180  # room for the names of levels [px]
 ROW = 20  # height of a level [px]
 LABEL = 14  # font size [px]
 
 #: Of the intervals that the curve marks, every so many-th is drawn.
 EVERY = 3
+
+#: From this lift on a cell is as dark as it gets [1].
+MOST = 3
 
 #: Room above and below the estimates; intervals are cut there [SD of the outcome].
 MARGIN = 1
@@ -36,7 +39,7 @@ def chart_specifications(
     band
         One row per point of the curve: `rank`, `estimate`, `null_low`, `null_high` [the same].
     marks
-        One row per choice, level and bin of ranks: `choice`, `level`, `rank`, `share`.
+        One row per choice, level and bin of ranks: `choice`, `level`, `rank`, `share`, `lift`.
     """
     x = alt.X(
         "rank:Q",
@@ -56,7 +59,7 @@ def chart_specifications(
         description="Specification curve: standardised estimates in ascending order with the "
         "range that exchanged labels give, and below them one row per level of each choice."
     )
-    return cast(alt.VConcatChart, stacked.resolve_scale(size="shared"))
+    return cast(alt.VConcatChart, stacked.resolve_scale(opacity="shared"))
 
 
 def _estimates(curve: pd.DataFrame, band: pd.DataFrame, x: alt.X) -> alt.LayerChart:
@@ -91,7 +94,7 @@ def _estimates(curve: pd.DataFrame, band: pd.DataFrame, x: alt.X) -> alt.LayerCh
 
 
 def _choices(marks: pd.DataFrame, x: alt.X, title: str) -> alt.Chart:
-    """Return the panel of one choice: a square per level and bin, as large as its share."""
+    """Return the panel of one choice: a cell per level and bin, darker where chosen."""
     levels = list(dict.fromkeys(marks["level"]))
     heading = alt.TitleParams(
         title, anchor="start", frame="group", dx=-SIDE, fontSize=LABEL, fontWeight="normal"
@@ -99,17 +102,20 @@ def _choices(marks: pd.DataFrame, x: alt.X, title: str) -> alt.Chart:
     axis = alt.Axis(
         grid=True, ticks=False, domain=False, labelFontSize=LABEL, minExtent=SIDE, maxExtent=SIDE
     )
+    shown = marks.loc[marks["share"] > 0, ["rank", "level", "share", "lift"]]
     chart = (
-        alt.Chart(marks.loc[marks["share"] > 0, ["rank", "level", "share"]])
-        .mark_square(color=INK, opacity=1)
+        alt.Chart(shown)
+        .mark_rect(color=COLOURS[0], width=WIDTH / marks["rank"].nunique(), height=ROW - 4)
         .encode(
             x=x,
             y=alt.Y("level:N", title=None, sort=levels, axis=axis, scale=alt.Scale(domain=levels)),
-            size=alt.Size(
-                "share:Q",
-                title="share of the specifications at that rank [1]",
-                legend=alt.Legend(values=[0.1, 0.3, 1], titleLimit=400),
-                scale=alt.Scale(domain=[0, 1], range=[0, 100]),
+            opacity=alt.Opacity(
+                "lift:Q",
+                title="share of the specifications there, over the level's mean share [1]",
+                legend=alt.Legend(
+                    values=[0, 1, 2, 3], titleLimit=500, symbolType="square", columns=4
+                ),
+                scale=alt.Scale(domain=[0, MOST], range=[0.05, 1], clamp=True),
             ),
         )
         .properties(

@@ -61,6 +61,8 @@ def null_band(found: SpecificationCurve) -> pd.DataFrame:
 def marks(found: SpecificationCurve) -> pd.DataFrame:
     """Return one row per choice, level and bin of ranks: the `share` of the bin that chose it.
 
+    `lift` is that share over the mean share of the level: above 1 the level is found there more
+    often than elsewhere along the curve.
     Specifications with the same rows and estimator stand at one rank and split its vote among
     the levels that lead there. `rank` is the middle of the bin.
     """
@@ -82,6 +84,8 @@ def marks(found: SpecificationCurve) -> pd.DataFrame:
         counted.append(long.assign(choice=choice))
     joined = pd.concat(counted, ignore_index=True)
     width = len(ordered) / n_bins
+    usual = joined.groupby(["choice", "level"])["share"].transform("mean")
+    joined = joined.assign(lift=(joined["share"] / usual).where(usual > 0, 0.0))
     return joined.assign(rank=(joined["bin"] + 0.5) * width + 0.5)
 
 

@@ -1,13 +1,18 @@
-"""Images inside the page: every picture becomes a data URI with alternative text."""
+"""Images inside the page, each with alternative text: charts as drawings, others as data.
+
+A chart is put into the page itself, so that its marks have titles and its letters the page's
+colours; the rows that it carries become a link.
+"""
 
 from __future__ import annotations
 
 import base64
 import re
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 
-from analysis.report.making.tree import Node, attributes, plain, plain_text, rewritten
+from analysis.report.making.tree import Node, attributes, inline_html, plain, plain_text, rewritten
 from analysis.report.reading.markup import Gallery, Picture
 from analysis.tidy.errors import ReportError
 
@@ -17,6 +22,9 @@ MIME_BY_SUFFIX = {
     ".jpg": "image/jpeg",
     ".jpeg": "image/jpeg",
 }
+#: How Vega opens a drawing, and how `analysis.exhibits.drawing.picture` puts rows into it.
+DRAWING = re.compile(r"<svg\b(?P<before>[^>]*?) class=\"marks\"(?P<after>[^>]*)>")
+ROWS = re.compile(r'<metadata class="rows">([\w+/=]*)</metadata>')
 SVG_WIDTH = re.compile(rb"<svg\b[^>]*?\swidth=[\"']([\d.]+)(?:px)?[\"']")
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
@@ -41,7 +49,7 @@ def embedded(
         If an image has no alternative text, or its file is missing or of an unknown kind.
     """
 
-    def rewrite(node: Node) -> Node:
+    def rewrite(node: Node) -> Node | list[Node]:
         if node["t"] == "Para" and [inline["t"] for inline in node["c"]] == ["Image"]:
             return plain(node["c"])
         if node["t"] != "Image":
@@ -51,6 +59,8 @@ def embedded(
         place = f"'{target}' at {place_of(target)}"
         picture = gallery.pictures.get(target) or _file_picture(directory / target, alt, place)
         style = _style(picture, dict(pairs))
+        if target in gallery.pictures and _is_drawing(picture):
+            return _drawing(picture, target, style)
         kept = attributes(identifier, [*classes, "picture"], **({"style": style} if style else {}))
         return {"t": "Image", "c": [kept, [{"t": "Str", "c": picture.alt}], [_uri(picture), title]]}
 
@@ -72,6 +82,35 @@ def natural_width(picture: Picture) -> float | None:
     return None
 
 
+def _is_drawing(picture: Picture) -> bool:
+    """Return whether a picture is a chart of Vega, in which nothing can run."""
+    return DRAWING.match(picture.content[:300].decode("utf-8", errors="replace")) is not None
+
+
+def _drawing(picture: Picture, name: str, style: str) -> list[Node]:
+    """Return a chart as part of the page, and links to what it was made of."""
+    text = picture.content.decode("utf-8")
+    rows = ROWS.search(text)
+
+    def opened(match: re.Match[str]) -> str:
+        said = f'role="graphics-document document" aria-label="{escape(picture.alt)}"'
+        return (
+            f'<svg{match["before"]} class="picture marks" {said} style="{style}"{match["after"]}>'
+        )
+
+    nodes = [inline_html(DRAWING.sub(opened, ROWS.sub("", text), count=1))]
+    if rows:
+        file = f"{picture.label or name}.csv"
+        link = f'<a download="{escape(file)}" href="data:text/csv;base64,{rows[1]}">Data (CSV)</a>'
+        drawn = (
+            f'<span class="drawn-by"> · <code>{escape(picture.drawn_by)}</code></span>'
+            if picture.drawn_by
+            else ""
+        )
+        nodes.append(inline_html(f'<span class="made-of">{link}{drawn}</span>'))
+    return nodes
+
+
 def _file_picture(path: Path, alt: str, place: str) -> Picture:
     if not alt.strip():
         raise ReportError(
@@ -90,7 +129,7 @@ def _style(picture: Picture, pairs: dict[str, str]) -> str:
     width = pairs.get("width") or natural_width(picture)
     if width is None:
         return ""
-    return f"max-width: {width}" if isinstance(width, str) else f"max-width: {width:g}px"
+    return f"--natural: {width}" if isinstance(width, str) else f"--natural: {width:g}px"
 
 
 def _uri(picture: Picture) -> str:

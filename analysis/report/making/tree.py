@@ -69,6 +69,11 @@ def html(markup: str) -> Node:
     return {"t": "RawBlock", "c": ["html", markup]}
 
 
+def inline_html(markup: str) -> Node:
+    """Return HTML inside a line as it stands."""
+    return {"t": "RawInline", "c": ["html", markup]}
+
+
 def plain(inlines: list[Node]) -> Node:
     """Return text without a paragraph around it."""
     return {"t": "Plain", "c": inlines}

@@ -69,6 +69,20 @@ class Chunk:
         tags = self.options.get("tags", [])
         return tuple(tags) if isinstance(tags, list) else (tags,)
 
+    @property
+    def last_call(self) -> str:
+        """The function whose value the chunk shows, empty if it shows no value of a function."""
+        try:
+            last = ast.parse(self.code).body[-1:]
+        except SyntaxError:
+            return ""
+        call = last[0].value if last and isinstance(last[0], ast.Expr) else None
+        while isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            if not isinstance(call.func.value, ast.Call):
+                break
+            call = call.func.value
+        return ast.unparse(call.func) if isinstance(call, ast.Call) else ""
+
     def settled(self, defaults: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options with the document's defaults, then Quarto's, filled in."""
         known = {key: value for key, value in defaults.items() if key in OPTION_TYPES}

@@ -30,11 +30,21 @@ PREFERENCE = (
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image that a chunk showed, to be embedded in the page."""
+    """An image that a chunk showed, to be embedded in the page.
+
+    Attributes
+    ----------
+    mime, content, alt
+        Its kind, its bytes, and what it shows in words.
+    label, drawn_by
+        The label of its chunk, and the function that its chunk calls last; empty if there is none.
+    """
 
     mime: str
     content: bytes
     alt: str
+    label: str = ""
+    drawn_by: str = ""
 
 
 @dataclass(slots=True)
@@ -101,7 +111,7 @@ def chunk_markdown(
     shown = [output for output in outputs if _is_shown(output, options)]
     images = [output for output in shown if _mime(output).startswith("image/")]
     alts = _alternative_texts(chunk, len(images))
-    parts = [_output_markdown(output, options, alts, gallery) for output in shown]
+    parts = [_output_markdown(output, chunk, options, alts, gallery) for output in shown]
     body = "\n\n".join(parts)
     caption = chunk.options.get("fig-cap") or chunk.options.get("tbl-cap")
     if caption and parts:
@@ -143,7 +153,11 @@ def _alternative_texts(chunk: Chunk, n_images: int) -> list[str]:
 
 
 def _output_markdown(
-    output: Mapping[str, Any], options: Mapping[str, Any], alts: list[str], gallery: Gallery
+    output: Mapping[str, Any],
+    chunk: Chunk,
+    options: Mapping[str, Any],
+    alts: list[str],
+    gallery: Gallery,
 ) -> str:
     mime = _mime(output)
     if mime == "stream":
@@ -154,7 +168,9 @@ def _output_markdown(
     if mime.startswith("image/"):
         is_text = mime == "image/svg+xml"
         octets = content.encode("utf-8") if is_text else base64.b64decode(content)
-        return f"![]({gallery.add(Picture(mime, octets, alts.pop(0)))})"
+        label = str(chunk.options.get("label", ""))
+        picture = Picture(mime, octets, alts.pop(0), label, chunk.last_call)
+        return f"![]({gallery.add(picture)})"
     if mime == "text/markdown":
         return str(content) if options["output"] == "asis" else _div(str(content), ".cell-output")
     if mime == "text/html":

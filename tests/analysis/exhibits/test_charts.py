@@ -143,19 +143,11 @@ def test_the_model_that_normalises_after_its_blocks_is_hollow_and_alone(drawn, n
     assert "facebook/opt-350m" not in filled
 
 
-def test_models_of_one_depth_stand_side_by_side_in_the_order_of_their_gains():
-    models = pd.DataFrame(
-        {"definition": "a", "n_layers": [24, 24, 24, 6], "gain_mean": [1.2, 0.9, 1.0, 1.1]}
-    )
-    placed = bound_charts.side_by_side(models).sort_index()
-    step = bound_charts.STEP
-    assert placed["place"].tolist() == pytest.approx([24 + step, 24 - step, 24, 6])
-
-
-def test_no_two_models_of_a_panel_share_a_place(shipped_store):
-    placed = bound_charts.side_by_side(bound_charts.gains(shipped_store))
-    assert not placed.duplicated(["definition", "place"]).any()
-    assert placed["definition"].nunique() == 2
+def test_models_stand_at_their_own_depth(shipped_store):
+    gains = bound_charts.gains(shipped_store)
+    chart = bound_charts.chart_gain_by_depth(gains, exhibits.bound_curve(shipped_store)).to_dict()
+    fields = {it["x"]["field"] for it in encodings(chart) if "field" in it.get("x", {})}
+    assert fields == {"n_layers"}
 
 
 def test_the_bound_is_drawn_beside_both_gains_on_one_scale(drawn):

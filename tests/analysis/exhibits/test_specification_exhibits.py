@@ -54,6 +54,8 @@ def test_the_marks_of_a_choice_share_out_each_bin(found):
     shares = marks.groupby(["choice", "bin"])["share"].sum()
     assert shares.to_numpy() == pytest.approx(1)
     assert marks["bin"].nunique() == specification_exhibits.N_BINS
+    lifts = marks[marks["share"] > 0].groupby(["choice", "level"])
+    assert lifts["lift"].sum().to_numpy() == pytest.approx(specification_exhibits.N_BINS)
     assert marks["rank"].between(1, len(specification_exhibits.curve(found))).all()
 
 
@@ -111,13 +113,13 @@ def test_the_figure_draws_columns_of_its_frames_and_computes_nothing(drawn):
             assert "color" not in encoding
 
 
-def test_the_ranks_are_labelled_above_and_below_and_the_squares_have_a_legend(drawn):
+def test_the_ranks_are_labelled_above_and_below_and_the_cells_have_a_legend(drawn):
     panels = drawn["vconcat"]
     titled = [any(e.get("x", {}).get("title") for e in encodings(panel)) for panel in panels]
     assert titled == [True, *[False] * (len(panels) - 2), True]
     for panel in panels[1:]:
-        assert "[1]" in panel["encoding"]["size"]["title"]
-        assert panel["encoding"]["size"].get("legend") is not None
+        assert "[1]" in panel["encoding"]["opacity"]["title"]
+        assert panel["encoding"]["opacity"].get("legend") is not None
 
 
 def test_axes_have_units_and_labels_of_eleven_pixels_at_least(drawn):

@@ -75,7 +75,7 @@ def test_a_figure_uses_its_own_letters_first_and_helvetica_after() -> None:
         (family,) = set(re.findall(r'font-family="([^"]*)"', picture))
         name, *others = family.split(", ")
         assert f'@font-face{{font-family:"{name}";' in picture
-        assert others == ["Helvetica", "Arial", "sans-serif"]
+        assert others == [typeface.FAMILY, "Helvetica", "Arial", "sans-serif"]
         names.append(name)
     assert names[0] != names[1]
 

@@ -195,7 +195,19 @@ def test_an_image_is_embedded_at_its_own_width(tmp_path: Path) -> None:
     markup = html(embedded(document, Gallery(), tmp_path, str))
     assert 'src="data:image/svg+xml;base64,' in markup
     assert 'alt="A line."' in markup
-    assert 'style="max-width: 320px"' in markup
+    assert 'style="--natural: 320px"' in markup
+
+
+def test_a_chart_becomes_part_of_the_page_with_its_rows_as_a_link(tmp_path: Path) -> None:
+    rows = b'<svg class="marks" width="320" height="9"><metadata class="rows">eA==</metadata></svg>'
+    gallery = Gallery()
+    name = gallery.add(Picture("image/svg+xml", rows, 'A "line".', "fig-a", "charts.draw"))
+    markup = html(embedded(tree(f"![]({name})"), gallery, tmp_path, str))
+    assert markup.startswith('<p><svg class="picture marks" role="graphics-document document"')
+    assert 'aria-label="A &quot;line&quot;."' in markup
+    assert "metadata" not in markup
+    assert '<a download="fig-a.csv" href="data:text/csv;base64,eA==">Data (CSV)</a>' in markup
+    assert "<code>charts.draw</code>" in markup
 
 
 def test_an_image_without_text_or_file_is_refused(tmp_path: Path) -> None:

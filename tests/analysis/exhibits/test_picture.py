@@ -1,0 +1,91 @@
+"""Charts as pictures: a title on every mark, the rows behind them, names of their own."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import pytest
+
+from analysis.exhibits.drawing import picture, spoken, theme
+
+MODELS = pd.DataFrame(
+    {
+        "model": ["a<b", "c"],
+        "lab": ["Meta", "OpenAI"],
+        "depth": [12, 24],
+        "gain": [1.23456789, 0.5],
+        "n_prompts": [25, 5],
+        "file": ["x.json", "y.json"],
+        "unused": [1, 2],
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def spec() -> dict[str, Any]:
+    x = alt.X("depth:Q", title="depth [blocks]")
+    base = alt.Chart(MODELS).encode(x=x, y=alt.Y("gain:Q", title="gain [ratio]"))
+    chart = alt.layer(
+        theme.line_at(1, "y"),
+        base.mark_line(clip=True),
+        base.mark_point().encode(color="lab:N"),
+        base.mark_text().encode(text="model:N"),
+    )
+    return dict(chart.to_dict())
+
+
+@pytest.fixture(scope="module")
+def drawn(spec: dict[str, Any]) -> str:
+    return picture.svg(spec)["image/svg+xml"]
+
+
+def test_every_mark_says_model_values_count_and_file(drawn: str) -> None:
+    titles = [it.split("&#xA;") for it in re.findall("<title>(.*?)</title>", drawn)]
+    line, course, *points = titles
+    assert line == ["line at 1"]
+    assert course == ["depth [blocks]: 12 to 24", "gain [ratio]: 1.23 to 0.5"]
+    said = ["Meta", "depth [blocks]: 12", "gain [ratio]: 1.23", "n prompts: 25", "file: x.json"]
+    assert points[0] == ["a&lt;b", *said]
+    assert len(points) == 2
+    assert not re.search(r'<(path|line|text)[^>]*aria-label="', drawn)
+
+
+def test_a_mark_that_says_nothing_is_hidden() -> None:
+    path = '<path aria-label="" role="graphics-symbol" aria-roledescription="point" d="M0"/>'
+    assert spoken.titled(path) == '<path aria-hidden="true" d="M0"/>'
+
+
+def test_what_vega_computes_keeps_its_own_label() -> None:
+    chart = alt.Chart(MODELS).mark_bar().encode(x="mean(gain):Q", y="lab:N")
+    said = spoken.spoken(chart.to_dict())
+    assert "description" not in said["encoding"]
+
+
+def test_an_interval_says_both_ends_and_a_panel_its_name() -> None:
+    rows = pd.DataFrame({"low": [1.0], "high": [2.0], "part": ["body"]})
+    bars = alt.Chart(rows).mark_rule().encode(x="low:Q", x2="high:Q").facet("part:N")
+    (row,) = next(iter(spoken.spoken(bars.to_dict())["datasets"].values()))
+    assert row["said_0"] == "body\nlow: 1 to 2"
+
+
+def test_a_picture_carries_the_rows_that_it_draws(drawn: str) -> None:
+    match = re.search(r'<metadata class="rows">([^<]+)</metadata>', drawn)
+    assert match
+    rows = pd.read_csv(io.BytesIO(base64.b64decode(match[1])))
+    pd.testing.assert_frame_equal(
+        rows, MODELS.drop(columns="unused").round({"gain": 5}), check_dtype=False
+    )
+
+
+def test_names_inside_two_pictures_differ(drawn: str, spec: dict[str, Any]) -> None:
+    other = picture.svg({**spec, "height": 90})["image/svg+xml"]
+    names = [set(re.findall(r'\bid="([^"]+)"', it)) for it in (drawn, other)]
+    assert names[0]
+    assert not names[0] & names[1]
+    for found, of in zip(names, (drawn, other), strict=True):
+        assert set(re.findall(r"url\(#([^)]+)\)", of)) == found

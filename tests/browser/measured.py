@@ -1,0 +1,147 @@
+"""How much there is to read on each page: words, figures, tables, screens, weight.
+
+    python -m tests.browser.measured reports/paper --pictures /tmp/pictures
+
+prints a table of the pages of a folder, and what is ugly: a page wider than its window, text too
+small to read. With ``--pictures`` each page is drawn whole, at 1280 and 390 pixels, light and dark,
+a picture for every 4,000 pixels of its height.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.browser.chromium import Tab, browser
+
+#: Width and height of the windows [px].
+WINDOWS = {"desktop": (1280, 900), "phone": (390, 844)}
+#: Least size of a letter [px].
+LEAST = 10
+#: Height of one picture [px].
+CUT = 4000
+#: The page as it was found: one file; see the note on the first review.
+BEFORE = "| the one page before | 18,290 | 23,500 | 33 | 40 | 78 | 114 | 3,280 |"
+COLUMNS = ("page", "words", "with folds", "figures", "tables", "screens", "on a phone", "kB")
+
+COUNTED = """(() => {
+  const words = (it) => it.innerText.split(/\\s+/).filter(Boolean).length;
+  const main = document.querySelector("main");
+  const page = document.documentElement;
+  const height = page.scrollHeight, wide = page.scrollWidth - page.clientWidth;
+  const figures = [...main.querySelectorAll("figure")].filter((it) => it.querySelector("svg, img"));
+  const shown = [...main.querySelectorAll("svg, math, pre")];
+  shown.forEach((it) => { it.style.display = "none"; });
+  const visible = words(main);
+  main.querySelectorAll("details").forEach((it) => { it.open = true; });
+  return { words: visible, all: words(main), figures: figures.length,
+    tables: main.querySelectorAll("table").length, height, wide };
+})()"""
+
+SMALL = """(() => {
+  const small = new Map();
+  for (const it of document.querySelectorAll("body *")) {
+    const own = [...it.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+    if (!own || /^(STYLE|SCRIPT|TITLE)$/i.test(it.tagName) || !it.getClientRects().length) continue;
+    let size = parseFloat(getComputedStyle(it).fontSize);
+    const svg = it.closest("svg");
+    if (svg && svg.viewBox.baseVal && svg.viewBox.baseVal.width)
+      size *= svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+    if (size < LEAST && !it.closest("sup, sub, math"))
+      small.set(it.closest("figure, section, div")?.id || it.tagName, size.toFixed(1));
+  }
+  return [...small].map(([name, size]) => `${name} ${size} px`);
+})()"""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one page holds."""
+
+    words: int
+    all_words: int
+    figures: int
+    tables: int
+    screens: dict[str, float]
+    weight: int
+    ugly: list[str]
+
+
+def seen(tab: Tab, page: Path) -> Seen:
+    """Return what a page holds, opened in both windows."""
+    screens, ugly = {}, []
+    found: dict[str, int] = {}
+    for window, (width, height) in WINDOWS.items():
+        tab.dress(width, height)
+        tab.open(page.resolve().as_uri())
+        small = tab.run(SMALL.replace("LEAST", str(LEAST)))
+        found = tab.run(COUNTED)
+        screens[window] = found["height"] / height
+        ugly += [f"{window}: {found['wide']} px wider than the window"] if found["wide"] > 0 else []
+        ugly += [f"{window}: {it}" for it in small]
+    return Seen(
+        found["words"],
+        found["all"],
+        found["figures"],
+        found["tables"],
+        screens,
+        page.stat().st_size,
+        ugly,
+    )
+
+
+def pictures(tab: Tab, page: Path, folder: Path) -> None:
+    """Draw a page whole in both windows, light and dark."""
+    for window, (width, height) in WINDOWS.items():
+        for colours in ("light", "dark"):
+            tab.dress(width, height, dark=colours == "dark")
+            tab.open(page.resolve().as_uri())
+            full = int(tab.run("document.documentElement.scrollHeight"))
+            for number, top in enumerate(range(0, full, CUT)):
+                clip = {"x": 0, "y": top, "width": width, "height": min(CUT, full - top)}
+                tab.picture(folder / f"{page.stem}-{window}-{colours}-{number}.png", clip)
+
+
+def row(name: str, found: Seen) -> str:
+    """Return a page as a row of the table."""
+    cells = [
+        name,
+        f"{found.words:,}",
+        f"{found.all_words:,}",
+        str(found.figures),
+        str(found.tables),
+        *(f"{found.screens[window]:.1f}" for window in WINDOWS),
+        f"{found.weight / 1000:,.0f}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Print the table of a folder of pages, and what is ugly."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="the folder of the pages")
+    parser.add_argument("--pictures", type=Path, help="a folder for pictures of every page")
+    parser.add_argument("--page", action="append", default=[], help="only this page")
+    given = parser.parse_args()
+    pages = [
+        it for it in sorted(given.folder.glob("*.html")) if not given.page or it.stem in given.page
+    ]
+    print("|", " | ".join(COLUMNS), "|")
+    print("|---", "---:|" * (len(COLUMNS) - 1), sep="|")
+    print(BEFORE)
+    ugly: list[str] = []
+    with browser() as tab:
+        tab.offline()
+        for page in pages:
+            found = seen(tab, page)
+            print(row(page.stem, found), flush=True)
+            ugly += [f"{page.stem}, {it}" for it in found.ugly]
+            if given.pictures:
+                given.pictures.mkdir(parents=True, exist_ok=True)
+                pictures(tab, page, given.pictures)
+    print("\n".join(["", *ugly]))
+
+
+if __name__ == "__main__":
+    main()
