@@ -18,9 +18,9 @@ from analysis.tidy.errors import AnalysisError
 #: Width and height of a panel [px].
 WIDE, HIGH = 340, 135
 #: Least distance of two names in one panel [ratio].
-APART = 0.024
+APART = 0.026
 #: Half the width of a mark, and the width of a letter [blocks].
-MARK, WIDTH = 1.0, 1.75
+MARK, WIDTH = 1.0, 1.9
 #: The gauges that the front shows.
 DRAWN = ("growing", "flat", "shrinking")
 SAID = {"growing": "grows", "flat": "stays", "shrinking": "shrinks"}
@@ -95,8 +95,8 @@ def resting(judged: pd.DataFrame) -> str:
     if not n:
         return ""
     return (
-        f"{prose.share_of(n, len(judged))} claims rest on the parametrisation: on how the weights "
-        "are written down, not on what they compute."
+        f"{prose.share_of(n, len(judged))} claims rest on how the weights are written down, not on "
+        "what they compute."
     )
 
 
@@ -203,7 +203,7 @@ def _named_panel(
     ]
     names = [
         alt.Chart(told[told["is_left"] == is_left])
-        .mark_text(align="right" if is_left else "left", dx=-7 if is_left else 7, fontSize=12)
+        .mark_text(align="right" if is_left else "left", dx=-7 if is_left else 7, fontSize=13)
         .encode(x=x, y=alt.Y("label_at:Q", scale=scale), text="name:N", color=alt.value(INK))
         for is_left in (False, True)
     ]

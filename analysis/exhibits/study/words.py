@@ -106,12 +106,19 @@ def use_sentence(found: pd.DataFrame) -> str:
 def use_short(found: pd.DataFrame) -> str:
     """Return the same in one short sentence, for a page that is read in a minute."""
     shown = int(((found["conf_low"] > 0) | (found["conf_high"] < 0)).sum())
-    low, high = (prose.number(float(end)) for end in found["estimate"].agg(["min", "max"]))
-    how_many = prose.count(shown) if shown else "none"
+    how_many = prose.count(shown) if shown else "None"
     return (
-        f"Of {prose.count(len(found))} definitions of growth {how_many} "
-        f"{'are' if shown > 1 else 'is'} shown to go with the held-out loss of recipes trained "
-        f"alike (rank correlations {low} to {high})."
+        f"{how_many} of {prose.count(len(found))} definitions of growth "
+        f"{'are' if shown > 1 else 'is'} shown to go with the held-out loss."
+    )
+
+
+def use_range(found: pd.DataFrame) -> str:
+    """Return between which values the rank correlations of `use_short` lie, and for what."""
+    low, high = (prose.number(float(end)) for end in found["estimate"].agg(["min", "max"]))
+    return (
+        f"Rank correlations {low} to {high} among {prose.count(int(found['n_obs'].iloc[0]))} "
+        "recipes trained alike."
     )
 
 

@@ -44,7 +44,7 @@ def test_the_front_counts_every_claim_once_and_links_to_cards() -> None:
 
 def test_the_front_counts_the_claims_that_rest_on_the_parametrisation() -> None:
     judged = pd.DataFrame({"property": ["parametrisation", "function", "parametrisation"]})
-    assert front.resting(judged).startswith("2 of 3 claims rest on the parametrisation")
+    assert front.resting(judged).startswith("2 of 3 claims rest on how the weights")
     assert front.resting(judged[1:2]) == ""
 
 

@@ -94,11 +94,12 @@ def test_growth_is_ranked_against_the_loss_of_recipes_of_one_shape(
     assert (found["n_obs"] == 8).all()
     said = words.use_sentence(found.reset_index())
     assert said.startswith("Across 8 recipes")
-    assert words.use_short(found.reset_index()).startswith("Of 3 definitions of growth 3 are shown")
+    assert words.use_short(found.reset_index()).startswith("3 of 3 definitions of growth are shown")
     open_ends = found.assign(conf_low=[-1.0, 0.5, -1.0], conf_high=1.0).reset_index()
-    assert words.use_short(open_ends).startswith("Of 3 definitions of growth 1 is shown")
+    assert words.use_short(open_ends).startswith("1 of 3 definitions of growth is shown")
+    assert words.use_range(open_ends).startswith("Rank correlations −1.00 to 1.00 among 8")
     none = words.use_short(open_ends.assign(conf_low=-1.0))
-    assert none.startswith("Of 3 definitions of growth none is shown")
+    assert none.startswith("None of 3 definitions of growth is shown")
     monkeypatch.setattr(use, "recipe_runs", lambda _store: runs[runs["recipe"] < "g"])
     with pytest.raises(DesignError, match="Ranks must be those of 5 recipes or more; 1 are"):
         use.loss_and_growth(horizons.Store)  # type: ignore[arg-type]
