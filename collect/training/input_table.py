@@ -55,7 +55,11 @@ def shape_table(network: Any, recipe: Recipe) -> None:
 
 
 def fold_table(network: Any) -> None:
-    """Replace the input table by the rows it gives, and untie it from an output table."""
+    """Replace the input table by the rows it gives, and untie it from an output table.
+
+    The table that was trained stays as it is: a copy of a network shares its class, from which
+    `torch.nn.utils.parametrize` would take the weight.
+    """
     table = network.get_input_embeddings()
     if not parametrize.is_parametrized(table, "weight"):
         return
@@ -63,4 +67,6 @@ def fold_table(network: Any) -> None:
     if head.weight is table.parametrizations.weight.original:
         head.weight = nn.Parameter(head.weight.detach().clone())
         network.config.tie_word_embeddings = False
-    parametrize.remove_parametrizations(table, "weight", leave_parametrized=True)
+    rows = table.weight.detach().clone()
+    folded = nn.Embedding.from_pretrained(rows, freeze=False, padding_idx=table.padding_idx)
+    network.set_input_embeddings(folded)

@@ -50,7 +50,9 @@ def trained(directory: Path, family: str, **more: Any) -> Path:
     (directory / "text.txt").write_bytes(TEXT)
     recipe = directory / "micro.toml"
     recipe.write_text(toml(table(family, **more)), encoding="utf-8")
-    return train(recipe, directory / "out", quiet=True)
+    return train(
+        recipe, directory / "out", keep="checkpoints" in more.get("schedule", {}), quiet=True
+    )
 
 
 #: What each family is trained with here, so that every switch is met by one of them.
@@ -69,12 +71,16 @@ SWITCHES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_trained_model_of_every_family_conforms(tmp_path: Path, family: str) -> None:
+def test_a_model_of_every_family_conforms_before_and_after_training(
+    tmp_path: Path, family: str
+) -> None:
     switches = SWITCHES.get(family, {})
-    checkpoint = locate(str(trained(tmp_path, family, **switches)))
-    placed = load_model(checkpoint)
-    findings = examine(placed, partial(whole, placed))
-    assert [finding.property for finding in findings if not finding.is_met] == []
+    directory = trained(tmp_path, family, **switches, schedule={"steps": 8, "checkpoints": [0]})
+    for place in (directory / "step0", directory):
+        checkpoint = locate(str(place))
+        placed = load_model(checkpoint)
+        findings = examine(placed, partial(whole, placed))
+        assert [finding.property for finding in findings if not finding.is_met] == []
     row = model_row(checkpoint, placed).iloc[0]
     asked = switches.get("architecture", {})
     recipe = micro(family, **switches)
