@@ -79,6 +79,7 @@ def _recipes(runs: pd.DataFrame, band: Band | None) -> alt.LayerChart:
     x = alt.X(
         "excess:Q",
         title="growth after block 0 beyond equal writes [nat]",
+        scale=alt.Scale(padding=8),
         axis=alt.Axis(grid=False, tickCount=5),
     )
     shape = alt.Shape(

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from analysis.questions.study.fleet import JOINT, Band, Sizes, shapes_told
+from analysis.questions.study.slope import PUBLISHED_SLOPE
 from analysis.tidy import prose
 
 #: Definitions of growth in a sentence about the loss.
@@ -19,6 +20,9 @@ GROWTHS: Mapping[str, str] = {
 
 #: Standard deviation between seeds that the plan supposed, from the pilot [nat].
 PLANNED_SD = 0.08
+
+#: Parts of the slope on depth, as `slope.slopes` names them.
+DEPTHS_PART, RATES_PART = "depth's own part", "rate's part"
 
 #: What else makes differences, in a sentence.
 PARTS: Mapping[str, str] = {
@@ -68,6 +72,42 @@ def sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
         f"Among {among} recipes trained on the same text in "
         f"{prose.plural(len(shapes), 'shape')}, the recipe makes {said['recipe']} of the "
         f"differences in growth beyond equal writes, {prose.listing(made)}."
+    )
+
+
+def apart_sentence(shares: pd.DataFrame) -> str:
+    """Return what size and shape make each; ``shares`` from `fleet.scale_and_shape`."""
+    if shares.empty:
+        return "Size and shape cannot be told apart before all four geometries are trained."
+    joint = shares[shares["method"] == JOINT].set_index("term")
+    said = {
+        term: f"{prose.percent(row['estimate'])} "
+        f"{prose.percent_interval(row['conf_low'], row['conf_high'])}"
+        for term, row in joint.to_dict("index").items()
+    }
+    return (
+        f"Size makes {said['scale']} of the differences in growth; shape at nearly equal size, "
+        f"deep and narrow against shallow and wide, {said['shape']}."
+    )
+
+
+def slope_sentence(slopes: pd.DataFrame) -> str:
+    """Return how much of the published slope on depth the falling learning rate makes.
+
+    ``slopes`` is from `slope.slopes`, for the gain of the last block but one.
+    """
+    rows = slopes.set_index("term").to_dict("index")
+    said = {
+        term: f"{prose.number(row['estimate'], 3)} "
+        f"{prose.interval(row['conf_low'], row['conf_high'], 3)}"
+        for term, row in rows.items()
+    }
+    whole = prose.number(rows["slope a suite would show"]["estimate"], 3)
+    return (
+        f"With depth, learning rate and decay crossed in {prose.count(slopes['n_obs'].iloc[0])} "
+        f"runs, a suite whose rate falls with depth as in public ones would show the slope "
+        f"{whole} on ln depth; depth itself makes {said[DEPTHS_PART]} of it, the rate "
+        f"{said[RATES_PART]}. Published suites show {prose.number(PUBLISHED_SLOPE, 3)}."
     )
 
 

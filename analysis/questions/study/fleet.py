@@ -29,6 +29,10 @@ JOINT = "F inversion, joint"
 DRAWN = ("excess", "first_log_gain", "last_log_gain", "share_negative")
 
 
+#: Tables drawn where the joint intervals alone are read.
+_FEW = 100
+
+
 @dataclass(frozen=True, slots=True)
 class Band:
     """Where 95 of 100 runs would lie if only the seed mattered, around the mean of recipes.
@@ -142,6 +146,25 @@ def response_shares(
         table = shares.variance_shares(values, "recipe", contrasts, rng=rng)
         found.append(table.assign(response=response))
     return pd.concat(found, ignore_index=True)
+
+
+def scale_and_shape(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
+    """Return the shares in the excess with size and shape apart.
+
+    Size sets the largest networks against the smallest; shape sets deep and narrow ones against
+    shallow and wide ones of nearly equal parameters.
+
+    Returns
+    -------
+    As `shares.variance_shares`; empty while recipes lack one of the four geometries.
+    """
+    runs = registered.documented(store, "equal steps")
+    if shapes_told(runs) != registered.SHAPES:
+        return pd.DataFrame()
+    values, _ = shares.cell_table(runs, "excess", "recipe", "geometry", registered.SHAPES)
+    return shares.variance_shares(
+        values, "recipe", shares.SCALE_AND_SHAPE, n_resamples=_FEW, rng=rng
+    )
 
 
 def _contrasts(shapes: list[str]) -> Mapping[str, Floats]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 
 from analysis.exhibits.study import charts, tables, words
-from analysis.questions.study import exactness, fleet, standing
+from analysis.questions.study import exactness, fleet, slope, standing
 from analysis.store import Store
 from tests.analysis.questions.study.simulated import filled, packages
 
@@ -49,6 +50,10 @@ def test_the_study_is_told_in_words_that_follow_its_numbers(
     assert words.short_sentence(runs, shares).startswith(f"Among 8 recipes in 4 shapes {share}")
     for told in (words.sentence, words.short_sentence):
         assert "cannot be told" in told(runs, pd.DataFrame())
+    apart = fleet.scale_and_shape(store, rng=np.random.default_rng(0))
+    assert words.apart_sentence(apart).startswith("Size makes 0")
+    assert "shallow and wide, 0" in words.apart_sentence(apart)
+    assert "cannot be told apart" in words.apart_sentence(pd.DataFrame())
     done = pd.DataFrame({"n_planned": [3, 2], "n_complete": [1, 2]})
     assert words.unfinished(done).startswith("2 planned runs")
     assert words.unfinished(done.iloc[1:]) == ""
@@ -59,6 +64,17 @@ def test_the_study_is_told_in_words_that_follow_its_numbers(
     assert words.together({"a": "held", "b": "missed", "c": "held"}) == (
         "Held: “a” and “c”. Missed: “b”."
     )
+
+
+def test_the_slope_on_depth_is_told_by_its_parts() -> None:
+    crossed = itertools.product((3, 6, 12), (5e-4, 4e-3), (0.1, 4.0))
+    runs = pd.DataFrame(list(crossed), columns=["n_layers", "learning_rate", "decay_turns"])
+    runs["y"] = 0.1 * np.log(runs["learning_rate"]) - 0.05 * np.log(runs["n_layers"])
+    said = words.slope_sentence(slope.slopes(runs, "y"))
+    assert "crossed in 12 runs" in said
+    assert "the slope −0.170 on ln depth; depth itself makes −0.050" in said
+    assert "the rate −0.120" in said
+    assert "Published suites show −0.153." in said
 
 
 def test_the_exhibit_has_a_mark_per_run_and_a_row_per_recipe(
@@ -78,6 +94,11 @@ def test_the_exhibit_has_a_mark_per_run_and_a_row_per_recipe(
     assert {"equal writes", "chance", "EleutherAI", "a range"} <= said
     assert "hollow for ranges" in drawn["description"]
     assert "colour and name for the lab, shape for the depth" in drawn["description"]
+    right = charts.chart_exhibit(runs, fleet.Band(0.5, 0.4, 0.6, 0.05, 9), shares).to_dict()
+    texts = [
+        layer["mark"] for layer in right["vconcat"][0]["layer"] if layer["mark"]["type"] == "text"
+    ]
+    assert [mark["align"] for mark in texts] == ["right", "left", "left"]
     bars = drawn["datasets"][beneath["layer"][0]["data"]["name"]]
     ends = pd.DataFrame(bars).groupby("response")["end"].max()
     assert ends.tolist() == pytest.approx([100.0, 100.0])
