@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +82,11 @@ batch_size = 8
 
 def tiny_model(name: str, *, seed: int = 0) -> Any:
     """Return a random model whose norms and biases are random too, so that no mix-up hides."""
+    return deepcopy(_built(name, seed))
+
+
+@cache
+def _built(name: str, seed: int) -> Any:
     torch.manual_seed(seed)
     model = transformers.AutoModelForCausalLM.from_config(
         configurations()[name], attn_implementation="eager"
@@ -160,15 +168,27 @@ def some_prompts() -> list[Encoded]:
     ]
 
 
+@pytest.fixture(scope="session")
+def saved_models(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Return a function to the directory of a tiny model, saved once and not to be changed."""
+
+    @cache
+    def saved(name: str, seed: int, adds_start: bool) -> Path:
+        directory = tmp_path_factory.mktemp("saved") / name
+        tiny_model(name, seed=seed).save_pretrained(directory)
+        tiny_tokenizer(adds_start=adds_start).save_pretrained(directory)
+        return directory
+
+    return saved
+
+
 @pytest.fixture
-def save_tiny(tmp_path: Path) -> Callable[..., Path]:
+def save_tiny(tmp_path: Path, saved_models: Callable[..., Path]) -> Callable[..., Path]:
     """Save the tiny model of a given name and return its directory."""
 
     def save(name: str, *, seed: int = 0, adds_start: bool = False, at: str = "") -> Path:
         directory = tmp_path / "checkpoints" / (at or name)
-        tiny_model(name, seed=seed).save_pretrained(directory)
-        tiny_tokenizer(adds_start=adds_start).save_pretrained(directory)
-        return directory
+        return shutil.copytree(saved_models(name, seed, adds_start), directory, dirs_exist_ok=True)
 
     return save
 
