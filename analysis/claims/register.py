@@ -17,8 +17,15 @@ from analysis.claims.sign import (
     whisper,
 )
 from analysis.claims.verdict.claim import Claim
-from analysis.claims.weights import between_labs as weights
-from analysis.claims.weights import mechanism, spectral, structure, trace
+from analysis.claims.weights import (
+    between_labs,
+    by_layer,
+    mechanism,
+    over_depth,
+    spectral,
+    structure,
+    trace,
+)
 
 CLAIMS: dict[int, Claim] = {
     one.claim_id: one
@@ -40,7 +47,9 @@ CLAIMS: dict[int, Claim] = {
             *laws.CLAIMS,
             *transition.CLAIMS,
             *transition_error.CLAIMS,
-            *weights.CLAIMS,
+            *between_labs.CLAIMS,
+            *by_layer.CLAIMS,
+            *over_depth.CLAIMS,
             *structure.CLAIMS,
             *mechanism.CLAIMS,
             *anisotropy.CLAIMS,

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from analysis import claims
-from analysis.claims.weights import between_labs as weights
+from analysis.claims.weights import by_layer, over_depth
 from analysis.claims.weights import spectral
 from analysis.evidence import digitised
 from analysis.store import open_store
@@ -59,7 +59,7 @@ def test_the_layers_read_off_average_to_the_published_means(published_store):
     assert row["holds"]
     assert row["estimate"] < 0.005
     assert row["n_models"] == 6
-    layers = weights.layers(published_store)
+    layers = by_layer.layers(published_store)
     by_model = layers.groupby("model_id")["layer"].agg(["min", "max", "count"])
     depths = layers.groupby("model_id")["n_layers"].first()
     assert (by_model["min"] == 0).all()
@@ -159,8 +159,8 @@ def test_pairs_decide_only_when_their_interval_leaves_one_half(falls, n, decided
         {"falls": [True] * falls + [False] * (n - falls), "model_id": [f"m{i}" for i in range(n)]}
     ).assign(suite="s", file="f", caveats="", model_id_shallow="shallow", suite_shallow="s")
     # Clopper-Pearson: 6 of 6 gives [0.54, 1], 5 of 6 gives [0.36, 1.00].
-    assert weights._deeper_is_smaller("c", shown).holds is decided
-    assert weights._deeper_is_smaller("c", shown, counts=False).holds is None
+    assert over_depth._deeper_is_smaller("c", shown).holds is decided
+    assert over_depth._deeper_is_smaller("c", shown, counts=False).holds is None
 
 
 def test_our_small_models_are_shown_and_not_counted(shipped_store):
@@ -169,7 +169,7 @@ def test_our_small_models_are_shown_and_not_counted(shipped_store):
     assert row["n_obs"] == 6
     assert "These are not the paper's models: shown, not counted." in row["note"]
     # Two families have LayerNorm, whose mean over features is free in this map as well.
-    assert row["note"].endswith(weights.OF_MEAN)
+    assert row["note"].endswith(over_depth.OF_MEAN)
 
 
 def test_points_come_in_the_order_of_layers_and_only_from_a_folder_that_has_them(
