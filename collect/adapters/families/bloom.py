@@ -23,7 +23,8 @@ def _written_in_slices(config: Any) -> str | None:
     return None
 
 
-_STREAM_ADDED = Adapter(
+#: What Falcon shares with BLOOM: where the modules of a block lie, and how Q, K and V are fused.
+FUSED = Adapter(
     name="bloom",
     model_types=("bloom",),
     body="transformer",
@@ -32,16 +33,22 @@ _STREAM_ADDED = Adapter(
     attention="self_attention",
     ffn_input="mlp",
     mid="post_attention_layernorm",
-    attention_update="self_attention.dense",
-    ffn_update="mlp.dense_4h_to_h",
+    attention_update="self_attention",
+    ffn_update="mlp",
     projections=("self_attention.query_key_value",),
     layout=interleaved,
     output="self_attention.dense",
     attention_norm="input_layernorm",
     d_ffn=lambda config: 4 * config.hidden_size,
-    n_context=entry("seq_length"),
     norm_kind="LayerNorm",
     positional_scheme=always("alibi"),
+)
+
+_STREAM_ADDED = replace(
+    FUSED,
+    attention_update="self_attention.dense",
+    ffn_update="mlp.dense_4h_to_h",
+    n_context=entry("seq_length"),
     refusal=_written_in_slices,
 )
 

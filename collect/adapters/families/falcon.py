@@ -11,9 +11,9 @@ from dataclasses import replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-from collect.adapters.adapter import Adapter, AttentionCall, Form, returned_maps
+from collect.adapters.adapter import AttentionCall, Form, returned_maps
 from collect.adapters.configuration import entry
-from collect.adapters.layouts import interleaved
+from collect.adapters.families.bloom import FUSED
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -44,24 +44,12 @@ def _by_head(states: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return projected if bias is None else projected + bias.unsqueeze(1)
 
 
-_SEQUENTIAL = Adapter(
+_SEQUENTIAL = replace(
+    FUSED,
     name="falcon",
     model_types=("falcon",),
-    body="transformer",
-    blocks="transformer.h",
-    final_norm="transformer.ln_f",
-    attention="self_attention",
-    ffn_input="mlp",
-    mid="post_attention_layernorm",
-    attention_update="self_attention",
-    ffn_update="mlp",
-    projections=("self_attention.query_key_value",),
-    layout=interleaved,
-    output="self_attention.dense",
-    attention_norm="input_layernorm",
     n_kv_heads=_n_kv_heads,
     d_ffn=entry("ffn_hidden_size"),
-    norm_kind="LayerNorm",
     positional_scheme=lambda config: "alibi" if config.alibi else "rotary",
     attention_implementation=lambda config: "sdpa" if config.alibi else "eager",
     maps=_maps,
