@@ -9,7 +9,6 @@ until its batch is done and the vectors at the last token until all prompts have
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -19,6 +18,7 @@ from collect.adapters.capability import PARTS
 from collect.errors import ConformanceError
 from collect.instruments import legacy
 from collect.instruments.geometry import Geometry, geometry
+from collect.instruments.hooked import Hooked
 from collect.instruments.ledger import Ledger
 from collect.instruments.measures import (
     attention_statistics,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collect.model.checkpoint.decoder import Contribution, Decoder, Sites
 
 
-class Recorder:
+class Recorder(Hooked):
     """A watcher that reduces what it sees to an `Observation` of each batch.
 
     Parameters
@@ -67,7 +67,6 @@ class Recorder:
         self._last_states: dict[int, Tensor] = {}
         self.across_prompts: dict[tuple[int, str], Geometry] = {}
         self._running: dict[str, Tensor] = {}
-        self._index = 0
         self._n_layers = 0
 
     def observation(self, index: int) -> Observation:
@@ -77,20 +76,6 @@ class Recorder:
         if "stream" in self._quantities:
             observation.norms, observation.updates = ledger.norms(), ledger.updates()
         return observation
-
-    @contextmanager
-    def attached(self, decoder: Decoder) -> Iterator[None]:
-        """Put hooks on the model, and take them off on leaving."""
-        self._decoder = decoder
-        self._n_layers = len(decoder.blocks)
-        with ExitStack() as hooks:
-            for handle in self._hooks(decoder):
-                hooks.callback(handle.remove)
-            yield
-
-    def watch(self, index: int) -> None:
-        """Take what runs from now on as batch ``index``."""
-        self._index = index
 
     def finish(self, index: int, states: Tensor) -> None:
         """Measure the predictions made from ``last_hidden_state``, (n_prompts, n_tokens, d)."""
@@ -121,6 +106,7 @@ class Recorder:
         return self._decoder.adapter.mixing
 
     def _hooks(self, decoder: Decoder) -> Iterator[Any]:
+        self._n_layers = len(decoder.blocks)
         if "stream" in self._quantities:
             yield after(decoder.embedding, lambda output: self._see_norms(0, "embedding", output))
         if decoder.final_norm is not None:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from collect.adapters.capability import HEADS, PARTS
 from collect.errors import InputError
+from collect.instruments.hooked import Hooked
 from collect.instruments.hooks import after, before
 from collect.instruments.own.definition import OwnQuantity
 from collect.model.forward.passes import Batch, Watcher
@@ -69,7 +70,7 @@ class Together:
             watcher.finish(index, states)
 
 
-class OwnRecorder:
+class OwnRecorder(Hooked):
     """A watcher that calls the functions of quantities, and keeps what they return.
 
     Parameters
@@ -86,7 +87,6 @@ class OwnRecorder:
         self._vectors: dict[_Place, Vectors] = {}
         self._maps: Tensor | None = None
         self._entered: Tensor | None = None
-        self._index = 0
 
     def rows(self, index: int) -> pd.DataFrame:
         """Return the rows of ``own_value`` of a batch, and forget them."""
@@ -128,19 +128,6 @@ class OwnRecorder:
             )
         rows = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
         return rows, tensors
-
-    @contextmanager
-    def attached(self, decoder: Decoder) -> Iterator[None]:
-        """Put hooks on the model, and take them off on leaving."""
-        self._decoder = decoder
-        with ExitStack() as hooks:
-            for handle in self._hooks(decoder):
-                hooks.callback(handle.remove)
-            yield
-
-    def watch(self, index: int) -> None:
-        """Take what runs from now on as batch ``index``."""
-        self._index = index
 
     def finish(self, index: int, states: Tensor) -> None:
         """Take the end of a batch; the final norm was seen as it ran."""
