@@ -16,6 +16,9 @@ CREATE MACRO gain_sign(log_gain, band) AS
      END;
 COMMENT ON MACRO gain_sign IS 'dampen, neutral or expand: the sign of a log gain outside a neutral band around 0; band 0 is the paper''s strict rule [-]';
 
+CREATE MACRO rounding_band() AS 0.01;
+COMMENT ON MACRO rounding_band IS 'Log gain that rounding in half precision can make: the neutral band of sign_banded [nat]';
+
 CREATE VIEW block_gain AS
 SELECT after.run_id,
        after.model_id,

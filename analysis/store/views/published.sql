@@ -114,7 +114,7 @@ SELECT e.source,
        e.is_conforming,
        ln(e.gain_mean)                      AS log_gain,
        gain_sign(ln(e.gain_mean), 0)        AS sign_strict,
-       gain_sign(ln(e.gain_mean), 0.01)     AS sign_banded,
+       gain_sign(ln(e.gain_mean), rounding_band()) AS sign_banded,
        m.n_layers,
        m.n_heads,
        m.d_head,
@@ -129,7 +129,7 @@ COMMENT ON VIEW gain_by_model IS 'gain_evidence with the model''s lab, suite, ge
 COMMENT ON COLUMN gain_by_model.rendering IS 'plain or chat, as in run; all published prompts are plain [-]';
 COMMENT ON COLUMN gain_by_model.is_conforming IS 'As in run; NULL for published figures, whose models nobody checked [-]';
 COMMENT ON COLUMN gain_by_model.sign_strict IS 'dampen when the mean gain is below 1, else expand [-]';
-COMMENT ON COLUMN gain_by_model.sign_banded IS 'neutral when |ln gain| is below 0.01, the size of rounding in half precision [-]';
+COMMENT ON COLUMN gain_by_model.sign_banded IS 'neutral when |ln gain| is at most rounding_band(), which rounding in half precision can make [-]';
 COMMENT ON COLUMN gain_by_model.log_parameters IS 'Decimal logarithm of the parameter count [1]';
 COMMENT ON COLUMN gain_by_model.bound IS 'gain_bound(n_layers) [ratio]';
 

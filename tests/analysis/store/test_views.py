@@ -4,6 +4,8 @@ import math
 
 import pytest
 
+from analysis.tidy.defaults import BAND
+
 
 def gain(store, prompt_id, metric):
     rows = store.query(
@@ -109,8 +111,10 @@ def test_a_model_of_one_definition_can_dampen_where_another_expands(tiny_store):
 
 def test_the_neutral_band_is_inclusive_and_symmetric(tiny_store):
     rows = tiny_store.query(
-        "SELECT gain_sign(x, 0.01) AS sign FROM (VALUES (-0.02), (-0.01), (0), (0.01), (0.02)) t(x)"
+        "SELECT gain_sign(x * rounding_band(), rounding_band()) AS sign, rounding_band() AS band "
+        "FROM (VALUES (-2), (-1), (0), (1), (2)) t(x)"
     )
+    assert set(rows["band"]) == {BAND}  # what Python calls the band
     assert rows["sign"].tolist() == ["dampen", "neutral", "neutral", "neutral", "expand"]
 
 
