@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from analysis import claims
-from analysis.claims.weights import by_layer, over_depth
-from analysis.claims.weights import spectral
+from analysis.claims.weights import by_layer, over_depth, spectral
 from analysis.evidence import digitised
 from analysis.store import open_store
 
