@@ -356,15 +356,3 @@ def spectral_norms(matrices: Tensor) -> Tensor:
     tall = wide if wide.shape[-2] <= wide.shape[-1] else wide.transpose(-1, -2)
     eigenvalues: Tensor = torch.linalg.eigvalsh(tall @ tall.transpose(-1, -2))
     return eigenvalues[..., -1].clamp_min(0).sqrt()
-
-
-def frobenius_norms(matrices: Tensor) -> Tensor:
-    """Return the Frobenius norm of each matrix, sqrt(sum_ij W_ij^2), in float64.
-
-    Parameters
-    ----------
-    matrices
-        (..., rows, columns) [weight units].
-    """
-    norms: Tensor = torch.linalg.vector_norm(matrices, dim=(-2, -1), dtype=torch.float64)
-    return norms

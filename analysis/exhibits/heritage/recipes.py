@@ -9,7 +9,6 @@ import pandas as pd
 
 from analysis.exhibits.drawing.marks import marks_by_lab
 from analysis.exhibits.drawing.theme import INK, WIDTH, line_at, log_axis
-from analysis.questions.heritage.recipes import PREDICTORS, RESPONSE
 from analysis.tidy import prose
 
 #: Columns of the table of starts.
@@ -40,24 +39,6 @@ def correlation_words(found: pd.DataFrame) -> dict[str, str]:
         words[f"{row['term']} {row['condition']}"] = said
         words[f"{row['condition']} {row['term']}"] = said
     return words
-
-
-def correlation_rows(found: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per pair: `pair` in words, `r` and `interval`."""
-    names = {**PREDICTORS, RESPONSE: "gain"}
-    return pd.DataFrame(
-        {
-            "pair": [
-                f"{names[row['term']]} and {names[row['condition']]}"
-                for row in found.to_dict("records")
-            ],
-            "r": found["estimate"].map(prose.number),
-            "interval": [
-                prose.interval(low, high)
-                for low, high in zip(found["conf_low"], found["conf_high"], strict=True)
-            ],
-        }
-    )
 
 
 def start_rows(known: pd.DataFrame) -> pd.DataFrame:

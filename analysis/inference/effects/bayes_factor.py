@@ -35,9 +35,6 @@ LOGIT_T = np.arange(-50.0, 100.0, 0.01)
 #: Tables with given margins that are enumerated at most.
 MOST_TABLES = 1_000_000
 
-#: Note of a factor that is infinite as a number.
-BEYOND = "The factor exceeds the largest number; see its logarithm."
-
 SAMPLING = ("poisson", "joint multinomial", "independent multinomial", "hypergeometric")
 
 
