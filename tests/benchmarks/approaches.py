@@ -1,9 +1,9 @@
 """Ways to measure a model on some prompts: ours, a bare forward pass, and those of peers.
 
-Each turns a causal model of transformers into an action that measures all prompts once. Peers
-are asked for the norm of the stream before, within and after each block and of what attention
-and feed-forward add, and for mass, trace, first column and entropy of each attention map: less
-than we measure, in float32, from one padded batch, which is how they are used.
+Each turns a causal model of transformers into an action that measures all prompts once, in the
+batches that it is given. Peers are asked for the norm of the stream before, within and after each
+block and of what attention and feed-forward add, and for mass, trace, first column and entropy of
+each attention map: less than we measure, and in float32.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from collect.adapters import adapter_for
 from collect.instruments import rows
 from collect.instruments.hooks import Recorder
 from collect.model.checkpoint.decoder import Decoder, decoder
-from collect.model.forward.passes import whole
+from collect.model.forward.passes import Batch, whole
 from collect.prompts.tokens import Encoded, buckets, right_padded
 
 BATCH_SIZE = 8
@@ -38,6 +38,8 @@ N_PROMPTS, N_TOKENS, SHORTEST, LONGEST = 25, 1351, 16, 96
 N_VOCABULARY = 50_000
 
 Action = Callable[[], object]
+Batches = tuple[Batch, ...]
+Approach = Callable[[Any, Batches], Action]
 
 
 def models() -> dict[str, Any]:
@@ -101,17 +103,17 @@ class Nothing:
         """Forget the states."""
 
 
-def bare_body(model: Any, prompts: tuple[Encoded, ...]) -> Action:
-    """Run the body on our batches and measure nothing."""
-    subject, batches = placed(model), tuple(buckets(prompts, BATCH_SIZE))
+def bare_body(model: Any, batches: Batches) -> Action:
+    """Run the body and measure nothing."""
+    subject = placed(model)
     return lambda: list(whole(subject, batches, Nothing()))
 
 
-def collecting(*quantities: str) -> Callable[[Any, tuple[Encoded, ...]], Action]:
+def collecting(*quantities: str) -> Approach:
     """Measure some quantities as ``python -m collect run`` does, down to the rows."""
 
-    def approach(model: Any, prompts: tuple[Encoded, ...]) -> Action:
-        subject, batches = placed(model), tuple(buckets(prompts, BATCH_SIZE))
+    def approach(model: Any, batches: Batches) -> Action:
+        subject = placed(model)
 
         def collect() -> None:
             recorder = Recorder(batches, quantities)
@@ -132,30 +134,26 @@ class _Numbers:
         return str(token_ids[0])
 
 
-def bare_in_buckets(model: Any, prompts: tuple[Encoded, ...]) -> Action:
-    """Run the whole model, as it is called, on our batches and measure nothing."""
-    batches = tuple(buckets(prompts, BATCH_SIZE))
+def bare_model(model: Any, batches: Batches) -> Action:
+    """Run the whole model, as it is called: logits after every token, and measure nothing."""
     return lambda: [_run(model, batch) for batch in batches]
 
 
-def bare_padded(model: Any, prompts: tuple[Encoded, ...]) -> Action:
-    """Run the whole model on one padded batch and measure nothing."""
-    return lambda: _run(model, prompts)
-
-
-def flags(model: Any, prompts: tuple[Encoded, ...]) -> Action:
-    """Ask transformers for all hidden states and attention maps; norms after blocks alone."""
+def flags(model: Any, batches: Batches) -> Action:
+    """Ask the body for all hidden states and attention maps; norms after blocks alone."""
 
     def measure() -> None:
-        output = _run(model, prompts, output_hidden_states=True, output_attentions=True)
-        _ = [_norms(states) for states in output.hidden_states]
-        _ = [_statistics(maps) for maps in output.attentions]
+        for batch in batches:
+            asked = {"output_hidden_states": True, "output_attentions": True}
+            output = _run(model.base_model, batch, **asked)
+            _ = [_norms(states) for states in output.hidden_states]
+            _ = [_statistics(maps) for maps in output.attentions]
 
     return measure
 
 
-def transformer_lens(model: Any, prompts: tuple[Encoded, ...]) -> Action:
-    """Run TransformerLens with its cache of all activations."""
+def transformer_lens(model: Any, batches: Batches) -> Action:
+    """Run TransformerLens with its cache of all activations, without logits."""
     from transformer_lens.model_bridge import TransformerBridge
 
     names = {"gpt2": "gpt2", "gpt_neox": "EleutherAI/pythia-410m"}
@@ -166,19 +164,22 @@ def transformer_lens(model: Any, prompts: tuple[Encoded, ...]) -> Action:
 
     @torch.inference_mode()
     def measure() -> None:
-        inputs = _padded(prompts)
-        _, cache = bridge.run_with_cache(
-            inputs["input_ids"], attention_mask=inputs["attention_mask"]
-        )
-        for layer in range(model.config.num_hidden_layers):
-            _ = [_norms(cache[f"blocks.{layer}.{site}"]) for site in sites]
-            _ = _statistics(cache[f"blocks.{layer}.attn.hook_pattern"])
+        for batch in batches:
+            inputs = _padded(batch)
+            _, cache = bridge.run_with_cache(
+                inputs["input_ids"],
+                attention_mask=inputs["attention_mask"],
+                logits_to_keep=1,
+            )
+            for layer in range(model.config.num_hidden_layers):
+                _ = [_norms(cache[f"blocks.{layer}.{site}"]) for site in sites]
+                _ = _statistics(cache[f"blocks.{layer}.attn.hook_pattern"])
 
     return measure
 
 
-def nnsight(model: Any, prompts: tuple[Encoded, ...]) -> Action:
-    """Trace the model with nnsight, reducing within the trace."""
+def nnsight(model: Any, batches: Batches) -> Action:
+    """Trace the model with nnsight, reducing within the trace, without logits."""
     import nnsight as package
 
     traced = package.LanguageModel(model, tokenizer=_tokenizer())
@@ -187,44 +188,70 @@ def nnsight(model: Any, prompts: tuple[Encoded, ...]) -> Action:
 
     @torch.inference_mode()
     def measure() -> None:
-        inputs = _padded(prompts)
-        with traced.trace(inputs):
-            found = package.save([])
-            for block in getattr(getattr(traced, body), blocks):
-                found.append(_norms(block.input))
-                read = getattr(block, attention).output
-                found.append(_norms(read[0]))
-                found.append(_statistics(read[1]))
-                found.append(_norms(block.mlp.output))
-                output = block.output
-                found.append(_norms(output[0] if isinstance(output, tuple) else output))
+        for batch in batches:
+            inputs = _padded(batch)
+            with traced.trace(inputs, logits_to_keep=1):
+                found = package.save([])
+                for block in getattr(getattr(traced, body), blocks):
+                    found.append(_norms(block.input))
+                    read = getattr(block, attention).output
+                    found.append(_norms(read[0]))
+                    found.append(_statistics(read[1]))
+                    found.append(_norms(block.mlp.output))
+                    output = block.output
+                    found.append(_norms(output[0] if isinstance(output, tuple) else output))
 
     return measure
 
 
+def in_buckets(prompts: tuple[Encoded, ...]) -> Batches:
+    """Return our batches: at most eight prompts of about one length."""
+    return tuple(buckets(prompts, BATCH_SIZE))
+
+
+def in_one(prompts: tuple[Encoded, ...]) -> Batches:
+    """Return one batch of all prompts, padded to the longest."""
+    return (prompts,)
+
+
+#: The approach that does the least, which the others are compared with.
+BARE = "bare body"
+
 #: The approach whose share of the others' time the table prints.
 OURS = "ours: stream, attention"
 
-#: Every approach by the name the table prints; the first is what the others are compared with.
-APPROACHES: dict[str, Callable[[Any, tuple[Encoded, ...]], Action]] = {
-    "bare forward, buckets": bare_in_buckets,
-    "bare body without head, buckets": bare_body,
+_BUCKETED: dict[str, Approach] = {
+    BARE: bare_body,
     OURS: collecting("stream", "attention"),
     "ours: and geometry": collecting("stream", "attention", "geometry"),
-    "bare forward, padded": bare_padded,
-    "output flags, padded": flags,
-    "TransformerLens cache, padded": transformer_lens,
-    "nnsight trace, padded": nnsight,
+    "output flags": flags,
+    "TransformerLens cache": transformer_lens,
+    "nnsight trace": nnsight,
+    "bare model, all logits": bare_model,
+}
+
+_PADDED: dict[str, Approach] = {
+    "bare body, one batch": bare_body,
+    "ours, one batch": collecting("stream", "attention"),
+    "output flags, one batch": flags,
+    "TransformerLens cache, one batch": transformer_lens,
+    "nnsight trace, one batch": nnsight,
+}
+
+#: Every approach by the name the table prints, with what makes its batches.
+APPROACHES: dict[str, tuple[Approach, Callable[[tuple[Encoded, ...]], Batches]]] = {
+    **{name: (approach, in_buckets) for name, approach in _BUCKETED.items()},
+    **{name: (approach, in_one) for name, approach in _PADDED.items()},
 }
 
 
 @torch.inference_mode()
-def _run(model: Any, prompts: tuple[Encoded, ...], **flags: bool) -> Any:
-    return model(**_padded(prompts), use_cache=False, **flags)
+def _run(model: Any, batch: Batch, **flags: bool) -> Any:
+    return model(**_padded(batch), use_cache=False, **flags)
 
 
-def _padded(prompts: tuple[Encoded, ...]) -> dict[str, Tensor]:
-    padded = right_padded(prompts, torch.device("cpu"))
+def _padded(batch: Batch) -> dict[str, Tensor]:
+    padded = right_padded(batch, torch.device("cpu"))
     return {name: padded[name] for name in ("input_ids", "attention_mask")}
 
 

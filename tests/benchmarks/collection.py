@@ -1,9 +1,12 @@
 """Cost of collecting beside a bare forward pass and beside peers: time and memory, one table.
 
-Run with ``make benchmark``. All approaches take turns in one process, on one thread; the table
-holds the median CPU time of the rounds, the median ratio to the bare pass of the same round, the
-median share of it that our collection took in the same round, and the peak memory beyond the
-loaded model, each found in a process of its own. Nothing is asserted; a time is a property of a
+Run with ``make benchmark``. All approaches take turns in one process, on one thread, on the same
+batches: ours first, then one padded batch, which is how peers are mostly used. The table holds the
+median CPU time of the rounds, the median ratio to the bare body of the same round with its
+quartiles, the median share of it that our collection took in the same round, and the peak memory
+beyond the loaded model, each found in a process of its own. No approach computes logits but the
+one that says so and what ours needs of the last tokens. ``python -m
+tests.benchmarks.commands`` times whole commands. Nothing is asserted; a time is a property of a
 machine. A peer that is not installed is named as such.
 """
 
@@ -19,11 +22,14 @@ import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Collection
 from pathlib import Path
 
+import numpy as np
 import torch
 from approaches import (
     APPROACHES,
+    BARE,
     OURS,
     Action,
     drawn_prompts,
@@ -40,6 +46,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5, help="how often each takes its turn (5)")
     parser.add_argument("--model", choices=[*models()], action="append", help="only this one")
+    parser.add_argument("--only", nargs="+", choices=[*APPROACHES], help="only these approaches")
+    parser.add_argument("--times-only", action="store_true", help="find out no peak memory")
     parser.add_argument("--memory", choices=[*APPROACHES], help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -50,42 +58,51 @@ def main() -> None:
         print(extra_memory(chosen[0], arguments.memory))
         return
     for name in chosen:
-        print_table(name, arguments.rounds)
+        print_table(name, arguments)
 
 
-def print_table(name: str, n_rounds: int) -> None:
+def print_table(name: str, given: argparse.Namespace) -> None:
     """Measure and print the table of one model."""
-    actions, absent = prepared(name)
-    times = rounds(actions, n_rounds)
-    reference, ours = next(iter(times.values())), times[OURS]
+    actions, absent = prepared(name, {BARE, OURS, *(given.only or APPROACHES)})
+    times = rounds(actions, given.rounds)
+    reference, ours = times[BARE], times[OURS]
     print(f"\n{name}, random weights; 25 prompts, 1351 tokens; float32; 1 thread")
-    print(f"medians of {n_rounds} rounds on {processor()}, torch {torch.__version__}\n")
-    print(f"| {'approach':<31} | {'CPU s':>7} | {'ratio':>6} | {'ours/it':>7} | {'extra MiB':>9} |")
-    print(f"|{'-' * 33}|{'-' * 8}:|{'-' * 7}:|{'-' * 8}:|{'-' * 10}:|")
+    print(f"medians of {given.rounds} rounds on {processor()}, torch {torch.__version__}\n")
+    print(
+        f"| {'approach':<32} | {'CPU s':>7} | {'ratio (quartiles)':>20} | {'ours/it':>7} | "
+        f"{'extra MiB':>9} |"
+    )
+    print(f"|{'-' * 34}|{'-' * 8}:|{'-' * 21}:|{'-' * 8}:|{'-' * 10}:|")
     for approach, of_approach in times.items():
-        ratio, share = _median_ratio(of_approach, reference), _median_ratio(ours, of_approach)
-        memory = in_own_process(name, approach) / MEBIBYTE
+        ratios = _ratios(of_approach, reference)
+        low, ratio, high = (float(np.quantile(ratios, q)) for q in (0.25, 0.5, 0.75))
+        share = statistics.median(_ratios(ours, of_approach))
+        known = not given.times_only
+        memory = f"{in_own_process(name, approach) / MEBIBYTE:.0f}" if known else ""
         median = statistics.median(of_approach)
         print(
-            f"| {approach:<31} | {median:7.2f} | {ratio:6.3f} | {share:7.3f} | {memory:9.0f} |",
+            f"| {approach:<32} | {median:7.2f} | {ratio:6.3f} ({low:.3f}-{high:.3f}) | "
+            f"{share:7.3f} | {memory:>9} |",
             flush=True,
         )
     for approach, reason in absent.items():
-        print(f"| {approach:<31} | not run: {reason} |")
+        print(f"| {approach:<32} | not run: {reason} |")
 
 
-def _median_ratio(times: list[float], reference: list[float]) -> float:
-    """Return the median over rounds of one time to the other of the same round."""
-    return statistics.median(a / b for a, b in zip(times, reference, strict=True))
+def _ratios(times: list[float], reference: list[float]) -> list[float]:
+    """Return one time to the other of the same round."""
+    return [a / b for a, b in zip(times, reference, strict=True)]
 
 
-def prepared(name: str) -> tuple[dict[str, Action], dict[str, str]]:
+def prepared(name: str, chosen: Collection[str]) -> tuple[dict[str, Action], dict[str, str]]:
     """Return the approaches that can run, warmed up, and why the others cannot."""
     model, prompts = random_model(models()[name]), drawn_prompts()
     actions, absent = {}, {}
-    for approach, prepare in APPROACHES.items():
+    for approach, (prepare, batches_of) in APPROACHES.items():
+        if approach not in chosen:
+            continue
         try:
-            actions[approach] = prepare(sharing_weights(model), prompts)
+            actions[approach] = prepare(sharing_weights(model), batches_of(prompts))
         except ModuleNotFoundError as error:
             absent[approach] = f"{error.name} is not installed"
     for action in actions.values():
@@ -96,8 +113,9 @@ def prepared(name: str) -> tuple[dict[str, Action], dict[str, str]]:
 def rounds(actions: dict[str, Action], n_rounds: int) -> dict[str, list[float]]:
     """Return the CPU times [s] of each approach, one per round, all taking turns."""
     times: dict[str, list[float]] = {approach: [] for approach in actions}
-    for _ in range(n_rounds):
-        for approach, action in actions.items():
+    for number in range(n_rounds):
+        # Forwards and backwards, so that nobody always comes after the same neighbour.
+        for approach, action in [*actions.items()][:: 1 if number % 2 == 0 else -1]:
             gc.collect()
             start = time.process_time()
             action()
@@ -121,10 +139,10 @@ def extra_memory(name: str, approach: str) -> int:
     A run on two short prompts comes first, so that code read on first use does not count.
     """
     model, prompts = random_model(models()[name]), drawn_prompts()
-    prepare = APPROACHES[approach]
-    action = prepare(model, prompts)
+    prepare, batches_of = APPROACHES[approach]
+    action = prepare(model, batches_of(prompts))
     shortest = tuple(sorted(prompts, key=len)[:2])
-    prepare(sharing_weights(model), shortest)()
+    prepare(sharing_weights(model), (shortest,))()
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
