@@ -7,10 +7,13 @@ is not defined, which it never is when an entry is not finite.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+from collect.instruments.crossing import on_processor
 
 #: Vectors whose cosines with all others are held at a time.
 _ROWS = 256
@@ -37,13 +40,45 @@ def geometry(vectors: Tensor) -> Geometry:
     vectors
         (n, d), any floating type.
     """
-    wide = vectors.double()
-    units = directions(wide)
+    return of_sums(len(vectors), sums(vectors[None], [len(vectors)])[0].tolist())
+
+
+def sums(vectors: Tensor, n_vectors: Sequence[int]) -> Tensor:
+    """Return what the geometry of each of some sets of vectors is made of, read by `of_sums`.
+
+    Nothing is read from the device where the vectors lie.
+
+    Parameters
+    ----------
+    vectors
+        (n_sets, n, d), any floating type.
+    n_vectors
+        How many of each set count, at most n.
+
+    Returns
+    -------
+    (n_sets, 4) in float64: |sum u|^2 of all directions u and of all but the first, the sum over
+    all pairs of their closeness, and the entropy of the normalised singular values; NaN where
+    one is not defined.
+    """
+    own = [of_set[:n].double() for of_set, n in zip(vectors, n_vectors, strict=True)]
+    units = [directions(wide) for wide in own]
+    found = [
+        torch.stack([_in_common(of_set), _in_common(of_set[1:]), _total_closeness(of_set)])
+        for of_set in units
+    ]
+    entropies = _rank_entropies([_smaller_gram(wide) for wide in own])
+    return torch.cat([torch.stack(found), entropies[:, None]], dim=1)
+
+
+def of_sums(n: int, numbers: Sequence[float]) -> Geometry:
+    """Return the geometry of n vectors from their row of `sums`."""
+    in_common, in_common_body, closeness, entropy = numbers
     return Geometry(
-        mean_cosine=mean_cosine(units),
-        mean_cosine_body=mean_cosine(units[1:]),
-        uniformity=uniformity(units),
-        effective_rank=effective_rank(wide),
+        mean_cosine=_mean_cosine(in_common, n),
+        mean_cosine_body=_mean_cosine(in_common_body, n - 1),
+        uniformity=_uniformity(closeness, n),
+        effective_rank=_defined(math.exp(entropy)),
     )
 
 
@@ -68,11 +103,15 @@ def mean_cosine(units: Tensor) -> float | None:
     -------
     None for fewer than two vectors, and where one has no direction.
     """
-    n = len(units)
-    if n < 2:
-        return None
-    in_common = float(units.sum(0).square().sum())
-    return _defined((in_common - n) / (n * (n - 1)))
+    return _mean_cosine(float(_in_common(units)), len(units))
+
+
+def _in_common(units: Tensor) -> Tensor:
+    return units.sum(0).square().sum()
+
+
+def _mean_cosine(in_common: float, n: int) -> float | None:
+    return None if n < 2 else _defined((in_common - n) / (n * (n - 1)))
 
 
 def uniformity(units: Tensor) -> float | None:
@@ -91,11 +130,18 @@ def uniformity(units: Tensor) -> float | None:
     -------
     None for fewer than two vectors, and where one has no direction.
     """
-    n = len(units)
-    if n < 2:
-        return None
-    total = sum(float(_closeness(rows @ units.T).sum()) for rows in units.split(_ROWS))
-    return _defined(math.log((total - n) / (n * (n - 1))))
+    return _uniformity(float(_total_closeness(units)), len(units))
+
+
+def _total_closeness(units: Tensor) -> Tensor:
+    total = units.new_zeros(())
+    for rows in units.split(_ROWS):
+        total = total + _closeness(rows @ units.T).sum()
+    return total
+
+
+def _uniformity(closeness: float, n: int) -> float | None:
+    return None if n < 2 else _defined(math.log((closeness - n) / (n * (n - 1))))
 
 
 def _closeness(cosines: Tensor) -> Tensor:
@@ -120,16 +166,36 @@ def effective_rank(vectors: Tensor) -> float | None:
     -------
     None where all vectors are zero.
     """
-    wide = vectors.double()
+    return _defined(math.exp(float(_rank_entropies([_smaller_gram(vectors.double())])[0])))
+
+
+def _smaller_gram(wide: Tensor) -> Tensor:
     shorter = wide if wide.shape[0] <= wide.shape[1] else wide.T
-    products = shorter @ shorter.T
-    if not bool(products.isfinite().all()):
-        return None
-    singular_values = torch.linalg.eigvalsh(products).clamp_min(0).sqrt()
-    total = singular_values.sum()
-    if not total > 0:
-        return None
-    return math.exp(float(torch.special.entr(singular_values / total).sum()))
+    return shorter @ shorter.T
+
+
+def _rank_entropies(products: Sequence[Tensor]) -> Tensor:
+    """Return the entropies of the normalised singular values behind some Gram matrices.
+
+    The processor takes the matrices one by one; a device takes all at once, each with zeros
+    around it, which add singular values of 0. NaN where an entry is not finite or all are 0.
+    """
+    if on_processor(products[0]):
+        return torch.cat([_rank_entropy(of_set[None]) for of_set in products])
+    size = max(len(of_set) for of_set in products)
+    together = products[0].new_zeros((len(products), size, size))
+    for around, of_set in zip(together, products, strict=True):
+        around[: len(of_set), : len(of_set)] = of_set
+    return _rank_entropy(together)
+
+
+def _rank_entropy(products: Tensor) -> Tensor:
+    is_finite = products.isfinite().all(-1).all(-1)
+    eigenvalues = torch.linalg.eigvalsh(products.where(is_finite[:, None, None], 0.0))
+    singular_values = eigenvalues.clamp_min(0).sqrt()
+    shares = singular_values / singular_values.sum(-1, keepdim=True)
+    entropies: Tensor = torch.special.entr(shares).sum(-1)
+    return entropies.where(is_finite, torch.nan)
 
 
 def _defined(number: float) -> float | None:

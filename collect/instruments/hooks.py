@@ -4,6 +4,7 @@ They sit on the blocks themselves, because ``hidden_states`` of transformers nev
 output of the last block: its last entry has already been through the final norm. No hidden
 state and no attention map outlives its block, except, for the geometry, the input of block 0
 until its batch is done and the vectors at the last token until all prompts have passed a site.
+Numbers stay on the device that made them until a batch is done, and cross to the processor at once.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ from torch import Tensor, nn
 
 from collect.adapters.capability import PARTS
 from collect.errors import ConformanceError
-from collect.instruments import legacy
-from collect.instruments.geometry import Geometry, geometry
+from collect.instruments import geometry, legacy
+from collect.instruments.attention_maps import attention_statistics
+from collect.instruments.crossing import crossed
 from collect.instruments.hooked import Hooked
 from collect.instruments.ledger import Ledger
 from collect.instruments.measures import (
-    attention_statistics,
     correlations,
     grams,
     largest_features,
+    last_places,
     token_norms,
 )
 from collect.instruments.observation import Observation
@@ -52,8 +54,6 @@ class Recorder(Hooked):
     next_token
         Distribution after the last token of each prompt, in the order of the batches; None
         until the last batch is finished, and when ``stream`` was not asked for.
-    across_prompts
-        By (layer, site): geometry of the vectors at the last token of all prompts.
     """
 
     def __init__(self, batches: Sequence[Batch], quantities: Sequence[str]) -> None:
@@ -65,7 +65,8 @@ class Recorder(Hooked):
         self._entered: dict[int, Tensor] = {}
         self._last_tokens: dict[tuple[int, str], dict[int, Tensor]] = {}
         self._last_states: dict[int, Tensor] = {}
-        self.across_prompts: dict[tuple[int, str], Geometry] = {}
+        self._sums: dict[int, dict[tuple[int, str], tuple[Tensor, Tensor]]] = {}
+        self._sums_across_prompts: dict[tuple[int, str], Tensor] = {}
         self._running: dict[str, Tensor] = {}
         self._n_layers = 0
 
@@ -75,7 +76,20 @@ class Recorder(Hooked):
         observation, ledger = self._observations.pop(index), self._ledgers.pop(index)
         if "stream" in self._quantities:
             observation.norms, observation.updates = ledger.norms(), ledger.updates()
+        observation, sums = crossed((observation, self._sums.pop(index, {})))
+        n_tokens = [len(prompt) for prompt in self.batches[index]]
+        for place, (of_prompts, correlation) in sums.items():
+            rows = zip(n_tokens, of_prompts.tolist(), strict=True)
+            observation.geometry[place] = [geometry.of_sums(n, numbers) for n, numbers in rows]
+            observation.embedding_correlation[place] = correlation.tolist()
         return observation
+
+    @property
+    def across_prompts(self) -> dict[tuple[int, str], geometry.Geometry]:
+        """By (layer, site): geometry of the vectors at the last token of all prompts."""
+        n_prompts = sum(len(batch) for batch in self.batches)
+        sums = crossed(self._sums_across_prompts)
+        return {place: geometry.of_sums(n_prompts, of[0].tolist()) for place, of in sums.items()}
 
     def finish(self, index: int, states: Tensor) -> None:
         """Measure the predictions made from ``last_hidden_state``, (n_prompts, n_tokens, d)."""
@@ -93,7 +107,8 @@ class Recorder(Hooked):
         """Predict after all prompts at once, so that the head is read once and not per batch."""
         states = torch.cat([self._last_states[index] for index in range(len(self.batches))])
         none_comes = torch.full((len(states),), -1, device=states.device)
-        self.next_token = predictions(states, self._decoder.next_token_logits, none_comes)
+        found = predictions(states, self._decoder.next_token_logits, none_comes)
+        self.next_token = crossed(found)
         self._last_states = {}
 
     @property
@@ -233,14 +248,12 @@ class Recorder(Hooked):
         observation.legacy |= {(layer, metric): found for metric, found in of_metrics.items()}
 
     def _see_geometry(self, layer: int, site: str, states: Tensor) -> None:
-        index, observation = self._index, self._observations[self._index]
-        to_input = correlations(grams([states, self._entered[index]], self._n_tokens), 1, 2)
-        observation.embedding_correlation[layer, site] = [
-            float(of_prompt.nanmean()) for of_prompt in to_input.split(self._n_tokens)
-        ]
-        observation.geometry[layer, site] = [
-            geometry(of_prompt[:n]) for of_prompt, n in zip(states, self._n_tokens, strict=True)
-        ]
+        index, n_tokens = self._index, self._n_tokens
+        entered = self._entered[index].to(states.device)
+        to_input = correlations(grams([states, entered], n_tokens), 1, 2)
+        correlation = torch.stack([of_prompt.nanmean() for of_prompt in to_input.split(n_tokens)])
+        sums = geometry.sums(states, n_tokens)
+        self._sums.setdefault(index, {})[layer, site] = sums, correlation
         self._see_last_tokens(layer, site, self._at_last(states))
 
     def _see_last_tokens(self, layer: int, site: str, vectors: Tensor) -> None:
@@ -249,7 +262,8 @@ class Recorder(Hooked):
         of_batches[self._index] = vectors
         if len(of_batches) == len(self.batches):
             together = torch.cat([of_batches[index] for index in range(len(self.batches))])
-            self.across_prompts[layer, site] = geometry(together)
+            n_prompts = len(together)
+            self._sums_across_prompts[layer, site] = geometry.sums(together[None], [n_prompts])
             del self._last_tokens[layer, site]
 
     @property
@@ -258,8 +272,8 @@ class Recorder(Hooked):
 
     def _at_last(self, states: Tensor) -> Tensor:
         """Return the vectors (n_prompts, d) at the last token of each prompt that runs."""
-        n_tokens = self._n_tokens
-        return states[range(len(n_tokens)), [n - 1 for n in n_tokens]]
+        places = last_places(tuple(self._n_tokens), states.shape[1], states.device)
+        return states.flatten(0, 1).index_select(0, places)
 
 
 def _predictions(states: Tensor, batch: Batch, logits: Callable[[Tensor], Tensor]) -> Predictions:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import torch
 from torch import Tensor
+
+from collect.instruments.crossing import on_processor
 
 #: A spread over features below this share of the length is the rounding of float32.
 _ROUNDING = 1e-7
@@ -18,8 +19,9 @@ _NOTHING = 1e-15
 #: Numbers in float64 that are worked on at a time, so that they stay in the processor's cache.
 _AT_A_TIME = 2**17
 
-#: Entries of attention maps that are worked on at a time.
-_ENTRIES_AT_A_TIME = 2**18
+#: Numbers in float64 that another device works on at a time: half a GiB, so that few operations
+#: have to be started for each.
+AT_A_TIME_ON_DEVICE = 2**26
 
 
 def grams(vectors: Sequence[Tensor], n_tokens: Sequence[int]) -> Tensor:
@@ -43,27 +45,59 @@ def grams(vectors: Sequence[Tensor], n_tokens: Sequence[int]) -> Tensor:
     """
     first, n_rows = vectors[0], 1 + len(vectors)
     n_features = first.shape[-1]
-    at_a_time = max(1, _AT_A_TIME // (n_rows * n_features))
+    at_a_time = _n_at_a_time(first, n_rows)
     wide = first.new_empty((n_rows, at_a_time, n_features), dtype=torch.float64)
     wide[0] = 1
     products = first.new_empty((sum(n_tokens), n_rows, n_rows), dtype=torch.float64)
     done = 0
-    for prompt, start, stop in _pieces(n_tokens, at_a_time):
-        n = stop - start
+    for pieces in zip(*(_pieces(of, n_tokens, at_a_time) for of in vectors), strict=True):
+        n = len(pieces[0])
         rows = wide[:, :n]
-        for row, of_tokens in enumerate(vectors, start=1):
-            rows[row].copy_(of_tokens[prompt, start:stop])
+        for row, piece in enumerate(pieces, start=1):
+            rows[row].copy_(piece)
         of_token = rows.transpose(0, 1)
         torch.bmm(of_token, of_token.transpose(1, 2), out=products[done : done + n])
         done += n
     return products
 
 
-def _pieces(n_tokens: Sequence[int], at_a_time: int) -> Iterator[tuple[int, int, int]]:
-    """Yield (prompt, start, stop) of pieces of at most so many tokens, in order."""
-    for prompt, n in enumerate(n_tokens):
-        for start in range(0, n, at_a_time):
-            yield prompt, start, min(start + at_a_time, n)
+def _n_at_a_time(states: Tensor, n_rows: int = 1) -> int:
+    """Return how many tokens, of so many vectors each, are worked on at a time."""
+    numbers = _AT_A_TIME if on_processor(states) else AT_A_TIME_ON_DEVICE
+    n_tokens = states.shape[0] * states.shape[1]
+    return min(max(1, numbers // (n_rows * states.shape[-1])), n_tokens)
+
+
+def _pieces(states: Tensor, n_tokens: Sequence[int], at_a_time: int) -> Iterator[Tensor]:
+    """Yield the vectors (n, d) of at most so many tokens, in order and without padding.
+
+    On the processor a piece is a view of one prompt; elsewhere pieces run over prompts.
+    """
+    if on_processor(states):
+        for of_prompt, n in zip(states, n_tokens, strict=True):
+            for start in range(0, n, at_a_time):
+                yield of_prompt[start : min(start + at_a_time, n)]
+    else:
+        yield from _without_padding(states, n_tokens).split(at_a_time)
+
+
+def _without_padding(states: Tensor, n_tokens: Sequence[int]) -> Tensor:
+    """Return the vectors (sum of n_tokens, d) of all tokens, prompt after prompt."""
+    places = _token_places(tuple(n_tokens), states.shape[1], states.device)
+    return states.flatten(0, 1).index_select(0, places)
+
+
+@lru_cache(maxsize=2)
+def _token_places(n_tokens: tuple[int, ...], width: int, device: torch.device) -> Tensor:
+    """Return where the tokens of each prompt are in a batch as wide, padding left out."""
+    own = [torch.arange(n) + prompt * width for prompt, n in enumerate(n_tokens)]
+    return torch.cat(own).to(device)
+
+
+@lru_cache(maxsize=2)
+def last_places(n_tokens: tuple[int, ...], width: int, device: torch.device) -> Tensor:
+    """Return where the last token of each prompt is in a batch as wide, prompts laid end to end."""
+    return torch.tensor([p * width + n - 1 for p, n in enumerate(n_tokens)], device=device)
 
 
 def stacked(tensors: Sequence[Tensor]) -> Tensor:
@@ -177,11 +211,11 @@ def token_norms(states: Tensor, n_tokens: Sequence[int]) -> Tensor:
     (sum of n_tokens,) in float64. Squares are accumulated in float64: a norm taken in bfloat16
     is off by up to 4e-3, and torch's own float32 norm loses digits on long vectors.
     """
-    at_a_time = max(1, _AT_A_TIME // states.shape[-1])
+    at_a_time = _n_at_a_time(states)
     wide = states.new_empty((at_a_time, states.shape[-1]), dtype=torch.float64)
     norms = []
-    for prompt, start, stop in _pieces(n_tokens, at_a_time):
-        piece = wide[: stop - start].copy_(states[prompt, start:stop])
+    for of_tokens in _pieces(states, n_tokens, at_a_time):
+        piece = wide[: len(of_tokens)].copy_(of_tokens)
         norms.append(torch.linalg.vector_norm(piece, dim=-1))
     return torch.cat(norms)
 
@@ -200,6 +234,10 @@ def largest_features(states: Tensor, n_tokens: Sequence[int]) -> tuple[Tensor, T
     -------
     (sum of n_tokens,) in float64 and the same in int64; of equal features the first is taken.
     """
+    if not on_processor(states):
+        sizes = _without_padding(states, n_tokens).abs()
+        feature = sizes.argmax(-1)
+        return sizes.gather(-1, feature[:, None])[:, 0].double(), feature
     sizes = torch.empty_like(states[0])
     features, largest = [], []
     for of_prompt, n in zip(states, n_tokens, strict=True):
@@ -211,132 +249,7 @@ def largest_features(states: Tensor, n_tokens: Sequence[int]) -> tuple[Tensor, T
 
 def _places_of_largest(rows: Tensor) -> Tensor:
     """Return where each row is largest; torch's own search is several times slower on a CPU."""
-    if rows.is_cpu:
-        return torch.from_numpy(rows.float().numpy().argmax(-1))
-    return rows.argmax(-1)
-
-
-@dataclass(frozen=True, slots=True)
-class AttentionStatistics:
-    """Sufficient statistics of attention maps, each (n_prompts, n_heads) in float64.
-
-    Attributes are the columns of table ``attention``.
-    """
-
-    mass: Tensor
-    diagonal: Tensor
-    first_column: Tensor
-    above_diagonal: Tensor
-    distance: Tensor
-    entropy: Tensor
-    sum_squares: Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class MeanMapStatistics:
-    """Statistics of attention maps averaged over heads, each (n_prompts,) in float64.
-
-    Attributes are the columns of table ``attention_mean``; the count n_small is int64.
-    """
-
-    mass: Tensor
-    diagonal: Tensor
-    first_column: Tensor
-    distance: Tensor
-    entropy: Tensor
-    sum_squares: Tensor
-    n_small: Tensor
-
-
-#: An attention weight below this counts as small, as in notebook 14.
-SMALL = 0.01
-
-
-def attention_statistics(
-    maps: Tensor, n_tokens: Sequence[int]
-) -> tuple[AttentionStatistics, MeanMapStatistics]:
-    """Return the sufficient statistics of attention maps A, by head and of their average.
-
-    mass = sum_ij A_ij, diagonal = sum_i A_ii, first_column = sum_i A_i0,
-    above_diagonal = sum_{j>i} A_ij, distance = sum_ij A_ij |i - j| [tokens],
-    entropy = -sum_ij A_ij ln A_ij with 0 ln 0 = 0 [nat], sum_squares = sum_ij A_ij^2, and n_small
-    = entries of the average below 0.01, those above the diagonal included. Rows may sum to less
-    than one. All is float64, the logarithm included.
-
-    Parameters
-    ----------
-    maps
-        (n_prompts, n_heads, n, n): row i is what token i attends to.
-    n_tokens
-        Length of each prompt, at most n. Rows beyond it are padding and do not count.
-    """
-    width, device = maps.shape[-1], maps.device
-    is_causal = not bool((maps.flatten(-2) @ _above(width, maps)).any())
-    places, weights = _entries(width, device, is_causal)
-    averages = torch.zeros((len(maps), len(places)), dtype=torch.float64, device=device)
-    found = []
-    for of_heads, n, average in zip(maps, n_tokens, averages, strict=True):
-        n_own = n * (n + 1) // 2 if is_causal else n * n
-        own = slice(n_own) if is_causal else (places // width < n) & (places % width < n)
-        found.append(_of_prompt(of_heads, places[own], weights[own], average[:n_own]))
-    linear, entropy, norm = (torch.stack(parts) for parts in zip(*found, strict=True))
-    mass, diagonal, first_column, above_diagonal, distance = linear.unbind(-1)
-    by_head = AttentionStatistics(
-        mass, diagonal, first_column, above_diagonal, distance, entropy, norm.square()
-    )
-    return by_head, MeanMapStatistics(
-        mass=mass.mean(-1),
-        diagonal=diagonal.mean(-1),
-        first_column=first_column.mean(-1),
-        distance=distance.mean(-1),
-        entropy=_entropy(averages),
-        sum_squares=averages.square().sum(-1),
-        n_small=torch.tensor(n_tokens, device=device).square() - (averages >= SMALL).sum(-1),
-    )
-
-
-def _above(n: int, like: Tensor) -> Tensor:
-    """Return 1 for each entry of a flattened map that is above the diagonal, else 0."""
-    return torch.ones((n, n), dtype=like.dtype, device=like.device).triu(1).flatten()
-
-
-@lru_cache(maxsize=1)
-def _entries(n: int, device: torch.device, is_causal: bool) -> tuple[Tensor, Tensor]:
-    """Return the places of a flattened map to look at, row by row, and their weights.
-
-    Of causal maps the zeros above the diagonal are left out. The weights (n_entries, 5) are
-    those of an entry in the first five statistics, which are linear.
-    """
-    rows, columns = torch.tril_indices(n, n, n * (not is_causal), device=device)
-    ahead = columns - rows
-    one = torch.ones_like(ahead)
-    weights = (one, ahead == 0, one * (columns == 0), ahead > 0, ahead.abs())
-    return rows * n + columns, torch.stack([weight.double() for weight in weights], dim=-1)
-
-
-def _of_prompt(
-    maps: Tensor, places: Tensor, weights: Tensor, average: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return linear statistics, entropy and Frobenius norm of maps; fill in their average."""
-    n_heads = len(maps)
-    flat = maps.reshape(n_heads, -1)
-    at_a_time = max(1, _ENTRIES_AT_A_TIME // len(places))
-    found = []
-    for start in range(0, n_heads, at_a_time):
-        entries = flat[start : start + at_a_time].index_select(1, places).double()
-        average.add_(entries.sum(0), alpha=1 / n_heads)
-        norm = torch.linalg.vector_norm(entries, dim=-1)
-        found.append((entries @ weights, _entropy(entries), norm))
-    if len(found) == 1:
-        return found[0]
-    linear, entropy, norm = (torch.cat(parts) for parts in zip(*found, strict=True))
-    return linear, entropy, norm
-
-
-def _entropy(probabilities: Tensor) -> Tensor:
-    """Return -sum p ln p over the last dimension, 0 ln 0 being 0."""
-    smallest = torch.finfo(probabilities.dtype).tiny
-    return -probabilities.clamp_min(smallest).log_().mul_(probabilities).sum(-1)
+    return torch.from_numpy(rows.float().numpy().argmax(-1))
 
 
 def spectral_norms(matrices: Tensor) -> Tensor:

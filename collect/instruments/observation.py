@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from collect.instruments.attention_maps import AttentionStatistics, MeanMapStatistics
     from collect.instruments.geometry import Geometry
-    from collect.instruments.measures import AttentionStatistics, MeanMapStatistics
     from collect.instruments.predictions import Predictions
 
 

@@ -17,8 +17,8 @@ from torch import Tensor
 from collect.instruments.measures import stacked
 
 if TYPE_CHECKING:
+    from collect.instruments.attention_maps import AttentionStatistics, MeanMapStatistics
     from collect.instruments.hooks import Recorder
-    from collect.instruments.measures import AttentionStatistics, MeanMapStatistics
     from collect.instruments.observation import Norms, Observation, Updates
     from collect.instruments.predictions import Predictions
     from collect.model.forward.passes import Batch

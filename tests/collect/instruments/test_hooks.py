@@ -14,9 +14,9 @@ import torch
 from collect.adapters import ADAPTERS
 from collect.errors import ConformanceError
 from collect.instruments import rows
+from collect.instruments.attention_maps import attention_statistics
 from collect.instruments.geometry import geometry
 from collect.instruments.hooks import Recorder
-from collect.instruments.measures import attention_statistics
 from collect.instruments.predictions import predictions
 from collect.model.checkpoint.blueprint import of_model
 from collect.model.checkpoint.checkpoint import locate

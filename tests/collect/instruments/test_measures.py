@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
+from collect.instruments.attention_maps import attention_statistics
 from collect.instruments.measures import (
-    attention_statistics,
     correlations,
     difference,
     grams,
@@ -228,7 +228,7 @@ def test_attention_statistics_equal_those_counted_entry_by_entry(n, seed, spread
 def test_many_heads_of_long_prompts_are_worked_through_a_few_at_a_time(monkeypatch):
     maps = torch.rand(1, 5, 9, 9, generator=torch.Generator().manual_seed(0))
     at_once = attention_statistics(maps, [9])
-    monkeypatch.setattr("collect.instruments.measures._ENTRIES_AT_A_TIME", 100)
+    monkeypatch.setattr("collect.instruments.attention_maps._ENTRIES_AT_A_TIME", 100)
     for found, expected in zip(attention_statistics(maps, [9]), at_once, strict=True):
         assert torch.allclose(found.entropy, expected.entropy, rtol=1e-14)
         assert torch.allclose(found.distance, expected.distance, rtol=1e-14)

@@ -8,9 +8,9 @@ import torch
 from collect import schema
 from collect.adapters import ADAPTERS
 from collect.instruments import rows
+from collect.instruments.attention_maps import AttentionStatistics
 from collect.instruments.geometry import Geometry
 from collect.instruments.hooks import Recorder
-from collect.instruments.measures import AttentionStatistics
 from collect.instruments.observation import Norms, Observation, Updates
 from collect.instruments.predictions import Predictions
 from collect.model.checkpoint.decoder import decoder
