@@ -28,6 +28,7 @@ examples:
   python -m analysis sql "FROM model" --csv
   python -m analysis --data runs sql "SELECT count(*) FROM residual_norm"
   python -m analysis --data runs --verify claims  hashes of measured files compared first
+  python -m analysis --data https://example.org/measured sql "FROM model"   read where it lies
   python -m analysis l-star --profile trace_multi_head
   python -m analysis signs --gain gain_last_block
   python -m analysis specifications --csv > specifications.csv
@@ -45,7 +46,8 @@ exit codes:
      lie in reports/claims.csv and study.csv, those of another paper in verdicts.csv in its folder
      or: a test that a paper reports contradicts itself (forensics)
   2  wrong input: unknown claim, bad query, damaged or missing data
-  3  a package of the [report] extra is missing
+  3  a package of the [report] or [remote] extra is missing
+  4  something had to come over the network and did not
   5  the output cannot be written, the report cannot be rendered, or a page has faults
  70  a defect of this program: an exception that nobody foresaw (--debug shows its trace)
  71  the machine lends no more memory, processes or open files
@@ -95,13 +97,19 @@ class _Version(argparse.Action):
         parser.exit(0)
 
 
+def _place(text: str) -> Path | str:
+    """Return a source as it was named: an address as it is, anything else as a path."""
+    return text if "://" in text else Path(text)
+
+
 def _add_sources(made: argparse.ArgumentParser) -> None:
     made.add_argument(
         "--data",
         action="append",
-        type=Path,
+        type=_place,
         metavar="DIR",
-        help="directory of measurements, or one .duckdb file; repeat to open several "
+        help="directory of measurements, its address (https://..., read where it lies), or one "
+        ".duckdb file; repeat to open several "
         "(default: data/published, data/sample and data/fleet)",
     )
     made.add_argument(

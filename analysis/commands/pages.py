@@ -27,6 +27,12 @@ def report(options: argparse.Namespace) -> int:
             "The report reads what its parameters name, not --data.",
             "Name a directory with -P measurements:DIR (or -P published:DIR).",
         )
+    addresses = [source for source in options.data or [] if isinstance(source, str)]
+    if addresses:
+        raise AnalysisError(
+            f"The pages of an audit must be made from data on this machine; {addresses[0]} is not.",
+            "Fetch the directory and name it.",
+        )
     project, place, parameters = root / "quarto", root / "reports" / "paper", {}
     if options.paper:
         project, place = project / "audit", options.paper / "report"

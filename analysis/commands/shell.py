@@ -41,7 +41,7 @@ def statement(given: str | None) -> str | None:
     return text
 
 
-def open_shell(sources: Sequence[Path]) -> int:
+def open_shell(sources: Sequence[Path | str]) -> int:
     """Run DuckDB's shell on a database of the measurements, read-only, and return its exit code.
 
     Parameters
@@ -54,7 +54,7 @@ def open_shell(sources: Sequence[Path]) -> int:
     QueryError
         If the shell is not installed, or there is no database file to open.
     """
-    database = sources[0] if len(sources) == 1 else DATABASE
+    database = Path(sources[0]) if len(sources) == 1 else DATABASE
     program = shutil.which(PROGRAM)
     if program is None:
         raise QueryError(

@@ -25,13 +25,14 @@ def opened(options: argparse.Namespace) -> Store:
     return store
 
 
-def _sources(options: argparse.Namespace) -> list[Path]:
+def _sources(options: argparse.Namespace) -> list[Path | str]:
     """Return what to open: what was named, else what the project ships."""
     if options.paper:
         return [options.paper, *(options.data or [])]
     from analysis.commands.checkout import default_sources
 
-    return options.data or default_sources()
+    named: list[Path | str] = [*(options.data or default_sources())]
+    return named
 
 
 def claims_of(options: argparse.Namespace) -> Mapping[int, Claim]:

@@ -23,6 +23,7 @@ from analysis.tidy.output import replace_bytes
 
 if TYPE_CHECKING:
     from analysis.store import Store
+from analysis.store.remote import RemotePath
 
 Result = TypeVar("Result")
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,7 +84,7 @@ def results_of(store: Store, directory: Path = DIRECTORY) -> Results:
 
 
 def results_for(
-    sources: Iterable[Path], told: Iterable[str] = (), directory: Path = DIRECTORY
+    sources: Iterable[Path | RemotePath], told: Iterable[str] = (), directory: Path = DIRECTORY
 ) -> Results:
     """Return the results that belong to some data, the code, the packages, and words told besides.
 
@@ -100,9 +101,13 @@ def results_for(
     return Results(digest.digest(), directory)
 
 
-def _hash_of_files(place: Path) -> bytes:
+def _hash_of_files(place: Path | RemotePath) -> bytes:
     """Return a hash of the names and contents of the files at a place."""
+    from analysis.store.remote import RemotePath
+
     digest = hashlib.sha256()
+    if isinstance(place, RemotePath):
+        return hashlib.sha256(repr((str(place), place.contents())).encode()).digest()
     for path in sorted(_files(place)):
         digest.update(repr((str(path.relative_to(place)), path.stat().st_size)).encode())
         with path.open("rb") as handle:

@@ -14,6 +14,8 @@ from typing import Any
 
 from fsspec import AbstractFileSystem
 
+from analysis.store.remote import Ranges, RemotePath
+
 PROTOCOL = "store"
 
 
@@ -29,12 +31,12 @@ class ListedFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no ty
 
     def __init__(self) -> None:
         super().__init__()
-        self._paths: dict[str, Path] = {}
+        self._paths: dict[str, Path | RemotePath] = {}
 
-    def add(self, path: Path) -> str:
+    def add(self, path: Path | RemotePath) -> str:
         """Add a file and return the name by which the engine knows it."""
-        place = path.resolve()
-        name = f"{PROTOCOL}://{place.as_posix()}"
+        place = path if isinstance(path, RemotePath) else path.resolve()
+        name = f"{PROTOCOL}://{place}"
         self._paths[name] = place
         return name
 
@@ -58,7 +60,7 @@ class ListedFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no ty
         """Return no file: directories cannot be listed."""
         return []
 
-    def open(self, path: str, mode: str = "rb", **_: Any) -> ReadingFile:
+    def open(self, path: str, mode: str = "rb", **_: Any) -> ReadingFile | ReadingRemote:
         """Open a file for reading.
 
         Raises
@@ -68,12 +70,41 @@ class ListedFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no ty
         """
         if mode != "rb":
             raise PermissionError(f"the files of a store are only read; {path} was to be written")
-        return ReadingFile(self._place(path))
+        place = self._place(path)
+        return ReadingRemote(place) if isinstance(place, RemotePath) else ReadingFile(place)
 
-    def _place(self, path: str) -> Path:
+    def _place(self, path: str) -> Path | RemotePath:
         if path not in self._paths:
             raise FileNotFoundError(f"the store has no file {path}")
         return self._paths[path]
+
+
+class ReadingRemote:
+    """A file at an address open for reading, which several threads may read at once."""
+
+    def __init__(self, path: RemotePath) -> None:
+        self._ranges: Ranges = path.by_range()
+        self._own = threading.local()
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Move this thread's place [bytes] from the start (0), itself (1) or the end (2)."""
+        start = {0: 0, 1: self.tell(), 2: self._ranges.size()}[whence]
+        self._own.place = start + offset
+        return self.tell()
+
+    def tell(self) -> int:
+        """Return this thread's place [bytes]."""
+        return int(getattr(self._own, "place", 0))
+
+    def read(self, n_bytes: int = -1) -> bytes:
+        """Return the next bytes from this thread's place; fewer only at the end of the file."""
+        wanted = self._ranges.size() - self.tell() if n_bytes < 0 else n_bytes
+        found = self._ranges.read_at(self.tell(), wanted)
+        self._own.place = self.tell() + len(found)
+        return found
+
+    def close(self) -> None:
+        """Do nothing: nothing is held."""
 
 
 class ReadingFile:

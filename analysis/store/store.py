@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import tempfile
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import duckdb
 import pandas as pd
 
 from analysis.store.listed_files import PROTOCOL, ListedFiles
+from analysis.store.remote import Remote, RemotePath, is_address
 from analysis.store.statement import check_reads, plain
 from analysis.tidy.errors import QueryError, StoreError
 from collect import schema
@@ -43,7 +44,7 @@ class Store:
     connection
         DuckDB connection; use `query` rather than this.
     sources
-        Directories (or the database file) it was opened from.
+        Directories and addresses (or the database file) it was opened from.
     incomplete
         Units whose measurement was interrupted; none of their rows are visible.
     comparison
@@ -51,7 +52,7 @@ class Store:
     """
 
     connection: duckdb.DuckDBPyConnection
-    sources: tuple[Path, ...]
+    sources: tuple[Path | RemotePath, ...]
     incomplete: tuple[str, ...]
     comparison: schema.Comparison = field(default_factory=schema.Comparison)
     _asked: dict[tuple[str, str], pd.DataFrame] = field(
@@ -83,6 +84,7 @@ class Store:
             try:
                 rows: pd.DataFrame = cursor.sql(sql, params=parameters or None).df()
             except duckdb.Error as error:
+                _raise_unreached(self.sources, error)
                 is_about_names = isinstance(error, duckdb.CatalogException | duckdb.BinderException)
                 hint = "List tables and views with: SHOW TABLES" if is_about_names else ""
                 raise QueryError(plain(error), hint) from error
@@ -113,13 +115,15 @@ def shared(compute: Callable[[Store], Result]) -> Callable[[Store], Result]:
 def open_store(*sources: Path | str, verify: bool = False, comments: bool = True) -> Store:
     """Open one or several measurement directories, or one ``.duckdb`` file, read-only.
 
+    A directory that `collect publish` described may lie at an address; it is read where it lies.
+
     The rows and sizes of measured files must be what the run files of their units say; whether
     their times are, is counted (`Store.comparison`), because copies have times of their own.
 
     Parameters
     ----------
     *sources
-        Directories, or one file.
+        Directories, addresses of directories that fsspec knows, or one file.
     verify
         True to compare the contents as well, by their hashes; every file is then read.
     comments
@@ -131,8 +135,14 @@ def open_store(*sources: Path | str, verify: bool = False, comments: bool = True
         If a source does not exist or holds no table, a table lies in two places, a file is
         damaged, breaks the contract or is not as its run file says, or two sources disagree
         about the same key; or if a database file is to be verified, which has no hashes.
+    MissingExtraError
+        If the package that reads an address is not installed.
+    UnreachableError
+        If what lies at an address does not come.
     """
-    paths = tuple(Path(source) for source in sources)
+    named = [RemotePath(Remote(s)) if isinstance(s, str) and is_address(s) else s for s in sources]
+    # The schema asks of a path no more than a remote one knows.
+    paths = tuple(cast("Path", s if isinstance(s, RemotePath) else Path(s)) for s in named)
     missing = [_shortened(path) for path in paths if not _exists(path)]
     if missing or not paths:
         raise StoreError(
@@ -162,6 +172,7 @@ def open_store(*sources: Path | str, verify: bool = False, comments: bool = True
                 connection, paths, copy=False, named=listed.add, contents=verify
             )
     except schema.ContractError as error:
+        _raise_unreached(paths, error)
         raise StoreError(error.problem, error.hint) from error
     views = schema.views_sql()
     connection.execute(views if comments else schema.without_comments(views))
@@ -170,6 +181,13 @@ def open_store(*sources: Path | str, verify: bool = False, comments: bool = True
         f"{path}: {unit}" for path in paths for unit in schema.incomplete_units(path)
     )
     return Store(connection, paths, incomplete, comparison)
+
+
+def _raise_unreached(sources: Iterable[Path | RemotePath], error: Exception) -> None:
+    """Raise what the network failed in, if that is what lies behind an error."""
+    for source in sources:
+        if isinstance(source, RemotePath) and source.remote.failure is not None:
+            raise source.remote.failure from error
 
 
 def _exists(path: Path) -> bool:

@@ -52,6 +52,12 @@ class MissingExtraError(AnalysisError):
     exit_code = 3
 
 
+class UnreachableError(AnalysisError):
+    """Something had to come over the network and did not (exit code 4)."""
+
+    exit_code = 4
+
+
 class ReportError(AnalysisError):
     """The report cannot be rendered (exit code 5)."""
 

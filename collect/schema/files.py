@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.csv
@@ -81,7 +82,8 @@ def read_rows(path: Path, table: str, headers: Headers | None = None) -> pa.Tabl
         return known.run(path) if table == "run" else known.of(path).read(table)
     expected = arrow_schema(table)
     try:
-        rows = _read_csv(path, expected)
+        with path.open("rb") as file:
+            rows = _read_csv(file, expected)
         names = rows.column_names  # decoded only when they are asked for
     except UNREADABLE as error:
         raise damaged(path, error) from error
@@ -102,9 +104,9 @@ def _stems(directory: Path, table: str) -> set[str]:
     return {path.stem for path in (directory / table).glob("*.parquet")}
 
 
-def _read_csv(path: Path, expected: pa.Schema) -> pa.Table:
+def _read_csv(file: BinaryIO, expected: pa.Schema) -> pa.Table:
     return pyarrow.csv.read_csv(
-        path,
+        file,
         read_options=pyarrow.csv.ReadOptions(use_threads=False),
         parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
         convert_options=pyarrow.csv.ConvertOptions(

@@ -73,7 +73,7 @@ class Header:
         check_names(self.path, table, self.columns.names)
         expected = arrow_schema(table)
         try:
-            with pq.ParquetFile(self.path, metadata=self.footer, pre_buffer=False) as file:
+            with opened(self.path, footer=self.footer) as file:
                 rows = completed(file.read(use_threads=False), table).select(expected.names)
             if rows.schema.types == expected.types:  # a cast costs more than the reading
                 return pa.Table.from_arrays(rows.columns, schema=expected)
@@ -123,11 +123,26 @@ class Headers:
         """
         if path not in self._known:
             try:
-                with pq.ParquetFile(path) as file:
+                with opened(path) as file:
                     self._known[path] = Header(path, file.schema_arrow, file.metadata)
             except UNREADABLE as error:
                 raise damaged(path, error) from error
         return self._known[path]
+
+
+def opened(path: Path, footer: pq.FileMetaData | None = None) -> pq.ParquetFile:
+    """Open a Parquet file; one that is not on this machine by ranges of its bytes.
+
+    Parameters
+    ----------
+    path
+        The file.
+    footer
+        Its own description, where that was read before.
+    """
+    by_range = getattr(path, "by_range", None)
+    source = path if by_range is None else by_range()
+    return pq.ParquetFile(source, metadata=footer, pre_buffer=False)
 
 
 def check_names(path: Path, table: str, found: Sequence[str]) -> None:

@@ -12,9 +12,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
-from collect.schema.headers import UNREADABLE, damaged
+from collect.schema.headers import UNREADABLE, damaged, opened
 
 #: Directory of what packs keep besides rows: the metadata of the files that a unit had.
 MARKS = "packed"
@@ -53,7 +51,8 @@ def units_of(path: Path) -> list[str]:
         If it cannot be read, or is not the run file of a pack.
     """
     try:
-        metadata = pq.read_metadata(path).metadata or {}
+        with opened(path) as file:
+            metadata = file.metadata.metadata or {}
         return [str(stem) for stem in json.loads(metadata[b"determinants"])["units"]]
     except (*UNREADABLE, KeyError, TypeError, RecursionError) as error:
         raise damaged(path, error) from error

@@ -14,6 +14,7 @@ import pandas as pd
 import analysis
 from analysis.claims.sign import ranking
 from analysis.store import Store
+from analysis.store.remote import RemotePath
 
 PACKAGES = ("altair", "duckdb", "numpy", "pandas", "pingouin", "pyarrow", "scipy", "statsmodels")
 
@@ -46,9 +47,18 @@ def commit() -> str:
     )
 
 
-def data_hash(directory: Path) -> str:
-    """Return the first 12 hex digits of a hash over names and contents of a directory's tables."""
+def data_hash(directory: Path | RemotePath) -> str:
+    """Return the first 12 hex digits of a hash over names and contents of a directory's tables.
+
+    At an address the hashes are those that the store's description lists.
+    """
     digest = hashlib.sha256()
+    if isinstance(directory, RemotePath):
+        for file in directory.contents():
+            if file.name.endswith((".csv", ".parquet")):
+                digest.update(f"{directory.name}/{file.name}".encode())
+                digest.update(bytes.fromhex(file.sha256))
+        return digest.hexdigest()[:12]
     files = [directory] if directory.is_file() else sorted(directory.rglob("*"))
     for path in files:
         if path.suffix in {".csv", ".parquet", ".duckdb"}:

@@ -1,0 +1,213 @@
+"""A store opened where it lies: the same answers by ranges of bytes, and nothing else to reach."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+from contextlib import suppress
+from datetime import date
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote
+
+import duckdb
+import fsspec
+import pytest
+
+from analysis.commands.cli import main
+from analysis.exhibits.site.colophon import data_hash
+from analysis.store import open_store, remote
+from analysis.tidy.errors import QueryError, StoreError, UnreachableError
+from collect.record.compaction import compact
+from collect.record.publication.description import About
+from collect.record.publication.publish import publish
+
+SAMPLE = Path(__file__).parents[3] / "data/sample"
+MODELS = ("gpt2-l4-adamw", "gptneox-l4-adamw", "llama-l4-adamw")
+OF_ONE = "SELECT sum(cosine) FROM residual_update WHERE model_id = 'thermoscope/llama-l4-adamw'"
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """Three models of the sample, packed and described."""
+    directory = tmp_path_factory.mktemp("to-publish") / "streams"
+    stems = {f"thermoscope--{name}{of}" for name in MODELS for of in ("", "@A_grand_unified")}
+    for path in SAMPLE.glob("*/*.parquet"):
+        if path.stem in {*stems, "A_grand_unified"}:
+            (directory / path.parent.name).mkdir(exist_ok=True, parents=True)
+            shutil.copy2(path, directory / path.parent.name)
+    compact(directory)
+    (directory / "gauge_range.csv").write_bytes((SAMPLE / "gauge_range.csv").read_bytes())
+    publish(directory, About("streams", "MIT", "d", ("c",), "1.0.0", date(2026, 11, 22)))
+    return directory
+
+
+@pytest.fixture
+def address(published):
+    """The address of these files in a file system that needs no network."""
+    files = fsspec.filesystem("memory")
+    files.put(str(published), "/streams", recursive=True)
+    yield "memory://streams"
+    files.rm("/streams", recursive=True)
+
+
+@pytest.fixture(scope="module")
+def opened(published):
+    """A store at an address, opened once for what changes nothing."""
+    files = fsspec.filesystem("memory")
+    files.put(str(published), "/opened", recursive=True)
+    store = open_store("memory://opened")
+    yield store
+    store.connection.close()
+    files.rm("/opened", recursive=True)
+
+
+def test_what_lies_at_an_address_answers_as_a_directory(published, address):
+    here, there = open_store(published), open_store(address)
+    for sql in (OF_ONE, "FROM run ORDER BY ALL", "FROM gauge_range ORDER BY ALL"):
+        assert there.query(sql).equals(here.query(sql))
+    assert there.comparison.n_sizes == here.comparison.n_sizes
+    assert open_store(address, verify=True).comparison.n_hashes == here.comparison.n_files
+    assert data_hash(there.sources[0]) == data_hash(published)
+
+
+def test_a_query_asks_for_the_columns_and_models_that_it_reads(published, opened):
+    store = opened
+    asked = store.sources[0].remote
+    before = asked.n_bytes
+    store.query(OF_ONE)
+    (path,) = (published / "residual_update").iterdir()
+    assert 0 < asked.n_bytes - before < path.stat().st_size / 3
+    before = asked.n_bytes
+    store.query("SELECT count(*) FROM residual_norm")  # the ends of the files say it
+    assert asked.n_bytes == before
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "FROM 'memory://opened/README.md'",
+        "FROM read_parquet('memory://opened/run/*.parquet')",
+        "FROM read_text('https://127.0.0.1/x')",
+        "FROM read_text('store://memory://opened/README.md')",
+        "COPY (SELECT 1) TO 'memory://opened/x.csv'",
+        "ATTACH 'memory://opened/x.duckdb'",
+    ],
+)
+def test_no_query_reaches_another_address_or_writes(opened, sql):
+    store = opened
+    with pytest.raises(QueryError):
+        store.query(sql)
+    found = []
+    with suppress(duckdb.Error):  # past the check the engine refuses, or finds no such file
+        found = store.connection.execute(sql).fetchall()
+    assert found == []
+    assert not fsspec.filesystem("memory").exists("/opened/x.csv")
+
+
+def test_what_is_no_published_store_is_refused(published, address, capsys):
+    files = fsspec.filesystem("memory")
+    with pytest.raises(UnreachableError, match=r"croissant\.json must come over the network"):
+        open_store("memory://elsewhere")
+    with pytest.raises(StoreError, match="of a kind that fsspec reads"):
+        open_store("nothing://of/the/kind")
+    assert main(["--data", "memory://elsewhere", "sql", "SELECT 1"]) == 4
+    assert "collect publish" in capsys.readouterr().err
+    store = open_store(address)
+    (path,) = files.glob("/streams/attention/*.parquet")
+    files.rm(path)
+    store.sources[0].remote._ends.clear()
+    with pytest.raises(UnreachableError, match="it is not there"):
+        store.query("SELECT sum(mass) FROM attention")
+    files.pipe("/streams/croissant.json", b"{}")
+    with pytest.raises(StoreError, match="must list the files of a store"):
+        open_store(address)
+
+
+def test_other_bytes_than_listed_are_refused(address):
+    files = fsspec.filesystem("memory")
+    (path,) = files.glob("/streams/attention/*.parquet")
+    files.pipe(path, files.cat_file(path)[:-50_000])
+    with pytest.raises(UnreachableError, match="must give the bytes asked for"):
+        open_store(address)
+
+
+def test_a_missing_package_is_named(monkeypatch, capsys):
+    def missing(_: str) -> None:
+        raise ImportError("HTTPFileSystem requires aiohttp to be installed")
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", missing)
+    assert main(["--data", "https://example.org/x", "sql", "SELECT 1"]) == 3
+    said = capsys.readouterr().err
+    assert "requires aiohttp" in said
+    assert "thermoscope[remote]" in said
+
+
+def test_an_address_is_no_path():
+    assert remote.is_address("https://example.org/x")
+    assert not remote.is_address("data/sample")
+    assert not remote.is_address(Path("https://example.org/x"))
+
+
+class Server(ThreadingHTTPServer):
+    """A web server that knows ranges, lists nothing, and counts what it sends."""
+
+    root: Path
+    knows_ranges = True
+    n_bytes = 0
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        path = self.server.root / unquote(self.path).lstrip("/")
+        if not path.is_file():
+            self.send_error(404)
+            return
+        content, asked = path.read_bytes(), self.headers.get("Range")
+        found = re.fullmatch(r"bytes=(\d+)-(\d+)", asked or "")
+        if found and self.server.knows_ranges:
+            content = content[int(found[1]) : int(found[2]) + 1]
+        self.send_response(206 if found and self.server.knows_ranges else 200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+        self.server.n_bytes += len(content)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def server(published):
+    pytest.importorskip("aiohttp", reason="the package of the extra [remote] is not installed")
+    with Server(("127.0.0.1", 0), Handler) as made:
+        made.root = published
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield made
+        made.shutdown()
+
+
+def test_a_store_on_a_web_server_sends_what_is_read(published, server):
+    whole = sum(path.stat().st_size for path in published.rglob("*.parquet"))
+    store = open_store(server.address)
+    opening = server.n_bytes
+    assert store.query(OF_ONE).equals(open_store(published).query(OF_ONE))
+    assert server.n_bytes == store.sources[0].remote.n_bytes
+    assert server.n_bytes - opening < whole / 8
+
+
+def test_a_server_that_is_gone_or_knows_no_ranges_is_refused(server):
+    server.knows_ranges = False
+    with pytest.raises(UnreachableError, match="must give the bytes asked for"):
+        open_store(server.address)
+    with pytest.raises(UnreachableError, match="it is not there"):
+        open_store(f"{server.address}/elsewhere")
+    with pytest.raises(UnreachableError, match="must come over the network"):
+        open_store("http://127.0.0.1:9")
