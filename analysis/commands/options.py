@@ -36,6 +36,7 @@ examples:
   python -m analysis forensics paper.md           the tests a paper reports, recomputed
   python -m analysis report
   python -m analysis report --page claims         one page alone
+  python -m analysis report --to typst            the paper as PDF
   python -m analysis init FOLDER                  a new audit, which renders at once
   python -m analysis --paper FOLDER report        its pages: front, claims, data
   python -m analysis report --examine reports/paper/paper.html   faults of a finished page
@@ -214,6 +215,13 @@ def _add_report(verb: argparse.ArgumentParser) -> None:
         choices=("auto", "quarto", "embedded"),
         default="auto",
         help="what renders: the quarto command, or this package; auto: quarto if it is there",
+    )
+    verb.add_argument(
+        "--to",
+        choices=("html", "typst"),
+        default="html",
+        help="what is made: pages, or with typst a PDF of the paper (or of the --page named); "
+        "without the quarto command that needs the [pdf] extra",
     )
     verb.add_argument(
         "-P",

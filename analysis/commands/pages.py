@@ -13,6 +13,7 @@ def report(options: argparse.Namespace) -> int:
     """Render the report, or look for faults in finished pages, and return the exit code."""
     from analysis.commands.checkout import project_root
     from analysis.report.examination import refuse_faults
+    from analysis.report.printing import render_pdf
     from analysis.report.replay import memory_of
     from analysis.report.site import render_site
     from analysis.tidy import prose
@@ -39,7 +40,8 @@ def report(options: argparse.Namespace) -> int:
         sources = ";".join(str(path.resolve()) for path in options.data or [])
         parameters = {"folder": str(options.paper.resolve()), "measurements": sources}
     parameters |= dict(_parameter(text) for text in options.parameters)
-    pages = render_site(
+    render = render_pdf if options.to == "typst" else render_site
+    made = render(
         project,
         options.out or place,
         parameters=parameters,
@@ -47,7 +49,7 @@ def report(options: argparse.Namespace) -> int:
         only=options.pages,
         memory=None if options.paper else memory_of(root, parameters),
     )
-    print(*pages, sep="\n")
+    print(*made, sep="\n")
     return 0
 
 

@@ -18,6 +18,7 @@ from analysis.report.making.images import embedded
 from analysis.report.making.page import page
 from analysis.report.making.pandoc import pandoc
 from analysis.report.making.tree import Node, div, text_nodes
+from analysis.report.making.typeset import typeset
 from analysis.report.reading.chunk import Chunk, assignments
 from analysis.report.reading.front_matter import written
 from analysis.report.reading.markup import Gallery, chunk_markdown, prose_markdown
@@ -116,8 +117,28 @@ def page_of(source: Path, runner: Runner, parameters: Mapping[str, str]) -> str:
     settings = settings_of(content.front_matter, directory)
     gallery = Gallery()
     markdown = executed(content, settings, gallery, parameters, runner)
-    document, headings = _document(markdown, content, settings, gallery, directory)
+    document, headings = _document(markdown, content, settings, directory)
+    document = embedded(document, gallery, directory, content.place_of)
     return page(document, settings, headings, directory=directory)
+
+
+def pdf_of(source: Path, runner: Runner, parameters: Mapping[str, str]) -> bytes:
+    """Return the PDF of a source, made without the Quarto command; arguments as for `page_of`.
+
+    Raises
+    ------
+    NewCodeError
+        If the runner only remembers, and code is asked for that it does not know.
+    MissingExtraError
+        If a package of the [report] or [pdf] extra is missing.
+    """
+    directory = source.resolve().parent
+    content = read_source(source)
+    settings = settings_of(content.front_matter, directory)
+    gallery = Gallery()
+    markdown = executed(content, settings, gallery, parameters, runner)
+    document, _ = _document(markdown, content, settings, directory)
+    return typeset(document, settings, gallery, directory)
 
 
 def executed(
@@ -167,9 +188,9 @@ def _run(kernel: Runner, chunk: Chunk, defaults: Mapping[str, Any]) -> list[dict
 
 
 def _document(
-    markdown: str, source: Source, settings: Settings, gallery: Gallery, directory: Path
+    markdown: str, source: Source, settings: Settings, directory: Path
 ) -> tuple[Node, list[Heading]]:
-    """Return pandoc's tree with callouts, numbers, references and images, and the headings."""
+    """Return pandoc's tree with callouts, numbers and references, and the headings."""
     filters = [f"--lua-filter={path.resolve()}" for path in settings.filters]
     shift = f"--shift-heading-level-by={settings.heading_shift}"
     options = ["--from=markdown", "--to=json", shift, *filters]
@@ -182,7 +203,6 @@ def _document(
             f"{source.place_of(f'@{citations[0]}')} has none.",
             "Name the file under 'bibliography' in the front matter.",
         )
-    tree = embedded(tree, gallery, directory, source.place_of)
     headings = numbering.headings
     if citations:
         title: Node = {"t": "Header", "c": [2, ["references", [], []], text_nodes(REFERENCES)]}
@@ -202,8 +222,12 @@ def _quarto(command: str, source: Path, destination: Path, parameters: Mapping[s
     return replace_text(destination, rendered.read_text(encoding="utf-8"))
 
 
-def quarto_output(command: str, project: Path, parameters: Mapping[str, str]) -> Path:
-    """Let Quarto render a project and return the directory that it wrote to.
+def quarto_output(
+    command: str, project: Path, parameters: Mapping[str, str], *, to: str = ""
+) -> Path:
+    """Let Quarto render a project, or one source, and return the directory that it wrote to.
+
+    ``to`` names another format than that of the project.
 
     Raises
     ------
@@ -211,6 +235,7 @@ def quarto_output(command: str, project: Path, parameters: Mapping[str, str]) ->
         If Quarto ends with a fault.
     """
     options = [part for name, value in parameters.items() for part in ("-P", f"{name}:{value}")]
+    options += ["--to", to] if to else []
     process = subprocess.run(
         [command, "render", str(project), *options], env=environment(), check=False
     )
@@ -219,5 +244,6 @@ def quarto_output(command: str, project: Path, parameters: Mapping[str, str]) ->
             f"'quarto render' must succeed; it ended with code {process.returncode}.",
             "Its own messages are above; the engine 'embedded' may say more.",
         )
-    output = str(project_options(project).get("project", {}).get("output-dir", "."))
-    return (project / output).resolve()
+    folder = project.parent if project.is_file() else project
+    output = str(project_options(folder).get("project", {}).get("output-dir", "."))
+    return (folder / output).resolve()

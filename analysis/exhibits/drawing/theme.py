@@ -73,6 +73,7 @@ def _theme() -> alt.theme.ThemeConfig:
                 "columnPadding": 24,
                 "layout": {"bottom": {"margin": 24}},
                 "symbolSize": 110,
+                "labelLimit": 300,
             },
             "header": text,
             "title": {"color": INK},
