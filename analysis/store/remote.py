@@ -16,8 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from analysis.tidy.errors import AnalysisError, MissingExtraError, StoreError, UnreachableError
-from collect.schema import ContractError
-from collect.schema.listing import DESCRIPTION, Listed, listed_files
+from collect.schema import DESCRIPTION, ContractError, Listed, listed_files
 
 #: How much of the end of a file is asked for at first [bytes].
 _END_BYTES = 2**16

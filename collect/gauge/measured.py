@@ -12,9 +12,10 @@ from torch import Tensor
 
 from collect.gauge.centred import centred_geometries
 from collect.gauge.precision import Float64
-from collect.instruments import quantities, rows, spectra
+from collect.instruments import quantities, rows
 from collect.instruments.hooks import Recorder
-from collect.instruments.singular import grams, product_norms
+from collect.instruments.weights import spectra
+from collect.instruments.weights.singular import grams, product_norms
 from collect.model.checkpoint.decoder import Decoder, HeadWeights
 from collect.model.forward.passes import inputs, whole
 from collect.prompts.tokens import Encoded, buckets

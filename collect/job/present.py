@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from collect.instruments import spectra
+from collect.instruments.weights import spectra
 from collect.job.settings import Settings
 from collect.job.subject import Pass, Subject
 from collect.model.checkpoint import leftovers

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
 
 from collect.errors import ConformanceError
-from collect.instruments import spectra
+from collect.instruments.weights import spectra
 from collect.job.settings import Settings
 from collect.model.checkpoint import blueprint, leftovers, memory
 from collect.model.checkpoint.checkpoint import Checkpoint

@@ -28,10 +28,12 @@ from collect.schema.contract import (
 )
 from collect.schema.empty import empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
+from collect.schema.listing import DESCRIPTION, Listed, listed_files
 from collect.schema.marks import Comparison
 from collect.schema.views import views_sql
 
 __all__ = [
+    "DESCRIPTION",
     "LARGE",
     "MEASURED",
     "READABLE_VERSIONS",
@@ -40,6 +42,7 @@ __all__ = [
     "Column",
     "Comparison",
     "ContractError",
+    "Listed",
     "Table",
     "arrow_schema",
     "assemble",
@@ -47,6 +50,7 @@ __all__ = [
     "described",
     "empty_table",
     "incomplete_units",
+    "listed_files",
     "quoted",
     "read_rows",
     "replace_by_view",

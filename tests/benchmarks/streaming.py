@@ -164,7 +164,7 @@ def _run(directory: Path, *, dtype: str, is_streamed: bool) -> str:
 
 
 def _spectra(directory: Path) -> str:
-    from collect.instruments import spectra
+    from collect.instruments.weights import spectra
     from collect.model.checkpoint.checkpoint import locate
 
     rows = spectra.rows(locate(str(directory)))
@@ -174,7 +174,7 @@ def _spectra(directory: Path) -> str:
 def _singular_values() -> dict[str, Any]:
     import torch
 
-    from collect.instruments.singular import head_norms
+    from collect.instruments.weights.singular import head_norms
 
     generator = torch.Generator().manual_seed(0)
     kinds = {}

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from collect.adapters import adapter_for, weight_names
 from collect.errors import InputError
-from collect.instruments import spectra
+from collect.instruments.weights import spectra
 from collect.model.checkpoint.blueprint import heads_of, of_attention, of_model
 from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import decoder
@@ -86,7 +86,7 @@ def test_names_without_the_prefix_are_found(name, prefix, tmp_path):
 def test_the_weights_pass_imports_no_code_of_a_model(tmp_path):
     directory = save_family("llama", tmp_path)
     code = (
-        "import sys; from collect.instruments import spectra; "
+        "import sys; from collect.instruments.weights import spectra; "
         "from collect.model.checkpoint.checkpoint import locate; "
         f"spectra.rows(locate({str(directory)!r})); "
         "print({'transformers.modeling_utils', 'transformers.models.llama.modeling_llama'}"

@@ -15,7 +15,7 @@ import transformers
 from safetensors.torch import load_file
 
 from collect.errors import InputError, UnreachableError, UnsupportedModelError
-from collect.instruments import spectra
+from collect.instruments.weights import spectra
 from collect.model.checkpoint.blueprint import of_model
 from collect.model.checkpoint.checkpoint import Labels, known_labels, locate
 from collect.model.checkpoint.load import load_model, load_skeleton

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from collect.errors import InputError
-from collect.instruments import spectra
+from collect.instruments.weights import spectra
 from collect.model.checkpoint.alignment import ALIGNMENT
 from collect.model.checkpoint.blueprint import of_model
 from collect.model.checkpoint.checkpoint import Checkpoint, locate

@@ -16,7 +16,13 @@ from torch import Tensor
 
 from collect.adapters import Adapter, Heads, HeadWeights, cut, weight_names
 from collect.adapters.configuration import of_text as text_configuration
-from collect.instruments.singular import Norms, grams, head_norms, product_norms, whole_norms
+from collect.instruments.weights.singular import (
+    Norms,
+    grams,
+    head_norms,
+    product_norms,
+    whole_norms,
+)
 from collect.model.checkpoint import blueprint
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.configuration import configuration

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from collect.instruments import singular
-from collect.instruments.singular import (
+from collect.instruments.weights import singular
+from collect.instruments.weights.singular import (
     frobenius_norm,
     grams,
     head_norms,

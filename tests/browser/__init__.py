@@ -1,1 +1,0 @@
-"""Finished pages in a real browser: looked at, examined by axe, used with the keyboard alone."""
