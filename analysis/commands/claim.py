@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from analysis.commands.colour import coloured
 from analysis.commands.sources import claims_of, opened
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ def claim(options: argparse.Namespace) -> int:
     print(f"Claim {one.claim_id}: {judged['statement']} ({judged['place']})")
     print(_counted(checks))
     how = f": {judged['reading']}" if judged["reading"] else ""
-    print(f"Verdict:  {judged['verdict']}{how}\nEstimand: {one.estimand}.\nRule:     {one.rule}")
+    print(
+        f"Verdict:  {coloured(str(judged['verdict']))}{how}\nEstimand: {one.estimand}.\nRule:     {one.rule}"
+    )
     if remark:
         print(f"Property: {judged['property']}" if is_free else f"Property: {remark}")
     print()
@@ -103,9 +106,9 @@ def _check_lines(row: Mapping[Any, Any]) -> str:
 def _answer(row: Mapping[Any, Any]) -> str:
     """Return what a check says of its part, and whether it moves the verdict."""
     if not row["has_data"]:
-        return "no data"
+        return coloured("no data")
     found = {True: "holds", False: "fails", None: "undecided"}[row["holds"]]
-    return f"{row['kind']}, {found}" if row["decides"] else "shown, moves no verdict"
+    return f"{row['kind']}, {coloured(found)}" if row["decides"] else "shown, moves no verdict"
 
 
 def numbers(row: Mapping[Any, Any]) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.commands.claim import models_behind, numbers
+from analysis.commands.colour import coloured
 from analysis.commands.sources import claims_of, opened
 from analysis.commands.tables import show
 from analysis.tidy.defaults import COMMITTED, COMMITTED_BESIDE
@@ -97,10 +98,10 @@ def _overview(judged: pd.DataFrame) -> str:
 
     lines = []
     for row in judged.to_dict("records"):
-        lines.append(f"{row['claim_id']:>3}  {row['verdict']:<21} {row['statement']}")
+        lines.append(f"{row['claim_id']:>3}  {coloured(row['verdict'], 21)} {row['statement']}")
         counts = models_behind(row)
         lines.append(f"     {numbers(row)}; {counts}")
     counted = judged["verdict"].value_counts()
-    total = ", ".join(f"{counted.get(name, 0)} {name}" for name in claims.VERDICTS)
+    total = ", ".join(f"{counted.get(name, 0)} {coloured(name)}" for name in claims.VERDICTS)
     number = prose.plural(len(judged), "claim")
     return "\n".join([*lines, "", f"{number}: {total}."])

@@ -92,11 +92,19 @@ class Tab:
     def open(self, address: str) -> None:
         """Open a page and wait until it is loaded."""
         self.events.clear()
+        if self.run("location.href").partition("#")[0] == address.partition("#")[0]:
+            self.ask("Page.navigate", url="about:blank")
+            self.loaded()
+            self.events.clear()
         self.ask("Page.navigate", url=address)
+        self.loaded()
+
+    def loaded(self) -> None:
+        """Wait until the page that was asked for is loaded."""
         deadline = time.monotonic() + LIMIT_S
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             if time.monotonic() > deadline:
-                raise RuntimeError(f"{address} was not loaded within {LIMIT_S:g} s.")
+                raise RuntimeError(f"A page was not loaded within {LIMIT_S:g} s.")
             self.events.append(self._next())
 
     def run(self, script: str) -> Any:

@@ -27,6 +27,10 @@ MARK = re.compile(
     r' role="graphics-symbol" aria-roledescription="(?P<kind>[^"]*)"(?P<after>[^>]*)/>'
 )
 TEXT = re.compile(r'(<text\b[^>]*?) aria-label="[^"]*" role="graphics-symbol"[^>]*?mark"')
+#: What holds marks is an object; Vega calls some of it a symbol, which would need a name.
+CONTAINER = re.compile(
+    r'(<g\b[^>]*? role="graphics-)symbol(" aria-roledescription="[^"]*container")'
+)
 
 Row = dict[str, Any]
 
@@ -96,7 +100,7 @@ def titled(picture: str) -> str:
     >>> titled(f"<path {said}/>")
     '<path role="graphics-symbol" aria-roledescription="point"><title>a</title></path>'
     """
-    return MARK.sub(_with_title, TEXT.sub(r"\1", picture))
+    return CONTAINER.sub(r"\1object\2", MARK.sub(_with_title, TEXT.sub(r"\1", picture)))
 
 
 def _with_title(mark: re.Match[str]) -> str:

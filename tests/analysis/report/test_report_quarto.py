@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -15,7 +16,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.report.making.callout import KINDS
 from analysis.report.making.pandoc import pandoc
+from analysis.report.reading import places
 from analysis.report.reading.inline import inline_markdown, register_strings
 from analysis.report.reading.markup import INLINE_CODE
 from analysis.report.reading.source import Prose, read_source
@@ -174,3 +177,65 @@ def test_the_pages_that_quarto_names_are_examined_after_it(tmp_path: Path) -> No
     assert refused.returncode == 5
     assert "a reference without a target: '?@fig-a'" in refused.stderr
     assert run_script("post-render", QUARTO_PROJECT_OUTPUT_FILES="other.pdf").returncode == 0
+
+
+#: Every page of ours and of another paper's audit, with the project that it belongs to.
+PAGES = [
+    (project, path)
+    for project in (QUARTO, QUARTO / "audit")
+    for path in sorted(project.glob("[!_]*.qmd"))
+]
+REFERENCE = re.compile(r"(?<![\w`])@((?:fig|tbl|sec|eq)-[\w-]+)")
+DIVISION = re.compile(r"^:{3,}\s*\{[^}]*\.callout-(\w+)[^}]*\}")
+
+
+@pytest.mark.parametrize(("project", "path"), PAGES, ids=lambda it: it.name)
+def test_every_page_keeps_to_what_both_renderers_read_alike(project: Path, path: Path) -> None:
+    source = read_source(path)
+    lines = [line for block in source.blocks if isinstance(block, Prose) for line in block.lines]
+    prose_lines = [line for line in lines if not line.fence]
+    known = {place.identifier for place in places.places(project)}
+    asked_for = {(it, line.place) for line in prose_lines for it in REFERENCE.findall(line.text)}
+    assert [it for it in asked_for if it[0] not in known] == []
+    kinds = {it[1] for line in prose_lines if (it := DIVISION.match(line.text))}
+    assert kinds <= set(KINDS)
+    for line, after in itertools.pairwise(prose_lines):
+        if DIVISION.match(line.text) and "title=" not in line.text:
+            assert after.text.startswith("## "), line.place
+    for chunk in source.chunks:
+        written = [str(chunk.options.get(key, "")) for key in ("fig-cap", "fig-alt", "tbl-cap")]
+        assert not any("{python}" in text for text in written), chunk.name
+        if str(chunk.options.get("label", "")).startswith("fig-"):
+            assert len(written[1]) > 40, chunk.name
+    assert not any("{{<" in line.text for line in prose_lines)
+    assert {"title", "short-title"} <= set(source.front_matter)
+
+
+def test_every_page_is_listed_and_can_be_reached_from_every_other() -> None:
+    listed = options()["project"]["render"]
+    assert sorted(listed) == [path.name for path in DOCUMENTS]
+    opening = (QUARTO / "site" / "opening.html").read_text(encoding="utf-8")
+    linked = set(re.findall(r'href="([\w-]+)\.html', opening))
+    assert {Path(name).stem for name in listed} == linked
+
+
+def test_images_are_embedded_as_drawings_and_the_paper_is_printed_as_it_is_read() -> None:
+    tree = json.loads(
+        pandoc(
+            "![Caption](a_files/b.svg)\n\n![Caption](c.png)",
+            ["--from=markdown", "--to=json", f"--lua-filter={QUARTO / 'filters/site.lua'}"],
+            directory=ROOT,
+        )
+    )
+    found = re.findall(r'\["", \[([^\]]*)\], \[\]\]', json.dumps(tree["blocks"]))
+    assert [it for it in found if it] == ['"inline-svg"']
+    printed, shown = options()["format"]["typst"], options()["format"]["html"]
+    assert printed["number-sections"] == shown["number-sections"] is True
+    assert (printed["echo"], printed["fig-format"]) == (False, "svg")
+    assert (QUARTO / printed["font-paths"] / "FigureSans-Regular.ttf").is_file()
+
+
+def test_only_drafts_are_frozen() -> None:
+    assert options()["execute"]["freeze"] is False
+    draft = yaml.safe_load((QUARTO / "_quarto-draft.yml").read_text(encoding="utf-8"))
+    assert draft == {"execute": {"freeze": "auto"}}
