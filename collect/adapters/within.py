@@ -15,7 +15,7 @@ _ALONE = "model"
 #: names none. transformers loads some with the text part alone.
 PLACES = {
     "dots3_note": (_ALONE, "dots3_note_text"),
-    "emu3": (_ALONE, "llama"),
+    "emu3": ("model.text_model", "llama"),
     "fuyu": (_BESIDE, "persimmon"),
     "gemma3": (_BESIDE, "gemma3_text"),
     "gemma4": (_BESIDE, "gemma4_text"),
@@ -33,6 +33,9 @@ PLACES = {
     "qwen3_vl": (_BESIDE, "qwen3"),
     "qwen3_vl_moe": (_BESIDE, "qwen3_moe"),
 }
+
+#: Types whose class of the text alone does not know the names of a whole checkpoint.
+WHOLE = frozenset(("emu3",))
 
 #: Types of text that have the layout of another type.
 ALIKE = {

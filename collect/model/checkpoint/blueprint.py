@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from transformers import conversion_mapping
+from transformers.models.auto import modeling_auto
 
 from collect.adapters import Adapter, Heads
 from collect.adapters.configuration import of_text as text_configuration
+from collect.adapters.within import WHOLE
 
 #: Numbers that old checkpoints hold and every version of the library computes itself.
 _DERIVED = frozenset(
@@ -147,5 +149,10 @@ def _conversions(config: Any) -> list[Any]:
     named = [*(config.architectures or ()), config.model_type]
     found = (conversion_mapping.get_checkpoint_conversion_mapping(name) for name in named)
     own: list[Any] = next((mapping for mapping in found if mapping is not None), [])
+    if config.model_type in WHOLE:  # the body within renames once more
+        body = modeling_auto.MODEL_MAPPING_NAMES[config.model_type]
+        for renaming in conversion_mapping.get_checkpoint_conversion_mapping(body) or ():
+            renaming.scope_prefix, renaming.base_model_prefix = "", "model"
+            own = [*own, renaming]
     legacy = conversion_mapping.get_checkpoint_conversion_mapping("legacy")
     return [*own, *legacy]

@@ -50,14 +50,14 @@ _SHARES = ("rotary_pct", "partial_rotary_factor")
 def _require_possible(checkpoint: Checkpoint, config: Any) -> None:
     """Raise InputError for a size that no network has: building one would not end."""
     for name, largest in _LARGEST.items():
-        size = getattr(config, name, None)
         is_depth = name == "num_hidden_layers"  # of other zeros the library says what they break
-        if isinstance(size, (int, float)) and not is_depth <= size <= largest:
-            raise InputError(
-                f"A network's {name} must be from 1 to {largest}; config.json of "
-                f"{checkpoint.directory} makes it {size:.6g}.",
-                "Copy or download it again, or check config.json.",
-            )
+        for size in _values(config, name):
+            if isinstance(size, (int, float)) and not is_depth <= size <= largest:
+                raise InputError(
+                    f"A network's {name} must be from 1 to {largest}; config.json of "
+                    f"{checkpoint.directory} makes it {size:.6g}.",
+                    "Copy or download it again, or check config.json.",
+                )
     rotation = getattr(config, "rope_parameters", None)
     shares = dict(rotation) if isinstance(rotation, dict) else {}
     for name in _SHARES:
@@ -68,6 +68,13 @@ def _require_possible(checkpoint: Checkpoint, config: Any) -> None:
                 f"config.json of {checkpoint.directory} makes it {share:.6g}.",
                 "Copy or download it again, or check config.json.",
             )
+
+
+def _values(config: Any, name: str) -> list[Any]:
+    """Return an entry of a configuration, of each block where they differ; None where it lacks."""
+    if name in (getattr(config, "per_layer_attributes", None) or ()):
+        return [getattr(of_block, name, None) for of_block in config.per_layer_config]
+    return [getattr(config, name, None)]
 
 
 def not_the_model(checkpoint: Checkpoint, error: Exception) -> InputError:

@@ -8,6 +8,7 @@ import torch
 import transformers
 
 from collect.adapters.configuration import of_text as text_configuration
+from collect.adapters.within import WHOLE
 from collect.errors import InputError
 from collect.model.checkpoint import blueprint, memory
 from collect.model.checkpoint.alignment import aligned
@@ -130,7 +131,8 @@ def _factory(config: Any) -> Any:
     """Return what of the library makes a model that predicts tokens from a configuration."""
     of_text: Any = transformers.AutoModelForCausalLM
     of_more: Any = transformers.AutoModelForImageTextToText
-    return of_text if type(config) in of_text._model_mapping else of_more
+    is_of_text = type(config) in of_text._model_mapping and config.model_type not in WHOLE
+    return of_text if is_of_text else of_more
 
 
 def _make_buffers(model: Any, device: str) -> None:

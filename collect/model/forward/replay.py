@@ -8,7 +8,7 @@ block before returned, or whose other arguments depend on what a block returns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -110,6 +110,7 @@ class _Journal:
         self.calls: list[_Call] = []
         self.entered: Tensor | None = None
         self.handed_on: Tensor | None = None
+        self.beside = torch.empty(0)
 
     def called(self, layer: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Note a call down and return the stream as the body expects it.
@@ -117,8 +118,12 @@ class _Journal:
         Raises
         ------
         NotReplayableError
-            If the call is out of turn, or with another stream than the block before returned.
+            If the call is out of turn, with another stream than the block before returned, or
+            with what that block returns beside it.
         """
+        if _holds((args, kwargs), self.beside):
+            cause = f"block {layer} reads more of block {layer - 1} than its stream"
+            raise NotReplayableError(cause, layer)
         if layer != len(self.calls):
             raise NotReplayableError(f"block {layer} is called out of turn", layer)
         given, call = _split(args, kwargs)
@@ -130,7 +135,7 @@ class _Journal:
                 f"what enters block {layer} is not what block {layer - 1} returns", layer
             )
         self.calls.append(call)
-        return (self.handed_on, None) if self.returns_tuple else self.handed_on
+        return (self.handed_on, self.beside) if self.returns_tuple else self.handed_on
 
 
 def _split(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, _Call]:
@@ -219,6 +224,25 @@ def _check_same_calls(first: Recording, second: Recording) -> None:
             )
 
 
+def _holds(given: Any, wanted: Tensor) -> bool:
+    """Return whether a tensor is among arguments."""
+    if isinstance(given, dict):
+        return any(_holds(value, wanted) for value in given.values())
+    if isinstance(given, tuple | list):
+        return any(_holds(value, wanted) for value in given)
+    return given is wanted
+
+
+def refuse_shared(blocks: Sequence[nn.Module]) -> None:
+    """Raise NotReplayableError where two blocks have weights in common."""
+    owners: dict[int, int] = {}
+    for layer, block in enumerate(blocks):
+        for parameter in block.parameters():
+            owner = owners.setdefault(id(parameter), layer)
+            if owner != layer:
+                raise NotReplayableError(f"block {layer} has weights of block {owner}", layer)
+
+
 def _is_same(one: Any, other: Any) -> bool:
     """Return whether two arguments are equal, tensors bit for bit."""
     if isinstance(one, Tensor) and isinstance(other, Tensor):
@@ -238,9 +262,10 @@ def replay(block: nn.Module, layer: int, recording: Recording, states: Tensor) -
         output = block(states, *call.args, **call.kwargs)
     else:
         output = block(*call.args, hidden_states=states, **call.kwargs)
-    if isinstance(output, tuple) is not recording.returns_tuple:
+    is_among_others = isinstance(output, tuple | list)
+    if is_among_others is not recording.returns_tuple:
         raise NotReplayableError(f"block {layer} returns {type(output).__name__}", layer)
-    stream: Tensor = output[0] if isinstance(output, tuple) else output
+    stream: Tensor = output[0] if is_among_others else output
     return stream
 
 

@@ -19,7 +19,7 @@ from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.placement import place
 from collect.model.checkpoint.shards import Shards
 from collect.model.forward.passes import Batch, Watcher
-from collect.model.forward.replay import finish, record, replay
+from collect.model.forward.replay import finish, record, refuse_shared, replay
 
 
 def streamed(
@@ -52,6 +52,7 @@ def streamed(
     InputError
         If a weight is not finite.
     """
+    refuse_shared(decoder.blocks)
     with _surroundings(decoder, shards, batches, device):
         recorded = [record(decoder, batch) for batch in batches]
         states = [entered for entered, _ in recorded]

@@ -22,6 +22,7 @@ from collect.model.checkpoint.decoder import decoder
 from collect.model.conformance.refusal import TOLERANCES, examine
 from collect.model.forward.passes import inputs, whole
 from collect.model.forward.replay import NotReplayableError
+from tests.collect.adapters.on_disk import are_equal, loaded_and_streamed
 from tests.collect.conftest import tiny_tokenizer
 from tests.collect.partial_families import CONFIGURATIONS, tiny_partial
 from tests.collect.shown import LONG, SHORT
@@ -57,6 +58,27 @@ def test_it_conforms_and_its_stream_is_measured(model_type):
     parts = {placed.adapter.mixing, "ffn"} if placed.adapter.has(PARTS) else set()
     assert {part for _, part in seen.updates.places} == {*parts, "block"}
     assert bool(seen.attention) == placed.adapter.has(MAPS)
+
+
+#: Types whose blocks have more in common than the stream, and what says so.
+TOGETHER = {
+    "glm_moe_dsa": "than its stream",
+    "rwkv": "than its stream",
+    "zamba": "has weights of block 1",
+    "zamba2": "has weights of block 1",
+    "zaya": "than its stream",
+}
+
+
+@pytest.mark.parametrize("model_type", CONFIGURATIONS)
+def test_block_by_block_from_its_files_it_is_the_same_in_bfloat16(model_type, tmp_path):
+    tiny_partial(model_type).save_pretrained(tmp_path)
+    if model_type in TOGETHER:
+        with pytest.raises(NotReplayableError, match=TOGETHER[model_type]):
+            loaded_and_streamed(tmp_path)
+        return
+    _, loaded, streamed = loaded_and_streamed(tmp_path)
+    assert are_equal(loaded, streamed)
 
 
 def measured(placed):
