@@ -29,11 +29,16 @@ RANGE = "a range"
 #: Width of the panels, height of a row and of a bar, room beside the panels [px].
 PANEL, ROW, BAR, BESIDE = 260, 23, 30, 8
 
+#: What the response is called under the panel, and where words are few.
+TITLE, SMALL_TITLE = "growth after block 0 beyond equal writes [nat]", "growth [nat]"
+
 #: Least share that is written on its part of a bar, and least that is written with its name [%].
 WRITTEN, NAMED = 11, 35
 
 
-def chart_exhibit(runs: pd.DataFrame, band: Band | None, shares: pd.DataFrame) -> alt.VConcatChart:
+def chart_exhibit(
+    runs: pd.DataFrame, band: Band | None, shares: pd.DataFrame, *, is_small: bool = False
+) -> alt.VConcatChart:
     """Draw recipes in the order of their excess, a mark per run, and beneath them the shares.
 
     Parameters
@@ -44,8 +49,10 @@ def chart_exhibit(runs: pd.DataFrame, band: Band | None, shares: pd.DataFrame) -
         From `fleet.band_of_chance`; None where no cell has two seeds yet.
     shares
         From `fleet.response_shares`, for the responses to draw; empty while none can be told.
+    is_small
+        Draw the bar of the first response alone, with fewer words.
     """
-    panels = [_recipes(runs, band)]
+    panels = [_recipes(runs, band, SMALL_TITLE if is_small else TITLE)]
     words = (
         "Recipes in the order of how much the stream grows after block 0 beyond equal writes, a "
         "mark per trained network: colour and name for the lab, shape for the depth, hollow for "
@@ -53,7 +60,7 @@ def chart_exhibit(runs: pd.DataFrame, band: Band | None, shares: pd.DataFrame) -
         "100 networks if only the seed mattered."
     )
     if not shares.empty:
-        panels.append(_bars(shares))
+        panels.append(_bars(shares[shares["response"] == DRAWN[0]] if is_small else shares))
         words += " Beneath, a bar per response, cut into the shares of the variance that each "
         words += "source makes."
     exhibit = alt.vconcat(*panels, spacing=20).properties(description=words)
@@ -61,7 +68,7 @@ def chart_exhibit(runs: pd.DataFrame, band: Band | None, shares: pd.DataFrame) -
     return cast("alt.VConcatChart", apart)
 
 
-def _recipes(runs: pd.DataFrame, band: Band | None) -> alt.LayerChart:
+def _recipes(runs: pd.DataFrame, band: Band | None, title: str) -> alt.LayerChart:
     shown = runs.assign(
         recipe_name=runs["recipe"].map(RECIPES),
         depth=runs["n_layers"].map("{} blocks".format),
@@ -78,7 +85,7 @@ def _recipes(runs: pd.DataFrame, band: Band | None) -> alt.LayerChart:
     )
     x = alt.X(
         "excess:Q",
-        title="growth after block 0 beyond equal writes [nat]",
+        title=title,
         scale=alt.Scale(padding=8),
         axis=alt.Axis(grid=False, tickCount=5),
     )
@@ -99,7 +106,7 @@ def _recipes(runs: pd.DataFrame, band: Band | None) -> alt.LayerChart:
     ends = alt.Chart(means[means["lab"] == UNPUBLISHED]).mark_rule(color=INK, strokeWidth=1.5)
     labs = (
         alt.Chart(means.assign(said=means["lab"].replace(UNPUBLISHED, RANGE)))
-        .mark_text(align="left", fontSize=13)
+        .mark_text(align="left", fontSize=14)
         .encode(x=alt.value(PANEL + BESIDE), y=y, text="said:N", color=_of_lab(shown))
     )
     layers = [*_reference(band), ends.encode(x="min:Q", x2="max:Q", y=y), *points, labs]
@@ -137,12 +144,12 @@ def _reference(band: Band | None) -> list[alt.Chart]:
 
 
 def _above(row: pd.DataFrame, place: str, *, to_right: bool) -> alt.Chart:
-    mark = alt.Chart(row).mark_text(align="left" if to_right else "right", fontSize=13, color=INK)
+    mark = alt.Chart(row).mark_text(align="left" if to_right else "right", fontSize=14, color=INK)
     return cast("alt.Chart", mark.encode(x=alt.X(f"{place}:Q"), y=alt.value(-8), text="said:N"))
 
 
 def _bars(shares: pd.DataFrame) -> alt.LayerChart:
-    """Draw one bar per response, cut into the shares of every source; one alone has no axis."""
+    """Draw one bar per response, cut into shares; one alone has no axis and no legend."""
     rows = _parts(shares)
     order = [SHORT[name] for name in DRAWN if name in set(rows["response"])]
     present = [key for key in SOURCES if key in set(rows["term"])]
@@ -151,7 +158,9 @@ def _bars(shares: pd.DataFrame) -> alt.LayerChart:
         "source:N",
         title=None,
         scale=series([SOURCES[key] for key in present], [COLOURS[key][0] for key in present]),
-        legend=alt.Legend(columns=2, symbolStrokeColor=INK, symbolStrokeWidth=1, offset=8),
+        legend=alt.Legend(columns=2, symbolStrokeColor=INK, symbolStrokeWidth=1, offset=8)
+        if len(order) > 1
+        else None,
     )
     x = alt.X(
         "start:Q",
@@ -166,7 +175,7 @@ def _bars(shares: pd.DataFrame) -> alt.LayerChart:
     )
     words = [
         alt.Chart(of_ink)
-        .mark_text(color=str(ink), fontSize=13)
+        .mark_text(color=str(ink), fontSize=14)
         .encode(x="middle:Q", y=y, text="written:N")
         for ink, of_ink in rows[rows["percent"] > WRITTEN].groupby("ink")
     ]

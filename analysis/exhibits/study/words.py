@@ -206,6 +206,12 @@ def limits(sizes: Sizes) -> str:
     )
 
 
+def limits_short(sizes: Sizes) -> str:
+    """Return the same for a page that is read in a minute."""
+    largest = prose.number(math.ceil(sizes.largest / 1e5) / 10, 1)
+    return f"Shown below {largest} million parameters, not at scale."
+
+
 def widths_sentence(found: pd.DataFrame, sd: float) -> str:
     """Return whether the shares of the primary response are as exact as planned.
 

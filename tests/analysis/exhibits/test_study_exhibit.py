@@ -61,6 +61,9 @@ def test_the_study_is_told_in_words_that_follow_its_numbers(
         "Its networks have 0.1 to 2.6 million parameters and read 1.8 million bytes: it does not "
         "show what decides among large ones."
     )
+    assert words.limits_short(fleet.Sizes(1, 2_520_000, 1)) == (
+        "Shown below 2.6 million parameters, not at scale."
+    )
     assert words.together({"a": "held", "b": "missed", "c": "held"}) == (
         "Held: “a” and “c”. Missed: “b”."
     )
@@ -104,12 +107,17 @@ def test_the_exhibit_has_a_mark_per_run_and_a_row_per_recipe(
     assert ends.tolist() == pytest.approx([100.0, 100.0])
 
 
-def test_the_exhibit_without_shares_or_seeds_shows_what_is_there(runs: pd.DataFrame) -> None:
+def test_the_exhibit_without_shares_or_seeds_shows_what_is_there(
+    runs: pd.DataFrame, shares: pd.DataFrame
+) -> None:
     one_seed = runs[runs["seed"] == 0]
     drawn = charts.chart_exhibit(one_seed, None, pd.DataFrame()).to_dict()
     (above,) = drawn["vconcat"]
     assert "rect" not in {layer["mark"]["type"] for layer in above["layer"]}
     assert "Beneath" not in drawn["description"]
+    small = charts.chart_exhibit(one_seed, None, shares, is_small=True).to_dict()
+    bars = small["datasets"][small["vconcat"][1]["layer"][0]["data"]["name"]]
+    assert {row["response"] for row in bars} == {"excess"}
     assert json.dumps(drawn)
 
 
