@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from huggingface_hub import constants
 
 from collect.commands import cli
 from collect.commands.cli import main
@@ -92,17 +93,17 @@ def test_a_directory_without_tables_exits_2(tmp_path, out, capsys):
     assert not out.exists()
 
 
-@pytest.mark.slow
-def test_a_hub_that_cannot_be_reached_exits_4_without_a_traceback(tmp_path, out):
-    answer = python_m_collect(
-        *("run", "someone/something", "--prompts", "E1_4model_and_mistral", "--out", str(out)),
-        HF_ENDPOINT="http://127.0.0.1:9",
-        HF_HOME=str(tmp_path / "cache"),
-        HF_HUB_OFFLINE="0",
-    )
-    assert answer.returncode == 4
-    assert answer.stdout == ""
-    lines = answer.stderr.strip().splitlines()
+def test_a_hub_that_cannot_be_reached_exits_4_without_a_traceback(
+    tmp_path, out, monkeypatch, capsys
+):
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    prompts = ("--prompts", "E1_4model_and_mistral")
+    assert main(["run", "someone/something", *prompts, "--out", str(out)]) == 4
+    said = capsys.readouterr()
+    assert said.out == ""
+    lines = said.err.strip().splitlines()
     assert len(lines) == 2
     assert lines[0].startswith("error: The model someone/something must come from the hub")
     assert lines[1].startswith("hint: Check the name and the connection")

@@ -105,17 +105,25 @@ def pickles_only(directory: Path) -> None:
         (lambda d: (d / "config.json").unlink(), "must hold config.json"),
     ],
 )
-def test_a_bad_third_model_costs_no_download(local_hub, offer, damage, sentence, prompt_file):
-    names = "first", "second", "third"
+def test_a_bad_model_after_a_good_one_costs_no_download(
+    local_hub, offer, damage, sentence, prompt_file
+):
+    names = "first", "bad"
     directories = [offer(name) for name in names]
     damage(directories[-1])
-    asked = [f"acme/{name}" for name in names], [prompt_file], None
-    with pytest.raises(InputError, match=sentence):
-        prepare(*asked, fail_fast=True)
-    job = prepare(*asked)
-    assert [name for name, _ in job.checkpoints] == ["acme/first", "acme/second"]
+    job = prepare([f"acme/{name}" for name in names], [prompt_file], None)
+    assert [name for name, _ in job.checkpoints] == ["acme/first"]
     (refusal,) = job.refusals
     assert re.search(sentence, refusal.sentence)
+    assert not local_hub.asked(WEIGHTS)
+
+
+def test_a_bad_model_ends_the_job_where_that_is_asked_for(local_hub, offer, prompt_file):
+    names = [f"acme/{name}" for name in ("first", "second", "third")]
+    *_, last = [offer(name.partition("/")[2]) for name in names]
+    edit(last, model_type="bert")
+    with pytest.raises(InputError, match="'bert' is refused: it is an encoder"):
+        prepare(names, [prompt_file], None, fail_fast=True)
     assert not local_hub.asked(WEIGHTS)
 
 
@@ -403,7 +411,7 @@ def test_revisions_are_pinned_and_the_same_weights_are_fetched_and_measured_once
     assert "acme/tiny at step10, weights: already complete, skipped" in capsys.readouterr().err
     assert not [p for _, p, *_ in local_hub.log if "hub/step10/" in p]
     assert list(faults(out)) == []
-    found = open_store(out).query(
+    found = open_store(out, comments=False).query(
         "SELECT training_step, revision, n_steps FROM run_revision ORDER BY training_step"
     )
     assert found["training_step"].tolist() == [1, 2, 10]
@@ -420,7 +428,7 @@ def test_an_edited_card_does_not_stop_a_run_and_both_commits_are_kept(offer, tmp
     commits.append(commit_of(directory))
     run(["acme/tiny"], [], out, quantities=["weights"])
     assert "acme/tiny, weights: already complete, skipped" in capsys.readouterr().err
-    store = open_store(out)
+    store = open_store(out, comments=False)
     assert store.query("FROM run")["revision"].tolist() == commits[:1]
     assert sorted(store.query("FROM revision")["revision"]) == sorted(commits)
 
@@ -438,7 +446,7 @@ def test_a_branch_that_holds_other_weights_by_now_is_refused_and_may_be_named(
     assert "--revision" in refusal.value.hint
     named = {"revision": [commit_of(moved)], "quantities": ["weights"], "quiet": True}
     run(["acme/tiny"], [], out, **named)
-    assert len(open_store(out).query("FROM run")) == 2
+    assert len(open_store(out, comments=False).query("FROM run")) == 2
     assert list(faults(out)) == []
 
 
