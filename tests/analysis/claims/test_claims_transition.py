@@ -251,7 +251,7 @@ def test_noise_of_two_layers_is_refused():
 @pytest.fixture
 def with_raw(imported):
     """Return the published facts with the raw files."""
-    return open_store(PUBLISHED, imported)
+    return open_store(PUBLISHED, imported, comments=False)
 
 
 def test_the_stored_sign_changes_are_distributed_as_on_noise(with_raw):
