@@ -41,7 +41,8 @@ def claim(options: argparse.Namespace) -> int:
     print(_counted(checks))
     how = f": {judged['reading']}" if judged["reading"] else ""
     print(
-        f"Verdict:  {coloured(str(judged['verdict']))}{how}\nEstimand: {one.estimand}.\nRule:     {one.rule}"
+        f"Verdict:  {coloured(str(judged['verdict']))}{how}\n"
+        f"Estimand: {one.estimand}.\nRule:     {one.rule}"
     )
     if remark:
         print(f"Property: {judged['property']}" if is_free else f"Property: {remark}")

@@ -13,14 +13,11 @@ if TYPE_CHECKING:
     from analysis.store import Store
 
 
-def opened(options: argparse.Namespace, *, comments: bool = False) -> Store:
-    """Return the store of what was named, and say on standard error what of it is left out.
-
-    ``comments`` says whether a statement may ask what tables and columns mean.
-    """
+def opened(options: argparse.Namespace) -> Store:
+    """Return the store of what was named, and say on standard error what of it is left out."""
     from analysis.store import open_store
 
-    store = open_store(*_sources(options), verify=options.verify, comments=comments)
+    store = open_store(*_sources(options), verify=options.verify)
     if options.verify:
         print(f"note: {store.comparison.words}", file=sys.stderr)
     for unit in store.incomplete:

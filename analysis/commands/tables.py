@@ -37,7 +37,7 @@ def sql(options: argparse.Namespace) -> int:
     query = statement(options.query)
     if query is None:
         return open_shell(options.data or [])
-    rows = opened(options, comments=True).query(query)
+    rows = opened(options).query(query)
     if options.json:
         print(rows.to_json(orient="records", indent=2, force_ascii=False, date_format="iso"))
         return 0

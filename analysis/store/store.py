@@ -9,6 +9,7 @@ engine is asked.
 
 from __future__ import annotations
 
+import re
 import tempfile
 import uuid
 from collections.abc import Callable, Iterable
@@ -30,6 +31,10 @@ Result = TypeVar("Result")
 
 #: Name under which a database file is attached.
 _ATTACHED = "database_file"
+
+#: What a query holds that may show comments: they are made when they are first asked for, since
+#: they cost as much as all else of opening.
+_OF_CATALOGUE = re.compile(r"duckdb_|pg_|information_schema|comment", re.IGNORECASE)
 
 #: Characters of a name that a message shows at most.
 _SHOWN = 200
@@ -55,6 +60,7 @@ class Store:
     sources: tuple[Path | RemotePath, ...]
     incomplete: tuple[str, ...]
     comparison: schema.Comparison = field(default_factory=schema.Comparison)
+    _unsaid: list[dict[str, str]] = field(default_factory=list, repr=False, compare=False)
     _asked: dict[tuple[str, str], pd.DataFrame] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -78,6 +84,8 @@ class Store:
         QueryError
             If the statement is not one reading statement, or DuckDB refuses it.
         """
+        if self._unsaid and _OF_CATALOGUE.search(sql):
+            schema.comment(self.connection, self._unsaid.pop())
         with self.connection.cursor() as cursor:
             check_reads(sql, cursor)
             cursor.execute("BEGIN TRANSACTION READ ONLY")
@@ -112,7 +120,7 @@ def shared(compute: Callable[[Store], Result]) -> Callable[[Store], Result]:
     return once
 
 
-def open_store(*sources: Path | str, verify: bool = False, comments: bool = True) -> Store:
+def open_store(*sources: Path | str, verify: bool = False) -> Store:
     """Open one or several measurement directories, or one ``.duckdb`` file, read-only.
 
     A directory that `collect publish` described may lie at an address; it is read where it lies.
@@ -126,8 +134,6 @@ def open_store(*sources: Path | str, verify: bool = False, comments: bool = True
         Directories, addresses of directories that fsspec knows, or one file.
     verify
         True to compare the contents as well, by their hashes; every file is then read.
-    comments
-        False to leave out what tables, views and columns mean: to open many stores sooner.
 
     Raises
     ------
@@ -162,7 +168,7 @@ def open_store(*sources: Path | str, verify: bool = False, comments: bool = True
             "Open the directories that it was built from with --verify.",
         )
     listed, comparison = ListedFiles(), schema.Comparison()
-    connection = schema.connect(comments=comments)
+    connection = schema.connect(comments=False)
     connection.register_filesystem(listed)
     try:
         if databases:
@@ -174,13 +180,13 @@ def open_store(*sources: Path | str, verify: bool = False, comments: bool = True
     except schema.ContractError as error:
         _raise_unreached(paths, error)
         raise StoreError(error.problem, error.hint) from error
-    views = schema.views_sql()
-    connection.execute(views if comments else schema.without_comments(views))
+    views, comments = schema.commented(schema.views_sql())
+    connection.execute(views)
     _lock(connection)
     incomplete = tuple(
         f"{path}: {unit}" for path in paths for unit in schema.incomplete_units(path)
     )
-    return Store(connection, paths, incomplete, comparison)
+    return Store(connection, paths, incomplete, comparison, [comments])
 
 
 def _raise_unreached(sources: Iterable[Path | RemotePath], error: Exception) -> None:

@@ -9,7 +9,7 @@ directories, and `assembly` puts their rows into one database; `views` names the
 quantities from them.
 """
 
-from collect.schema.assembly import assemble, quoted, replace_by_view
+from collect.schema.assembly import assemble, comment, quoted, replace_by_view
 from collect.schema.contract import (
     LARGE,
     MEASURED,
@@ -19,12 +19,12 @@ from collect.schema.contract import (
     ContractError,
     Table,
     arrow_schema,
+    commented,
     connect,
     described,
     schema_sql,
     table_sql,
     tables,
-    without_comments,
 )
 from collect.schema.empty import empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
@@ -46,6 +46,8 @@ __all__ = [
     "Table",
     "arrow_schema",
     "assemble",
+    "comment",
+    "commented",
     "connect",
     "described",
     "empty_table",
@@ -60,5 +62,4 @@ __all__ = [
     "table_sql",
     "tables",
     "views_sql",
-    "without_comments",
 ]

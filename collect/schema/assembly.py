@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
 from collect.schema import merging
-from collect.schema.contract import LARGE, ContractError, Table, tables
+from collect.schema.contract import (
+    LARGE,
+    ContractError,
+    Table,
+    commented,
+    schema_sql,
+    tables,
+)
 from collect.schema.files import read_rows
 from collect.schema.headers import Headers
 from collect.schema.marks import Comparison
@@ -40,7 +47,7 @@ def assemble(
         Where the files lie. A unit measured in two of them counts once if it is the same run.
     copy
         True to copy the large tables; False to leave them in their Parquet files, behind views
-        that carry the same comments. A CSV file is always copied.
+        (see `comment` for what these say). A CSV file is always copied.
     named
         Gives the name by which the connection opens a file that is left where it is.
     contents
@@ -93,7 +100,7 @@ def _check_keys(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequen
 
 
 def replace_by_view(connection: duckdb.DuckDBPyConnection, table: Table, source: str) -> None:
-    """Put a view with the table's columns and comments in the place of an empty table.
+    """Put a view with the table's columns in the place of an empty table; see `comment`.
 
     Parameters
     ----------
@@ -105,14 +112,27 @@ def replace_by_view(connection: duckdb.DuckDBPyConnection, table: Table, source:
         What stands in its FROM.
     """
     names = ", ".join(f'"{column.name}"' for column in table.columns)
-    statements = [
-        f'DROP TABLE "{table.name}"',
-        f'CREATE VIEW "{table.name}" AS SELECT {names} FROM {source}',
-        f'COMMENT ON VIEW "{table.name}" IS {quoted(table.meaning)}',
-    ]
-    for column in table.columns:
-        comment = quoted(f"{column.meaning} [{column.unit}]")
-        statements.append(f'COMMENT ON COLUMN "{table.name}"."{column.name}" IS {comment}')
+    connection.execute(
+        f'DROP TABLE "{table.name}"; CREATE VIEW "{table.name}" AS SELECT {names} FROM {source}'
+    )
+
+
+def comment(connection: duckdb.DuckDBPyConnection, further: Mapping[str, str]) -> None:
+    """Put the contract's comments on the tables of a connection, and others on its views.
+
+    Parameters
+    ----------
+    connection
+        Database with every table of the contract, some as views.
+    further
+        Comments on views and their columns, by what they are on.
+    """
+    views = {name for (name,) in connection.sql("SELECT view_name FROM duckdb_views()").fetchall()}
+    _, own = commented(schema_sql())
+    statements = []
+    for place, text in {**own, **further}.items():
+        kind = "COLUMN" if "." in place else "VIEW" if place in views else "TABLE"
+        statements.append(f"COMMENT ON {kind} {place} IS {quoted(text)}")
     connection.execute(";\n".join(statements))
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -67,6 +68,9 @@ class ContractError(ValueError):
         super().__init__(f"{problem}\nhint: {hint}" if hint else problem)
 
 
+_COMMENT = re.compile(r"COMMENT ON (?:TABLE|VIEW|COLUMN) ([\w.]+) IS '((?:[^']|'')*)';")
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column of a table: its SQL type, whether it may be NULL, its meaning and unit."""
@@ -107,21 +111,32 @@ def connect(*, comments: bool = True) -> duckdb.DuckDBPyConnection:
     Parameters
     ----------
     comments
-        False to leave out what the tables and columns mean, which takes most of the time.
+        False to leave out the comments, which cost more than the tables; see `commented`.
     """
     connection = duckdb.connect()
-    is_whole = comments or not _KNOWN
-    connection.execute(schema_sql() if is_whole else without_comments(schema_sql()))
+    connection.execute(schema_sql() if comments else commented(schema_sql())[0])
     if not _KNOWN:
         _KNOWN.update(_described(connection))
     return connection
 
 
 @cache
-def without_comments(sql: str) -> str:
-    """Return the statements of a text but those that say what tables and columns mean."""
-    statements = duckdb.extract_statements(sql)
-    return ";\n".join(s.query for s in statements if s.type != duckdb.StatementType.ALTER)
+def commented(sql: str) -> tuple[str, dict[str, str]]:
+    r"""Return SQL without its comments on tables, views and columns, and these by what they are on.
+
+    A comment stands on one line, and a macro keeps its own.
+
+    >>> commented("CREATE TABLE t (a INT);\nCOMMENT ON COLUMN t.a IS 'It''s one [1]';")
+    ('CREATE TABLE t (a INT);', {'t.a': "It's one [1]"})
+    """
+    kept, found = [], {}
+    for line in sql.splitlines():
+        match = _COMMENT.fullmatch(line)
+        if match is None:
+            kept.append(line)
+        else:
+            found[match[1]] = match[2].replace("''", "'")
+    return "\n".join(kept), found
 
 
 @cache
@@ -142,7 +157,9 @@ def arrow_schema(table: str) -> pa.Schema:
     return _known()[table][1]
 
 
-def described(connection: duckdb.DuckDBPyConnection, catalog: str) -> dict[str, Table]:
+def described(
+    connection: duckdb.DuckDBPyConnection, catalog: str, comments: Mapping[str, str] | None = None
+) -> dict[str, Table]:
     """Return the tables of one database of a connection by name, in the order they were made.
 
     Parameters
@@ -151,6 +168,8 @@ def described(connection: duckdb.DuckDBPyConnection, catalog: str) -> dict[str, 
         Connection that has the database attached.
     catalog
         Name of the database; of its schemas only ``main`` counts. Views are no tables.
+    comments
+        What stands for the comments of tables and columns; None to take the database's own.
     """
     meanings = connection.execute(
         """
@@ -181,6 +200,10 @@ def described(connection: duckdb.DuckDBPyConnection, catalog: str) -> dict[str, 
            AND constraint_type IN ('PRIMARY KEY', 'CHECK')
         """,
     )
+    if comments is not None:
+        meanings = [(name, comments[name]) for name, _ in meanings]
+        for name in columns:
+            columns[name] = [(*row[:-1], comments[f"{name}.{row[0]}"]) for row in columns[name]]
     return {
         name: _table(name, meaning, columns[name], constraints[name]) for name, meaning in meanings
     }
@@ -197,7 +220,8 @@ def _known() -> dict[str, tuple[Table, pa.Schema]]:
 
 
 def _described(connection: duckdb.DuckDBPyConnection) -> dict[str, tuple[Table, pa.Schema]]:
-    found = described(connection, "memory")
+    _, comments = commented(schema_sql())
+    found = described(connection, "memory", comments)
     sql_types = sorted({column.sql_type for table in found.values() for column in table.columns})
     nulls = ", ".join(f'CAST(NULL AS {name}) AS "{name}"' for name in sql_types)
     arrow_types = connection.sql(f"SELECT {nulls}").to_arrow_table().schema

@@ -36,7 +36,7 @@ def made_store(tmp_path: Path) -> Callable[..., Store]:
             shutil.copy(PUBLISHED / name, directory / name)
         for table, rows in tables.items():
             _write(directory, table, pd.DataFrame(list(rows)))
-        return open_store(directory, comments=False)
+        return open_store(directory)
 
     return made
 
@@ -79,7 +79,7 @@ def changed() -> Changed:
         path = folder / f"{table}.csv"
         rows = pd.read_csv(path, keep_default_na=False, dtype={"caveats": str})
         change(rows).to_csv(path, index=False)
-        return open_store(folder, comments=False)
+        return open_store(folder)
 
     return open_changed
 

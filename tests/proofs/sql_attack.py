@@ -55,6 +55,7 @@ def file_hashes(folder: Path) -> dict[str, str]:
 
 def table_hashes(store: Store) -> dict[str, str]:
     """Return a hash of the rows of every table, and of all that the catalogue lists."""
+    store.query("SELECT comment FROM duckdb_tables() LIMIT 0")  # made when first asked for
     connection = store.connection
     names = connection.sql(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' "

@@ -163,7 +163,7 @@ def test_without_evidence_no_claim_is_contradicted(tmp_path):
     columns = [column.name for column in schema.tables()["claim"].columns]
     statements = pd.DataFrame([[n, "x", "y"] for n in claims.CLAIMS], columns=columns)
     statements.to_csv(tmp_path / "claim.csv", index=False)
-    judged = claims.evaluate(open_store(tmp_path, comments=False))
+    judged = claims.evaluate(open_store(tmp_path))
     by_algebra = judged["claim_id"].isin([14, 35])
     assert set(judged.loc[~by_algebra, "verdict"]) == {"no data"}
     assert set(judged.loc[by_algebra, "verdict"]) == {"contradicted"}

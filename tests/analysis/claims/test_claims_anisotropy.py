@@ -57,7 +57,7 @@ def as_theirs(folder, profile):
         | {"dtype": ["none"], "file": ["f"], "path": ["p"], "mean": [1.0], "sd": [""], "n": [1]}
         | {"unit": ["u"], "caveats": [""]}
     ).to_csv(folder / "published_figure.csv", index=False)
-    return open_store(folder, comments=False)
+    return open_store(folder)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def with_figures_of(directory, model_id):
     row |= {"file": "f", "path": "$", "mean": 0.5, "n": 2, "unit": "ratio", "caveats": ""}
     figures = pd.DataFrame([row]).reindex(columns=columns)
     figures.to_csv(directory / "published_figure.csv", index=False)
-    return open_store(directory, comments=False)
+    return open_store(directory)
 
 
 def measured(store):

@@ -79,7 +79,7 @@ def with_heads(folder, whole):
     grows = matrices["layer"] + 1
     matrices["sigma_max"], matrices["frobenius"] = whole * grows, np.sqrt(200) * grows
     write_table("matrix_norm", matrices, path)
-    return open_store(folder, comments=False)
+    return open_store(folder)
 
 
 @pytest.mark.parametrize(("whole", "holds"), [(8.0, True), (9.0, False)])
@@ -117,9 +117,7 @@ def test_a_trace_that_differed_without_blocks_would_show_them(tiny_copy):
     matrices = pd.read_parquet(path)
     matrices["frobenius"] *= 2
     write_table("matrix_norm", matrices, path)
-    shown = [
-        row for row in structure.blocks(open_store(tiny_copy, comments=False)) if not row.decides
-    ]
+    shown = [row for row in structure.blocks(open_store(tiny_copy)) if not row.decides]
     assert [row.holds for row in shown] == [True, True, True, False]
 
 

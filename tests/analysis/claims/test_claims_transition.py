@@ -69,7 +69,7 @@ def test_the_file_s_own_error_comes_again(published_store):
 
 def test_two_designs_cannot_determine_three_constants(facts, changed, check):
     part = "the data determine the three constants"
-    assert check(open_store(facts, comments=False), 37, FIGURE, part)["estimate"] == 2
+    assert check(open_store(facts), 37, FIGURE, part)["estimate"] == 2
 
     def three(models):
         is_bloom = models["model_id"] == "bigscience/bloom-560m"
@@ -161,7 +161,7 @@ def test_the_error_across_heritages_holds_in_the_figure_alone(published_store, f
     assert rows["holds"].tolist() == [True, False, False, False, False, None]
     assert rows["p_value"].iloc[0] == pytest.approx(0.103, abs=0.01)
     (facts / "digitised_point.csv").unlink()
-    assert judge(open_store(facts, comments=False), 40) == "contradicted"
+    assert judge(open_store(facts), 40) == "contradicted"
 
 
 def test_stated_layers_come_again_from_one_trace_only(published_store, facts, changed, judge):
@@ -193,7 +193,7 @@ def test_six_models_of_four_labs_are_counted(published_store, facts, changed, ju
 
 def test_without_the_points_read_off_nothing_about_the_figure_is_decided(facts):
     (facts / "digitised_point.csv").unlink()
-    store = open_store(facts, comments=False)
+    store = open_store(facts)
     for claim_id in (37, 40, 44):
         rows = claims.checks(store, claim_id)
         of_points = rows[rows["condition"].str.startswith("Fig. 5")]
@@ -251,7 +251,7 @@ def test_noise_of_two_layers_is_refused():
 @pytest.fixture
 def with_raw(imported):
     """Return the published facts with the raw files."""
-    return open_store(PUBLISHED, imported, comments=False)
+    return open_store(PUBLISHED, imported)
 
 
 def test_the_stored_sign_changes_are_distributed_as_on_noise(with_raw):

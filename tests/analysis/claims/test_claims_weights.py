@@ -182,7 +182,7 @@ def test_points_come_in_the_order_of_layers_and_only_from_a_folder_that_has_them
 
 
 def test_raw_files_hold_the_layers_of_one_other_model(imported, judge):
-    store = open_store(PUBLISHED, imported, comments=False)
+    store = open_store(PUBLISHED, imported)
     row = claims.checks(store, 33).iloc[-1]
     assert row["condition"] == "raw files: norms of single layers"
     assert row["note"] == "Only pythia-1.4b has its layers in a file, and it is not in the figure."

@@ -108,13 +108,13 @@ def test_a_mapping_to_the_right_notebook_would_hold(shipped_store, tmp_path):
         wrong, right = "Scaling_Law_Multi_Pythia.ipynb", "Pythia_Family_Residual_Gain_Sweep.ipynb"
         text = text.replace(f"Fig. 1,{wrong}", f"Fig. 1,{right}")
         (tmp_path / path.name).write_text(text, encoding="utf-8")
-    checks = mappings.mappings(open_store(tmp_path, comments=False))
+    checks = mappings.mappings(open_store(tmp_path))
     assert parts(checks, "Fig. 1")[0].holds
 
 
 def test_without_quoted_numbers_nothing_is_contradicted(tmp_path):
     (tmp_path / "claim.csv").write_text("claim_id,statement,place\n21,x,y\n")
-    store = open_store(tmp_path, comments=False)
+    store = open_store(tmp_path)
     for claim in CLAIMS.values():
         assert verdict(claim.examine(store)) == "no data", claim.claim_id
 

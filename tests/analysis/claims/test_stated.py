@@ -164,7 +164,7 @@ def test_a_table_for_print_has_a_dash_where_nothing_was_found(shipped):
 def _ledger(directory: Path) -> pd.DataFrame:
     for table in (ROOT / "data/published").glob("claim.csv"):
         (directory / table.name).write_bytes(table.read_bytes())
-    return stated.ledger(open_store(directory, comments=False))
+    return stated.ledger(open_store(directory))
 
 
 def test_the_command_prints_every_number(capsys):

@@ -80,7 +80,7 @@ def test_the_circuit_beside_the_value_matrix(tiny_store):
 
 
 def test_profiles_take_one_run_of_a_model_measured_twice(add_run, tiny_store):
-    store = open_store(add_run("chat", rendering="chat", last_norm=1000.0), comments=False)
+    store = open_store(add_run("chat", rendering="chat", last_norm=1000.0))
     for profile in (profiles.stream, profiles.updates, profiles.attention, profiles.geometry):
         pd.testing.assert_frame_equal(profile(store), profile(tiny_store))
 
@@ -117,7 +117,7 @@ def test_a_failed_and_an_unchecked_property_are_said(tiny_copy):
     findings.loc["attention_rows", ["deviation", "is_met", "reason"]] = [0.5, False, "no mask"]
     findings.loc["finite", ["deviation", "is_met", "reason"]] = [None, None, "not run"]
     write_table("conformance", findings.reset_index(), path)
-    store = open_store(tiny_copy, comments=False)
+    store = open_store(tiny_copy)
     rows = conformity.summary(store)
     assert rows["met"].tolist() == ["0 of 1", "0 of 1"]
     assert rows["deviation"].tolist() == ["0.5", "–"]

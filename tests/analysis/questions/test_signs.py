@@ -33,7 +33,7 @@ def test_prompts_that_agree_have_a_sign(tiny_store, add_run):
     directory = add_run("z", last_norm=0.5)
     (directory / "run" / "test--tiny@S.parquet").unlink()
     # The last block takes 6 and 1 to 0.5.
-    assert only(open_store(directory, comments=False), "gain_last_block")["sign"] == "dampen"
+    assert only(open_store(directory), "gain_last_block")["sign"] == "dampen"
 
 
 def test_a_band_can_hide_a_small_gain(tiny_store):
@@ -48,9 +48,7 @@ def test_a_band_that_is_no_length_is_refused(tiny_store, band):
 
 
 def test_runs_in_chat_do_not_enter(add_run):
-    rows = signs(
-        open_store(add_run("chat", rendering="chat"), comments=False), "gain_body", rng=rng()
-    )
+    rows = signs(open_store(add_run("chat", rendering="chat")), "gain_body", rng=rng())
     assert len(rows) == 1
 
 

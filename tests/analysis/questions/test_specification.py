@@ -83,7 +83,7 @@ def four(tmp_path_factory, published_store):
         for suite, (_, gain) in FOUR.items()
     ]
     write_rows(directory, "published_figure", gains)
-    return specification_choices.figures(open_store(directory, comments=False))
+    return specification_choices.figures(open_store(directory))
 
 
 @pytest.fixture(scope="module")

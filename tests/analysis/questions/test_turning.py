@@ -58,7 +58,7 @@ def test_a_published_profile_without_block_0_keeps_its_layer_numbers(published_s
 
 
 def test_runs_in_chat_do_not_enter(add_run):
-    store = open_store(add_run("chat", rendering="chat"), comments=False)
+    store = open_store(add_run("chat", rendering="chat"))
     assert set(turning.profiles(store, "trace_folded")["file"]) == {"run-prompts"}
 
 
@@ -80,7 +80,7 @@ def test_the_primary_layer_comes_with_an_interval_over_prompts(tiny_copy):
     for name in ("attention", "attention_mean"):
         longer(tiny_copy, name)
     rng = np.random.default_rng(1)
-    row = turning.primary(open_store(tiny_copy, comments=False), rng=rng).iloc[0]
+    row = turning.primary(open_store(tiny_copy), rng=rng).iloc[0]
     assert row[["model_id", "prompt_set", "n_layers"]].tolist() == ["test/tiny", "S", 3]
     assert row[["estimate", "conf_low", "conf_high", "n_obs"]].tolist() == [1, 1, 1, 2]
 

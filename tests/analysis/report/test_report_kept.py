@@ -38,7 +38,7 @@ def folder(tmp_path):
 @pytest.fixture(scope="module")
 def store():
     """The folder's store as it is before anything changes."""
-    return open_store(SECOND, comments=False)
+    return open_store(SECOND)
 
 
 def keep(store, directory, counter):

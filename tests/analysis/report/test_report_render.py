@@ -115,7 +115,9 @@ def test_the_page_is_accessible_in_structure(example: tuple[Page, str]) -> None:
     assert len(page.all("main")) == len(page.all("h1")) == 1
     assert page.all("nav", **{"aria-label": "Contents"})
     assert page.all("a", **{"class": "skip", "href": "#main"})
-    assert [drawn["aria-label"] for drawn in page.all("svg", role="graphics-document document")] == [
+    assert [
+        drawn["aria-label"] for drawn in page.all("svg", role="graphics-document document")
+    ] == [
         "A line that rises from the lower left to the upper right.",
         "Points on a rising diagonal.",
     ]

@@ -31,7 +31,7 @@ def test_the_schema_is_replayed_once_at_each_opening(tiny_directory, monkeypatch
     replayed = []
     text = contract.schema_sql()
     monkeypatch.setattr(contract, "schema_sql", lambda: replayed.append(1) or text)
-    open_store(tiny_directory, comments=False)
+    open_store(tiny_directory)
     assert len(replayed) == 1
 
 
@@ -48,7 +48,7 @@ def test_rows_are_those_of_the_files(tiny_store):
 
 def test_an_interrupted_unit_is_left_out_and_named(tiny_copy):
     (tiny_copy / "run" / "test--tiny@S.parquet").unlink()
-    store = open_store(tiny_copy, comments=False)
+    store = open_store(tiny_copy)
     assert store.counts().set_index("table")["n_rows"]["residual_norm"] == 0
     assert [unit.rpartition(": ")[2] for unit in store.incomplete] == ["test--tiny@S"]
 
@@ -57,7 +57,7 @@ def test_a_half_written_file_is_refused_by_name(tiny_copy):
     path = tiny_copy / "residual_norm" / "test--tiny@S.parquet"
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(StoreError, match=r"test--tiny@S\.parquet must be a complete file"):
-        open_store(tiny_copy, comments=False)
+        open_store(tiny_copy)
 
 
 def test_a_lost_file_of_a_complete_unit_is_refused(tmp_path):
@@ -65,7 +65,7 @@ def test_a_lost_file_of_a_complete_unit_is_refused(tmp_path):
     name = "attention/thermoscope--gpt2-l4-adamw@A_grand_unified.parquet"
     (sample / name).unlink()
     with pytest.raises(StoreError, match=f"lacks {name}"):
-        open_store(sample, comments=False)
+        open_store(sample)
 
 
 def test_a_misnamed_column_is_refused_with_a_guess(tiny_copy):
@@ -74,7 +74,7 @@ def test_a_misnamed_column_is_refused_with_a_guess(tiny_copy):
     renamed = ["norms" if name == "norm" else name for name in rows.column_names]
     pq.write_table(rows.rename_columns(renamed), path)
     with pytest.raises(StoreError, match="missing: norm; unknown: norms") as refusal:
-        open_store(tiny_copy, comments=False)
+        open_store(tiny_copy)
     assert refusal.value.hint == "norms is probably norm"
 
 
@@ -82,7 +82,7 @@ def test_a_row_that_breaks_a_check_is_refused(tiny_copy):
     path = tiny_copy / "model" / "test--tiny.parquet"
     pq.write_table(_with_zero_layers(path), path)
     with pytest.raises(StoreError, match="CHECK constraint"):
-        open_store(tiny_copy, comments=False)
+        open_store(tiny_copy)
 
 
 def _with_zero_layers(path):
@@ -93,11 +93,8 @@ def _with_zero_layers(path):
 
 
 def test_two_directories_with_the_same_run_count_it_once(tiny_directory, tiny_copy):
-    both = open_store(tiny_directory, tiny_copy, comments=False).counts()
-    assert (
-        both["n_rows"].tolist()
-        == open_store(tiny_directory, comments=False).counts()["n_rows"].tolist()
-    )
+    both = open_store(tiny_directory, tiny_copy).counts()
+    assert both["n_rows"].tolist() == open_store(tiny_directory).counts()["n_rows"].tolist()
 
 
 def test_two_measurements_of_one_unit_in_one_store_are_refused(tiny_directory, tiny_copy):
@@ -105,7 +102,7 @@ def test_two_measurements_of_one_unit_in_one_store_are_refused(tiny_directory, t
     rows = pq.read_table(path).to_pandas().assign(run_id="another")
     write_table("run", rows, path)
     with pytest.raises(StoreError, match="must be measured in one way"):
-        open_store(tiny_directory, tiny_copy, comments=False)
+        open_store(tiny_directory, tiny_copy)
 
 
 def test_a_measured_model_keeps_its_numbers_and_takes_missing_labels_from_a_table(
@@ -126,17 +123,17 @@ def test_a_measured_model_keeps_its_numbers_and_takes_missing_labels_from_a_tabl
         "d_head": 2,
     }
     pd.DataFrame([row]).to_csv(hand_made / "model.csv", index=False)
-    model = open_store(hand_made, tiny_directory, comments=False).query("FROM model").iloc[0]
+    model = open_store(hand_made, tiny_directory).query("FROM model").iloc[0]
     assert (model["lab"], model["year"]) == ("a lab", 2024)
 
 
 def test_two_shapes_of_one_model_are_refused(tiny_directory, tmp_path):
     hand_made = tmp_path / "published"
     hand_made.mkdir()
-    model = open_store(tiny_directory, comments=False).query("FROM model").assign(n_layers=4)
+    model = open_store(tiny_directory).query("FROM model").assign(n_layers=4)
     model.to_csv(hand_made / "model.csv", index=False)
     with pytest.raises(StoreError, match="must agree on its geometry"):
-        open_store(hand_made, tiny_directory, comments=False)
+        open_store(hand_made, tiny_directory)
 
 
 @pytest.mark.parametrize(
@@ -145,14 +142,14 @@ def test_two_shapes_of_one_model_are_refused(tiny_directory, tmp_path):
 )
 def test_a_directory_without_measurements_is_refused(tmp_path, source, message):
     with pytest.raises(StoreError, match=message):
-        open_store(tmp_path / source, comments=False)
+        open_store(tmp_path / source)
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path):
     path = tmp_path / "not.duckdb"
     path.write_text("hello")
     with pytest.raises(StoreError, match="must be a DuckDB database"):
-        open_store(path, comments=False)
+        open_store(path)
 
 
 @pytest.mark.parametrize(
@@ -183,14 +180,14 @@ def test_a_database_of_something_else_is_refused(tmp_path):
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE x (i INTEGER)")
     with pytest.raises(StoreError, match="must hold every table"):
-        open_store(path, comments=False)
+        open_store(path)
 
 
 def test_a_database_is_opened_alone(tmp_path, tiny_directory):
     path = tmp_path / "some.duckdb"
     path.touch()
     with pytest.raises(StoreError, match="must be opened alone"):
-        open_store(path, tiny_directory, comments=False)
+        open_store(path, tiny_directory)
 
 
 def test_a_misspelt_column_is_answered_with_the_nearest(tiny_store):
@@ -214,7 +211,7 @@ def test_a_tables_comments_survive_when_it_stays_in_its_files(tiny_store):
 def test_a_database_file_judges_and_states_what_its_directory_does(published_store, tmp_path):
     path = tmp_path / "published.duckdb"
     write_database(published_store.sources, path)
-    store = open_store(path, comments=False)
+    store = open_store(path)
     assert store.counts().equals(published_store.counts())
     for claim_id in (4, 33, 34, 40, 41, 43, 53):
         rows = claims.checks(published_store, claim_id)
@@ -223,7 +220,7 @@ def test_a_database_file_judges_and_states_what_its_directory_does(published_sto
 
 
 def test_facts_are_asked_of_the_engine_once_and_each_caller_has_its_own(tiny_directory):
-    store = open_store(tiny_directory, comments=False)
+    store = open_store(tiny_directory)
     first = store.facts("SELECT model_id FROM model WHERE model_id = $name", name="test/tiny")
     first["model_id"] = "changed"
     store.connection.close()
@@ -240,8 +237,8 @@ def test_what_is_shared_is_computed_once_for_each_store(tiny_directory):
         return len(store.query("FROM model"))
 
     stores = [
-        open_store(tiny_directory, comments=False),
-        open_store(tiny_directory, comments=False),
+        open_store(tiny_directory),
+        open_store(tiny_directory),
     ]
     assert [n_models(store) for store in (*stores, *stores)] == [1, 1, 1, 1]
     assert len(asked) == 2

@@ -48,11 +48,11 @@ def test_a_massive_activation_is_ten_times_the_median_of_its_prompt(tiny_copy):
     third = norms[at & (norms["position"] == 1)].assign(position=2)
     norms.loc[at & (norms["position"] == 0), ["norm", "top_share"]] = [60.0, 0.9]
     write_table("residual_norm", pd.concat([norms, third]), path)
-    assert open_store(tiny_copy, comments=False).query("FROM massive_activation").empty
+    assert open_store(tiny_copy).query("FROM massive_activation").empty
 
     norms.loc[at & (norms["position"] == 0), "norm"] = 60.1
     write_table("residual_norm", pd.concat([norms, third]), path)
-    row = open_store(tiny_copy, comments=False).query("FROM massive_activation").iloc[0]
+    row = open_store(tiny_copy).query("FROM massive_activation").iloc[0]
     # The median of 60.1, 6 and 6 is 6.
     assert row[["prompt_id", "layer", "position"]].tolist() == ["S:00", 1, 0]
     assert row["times_median"] == pytest.approx(60.1 / 6)
@@ -161,11 +161,7 @@ def test_a_model_without_contiguous_rows_reads_its_own_v(tiny_copy):
     path = tiny_copy / "weight_norm" / "test--tiny.parquet"
     weights = pd.read_parquet(path)
     write_table("weight_norm", weights[weights["slicing"] == "correct"], path)
-    row = (
-        open_store(tiny_copy, comments=False)
-        .query("FROM layer_trace WHERE prompt_id = 'S:00'")
-        .iloc[0]
-    )
+    row = open_store(tiny_copy).query("FROM layer_trace WHERE prompt_id = 'S:00'").iloc[0]
     assert row["trace_multi_head_contiguous"] == row["trace_multi_head"]
     assert row["trace_first_head_contiguous"] == row["trace_first_head"]
 
@@ -175,7 +171,7 @@ def test_without_a_gain_to_fold_the_primary_trace_is_null(tiny_copy):
     weights = pd.read_parquet(path)
     half = weights["is_folded"] & (weights["matrix"] == "V") & (weights["head"] == 1)
     write_table("weight_norm", weights[~half], path)
-    rows = open_store(tiny_copy, comments=False).query("FROM layer_trace")
+    rows = open_store(tiny_copy).query("FROM layer_trace")
     assert rows["trace_folded"].isna().all()
     assert rows["trace_multi_head"].notna().all()
 

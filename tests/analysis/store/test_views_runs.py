@@ -24,7 +24,7 @@ def primary(store, kind="prompts"):
 )
 def test_summaries_use_the_conforming_plain_run_of_the_widest_format(add_run, settings):
     # "a" comes before "run-prompts": the name does not decide.
-    store = open_store(add_run("a", last_norm=1000.0, **settings), comments=False)
+    store = open_store(add_run("a", last_norm=1000.0, **settings))
     assert primary(store) == ["run-prompts"]
     models = measured.models(store)
     # The last token of S:00 has norms 6 and 3 around the last block, that of S:01 has 1 and 4.
@@ -34,7 +34,7 @@ def test_summaries_use_the_conforming_plain_run_of_the_widest_format(add_run, se
 def test_a_model_measured_in_chat_only_enters_no_summary(add_run):
     directory = add_run("chat", rendering="chat")
     (directory / "run" / "test--tiny@S.parquet").unlink()
-    store = open_store(directory, comments=False)
+    store = open_store(directory)
     assert primary(store) == []
     assert measured.models(store).empty
     assert profiles.stream(store).empty
@@ -42,7 +42,7 @@ def test_a_model_measured_in_chat_only_enters_no_summary(add_run):
 
 def test_every_run_has_its_own_gains_and_says_how_it_was_made(add_run):
     add_run("chat", rendering="chat", last_norm=1000.0)
-    store = open_store(add_run("wrong", is_conforming=False, last_norm=1.0), comments=False)
+    store = open_store(add_run("wrong", is_conforming=False, last_norm=1.0))
     gains = store.query(
         "SELECT file, rendering, is_conforming, gain_mean, n_prompts FROM gain_by_model "
         "WHERE metric = 'gain_last_block' ORDER BY file"
@@ -64,14 +64,14 @@ def test_every_run_has_its_own_gains_and_says_how_it_was_made(add_run):
 
 def test_the_trace_takes_the_very_weights_that_were_asked(add_run):
     # Another checkpoint under the same name, its V three times as large.
-    store = open_store(add_run("other", kind="weights", weights_sha256="1"), comments=False)
+    store = open_store(add_run("other", kind="weights", weights_sha256="1"))
     rows = store.query("FROM layer_trace WHERE prompt_id = 'S:00' ORDER BY layer")
     assert rows["trace_multi_head"].tolist() == [100.0, 400.0, 900.0]
     assert store.query("FROM weights_of_run")["weights_run_id"].tolist() == ["run-weights"]
 
 
 def test_of_two_runs_of_the_same_weights_the_conforming_one_counts(add_run):
-    store = open_store(add_run("a", kind="weights", is_conforming=False), comments=False)
+    store = open_store(add_run("a", kind="weights", is_conforming=False))
     rows = store.query("FROM layer_trace WHERE prompt_id = 'S:00' ORDER BY layer")
     assert rows["trace_multi_head"].tolist() == [100.0, 400.0, 900.0]
     assert rows["is_conforming"].tolist() == [True] * 3
@@ -80,26 +80,26 @@ def test_of_two_runs_of_the_same_weights_the_conforming_one_counts(add_run):
 def test_a_trace_without_its_weights_is_absent(add_run):
     directory = add_run("other", kind="weights", weights_sha256="1")
     (directory / "run" / "test--tiny.parquet").unlink()
-    assert open_store(directory, comments=False).query("FROM layer_trace").empty
+    assert open_store(directory).query("FROM layer_trace").empty
 
 
 def test_a_trace_from_weights_that_do_not_conform_says_so(add_run):
     directory = add_run("wrong", kind="weights", is_conforming=False)
     (directory / "run" / "test--tiny.parquet").unlink()
-    rows = open_store(directory, comments=False).query("FROM layer_trace")
+    rows = open_store(directory).query("FROM layer_trace")
     assert rows["is_conforming"].tolist() == [False] * 6
 
 
 def test_a_claim_is_judged_on_conforming_plain_runs_only(tiny_store, add_run):
     [_, expected] = trace.equation_4(tiny_store)
     add_run("chat", rendering="chat")
-    [_, found] = trace.equation_4(open_store(add_run("wrong", is_conforming=False), comments=False))
+    [_, found] = trace.equation_4(open_store(add_run("wrong", is_conforming=False)))
     assert expected.n_obs == 3
     assert found == expected
 
 
 def test_the_worst_deviation_of_each_property_is_named(add_run):
-    store = open_store(add_run("again", rendering="chat"), comments=False)
+    store = open_store(add_run("again", rendering="chat"))
     rows = store.query("FROM conformance_summary ORDER BY property").set_index("property")
     assert rows["n_runs"].tolist() == [2, 2]
     assert rows["n_models"].tolist() == [1, 1]

@@ -48,7 +48,7 @@ def test_a_prompt_over_the_context_is_no_end_of_the_job(save_tiny, records, tmp_
         (planned,) = plan([directory], [records], out, too_long=policy, **how)
         run([directory], [records], out, too_long=policy, **how)
         assert list(faults(out)) == []
-        store = stores[policy] = open_store(out, comments=False)
+        store = stores[policy] = open_store(out)
         found = store.query("SELECT prompt_id, n_tokens FROM next_token")
         read = dict(zip(found["prompt_id"], found["n_tokens"], strict=True))
         assert read == (n_tokens or {"mine:short": 10, "mine:given": 3, "mine:long": 64})

@@ -45,7 +45,7 @@ def test_a_quantity_asked_for_later_is_measured_alone(save_tiny, prompt_file, ou
     kept = {name for name in before if not name.startswith("prompt/")}
     assert {name: (out / name).stat().st_mtime_ns for name in kept} == {n: before[n] for n in kept}
     assert list(faults(out)) == []
-    store = open_store(out, comments=False)
+    store = open_store(out)
     assert len(store.query("FROM run")) == 2
     asked = "stream,attention,geometry,predictions"
     assert set(store.query("FROM run")["quantities"]) == {"weights", asked}
@@ -72,7 +72,7 @@ def test_formats_and_policies_stand_side_by_side_and_one_is_primary(save_tiny, p
     stems = {path.stem.removeprefix("local--gpt2") for path in (out / "run").iterdir()}
     assert stems == {"@own", "@own+bfloat16", "@own+special-always"}
     assert list(faults(out)) == []
-    primary = open_store(out, comments=False).query("FROM run JOIN primary_run USING (run_id)")
+    primary = open_store(out).query("FROM run JOIN primary_run USING (run_id)")
     assert primary[["dtype_compute", "special_tokens"]].to_numpy().tolist() == [
         ["float32", "default"]
     ]

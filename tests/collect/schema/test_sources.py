@@ -39,10 +39,10 @@ def change(path: Path, column: str, values: object) -> None:
 
 
 def test_what_was_compared_is_said(unit):
-    store = open_store(unit, comments=False)
+    store = open_store(unit)
     assert store.comparison.n_files == store.comparison.n_sizes + 1  # the prompts have no size
     assert "contents were not compared" in store.comparison.words
-    verified = open_store(unit, verify=True, comments=False)
+    verified = open_store(unit, verify=True)
     assert verified.comparison.n_hashes == verified.comparison.n_files
     facts = colophon(verified).set_index("item")["value"]
     assert facts["measured files"] == verified.comparison.words
@@ -58,7 +58,7 @@ def test_a_table_in_two_places_of_a_directory_is_refused(unit, table, suffix):
     else:
         pq.write_table(rows, unit / f"{table}.parquet")
     with pytest.raises(StoreError, match=f"Table {table} must lie in one place"):
-        open_store(unit, comments=False)
+        open_store(unit)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_table_that_a_person_wrote_is_to_be_corrected(tmp_path, old, new, prob
     rows = f"{','.join(names)},n_layers\n{','.join('' for _ in names)},12\n"
     (tmp_path / "model.csv").write_text(rows.replace(old, new, 1), encoding="latin-1")
     with pytest.raises(StoreError, match=problem) as refusal:
-        open_store(tmp_path, comments=False)
+        open_store(tmp_path)
     assert refusal.value.hint.startswith(hint)
     assert refusal.value.problem.count(str(tmp_path)) == 1
 
@@ -88,9 +88,9 @@ def test_a_changed_number_of_the_same_size_is_found_by_its_hash(unit):
     state = path.stat()
     path.write_bytes(content)
     os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
-    open_store(unit, comments=False)
+    open_store(unit)
     with pytest.raises(StoreError, match=r"must have the content that was hashed"):
-        open_store(unit, verify=True, comments=False)
+        open_store(unit, verify=True)
 
 
 def test_changed_prompts_are_found_by_their_hash(unit):
@@ -98,7 +98,7 @@ def test_changed_prompts_are_found_by_their_hash(unit):
     texts = pq.ParquetFile(path).read().column("text")
     change(path, "text", pc.utf8_upper(texts))
     with pytest.raises(StoreError, match="must have the prompts that were measured"):
-        open_store(unit, verify=True, comments=False)
+        open_store(unit, verify=True)
 
 
 def test_a_file_of_another_size_is_refused_at_opening(unit):
@@ -106,7 +106,7 @@ def test_a_file_of_another_size_is_refused_at_opening(unit):
     rows = pq.ParquetFile(path).read()
     change(path, "mass", pc.add(rows.column("mass"), 1e-9))
     with pytest.raises(StoreError, match=r"must have \d+ bytes, as its unit's run file says"):
-        open_store(unit, comments=False)
+        open_store(unit)
 
 
 def test_times_of_the_last_change_are_counted_not_demanded(unit, monkeypatch):
@@ -117,16 +117,16 @@ def test_times_of_the_last_change_are_counted_not_demanded(unit, monkeypatch):
     metadata = {k: v for k, v in rows.schema.metadata.items() if k != b"run_sha256"}
     metadata[b"times"] = f'{{"{name}": {time}}}'.encode()
     pq.write_table(rows.replace_schema_metadata(metadata), path)
-    assert open_store(unit, comments=False).comparison.n_times == 1
+    assert open_store(unit).comparison.n_times == 1
     os.utime(unit / name, ns=(time, time + 1))
-    assert open_store(unit, comments=False).comparison.n_times == 0
+    assert open_store(unit).comparison.n_times == 0
 
 
 def test_a_changed_row_of_a_run_is_refused_at_opening(unit):
     path = unit / "run" / f"{PROMPTS}.parquet"
     change(path, "dtype_compute", pa.array(["float64"]))
     with pytest.raises(StoreError, match="must have the row and the metadata that were hashed"):
-        open_store(unit, comments=False)
+        open_store(unit)
 
 
 @pytest.mark.parametrize("n_rows", [0, 2])
@@ -135,7 +135,7 @@ def test_a_run_file_without_exactly_one_row_is_refused(unit, n_rows):
     rows = pq.ParquetFile(path).read()
     pq.write_table(pa.concat_tables([rows] * n_rows) if n_rows else rows.slice(0, 0), path)
     with pytest.raises(StoreError, match=f"must have one row, that of its unit; it has {n_rows}"):
-        open_store(unit, comments=False)
+        open_store(unit)
 
 
 @pytest.mark.parametrize(
@@ -147,28 +147,28 @@ def test_metadata_that_are_none_are_refused(unit, damage):
     metadata = {**rows.schema.metadata, b"rows": damage.encode()}
     pq.write_table(rows.replace_schema_metadata(metadata), path)
     with pytest.raises(StoreError, match="must be a complete file of this project"):
-        open_store(unit, comments=False)
+        open_store(unit)
 
 
 def test_a_unit_copied_under_another_name_is_refused(unit):
     for path in unit.glob(f"*/{PROMPTS}.parquet"):
         shutil.copy(path, path.with_stem("copy"))
     with pytest.raises(StoreError, match=r"must have a run_id of its own|must be listed"):
-        open_store(unit, comments=False)
+        open_store(unit)
 
 
 def test_a_file_that_its_run_file_does_not_list_is_refused(unit):
     shutil.copy(unit / "attention" / f"{PROMPTS}.parquet", unit / "attention" / f"{STEM}.parquet")
     with pytest.raises(StoreError, match="must be listed in its unit's run file"):
-        open_store(unit, comments=False)
+        open_store(unit)
 
 
 def test_prompts_of_an_interrupted_measurement_are_left_out(unit):
-    n_prompts = open_store(unit, comments=False).query("FROM prompt").shape[0]
+    n_prompts = open_store(unit).query("FROM prompt").shape[0]
     path = unit / "prompt" / "A_grand_unified.parquet"
     rows = pq.ParquetFile(path).read().to_pandas().assign(prompt_id=lambda r: "x" + r["prompt_id"])
     pq.write_table(pa.Table.from_pandas(rows, preserve_index=False), path.with_stem("other"))
-    assert open_store(unit, comments=False).query("FROM prompt").shape[0] == n_prompts
+    assert open_store(unit).query("FROM prompt").shape[0] == n_prompts
 
 
 def test_keys_that_repeat_are_refused_where_no_run_file_counts_the_rows(tmp_path):
@@ -178,9 +178,9 @@ def test_keys_that_repeat_are_refused_where_no_run_file_counts_the_rows(tmp_path
     rows = pa.Table.from_pylist([value, value], schema=expected)
     pq.write_table(rows, tmp_path / "published_value.parquet")
     with pytest.raises(StoreError, match=r"Each key of table published_value must occur once"):
-        open_store(tmp_path, comments=False)
+        open_store(tmp_path)
     pq.write_table(rows.slice(0, 1), tmp_path / "published_value.parquet")
-    assert len(open_store(tmp_path, comments=False).query("FROM published_value")) == 1
+    assert len(open_store(tmp_path).query("FROM published_value")) == 1
 
 
 def test_a_large_table_with_a_column_of_another_type_or_twice_is_refused(tmp_path):
@@ -190,11 +190,11 @@ def test_a_large_table_with_a_column_of_another_type_or_twice_is_refused(tmp_pat
     wide = rows.set_column(place, "layer", rows.column("layer").cast(pa.int64()))
     pq.write_table(wide, tmp_path / "published_value.parquet")
     with pytest.raises(StoreError, match=r"other types were found in layer \(int64\)"):
-        open_store(tmp_path, comments=False)
+        open_store(tmp_path)
     twice = rows.append_column("layer", rows.column("layer"))
     pq.write_table(twice, tmp_path / "published_value.parquet")
     with pytest.raises(StoreError, match="must have each column of table published_value once"):
-        open_store(tmp_path, comments=False)
+        open_store(tmp_path)
 
 
 def test_each_header_is_read_once(unit, monkeypatch):
@@ -208,11 +208,20 @@ def test_each_header_is_read_once(unit, monkeypatch):
             super().__init__(source, *arguments, metadata=metadata, **named)
 
     monkeypatch.setattr(pq, "ParquetFile", Counted)
-    open_store(unit, comments=False)
+    open_store(unit)
     assert sorted(opened) == sorted(str(path) for path in unit.glob("*/*.parquet"))
 
 
 def test_a_name_that_no_file_can_bear_is_no_traceback(tmp_path):
     for name in ("a" * 5000, "a\0b", "\ud800"):
         with pytest.raises(StoreError, match="must be opened from existing places"):
-            open_store(tmp_path / name, comments=False)
+            open_store(tmp_path / name)
+
+
+def test_comments_read_off_the_text_are_those_that_the_engine_has():
+    connection = schema.connect()
+    tables = schema.described(connection, "memory")
+    assert tables == schema.tables()
+    _, comments = schema.commented(schema.schema_sql())
+    assert len(comments) == schema.schema_sql().count("COMMENT ON ")
+    assert comments["residual_norm"] == tables["residual_norm"].meaning

@@ -57,7 +57,7 @@ def measured_apart(directory: Path) -> list[Path]:
 
 
 def collected(*directories: Path, formula: str = FORMULA) -> Statistics:
-    relation = open_store(*directories, comments=False).connection.sql(GAINS)
+    relation = open_store(*directories).connection.sql(GAINS)
     return mixed.collect_statistics(formula, relation, constant=())
 
 

@@ -114,7 +114,7 @@ def test_vectors_lie_beside_their_rows_with_hash_and_size_in_the_plan(save_tiny,
     how = {"quantities": ["stream", vectors, "logit_lens_entropy"], "quiet": True}
     (planned,) = plan([directory], [prompts], out, **how)
     run([directory], [prompts], out, **how)
-    store = open_store(out, verify=True, comments=False)
+    store = open_store(out, verify=True)
     rows = store.query("FROM own_vector")
     assert planned.n_rows["own_vector"] == len(rows) == 2 * (3 + 2)
     assert planned.n_rows["own_value"] == len(store.query("FROM own_value"))
@@ -155,7 +155,7 @@ def test_another_definition_under_one_name_is_refused_and_overwriting_replaces_i
         run([directory], [prompt_file], out, quantities=["stream", changed], **how)
     assert "--overwrite" in refusal.value.hint
     run([directory], [prompt_file], out, quantities=[changed], overwrite=True, **how)
-    store = open_store(out, comments=False)
+    store = open_store(out)
     joined = store.query(
         "SELECT max(abs(value / norm - 2)) AS off FROM own_value JOIN residual_norm"
         " USING (run_id, prompt_id, layer, site) WHERE place = position"
@@ -189,11 +189,11 @@ def test_the_command_line_knows_what_a_file_registers(save_tiny, prompt_file, tm
     (unit,) = json.loads(capsys.readouterr().out)
     lens = ["--register", str(file), "--quantities", "size", "logit_lens_entropy"]
     assert main(["run", *what, *lens, "--stream"]) == 0
-    streamed = open_store(out, comments=False).query("FROM own_value ORDER BY ALL")
+    streamed = open_store(out).query("FROM own_value ORDER BY ALL")
     assert (streamed["measure"] == "size").sum() == unit["n_rows"]["own_value"]
     assert main(["run", *what, *lens, "--overwrite"]) == 0
     pd.testing.assert_frame_equal(
-        open_store(out, comments=False).query("FROM own_value ORDER BY ALL"),
+        open_store(out).query("FROM own_value ORDER BY ALL"),
         streamed,
         check_exact=True,
     )

@@ -411,7 +411,7 @@ def test_revisions_are_pinned_and_the_same_weights_are_fetched_and_measured_once
     assert "acme/tiny at step10, weights: already complete, skipped" in capsys.readouterr().err
     assert not [p for _, p, *_ in local_hub.log if "hub/step10/" in p]
     assert list(faults(out)) == []
-    found = open_store(out, comments=False).query(
+    found = open_store(out).query(
         "SELECT training_step, revision, n_steps FROM run_revision ORDER BY training_step"
     )
     assert found["training_step"].tolist() == [1, 2, 10]
@@ -428,7 +428,7 @@ def test_an_edited_card_does_not_stop_a_run_and_both_commits_are_kept(offer, tmp
     commits.append(commit_of(directory))
     run(["acme/tiny"], [], out, quantities=["weights"])
     assert "acme/tiny, weights: already complete, skipped" in capsys.readouterr().err
-    store = open_store(out, comments=False)
+    store = open_store(out)
     assert store.query("FROM run")["revision"].tolist() == commits[:1]
     assert sorted(store.query("FROM revision")["revision"]) == sorted(commits)
 
@@ -446,7 +446,7 @@ def test_a_branch_that_holds_other_weights_by_now_is_refused_and_may_be_named(
     assert "--revision" in refusal.value.hint
     named = {"revision": [commit_of(moved)], "quantities": ["weights"], "quiet": True}
     run(["acme/tiny"], [], out, **named)
-    assert len(open_store(out, comments=False).query("FROM run")) == 2
+    assert len(open_store(out).query("FROM run")) == 2
     assert list(faults(out)) == []
 
 

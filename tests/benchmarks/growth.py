@@ -1,0 +1,233 @@
+"""A store grown to many times the sample: what it costs loose, packed, and beside a bare scan.
+
+    python -m tests.benchmarks.growth --times 10 100 --place /tmp/growth
+
+The sample is copied under new names of models, marks included, as if each model had been measured;
+then it is packed. Times are processor seconds of one thread in a process of its own, import left
+out; the peer is a scan by DuckDB of the same files and columns, in the same process. A store that
+lies at the place already is used as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from collect.record.compaction import compact
+from collect.record.units import Mark, read_mark, run_id
+from collect.record.writer import write_atomically, write_parquet
+from collect.schema.marks import file_sha256, run_sha256
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = ROOT / "data/sample"
+
+
+#: What is timed, by name: a program that prints processor seconds of the work and of the peer,
+#: which scans the columns that the work reads.
+START = """
+import sys, time
+import duckdb
+from pathlib import Path
+sys.path.insert(0, {root!r})
+store_at, measure = Path({store!r}), time.process_time
+def scanned(table, columns):
+    bare = duckdb.connect()
+    bare.execute("SET threads = 1")
+    asked = ", ".join(f"bit_xor(hash({{name}}))" for name in columns)  # statistics know no hash
+    start = measure()
+    bare.sql(f"SELECT {{asked}} FROM read_parquet('{{store_at}}/{{table}}/*.parquet')").fetchall()
+    return measure() - start
+"""
+
+OPEN = """
+from analysis.store import open_store
+start = measure()
+store = open_store(store_at)
+print(measure() - start, 0)
+"""
+
+QUERY = """
+from analysis.store import open_store
+store = open_store({published!r}, store_at)
+store.connection.execute("SELECT 1")
+start = measure()
+store.query({sql!r})
+print(measure() - start, scanned({table!r}, {columns!r}))
+"""
+
+MIXED = """
+from analysis import mixed
+from analysis.store import open_store
+store = open_store(store_at)
+rows = store.connection.sql({sql!r})
+start = measure()
+sums = mixed.collect_statistics({formula!r}, rows, constant=())
+mixed.write_statistics(sums, {sent!r})
+mixed.fit_statistics({formula!r}, mixed.merge_statistics([mixed.read_statistics({sent!r})]))
+print(measure() - start, scanned("residual_norm", {columns!r}))
+"""
+
+CHECK = """
+from collect.record.integrity import faults
+start = measure()
+assert list(faults(store_at)) == []
+taken = measure() - start
+everything = sorted(path.name for path in store_at.iterdir() if any(path.glob("*.parquet")))
+print(taken, sum(scanned(table, ["COLUMNS(*)"]) for table in everything))
+"""
+
+FORMULA = "log_gain ~ layer + (1 + layer | model_id) + (1 | prompt_id)"
+
+ROWS = "SELECT log_gain, model_id, prompt_id, layer FROM last_token_gain WHERE layer > 0"
+
+NORMS = ("run_id", "model_id", "prompt_id", "layer", "site", "position", "norm", "norm_centred")
+
+UPDATES = ("run_id", "model_id", "layer", "part", "position", "ratio", "cosine")
+
+ONE = "SELECT avg(cosine) FROM residual_update WHERE model_id = 'thermoscope/llama-l8-muon.0003'"
+
+
+def queries() -> list[str]:
+    """Return the two queries of the README, as they stand there."""
+    return re.findall(r"```sql\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)[:2]
+
+
+def works(sent: Path) -> dict[str, tuple[str, dict[str, object]]]:
+    """Return the programs and what they take, by what they do."""
+    signs, parts = queries()
+    published = str(ROOT / "data/published")
+    of_norms = {"published": published, "table": "residual_norm", "columns": NORMS}
+    of_updates = {"published": published, "table": "residual_update", "columns": UPDATES}
+    mixed = {"sql": ROWS, "formula": FORMULA, "columns": NORMS, "sent": str(sent)}
+    return {
+        "open": (OPEN, {}),
+        "README: signs by definition": (QUERY, {"sql": signs, **of_norms}),
+        "README: parts of a block": (QUERY, {"sql": parts, **of_updates}),
+        "one column of one model": (QUERY, {"sql": ONE, **of_updates}),
+        "mixed.fit by sent sums": (MIXED, mixed),
+        "check": (CHECK, {}),
+    }
+
+
+def seconds(program: str, store: Path, **values: object) -> tuple[float, float]:
+    """Return what a program prints: processor seconds of the work, and of its peer."""
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    text = (START + program).format(root=str(ROOT), store=str(store), **values)
+    ran = subprocess.run(
+        [sys.executable, "-c", text],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **threads},
+    )
+    if ran.returncode:
+        raise SystemExit(f"{store.name}: {ran.stderr[-2000:]}")
+    work, peer = ran.stdout.split()[-2:]
+    return float(work), float(peer)
+
+
+def size(store: Path) -> tuple[int, int, int]:
+    """Return files, bytes and measured rows of a store."""
+    files = [path for path in store.glob("*/*.parquet") if path.parent.name != "prompt"]
+    rows = sum(pq.read_metadata(path).num_rows for path in files if path.parent.name != "run")
+    beside = [path for path in store.glob("packed/*") if path.is_file()]
+    return len(files), sum(path.stat().st_size for path in [*files, *beside]), rows
+
+
+def main() -> None:
+    """Grow, pack and time, and print a line for each."""
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--times", type=int, nargs="+", default=[10, 100])
+    options.add_argument("--place", type=Path, required=True)
+    options.add_argument(
+        "--check-up-to", type=int, default=10, help="times at which check is timed"
+    )
+    asked = options.parse_args()
+    for times in asked.times:
+        loose, packed = (asked.place / f"{kind}-{times}" for kind in ("loose", "packed"))
+        if not loose.is_dir():
+            grow(loose, times)
+        if not packed.is_dir():
+            compact(loose, packed)
+        for store in (loose, packed):
+            files, n_bytes, rows = size(store)
+            print(
+                f"\n{store.name}: {rows:,} rows, {files:,} files, {n_bytes / rows:.2f} bytes a row"
+            )
+            for name, (program, values) in works(asked.place / "sums.parquet").items():
+                if name == "check" and times > asked.check_up_to:
+                    continue
+                work, peer = seconds(program, store, **values)
+                beside = f"{peer:9.2f} s bare {work / peer:7.1f}" if peer else ""
+                per_file = f"{work / files * 1000:9.2f} ms a file" if name == "open" else beside
+                print(f"  {name:<28}{work:9.2f} s {per_file}", flush=True)
+
+
+def grow(out: Path, times: int) -> None:
+    """Write the units of the sample as often as asked, each time under other names of models."""
+    for run in sorted((SAMPLE / "run").glob("*.parquet")):
+        mark = read_mark(run)
+        tables = {Path(name).parent.name: name for name in mark.sha256}
+        rows = {table: pq.ParquetFile(SAMPLE / name).read() for table, name in tables.items()}
+        rows["run"] = pq.ParquetFile(run).read()
+        for copy in range(times):
+            _write_copy(run.stem, mark, rows, copy, out)
+    prompts = SAMPLE / "prompt"
+    (out / "prompt").mkdir(parents=True, exist_ok=True)
+    for path in prompts.iterdir():
+        (out / "prompt" / path.name).write_bytes(path.read_bytes())
+
+
+def _write_copy(stem: str, mark: Mark, rows: dict[str, pa.Table], copy: int, out: Path) -> None:
+    old = mark.determinants["model_id"]
+    new = f"{old}.{copy:04d}"
+    determinants = {**mark.determinants, "model_id": new}
+    stem = stem.replace(old.replace("/", "--"), new.replace("/", "--"), 1)
+    identity = {"model_id": new, "run_id": run_id(determinants)}
+    sha256, sizes, times, counts = {}, {}, {}, {}
+    for table, of in rows.items():
+        if table == "run":
+            continue
+        name = f"{table}/{stem}.parquet"
+        path = out / name
+        write_atomically(path, partial(write_parquet, table, _renamed(of, identity)))
+        state = path.stat()
+        counts[name], sizes[name], times[name] = len(of), state.st_size, state.st_mtime_ns
+        sha256[name] = file_sha256(path)
+    shared = {name: n for name, n in mark.rows.items() if name.startswith("prompt/")}
+    made = replace(
+        mark,
+        determinants=determinants,
+        rows={**counts, **shared},
+        sha256=sha256,
+        sizes=sizes,
+        times=times,
+    )
+    run = _renamed(rows["run"], identity)
+    made = replace(made, run_sha256=run_sha256(run.to_pylist()[0], asdict(made)))
+    known = {name.decode(): text.decode() for name, text in (run.schema.metadata or {}).items()}
+    run = run.replace_schema_metadata({**known, **made.metadata})
+    path = out / "run" / f"{stem}.parquet"
+    write_atomically(path, partial(write_parquet, "run", run))
+
+
+def _renamed(rows: pa.Table, identity: dict[str, str]) -> pa.Table:
+    for name, text in identity.items():
+        if name in rows.column_names:
+            place = rows.column_names.index(name)
+            column = pa.array([text], pa.string()).take(pa.array([0] * len(rows), pa.int8()))
+            rows = rows.set_column(place, rows.schema.field(name), column)
+    return rows
+
+
+if __name__ == "__main__":
+    main()
