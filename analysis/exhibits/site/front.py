@@ -220,9 +220,11 @@ def _labelled(models: pd.DataFrame) -> pd.DataFrame:
     """Return models with their short names and where these stand, so that none covers another.
 
     Adds `name`, `below` (whether the gain lies below 1), `label_at` [ratio] and `is_left`. A name
-    stands at the height of its mark, or as little as need be beside it, first right, then left.
+    stands at the height of its mark, or as little as need be beside it, first right, then left,
+    and not on the line of no change. The deepest are named first: they stand at the edge.
     """
-    told = models.sort_values(["n_layers", "gain_mean"], ignore_index=True).assign(
+    ordered = models.sort_values(["n_layers", "gain_mean"], ascending=[False, True])
+    told = ordered.reset_index(drop=True).assign(
         name=lambda rows: rows["model"].str.replace(r"^.*?-", "", regex=True),
         below=lambda rows: rows["gain_mean"] < 1,
     )
@@ -230,11 +232,12 @@ def _labelled(models: pd.DataFrame) -> pd.DataFrame:
     taken = [(depth - MARK, depth + MARK, float(gain)) for depth, gain in marks]
     places: list[tuple[float, bool]] = []
     for (depth, gain), name in zip(marks, told["name"], strict=True):
-        for shift, is_left in itertools.product((0, APART, -APART, 2 * APART), (False, True)):
-            at = float(gain) + shift
+        for steps, is_left in itertools.product((0, 1, -1, 2, -2, 3), (False, True)):
+            at = float(gain) + steps * APART
             ends = sorted((depth, depth + (-1 if is_left else 1) * (2 * MARK + WIDTH * len(name))))
             room = (ends[0] + (0 if is_left else MARK), ends[1] - (MARK if is_left else 0), at)
-            if not any(_overlap(room, other) for other in taken):
+            is_struck = abs(at - 1) < APART / 2  # by the line of no change
+            if not is_struck and not any(_overlap(room, other) for other in taken):
                 break
         taken.append(room)
         places.append((at, is_left))
