@@ -59,18 +59,19 @@ def test_names_of_models_of_one_depth_do_not_cover_each_other() -> None:
     models = pd.DataFrame(
         {
             "panel": "p",
-            "model": ["pythia-a", "pythia-b", "pythia-c", "pythia-d"],
-            "n_layers": [24, 24, 6, 24],
-            "gain_mean": [1.0, 1.001, 0.9, 1.002],
+            "model": ["pythia-a", "pythia-b", "pythia-c", "pythia-d", "pythia-e"],
+            "n_layers": [24, 24, 6, 24, 12],
+            "gain_mean": [1.1, 1.101, 0.9, 1.102, 1.0],
         }
     )
     drawn = front.chart_named_gains(models, ["title"]).to_dict()
     named = [row for rows in drawn["datasets"].values() for row in rows if "label_at" in row]
     places = {row["name"]: (row["label_at"], row["is_left"], row["below"]) for row in named}
     assert places["c"] == (0.9, False, True)
-    assert places["a"] == (1.0, False, False)
-    assert places["b"] == (1.001, True, False)
-    assert places["d"] == (pytest.approx(1.002 + front.APART), False, False)
+    assert places["a"] == (1.1, False, False)
+    assert places["b"] == (1.101, True, False)
+    assert places["d"] == (pytest.approx(1.102 + front.APART), False, False)
+    assert places["e"] == (pytest.approx(1 + front.APART), False, False)  # not on the line
 
 
 def test_tiles_carry_the_colour_of_their_verdict() -> None:
