@@ -14,6 +14,9 @@ from collect.schema import assemble, schema_sql, table_files, tables, views_sql
 #: Oldest storage format that carries comments and is read by DuckDB 1.2 and later.
 STORAGE_VERSION = "v1.2.0"
 
+#: How a file that cannot grow shows: while rows are written, at a commit, and ever after.
+_UNWRITABLE = (duckdb.IOException, duckdb.TransactionException, duckdb.FatalException)
+
 _DEFAULTS = ("published", "sample", "measurements", "imported")
 
 
@@ -87,7 +90,7 @@ def _fill(path: Path, directories: Sequence[Path]) -> dict[str, int]:
             n_rows = {table: _count(connection, table) for table in tables()}
             connection.execute("USE memory")
             connection.execute("DETACH measurements")
-        except duckdb.IOException as error:
+        except _UNWRITABLE as error:
             raise OutputError(
                 f"The database must be writable; {str(error).splitlines()[0]}",
                 "Choose another --out, or free the space.",

@@ -12,6 +12,7 @@ import pytest
 from collect import published
 from collect.errors import InputError, OutputError
 from collect.published import importer
+from tests.collect.commands.test_refusals import no_file_beyond
 
 Facts = Callable[[str], pd.DataFrame]
 
@@ -77,3 +78,11 @@ def test_an_output_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file stands here")
     with pytest.raises(OutputError, match="must be writable"):
         published.import_results(tmp_path, tmp_path / "out")
+
+
+def test_tables_that_cannot_grow_are_refused_and_none_is_left_half_written(
+    results: Path, tmp_path: Path
+) -> None:
+    with no_file_beyond(8_000), pytest.raises(OutputError, match=r"writable; .*File too large"):
+        published.import_results(results, tmp_path)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

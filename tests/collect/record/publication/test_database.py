@@ -12,6 +12,7 @@ from collect.errors import InputError, OutputError
 from collect.job.run import run
 from collect.record.publication.database import default_directories, write_database
 from collect.schema import ContractError, tables
+from tests.collect.commands.test_refusals import no_file_beyond
 
 PUBLISHED = Path(__file__).parents[4] / "data" / "published"
 
@@ -125,3 +126,16 @@ def test_the_default_directories_are_those_that_hold_tables(measured, tmp_path):
         default_directories(data)
     shutil.copytree(measured, data / "measurements")
     assert default_directories(data) == [data / "measurements"]
+
+
+def test_a_file_that_cannot_grow_is_refused_and_nothing_is_left(tmp_path, database):
+    source = tmp_path / "source"
+    source.mkdir()
+    shutil.copy(PUBLISHED / "claim.csv", source)
+    with (
+        no_file_beyond(20_000),
+        pytest.raises(OutputError, match=r"must be writable; .*File too large"),
+    ):
+        write_database([source], database)
+    assert list(database.parent.iterdir()) == []
+    assert write_database([source], database)["claim"] == 61
