@@ -290,13 +290,31 @@ def _under_its_name(
     """Return a checkpoint under the name that the output knows its repository by.
 
     A repository that the hub has renamed since its first units were measured keeps its name
-    there, so that one output has one model.
+    there, so that one output has one model. Where the hub is not asked, what was measured of the
+    same commit says the name.
     """
-    if checkpoint.model_id == name or checkpoint.revision is None or Path(name).is_dir():
+    if checkpoint.revision is None or Path(name).is_dir():
+        return checkpoint
+    if not checkpoint.listed_sha256:
+        return _as_measured_before(name, checkpoint, inventory, settings)
+    if checkpoint.model_id == name:
         return checkpoint
     known = {entry.mark.determinants["model_id"] for entry in inventory.entries()}
     kept = name if name in known and checkpoint.model_id not in known else checkpoint.model_id
     settings.say(f"{name}: the hub calls it {checkpoint.model_id} now; measured as {kept}")
+    return replace(checkpoint, model_id=kept)
+
+
+def _as_measured_before(
+    name: str, checkpoint: Checkpoint, inventory: Inventory, settings: Settings
+) -> Checkpoint:
+    """Return a checkpoint out of the cache under the one name that its commit has in the output."""
+    measured = [entry.mark.determinants for entry in inventory.entries()]
+    names = {of["model_id"] for of in measured if of["revision"] == checkpoint.revision}
+    if len(names) != 1 or name in names:
+        return checkpoint
+    (kept,) = names
+    settings.say(f"{name}: the output has this commit as {kept}; measured as {kept}")
     return replace(checkpoint, model_id=kept)
 
 

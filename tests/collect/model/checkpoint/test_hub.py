@@ -450,7 +450,7 @@ def test_a_branch_that_holds_other_weights_by_now_is_refused_and_may_be_named(
     assert list(faults(out)) == []
 
 
-def test_a_renamed_repository_is_one_model(local_hub, offer, tmp_path, capsys):
+def test_a_renamed_repository_is_one_model(local_hub, offer, tmp_path, capsys, monkeypatch):
     directory, out = offer("tiny"), tmp_path / "out"
     how = {"quantities": ["weights"]}
     run(["acme/tiny"], [], out, **how)
@@ -462,6 +462,12 @@ def test_a_renamed_repository_is_one_model(local_hub, offer, tmp_path, capsys):
     assert "acme/tiny, weights: already complete, skipped" in said
     for name in ("acme/tiny", "new/name"):
         run([name], [], tmp_path / "later", **how)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    capsys.readouterr()
+    run(["acme/tiny"], [], tmp_path / "later", **how)
+    said = capsys.readouterr().err
+    assert "acme/tiny: the output has this commit as new/name; measured as new/name" in said
+    assert "new/name, weights: already complete, skipped" in said
     assert open_store(tmp_path / "later").query("FROM run")["model_id"].tolist() == ["new/name"]
 
 
