@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import argparse
 import errno
-import json
-import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 from collect.commands import options as accepted
-from collect.commands.starting import libraries_imported
+from collect.commands.acts import ACTS
+from collect.commands.printing import show
 from collect.errors import (
     CollectError,
     InputError,
     MissingExtraError,
-    OutputError,
     UnexpectedError,
     scarcity,
 )
@@ -58,7 +54,7 @@ def main(  # noqa: PLR0911  # one per kind of end
     options = argparse.Namespace(debug=False)
     try:
         options = _options(arguments, program)
-        return _ACTS[options.verb](options)
+        return ACTS[options.verb](options)
     except CollectError as error:
         return _complain(error.problem, error.hint, error.exit_code)
     except ContractError as error:
@@ -98,25 +94,7 @@ def _options(arguments: Sequence[str] | None, program: str) -> argparse.Namespac
     try:
         return accepted.parser(program).parse_args(arguments)
     finally:
-        _print("", end="")  # sends off the help, which parse_args leaves in the buffer
-
-
-def _print(text: object, end: str = "\n") -> None:
-    """Print to standard output; when its reader has gone, the work goes on in silence."""
-    try:
-        print(text, end=end, flush=True)
-    except OSError as error:
-        # What is left in the buffer would fail again when the interpreter closes it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            raise OutputError(
-                f"Standard output must be writable; {error.strerror or error}.",
-                "Free the space, or send the output elsewhere.",
-            ) from error
-
-
-def _json(content: object) -> str:
-    return json.dumps(content, indent=2)
+        show("", end="")  # sends off the help, which parse_args leaves in the buffer
 
 
 def _complain(problem: str, hint: str, exit_code: int) -> int:
@@ -124,289 +102,3 @@ def _complain(problem: str, hint: str, exit_code: int) -> int:
     if hint:
         print(f"hint: {hint}", file=sys.stderr)
     return exit_code
-
-
-def _plan(options: argparse.Namespace) -> int:
-    with libraries_imported():
-        from collect.job import plan
-
-    how = {"revision": options.revision, **_how(options)}
-    drawn = plan.drawn(options.models, options.prompts, options.out, **how)
-    _print(_json(plan.as_json(drawn.units)) if options.json else plan.as_text(drawn.units))
-    drawn.raise_if_refused()
-    return 0
-
-
-def _run(options: argparse.Namespace) -> int:
-    with libraries_imported():
-        if options.engine == "ray":
-            from collect.job.fleet import run
-        else:
-            from collect.job.run import run
-
-    run(
-        options.models,
-        options.prompts,
-        options.out,
-        revision=options.revision,
-        lab=options.lab,
-        suite=options.suite,
-        year=options.year,
-        allow_nonconforming=options.allow_nonconforming,
-        fail_fast=options.fail_fast,
-        overwrite=options.overwrite,
-        quiet=options.quiet,
-        progress=options.progress,
-        **_how(options),
-    )
-    return 0
-
-
-def _how(options: argparse.Namespace) -> dict[str, Any]:
-    """Return how to measure, as attributes of `settings.Settings`."""
-    return {
-        "dtype": options.dtype,
-        "device": options.device,
-        "batch_size": options.batch_size,
-        "quantities": options.quantities or [],
-        "register": options.register,
-        "rendering": "chat" if options.chat_template else "plain",
-        "special_tokens": options.special_tokens,
-        "too_long": options.too_long,
-        "stream": options.stream,
-    }
-
-
-def _prompts(options: argparse.Namespace) -> int:
-    from collect.prompts import listing
-
-    rows = listing.prompts(options.sets) if options.sets else listing.sets()
-    _print(_json(rows) if options.json else listing.as_text(rows))
-    return 0
-
-
-def _status(options: argparse.Namespace) -> int:
-    from collect.record import status
-
-    units = status.units(options.directory)
-    _print(_json(status.as_json(units)) if options.json else status.as_text(units))
-    return 0
-
-
-def _check(options: argparse.Namespace) -> int:
-    from collect.record.integrity import faults
-
-    found = list(faults(options.directory))
-    for fault in found:
-        _print(fault)
-    if not found:
-        _print(f"{options.directory}: every file is as its run file says")
-    return 1 if found else 0
-
-
-def _compact(options: argparse.Namespace) -> int:
-    from collect.record import compaction
-
-    act = compaction.expand if options.expand else compaction.compact
-    done = act(options.directory, options.out)
-    _print(f"{options.out or options.directory}: {done.words}")
-    return 0
-
-
-def _publish(options: argparse.Namespace) -> int:
-    from datetime import UTC, datetime
-
-    from collect.record.publication.description import About
-    from collect.record.publication.publish import publish
-
-    citation = None if options.citation is None else _text(options.citation)
-    about = About(
-        name=options.name or options.directory.resolve().name,
-        licence=options.license,
-        description=options.description,
-        creators=tuple(options.creator),
-        version=options.dataset_version,
-        published=options.date or datetime.now(UTC).date(),
-        url=options.url,
-        citation=citation,
-    )
-    _print(f"{options.directory}: {publish(options.directory, about).words}")
-    return 0
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"A citation must be a file of text; {path} cannot be read ({error}).", "Name another."
-        ) from error
-
-
-def _train(options: argparse.Namespace) -> int:
-    with libraries_imported():
-        from collect.training.train import decay_shown, train
-
-    for recipe in options.recipes:
-        checkpoint = train(
-            recipe,
-            options.out,
-            overwrite=options.overwrite,
-            keep=options.keep_checkpoints,
-            quiet=options.quiet,
-            progress=options.progress,
-        )
-        if not options.quiet:
-            _print(checkpoint)
-            _print(decay_shown(recipe), end="")
-    return 0
-
-
-def _study(options: argparse.Namespace) -> int:
-    if options.plan:
-        from collect.training.study.design import read_design
-        from collect.training.study.plan import as_text
-
-        _print(as_text(read_design(options.design)))
-        return 0
-    if options.out is None:
-        raise InputError(
-            "A study must be told where its rows go; --out was not given.",
-            "Give --out DIR, or --plan to see what would run.",
-        )
-    if options.processes is not None and options.processes < 1:
-        raise InputError(f"--processes must be at least 1; found {options.processes}.", "Give 1.")
-    if options.minutes is not None and not options.minutes >= 0:
-        raise InputError(
-            f"--minutes must be at least 0; found {options.minutes:g}.",
-            "Leave it out to carry out every run.",
-        )
-    with libraries_imported():
-        from collect.training.study import execution, merging
-
-    if options.merge is not None:
-        for table, n in merging.merge(options.design, options.out, options.merge).items():
-            _print(f"{table}: {n} rows")
-        return 0
-    if options.check is not None:
-        return _study_check(execution.check(options.design, options.out, options.check))
-    if options.resume is not None:
-        merging.restore(options.design, options.resume, options.out)
-    left = execution.carry_out(
-        options.design,
-        options.out,
-        n_processes=options.processes,
-        engine=options.engine,
-        minutes=options.minutes,
-        quiet=options.quiet,
-        progress=options.progress,
-    )
-    if not options.quiet:
-        _print(f"{left} runs left" if left else "every run is complete")
-    return 0
-
-
-#: Largest difference of a response between a run and the same run again, as data/study says.
-_TOLERANCE = 1e-3
-
-
-def _study_check(differences: dict[str, float]) -> int:
-    for run_id, difference in differences.items():
-        _print(f"{run_id}: largest difference {difference:.3g}, tolerance {_TOLERANCE:g}")
-    return 1 if any(not found <= _TOLERANCE for found in differences.values()) else 0
-
-
-def _gauge(options: argparse.Namespace) -> int:
-    with libraries_imported():
-        from collect.gauge.command import gauge
-
-    checkpoint = gauge(
-        options.model,
-        options.out,
-        transformations=options.transformations,
-        seed=options.seed,
-        extreme_of=options.extreme,
-        lowers=options.lower,
-        prompt_sets=options.prompts,
-        revision=options.revision,
-        overwrite=options.overwrite,
-    )
-    _print(checkpoint)
-    return 0
-
-
-def _published(options: argparse.Namespace) -> int:
-    from collect.published import fetch, import_results, write_excerpt, write_figures
-
-    source = options.source or (options.out / "raw" if options.fetch else None)
-    if source is None:
-        raise InputError(
-            "The directory of the result files must be named; none was.",
-            "Give the folder paper3/Results of the paper's repository, or --fetch to download it.",
-        )
-    if options.fetch:
-        fetch(source)
-    for table, n_rows in import_results(source, options.out).items():
-        _print(f"{table}: {n_rows} rows")
-    if options.figures is not None:
-        write_figures(source, options.figures)
-        write_excerpt(source, options.figures)
-    return 0
-
-
-def _database(options: argparse.Namespace) -> int:
-    from collect.record.publication.database import default_directories, write_database
-
-    directories = options.directories or default_directories()
-    for table, n_rows in write_database(directories, options.out).items():
-        _print(f"{table}: {n_rows} rows")
-    _print(options.out)
-    return 0
-
-
-def _codebook(options: argparse.Namespace) -> int:
-    from collect.record.publication import codebook
-
-    path = codebook.PATH
-    if not options.check:
-        codebook.write_codebook(path)
-        _print(path)
-        return 0
-    if codebook.is_current(path):
-        return 0
-    print(f"{path} is out of date; write it with: python -m collect codebook", file=sys.stderr)
-    return 1
-
-
-def _models(options: argparse.Namespace) -> int:
-    from dataclasses import asdict
-
-    from collect.adapters import answers
-    from collect.record.writer import write_text
-
-    found = answers.answers()
-    if options.write:
-        write_text(answers.PATH, answers.as_markdown(found))
-        _print(answers.PATH)
-    else:
-        listed = [asdict(entry) for entry in found]
-        _print(_json(listed) if options.json else answers.as_text(found))
-    return int(any(entry.answer == answers.UNKNOWN for entry in found))
-
-
-_ACTS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "plan": _plan,
-    "run": _run,
-    "prompts": _prompts,
-    "status": _status,
-    "check": _check,
-    "compact": _compact,
-    "publish": _publish,
-    "train": _train,
-    "study": _study,
-    "gauge": _gauge,
-    "published": _published,
-    "database": _database,
-    "codebook": _codebook,
-    "models": _models,
-}

@@ -19,7 +19,7 @@ from pathlib import Path
 import pandas as pd
 
 from collect.errors import OutputError
-from collect.record import locks, packing
+from collect.record import leftovers, locks, unpacking
 from collect.record.inventory import Inventory, refuse_mixtures, repeated_by
 from collect.record.units import Mark, Unit, variant_of
 from collect.record.writer import conforming, write_atomically, write_table
@@ -179,7 +179,7 @@ def _move(
 ) -> None:
     """Put the finished files of a unit into their tables, the mark last; or remove them."""
     going = {unit.stem, *(path.stem for path in replaced)}
-    packing.unpack_units(going, out)
+    unpacking.unpack_units(going, out)
     for stem in going:
         clear(stem, out)
     targets = [(_VECTORS, out / name) for name in beside]
@@ -271,5 +271,5 @@ def remove_leftovers(out: Path) -> None:
                 shutil.rmtree(staged, ignore_errors=True)
     with suppress(OSError):
         (out / UNFINISHED).rmdir()
-    packing.remove_leftovers(out)
+    leftovers.remove_leftovers(out)
     locks.remove_abandoned(out)

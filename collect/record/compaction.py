@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from collect.errors import InputError, OutputError
-from collect.record import locks, packing
+from collect.record import leftovers, locks, packing, unpacking
 from collect.record.commit import check_writable, remove_leftovers
 from collect.record.packs import packs
 from collect.record.writer import remove, remove_of_dead_processes, temporary_beside
@@ -101,7 +101,7 @@ def _changed(directory: Path, out: Path | None, change: _Change) -> Compaction:
         staged.parent.mkdir(parents=True, exist_ok=True)
         remove_of_dead_processes(out)
         shutil.copytree(directory, staged, copy_function=_link, ignore=_of_work)
-        packing.remove_leftovers(staged)
+        leftovers.remove_leftovers(staged)
         n_units, n_packs, left = change(staged)
         after = _measured(staged)
         staged.rename(out)
@@ -159,7 +159,7 @@ def _unpack_all(directory: Path) -> tuple[int, int, list[str]]:
     n_units = n_packs = 0
     with locks.held(directory, locks.OF_MARKS, wait=True):
         for held in packs(directory):
-            packing.unpack(held)
+            unpacking.unpack(held)
             n_units, n_packs = n_units + len(held.names), n_packs + 1
     return n_units, n_packs, []
 

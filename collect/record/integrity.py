@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from collect.errors import InputError
-from collect.record import locks, packing
+from collect.record import leftovers, locks
 from collect.record.packs import Pack, Rows, packs
 from collect.record.units import (
     UNREADABLE,
@@ -308,7 +308,7 @@ def _strangers(out: Path, listed: Collection[str]) -> Iterator[str]:
     ]
     for stem in interrupted:
         yield f"Every unit must be complete; {stem} was interrupted: the same command resumes it."
-    unfinished = packing.leftovers(out)
+    unfinished = leftovers.leftovers(out)
     for path in unfinished:
         yield (
             f"{path.relative_to(out)} must not be there; packing that was killed left it: "

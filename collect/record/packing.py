@@ -11,11 +11,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import shutil
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -23,17 +22,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from collect.errors import InputError, OutputError
+from collect.errors import OutputError
 from collect.record import locks
 from collect.record.packs import (
-    Pack,
-    PackedUnit,
     Part,
     Rows,
     encoded,
     marks_file,
     pack_sha256,
     packs,
+    remove_files,
+    rename,
 )
 from collect.record.units import (
     Mark,
@@ -43,15 +42,13 @@ from collect.record.units import (
     read_run,
     run_id,
 )
-from collect.record.writer import ROW_GROUP_ROWS, layout, write_atomically, write_parquet
+from collect.record.writer import ROW_GROUP_ROWS, layout, write_atomically
 from collect.schema import MEASURED, READABLE_VERSIONS, UNFINISHED, arrow_schema
-from collect.schema.marks import file_sha256, prompts_of, run_sha256
+from collect.schema.marks import file_sha256, prompts_of
 from collect.schema.packs import MARKS, MARKS_SUFFIX, is_pack, pack_name
 
 #: Rows of a pack, all tables together, at which the next one begins; a model is not divided.
 PACK_ROWS = 2**23
-
-_TABLES = ("run", *MEASURED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +139,7 @@ def pack(units: Sequence[Loose], out: Path) -> bool:
                 if any(_stamp(out / "run" / f"{u.stem}.parquet") != u.stamp for u in units):
                     return False
                 _move_in(mark, stem, staged, out)
-                _remove_files([unit.stem for unit in units], out)
+                remove_files([unit.stem for unit in units], out)
         except FileNotFoundError:
             return False  # measured again, or removed, while it was read
         finally:
@@ -298,126 +295,4 @@ def _move_in(mark: Mark, stem: str, staged: Path, out: Path) -> None:
     targets = [(table, out / table / f"{stem}.parquet") for table in tables]
     targets += [(MARKS, marks_file(out, stem)), ("run", out / "run" / f"{stem}.parquet")]
     for prepared, target in targets:
-        _rename(staged / prepared, target)
-
-
-def _rename(prepared: Path, target: Path) -> None:
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        prepared.replace(target)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise OutputError(
-            f"The output file {target} must be writable; {error.strerror or error}.",
-            "Free the space, or give the rights to it.",
-        ) from error
-
-
-def _remove_files(stems: Collection[str], out: Path) -> None:
-    """Remove the Parquet files of some units or packs, those of table run first."""
-    for table in _TABLES:
-        for stem in stems:
-            (out / table / f"{stem}.parquet").unlink(missing_ok=True)
-
-
-def unpack(held: Pack) -> None:
-    """Write the units of a pack into files of their own; the caller holds the lock of the marks.
-
-    The files are those that were packed, bit for bit, where this version of the library of
-    Parquet writes as the one before did; otherwise they hold the same rows, and new marks.
-
-    Raises
-    ------
-    InputError
-        If the pack is not as its run file says.
-    OutputError
-        If a file cannot be written; the pack remains.
-    """
-    if not held.is_intact:
-        raise InputError(
-            f"Packed units must be as their run file says; {held.path} or a file of it is not.",
-            "Restore the directory from a copy; `collect check` names the file.",
-        )
-    staged = held.out / UNFINISHED / held.stem
-    shutil.rmtree(staged, ignore_errors=True)
-    try:
-        readers = {table: Rows(held.out / table / held.path.name) for table in _tables_of(held)}
-        for unit in held.units:
-            _write_out(unit, readers, staged)
-        for unit in held.units:
-            for table in sorted(unit.parts, key=lambda table: table == "run"):
-                name = f"{table}/{unit.stem}.parquet"
-                _rename(staged / name, held.out / name)
-        held.path.unlink()
-        remove_pack(held.stem, held.out)
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
-        with suppress(OSError):
-            staged.parent.rmdir()
-
-
-def _tables_of(held: Pack) -> set[str]:
-    return {table for unit in held.units for table in unit.parts}
-
-
-def _write_out(unit: PackedUnit, readers: dict[str, Rows], staged: Path) -> None:
-    """Write the files of one unit, with the mark that they had if they are what they were."""
-    sha256, sizes, times = dict(unit.mark.sha256), dict(unit.mark.sizes), dict(unit.mark.times)
-    for table, part in unit.parts.items():
-        if table == "run":
-            continue
-        name = f"{table}/{unit.stem}.parquet"
-        path = staged / name
-        write_atomically(path, partial(write_parquet, table, readers[table].of(part)))
-        digest = file_sha256(path)
-        if digest == unit.mark.sha256[name] and name in times:
-            os.utime(path, ns=(times[name], times[name]))
-        state = path.stat()
-        sha256[name], sizes[name], times[name] = digest, state.st_size, state.st_mtime_ns
-    run = readers["run"].of(unit.parts["run"])
-    mark = replace(unit.mark, sha256=sha256, sizes=sizes, times=times)
-    if sha256 != unit.mark.sha256:
-        mark = replace(mark, run_sha256=run_sha256(run.to_pylist()[0], asdict(mark)))
-        run = run.replace_schema_metadata({**unit.parts["run"].metadata, **mark.metadata})
-    write_atomically(staged / "run" / f"{unit.stem}.parquet", partial(write_parquet, "run", run))
-
-
-def unpack_units(stems: Collection[str], out: Path) -> None:
-    """Write out the packs that hold any of some units; the caller holds the lock of the marks."""
-    for held in packs(out):
-        if {*held.names} & {*stems}:
-            unpack(held)
-
-
-def remove_pack(stem: str, out: Path) -> None:
-    """Remove the files of a pack whose run file has gone."""
-    _remove_files([stem], out)
-    marks_file(out, stem).unlink(missing_ok=True)
-    with suppress(OSError):
-        (out / MARKS).rmdir()
-
-
-def leftovers(out: Path) -> list[Path]:
-    """Return files that do not count: of units that a pack holds, and of packs without run file."""
-    complete = {path.stem for path in (out / "run").glob("*.parquet") if is_pack(path.stem)}
-    held = {stem for pack in packs(out) for stem in pack.names}
-    found = [
-        path
-        for table in _TABLES
-        for path in sorted((out / table).glob("*.parquet"))
-        if path.stem in held or (is_pack(path.stem) and path.stem not in complete)
-    ]
-    marks = sorted((out / MARKS).glob(f"*{MARKS_SUFFIX}"))
-    return found + [path for path in marks if path.name[: -len(MARKS_SUFFIX)] not in complete]
-
-
-def remove_leftovers(out: Path) -> None:
-    """Remove files that do not count, which a process that was killed left behind."""
-    if not leftovers(out):
-        return
-    with locks.held(out, locks.OF_MARKS, wait=True):
-        for path in leftovers(out):
-            path.unlink(missing_ok=True)
-        with suppress(OSError):
-            (out / MARKS).rmdir()
+        rename(staged / prepared, target)

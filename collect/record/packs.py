@@ -10,7 +10,8 @@ import base64
 import gzip
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,9 +20,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from collect.errors import OutputError
 from collect.record.units import UNREADABLE, Mark, has_its_files, mark_of, read_mark
+from collect.schema import MEASURED
 from collect.schema.marks import run_sha256
 from collect.schema.packs import MARKS, MARKS_SUFFIX, is_pack
+
+#: Tables whose rows a unit has of its own.
+TABLES = ("run", *MEASURED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,3 +199,38 @@ def _unit(entry: Mapping[str, Any], schemas: list[pa.Schema]) -> PackedUnit:
     if mark is None:
         raise ValueError(f"the mark of {entry['stem']} cannot be read")
     return PackedUnit(str(entry["stem"]), mark, parts)
+
+
+def rename(prepared: Path, target: Path) -> None:
+    """Put a prepared file into its place.
+
+    Raises
+    ------
+    OutputError
+        If the place cannot be written.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        prepared.replace(target)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise OutputError(
+            f"The output file {target} must be writable; {error.strerror or error}.",
+            "Free the space, or give the rights to it.",
+        ) from error
+
+
+def remove_files(stems: Collection[str], out: Path) -> None:
+    """Remove the Parquet files of some units or packs, those of table run first."""
+    for table in TABLES:
+        for stem in stems:
+            (out / table / f"{stem}.parquet").unlink(missing_ok=True)
+
+
+def remove_pack(stem: str, out: Path) -> None:
+    """Remove the files of a pack whose run file has gone."""
+    remove_files([stem], out)
+    marks_file(out, stem).unlink(missing_ok=True)
+    with suppress(OSError):
+        (out / MARKS).rmdir()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from collect.errors import InputError
-from collect.record import packing
+from collect.record import leftovers
 from collect.record.publication.card import card
 from collect.record.publication.description import About, description
 from collect.record.writer import write_text
@@ -138,7 +138,7 @@ def _check(about: About) -> None:
 def _check_complete(directory: Path) -> None:
     if not directory.is_dir():
         raise InputError(f"The store must be a directory; {directory} is none.", "Name one.")
-    interrupted = [*incomplete_units(directory), *map(str, packing.leftovers(directory))]
+    interrupted = [*incomplete_units(directory), *map(str, leftovers.leftovers(directory))]
     if interrupted:
         raise InputError(
             f"What is published must be complete; {interrupted[0]} is not.",

@@ -158,7 +158,7 @@ def test_what_is_missing_for_another_reason_is_not_hidden(monkeypatch, capsys):
     def fail(_options: object) -> int:
         raise ModuleNotFoundError("No module named 'collect.nothing'", name="collect.nothing")
 
-    monkeypatch.setitem(cli._ACTS, "codebook", fail)
+    monkeypatch.setitem(cli.ACTS, "codebook", fail)
     assert main(["codebook"]) == 70
     assert "No module named 'collect.nothing'" in capsys.readouterr().err
 

@@ -13,7 +13,7 @@ from analysis.store import open_store
 from analysis.tidy.errors import StoreError
 from collect.commands.cli import main
 from collect.errors import InputError
-from collect.record import packing, packs, status
+from collect.record import packing, packs, status, unpacking
 from collect.record.compaction import compact, expand
 from collect.record.integrity import faults
 from collect.record.inventory import Inventory
@@ -101,13 +101,13 @@ def test_the_way_back_gives_every_byte(units, packed, tmp_path, capsys):
 
 
 def test_what_another_version_wrote_comes_back_with_new_marks(packed, tmp_path, monkeypatch):
-    write = packing.write_parquet
+    write = unpacking.write_parquet
     monkeypatch.setattr(
-        packing, "write_parquet", lambda table, arrow, path: pq.write_table(arrow, path)
+        unpacking, "write_parquet", lambda table, arrow, path: pq.write_table(arrow, path)
     )
     back = tmp_path / "back"
     expand(packed, back)
-    monkeypatch.setattr(packing, "write_parquet", write)
+    monkeypatch.setattr(unpacking, "write_parquet", write)
     assert rows(back) == rows(packed)
     assert states(back) == dict.fromkeys(UNITS, "complete")
     assert list(faults(back)) == []
@@ -132,7 +132,8 @@ def kill_at(monkeypatch, act: str, place: str) -> None:
         return acted
 
     monkeypatch.setattr(Path, "unlink", guarded("remove", Path.unlink))
-    monkeypatch.setattr(packing, "_rename", guarded("rename", packing._rename))
+    for module in (packing, unpacking):
+        monkeypatch.setattr(module, "rename", guarded("rename", packs.rename))
     monkeypatch.setattr(packing.shutil, "rmtree", lambda *_, **__: None)
 
 
@@ -165,9 +166,9 @@ def test_a_killed_change_leaves_the_units_or_the_pack(  # noqa: PLR0917
 
 def test_a_unit_that_is_replaced_leaves_its_pack(packed, tmp_path, units):
     copy = Path(shutil.copytree(packed, tmp_path / "copy"))
-    packing.unpack_units(["nothing of the kind"], copy)
+    unpacking.unpack_units(["nothing of the kind"], copy)
     assert len(packs.packs(copy)) == 1
-    packing.unpack_units([UNITS[1]], copy)
+    unpacking.unpack_units([UNITS[1]], copy)
     assert content(copy) == content(units)
 
 

@@ -1,0 +1,28 @@
+"""What a verb prints, also when its reader has gone."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from collect.errors import OutputError
+
+
+def show(text: object, end: str = "\n") -> None:
+    """Print to standard output; when its reader has gone, the work goes on in silence."""
+    try:
+        print(text, end=end, flush=True)
+    except OSError as error:
+        # What is left in the buffer would fail again when the interpreter closes it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise OutputError(
+                f"Standard output must be writable; {error.strerror or error}.",
+                "Free the space, or send the output elsewhere.",
+            ) from error
+
+
+def as_json(content: object) -> str:
+    """Return content as JSON to read."""
+    return json.dumps(content, indent=2)
