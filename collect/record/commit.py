@@ -19,8 +19,9 @@ from pathlib import Path
 import pandas as pd
 
 from collect.errors import OutputError
-from collect.record import leftovers, locks, unpacking
+from collect.record import locks
 from collect.record.inventory import Inventory, refuse_mixtures, repeated_by
+from collect.record.packed import leftovers, unpacking
 from collect.record.units import Mark, Unit, variant_of
 from collect.record.writer import conforming, write_atomically, write_table
 from collect.schema import MEASURED, UNFINISHED

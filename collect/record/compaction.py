@@ -10,9 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from collect.errors import InputError, OutputError
-from collect.record import leftovers, locks, packing, unpacking
+from collect.record import locks
 from collect.record.commit import check_writable, remove_leftovers
-from collect.record.packs import packs
+from collect.record.packed import leftovers, packing, unpacking
+from collect.record.packed.packs import packs
 from collect.record.writer import remove, remove_of_dead_processes, temporary_beside
 from collect.schema import UNFINISHED
 

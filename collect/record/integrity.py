@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from collect.errors import InputError
-from collect.record import leftovers, locks
-from collect.record.packs import Pack, Rows, packs
+from collect.record import locks
+from collect.record.packed import leftovers
+from collect.record.packed.packs import Pack, Rows, packs
 from collect.record.units import (
     UNREADABLE,
     Mark,

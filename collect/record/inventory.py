@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from collect.errors import InputError
-from collect.record.packs import Pack
+from collect.record.packed.packs import Pack
 from collect.record.units import (
     Mark,
     Unit,

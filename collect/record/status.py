@@ -13,7 +13,7 @@ import pandas as pd
 
 from collect.errors import InputError
 from collect.record import locks
-from collect.record.packs import Pack, packs
+from collect.record.packed.packs import Pack, packs
 from collect.record.units import (
     Mark,
     has_its_files,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from collect.errors import InputError
-from collect.record import leftovers
+from collect.record.packed import leftovers
 from collect.record.publication.card import card
 from collect.record.publication.description import About, description
 from collect.record.writer import write_text

@@ -18,7 +18,7 @@ from collect.job.run import run
 from collect.record import locks, status
 from collect.record.compaction import compact
 from collect.record.integrity import faults
-from collect.record.packs import packs
+from collect.record.packed.packs import packs
 from tests.collect.record.written import contents
 
 WEIGHTS, PROMPTS = "local--gpt2", "local--gpt2@own"

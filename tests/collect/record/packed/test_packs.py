@@ -13,15 +13,16 @@ from analysis.store import open_store
 from analysis.tidy.errors import StoreError
 from collect.commands.cli import main
 from collect.errors import InputError
-from collect.record import packing, packs, status, unpacking
+from collect.record import status
 from collect.record.compaction import compact, expand
 from collect.record.integrity import faults
 from collect.record.inventory import Inventory
+from collect.record.packed import packing, packs, unpacking
 from collect.record.writer import file_stem
 from collect.schema import ContractError, incomplete_units, table_files
 from tests.collect.record.written import files
 
-SAMPLE = Path(__file__).parents[3] / "data/sample"
+SAMPLE = Path(__file__).parents[4] / "data/sample"
 MODELS = ("thermoscope--gpt2-l4-adamw", "thermoscope--gptneox-l4-adamw")
 UNITS = [unit for model in MODELS for unit in (model, f"{model}@A_grand_unified")]
 

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from collect.errors import InputError
-from collect.record.packs import Pack, PackedUnit, Rows, packs, remove_pack, rename
+from collect.record.packed.packs import Pack, PackedUnit, Rows, packs, remove_pack, rename
 from collect.record.writer import write_atomically, write_parquet
 from collect.schema import UNFINISHED
 from collect.schema.marks import file_sha256, run_sha256

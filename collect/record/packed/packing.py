@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from collect.errors import OutputError
 from collect.record import locks
-from collect.record.packs import (
+from collect.record.packed.packs import (
     Part,
     Rows,
     encoded,

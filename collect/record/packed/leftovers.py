@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from collect.record import locks
-from collect.record.packs import TABLES, packs
+from collect.record.packed.packs import TABLES, packs
 from collect.schema.packs import MARKS, MARKS_SUFFIX, is_pack
 
 
