@@ -103,7 +103,7 @@ def test_the_page_loads_nothing_from_outside(example: tuple[Page, str]) -> None:
     assert loaded == []
     assert len(page.all("svg", role="graphics-document document")) == 2
     assert page.all("link") == page.all("iframe") == page.all("object") == []
-    assert re.findall(r"url\(.{15}", page.styles) == ["url(data:font/woff;"]
+    assert set(re.findall(r"url\(.{15}", page.styles)) == {"url(data:font/woff;"}
     assert "@import" not in page.styles
     assert ".verdict-holds" in page.styles
 
@@ -115,9 +115,7 @@ def test_the_page_is_accessible_in_structure(example: tuple[Page, str]) -> None:
     assert len(page.all("main")) == len(page.all("h1")) == 1
     assert page.all("nav", **{"aria-label": "Contents"})
     assert page.all("a", **{"class": "skip", "href": "#main"})
-    assert [
-        drawn["aria-label"] for drawn in page.all("svg", role="graphics-document document")
-    ] == [
+    assert [it["aria-label"] for it in page.all("svg")] == [
         "A line that rises from the lower left to the upper right.",
         "Points on a rising diagonal.",
     ]
