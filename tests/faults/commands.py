@@ -83,11 +83,29 @@ class Writing:
     may_vanish
         Whether a killed command may leave nothing where there was something: a unit is complete
         or absent. Other outputs are as before or as after.
+    holds_rows
+        Whether the output holds units whose rows are all there at every moment, in these files or
+        in those.
     """
 
     act: Act
     out: str
     may_vanish: bool = False
+    holds_rows: bool = False
+
+    def rows(self, folder: Path) -> dict[str, list[int]]:
+        """Return count and hash of the rows of each table of the output, which are held."""
+        if not self.holds_rows:
+            return {}
+        from analysis.store import open_store
+
+        store = open_store(folder / self.out)
+        tables = store.counts()["table"]
+        asked = (f'SELECT count(*), coalesce(sum(hash(t)), 0) FROM "{name}" t' for name in tables)
+        return {
+            name: [int(each) for each in store.query(sql).iloc[0]]
+            for name, sql in zip(tables, asked, strict=True)
+        }
 
 
 def collect(*arguments: str) -> Act:
@@ -188,6 +206,19 @@ COMMANDS: dict[str, Writing] = {
     "collect study --merge": Writing(
         collect("study", "@/design.toml", "--out", "@/parts", "--merge", "@/out"), "out"
     ),
+    "collect compact": Writing(
+        collect("compact", "@/several"), "several", may_vanish=True, holds_rows=True
+    ),
+    "collect compact --expand": Writing(
+        collect("compact", "@/packed", "--expand"), "packed", may_vanish=True, holds_rows=True
+    ),
+    "collect publish": Writing(
+        collect(
+            *("publish", "@/measured", "--license", "CC-BY-4.0", "--creator", "A. Person"),
+            *("--date", "2026-01-02"),
+        ),
+        "measured",
+    ),
     "collect codebook": Writing(codebook, "out"),
     "collect models": Writing(models, "out"),
     "collect database": Writing(
@@ -225,12 +256,29 @@ def prepare(folder: Path, names: Collection[str]) -> None:
     (folder / "raw").mkdir()
     name = min(name for name in catalogue.files() if name.endswith(".json"))
     (folder / "raw" / name).write_text(json.dumps(DOCUMENT), encoding="utf-8")
-    if any(name.startswith(("collect run", "collect gauge", "collect data")) for name in names):
+    measures = ("collect run", "collect gauge", "collect data", "collect publish")
+    if any(name.startswith(measures) for name in names):
         _save_model(folder / "model")
-        run = ("run", "@/model", "--prompts", "@/own.txt", "--out", "@/measured", "--quiet")
-        collect(*run)(folder)
+        _measure(folder, "own", "measured")
+    if any(name.startswith("collect compact") for name in names):
+        _several_units(folder)
     if "collect study --merge" in names:
         collect("study", "@/design.toml", "--out", "@/parts", "--quiet")(folder)
+
+
+def _measure(folder: Path, prompts: str, out: str) -> None:
+    run = ("run", "@/model", "--prompts", f"@/{prompts}.txt", "--out", f"@/{out}", "--quiet")
+    collect(*run)(folder)
+
+
+def _several_units(folder: Path) -> None:
+    """Measure two units, and write them packed as well."""
+    if not (folder / "model").exists():
+        _save_model(folder / "model")
+    (folder / "other.txt").write_text(PROMPTS.replace("sky", "sea"), encoding="utf-8")
+    for prompts in ("own", "other"):
+        _measure(folder, prompts, "several")
+    collect("compact", "@/several", "--out", "@/packed")(folder)
 
 
 def _save_model(directory: Path) -> None:

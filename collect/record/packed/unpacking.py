@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Collection
@@ -11,10 +12,12 @@ from functools import partial
 from pathlib import Path
 
 from collect.errors import InputError
+from collect.record import locks
 from collect.record.packed.packs import Pack, PackedUnit, Rows, packs, remove_pack, rename
 from collect.record.writer import write_atomically, write_parquet
 from collect.schema import UNFINISHED
 from collect.schema.marks import file_sha256, run_sha256
+from collect.schema.packs import pack_name
 
 
 def unpack(held: Pack) -> None:
@@ -35,7 +38,14 @@ def unpack(held: Pack) -> None:
             f"Packed units must be as their run file says; {held.path} or a file of it is not.",
             "Restore the directory from a copy; `collect check` names the file.",
         )
-    staged = held.out / UNFINISHED / held.stem
+    # A name of its own: who packs the same units anew waits for the lock of the marks.
+    name = pack_name(hashlib.sha256(f"out of {held.stem}".encode()).hexdigest())
+    with locks.held(held.out, name, wait=True):
+        _put_out(held, held.out / UNFINISHED / name)
+
+
+def _put_out(held: Pack, staged: Path) -> None:
+    """Write the files of all units, put them into their tables, and remove the pack."""
     shutil.rmtree(staged, ignore_errors=True)
     try:
         readers = {table: Rows(held.out / table / held.path.name) for table in _tables_of(held)}
