@@ -93,7 +93,7 @@ def commit(
             if repeated_by(unit, inventory, replaced) is not None:
                 return 0
             n_prompts = _write_prompts(unit, frames, out, provenance)
-            with _in_place():
+            with in_place():
                 mark = _mark(unit, run_row, rows, staged, n_prompts, beside=beside)
             metadata = {**provenance, **mark.metadata}
             write_table("run", run_row, staged / "run", metadata=metadata)
@@ -130,7 +130,7 @@ def _unfinished(unit: Unit, out: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _in_place() -> Iterator[None]:
+def in_place() -> Iterator[None]:
     """Refuse to go on where files that were written are no longer where they were put."""
     try:
         yield

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from collect.errors import InputError, OutputError
 from collect.record import locks
-from collect.record.commit import check_writable, remove_leftovers
+from collect.record.commit import check_writable, in_place, remove_leftovers
 from collect.record.packed import leftovers, packing, unpacking
 from collect.record.packed.packs import packs
 from collect.record.writer import remove, remove_of_dead_processes, temporary_beside
@@ -89,7 +89,8 @@ def _changed(directory: Path, out: Path | None, change: _Change) -> Compaction:
     if out is None:
         check_writable(directory)
         remove_leftovers(directory)
-        n_units, n_packs, left = change(directory)
+        with in_place():
+            n_units, n_packs, left = change(directory)
         return _compaction(n_units, n_packs, left, before, _measured(directory))
     if out.exists():
         raise InputError(

@@ -62,7 +62,7 @@ def test_the_study_is_told_in_words_that_follow_its_numbers(
         "show what decides among large ones."
     )
     assert words.limits_short(fleet.Sizes(1, 2_520_000, 1)) == (
-        "Shown below 2.6 million parameters, not at scale."
+        "Not at scale: below 2.6 million parameters."
     )
     assert words.together({"a": "held", "b": "missed", "c": "held"}) == (
         "Held: “a” and “c”. Missed: “b”."
