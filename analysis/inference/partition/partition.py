@@ -36,6 +36,9 @@ Blocks = Mapping[str, Sequence[str]]
 #: All 2^k subsets of k blocks are fitted.
 MOST_BLOCKS = 10
 
+#: Differences of shares closer than this are ties.
+TIE = 1e-9
+
 
 @dataclass(frozen=True, slots=True)
 class BlockDesign:
@@ -212,7 +215,8 @@ def beyond_chance(replicates: Floats, null_value: float) -> Floats:
     """Return twice the share of resamples that do not lead beyond both zero and chance.
 
     The smaller of both directions counts, (b + 1) / (B + 1) and at most 1: the level of the widest
-    percentile interval that clears zero and ``null_value``.
+    percentile interval that clears zero and ``null_value``. One that equals them but for rounding
+    does not lead: which blocks span the same in a resample must not hang on the processor.
 
     Parameters
     ----------
@@ -223,8 +227,8 @@ def beyond_chance(replicates: Floats, null_value: float) -> Floats:
     """
     known = np.sum(~np.isnan(replicates), axis=0)
     short = np.minimum(
-        np.sum(replicates <= max(0.0, null_value), axis=0),
-        np.sum(replicates >= min(0.0, null_value), axis=0),
+        np.sum(replicates <= max(0.0, null_value) + TIE, axis=0),
+        np.sum(replicates >= min(0.0, null_value) - TIE, axis=0),
     )
     return np.asarray(np.minimum(1.0, 2 * (short + 1) / (known + 1)), dtype=np.float64)
 

@@ -195,3 +195,10 @@ def test_constant_predictors_and_empty_blocks_are_refused() -> None:
         partition.differences(
             models, response="gain", blocks={"a": ["density"]}, rng=np.random.default_rng(0)
         )
+
+
+def test_a_lead_that_is_one_but_for_rounding_is_none() -> None:
+    replicates = np.array([0.3] * 30 + [0.0] * 10)
+    noise = np.random.default_rng(3).uniform(-1e-15, 1e-15, (20, 40))
+    p_values = partition.beyond_chance((replicates + noise).T, 0.0)
+    np.testing.assert_array_equal(p_values, 2 * 11 / 41)
