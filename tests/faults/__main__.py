@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -221,7 +222,7 @@ class Trials:
                 aside.rename(out)
             elif not aside.exists():
                 out.rename(aside)
-                if not out.exists():
+                with suppress(FileExistsError):  # the command may have made it anew
                     out.symlink_to(elsewhere)
             time.sleep(float(rng.uniform(0, self.whole.seconds / 20)))
         status = os.waitstatus_to_exitcode(answer[1])

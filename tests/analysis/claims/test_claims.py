@@ -291,3 +291,12 @@ def test_base_models_keep_the_figure_over_most_prompts(shipped_store):
     chosen = evidence.base_models(gains).set_index("model_id")
     assert chosen.loc["EleutherAI/pythia-6.9b", "n_prompts"] == 25
     assert chosen.index.is_unique
+
+
+def test_what_a_cancelling_sum_leaves_is_no_difference() -> None:
+    def of(*estimates: float) -> pd.DataFrame:
+        return pd.DataFrame({"claim_id": range(len(estimates)), "estimate": estimates})
+
+    before, after = of(2e-16, 1.0, 0.0, 0.02), of(0.0, 1.0 + 1e-9, 1e-9, 0.022)
+    found = committed.differences(before, after, ["estimate"])
+    assert found["claim_id"].tolist() == [2, 3]
