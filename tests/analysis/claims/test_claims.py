@@ -10,6 +10,7 @@ import pytest
 from analysis import claims, evidence
 from analysis.claims.depth import law as depth
 from analysis.claims.sign import benchmark
+from analysis.claims.verdict import committed
 from analysis.claims.verdict.claim import (
     NOT_ROBUST,
     OTHERWISE,
