@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from analysis.report.examination import refuse_faults
 from analysis.report.execution import Kernel, environment
@@ -29,6 +30,7 @@ from analysis.tidy.errors import ReportError
 from analysis.tidy.output import replace_text
 
 Engine = Literal["auto", "quarto", "embedded"]
+Made = TypeVar("Made")
 REFERENCES = "References"
 
 
@@ -68,13 +70,7 @@ def render(
     MissingExtraError
         If a package of the [report] extra is missing.
     """
-    command = shutil.which("quarto")
-    if engine == "quarto" and command is None:
-        raise ReportError(
-            "The engine 'quarto' needs the quarto command on the PATH; it is not there.",
-            "Install Quarto, or use the engine 'embedded'.",
-        )
-    if engine != "embedded" and command is not None:
+    if command := quarto_command(engine):
         return _quarto(command, source, destination, parameters or {})
     return replace_text(destination, embedded_page(source, parameters=parameters, memory=memory))
 
@@ -93,15 +89,42 @@ def embedded_page(
     MissingExtraError
         If a package of the [report] extra is missing.
     """
-    if memory is not None:
-        with suppress(NewCodeError):
-            return page_of(source, Replay(memory.known()), parameters or {})
+    return remembered(page_of, source, parameters or {}, memory)
+
+
+def remembered(
+    make: Callable[[Path, Runner, Mapping[str, str]], Made],
+    source: Path,
+    parameters: Mapping[str, str],
+    memory: Memory | None,
+) -> Made:
+    """Return what is made of a source, `page_of` or `pdf_of`; known code is not run again."""
+    known = {} if memory is None else memory.known()
+    with suppress(NewCodeError):
+        return make(source, Replay(known), parameters)
     answers: dict[str, Any] = {}
     with Kernel(source.resolve().parent) as kernel:
-        made = page_of(source, Replay(answers, kernel), parameters or {})
+        made = make(source, Replay(answers, kernel), parameters)
     if memory is not None:
-        memory.keep(answers)
+        memory.keep({**known, **answers})
     return made
+
+
+def quarto_command(engine: Engine) -> str | None:
+    """Return the command that renders, or None where the embedded renderer does.
+
+    Raises
+    ------
+    ReportError
+        If Quarto is asked for and not there.
+    """
+    command = shutil.which("quarto")
+    if engine == "quarto" and command is None:
+        raise ReportError(
+            "The engine 'quarto' needs the quarto command on the PATH; it is not there.",
+            "Install Quarto, or use the engine 'embedded'.",
+        )
+    return None if engine == "embedded" else command
 
 
 def page_of(source: Path, runner: Runner, parameters: Mapping[str, str]) -> str:
@@ -112,14 +135,9 @@ def page_of(source: Path, runner: Runner, parameters: Mapping[str, str]) -> str:
     NewCodeError
         If the runner only remembers, and code is asked for that it does not know.
     """
-    directory = source.resolve().parent
-    content = read_source(source)
-    settings = settings_of(content.front_matter, directory)
-    gallery = Gallery()
-    markdown = executed(content, settings, gallery, parameters, runner)
-    document, headings = _document(markdown, content, settings, directory)
-    document = embedded(document, gallery, directory, content.place_of)
-    return page(document, settings, headings, directory=directory)
+    read = _read(source, runner, parameters)
+    document = embedded(read.document, read.gallery, read.directory, read.content.place_of)
+    return page(document, read.settings, read.headings, directory=read.directory)
 
 
 def pdf_of(source: Path, runner: Runner, parameters: Mapping[str, str]) -> bytes:
@@ -132,13 +150,30 @@ def pdf_of(source: Path, runner: Runner, parameters: Mapping[str, str]) -> bytes
     MissingExtraError
         If a package of the [report] or [pdf] extra is missing.
     """
+    read = _read(source, runner, parameters)
+    return typeset(read.document, read.settings, read.gallery, read.directory)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A source whose code has run, as pandoc's tree, with what is needed to make pages of it."""
+
+    directory: Path
+    content: Source
+    settings: Settings
+    gallery: Gallery
+    document: Node
+    headings: list[Heading]
+
+
+def _read(source: Path, runner: Runner, parameters: Mapping[str, str]) -> _Read:
     directory = source.resolve().parent
     content = read_source(source)
     settings = settings_of(content.front_matter, directory)
     gallery = Gallery()
     markdown = executed(content, settings, gallery, parameters, runner)
-    document, _ = _document(markdown, content, settings, directory)
-    return typeset(document, settings, gallery, directory)
+    document, headings = _document(markdown, content, settings, directory)
+    return _Read(directory, content, settings, gallery, document, headings)
 
 
 def executed(

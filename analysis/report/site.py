@@ -12,8 +12,8 @@ from typing import Any
 
 from analysis.report.examination import refuse_faults
 from analysis.report.execution import Kernel
-from analysis.report.reading.places import pages
-from analysis.report.render import Engine, page_of, quarto_output
+from analysis.report.reading.places import chosen, pages
+from analysis.report.render import Engine, page_of, quarto_command, quarto_output
 from analysis.report.replay import Memory, NewCodeError, Replay
 from analysis.tidy.errors import ReportError
 from analysis.tidy.output import replace_text
@@ -56,18 +56,13 @@ def render_site(
     MissingExtraError
         If a package of the [report] extra is missing.
     """
-    sources = _chosen(pages(project), only)
-    command = shutil.which("quarto")
-    if engine == "quarto" and command is None:
-        raise ReportError(
-            "The engine 'quarto' needs the quarto command on the PATH; it is not there.",
-            "Install Quarto, or use the engine 'embedded'.",
-        )
+    sources = chosen(project, only)
+    command = quarto_command(engine)
     with _workshop(destination) as name:
         made = Path(name)
         for other in destination.glob("*.html"):
             shutil.copy(other, made)
-        if engine != "embedded" and command is not None:
+        if command:
             _by_quarto(command, project, made, sources, parameters or {})
         else:
             _embedded(project, made, sources, parameters or {}, memory)
@@ -129,13 +124,3 @@ def _by_quarto(
         if not page.is_file():
             raise ReportError(f"'quarto render' must write {page}; it did not.")
         shutil.copy(page, made)
-
-
-def _chosen(sources: list[Path], only: Sequence[str]) -> list[Path]:
-    known = [path.stem for path in sources]
-    if unknown := sorted(set(only) - set(known)):
-        raise ReportError(
-            f"A page must be one of the project's; {', '.join(unknown)} is not.",
-            f"The pages are {', '.join(known)}.",
-        )
-    return [path for path in sources if not only or path.stem in only]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from datetime import date
 from pathlib import Path
 
@@ -75,9 +76,18 @@ def add_publish(verbs: Verbs) -> None:
         help="what it holds, in a sentence",
     )
     parser.add_argument("--dataset-version", default="1.0.0", metavar="X.Y.Z", help="(1.0.0)")
-    parser.add_argument("--date", type=date.fromisoformat, metavar="DAY", help="(default: today)")
+    parser.add_argument("--date", type=_day, metavar="DAY", help="(default: today)")
     parser.add_argument("--url", help="where it is to be found")
     parser.add_argument("--citation", type=Path, metavar="FILE", help="how to cite it, as BibTeX")
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"a day must be written as 2026-01-31; found {text!r}"
+        ) from error
 
 
 def add_published(verbs: Verbs) -> None:

@@ -67,6 +67,24 @@ def pages(project: Path) -> list[Path]:
     return sources
 
 
+def chosen(project: Path, only: Sequence[str]) -> list[Path]:
+    """Return the sources of the pages of some stems, in the order of the project; all if none.
+
+    Raises
+    ------
+    ReportError
+        If the project has no page of a stem.
+    """
+    sources = pages(project)
+    known = [path.stem for path in sources]
+    if unknown := sorted(set(only) - set(known)):
+        raise ReportError(
+            f"A page must be one of the project's; {', '.join(unknown)} is not.",
+            f"The pages are {', '.join(known)}.",
+        )
+    return [path for path in sources if not only or path.stem in only]
+
+
 @cache
 def places(project: Path) -> tuple[Place, ...]:
     """Return the places of all pages of a project.

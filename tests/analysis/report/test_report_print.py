@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from analysis.report import printing
 from analysis.report.making.callout import with_callouts
 from analysis.report.making.crossref import numbered, resolved
 from analysis.report.making.pandoc import pandoc
@@ -100,6 +101,19 @@ def test_a_missing_package_and_an_unknown_page_are_refused_before_anything_runs(
     monkeypatch.setitem(sys.modules, "typst", None)
     with pytest.raises(MissingExtraError, match="needs the package 'typst'"):
         render_pdf(ROOT / "quarto", tmp_path, engine="embedded")
-    with pytest.raises(ReportError, match="A page to print must be one of the project's; x is not"):
+    with pytest.raises(ReportError, match="A page must be one of the project's; x is not"):
         render_pdf(ROOT / "quarto", tmp_path, engine="embedded", only=["x"])
     assert not list(tmp_path.iterdir())
+
+
+def test_a_project_without_the_paper_prints_every_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "_quarto.yml").write_text("project: {render: [b.qmd, a.qmd]}\n", encoding="utf-8")
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.qmd").write_text("Text.\n", encoding="utf-8")
+    monkeypatch.setattr(printing, "pdf_of", lambda source, *_: source.stem.encode())
+    made = printing.render_pdf(tmp_path, tmp_path / "out", engine="embedded")
+    assert [(path.name, path.read_bytes()) for path in made] == [("b.pdf", b"b"), ("a.pdf", b"a")]
+    (only,) = printing.render_pdf(tmp_path, tmp_path / "out", engine="embedded", only=["a"])
+    assert only.name == "a.pdf"
