@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +22,17 @@ from analysis.questions.heritage.models import (
 )
 from analysis.store import Store, open_store
 from analysis.tidy import glossary
-from analysis.tidy.errors import DesignError
 from collect.commands.cli import main
+from tests.analysis.questions.simulated import (
+    HERITAGE_EFFECT,
+    LAB_SD,
+    LAYERS_EFFECT,
+    MODEL_SD,
+    RESIDUAL_SD,
+    SUITE_SD,
+    of,
+    simulated,
+)
 
 R = Path(__file__).parents[2] / "r"
 ROOT = Path(__file__).parents[3]
@@ -35,45 +43,6 @@ AGREEMENT = 1e-5
 
 #: pbkrtest differentiates nothing, but sums in another order and starts from lme4's optimum.
 KENWARD_ROGER = 1e-3
-
-LAB_SD, SUITE_SD, MODEL_SD, PROMPT_SD, RESIDUAL_SD = 0.3, 0.2, 0.15, 0.1, 0.2
-LAYERS_EFFECT, HERITAGE_EFFECT = -0.25, 0.6
-
-
-def simulated(n_labs: int = 40, seed: int = 3) -> DataSet:
-    """Two suites per lab, four models per suite, six prompts; every other lab is the named one.
-
-    Depth lowers the gain by a quarter per standard deviation; the other predictors do nothing.
-    """
-    rng = np.random.default_rng(seed)
-    suites = np.arange(2 * n_labs)
-    models = pd.DataFrame({"suite": np.repeat(suites, 4)})
-    models["lab"] = models["suite"] // 2
-    n_models = len(models)
-    models = models.assign(
-        model_id=[f"m{place:04d}" for place in range(n_models)],
-        family="one",
-        rho=rng.uniform(0.1, 0.5, n_models),
-        d_head=rng.choice([64, 80, 128], n_models),
-        n_layers=rng.integers(6, 48, n_models),
-        log_parameters=rng.uniform(7, 10, n_models),
-        heritage=np.where(models["lab"] % 2 == 0, "EleutherAI", "other"),
-    )
-    depth = (models["n_layers"] - models["n_layers"].mean()) / models["n_layers"].std()
-    level = LAYERS_EFFECT * depth + HERITAGE_EFFECT * (models["heritage"] == "EleutherAI")
-    level += LAB_SD * rng.standard_normal(n_labs)[models["lab"]]
-    level += SUITE_SD * rng.standard_normal(2 * n_labs)[models["suite"]]
-    level += MODEL_SD * rng.standard_normal(n_models)
-    prompts = pd.DataFrame({"prompt_id": [f"p{place}" for place in range(6)]})
-    prompts["push"] = PROMPT_SD * rng.standard_normal(6)
-    rows = models.assign(level=level).merge(prompts, how="cross")
-    noise = RESIDUAL_SD * rng.standard_normal(len(rows))
-    rows["log_gain"] = rows["level"] + rows["push"] + noise
-    rows = rows.assign(lab=rows["lab"].map("lab{}".format), suite=rows["suite"].map("s{}".format))
-    return DataSet("published prompts", "gain_last_block", rows, GROUPS)
-
-
-GROUPS = ("lab", "suite", "model_id", "prompt_id")
 
 
 @pytest.fixture(scope="module")
@@ -98,12 +67,6 @@ def made_predictions() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def effects(families: list[Family]) -> pd.DataFrame:
     return hierarchy.fixed_effects(families)
-
-
-def of(rows: pd.DataFrame, **chosen: str) -> pd.DataFrame:
-    for column, value in chosen.items():
-        rows = rows[rows[column] == value]
-    return rows.reset_index(drop=True)
 
 
 def test_the_effects_that_made_the_data_are_found_and_no_others(made: Family) -> None:
@@ -314,57 +277,6 @@ def test_too_few_models_give_a_row_with_the_reason(effects: pd.DataFrame) -> Non
     assert row["note"] == (
         "6 coefficients need 10 models, so that 4 are left for the variance between them; found 8."
     )
-
-
-def test_predictors_that_do_not_vary_are_refused_by_name() -> None:
-    made = simulated(6)
-    rows = made.rows.assign(log_parameters=8.0)
-    family = fit_family(DataSet(made.evidence_level, made.metric, rows, GROUPS))
-    found = hierarchy.fixed_effects([family])
-    assert of(found, block="scale")["note"].item() == (
-        "No predictor of scale varies between these models."
-    )
-    notes = of(found, block="geometry")["note"]
-    assert notes.str.contains("left out: log_parameters.", regex=False).all()
-
-
-def test_rows_without_any_group_give_reasons_and_no_error() -> None:
-    made = simulated(6)
-    models = made.rows.drop_duplicates("model_id").assign(lab="one", suite="one")
-    family = fit_family(DataSet(made.evidence_level, made.metric, models, GROUPS[:3]))
-    for frame in (
-        hierarchy.fixed_effects([family]),
-        hierarchy.variance_components([family], rng=np.random.default_rng(1)),
-        hierarchy.conditional_modes([family]),
-        hierarchy.predictive_gains([family]),
-    ):
-        assert (frame["note"] != "").all()
-    assert "must have a group with several levels" in family.members[NOTHING].reason
-
-
-def test_a_single_model_gives_reasons_and_no_error(tiny_store: Store) -> None:
-    families = hierarchy.fit(tiny_store)
-    assert [family.data_set.name for family in families] == ["measured layers, every block after 0"]
-    for frame in (
-        hierarchy.fixed_effects(families),
-        hierarchy.heritage_permutations(families),
-        hierarchy.predictive_gains(families),
-    ):
-        assert (frame["note"] != "").all()
-
-
-def test_a_store_without_gains_is_refused(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "data/published/model.csv", tmp_path)
-    with pytest.raises(DesignError, match="must have gains to explain; the store has none"):
-        hierarchy.fit(open_store(tmp_path))
-
-
-def test_a_group_that_repeats_another_is_named() -> None:
-    made = simulated(6)
-    rows = made.rows.assign(suite=made.rows["lab"])
-    specification = specify(DataSet(made.evidence_level, made.metric, rows, GROUPS))
-    assert specification.groups == ("lab", "model_id", "prompt_id")
-    assert "Every lab has one suite: lab stands for both." in specification.notes
 
 
 def test_heritage_is_the_named_lab_against_all_others() -> None:

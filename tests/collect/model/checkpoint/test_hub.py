@@ -16,17 +16,13 @@ import pandas as pd
 import pytest
 from huggingface_hub import constants, utils
 
-from analysis.store import open_store
 from collect.commands.cli import main
 from collect.errors import InputError, OutputError, UnreachableError, UnsupportedModelError
 from collect.job.plan import plan
 from collect.job.run import prepare, run
 from collect.model.checkpoint import hub
 from collect.model.checkpoint.checkpoint import Labels, locate
-from collect.model.checkpoint.hub import references
-from collect.model.checkpoint.revisions import asked_for
-from collect.record.integrity import faults
-from tests.collect.model.checkpoint.local_hub import Repository, commit_of
+from tests.collect.model.checkpoint.local_hub import commit_of
 
 WEIGHTS = "model.safetensors"
 
@@ -384,100 +380,3 @@ def test_a_type_that_is_refused_is_of_its_own_kind(offer):
     edit(offer("tiny"), model_type="wobble")
     with pytest.raises(UnsupportedModelError, match="'wobble' has none"):
         locate("acme/tiny")
-
-
-def versions_of(offer, save_tiny, **seeds: int) -> None:
-    """Put a model on the hub with branches; of two with one seed the weights are the same."""
-    commits = {}
-    for name, seed in seeds.items():
-        commits[name] = save_tiny("llama", seed=seed, at=f"hub/{name}")
-        (commits[name] / "README.md").write_text(f"the card of {name}")
-    offer("tiny", commits=commits)
-
-
-def test_revisions_are_pinned_and_the_same_weights_are_fetched_and_measured_once(
-    local_hub, offer, save_tiny, tmp_path, capsys
-):
-    versions_of(offer, save_tiny, step1=1, step2=2, step10=1)
-    out, how = tmp_path / "out", {"revision": ["step*"], "quantities": ["weights"]}
-    states = {unit.unit: unit.state for unit in plan(["acme/tiny"], [], out, **how)}
-    assert states == {
-        "acme--tiny~step1": "to do",
-        "acme--tiny~step2": "to do",
-        "acme--tiny~step10": "as acme--tiny~step1",
-    }
-    assert not local_hub.asked(WEIGHTS)
-    run(["acme/tiny"], [], out, **how)
-    assert "acme/tiny at step10, weights: already complete, skipped" in capsys.readouterr().err
-    assert not [p for _, p, *_ in local_hub.log if "hub/step10/" in p]
-    assert list(faults(out)) == []
-    found = open_store(out).query(
-        "SELECT training_step, revision, n_steps FROM run_revision ORDER BY training_step"
-    )
-    assert found["training_step"].tolist() == [1, 2, 10]
-    assert found["n_steps"].tolist() == [2, 1, 2]
-    places = [tmp_path / "checkpoints/hub" / name for name in ("step1", "step2", "step10")]
-    assert found["revision"].tolist() == [commit_of(place) for place in places]
-
-
-def test_an_edited_card_does_not_stop_a_run_and_both_commits_are_kept(offer, tmp_path, capsys):
-    directory, out = offer("tiny"), tmp_path / "out"
-    commits = [commit_of(directory)]
-    run(["acme/tiny"], [], out, quantities=["weights"], quiet=True)
-    (directory / "README.md").write_text("a better card")
-    commits.append(commit_of(directory))
-    run(["acme/tiny"], [], out, quantities=["weights"])
-    assert "acme/tiny, weights: already complete, skipped" in capsys.readouterr().err
-    store = open_store(out)
-    assert store.query("FROM run")["revision"].tolist() == commits[:1]
-    assert sorted(store.query("FROM revision")["revision"]) == sorted(commits)
-
-
-def test_a_branch_that_holds_other_weights_by_now_is_refused_and_may_be_named(
-    local_hub, offer, save_tiny, tmp_path
-):
-    offer("tiny")
-    out = tmp_path / "out"
-    run(["acme/tiny"], [], out, quantities=["weights"], quiet=True)
-    moved = save_tiny("llama", seed=1, at="hub/moved")
-    local_hub.repositories["acme/tiny"] = Repository(moved)
-    with pytest.raises(InputError, match=r"weights_sha256 is \w{8} there") as refusal:
-        run(["acme/tiny"], [], out, quantities=["weights"], quiet=True)
-    assert "--revision" in refusal.value.hint
-    named = {"revision": [commit_of(moved)], "quantities": ["weights"], "quiet": True}
-    run(["acme/tiny"], [], out, **named)
-    assert len(open_store(out).query("FROM run")) == 2
-    assert list(faults(out)) == []
-
-
-def test_a_renamed_repository_is_one_model(local_hub, offer, tmp_path, capsys, monkeypatch):
-    directory, out = offer("tiny"), tmp_path / "out"
-    how = {"quantities": ["weights"]}
-    run(["acme/tiny"], [], out, **how)
-    local_hub.repositories["new/name"] = local_hub.repositories["acme/tiny"]
-    local_hub.repositories["acme/tiny"] = Repository(directory, moved_to="new/name")
-    run(["acme/tiny"], [], out, **how)
-    said = capsys.readouterr().err
-    assert "acme/tiny: the hub calls it new/name now; measured as acme/tiny" in said
-    assert "acme/tiny, weights: already complete, skipped" in said
-    for name in ("acme/tiny", "new/name"):
-        run([name], [], tmp_path / "later", **how)
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    capsys.readouterr()
-    run(["acme/tiny"], [], tmp_path / "later", **how)
-    said = capsys.readouterr().err
-    assert "acme/tiny: the output has this commit as new/name; measured as new/name" in said
-    assert "new/name, weights: already complete, skipped" in said
-    assert open_store(tmp_path / "later").query("FROM run")["model_id"].tolist() == ["new/name"]
-
-
-def test_a_pattern_is_resolved_without_the_hub_by_what_the_cache_knows(
-    offer, save_tiny, monkeypatch
-):
-    versions_of(offer, save_tiny, step1=1, step2=2, other=3)
-    assert references("acme/tiny") == ["main", "other", "step1", "step2"]
-    locate("acme/tiny", revision="step2")
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    assert asked_for("acme/tiny", ["step*"]) == ["step2"]
-    with pytest.raises(UnreachableError, match="not asked while HF_HUB_OFFLINE is set"):
-        references("acme/none")
