@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from analysis.exhibits.study.names import RECIPES
 from analysis.questions.study.fleet import JOINT, Band, Sizes, shapes_told
 from analysis.questions.study.slope import PUBLISHED_SLOPE
 from analysis.tidy import prose
@@ -72,6 +73,34 @@ def sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
         f"Among {among} recipes trained on the same text in "
         f"{prose.plural(len(shapes), 'shape')}, the recipe makes {said['recipe']} of the "
         f"differences in growth beyond equal writes, {prose.listing(made)}."
+    )
+
+
+def lab_sentence(whole: pd.DataFrame, without: pd.DataFrame) -> str:
+    """Return how much of what sets recipes apart goes with their labs, and what it rests on.
+
+    Parameters
+    ----------
+    whole, without
+        From `labs.lab_share` and `labs.without_each`; empty while they cannot be told.
+    """
+    if whole.empty:
+        return "Whether recipes of one lab resemble each other cannot be told yet."
+    lab = whole.set_index("term").loc["lab"]
+    said = (
+        f"Between {prose.count(lab['n_obs'])} documented recipes of "
+        f"{prose.count(lab['n_groups'])} labs, {prose.percent(lab['estimate'])} of the differences "
+        f"in mean growth lie between labs, where chance would put "
+        f"{prose.percent(lab['null_value'])} (all {prose.count(lab['n_permutations'])} ways to "
+        f"give out the names: {prose.p_value(lab['p_value'])}, the smallest possible "
+        f"{prose.number(lab['smallest_p'], 3)})."
+    )
+    if without.empty:
+        return said
+    least = without.iloc[0]
+    return (
+        f"{said} Without {RECIPES.get(least['level'], least['level'])}, the recipe on which most "
+        f"rests, it is {prose.percent(least['estimate'])} ({prose.p_value(least['p_value'])})."
     )
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from analysis.exhibits.study import charts, tables, words
-from analysis.questions.study import exactness, fleet, slope, standing
+from analysis.questions.study import exactness, fleet, labs, slope, standing
 from analysis.store import Store
 from tests.analysis.questions.study.simulated import filled, packages
 
@@ -67,6 +67,23 @@ def test_the_study_is_told_in_words_that_follow_its_numbers(
     assert words.together({"a": "held", "b": "missed", "c": "held"}) == (
         "Held: “a” and “c”. Missed: “b”."
     )
+
+
+def test_the_lab_is_told_with_chance_and_with_what_it_rests_on() -> None:
+    means = pd.DataFrame(
+        {
+            "recipe": ["gptj", "pythia", "opt", "bloom"],
+            "lab": list("AABC"),
+            "excess": [1.0, 2, 5, 9],
+        }
+    )
+    said = words.lab_sentence(
+        labs.lab_share(means, "excess"), labs.without_each(means, "excess")
+    ).replace("\xa0", " ")
+    assert said.startswith("Between 4 documented recipes of 3 labs, 99 % of the differences")
+    assert "where chance would put 67 % (all 12 ways to give out the names: p = 0.17" in said
+    assert "Without BLOOM, the recipe on which most rests, it is 94 % (p = 0.33)." in said
+    assert "cannot be told yet" in words.lab_sentence(pd.DataFrame(), pd.DataFrame())
 
 
 def test_the_slope_on_depth_is_told_by_its_parts() -> None:
