@@ -1,0 +1,80 @@
+"""The study's own rows: shares, labs and slopes against base R."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.questions.study import labs, shares, slope
+from analysis.store import open_store
+
+R = Path(__file__).parents[3] / "r"
+DATA = Path(__file__).parents[4] / "data"
+
+#: R inverts the same distribution with another root finder.
+ENDS = 1e-5
+
+
+@pytest.fixture(scope="module")
+def rows() -> pd.DataFrame:
+    return pd.read_csv(R / "study_rows.csv")
+
+
+@pytest.fixture(scope="module")
+def answers() -> pd.DataFrame:
+    return pd.read_csv(R / "study.csv").set_index(["what", "response", "term"]).sort_index()
+
+
+def test_the_rows_are_those_that_are_shipped(rows: pd.DataFrame) -> None:
+    shipped = open_store(DATA / "published", DATA / "fleet").query(
+        "SELECT study_run_id, excess, last_log_gain, penultimate_log_gain FROM study_growth "
+        "SEMI JOIN (SELECT study_run_id, max(step) AS step FROM study_growth GROUP BY ALL) "
+        "USING (study_run_id, step) WHERE tokens = 'without_first'"
+    )
+    both = rows.merge(shipped, on="study_run_id", suffixes=("", "_shipped"), validate="1:1")
+    assert len(both) == len(rows)
+    fleet, rates = both[both["study"] == "packages"], both[both["study"] == "depth_and_rate"]
+    assert fleet["excess"].to_numpy() == pytest.approx(fleet["excess_shipped"], rel=1e-12)
+    assert fleet["last"].to_numpy() == pytest.approx(fleet["last_log_gain"], rel=1e-12)
+    assert rates["penultimate"].to_numpy() == pytest.approx(
+        rates["penultimate_log_gain"], rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("response", ["excess", "last"])
+def test_shares_and_their_joint_intervals_agree_with_r(
+    rows: pd.DataFrame, answers: pd.DataFrame, response: str
+) -> None:
+    fleet = rows[rows["study"] == "packages"]
+    shapes = sorted(fleet["geometry"].unique())
+    values, _ = shares.cell_table(fleet, response, "recipe", "geometry", shapes)
+    contrasts = shares.all_contrasts("geometry", len(shapes))
+    found = shares.variance_shares(
+        values, "recipe", contrasts, n_resamples=2, rng=np.random.default_rng(0)
+    )
+    ours = found[found["method"] == "F inversion, joint"].set_index("term")
+    theirs = answers.loc["share", response].loc[ours.index]
+    assert ours["estimate"].to_numpy() == pytest.approx(theirs["estimate"], rel=1e-9)
+    for end in ("conf_low", "conf_high"):
+        assert ours[end].to_numpy() == pytest.approx(theirs[end], rel=ENDS)
+
+
+def test_the_share_of_labs_agrees_with_every_labelling_in_r(
+    rows: pd.DataFrame, answers: pd.DataFrame
+) -> None:
+    fleet = rows[rows["study"] == "packages"]
+    means = fleet.groupby(["recipe", "lab"], as_index=False)["excess"].mean()
+    ours = labs.lab_share(means, "excess").set_index("term").loc["lab"]
+    theirs = answers.loc["lab", "excess"]["estimate"]
+    for mine, name in (("estimate", "lab"), ("null_value", "chance"), ("p_value", "p")):
+        assert ours[mine] == pytest.approx(theirs[name], rel=1e-9)
+
+
+def test_the_parts_of_the_slope_agree_with_lm(rows: pd.DataFrame, answers: pd.DataFrame) -> None:
+    theirs = answers.loc["slope", "penultimate"]
+    ours = slope.slopes(rows[rows["study"] == "depth_and_rate"], "penultimate").set_index("term")
+    for column in ("estimate", "conf_low", "conf_high"):
+        assert ours.loc[theirs.index, column].to_numpy() == pytest.approx(theirs[column], rel=1e-9)
