@@ -86,7 +86,7 @@ def lab_sentence(whole: pd.DataFrame, without: pd.DataFrame) -> str:
     """
     if whole.empty:
         return "Whether recipes of one lab resemble each other cannot be told yet."
-    lab = whole.set_index("term").loc["lab"]
+    lab = whole.set_index("term").to_dict("index")["lab"]
     said = (
         f"Between {prose.count(lab['n_obs'])} documented recipes of "
         f"{prose.count(lab['n_groups'])} labs, {prose.percent(lab['estimate'])} of the differences "
@@ -97,10 +97,21 @@ def lab_sentence(whole: pd.DataFrame, without: pd.DataFrame) -> str:
     )
     if without.empty:
         return said
-    least = without.iloc[0]
+    least = without.to_dict("records")[0]
     return (
-        f"{said} Without {RECIPES.get(least['level'], least['level'])}, the recipe on which most "
+        f"{said} Without {RECIPES.get(str(least['level']), least['level'])}, the recipe on which most "
         f"rests, it is {prose.percent(least['estimate'])} ({prose.p_value(least['p_value'])})."
+    )
+
+
+def lab_short(whole: pd.DataFrame) -> str:
+    """Return the first share of `lab_sentence`, or nothing while it cannot be told."""
+    if whole.empty:
+        return ""
+    lab = whole.set_index("term").to_dict("index")["lab"]
+    return (
+        f"Among our networks {prose.percent(lab['estimate'])} of the differences between recipes "
+        f"lie between labs ({prose.p_value(lab['p_value'])})."
     )
 
 

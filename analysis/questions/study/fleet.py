@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.questions.study import horizons, registered, shares
+from analysis.questions.study import horizons, labs, registered, shares
 from analysis.store import Store
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats
@@ -171,6 +171,26 @@ def _contrasts(shapes: list[str]) -> Mapping[str, Floats]:
     if shapes == registered.SHAPES:
         return shares.GEOMETRY
     return {} if len(shapes) == 1 else shares.all_contrasts("geometry", len(shapes))
+
+
+def lab_shares(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return how much of what sets documented recipes apart goes with their labs.
+
+    Parameters
+    ----------
+    runs
+        From `recipe_runs`; recipes are compared by their mean excess.
+
+    Returns
+    -------
+    As `labs.lab_share` and `labs.without_each`; both empty while they cannot be told.
+    """
+    documented = runs[runs["status"] == "documented"]
+    means = documented.groupby(["recipe", "lab"])["excess"].mean().reset_index()
+    try:
+        return labs.lab_share(means, "excess"), labs.without_each(means, "excess")
+    except DesignError:
+        return pd.DataFrame(), pd.DataFrame()
 
 
 @dataclass(frozen=True, slots=True)

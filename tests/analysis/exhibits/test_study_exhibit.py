@@ -83,7 +83,17 @@ def test_the_lab_is_told_with_chance_and_with_what_it_rests_on() -> None:
     assert said.startswith("Between 4 documented recipes of 3 labs, 99 % of the differences")
     assert "where chance would put 67 % (all 12 ways to give out the names: p = 0.17" in said
     assert "Without BLOOM, the recipe on which most rests, it is 94 % (p = 0.33)." in said
-    assert "cannot be told yet" in words.lab_sentence(pd.DataFrame(), pd.DataFrame())
+    assert (
+        words.lab_short(labs.lab_share(means, "excess"))
+        .replace("\xa0", " ")
+        .endswith("99 % of the differences between recipes lie between labs (p = 0.17).")
+    )
+    runs = means.assign(status="documented")
+    pd.testing.assert_frame_equal(
+        fleet.lab_shares(runs)[0], labs.lab_share(means.sort_values("recipe"), "excess")
+    )
+    assert words.lab_short(fleet.lab_shares(runs.assign(lab="A"))[0]) == ""
+    assert "cannot be told yet" in words.lab_sentence(*fleet.lab_shares(runs.assign(lab="A")))
 
 
 def test_the_slope_on_depth_is_told_by_its_parts() -> None:
