@@ -13,12 +13,14 @@ from collections.abc import Sequence
 import altair as alt
 import pandas as pd
 
+from analysis.exhibits.drawing import findings
 from analysis.exhibits.drawing.marks import filled_and_hollow, marks_by_lab
 from analysis.exhibits.drawing.theme import (
     COLOURS,
     INK,
     LABS,
     SHAPES,
+    SIDES,
     WIDTH,
     lab_colour,
     lab_shape,
@@ -28,9 +30,15 @@ from analysis.exhibits.drawing.theme import (
     series,
 )
 from analysis.exhibits.drawing.verdicts import COLOURS as VERDICT_COLOURS
+from analysis.tidy import prose
+
+#: Title of an axis of gain.
+GAIN = ["mean gain [ratio]", SIDES]
 
 #: Least ratio of the heights of two labels on the logarithmic axis of the traces.
 LABELS_APART = 1.35
+#: Least difference of the heights of two names on the axis of gain [ratio].
+NAMES_APART = 0.03
 
 #: Claims side by side in the column of a verdict, distance between the columns [claims], and side
 #: of the square of a claim [pixels].
@@ -44,7 +52,7 @@ def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
     """
     points = [
         mark.encode(
-            x=alt.X("gain_mean:Q", title="mean gain [ratio]", scale=alt.Scale(zero=False)),
+            x=alt.X("gain_mean:Q", title=GAIN, scale=alt.Scale(zero=False)),
             y=alt.Y("lab:N", title=None, sort=list(LABS)),
             color=lab_colour(models).legend(None),
             shape=lab_shape(models).legend(None),
@@ -54,25 +62,34 @@ def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
     return named(
         alt.layer(line_at(1, "x"), *points).properties(height=190),
         "Gain of each published model, one row per lab, with a line at 1.",
+        findings.labs(models),
     )
 
 
 def chart_gain_by_density(models: pd.DataFrame, *, band: tuple[float, float]) -> alt.LayerChart:
-    """Draw gain against head density, with the claimed critical band.
+    """Draw the gain of each model by name, in the order of head density, the claimed band shaded.
 
-    ``models`` has one row per model: `rho` [1], `gain_mean` [ratio], `lab`, `norm_position`.
+    ``models`` has one row per model: `model_id`, `rho` [1], `gain_mean` [ratio], `lab`,
+    `norm_position`.
     """
-    limits = pd.DataFrame({"low": [band[0]], "high": [band[1]]})
-    title = "head density ρ = H / d_head [1], log scale"
-    x = alt.X("rho:Q", title=title, **log_axis(models["rho"]))
-    critical = (
-        alt.Chart(limits).mark_rect(color=INK, opacity=0.2).encode(x=alt.X("low:Q"), x2="high:Q")
+    ordered = models.sort_values(["rho", "model_id"])
+    density = ordered["rho"].map("{:.2f}".format)
+    drawn = ordered.assign(name=prose.short_name(ordered["model_id"]) + ", " + density)
+    rows = list(drawn["name"])
+    y = alt.Y(
+        "name:N",
+        title="model, head density ρ = H / d_head [1]",
+        sort=rows,
+        scale=alt.Scale(domain=rows),
+        axis=alt.Axis(grid=True, ticks=False, domain=False),
     )
-    y = alt.Y("gain_mean:Q", title="mean gain [ratio]", scale=alt.Scale(zero=False))
-    points = [mark.encode(x=x, y=y) for mark in marks_by_lab(models)]
+    x = alt.X("gain_mean:Q", title=GAIN, scale=alt.Scale(zero=False), axis=alt.Axis(grid=False))
+    critical = alt.Chart(drawn[drawn["rho"].between(*band)]).mark_rect(color=INK, opacity=0.2)
+    points = [mark.encode(x=x, y=y) for mark in marks_by_lab(drawn)]
     return named(
-        alt.layer(critical, line_at(1, "y"), *points),
-        "Gain of each published model against head density, the claimed critical band shaded.",
+        alt.layer(critical.encode(y=y), line_at(1, "x"), *points).properties(height=18 * len(rows)),
+        "Gain of each published model in the order of head density, the claimed band shaded.",
+        findings.band(models, band),
     )
 
 
@@ -102,6 +119,7 @@ def chart_shares(shares: pd.DataFrame) -> alt.LayerChart:
     return named(
         alt.layer(whiskers, chance, points).properties(height=130),
         "Share of variance that lab, geometry and scale explain, with bootstrap intervals.",
+        findings.shares(shares),
     )
 
 
@@ -117,7 +135,9 @@ def chart_definitions(gains: pd.DataFrame, *, order: Sequence[str]) -> alt.Layer
         .mark_point(filled=True, size=130, opacity=0.9)
         .encode(
             x=alt.X(
-                "gain_mean:Q", title="mean gain [ratio], log scale", **log_axis(gains["gain_mean"])
+                "gain_mean:Q",
+                title=["mean gain [ratio], log scale", SIDES],
+                **log_axis(gains["gain_mean"]),
             ),
             y=y,
             color=alt.Color("model:N", title=None, sort=list(order), scale=series(order, COLOURS)),
@@ -127,6 +147,7 @@ def chart_definitions(gains: pd.DataFrame, *, order: Sequence[str]) -> alt.Layer
     return named(
         alt.layer(line_at(1, "x"), points).properties(height=44 * gains["definition"].nunique()),
         "Gain of four models under each published definition, one row per definition.",
+        findings.order(gains, order),
     )
 
 
@@ -154,6 +175,7 @@ def chart_trace_profile(layers: pd.DataFrame) -> alt.LayerChart:
     return named(
         alt.layer(*marks, labels).properties(width=WIDTH - 90),
         "Trace of the sheaf Laplacian per layer for four published models, each named at its end.",
+        findings.trace(layers),
     )
 
 
@@ -184,21 +206,33 @@ def chart_ratio(weights: pd.DataFrame, gains: pd.DataFrame) -> alt.LayerChart:
     reach = pd.concat([both["ratio"] / 1.2, both["ratio"] * 2.5])
     x = alt.X("ratio:Q", title=title, **log_axis(reach))
     scale = alt.Scale(zero=False, padding=18)
-    y = alt.Y("gain_mean:Q", title="mean gain [ratio]", scale=scale)
+    y = alt.Y("gain_mean:Q", title=GAIN, scale=scale)
     spoken = list(cuts.values())
     colour = alt.Color("cut:N", title=None, scale=series(spoken, COLOURS))
     shape = alt.Shape("cut:N", title=None, scale=series(spoken, ["circle", "triangle-up"]))
     points = [mark.encode(x=x, y=y, color=colour, shape=shape) for mark in filled_and_hollow(both)]
     names = (
-        alt.Chart(both)
-        .mark_text(align="left", dx=8, dy=12, color=INK, fontSize=13)
-        .encode(x=x, y=y, text="model:N")
+        alt.Chart(_below_each_other(both))
+        .mark_text(align="left", dx=10, color=INK, fontSize=13)
+        .encode(x=x, y=alt.Y("label_at:Q", title=GAIN, scale=scale), text="model:N")
     )
     return named(
         alt.layer(line_at(1, "y"), *points, names),
         "Gain of six published models against the ratio of the norms of W_V and W_O; models of "
         "low and of high ratio lie on both sides of one.",
+        findings.ratio(both),
     )
+
+
+def _below_each_other(models: pd.DataFrame) -> pd.DataFrame:
+    """Return models with `label_at`: their gain, or less where a name would meet one or the line."""
+    ordered = models.sort_values("gain_mean", ascending=False)
+    places: list[float] = []
+    for gain in ordered["gain_mean"]:
+        place = min(float(gain), places[-1] - NAMES_APART) if places else float(gain)
+        is_struck = abs(place - 1) < NAMES_APART / 2  # by the line of no change
+        places.append(1 - NAMES_APART / 2 if is_struck else place)
+    return ordered.assign(label_at=places)
 
 
 def chart_twins(pairs: pd.DataFrame) -> alt.LayerChart:
@@ -221,7 +255,7 @@ def chart_twins(pairs: pd.DataFrame) -> alt.LayerChart:
         .encode(
             x=alt.X(
                 "gain:Q",
-                title="mean gain of the last block [ratio]",
+                title=["mean gain of the last block [ratio]", SIDES],
                 axis=alt.Axis(tickCount=6),
                 scale=alt.Scale(zero=False),
             ),
@@ -235,6 +269,7 @@ def chart_twins(pairs: pd.DataFrame) -> alt.LayerChart:
     return named(
         alt.layer(line_at(1, "x"), rules, points).properties(height=150),
         "Gain of the last block of three models before and after instruction tuning.",
+        findings.tuning(pairs),
     )
 
 
@@ -250,8 +285,8 @@ def chart_verdicts(claims: pd.DataFrame, *, verdicts: Sequence[str]) -> alt.Laye
     )
     y = alt.Y(
         "place:Q",
-        title="claims [count]",
-        axis=alt.Axis(tickCount=5, grid=False),
+        title=None,
+        axis=None,
         scale=alt.Scale(domain=[0, high], nice=False),
     )
     squares = (
@@ -282,6 +317,7 @@ def chart_verdicts(claims: pd.DataFrame, *, verdicts: Sequence[str]) -> alt.Laye
         ),
         "Number of claims with each verdict: a column per verdict of squares that hold the "
         "numbers of the claims, its count on top.",
+        findings.verdicts(claims, verdicts),
     )
 
 
@@ -305,12 +341,15 @@ def _tiles(claims: pd.DataFrame, verdicts: Sequence[str]) -> pd.DataFrame:
 
 def _names(verdicts: Sequence[str]) -> alt.Axis:
     """Return an axis with the verdicts below the middles of their columns, a word to a line."""
-    lines = [name.replace("under a", "under\u00a0a").split(" ") for name in verdicts]
+    words = [name.replace("under a", "under\u00a0a").split(" ") for name in verdicts]
+    # Every other name stands a line lower, so that long ones do not meet.
+    lines = [[" "] * (place % 2) + name for place, name in enumerate(words)]
     return alt.Axis(
         values=[(place + 0.5) * BETWEEN for place in range(len(lines))],
         labelExpr=f"{json.dumps(lines)}[round(datum.value / {BETWEEN} - 0.5)]",
         labelAngle=0,
         labelFontSize=12,
+        labelOverlap=False,
         ticks=False,
         grid=False,
         labelPadding=8,

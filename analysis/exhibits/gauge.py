@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, WIDTH, named, series
+from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, WIDTH, found, named, series
 from analysis.questions.gauge import GAUGES
 from analysis.tidy import prose
 
@@ -52,7 +52,7 @@ def chart_gauges(layers: pd.DataFrame) -> alt.VConcatChart:
         "features the four lie on each other in the lower panel.",
     )
     shared = stacked.resolve_scale(color="shared", shape="shared", strokeDash="shared")
-    return cast("alt.VConcatChart", shared)
+    return cast("alt.VConcatChart", found(shared, f"{finding(layers)}."))
 
 
 def _row(

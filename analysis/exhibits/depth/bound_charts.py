@@ -1,17 +1,22 @@
-"""Gain against depth beside the claimed bound, for both blocks that the text speaks of."""
+"""Gain beside the claimed bound, a row per model, for both blocks that the text speaks of."""
 
 from __future__ import annotations
 
 from typing import cast
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from analysis import evidence
 from analysis.exhibits.depth.depth_law import DEFINITIONS
 from analysis.exhibits.drawing.marks import marks_by_lab
-from analysis.exhibits.drawing.theme import INK, WIDTH, lab_colour, line_at
+from analysis.exhibits.drawing.theme import INK, SIDES, found, lab_colour, line_at
 from analysis.store import Store
+from analysis.tidy import prose
+
+#: Width of a panel, and height of the row of a model [px].
+WIDE, ROW = 205, 18
 
 
 def gains(store: Store) -> pd.DataFrame:
@@ -27,8 +32,8 @@ def gains(store: Store) -> pd.DataFrame:
     return evidence.with_interval(pd.concat(parts, ignore_index=True))
 
 
-def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConcatChart:
-    """Draw gain against depth with the claimed bound, a panel per definition of gain.
+def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.HConcatChart:
+    """Draw the gain of each model beside the claimed bound of its depth, a panel per definition.
 
     Parameters
     ----------
@@ -37,43 +42,73 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConc
     bounds
         One row per depth: `n_layers`, `bound` [ratio].
     """
-    reached = bounds[bounds["n_layers"] <= models["n_layers"].max()]
-    definitions = list(dict.fromkeys(models["definition"]))
+    drawn = (
+        models.drop(columns="bound", errors="ignore")
+        .merge(bounds, on="n_layers")
+        .sort_values(["n_layers", "model_id"])
+    )
+    drawn = drawn.assign(
+        model=prose.short_name(drawn["model_id"]),
+        name=prose.short_name(drawn["model_id"]) + ", " + drawn["n_layers"].astype(str),
+    )
+    rows = list(dict.fromkeys(drawn["name"]))
+    ends = drawn[["gain_mean", "conf_low", "conf_high", "bound"]].to_numpy(dtype=float)
+    scale = alt.Scale(domain=[float(np.nanmin(ends)), float(np.nanmax(ends))], zero=False)
+    definitions = list(dict.fromkeys(drawn["definition"]))
     panels = [
-        _panel(models[models["definition"] == words], reached, words) for words in definitions
+        _panel(drawn[drawn["definition"] == words], rows, words, scale, is_first=position == 0)
+        for position, words in enumerate(definitions)
     ]
-    stacked = alt.vconcat(*panels, spacing=16).properties(
-        description="Gain of each published base model against its depth, for the penultimate "
-        "block and for the largest gain of any block, with the bound 10 to the 1/L dashed."
+    beside = alt.hconcat(*panels, spacing=14).properties(
+        description="Gain of each published base model, named with its depth, shallowest on top, "
+        "for the penultimate block and for the largest gain of any block; a tick marks the bound "
+        "10 to the 1/L."
     )
-    return cast(alt.VConcatChart, stacked.resolve_scale(y="shared", color="shared", shape="shared"))
+    shared = beside.resolve_scale(y="shared", color="shared", shape="shared")
+    return cast(alt.HConcatChart, found(shared, _exceeding(drawn)))
 
 
-def _panel(models: pd.DataFrame, bounds: pd.DataFrame, title: str) -> alt.LayerChart:
-    """Return one definition of gain: the line at 1, the bound, intervals and marks."""
-    ends = [int(models["n_layers"].min()) - 1, int(models["n_layers"].max()) + 1]
-    scale = alt.Scale(domain=ends, nice=False)
+def _exceeding(models: pd.DataFrame) -> str:
+    """Return how many models exceed the bound, by definition; post-norm models do not count."""
+    counted = models[models["norm_position"] != "post"]
+    said = [
+        f"in the {words} by "
+        f"{prose.share_of(int((rows['gain_mean'] > rows['bound']).sum()), len(rows))} models"
+        for words, rows in counted.groupby("definition", sort=False)
+    ]
+    return f"The claimed bound is exceeded {prose.listing(said)}."
+
+
+def _panel(
+    models: pd.DataFrame, rows: list[str], title: str, scale: alt.Scale, *, is_first: bool
+) -> alt.LayerChart:
+    """Return one definition of gain: the line at 1, a bound per row, intervals and marks."""
+    quiet = alt.Axis(labels=False, ticks=False, domain=False, grid=True)
+    y = alt.Y(
+        "name:N",
+        sort=rows,
+        title=None,
+        axis=alt.Axis(grid=True, ticks=False, domain=False) if is_first else quiet,
+        scale=alt.Scale(domain=rows),
+    )
     x = alt.X(
-        "n_layers:Q",
-        title="depth L [blocks]",
+        "gain_mean:Q",
+        title=["mean gain [ratio]", SIDES],
         scale=scale,
-        axis=alt.Axis(values=sorted({*models["n_layers"]}), labelOverlap=True, grid=False),
+        axis=alt.Axis(tickCount=4, grid=False),
     )
-    y = alt.Y("gain_mean:Q", title="mean gain [ratio]", scale=alt.Scale(zero=False))
-    curve = (
-        alt.Chart(bounds)
-        .mark_line(color=INK, strokeDash=[6, 4], strokeWidth=2)
-        .encode(x=x, y=alt.Y("bound:Q"))
+    bound = (
+        alt.Chart(models).mark_tick(color=INK, thickness=2.5, size=ROW - 2).encode(x="bound:Q", y=y)
     )
     whiskers = (
         alt.Chart(models)
-        .mark_rule(opacity=0.5)
-        .encode(x=x, y="conf_low:Q", y2="conf_high:Q", color=lab_colour(models))
+        .mark_rule(opacity=0.6, strokeWidth=1.5)
+        .encode(x="conf_low:Q", x2="conf_high:Q", y=y, color=lab_colour(models))
     )
     marks = [mark.encode(x=x, y=y) for mark in marks_by_lab(models)]
-    layers = alt.layer(line_at(1, "y"), curve, whiskers, *marks).properties(
-        width=WIDTH,
-        height=230,
+    layers = alt.layer(line_at(1, "x"), bound, whiskers, *marks).properties(
+        width=WIDE,
+        height=ROW * len(rows),
         title=alt.Title(title, fontSize=14, fontWeight="normal", anchor="start"),
     )
     return cast(alt.LayerChart, layers)

@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, WIDTH, line_at, series
+from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, WIDTH, found, line_at, series
 from analysis.questions.depth import equal_writes
 from analysis.store import Store
 from analysis.tidy import prose
@@ -121,11 +121,11 @@ def chart_writes(writes: pd.DataFrame) -> alt.LayerChart:
         )
     )
     line = alt.Chart(inside).mark_line(color=INK, strokeDash=[6, 3]).encode(x=x, y=y)
-    said = "below the dashed line, c = -r/2, a write shortens the stream"
-    corner = pd.DataFrame({"ratio": [0.0], "cosine": [low], "label": [said]})
+    note = "below the dashed line, c = -r/2,\na write shortens the stream"
+    corner = pd.DataFrame({"ratio": [0.0], "cosine": [low], "label": [note]})
     label = (
         alt.Chart(corner)
-        .mark_text(align="left", dx=6, dy=-10, color=INK, fontSize=13)
+        .mark_text(align="left", dx=6, dy=-26, color=INK, fontSize=13, lineBreak="\n")
         .encode(x=x, y=y, text="label:N")
     )
     chart = alt.layer(line_at(0, "y"), line, points, label).properties(
@@ -135,4 +135,6 @@ def chart_writes(writes: pd.DataFrame) -> alt.LayerChart:
         "with the stream; a dashed line c = -r/2 parts writes that shorten the stream of a token "
         "from those that lengthen it.",
     )
-    return cast(alt.LayerChart, chart)
+    lengthening = int((later["cosine"] > -later["ratio"] / 2).sum())
+    said = f"{prose.share_of(lengthening, len(later))} blocks after block 0 lengthen the stream."
+    return cast(alt.LayerChart, found(chart, said))

@@ -9,7 +9,8 @@ from typing import cast
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, WIDTH, series
+from analysis.exhibits.depth import findings
+from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, WIDTH, found, series
 
 HEIGHT = 150
 DASHES = ([1, 0], [6, 4], [2, 3])
@@ -32,6 +33,7 @@ def chart_stream(layers: pd.DataFrame) -> alt.VConcatChart:
         lines=RECIPE,
         lines_at={"log_gain": 0},
         description="Length of the stream and log gain of each block over depth, by family.",
+        finding=findings.stream(layers),
     )
 
 
@@ -47,6 +49,7 @@ def chart_updates(blocks: pd.DataFrame) -> alt.VConcatChart:
         dashes=RECIPE,
         lines_at={"cosine": 0},
         description="Updates of attention and feed-forward part relative to the stream, by family.",
+        finding=findings.updates(blocks),
     )
 
 
@@ -67,6 +70,7 @@ def chart_attention(layers: pd.DataFrame, even: Mapping[str, float]) -> alt.VCon
         lines_at=even,
         description="Relative entropy of attention and its share on the first token, by family; "
         "lines mark attention that looks back evenly.",
+        finding=findings.attention(layers, even),
     )
 
 
@@ -80,6 +84,7 @@ def chart_geometry(layers: pd.DataFrame) -> alt.VConcatChart:
         panels={"anisotropy": "anisotropy [1]", "relative_rank": "rank share [1]"},
         lines=RECIPE,
         description="Anisotropy and relative effective rank of the tokens over depth, by family.",
+        finding=findings.geometry(layers),
     )
 
 
@@ -93,6 +98,7 @@ def chart_circuit(layers: pd.DataFrame) -> alt.VConcatChart:
         panels={"sigma_max": "σ [weight units²]", "stable_rank": "stable rank [1]"},
         lines=RECIPE,
         description="Largest singular value and stable rank of the folded OV circuit, by family.",
+        finding=findings.circuit(layers),
     )
 
 
@@ -102,6 +108,7 @@ def _profiles(
     panels: Mapping[str, str],
     lines: tuple[str, str],
     description: str,
+    finding: str,
     dashes: tuple[str, str] = DEPTH,
     lines_at: Mapping[str, float] = MappingProxyType({}),
 ) -> alt.VConcatChart:
@@ -128,7 +135,7 @@ def _profiles(
     ]
     stacked = alt.vconcat(*rows, spacing=12, description=description)
     shared = stacked.resolve_scale(color="shared", shape="shared", strokeDash="shared")
-    return cast(alt.VConcatChart, shared)
+    return cast(alt.VConcatChart, found(shared, finding))
 
 
 def _row(

@@ -1,4 +1,4 @@
-"""A chart as a picture: its typeface, a title on each mark, and the rows that it draws.
+"""A chart as a picture: its typeface, a title on each mark, its finding, its rows, its phone twin.
 
 Importing this module replaces Altair's ``svg`` renderer, which both ways to the report use.
 """
@@ -9,16 +9,22 @@ import base64
 import re
 import zlib
 from collections.abc import Mapping
+from html import escape
 from typing import Any
 
 import altair as alt
 import pandas as pd
 from altair.utils.mimebundle import spec_to_mimebundle
 
-from analysis.exhibits.drawing import spoken, typeface
+from analysis.exhibits.drawing import narrow, spoken, typeface
 
 #: Where the rows of a picture lie inside it; see `analysis.report.making.images`.
 ROWS = '<metadata class="rows">{}</metadata>'
+FINDING = '<metadata class="finding">{}</metadata>'
+NARROW = '<metadata class="narrow">{}</metadata>'
+#: Between two pictures that are given their letters together.
+BETWEEN = "\f"
+WIDTH = re.compile(r'<svg\b[^>]*? width="([\d.]+)"')
 NAMED = re.compile(r'(\bid="|url\(#|href="#)([\w-]+)')
 OPENING = re.compile(r"<svg\b[^>]*>")
 #: Significant digits of the numbers that a picture carries.
@@ -43,14 +49,49 @@ def svg(spec: dict[str, Any], **_: Any) -> dict[str, str]:
         If vl_convert or fontTools is not installed.
     """
     typeface.register()
+    said = spoken.spoken(spec)
+    wide = _drawn(said)
+    twin = _for_phone(said, wide)
+    whole = typeface.with_typeface(BETWEEN.join([wide, twin] if twin else [wide]))
+    pictures = whole.split(BETWEEN)
+    rows = rows_of(spec).to_csv(index=False, lineterminator="\n")
+    carried = [ROWS.format(_coded(rows))] if rows.strip() else []
+    carried += [FINDING.format(escape(found))] if (found := finding_of(spec)) else []
+    carried += [NARROW.format(_coded(it)) for it in pictures[1:]]
+    return {"image/svg+xml": with_metadata(pictures[0], *carried)}
+
+
+def finding_of(spec: Mapping[str, Any]) -> str:
+    """Return what a chart says that it shows; empty if it says nothing."""
+    return str((spec.get("usermeta") or {}).get("finding", ""))
+
+
+def _drawn(spec: Mapping[str, Any]) -> str:
+    """Return the picture of a chart whose marks say what they are."""
     bundle = spec_to_mimebundle(
-        spoken.spoken(spec), format="svg", mode="vega-lite", vegalite_version=alt.SCHEMA_VERSION
+        dict(spec), format="svg", mode="vega-lite", vegalite_version=alt.SCHEMA_VERSION
     )
-    carried = rows_of(spec).to_csv(index=False, lineterminator="\n")
-    return {
-        mime: with_rows(typeface.with_typeface(of_its_own(spoken.titled(str(picture)))), carried)
-        for mime, picture in dict(bundle).items()
-    }
+    return of_its_own(spoken.titled(str(dict(bundle)["image/svg+xml"])))
+
+
+def _for_phone(spec: Mapping[str, Any], picture: str) -> str:
+    """Return a chart's picture for a phone; empty where it fits as it is."""
+    width = _width(picture)
+    if width <= narrow.ROOM:
+        return ""
+    twin = _drawn(narrow.narrowed(spec, width))
+    if _width(twin) > narrow.ROOM + narrow.SLACK:
+        twin = _drawn(narrow.narrowed(spec, width, legend_columns=1))
+    return twin
+
+
+def _width(picture: str) -> float:
+    found = WIDTH.search(picture)
+    return float(found[1]) if found else 0.0
+
+
+def _coded(text: str) -> str:
+    return base64.b64encode(text.encode("utf-8")).decode("ascii")
 
 
 def of_its_own(picture: str) -> str:
@@ -105,12 +146,9 @@ def _without_repeats(parts: list[pd.DataFrame]) -> list[pd.DataFrame]:
     return [part for part in parts if not any(is_in(part, wider) for wider in parts)]
 
 
-def with_rows(picture: str, rows: str) -> str:
-    """Return an SVG image that carries its rows, a CSV text; as it is where there are none."""
-    if not rows.strip():
-        return picture
-    said = ROWS.format(base64.b64encode(rows.encode("utf-8")).decode("ascii"))
-    return OPENING.sub(lambda opening: opening[0] + said, picture, count=1)
+def with_metadata(picture: str, *carried: str) -> str:
+    """Return an SVG image that carries what is said beside it."""
+    return OPENING.sub(lambda opening: opening[0] + "".join(carried), picture, count=1)
 
 
 alt.renderers.register("svg", svg)

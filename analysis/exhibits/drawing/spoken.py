@@ -16,7 +16,13 @@ from typing import Any
 NAMES = ("model", "model_id", "recipe_name", "name")
 COUNTS = ("n_prompts", "n_models", "n_suites", "n_tokens", "n", "file")
 #: How a column is called where no axis or legend names it.
-WORDS = {"conf_low": "interval", "gain_mean": "mean gain", "model_id": "model", "at": "line at"}
+WORDS = {
+    "conf_low": "interval",
+    "gain_mean": "mean gain",
+    "model_id": "model",
+    "at": "line at",
+    "bound": "claimed bound",
+}
 LINES = ("line", "area", "trail")
 ENDS = {"x": "x2", "y": "y2"}
 #: Channels that place a name or move a mark, and say nothing of it.

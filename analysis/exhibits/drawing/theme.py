@@ -18,6 +18,9 @@ WIDTH = 410
 INK = "#70777f"
 GRID = f"{INK}40"
 FONT = f"{typeface.FAMILY}, Helvetica, Arial, sans-serif"
+#: Under the title of an axis of gain: what either side of 1 means. It reads from low to high on an
+#: upright axis, too.
+SIDES = "← shrinks the stream · grows it →"
 #: Room around a chart [px], for a marker or letter that reaches over its edge.
 PADDING = 10
 
@@ -118,11 +121,20 @@ def line_at(value: float, axis: str) -> alt.Chart:
     return cast(alt.Chart, line.encode(**where))
 
 
-def named(chart: Any, description: str) -> alt.LayerChart:
-    """Return the chart with a description for screen readers, and a size if it has none."""
+def named(chart: Any, description: str, finding: str = "") -> alt.LayerChart:
+    """Return the chart with a description for screen readers, and a size if it has none.
+
+    The finding stands above it and begins its alternative text; see `found`.
+    """
     sized = chart if chart.width is not alt.Undefined else chart.properties(width=WIDTH)
     sized = sized if sized.height is not alt.Undefined else sized.properties(height=300)
-    return cast(alt.LayerChart, sized.properties(description=description))
+    said = sized.properties(description=description)
+    return cast(alt.LayerChart, found(said, finding) if finding else said)
+
+
+def found(chart: Any, finding: str) -> Any:
+    """Return the chart with a sentence that says what it shows, computed from what it draws."""
+    return chart.properties(usermeta={"finding": finding})
 
 
 def _present(models: pd.DataFrame) -> list[str]:

@@ -6,6 +6,7 @@ import altair as alt
 import pandas as pd
 
 from analysis.exhibits.drawing.theme import COLOURS, INK, named, series
+from analysis.tidy import prose
 
 #: Where the numbers were looked for; the second mark is open, so that both show on one spot.
 KINDS = ("notebook named for it", "best other file")
@@ -41,4 +42,17 @@ def chart_figure_sources(figures: pd.DataFrame) -> alt.LayerChart:
     return named(
         alt.layer(spans, *marks).properties(height=270),
         "Share of each figure's numbers found in the files of the notebook named for it.",
+        _sources_found(figures),
+    )
+
+
+def _sources_found(figures: pd.DataFrame) -> str:
+    """Return for how many figures each place holds all numbers."""
+    n_figures = figures["place"].nunique()
+    own, other = (
+        int((figures.loc[figures["searched"] == kind, "share"] == 1).sum()) for kind in KINDS
+    )
+    return (
+        f"The notebook named for a figure holds all its numbers for "
+        f"{prose.share_of(own, n_figures)}; another file does for {other}."
     )

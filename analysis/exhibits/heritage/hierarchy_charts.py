@@ -9,7 +9,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, series
+from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, found, series
+from analysis.exhibits.heritage import findings
 from analysis.questions.heritage.models import EVERYTHING, GEOMETRY_AND_SCALE, NOTHING
 
 #: Height of one row of marks [pixels].
@@ -59,7 +60,7 @@ def chart_forest(effects: pd.DataFrame) -> alt.VConcatChart:
         conf_low=estimated["conf_low"].clip(lower=-reach),
         conf_high=estimated["conf_high"].clip(upper=reach),
     )
-    return _panels(
+    chart = _panels(
         drawn,
         names=NAMES_OF_SETS,
         title="coefficient [nat per SD], logarithmic beyond ±0.1",
@@ -71,6 +72,7 @@ def chart_forest(effects: pd.DataFrame) -> alt.VConcatChart:
         description="Coefficients of heritage, geometry and scale with 95 % intervals, a panel per "
         "predictor, a row per data set; zero is a line.",
     )
+    return cast(alt.VConcatChart, found(chart, findings.coefficients(drawn)))
 
 
 def chart_caterpillar(modes: pd.DataFrame) -> alt.VConcatChart:
@@ -86,8 +88,9 @@ def chart_caterpillar(modes: pd.DataFrame) -> alt.VConcatChart:
     panels = {
         group: _titled(str(group), rows) for group, rows in named.groupby("group", sort=False)
     }
-    return _panels(
-        _varying(named.assign(panel=named["group"].map(panels))),
+    varying = _varying(named.assign(panel=named["group"].map(panels)))
+    chart = _panels(
+        varying,
         names=NAMES_OF_LEVELS,
         title="distance from the mean [nat]",
         scale=alt.Scale(),
@@ -98,6 +101,7 @@ def chart_caterpillar(modes: pd.DataFrame) -> alt.VConcatChart:
         description="Conditional modes of labs and suites with 95 % intervals, sorted, before and "
         "after geometry and scale enter; zero is a line.",
     )
+    return cast(alt.VConcatChart, found(chart, findings.levels(varying)))
 
 
 def _varying(modes: pd.DataFrame) -> pd.DataFrame:

@@ -8,12 +8,26 @@ from typing import cast
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, WIDTH, line_at, named, series
+from analysis.exhibits.drawing.theme import (
+    COLOURS,
+    INK,
+    SHAPES,
+    SIDES,
+    WIDTH,
+    found,
+    line_at,
+    named,
+    series,
+)
+from analysis.exhibits.heritage import findings
 
 DASHES = ([1, 0], [8, 4], [2, 3], [8, 3, 2, 3], [12, 3], [4, 4], [1, 2], [14, 3, 2, 3, 2, 3])
 
 #: Curves that part by less than this share of their panel are drawn as one.
 ALIKE = 0.02
+
+#: The law that the paper claims.
+CLAIMED = "10^(1/L)"
 
 #: What the legend adds to the name of a law.
 SPOKEN = (
@@ -62,6 +76,7 @@ def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
         alt.layer(line_at(0, "x"), whiskers, chance, points).properties(height=height),
         "Share of variance of each block by three methods with bootstrap intervals; grey ticks "
         "mark what noise would give.",
+        findings.methods(shares),
     )
 
 
@@ -102,6 +117,7 @@ def chart_power(curves: pd.DataFrame) -> alt.LayerChart:
         alt.layer(line_at(TARGET, "y"), line_at(LEVEL, "y"), lines),
         "Power of the tests at the published design, rising with the size of the true effect; "
         "lines at 0.8 and at the level 0.05.",
+        findings.power(curves, TARGET),
     )
 
 
@@ -130,7 +146,8 @@ def chart_laws(models: pd.DataFrame, curves: pd.DataFrame) -> alt.VConcatChart:
         "Gain against depth with the laws of depth, one panel per definition of gain; laws that "
         "coincide are one curve. The claimed one falls from the left towards one."
     )
-    return alt.vconcat(*panels, spacing=16, description=description)
+    stacked = alt.vconcat(*panels, spacing=16, description=description)
+    return cast(alt.VConcatChart, found(stacked, findings.laws(models, curves, CLAIMED)))
 
 
 def _twins(curves: pd.DataFrame) -> dict[str, str]:
@@ -139,11 +156,11 @@ def _twins(curves: pd.DataFrame) -> dict[str, str]:
     fitted = table.to_numpy(dtype=float)
     room = ALIKE * float(fitted.max() - fitted.min())
     laws = [str(law) for law in curves["law"].unique()]
-    found: dict[str, str] = {}
+    alike: dict[str, str] = {}
     for law, before in itertools.combinations(reversed(laws), 2):
         if float((table[law] - table[before]).abs().max()) < room:
-            found[law] = before
-    return found
+            alike[law] = before
+    return alike
 
 
 def _law_panel(
@@ -156,7 +173,7 @@ def _law_panel(
         scale=scale,
         axis=alt.Axis(tickMinStep=5),
     )
-    title = f"gain, {definition} [ratio]"
+    title = [f"gain, {definition} [ratio]", SIDES]
     twins = _twins(curves)
     heading = "; ".join(f"{law} lies on {other}" for law, other in twins.items())
     legend = alt.Legend(symbolType="stroke", symbolSize=900, columns=2, labelExpr=SPOKEN)

@@ -10,7 +10,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK, line_at
+from analysis.exhibits.drawing.theme import COLOURS, INK, found, line_at
+from analysis.exhibits.heritage import findings
 from analysis.questions.position import suites
 from analysis.questions.position.blocks import CUTS, QUARTERS, published_blocks
 from analysis.store import Store
@@ -110,7 +111,7 @@ def words(told: Views) -> dict[str, str]:
     differing = tests.loc[tests["p_adjusted"] < ALPHA, "part"]
     rest = tests.loc[tests["p_adjusted"] >= ALPHA]
     left = without[without["part"] == QUARTERS[-1]].set_index("left_out")["p_value"]
-    every, less = (found.set_index("term")["p_value"] for found in (told.numbers, told.fewer))
+    every, less = (them.set_index("term")["p_value"] for them in (told.numbers, told.fewer))
     return {
         "where": prose.listing([f"the {part}" for part in differing]) or "no quarter",
         "elsewhere": prose.p_value(rest["p_adjusted"].min()),
@@ -142,10 +143,11 @@ def chart_profiles(profiles: pd.DataFrame) -> alt.ConcatChart:
     names = sorted(set(drawn["level"]))
     ends = (float(drawn["low"].min()), float(drawn["high"].max()))
     panels = [_panel(drawn, name, ends, place) for place, name in enumerate(names)]
-    return alt.concat(*panels, columns=COLUMNS, spacing=14).properties(
+    beside = alt.concat(*panels, columns=COLUMNS, spacing=14).properties(
         description="Gain per block by quarter of depth, one panel per suite with a simultaneous "
         "band; suites lie close together in the second quarter and apart in the last.",
     )
+    return cast(alt.ConcatChart, found(beside, findings.quarters(drawn)))
 
 
 def _panel(

@@ -8,7 +8,8 @@ import altair as alt
 import pandas as pd
 
 from analysis.exhibits.drawing.marks import marks_by_lab
-from analysis.exhibits.drawing.theme import INK, WIDTH, line_at, log_axis
+from analysis.exhibits.drawing.theme import INK, SIDES, WIDTH, found, line_at, log_axis
+from analysis.exhibits.heritage import findings
 from analysis.tidy import prose
 
 #: Columns of the table of starts.
@@ -86,13 +87,16 @@ def chart_two_laws(rows: pd.DataFrame) -> alt.VConcatChart:
         description="The same gains against depth and against learning rate: within each suite "
         "they fall with depth and rise with the learning rate alike.",
     )
-    return cast(alt.VConcatChart, stacked.resolve_scale(color="shared", shape="shared"))
+    shared = stacked.resolve_scale(color="shared", shape="shared")
+    return cast(alt.VConcatChart, found(shared, findings.mirrored(rows)))
 
 
 def _panel(rows: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
     """Return the gains against one column, a line and a name per suite of several models."""
     x = alt.X(f"{column}:Q", title=title, **log_axis(rows[column]))
-    y = alt.Y("gain_mean:Q", title="gain of the last block but one", scale=alt.Scale(zero=False))
+    y = alt.Y(
+        "gain_mean:Q", title=["gain of the last block but one", SIDES], scale=alt.Scale(zero=False)
+    )
     several = rows[rows.groupby("suite")["suite"].transform("size") > 1]
     lines = (
         alt.Chart(several)

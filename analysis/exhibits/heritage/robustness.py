@@ -8,7 +8,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK, WIDTH, series
+from analysis.exhibits.drawing.theme import COLOURS, INK, WIDTH, found, series
+from analysis.exhibits.heritage import findings
 from analysis.inference.posterior.answers import FINITE, RESIDUAL, SUPERPOPULATION
 from analysis.questions.robustness.beliefs import AFTER, MIDDLE, PRIOR
 from analysis.questions.robustness.definitions import GROUPS, PROFILE_MEAN
@@ -112,7 +113,7 @@ def chart_beliefs(shares: pd.DataFrame) -> alt.LayerChart:
         description="Share of the variance by source, mean and 95 % interval, before the data and "
         "after; intervals after the data are narrower for levels at hand, and overlap.",
     )
-    return cast(alt.LayerChart, layers)
+    return cast(alt.LayerChart, found(layers, findings.beliefs(drawn, marks[-1])))
 
 
 def ranking_rows(rankings: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:

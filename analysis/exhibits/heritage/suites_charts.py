@@ -8,6 +8,8 @@ import altair as alt
 import pandas as pd
 
 from analysis.exhibits.drawing.theme import INK
+from analysis.exhibits.drawing.theme import found as with_finding
+from analysis.exhibits.heritage import findings
 from analysis.questions.suites.influence import NOTHING
 
 #: Height of one row of marks, space for the names of suites, and width of a panel [pixels].
@@ -24,13 +26,14 @@ def chart_influence(found: pd.DataFrame) -> alt.VConcatChart:
         `conf_low`, `conf_high`. What is missing is not drawn.
     """
     panels = [_panel(rows, str(term)) for term, rows in found.groupby("term", sort=False)]
-    return alt.vconcat(
+    stacked = alt.vconcat(
         *panels,
         spacing=10,
         description="A panel per central number, a row per suite left out: the number without "
         "that suite, with its interval where there is one; a vertical line is the number of "
         "all models, a grey line zero.",
     )
+    return cast(alt.VConcatChart, with_finding(stacked, findings.influence(found, NOTHING)))
 
 
 def _panel(rows: pd.DataFrame, term: str) -> alt.LayerChart:

@@ -14,7 +14,9 @@ from analysis.exhibits.drawing.theme import (
     INK,
     LABS,
     SHAPES,
+    SIDES,
     WIDTH,
+    found,
     lab_colour,
     lab_shape,
     line_at,
@@ -22,11 +24,12 @@ from analysis.exhibits.drawing.theme import (
     named,
     series,
 )
+from analysis.exhibits.replica import findings
 from analysis.exhibits.replica.figures import PANELS, PREDICTORS
 
 HEIGHT = 230
 SIGNS = ["below 1", "above 1"]
-GAIN = "gain [ratio]"
+GAIN = ["gain [ratio]", SIDES]
 
 
 def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConcatChart:
@@ -57,6 +60,7 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConc
         ],
         "Gain of eight Pythia models against depth, as the paper draws it and with the geometric "
         "mean over inner blocks; the claimed bound is dashed.",
+        findings.signs(models),
         shared=["y"],
     )
 
@@ -77,6 +81,7 @@ def chart_gain_by_size(models: pd.DataFrame) -> alt.VConcatChart:
         ],
         "Gain of eight Pythia models against their number of parameters, as the paper draws it "
         "and with the geometric mean over inner blocks.",
+        findings.signs(models),
         shared=["y"],
     )
 
@@ -116,6 +121,7 @@ def chart_gain_by_lab(labs: pd.DataFrame, printed: pd.DataFrame) -> alt.VConcatC
         ],
         "Mean gain by lab with standard errors, the printed means as hollow squares; below, the "
         "gain of each model.",
+        findings.printed_means(drawn, printed),
         shared=["x"],
     )
 
@@ -147,6 +153,7 @@ def chart_spectral(models: pd.DataFrame) -> alt.LayerChart:
         alt.layer(points, names),
         "Spectral norm of W_V against that of W_O for seven published models; triangles mark "
         "matrices whose rows mix Q, K and V.",
+        findings.cuts(models),
     )
 
 
@@ -183,6 +190,7 @@ def chart_spectral_profiles(layers: pd.DataFrame, *, is_squared: bool) -> alt.La
         alt.layer(encoded.mark_line(opacity=0.7), points),
         f"{power} of W_V of each layer of six published models, read off the paper's figure; "
         "dashed lines are of matrices whose rows mix Q, K and V.",
+        findings.rises(rows, "norm"),
     )
 
 
@@ -205,6 +213,7 @@ def chart_transition_layers(models: pd.DataFrame) -> alt.VConcatChart:
         ],
         "Predicted against found L* of six models, by the paper's formula and by the other "
         "suites' mean share of the depth; equality is dashed.",
+        findings.errors(models),
         names=PREDICTORS,
     )
 
@@ -236,12 +245,14 @@ def chart_gain_by_prompt(models: pd.DataFrame, prompts: pd.DataFrame) -> alt.Lay
     return named(
         alt.layer(line_at(1, "x"), ticks, whiskers, means).properties(height=270),
         "Gain of each Pythia model, mean and one standard deviation over 25 prompts.",
+        findings.crossing(drawn),
     )
 
 
 def _stacked(
     panels: list[Any],
     description: str,
+    finding: str,
     *,
     shared: Sequence[str] = (),
     names: Sequence[str] = PANELS,
@@ -257,7 +268,7 @@ def _stacked(
     ]
     scales: dict[str, Any] = dict.fromkeys(("color", "shape", *shared), "shared")
     chart = alt.vconcat(*titled, spacing=24).resolve_scale(**scales)
-    return cast(alt.VConcatChart, chart.properties(description=description))
+    return cast(alt.VConcatChart, found(chart.properties(description=description), finding))
 
 
 def _by_panel(rows: pd.DataFrame, names: Sequence[str] = PANELS) -> list[pd.DataFrame]:

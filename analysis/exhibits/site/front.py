@@ -11,7 +11,7 @@ import altair as alt
 import pandas as pd
 
 from analysis import claims
-from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, series
+from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, found, series
 from analysis.tidy import prose
 from analysis.tidy.errors import AnalysisError
 
@@ -19,8 +19,10 @@ from analysis.tidy.errors import AnalysisError
 WIDE, HIGH = 340, 135
 #: Least distance of two names in one panel [ratio].
 APART = 0.026
-#: Half the width of a mark, and the width of a letter [blocks].
-MARK, WIDTH = 1.0, 1.9
+#: Half the width of a mark, and the width of a letter on a phone [blocks].
+MARK, WIDTH = 1.0, 2.6
+#: Where the axis of depth begins [blocks].
+FIRST = 2
 #: The gauges that the front shows.
 DRAWN = ("growing", "flat", "shrinking")
 SAID = {"growing": "grows", "flat": "stays", "shrinking": "shrinks"}
@@ -153,7 +155,12 @@ def chart_gauges(layers: pd.DataFrame) -> alt.LayerChart:
         height=HIGH,
         description="Length of the stream of one network over depth, written in three ways.",
     )
-    return cast("alt.LayerChart", chart)
+    lengths = drawn.pivot_table("log_norm", "gauge", "layer")
+    grown = (lengths[last] - lengths[first]).to_dict()
+    said = [f"{SAID[name]} by {prose.number(grown[name])} nat" for name in DRAWN]
+    return cast(
+        "alt.LayerChart", found(chart, f"From first to last the stream {prose.listing(said)}.")
+    )
 
 
 def chart_named_gains(models: pd.DataFrame, titles: Sequence[str]) -> alt.HConcatChart:
@@ -175,9 +182,15 @@ def chart_named_gains(models: pd.DataFrame, titles: Sequence[str]) -> alt.HConca
             zip(dict.fromkeys(models["panel"]), titles, strict=True)
         )
     ]
-    return alt.hconcat(*panels, spacing=14).properties(
+    beside = alt.hconcat(*panels, spacing=14).properties(
         description="Gain of the Pythia models against depth, by two definitions."
     )
+    below = [
+        prose.share_of(int((rows["gain_mean"] < 1).sum()), len(rows))
+        for _, rows in models.groupby("panel", sort=False)
+    ]
+    said = [f"{share} models ({title})" for share, title in zip(below, titles, strict=True)]
+    return cast("alt.HConcatChart", found(beside, f"The stream shrinks in {prose.listing(said)}."))
 
 
 def _named_panel(
@@ -188,7 +201,7 @@ def _named_panel(
     x = alt.X(
         "n_layers:Q",
         title="depth [blocks]",
-        scale=alt.Scale(domain=[2, 44], nice=False),
+        scale=alt.Scale(domain=[FIRST, 44], nice=False),
         axis=alt.Axis(values=[6, 12, 24, 36], grid=False),
     )
     quiet = {"labels": False, "ticks": False, "domain": False, "title": None}
@@ -237,7 +250,11 @@ def _labelled(models: pd.DataFrame) -> pd.DataFrame:
             ends = sorted((depth, depth + (-1 if is_left else 1) * (2 * MARK + WIDTH * len(name))))
             room = (ends[0] + (0 if is_left else MARK), ends[1] - (MARK if is_left else 0), at)
             is_struck = abs(at - 1) < APART / 2  # by the line of no change
-            if not is_struck and not any(_overlap(room, other) for other in taken):
+            if (
+                ends[0] > FIRST
+                and not is_struck
+                and not any(_overlap(room, other) for other in taken)
+            ):
                 break
         taken.append(room)
         places.append((at, is_left))

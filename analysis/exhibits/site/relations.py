@@ -7,7 +7,7 @@ from typing import Any, cast
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK
+from analysis.exhibits.drawing.theme import COLOURS, INK, found
 from analysis.store import Store, codebook
 from analysis.tidy import notation, prose
 from collect import schema
@@ -172,4 +172,10 @@ def chart_keys(shared: pd.DataFrame) -> alt.Chart:
         )
         .properties(width=46 * len(order), description=f"{len(order)} keys that tables share.")
     )
-    return cast("alt.Chart", chart)
+    most = shared["key"].value_counts()
+    tables = prose.plural(shared["table"].nunique(), "table")
+    said = (
+        f"{prose.plural(len(order), 'key')} join {tables}; "
+        f"{most.index[0]} is in {most.iloc[0]} of them."
+    )
+    return cast("alt.Chart", found(chart, said))

@@ -8,8 +8,9 @@ from typing import cast
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK, line_at
+from analysis.exhibits.drawing.theme import COLOURS, INK, found, line_at
 from analysis.exhibits.specification.curve import NAMES
+from analysis.tidy import prose
 
 WIDTH = 450
 SIDE = 180  # room for the names of levels [px]
@@ -59,7 +60,12 @@ def chart_specifications(
         description="Specification curve: standardised estimates in ascending order with the "
         "range that exchanged labels give, and below them one row per level of each choice."
     )
-    return cast(alt.VConcatChart, stacked.resolve_scale(opacity="shared"))
+    inside = band["estimate"].between(band["null_low"], band["null_high"]).mean()
+    said = (
+        f"{prose.percent(float(inside))} of the curve lies where 95 % of curves lie when suites "
+        "exchange their labels."
+    )
+    return cast(alt.VConcatChart, found(stacked.resolve_scale(opacity="shared"), said))
 
 
 def _estimates(curve: pd.DataFrame, band: pd.DataFrame, x: alt.X) -> alt.LayerChart:

@@ -55,6 +55,18 @@ def chart_l_star(shares: pd.DataFrame) -> alt.LayerChart:
     return named(
         alt.layer(line_at(0.5, "x"), predicted, points).properties(height=250),
         "Published values of L* over depth for six models, with the formula's prediction.",
+        _spread_found(shares),
+    )
+
+
+def _spread_found(shares: pd.DataFrame) -> str:
+    """Return how far apart the published values of one model lie at most, and at least."""
+    ends = shares.groupby("model")["share"].agg(["min", "max", "size"]).query("size > 1")
+    apart = (ends["max"] - ends["min"]).sort_values()
+    return (
+        f"Published values of one model's L* part by up to {prose.percent(float(apart.iloc[-1]))} "
+        f"of its depth ({apart.index[-1]}), and by {prose.percent(float(apart.iloc[0]))} at least "
+        f"({apart.index[0]})."
     )
 
 
@@ -103,6 +115,22 @@ def chart_error_by_chance(bins: pd.DataFrame, observed: pd.DataFrame) -> alt.Lay
     return named(
         alt.layer(bars, lines, labels).properties(height=230),
         "Error of the formula when L* is read off noise, and the errors in the paper's figure.",
+        _errors_found(bins, observed),
+    )
+
+
+def _errors_found(bins: pd.DataFrame, observed: pd.DataFrame) -> str:
+    """Return the mean error on noise beside the errors in the figure."""
+    middle = (bins["low"] + bins["high"]) / 2
+    by_chance = float((middle * bins["probability"]).sum() / bins["probability"].sum())
+    ordered = observed.sort_values("error")
+    said = [
+        f"{name} {prose.percent(error, 1)}"
+        for name, error in zip(ordered["prediction"], ordered["error"], strict=True)
+    ]
+    return (
+        f"On noise the formula errs by {prose.percent(by_chance, 1)} of the depth on average; in "
+        f"the paper's figure: {prose.listing(said)}."
     )
 
 
@@ -129,4 +157,19 @@ def chart_noise_layers(layers: pd.DataFrame) -> alt.LayerChart:
             encoded.mark_line(opacity=0.6), encoded.mark_point(filled=True, size=70)
         ).properties(height=230),
         "Probability that each of three estimators names each layer of pure noise.",
+        _noise_found(spoken),
+    )
+
+
+def _noise_found(layers: pd.DataFrame) -> str:
+    """Return the layer that each estimator names most often on pure noise."""
+    most = layers.loc[layers.groupby("estimator", sort=False)["probability"].idxmax()]
+    said = [
+        f"{row['estimator']}, layer {row['layer']} ({prose.percent(row['probability'])})"
+        for row in most.to_dict("records")
+    ]
+    even = 1 / layers["layer"].nunique()
+    return (
+        f"Each estimator prefers a layer of pure noise: {'; '.join(said)}. Even odds would be "
+        f"{prose.percent(even)}."
     )

@@ -1,7 +1,8 @@
 """Images inside the page, each with alternative text: charts as drawings, others as data.
 
 A chart is put into the page itself, so that its marks have titles and its letters the page's
-colours; the rows that it carries become a link.
+colours. What it carries becomes part of the page: its finding stands above it and begins its
+alternative text, its rows become a link, and its twin is shown in its place on a phone.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 
 from analysis.report.making.tree import Node, attributes, inline_html, plain, plain_text, rewritten
@@ -24,7 +25,7 @@ MIME_BY_SUFFIX = {
 }
 #: How Vega opens a drawing, and how `analysis.exhibits.drawing.picture` puts rows into it.
 DRAWING = re.compile(r"<svg\b(?P<before>[^>]*?) class=\"marks\"(?P<after>[^>]*)>")
-ROWS = re.compile(r'<metadata class="rows">([\w+/=]*)</metadata>')
+CARRIED = re.compile(r'<metadata class="(rows|finding|narrow)">([^<]*)</metadata>')
 SVG_WIDTH = re.compile(rb"<svg\b[^>]*?\swidth=[\"']([\d.]+)(?:px)?[\"']")
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
@@ -88,20 +89,19 @@ def _is_drawing(picture: Picture) -> bool:
 
 
 def _drawing(picture: Picture, name: str, style: str) -> list[Node]:
-    """Return a chart as part of the page, and links to what it was made of."""
+    """Return a chart as part of the page, its finding above, links to what it is made of below."""
     text = picture.content.decode("utf-8")
-    rows = ROWS.search(text)
-
-    def opened(match: re.Match[str]) -> str:
-        said = f'role="graphics-document document" aria-label="{escape(picture.alt)}"'
-        return (
-            f'<svg{match["before"]} class="picture marks" {said} style="{style}"{match["after"]}>'
-        )
-
-    nodes = [inline_html(DRAWING.sub(opened, ROWS.sub("", text), count=1))]
-    if rows:
+    carried = carried_by(picture)
+    finding = carried.get("finding", "")
+    said = f"{finding} {picture.alt}".strip()
+    nodes = [inline_html(f'<span class="finding">{escape(finding)}</span>')] if finding else []
+    if "narrow" in carried:
+        nodes.append(inline_html(_opened(_decoded(carried["narrow"]), "narrow", said, "")))
+    kind = "wide" if "narrow" in carried else ""
+    nodes.append(inline_html(_opened(text, kind, said, style)))
+    if rows := carried.get("rows"):
         file = f"{picture.label or name}.csv"
-        link = f'<a download="{escape(file)}" href="data:text/csv;base64,{rows[1]}">Data (CSV)</a>'
+        link = f'<a download="{escape(file)}" href="data:text/csv;base64,{rows}">Data (CSV)</a>'
         drawn = (
             f'<span class="drawn-by"> · <code>{escape(picture.drawn_by)}</code></span>'
             if picture.drawn_by
@@ -109,6 +109,28 @@ def _drawing(picture: Picture, name: str, style: str) -> list[Node]:
         )
         nodes.append(inline_html(f'<span class="made-of">{link}{drawn}</span>'))
     return nodes
+
+
+def carried_by(picture: Picture) -> dict[str, str]:
+    """Return what a chart carries, by name; nothing for any other image."""
+    text = picture.content.decode("utf-8", errors="replace") if "svg" in picture.mime else ""
+    return {name: unescape(said) for name, said in CARRIED.findall(text)}
+
+
+def _opened(text: str, kind: str, said: str, style: str) -> str:
+    """Return the SVG of a chart with classes and words, without what it carries."""
+    classes = " ".join(filter(None, ["picture", kind, "marks"]))
+
+    def opened(match: re.Match[str]) -> str:
+        named = f'role="graphics-document document" aria-label="{escape(said)}"'
+        styled = f' style="{style}"' if style else ""
+        return f'<svg{match["before"]} class="{classes}" {named}{styled}{match["after"]}>'
+
+    return DRAWING.sub(opened, CARRIED.sub("", text), count=1)
+
+
+def _decoded(text: str) -> str:
+    return base64.b64decode(text).decode("utf-8")
 
 
 def _file_picture(path: Path, alt: str, place: str) -> Picture:

@@ -13,9 +13,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from analysis.report.making.images import MIME_BY_SUFFIX, ROWS, natural_width
+from analysis.report.making.images import CARRIED, MIME_BY_SUFFIX, carried_by, natural_width
 from analysis.report.making.pandoc import pandoc
-from analysis.report.making.tree import Node, rewritten
+from analysis.report.making.tree import Node, rewritten, text_nodes
 from analysis.report.reading.markup import Gallery, Picture
 from analysis.report.reading.settings import Settings
 from analysis.tidy.errors import MissingExtraError, ReportError
@@ -180,8 +180,11 @@ def _in_typst(markup: str, inside: list[tuple[str, str]]) -> list[Node]:
     return [] if said is None else [_raw(said + (named if said == "])" else ""))]
 
 
-def _image(node: Node, gallery: Gallery, directory: Path, folder: Path) -> Node:
-    """Return an image of a chunk or a file, written to a folder, no larger than the page."""
+def _image(node: Node, gallery: Gallery, directory: Path, folder: Path) -> list[Node]:
+    """Return an image of a chunk or a file, written to a folder, no larger than the page.
+
+    The finding of a chart stands above it.
+    """
     (_, _, pairs), _, (target, _) = node["c"]
     picture = gallery.pictures.get(target)
     if picture is None:
@@ -190,15 +193,18 @@ def _image(node: Node, gallery: Gallery, directory: Path, folder: Path) -> Node:
         picture = Picture(MIME_BY_SUFFIX[path.suffix.lower()], path.read_bytes(), said)
     content = picture.content
     if picture.mime == "image/svg+xml":
-        content = ROWS.sub("", content.decode("utf-8")).encode("utf-8")
+        content = CARRIED.sub("", content.decode("utf-8")).encode("utf-8")
     file = f"image-{len(list(folder.iterdir()))}{SUFFIXES[picture.mime]}"
     (folder / file).write_bytes(content)
     width = min(POINT * (natural_width(picture) or math.inf), TEXT_WIDTH)
     height = SVG_HEIGHT.search(content[:500])
     if height and float(height[2]) * width > HEIGHT * float(height[1]):
         width = HEIGHT * float(height[1]) / float(height[2])
-    alt = json.dumps(picture.alt, ensure_ascii=False)
-    return {"t": "RawInline", "c": ["typst", f'#image("{file}", width: {width:g}pt, alt: {alt})']}
+    finding = carried_by(picture).get("finding", "")
+    alt = json.dumps(f"{finding} {picture.alt}".strip(), ensure_ascii=False)
+    shown = f'#image("{file}", width: {width:g}pt, alt: {alt})'
+    above: list[Node] = [{"t": "Strong", "c": text_nodes(finding)}, _line(r"\ ")] if finding else []
+    return [*above, _line(shown)]
 
 
 def _names(tree: Any) -> set[str]:
@@ -225,6 +231,10 @@ def _reached(node: Node, names: set[str]) -> Node | list[Node]:
     _, inlines, (target, _) = node["c"]
     is_kept = target.startswith(("https:", "http:", "mailto:")) or target[1:] in names
     return node if is_kept else list(inlines)
+
+
+def _line(text: str) -> Node:
+    return {"t": "RawInline", "c": ["typst", text]}
 
 
 def _raw(text: str) -> Node:

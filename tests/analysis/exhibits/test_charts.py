@@ -1,5 +1,7 @@
 """Charts say what they show: fields that exist, axes with units, no colour without shape."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -83,7 +85,7 @@ def test_colour_never_stands_alone(drawn):
 def test_every_number_axis_has_a_unit(drawn):
     for name, chart in drawn.items():
         titles = [
-            channel["title"]
+            "".join(channel["title"])
             for encoding in encodings(chart.to_dict())
             for key, channel in encoding.items()
             if key in ("x", "y") and channel.get("type") == "quantitative" and channel.get("title")
@@ -143,17 +145,31 @@ def test_the_model_that_normalises_after_its_blocks_is_hollow_and_alone(drawn, n
     assert "facebook/opt-350m" not in filled
 
 
-def test_models_stand_at_their_own_depth(shipped_store):
-    gains = bound_charts.gains(shipped_store)
-    chart = bound_charts.chart_gain_by_depth(gains, exhibits.bound_curve(shipped_store)).to_dict()
-    fields = {it["x"]["field"] for it in encodings(chart) if "field" in it.get("x", {})}
-    assert fields == {"n_layers"}
+@pytest.mark.parametrize(("name", "by"), [("depth", "n_layers"), ("density", "rho")])
+def test_every_model_has_a_row_with_its_name_in_the_order_of_what_is_claimed_to_matter(
+    drawn, name, by
+):
+    marked = pd.concat([rows for _, rows in points(drawn[name])])
+    rows = next(
+        encoding["y"]["sort"]
+        for encoding in encodings(drawn[name].to_dict())
+        if encoding.get("y", {}).get("field") == "name"
+    )
+    assert len(rows) == len({*rows}) == marked["model_id"].nunique()
+    ordered = marked.drop_duplicates("name").set_index("name").loc[rows, by]
+    assert ordered.is_monotonic_increasing
 
 
 def test_the_bound_is_drawn_beside_both_gains_on_one_scale(drawn):
     spec = drawn["depth"].to_dict()
-    assert len(spec["vconcat"]) == 2
-    assert spec["resolve"]["scale"]["y"] == "shared"
+    assert len(spec["hconcat"]) == 2
+    scales = [it["x"]["scale"]["domain"] for it in encodings(spec) if "scale" in it.get("x", {})]
+    assert len({tuple(domain) for domain in scales}) == 1
+
+
+def test_what_a_chart_shows_is_said_of_it(drawn):
+    for name in ("depth", "density", "labs", "shares", "ratio", "trace", "twins", "verdicts"):
+        assert re.search(r"\d", drawn[name].to_dict()["usermeta"]["finding"]), name
 
 
 def test_each_claim_has_a_square_of_its_own_in_the_column_of_its_verdict(drawn, judged):

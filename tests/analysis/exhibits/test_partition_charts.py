@@ -76,7 +76,7 @@ def test_axes_have_units(drawn: dict[str, Any]) -> None:
             if axis in ("x", "y") and part.get("type") == "quantitative" and part.get("title")
         ]
         assert titles, name
-        assert all("[" in title for title in titles), name
+        assert all("[" in "".join(title) for title in titles), name
 
 
 def test_series_differ_by_more_than_colour(drawn: dict[str, Any]) -> None:

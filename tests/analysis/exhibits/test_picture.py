@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 import io
 import re
+from pathlib import Path
 from typing import Any
 
 import altair as alt
 import pandas as pd
 import pytest
 
-from analysis.exhibits.drawing import picture, spoken, theme
+from analysis.exhibits.drawing import narrow, picture, spoken, theme
+from analysis.report.making.images import embedded
+from analysis.report.reading.markup import Gallery, Picture
 
 MODELS = pd.DataFrame(
     {
@@ -89,3 +92,60 @@ def test_names_inside_two_pictures_differ(drawn: str, spec: dict[str, Any]) -> N
     assert not names[0] & names[1]
     for found, of in zip(names, (drawn, other), strict=True):
         assert set(re.findall(r"url\(#([^)]+)\)", of)) == found
+
+
+def twin_of(chart: alt.Chart) -> str:
+    """Return the picture for phones that a chart's picture carries; empty if it carries none."""
+    match = re.search(
+        r'<metadata class="narrow">([^<]+)<', picture.svg(chart.to_dict())["image/svg+xml"]
+    )
+    return base64.b64decode(match[1]).decode() if match else ""
+
+
+def test_a_wide_picture_carries_a_twin_whose_letters_can_be_read_on_a_phone() -> None:
+    names = ["a name of a row that is longer than a line", "short"]
+    title = "an axis whose title is much too long for the width of any phone [unit]"
+    rows = MODELS.assign(name=names)
+    y = alt.Y("name:N", axis=alt.Axis(minExtent=250, maxExtent=250), title=None)
+    chart = alt.Chart(rows).mark_point().encode(x=alt.X("gain:Q", title=title), y=y)
+    twin = twin_of(chart.properties(width=600, height=36))
+    width = re.search(r'<svg[^>]* width="([\d.]+)"', twin)
+    assert width
+    assert float(width[1]) <= narrow.ROOM + narrow.SLACK
+    assert min(float(size) for size in re.findall(r'font-size="([\d.]+)px"', twin)) >= 11
+    lines = re.findall(r"<tspan[^>]*>([^<]+)</tspan>", twin)
+    assert {"a name of a row that", "is longer than a", "line"} <= {*lines}
+    assert not any(title in line for line in lines)
+
+
+def test_a_picture_that_fits_a_phone_has_no_twin() -> None:
+    assert twin_of(alt.Chart(MODELS).mark_point().encode(x="gain:Q").properties(width=200)) == ""
+
+
+@pytest.mark.parametrize("kind", ["hconcat", "concat", "facet"])
+def test_panels_beside_each_other_fit_a_phone_too(kind: str) -> None:
+    one = alt.Chart(MODELS).mark_point().encode(x="gain:Q", y="depth:Q").properties(width=250)
+    beside = {
+        "hconcat": lambda: alt.hconcat(one, one),
+        "concat": lambda: alt.concat(one, one, one, columns=3),
+        "facet": lambda: one.facet(column="lab:N"),
+    }
+    width = re.search(r'<svg[^>]* width="([\d.]+)"', twin_of(beside[kind]()))
+    assert width
+    assert float(width[1]) <= narrow.ROOM + narrow.SLACK
+
+
+def test_a_finding_stands_above_the_chart_and_begins_what_is_said_of_it() -> None:
+    chart = alt.Chart(MODELS).mark_point().encode(x="gain:Q").properties(width=500)
+    content = picture.svg(theme.found(chart, "1 of 2 <grow>.").to_dict())["image/svg+xml"]
+    gallery = Gallery()
+    name = gallery.add(Picture("image/svg+xml", content.encode(), "Two points."))
+    image = {"t": "Image", "c": [["", [], []], [], [name, ""]]}
+    shown = embedded({"blocks": [{"t": "Para", "c": [image]}]}, gallery, Path(), str)
+    parts = [it["c"][1] for it in shown["blocks"][0]["c"]]
+    assert parts[0] == '<span class="finding">1 of 2 &lt;grow&gt;.</span>'
+    assert [re.findall('class="picture (\\w+)', it) for it in parts[1:3]] == [["narrow"], ["wide"]]
+    for drawing in parts[1:3]:
+        assert 'aria-label="1 of 2 &lt;grow&gt;. Two points."' in drawing
+        assert "<metadata" not in drawing
+    assert "Data (CSV)" in parts[3]

@@ -1,0 +1,101 @@
+"""What the charts of the published evidence show, each in a sentence computed from its frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from analysis.tidy import prose
+
+
+def labs(models: pd.DataFrame) -> str:
+    """Return how many pre-norm models shrink the stream, and which labs have both kinds."""
+    models = models[models["norm_position"] != "post"]
+    below = models["gain_mean"] < 1
+    shares = below.groupby(models["lab"]).mean()
+    both = [str(lab) for lab in shares[shares.gt(0) & shares.lt(1)].index]
+    said = f"{prose.share_of(int(below.sum()), len(models))} models shrink the stream"
+    having = "have" if len(both) > 1 else "has"
+    return f"{said}; {prose.listing(both) or 'no lab'} {having} both kinds."
+
+
+def band(models: pd.DataFrame, band: tuple[float, float]) -> str:
+    """Return how many pre-norm models shrink the stream before, in and behind the claimed band."""
+    models = models[models["norm_position"] != "post"]
+    below, rho = models["gain_mean"] < 1, models["rho"]
+    parts = [rho < band[0], rho.between(*band), rho > band[1]]
+    counts = [prose.share_of(int(below[part].sum()), int(part.sum())) for part in parts]
+    shares = [below[part].mean() for part in (parts[0], parts[2])]
+    parted = "The band parts them" if {*shares} == {0.0, 1.0} else "No threshold"
+    before, inside, behind = counts
+    return (
+        f"{parted}: {before} models below the band shrink the stream, {inside} in it, {behind} "
+        "above it."
+    )
+
+
+def shares(shares: pd.DataFrame) -> str:
+    """Return the largest share with its interval, and what pure noise would have given."""
+    largest = shares.nlargest(1, "share").to_dict("records")[0]
+    return (
+        f"{str(largest['block']).capitalize()} explains {prose.percent(largest['share'])} "
+        f"{prose.percent_interval(largest['conf_low'], largest['conf_high'])} of the variance, "
+        f"where pure noise would explain {prose.percent(largest['chance_share'])}."
+    )
+
+
+def order(gains: pd.DataFrame, order: Sequence[str]) -> str:
+    """Return under how many definitions the models stand in the claimed order."""
+    ranked = gains.sort_values("gain_mean").groupby("definition")["model"].agg(list)
+    claimed = list(order)
+    hits = sum(found in (claimed, claimed[::-1]) for found in ranked)
+    return (
+        f"Under {prose.share_of(hits, len(ranked))} definitions the models stand in the claimed "
+        "order."
+    )
+
+
+def trace(layers: pd.DataFrame) -> str:
+    """Return which models' trace rises from the first to the last layer, and how far at most."""
+    ends = layers.sort_values("layer").groupby("model")["trace"].agg(["first", "last"])
+    factors = ends["last"] / ends["first"]
+    rising = [str(name) for name in factors[factors > 1].index]
+    return (
+        f"From the first to the last layer the trace rises in {prose.listing(rising) or 'no model'}"
+        f", at most {prose.number(float(factors.max()), 0)}-fold."
+    )
+
+
+def ratio(models: pd.DataFrame) -> str:
+    """Return the ratios of the models on either side of one, and whether a threshold parts them."""
+    below = models.loc[models["gain_mean"] < 1, "ratio"]
+    above = models.loc[models["gain_mean"] > 1, "ratio"]
+    if below.empty or above.empty:
+        return "All models lie on one side of one, whatever their ratio."
+    is_parted = below.max() < above.min() or above.max() < below.min()
+    ends = [
+        f"{prose.number(float(it.min()))} to {prose.number(float(it.max()))}"
+        for it in (below, above)
+    ]
+    said = "The ratio parts the signs" if is_parted else "The ratio does not tell the sign"
+    return f"{said}: models that shrink the stream have ratios of {ends[0]}, others of {ends[1]}."
+
+
+def tuning(pairs: pd.DataFrame) -> str:
+    """Return whose gain tuning moves most, and how many cross one."""
+    moved = (pairs["gain_mean"] - pairs["gain_mean_base"]).set_axis(pairs["family"])
+    most = str(moved.abs().idxmax())
+    rest = moved.drop(most).abs().max()
+    crossed = int(((pairs["gain_mean"] - 1) * (pairs["gain_mean_base"] - 1) < 0).sum())
+    return (
+        f"Tuning moves the gain of {most} by {prose.number(float(moved[most]))}, the others by "
+        f"{prose.number(float(rest))} at most; {prose.share_of(crossed, len(pairs))} cross one."
+    )
+
+
+def verdicts(claims: pd.DataFrame, verdicts: Sequence[str]) -> str:
+    """Return how many claims have each verdict that some have."""
+    counts = claims["verdict"].value_counts()
+    said = [f"{counts[name]} {name}" for name in verdicts if name in counts]
+    return f"{prose.plural(len(claims), 'claim')}, by verdict: {prose.listing(said)}."

@@ -1,0 +1,141 @@
+"""What the charts on heritage show, each in a sentence computed from what is drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.tidy import prose
+
+
+def coefficients(effects: pd.DataFrame) -> str:
+    """Return how many intervals of heritage and of the other predictors exclude zero.
+
+    ``effects`` has one row per estimate: `panel`, `conf_low`, `conf_high`.
+    """
+    excludes = (effects["conf_low"] > 0) | (effects["conf_high"] < 0)
+    is_heritage = effects["panel"] == "heritage"
+    own, others = (
+        prose.share_of(int(excludes[part].sum()), int(part.sum()))
+        for part in (is_heritage, ~is_heritage)
+    )
+    return f"{own} intervals of heritage exclude zero, and {others} of geometry and scale."
+
+
+def levels(modes: pd.DataFrame) -> str:
+    """Return how many labs' and suites' intervals exclude the mean, after geometry and scale.
+
+    ``modes`` has one row per level: `group`, `mark`, `conf_low`, `conf_high`.
+    """
+    excludes = (modes["conf_low"] > 0) | (modes["conf_high"] < 0)
+    said = [
+        f"{prose.share_of(int(excludes[rows.index].sum()), len(rows))} {group}s {mark}"
+        for (group, mark), rows in modes.groupby(["group", "mark"], sort=False)
+    ]
+    return f"The mean lies outside the interval of {prose.listing(said)}."
+
+
+def methods(shares: pd.DataFrame) -> str:
+    """Return by how many methods the intervals of all blocks overlap."""
+    ends = shares.groupby("method").agg(low=("conf_low", "max"), high=("conf_high", "min"))
+    alike = int((ends["low"] <= ends["high"]).sum())
+    leads = ": none can be told to lead" if alike == len(ends) else ""
+    return (
+        f"By {prose.share_of(alike, len(ends))} methods the intervals of all blocks overlap{leads}."
+    )
+
+
+def power(curves: pd.DataFrame, target: float) -> str:
+    """Return how many tests reach a power within the effects drawn, and from which effect on."""
+    reached = curves[curves["power"] >= target].groupby("test")["true_value"].min()
+    n_tests = curves["test"].nunique()
+    said = (
+        f"{prose.share_of(len(reached), n_tests)} tests find an effect with a power of {target:g}"
+    )
+    if reached.empty:
+        return f"{said}."
+    return (
+        f"{said}: the best from {prose.number(float(reached.min()))} nat on, the others from up to "
+        f"{prose.number(float(reached.max()))}."
+    )
+
+
+def laws(models: pd.DataFrame, curves: pd.DataFrame, law: str) -> str:
+    """Return above how many models a law runs, by definition of gain."""
+    own = curves[curves["law"] == law]
+    said = []
+    for definition, rows in models.groupby("definition", sort=False):
+        curve = own[own["definition"] == definition].sort_values("n_layers")
+        if curve.empty:
+            continue
+        fitted = np.interp(rows["n_layers"], curve["n_layers"], curve["fitted"])
+        said.append(
+            f"{prose.share_of(int((rows['gain_mean'] < fitted).sum()), len(rows))}"
+            f" models ({definition})"
+        )
+    return f"The claimed law runs above {prose.listing(said)}."
+
+
+def beliefs(shares: pd.DataFrame, mark: str) -> str:
+    """Return the source with the largest mean after the data, and how many intervals reach it.
+
+    ``shares`` has one row per source and mark: `block`, `mark`, `share`, `conf_low`, `conf_high`.
+    """
+    rows = shares[shares["mark"] == mark].sort_values("share", ascending=False)
+    first, rest = rows.iloc[0], rows.iloc[1:]
+    n_reaching = int((rest["conf_high"] >= first["conf_low"]).sum())
+    return (
+        f"After the data {first['block']} has the largest share, "
+        f"{prose.percent(first['share'])} "
+        f"{prose.percent_interval(first['conf_low'], first['conf_high'])}; the intervals of "
+        f"{prose.share_of(n_reaching, len(rest))} others overlap it."
+    )
+
+
+def influence(numbers: pd.DataFrame, whole: str) -> str:
+    """Return which suite moves most of the numbers furthest when it is left out.
+
+    ``numbers`` has one row per number and suite: `term`, `left_out`, `estimate`; ``whole`` is
+    `left_out` where nothing is.
+    """
+    known = numbers.dropna(subset=["estimate"])
+    of_all = known[known["left_out"] == whole].set_index("term")["estimate"]
+    without = known[known["left_out"] != whole]
+    moved = (without["estimate"] - without["term"].map(of_all)).abs()
+    most = without.loc[moved.groupby(without["term"]).idxmax(), "left_out"].value_counts()
+    return (
+        f"Of {prose.plural(int(most.sum()), 'number')}, {most.iloc[0]} move most without "
+        f"{most.index[0]}."
+    )
+
+
+def quarters(profiles: pd.DataFrame) -> str:
+    """Return in which quarters of depth the suites' gains lie closest and furthest apart.
+
+    ``profiles`` has one row per suite and quarter: `part`, `level`, `gain` [ratio].
+    """
+    ends = profiles.groupby("part", sort=False)["gain"].agg(["min", "max"])
+    rows = sorted(ends.reset_index().to_dict("records"), key=lambda row: row["max"] - row["min"])
+    near, far = (
+        f"in the {row['part']} ({prose.number(row['min'])} to {prose.number(row['max'])})"
+        for row in (rows[0], rows[-1])
+    )
+    return f"The gains of suites lie closest together {near} and furthest apart {far}."
+
+
+def mirrored(rows: pd.DataFrame) -> str:
+    """Return in how many suites the gain falls with depth, and rises with the learning rate.
+
+    ``rows`` has one row per model: `suite`, `gain_mean`, `n_layers`, `peak_learning_rate`.
+    """
+    several = [own for _, own in rows.groupby("suite") if len({*own["n_layers"]}) > 1]
+    falls = sum(_slope(own, "n_layers") < 0 for own in several)
+    rises = sum(_slope(own, "peak_learning_rate") > 0 for own in several)
+    return (
+        f"In {prose.share_of(falls, len(several))} suites the gain falls with depth; in {rises} "
+        "it rises with the learning rate."
+    )
+
+
+def _slope(rows: pd.DataFrame, column: str) -> float:
+    return float(np.cov(np.log(rows[column]), rows["gain_mean"])[0, 1])
