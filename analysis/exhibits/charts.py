@@ -225,7 +225,7 @@ def chart_ratio(weights: pd.DataFrame, gains: pd.DataFrame) -> alt.LayerChart:
 
 
 def _below_each_other(models: pd.DataFrame) -> pd.DataFrame:
-    """Return models with `label_at`: their gain, or less where a name would meet one or the line."""
+    """Return models with `label_at`: the gain, or less where a name would meet one or the line."""
     ordered = models.sort_values("gain_mean", ascending=False)
     places: list[float] = []
     for gain in ordered["gain_mean"]:

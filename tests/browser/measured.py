@@ -18,7 +18,7 @@ from tests.browser.chromium import Tab, browser
 #: Width and height of the windows [px].
 WINDOWS = {"desktop": (1280, 900), "phone": (390, 844)}
 #: Least size of a letter [px].
-LEAST = 10
+LEAST = 11
 #: Height of one picture [px].
 CUT = 4000
 #: The page as it was found: one file; see the note on the first review.

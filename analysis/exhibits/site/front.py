@@ -25,6 +25,8 @@ MARK, WIDTH = 1.0, 2.6
 FIRST = 2
 #: The gauges that the front shows.
 DRAWN = ("growing", "flat", "shrinking")
+#: A change of length this near 0 is none [nat].
+LEVEL = 1e-9
 SAID = {"growing": "grows", "flat": "stays", "shrinking": "shrinks"}
 #: Claims that a column of the front names before it links to the rest.
 NAMED = 2
@@ -157,7 +159,12 @@ def chart_gauges(layers: pd.DataFrame) -> alt.LayerChart:
     )
     lengths = drawn.pivot_table("log_norm", "gauge", "layer")
     grown = (lengths[last] - lengths[first]).to_dict()
-    said = [f"{SAID[name]} by {prose.number(grown[name])} nat" for name in DRAWN]
+    said = [
+        f"{SAID[name]} by {prose.number(abs(grown[name]))} nat"
+        if abs(grown[name]) > LEVEL
+        else SAID[name]
+        for name in DRAWN
+    ]
     return cast(
         "alt.LayerChart", found(chart, f"From first to last the stream {prose.listing(said)}.")
     )
