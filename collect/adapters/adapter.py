@@ -119,7 +119,8 @@ class Adapter:
     n_kv_heads
         Number of key and value heads.
     d_head
-        Attribute of the attention module that says how wide a head is.
+        Attribute of the attention module that says how wide a head is; None where heads share the
+        width of the stream and the module does not say.
     d_ffn
         Inner width of the feed-forward layer; of one expert where there are several; None where
         blocks have no such layer.
@@ -166,7 +167,7 @@ class Adapter:
     has_sinks: bool = False
     experts_per_token: Callable[[Any], int | None] = _EXPERTS
     n_kv_heads: Callable[[Any], int] = own_or_shared_heads
-    d_head: str = "head_dim"
+    d_head: str | None = "head_dim"
     d_ffn: Callable[[Any], int | None] = _WIDTH
     n_context: Callable[[Any], int | None] = _CONTEXT
     norm_kind: str

@@ -7,14 +7,13 @@ from difflib import get_close_matches
 from collect.adapters import within
 from collect.adapters.adapter import Adapter
 from collect.adapters.families.bloom import BLOOM, MPT
+from collect.adapters.families.ctrl import CTRL
 from collect.adapters.families.falcon import FALCON
 from collect.adapters.families.gated import (
     AFMOE,
     BITNET,
-    CTRL,
     DIFFERENTIAL,
     GATED,
-    GPT1,
     GRANITE_EXPERTS_SINKS,
     GRANITE_SHARED,
     GRANITE_SINKS,
@@ -24,7 +23,7 @@ from collect.adapters.families.gated import (
     NEOX_JAPANESE,
 )
 from collect.adapters.families.gemma import GEMMA, GEMMA2, GLM4, KOLIBRI, OLMO2, VAULTGEMMA
-from collect.adapters.families.gpt2 import GPT2, GPT_BIGCODE, GPT_NEO
+from collect.adapters.families.gpt2 import GPT1, GPT2, GPT_BIGCODE, GPT_NEO
 from collect.adapters.families.gpt_neox import GPT_NEOX, PERSIMMON
 from collect.adapters.families.gptj import CODEGEN, GPTJ
 from collect.adapters.families.hybrid import GRIFFIN, HYBRID, JAMBA, LFM, LFM3, QWEN_HYBRID
@@ -79,6 +78,7 @@ WHOLE = (
     BLOOM,
     CODEGEN,
     COHERE,
+    CTRL,
     ERNIE_EXPERTS,
     EXPERTS,
     FALCON,
@@ -86,6 +86,7 @@ WHOLE = (
     GEMMA,
     GEMMA2,
     GLM4,
+    GPT1,
     GPT2,
     GPTJ,
     GPT_BIGCODE,
@@ -118,12 +119,10 @@ WHOLE = (
 IN_PART = (
     AFMOE,
     BITNET,
-    CTRL,
     DBRX,
     DIFFERENTIAL,
     FALCON_H1,
     GATED,
-    GPT1,
     GRANITE_EXPERTS_SINKS,
     GRANITE_HYBRID,
     GRANITE_SHARED,

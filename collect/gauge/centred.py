@@ -55,7 +55,7 @@ def _streams(decoder: Decoder, prompt: Encoded) -> dict[int, Tensor]:
     hooks = [
         block.register_forward_hook(
             lambda _module, _args, output, layer=layer: seen.update(
-                {layer: (output[0] if isinstance(output, tuple) else output)[0]}
+                {layer: (output[0] if isinstance(output, tuple | list) else output)[0]}
             )
         )
         for layer, block in enumerate(decoder.blocks)

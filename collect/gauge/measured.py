@@ -182,7 +182,7 @@ def lens(decoder: Decoder, prompts: Sequence[Encoded]) -> list[tuple[str, int, f
     hooks = [
         block.register_forward_hook(
             lambda _module, _args, output, layer=layer: seen.update(
-                {layer: output[0] if isinstance(output, tuple) else output}
+                {layer: output[0] if isinstance(output, tuple | list) else output}
             )
         )
         for layer, block in enumerate(decoder.blocks)

@@ -230,6 +230,8 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "nanochat": ("nanochat", _shared(2)),
     "solar_open": ("solar_open", _shared(2, head_dim=12, n_routed_experts=4, **_SHARES)),
     "vaultgemma": ("vaultgemma", _shared(2, head_dim=16, sliding_window=5)),
+    "ctrl": ("ctrl", {**_GPT, "dff": 160}),
+    "openai_gpt": ("openai-gpt", _GPT),
 }
 
 FAMILIES = tuple(CONFIGURATIONS)

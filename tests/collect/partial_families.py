@@ -66,7 +66,6 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "bamba": {**_SHARED, **_MAMBA2, "attn_layer_indices": [1]},
     "beam": {**_SHARED, **_EXPERTS, "sliding_window": 5},
     "bitnet": _SHARED,
-    "ctrl": {"n_embd": 48, "n_head": 4, "n_layer": 3, "n_positions": 64, "dff": 80},
     "deepseek_v2": {**_LATENT, **_ROUTED},
     "deepseek_v3": {**_LATENT, **_ROUTED},
     "dbrx": {
@@ -161,7 +160,6 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
         "n_groups": 2,
     },
     "olmo_hybrid": {**_PLAIN, "num_key_value_heads": 2, **_DELTA, "linear_num_key_heads": 4},
-    "openai-gpt": {"n_embd": 48, "n_head": 4, "n_layer": 3, "n_positions": 64},
     "qwen3_5_moe_text": {**_SHARED, **_EXPERTS, **_DELTA},
     "qwen3_5_text": {**_SHARED, **_DELTA},
     "qwen3_next": {**_SHARED, **_EXPERTS, **_DELTA},

@@ -77,7 +77,7 @@ def shown(name: str) -> Shown:
         elif kind == "projection" and label == "together":
             result.projected[layer] = output.clone()
         elif kind == "block":
-            first = output[0] if isinstance(output, tuple) else output
+            first = output[0] if isinstance(output, tuple | list) else output
             result.streams.setdefault(label, []).append(first.clone())
 
     batches = {"together": (LONG, SHORT), "long": (LONG,), "short": (SHORT,)}

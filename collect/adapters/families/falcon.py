@@ -8,12 +8,12 @@ code returns no map, so the map is computed again from queries, keys and that ma
 from __future__ import annotations
 
 from dataclasses import replace
-from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from collect.adapters.adapter import AttentionCall, Form, returned_maps
 from collect.adapters.configuration import entry
 from collect.adapters.families.bloom import FUSED
+from collect.adapters.scores import scores
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,19 +29,8 @@ def _maps(call: AttentionCall) -> Tensor | None:
     """Return softmax(Q K^T / sqrt(d_head) + mask) in float32 when the mask holds ALiBi."""
     if call.kwargs.get("alibi") is None:
         return returned_maps(call)
-    weights, heads = call.weights(), call.heads
-    query = _by_head(call.states, weights.query, weights.query_bias)
-    key = _by_head(call.states, weights.key, weights.key_bias)
-    shared = heads.n_heads // heads.n_kv_heads
-    scores = query @ key.repeat_interleave(shared, dim=1).transpose(-1, -2) / sqrt(heads.d_head)
-    maps: Tensor = (scores.float() + call.kwargs["attention_mask"].float()).softmax(-1)
-    return maps
-
-
-def _by_head(states: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """Return states (batch, n, d_model) projected by every head: (batch, n_heads, n, d_head)."""
-    projected = states.unsqueeze(1) @ weight.transpose(-1, -2)
-    return projected if bias is None else projected + bias.unsqueeze(1)
+    mask: Tensor = call.kwargs["attention_mask"]
+    return (scores(call).float() + mask.float()).softmax(-1)
 
 
 _SEQUENTIAL = replace(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from collect.adapters.capability import CAPABILITIES, HEADS, MAPS, PARTS
-from collect.adapters.configuration import always, entry, expert_or_ffn_width
+from collect.adapters.capability import HEADS, MAPS, PARTS
+from collect.adapters.configuration import always, expert_or_ffn_width
 from collect.adapters.families.gpt_neox import GPT_NEOX
 from collect.adapters.families.llama import GRANITE, GRANITE_EXPERTS, LLAMA
-from collect.adapters.families.state import OF_BLOCKS
 
 _GATE = (
     "a gate multiplies what its heads have read before W_O, so maps and matrices of the heads do "
@@ -121,29 +120,4 @@ NEOX_JAPANESE = replace(
     blocks="gpt_neox_japanese.layers",
     final_norm="gpt_neox_japanese.final_layer_norm",
     head="embed_out",
-)
-
-CTRL = replace(
-    OF_BLOCKS,
-    name="ctrl",
-    model_types=("ctrl",),
-    lacks=dict.fromkeys(CAPABILITIES, "no adapter describes the parts of its blocks yet"),
-    body="transformer",
-    blocks="transformer.h",
-    final_norm="transformer.layernorm",
-    d_ffn=entry("dff"),
-    n_context=entry("n_positions"),
-    norm_kind="LayerNorm",
-    positional_scheme=always("sinusoidal"),
-)
-
-GPT1 = replace(
-    CTRL,
-    name="openai_gpt",
-    model_types=("openai-gpt",),
-    lacks=dict.fromkeys(CAPABILITIES, "no adapter describes the parts of its blocks yet"),
-    final_norm=None,
-    norm_position="post",
-    d_ffn=lambda config: 4 * config.hidden_size,
-    positional_scheme=always("learned"),
 )

@@ -1,12 +1,30 @@
-"""GPT-2 and what keeps its names: learned positions, LayerNorm, one fused projection."""
+"""GPT-2 and what shares its names: learned positions, LayerNorm, one fused projection."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from collect.adapters.adapter import Adapter
+from collect.adapters.adapter import Adapter, AttentionCall
 from collect.adapters.configuration import always, own_or_four_widths
 from collect.adapters.layouts import contiguous, shared_or_interleaved
+from collect.adapters.scores import scores
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: What the first GPT puts in place of the score of a later token.
+_LATER = -1e4
+
+
+def _maps(call: AttentionCall) -> Tensor:
+    """Return the maps in float32, which the module keeps to itself."""
+    found = scores(call).float()
+    later = found.new_ones(found.shape[-2:]).triu(1).bool()
+    found = found.masked_fill(later, _LATER)
+    padding = call.kwargs.get("attention_mask")
+    return (found if padding is None else found + padding.float()).softmax(-1)
+
 
 GPT2 = Adapter(
     name="gpt2",
@@ -48,4 +66,18 @@ GPT_NEO = replace(
     layout=None,
     output="attn.attention.out_proj",
     is_conv1d=False,
+)
+
+#: The first GPT: both sums go through a norm, and that is the stream; none follows the last block.
+GPT1 = replace(
+    GPT2,
+    name="openai_gpt",
+    model_types=("openai-gpt",),
+    final_norm=None,
+    mid="mlp",
+    norms_after=("ln_1", "ln_2"),
+    attention_norm=None,
+    d_head=None,
+    norm_position="post",
+    maps=_maps,
 )

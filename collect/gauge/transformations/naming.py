@@ -26,6 +26,7 @@ _LAYERS = (
     (("mlp.fc1",), "mlp.fc2"),
     (("fc1",), "fc2"),
     (("ffn.up_proj",), "ffn.down_proj"),
+    (("ffn.0",), "ffn.2"),
     (("mlp.gate_proj", "mlp.up_proj"), "mlp.down_proj"),
     (("mlp.up_proj",), "mlp.down_proj"),
     (("mlp.gate_up_proj",), "mlp.down_proj"),

@@ -31,13 +31,14 @@ if TYPE_CHECKING:
 
     from collect.gauge.transformations.wiring import Wiring
 
-_FIXED = "positions come from a fixed table that the checkpoint does not hold"
+#: Why what positions add cannot be written otherwise.
+FIXED = "positions come from a fixed table that the checkpoint does not hold"
 
 
 def rotation_refusal(wiring: Wiring) -> str | None:
     """Return why the stream cannot be rotated."""
-    if wiring.adapter.positional_scheme(wiring.config) == "sinusoidal":
-        return _FIXED
+    if wiring.has_fixed_positions:
+        return FIXED
     if wiring.entry_norm is not None or wiring.adapter.adds_to_norm or wiring.is_post_norm:
         return "what a norm with a gain of its own returns is the stream, and a gain has axes"
     if any(block.outer_norms for block in wiring.blocks):
@@ -88,8 +89,7 @@ def change_basis(wiring: Wiring, basis: Tensor) -> None:
 
 def order_refusal(wiring: Wiring) -> str | None:
     """Return why features cannot change places."""
-    is_fixed = wiring.adapter.positional_scheme(wiring.config) == "sinusoidal"
-    return _FIXED if is_fixed else None
+    return FIXED if wiring.has_fixed_positions else None
 
 
 def apply_order(wiring: Wiring, rng: np.random.Generator) -> None:

@@ -8,9 +8,9 @@ what a sub-layer returns gets a times its input and writes a times its output. W
 stream without a norm takes 1/a. A tied head is a times too large, so the gain and bias of the
 final norm take 1/a.
 
-Refused where the code and not the configuration holds the epsilon, and in post-norm networks,
-whose sums would need it. Reference: positive homogeneity of normalisation, Santurkar et al.
-(2018); the epsilon is what published accounts leave out.
+Refused where the code and not the configuration holds the epsilon, where positions come from a
+fixed table, and in post-norm networks, whose sums would need it. Reference: positive homogeneity
+of normalisation, Santurkar et al. (2018); the epsilon is what published accounts leave out.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from collect.gauge.transformations.stream_basis import FIXED
 from collect.gauge.transformations.transformation import Transformation
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ def refusal(wiring: Wiring) -> str | None:
     """Return why the stream's scale is not free."""
     if wiring.is_post_norm:
         return "the stream is what a norm returns, and its readers have no norm of their own"
+    if wiring.has_fixed_positions:
+        return FIXED
     name = _name(wiring.config)
     if name is None:
         return "the epsilon of the norms is not in the configuration"

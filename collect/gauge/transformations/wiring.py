@@ -42,7 +42,7 @@ UNWIRED = frozenset(
     )
 )
 #: Tables of positions, and what else stands between tokens and block 0, named from the body.
-_POSITIONS = ("wpe", "embed_positions", "decoder.embed_positions")
+_POSITIONS = ("wpe", "positions_embed", "embed_positions", "decoder.embed_positions")
 _ENTRY_MATRICES = ("decoder.project_in",)
 _ENTRY_NORMS = ("word_embeddings_layernorm",)
 _EXIT_MATRICES = ("decoder.project_out",)
@@ -107,6 +107,11 @@ class Wiring:
     def is_post_norm(self) -> bool:
         """Whether the stream is what a norm returns."""
         return self.adapter.norm_position == "post"
+
+    @property
+    def has_fixed_positions(self) -> bool:
+        """Whether positions are added from a table that the checkpoint does not hold."""
+        return self.adapter.positional_scheme(self.config) == "sinusoidal"
 
     @property
     def leaves_through(self) -> Matrix:

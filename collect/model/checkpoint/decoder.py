@@ -25,8 +25,8 @@ _HEAD_ROWS = 8192
 class Contribution:
     """The vector a part of a block adds to the stream: scale times what ``module`` returns.
 
-    The output may be a tuple (the first entry counts) and may be flattened to (tokens, d). It
-    must be read while the hook runs: Falcon adds to it in place afterwards.
+    The output may be a tuple or list (the first entry counts) and may be flattened to (tokens, d).
+    It must be read while the hook runs: Falcon adds to it in place afterwards.
     """
 
     module: nn.Module
@@ -34,7 +34,7 @@ class Contribution:
 
     def of(self, output: Any, like: Tensor) -> Tensor:
         """Return the vectors from the module's output, in the shape of ``like``."""
-        vectors: Tensor = (output[0] if isinstance(output, tuple) else output).view_as(like)
+        vectors: Tensor = (output[0] if isinstance(output, tuple | list) else output).view_as(like)
         return vectors if self.scale == 1.0 else vectors * self.scale
 
 
@@ -292,14 +292,14 @@ def decoder(model: Any, adapter: Adapter) -> Decoder:
 def _heads(placed: Decoder) -> Heads:
     """Return number and width of heads, as far as the layout has them."""
     adapter, config = placed.adapter, placed.config
-    n_heads = int(config.num_attention_heads) if adapter.has(MAPS) else 0
+    n_heads = int(config.num_attention_heads) if adapter.has(MAPS) or adapter.has(HEADS) else 0
     if not adapter.has(HEADS):
         return Heads(n_heads, 0, 0)
-    return Heads(
-        n_heads=int(config.num_attention_heads),
-        n_kv_heads=adapter.n_kv_heads(config),
-        d_head=int(getattr(placed.attentions[0], adapter.d_head)),
-    )
+    if adapter.d_head is None:
+        d_head = config.hidden_size // n_heads
+    else:
+        d_head = getattr(placed.attentions[0], adapter.d_head)
+    return Heads(n_heads, adapter.n_kv_heads(config), int(d_head))
 
 
 def _check_attention_code(placed: Decoder) -> None:

@@ -43,7 +43,16 @@ def scale_gain(placed: Decoder) -> None:
 #: Where a change of scale is not undone: values are clipped, there is no gain in front of
 #: attention, or that norm is read by others too.
 CLIPPED = {"olmo"}
-NO_GAIN = {"nanochat", "olmo", "olmo2", "olmo3", "exaone4", "flex_olmo", "opt_post_norm"}
+NO_GAIN = {
+    "exaone4",
+    "flex_olmo",
+    "nanochat",
+    "olmo",
+    "olmo2",
+    "olmo3",
+    "openai_gpt",
+    "opt_post_norm",
+}
 SHARED_NORM = {
     "codegen",
     "cohere",

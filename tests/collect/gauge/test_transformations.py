@@ -103,6 +103,7 @@ REFUSED = [
     ("olmo", "norm_fold", "no gain"),
     ("olmo", "value_bias", "clip"),
     ("xglm", "stream_order", "fixed table"),
+    ("ctrl", "stream_scale", "fixed table"),
     ("persimmon", "key_bias", "norm"),
 ]
 

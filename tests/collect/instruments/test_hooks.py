@@ -110,7 +110,8 @@ def test_sites_agree_with_the_models_own_hidden_states_but_for_the_last_block(na
     for place, states in expected.items():
         assert norms[place] == pytest.approx(np.linalg.norm(states[0].numpy(), axis=-1), rel=1e-5)
     last = np.linalg.norm(own[-1][0].numpy(), axis=-1)
-    assert np.abs(norms[n_layers - 1, "block_output"] / last - 1).max() > 0.01
+    is_own = np.allclose(norms[n_layers - 1, "block_output"], last, rtol=0.01)
+    assert is_own == (name == "openai_gpt")  # which alone has nothing after its last block
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -165,7 +166,7 @@ def independent_hooks(placed: Decoder, layer: int, seen: dict[tuple[int, str], n
 
     def leaving(name: str, scale: float = 1.0):
         return lambda _module, _args, output: keep(
-            name, scale * (output[0] if isinstance(output, tuple) else output)
+            name, scale * (output[0] if isinstance(output, tuple | list) else output)
         )
 
     for name, module in (

@@ -104,6 +104,8 @@ moshi 2 12 80 64 RMSNorm pre rotary sequential untied
 nanochat 2 8 160 64 RMSNorm pre rotary sequential untied
 solar_open 2 12 32 64 RMSNorm pre rotary sequential untied
 vaultgemma 2 16 160 64 RMSNorm pre rotary sequential tied
+ctrl 8 8 160 64 LayerNorm pre sinusoidal sequential tied
+openai_gpt 8 8 256 64 LayerNorm post learned sequential tied
 """
 
 

@@ -78,7 +78,7 @@ class Everything:
         def keep(_module: nn.Module, _args: object, output: Any) -> None:
             # One of nanochat's norms is the last and the first: what it gives last is meant.
             assert name == "final norm" or (self.index, name) not in self.kept
-            first = output[0] if isinstance(output, tuple) else output
+            first = output[0] if isinstance(output, tuple | list) else output
             self.kept[self.index, name] = first.clone()
 
         return keep
