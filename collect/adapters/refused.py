@@ -105,7 +105,14 @@ MIXED_BLOCKS = Refusal(
 REVERSIBLE = Refusal(
     undefined="residual_norm",
     reason="its blocks pass two streams on, each made from the other",
-    model_types=("reformer", "xlnet"),
+    model_types=("reformer",),
+)
+
+OF_PERMUTATIONS = Refusal(
+    undefined="next_token",
+    reason="on text alone its attention reaches later tokens; a next token is predicted by a "
+    "second stream, and only where it is asked for",
+    model_types=("xlnet",),
 )
 
 LOOPED = Refusal(
@@ -122,8 +129,7 @@ OF_BYTES = Refusal(
 
 PREFIXED = Refusal(
     undefined="position",
-    reason="it puts tokens of its own in front of a prompt, which attend to each other in both "
-    "directions",
+    reason="it puts tokens of its own in front of a prompt, and attention reaches later tokens",
     model_types=("cpmant",),
 )
 
@@ -144,7 +150,13 @@ NEEDS_IMAGE = Refusal(
     undefined="residual_norm",
     reason="some of its blocks read an image and are left out without one, so its stream on text "
     "alone is not the model's",
-    model_types=("git", "mllama"),
+    model_types=("mllama",),
+)
+
+IMAGE_FIRST = Refusal(
+    undefined="position",
+    reason="the tokens of an image stand in front of a prompt, and without one it is another model",
+    model_types=("git",),
 )
 
 DRAFTS = Refusal(
@@ -167,12 +179,14 @@ REFUSALS = (
     SEVERAL_STREAMS,
     MIXED_BLOCKS,
     REVERSIBLE,
+    OF_PERMUTATIONS,
     LOOPED,
     OF_BYTES,
     PREFIXED,
     TRANSFORMED_HEAD,
     OF_SOUND,
     NEEDS_IMAGE,
+    IMAGE_FIRST,
     DRAFTS,
     OWN_CODE,
 )
