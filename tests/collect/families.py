@@ -24,6 +24,7 @@ _LLAMA = {**_WIDTH, "intermediate_size": 160, "max_position_embeddings": 64}
 _OPT = {**_WIDTH, "ffn_dim": 160, "max_position_embeddings": 64}
 _EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2}
 _SHARES = {"num_experts_per_tok": 2, "moe_intermediate_size": 32, "n_shared_experts": 1}
+_WINDOWED = {"use_sliding_window": True, "max_window_layers": 1, "sliding_window": 5}
 _FALCON = {**_WIDTH, "alibi": False, "bias": False}
 
 
@@ -90,9 +91,9 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt_bigcode_shared": ("gpt_bigcode", {**_GPT, "multi_query": True}),
     "gpt_bigcode": ("gpt_bigcode", {**_GPT, "multi_query": False}),
     "llama": ("llama", _LLAMA),
-    "llama_shared": ("llama", _shared(2, attention_bias=True)),
-    "mistral": ("mistral", _shared(2, sliding_window=5)),
-    "mixtral": ("mixtral", _shared(2, num_local_experts=4, sliding_window=None)),
+    "llama_shared": ("llama", _shared(2, head_dim=10, attention_bias=True)),
+    "mistral": ("mistral", _shared(2, head_dim=10, sliding_window=5)),
+    "mixtral": ("mixtral", _shared(2, head_dim=10, num_local_experts=4, sliding_window=5)),
     "gemma": ("gemma", _shared(1, head_dim=16)),
     "gemma2": (
         "gemma2",
@@ -111,17 +112,20 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "stablelm": ("stablelm", _shared(4, use_parallel_residual=False, use_qkv_bias=True)),
     "stablelm_parallel": ("stablelm", _shared(8, use_parallel_residual=True, qk_layernorm=True)),
-    "qwen2": ("qwen2", _shared(2)),
-    "qwen3": ("qwen3", _shared(2, head_dim=16)),
-    "qwen3_moe": ("qwen3_moe", _shared(2, head_dim=16, moe_intermediate_size=32, **_EXPERTS)),
-    "phi": ("phi", _LLAMA),
-    "phi3": ("phi3", _shared(2)),
-    "olmo": ("olmo", {**_LLAMA, "clip_qkv": 0.5}),
+    "qwen2": ("qwen2", _shared(2, **_WINDOWED)),
+    "qwen3": ("qwen3", _shared(2, head_dim=16, **_WINDOWED)),
+    "qwen3_moe": (
+        "qwen3_moe",
+        _shared(2, head_dim=16, moe_intermediate_size=32, **_EXPERTS, **_WINDOWED),
+    ),
+    "phi": ("phi", _shared(2)),
+    "phi3": ("phi3", _shared(2, sliding_window=5)),
+    "olmo": ("olmo", _shared(2, clip_qkv=0.5)),
     "olmo2": ("olmo2", _shared(2)),
     "olmo3": ("olmo3", _shared(2, sliding_window=5)),
-    "olmoe": ("olmoe", {**_LLAMA, **_EXPERTS}),
+    "olmoe": ("olmoe", _shared(2, **_EXPERTS)),
     "cohere": ("cohere", _shared(4)),
-    "cohere2": ("cohere2", _shared(4, sliding_window=5)),
+    "cohere2": ("cohere2", _shared(4, head_dim=12, sliding_window=5)),
     "cohere_compass_text": (
         "cohere_compass_text",
         _shared(
@@ -145,12 +149,12 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
             logits_scaling=8.0,
         ),
     ),
-    "smollm3": ("smollm3", _shared(2)),
-    "ministral": ("ministral", _shared(2, head_dim=8, sliding_window=5)),
-    "starcoder2": ("starcoder2", _shared(2)),
-    "nemotron": ("nemotron", _shared(2, head_dim=8)),
+    "smollm3": ("smollm3", _shared(2, **_WINDOWED)),
+    "ministral": ("ministral", _shared(2, head_dim=12, sliding_window=5)),
+    "starcoder2": ("starcoder2", _shared(2, sliding_window=5)),
+    "nemotron": ("nemotron", _shared(2, head_dim=12)),
     "exaone4": ("exaone4", _shared(2, sliding_window=5)),
-    "glm4": ("glm4", _shared(2, head_dim=8)),
+    "glm4": ("glm4", _shared(2, head_dim=12)),
     "helium": ("helium", _shared(4, head_dim=8)),
     "gpt_oss": (
         "gpt_oss",
@@ -176,11 +180,16 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "glm": ("glm", _shared(2, head_dim=16, attention_bias=True)),
     "hunyuan_v1_dense": ("hunyuan_v1_dense", _shared(2, head_dim=16)),
     "jais2": ("jais2", _shared(2, head_dim=16)),
-    "ministral3": ("ministral3", _shared(2, head_dim=16)),
-    "phimoe": ("phimoe", _shared(2, num_local_experts=4, num_experts_per_tok=2)),
+    "ministral3": ("ministral3", _shared(2, head_dim=16, sliding_window=5)),
+    "phimoe": (
+        "phimoe",
+        _shared(2, num_local_experts=4, num_experts_per_tok=2, sliding_window=5),
+    ),
     "qwen2_moe": (
         "qwen2_moe",
-        _shared(2, moe_intermediate_size=32, shared_expert_intermediate_size=48, **_EXPERTS),
+        _shared(
+            2, moe_intermediate_size=32, shared_expert_intermediate_size=48, **_EXPERTS, **_WINDOWED
+        ),
     ),
     "seed_oss": ("seed_oss", _shared(2, head_dim=16)),
     "aria_text": ("aria_text", _shared(2, head_dim=12, moe_num_experts=4)),
@@ -190,7 +199,10 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         "ernie4_5_moe",
         _shared(2, head_dim=12, moe_num_experts=4, moe_k=2, moe_intermediate_size=32),
     ),
-    "exaone_moe": ("exaone_moe", _shared(2, head_dim=12, num_experts=4, **_SHARES)),
+    "exaone_moe": (
+        "exaone_moe",
+        _shared(2, head_dim=12, sliding_window=5, num_experts=4, **_SHARES),
+    ),
     "flint": ("flint", _shared(2, head_dim=12, sliding_window=5, num_experts=4, **_SHARES)),
     "glm4_moe": ("glm4_moe", _shared(2, head_dim=12, n_routed_experts=4, **_SHARES)),
     "gpt_sw3": ("gpt-sw3", _GPT),
@@ -208,7 +220,7 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "hy_v3": ("hy_v3", _shared(2, head_dim=12, num_experts=4, **_SHARES)),
     "hyperclovax": (
         "hyperclovax",
-        _shared(2, use_post_norm=True, residual_multiplier=0.3, logits_scaling=0.25),
+        _shared(2, head_dim=12, use_post_norm=True, residual_multiplier=0.3, logits_scaling=0.25),
     ),
     "internlm3": ("internlm3", _shared(2, head_dim=12)),
     "iquestcoder": ("iquestcoder", _shared(2, head_dim=12)),
@@ -226,7 +238,7 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         "minimax_m3_vl_text",
         _shared(2, head_dim=12, num_local_experts=4, index_n_heads=2, index_head_dim=12, **_SHARES),
     ),
-    "moshi": ("moshi", _shared(2, head_dim=12, ffn_dim=160)),
+    "moshi": ("moshi", _shared(2, head_dim=12, sliding_window=5, ffn_dim=160)),
     "nanochat": ("nanochat", _shared(2)),
     "solar_open": ("solar_open", _shared(2, head_dim=12, n_routed_experts=4, **_SHARES)),
     "vaultgemma": ("vaultgemma", _shared(2, head_dim=16, sliding_window=5)),

@@ -12,7 +12,7 @@ from tests.collect.families import randomise
 _TOKENS = {"vocab_size": 97, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 _WIDTH = {"hidden_size": 48, "num_attention_heads": 4, "num_hidden_layers": 3}
 _PLAIN = {**_WIDTH, "intermediate_size": 80, "max_position_embeddings": 64}
-_SHARED = {**_PLAIN, "num_key_value_heads": 2, "head_dim": 12}
+_SHARED = {**_PLAIN, "num_key_value_heads": 2, "head_dim": 16}
 _EXPERTS = {
     "num_experts": 4,
     "num_experts_per_tok": 2,
@@ -65,7 +65,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "bailing_hybrid": {**_LATENT, **_KDA, "layer_group_size": 2},
     "bamba": {**_SHARED, **_MAMBA2, "attn_layer_indices": [1]},
     "beam": {**_SHARED, **_EXPERTS, "sliding_window": 5},
-    "bitnet": _SHARED,
+    "bitnet": {**_SHARED, "head_dim": 12},
     "deepseek_v2": {**_LATENT, **_ROUTED},
     "deepseek_v3": {**_LATENT, **_ROUTED},
     "dbrx": {
@@ -92,7 +92,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
         "shared_experts_intermediate_size": 16,
     },
     "diffllama": _SHARED,
-    "doge": _SHARED,
+    "doge": {**_SHARED, "sliding_window": 5},
     "falcon_h1": {**_SHARED, **_MAMBA2, "mamba_d_ssm": 96},
     "falcon_mamba": _MAMBA,
     "gemma4_text": {
@@ -113,7 +113,12 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "glm_moe_dsa": _SPARSE,
     "gpt_neox_japanese": {**_WIDTH, "intermediate_multiple_size": 2, "hidden_act": "gelu"},
     "granite_swa": {**_SHARED, "sliding_window": 5, "residual_multiplier": 0.3},
-    "granitemoe_swa": {**_SHARED, "num_local_experts": 4, "residual_multiplier": 0.3},
+    "granitemoe_swa": {
+        **_SHARED,
+        "sliding_window": 5,
+        "num_local_experts": 4,
+        "residual_multiplier": 0.3,
+    },
     "granitemoehybrid": {
         **_PLAIN,
         **_MAMBA2,
@@ -129,10 +134,10 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "jamba": {**_PLAIN, "num_key_value_heads": 2, "attn_layer_period": 2, "attn_layer_offset": 1},
     "jetmoe": {**_PLAIN, "num_key_value_heads": 2, "kv_channels": 12, "num_local_experts": 4},
     "kimi_linear": {**_LATENT, **_KDA, "layer_types": _DELTA["layer_types"]},
-    "laguna": {**_SHARED, **_EXPERTS},
+    "laguna": {**_SHARED, **_EXPERTS, "sliding_window": 5},
     "lfm2": {**_SHARED, "layer_types": ["conv", "full_attention", "conv"]},
     "lfm2_moe": {**_SHARED, **_EXPERTS, "layer_types": ["conv", "full_attention", "conv"]},
-    "lfm3": {**_SHARED, "layer_types": ["conv", "full_attention", "conv"]},
+    "lfm3": {**_SHARED, "sliding_window": 5, "layer_types": ["conv", "full_attention", "conv"]},
     "longcat_flash": {
         **_LATENT,
         "num_layers": 3,
@@ -146,11 +151,12 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "mamba2": {**_MAMBA, "num_heads": 6, "head_dim": 16, "n_groups": 2, "chunk_size": 8},
     "mimo_v2_flash": {**_SHARED, **_ROUTED, "v_head_dim": 9, "sliding_window": 5},
     "minicpm3": {**_LATENT, "scale_depth": 1.4, "dim_model_base": 16},
-    "minimax": {**_SHARED, "num_local_experts": 4, "block_size": 8},
+    "minimax": {**_SHARED, "sliding_window": 5, "num_local_experts": 4, "block_size": 8},
     "nemotron_h": {
         **_PLAIN,
         "num_key_value_heads": 2,
-        "head_dim": 12,
+        "head_dim": 16,
+        "sliding_window": 5,
         "mamba_num_heads": 6,
         "mamba_head_dim": 16,
         "ssm_state_size": 8,
@@ -163,7 +169,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "qwen3_5_moe_text": {**_SHARED, **_EXPERTS, **_DELTA},
     "qwen3_5_text": {**_SHARED, **_DELTA},
     "qwen3_next": {**_SHARED, **_EXPERTS, **_DELTA},
-    "recurrent_gemma": {**_PLAIN, "num_key_value_heads": 1, "head_dim": 12, "lru_width": 48},
+    "recurrent_gemma": {**_PLAIN, "num_key_value_heads": 1, "head_dim": 16, "lru_width": 48},
     "rwkv": {"hidden_size": 48, "num_hidden_layers": 3, "attention_hidden_size": 48},
     "xlstm": {"hidden_size": 48, "num_hidden_layers": 3, "num_blocks": 3, "num_heads": 2},
     "youtu": _LATENT,
@@ -182,7 +188,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
         "mamba_d_state": 8,
         "layers_block_type": ["mamba", "hybrid", "mamba", "hybrid"],
     },
-    "zaya": {**_SHARED, **_EXPERTS, "num_experts_per_tok": 1},
+    "zaya": {**_SHARED, **_EXPERTS, "sliding_window": 5, "num_experts_per_tok": 1},
 }
 
 
