@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 from collect.errors import InputError, OutputError
 from collect.record import locks
 from collect.record.commit import check_writable, in_place, remove_leftovers
-from collect.record.packed import leftovers, packing, unpacking
+from collect.record.packed import leftovers, packing, revisions, unpacking
 from collect.record.packed.packs import packs
 from collect.record.writer import remove, remove_of_dead_processes, temporary_beside
 from collect.schema import UNFINISHED
@@ -24,8 +24,8 @@ class Compaction:
 
     Attributes
     ----------
-    n_units, n_packs
-        Units that were packed or written out, and the packs [1].
+    n_units, n_packs, n_revisions
+        Units that were packed or written out, their packs, and the files of revisions [1].
     left
         Names of units that stay as they are: incomplete, of an early version, changed meanwhile,
         or alone.
@@ -35,6 +35,7 @@ class Compaction:
 
     n_units: int
     n_packs: int
+    n_revisions: int
     left: tuple[str, ...]
     n_files: tuple[int, int]
     n_bytes: tuple[int, int]
@@ -43,9 +44,10 @@ class Compaction:
     def words(self) -> str:
         """What was done, in one line."""
         (files, files_after), (size, size_after) = self.n_files, self.n_bytes
+        of_revisions = f", {self.n_revisions} files of revisions" if self.n_revisions else ""
         said = (
-            f"{self.n_units} units, {self.n_packs} packs: {files} Parquet files of {size:,} bytes "
-            f"before, {files_after} of {size_after:,} bytes now"
+            f"{self.n_units} units, {self.n_packs} packs{of_revisions}: {files} Parquet files of "
+            f"{size:,} bytes before, {files_after} of {size_after:,} bytes now"
         )
         return f"{said}; as they were: {', '.join(self.left)}" if self.left else said
 
@@ -79,8 +81,9 @@ def expand(directory: Path, out: Path | None = None) -> Compaction:
     return _changed(directory, out, _unpack_all)
 
 
-#: Changes a directory; returns the number of units and packs, and the names of units left alone.
-_Change = Callable[[Path], tuple[int, int, list[str]]]
+#: Changes a directory; returns the number of units, of packs and of files of revisions, and the
+#: names of units left alone.
+_Change = Callable[[Path], tuple[int, int, int, list[str]]]
 
 
 def _changed(directory: Path, out: Path | None, change: _Change) -> Compaction:
@@ -90,8 +93,8 @@ def _changed(directory: Path, out: Path | None, change: _Change) -> Compaction:
         check_writable(directory)
         remove_leftovers(directory)
         with in_place():
-            n_units, n_packs, left = change(directory)
-        return _compaction(n_units, n_packs, left, before, _measured(directory))
+            *numbers, left = change(directory)
+        return _compaction(numbers, left, before, _measured(directory))
     if out.exists():
         raise InputError(
             f"The directory for the result must be new; {out} is there already.",
@@ -104,7 +107,7 @@ def _changed(directory: Path, out: Path | None, change: _Change) -> Compaction:
         remove_of_dead_processes(out)
         shutil.copytree(directory, staged, copy_function=_link, ignore=_of_work)
         leftovers.remove_leftovers(staged)
-        n_units, n_packs, left = change(staged)
+        *numbers, left = change(staged)
         after = _measured(staged)
         staged.rename(out)
     except OSError as error:
@@ -114,14 +117,15 @@ def _changed(directory: Path, out: Path | None, change: _Change) -> Compaction:
         ) from error
     finally:
         remove(staged)
-    return _compaction(n_units, n_packs, left, before, after)
+    return _compaction(numbers, left, before, after)
 
 
 def _compaction(
-    n_units: int, n_packs: int, left: list[str], before: tuple[int, int], after: tuple[int, int]
+    numbers: Sequence[int], left: list[str], before: tuple[int, int], after: tuple[int, int]
 ) -> Compaction:
     files, sizes = zip(before, after, strict=True)
-    return Compaction(n_units, n_packs, tuple(sorted(left)), files, sizes)
+    n_units, n_packs, n_revisions = numbers
+    return Compaction(n_units, n_packs, n_revisions, tuple(sorted(left)), files, sizes)
 
 
 def _check_units(directory: Path) -> None:
@@ -146,7 +150,7 @@ def _of_work(_: str, names: list[str]) -> set[str]:
     return {name for name in names if name in (locks.DIRECTORY, UNFINISHED) or name[:1] == "."}
 
 
-def _pack_all(directory: Path, *, rows: int) -> tuple[int, int, list[str]]:
+def _pack_all(directory: Path, *, rows: int) -> tuple[int, int, int, list[str]]:
     units, left = packing.loose_units(directory)
     n_units = n_packs = 0
     for group in packing.grouped(units, rows):
@@ -154,16 +158,19 @@ def _pack_all(directory: Path, *, rows: int) -> tuple[int, int, list[str]]:
             n_units, n_packs = n_units + len(group), n_packs + 1
         else:
             left += [unit.stem for unit in group]
-    return n_units, n_packs, left
+    with locks.held(directory, locks.OF_MARKS, wait=True):
+        n_revisions = revisions.pack_revisions(directory)
+    return n_units, n_packs, n_revisions, left
 
 
-def _unpack_all(directory: Path) -> tuple[int, int, list[str]]:
+def _unpack_all(directory: Path) -> tuple[int, int, int, list[str]]:
     n_units = n_packs = 0
     with locks.held(directory, locks.OF_MARKS, wait=True):
         for held in packs(directory):
             unpacking.unpack(held)
             n_units, n_packs = n_units + len(held.names), n_packs + 1
-    return n_units, n_packs, []
+        n_revisions = revisions.unpack_revisions(directory)
+    return n_units, n_packs, n_revisions, []
 
 
 def _measured(directory: Path) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from collect.errors import InputError
 from collect.record import locks
 from collect.record.packed import leftovers
 from collect.record.packed.packs import Pack, Rows, packs
+from collect.record.packed.revisions import is_intact, revision_packs
 from collect.record.units import (
     UNREADABLE,
     Mark,
@@ -322,6 +323,12 @@ def _strangers(out: Path, listed: Collection[str]) -> Iterator[str]:
         if name not in listed and (out / "run" / path.name).exists():
             yield f"{name} must be listed in its unit's run file; it is not: remove it."
     yield from _whole_tables(out)
+    for path in revision_packs(out):
+        if not is_intact(path):
+            yield (
+                f"{path.relative_to(out)} must hold the rows that were packed; it does not: "
+                "restore it from a copy, or remove it and measure again."
+            )
     for name in sorted(f"prompt/{path.name}" for path in (out / "prompt").glob("*.parquet")):
         if name not in listed and not interrupted:
             yield f"{name} must be listed in the run file of a unit; it is not: remove it."

@@ -8,7 +8,6 @@ the units or the pack, and files that do not count, which the next `run` or `com
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import shutil
@@ -19,7 +18,6 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from collect.errors import OutputError
@@ -34,6 +32,7 @@ from collect.record.packed.packs import (
     remove_files,
     rename,
 )
+from collect.record.packed.rows import file_of, is_same, rows_of, typed
 from collect.record.units import (
     Mark,
     has_its_files,
@@ -216,7 +215,7 @@ def _write_rows(table: str, stems: Sequence[str], path: Path, out: Path) -> list
     write_atomically(path, lambda temporary: parts.extend(_concatenate(table, sources, temporary)))
     written = Rows(path)
     for source, part in zip(sources, parts, strict=True):
-        if not is_same(written.of(part), _rows_of(source).cast(part.schema)):
+        if not is_same(written.of(part), rows_of(source).cast(part.schema)):
             raise OutputError(
                 f"Packed rows must be those of their units; {source} was read back otherwise.",
                 "Its unit stays as it is; run `collect check` on the directory.",
@@ -233,10 +232,10 @@ def _concatenate(table: str, sources: Sequence[Path], path: Path) -> list[Part]:
     n_waiting = offset = 0
     with pq.ParquetWriter(path, columns, **layout(columns, order)) as writer:
         for source in sources:
-            rows = _rows_of(source)
-            parts.append(Part(offset, len(rows), *_file_of(source)))
+            rows = rows_of(source)
+            parts.append(Part(offset, len(rows), *file_of(source)))
             offset += len(rows)
-            waiting.append(_typed(rows, columns))
+            waiting.append(typed(rows, columns))
             n_waiting += len(rows)
             if n_waiting >= ROW_GROUP_ROWS:
                 writer.write_table(pa.concat_tables(waiting), row_group_size=ROW_GROUP_ROWS)
@@ -244,49 +243,6 @@ def _concatenate(table: str, sources: Sequence[Path], path: Path) -> list[Part]:
         if waiting:
             writer.write_table(pa.concat_tables(waiting), row_group_size=ROW_GROUP_ROWS)
     return parts
-
-
-def _rows_of(path: Path) -> pa.Table:
-    with pq.ParquetFile(path) as file:
-        return file.read(use_threads=False)
-
-
-def _file_of(path: Path) -> tuple[pa.Schema, dict[str, str]]:
-    """Return columns and key-value metadata of a file as they were given to its writer."""
-    stored = dict(pq.read_metadata(path).metadata or {})
-    given = stored.pop(b"ARROW:schema", None)
-    if given is None:
-        schema, metadata = pq.read_schema(path), stored
-    else:
-        schema = pa.ipc.read_schema(pa.BufferReader(base64.b64decode(given)))
-        metadata = schema.metadata or {}  # in the order in which they were given
-    return schema.remove_metadata(), {n.decode(): v.decode() for n, v in metadata.items()}
-
-
-def _typed(rows: pa.Table, columns: pa.Schema) -> pa.Table:
-    """Return rows with the contract's columns, NULL where an earlier version wrote none."""
-    for field in columns:
-        if field.name not in rows.column_names:
-            rows = rows.append_column(field.name, pa.nulls(len(rows), field.type))
-    return rows.select(columns.names).cast(columns)
-
-
-def is_same(one: pa.Table, other: pa.Table) -> bool:
-    """Return whether two tables hold the same rows, bit by bit: NaN is equal to itself."""
-    return one.schema.equals(other.schema) and all(
-        _bits(a).equals(_bits(b)) for a, b in zip(one.columns, other.columns, strict=True)
-    )
-
-
-def _bits(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    whole = {pa.float64(): pa.int64(), pa.float32(): pa.int32()}
-    if column.type not in whole:
-        return column
-    # A NULL's own bits are whatever they are.
-    known = pc.fill_null(column, 0.0)
-    viewed = [chunk.view(whole[column.type]) for chunk in known.chunks]
-    missing = pc.is_null(column)
-    return pc.if_else(missing, None, pa.chunked_array(viewed, whole[column.type]))
 
 
 def _move_in(mark: Mark, stem: str, staged: Path, out: Path) -> None:

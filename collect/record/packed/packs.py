@@ -26,6 +26,18 @@ from collect.schema import MEASURED
 from collect.schema.marks import run_sha256
 from collect.schema.packs import MARKS, MARKS_SUFFIX, is_pack
 
+#: What reading the files that a pack keeps may raise where they are damaged.
+UNDECODABLE = (
+    *UNREADABLE,
+    AttributeError,
+    EOFError,
+    IndexError,
+    KeyError,
+    TypeError,
+    ValueError,
+    zlib.error,
+)
+
 #: Tables whose rows a unit has of its own.
 TABLES = ("run", *MEASURED)
 
@@ -87,11 +99,9 @@ class Pack:
     def units(self) -> list[PackedUnit]:
         """Its units in the order of its rows; none where they cannot be read."""
         try:
-            lines = gzip.decompress(marks_file(self.out, self.stem).read_bytes()).splitlines()
-            head, *units = map(json.loads, lines)
-            schemas = [_decoded(text) for text in head["schemas"]]
-            return [_unit(entry, schemas) for entry in units]
-        except (*UNREADABLE, EOFError, zlib.error, KeyError, TypeError, IndexError):
+            content = marks_file(self.out, self.stem).read_bytes()
+            return [_unit(stem, parts) for stem, parts in decoded(content).items()]
+        except UNDECODABLE:
             return []
 
     @cached_property
@@ -138,8 +148,7 @@ class Rows:
             if begin < stop and start < end:
                 low, high = max(start, begin), min(stop, end)
                 found.append(self._group(number).slice(low - begin, high - low))
-        rows = pa.concat_tables(found).select(part.schema.names).combine_chunks()
-        return rows.cast(part.schema).replace_schema_metadata(part.metadata)
+        return as_given(pa.concat_tables(found), part)
 
     def _group(self, number: int) -> pa.Table:
         if self._last is None or self._last[0] != number:
@@ -149,6 +158,12 @@ class Rows:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def as_given(rows: pa.Table, part: Part) -> pa.Table:
+    """Return rows with the columns and the metadata that the file of a unit had."""
+    own = rows.select(part.schema.names).combine_chunks()
+    return own.cast(part.schema).replace_schema_metadata(part.metadata)
 
 
 def packs(out: Path) -> list[Pack]:
@@ -185,20 +200,35 @@ def encoded(units: Mapping[str, Mapping[str, Part]]) -> bytes:
     return gzip.compress(text.encode(), mtime=0)
 
 
-def _decoded(text: str) -> pa.Schema:
+def decoded(content: bytes) -> dict[str, dict[str, Part]]:
+    """Return by name and table what `encoded` was given.
+
+    Raises
+    ------
+    Exception
+        One of `UNDECODABLE`, if the content is anything else.
+    """
+    head, *units = map(json.loads, gzip.decompress(content).splitlines())
+    schemas = [_schema(text) for text in head["schemas"]]
+    return {
+        str(entry["stem"]): {
+            table: Part(file["offset"], file["rows"], schemas[file["schema"]], file["metadata"])
+            for table, file in entry["files"].items()
+        }
+        for entry in units
+    }
+
+
+def _schema(text: str) -> pa.Schema:
     return pa.ipc.read_schema(pa.BufferReader(base64.b64decode(text)))
 
 
-def _unit(entry: Mapping[str, Any], schemas: list[pa.Schema]) -> PackedUnit:
-    parts = {
-        table: Part(file["offset"], file["rows"], schemas[file["schema"]], file["metadata"])
-        for table, file in entry["files"].items()
-    }
+def _unit(stem: str, parts: dict[str, Part]) -> PackedUnit:
     metadata = {name.encode(): text.encode() for name, text in parts["run"].metadata.items()}
     mark = mark_of(metadata)
     if mark is None:
-        raise ValueError(f"the mark of {entry['stem']} cannot be read")
-    return PackedUnit(str(entry["stem"]), mark, parts)
+        raise ValueError(f"the mark of {stem} cannot be read")
+    return PackedUnit(stem, mark, parts)
 
 
 def rename(prepared: Path, target: Path) -> None:

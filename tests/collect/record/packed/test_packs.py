@@ -17,13 +17,16 @@ from collect.record import status
 from collect.record.compaction import compact, expand
 from collect.record.integrity import faults
 from collect.record.inventory import Inventory
-from collect.record.packed import packing, packs, unpacking
+from collect.record.packed import packing, packs, revisions, unpacking
+from collect.record.revision import write_revision
+from collect.record.units import Unit
 from collect.record.writer import file_stem
 from collect.schema import ContractError, incomplete_units, table_files
 from tests.collect.record.written import files
 
 SAMPLE = Path(__file__).parents[4] / "data/sample"
 MODELS = ("thermoscope--gpt2-l4-adamw", "thermoscope--gptneox-l4-adamw")
+STEPS = (1, 2, 512)
 UNITS = [unit for model in MODELS for unit in (model, f"{model}@A_grand_unified")]
 
 
@@ -40,7 +43,15 @@ def units(tmp_path_factory):
             to = directory / path.parent.name / path.name
             to.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, to)
+    for step in STEPS:
+        write_revision(asked(step), directory, training_step=step, training_tokens=None)
     return directory
+
+
+def asked(step: int) -> Unit:
+    """Return a unit of a checkpoint at a step."""
+    known = {"model_id": MODELS[0], "revision": "0" * 40, "revision_name": f"step{step}"}
+    return Unit({**known, "weights_sha256": f"{step:064d}", "config_sha256": "1" * 64}, {})
 
 
 @pytest.fixture
@@ -94,7 +105,8 @@ def test_a_pack_is_sorted_by_model_and_run(packed):
 
 def test_the_way_back_gives_every_byte(units, packed, tmp_path, capsys):
     assert main(["compact", str(packed), "--expand", "--out", str(tmp_path / "back")]) == 0
-    assert "4 units, 1 packs: 16 Parquet files" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "4 units, 1 packs, 3 files of revisions: 17 Parquet files" in said
     assert content(tmp_path / "back") == content(units)
     for entry in Inventory(packed).entries():
         times = entry.mark.times.items()
@@ -112,6 +124,22 @@ def test_what_another_version_wrote_comes_back_with_new_marks(packed, tmp_path, 
     assert rows(back) == rows(packed)
     assert states(back) == dict.fromkeys(UNITS, "complete")
     assert list(faults(back)) == []
+
+
+def test_revisions_in_a_pack_are_known_and_a_damaged_one_is_found(units, packed, tmp_path):
+    sql = "SELECT * FROM revision ORDER BY ALL"
+    assert open_store(packed).query(sql).equals(open_store(units).query(sql))
+    copy = Path(shutil.copytree(packed, tmp_path / "copy"))
+    for step in (*STEPS, 1000):  # what is measured again, and a step that is new
+        write_revision(asked(step), copy, training_step=step, training_tokens=None)
+    (new,) = (path for path in table_files(copy)["revision"] if "step1000" in path.stem)
+    (pack,) = revisions.revision_packs(copy)
+    assert set(table_files(copy)["revision"]) == {pack, new}
+    columns = pq.ParquetFile(pack).read()
+    pq.write_table(columns.slice(1).replace_schema_metadata(columns.schema.metadata), pack)
+    assert "must hold the rows that were packed" in "".join(faults(copy))
+    with pytest.raises(InputError, match="must be as they were written"):
+        expand(copy)
 
 
 def test_packs_open_as_one_store_with_their_units(units, packed):
@@ -144,6 +172,8 @@ def kill_at(monkeypatch, act: str, place: str) -> None:
         (compact, ("rename", "run/PACK")),  # all is in place but the mark
         (compact, ("remove", f"run/{UNITS[0]}.parquet")),  # the mark is set
         (compact, ("remove", f"weight_norm/{UNITS[2]}.parquet")),
+        (compact, ("remove", f"step512~{'0' * 10}~{'0' * 10}.parquet")),
+        (expand, ("remove", "revision/OTHER")),
         (expand, ("rename", f"residual_norm/{UNITS[3].partition('@')[0]}")),
         (expand, ("remove", "run/PACK")),
         (expand, ("remove", "weight_norm/PACK")),
@@ -154,9 +184,9 @@ def test_a_killed_change_leaves_the_units_or_the_pack(  # noqa: PLR0917
 ):
     whole = rows(units)
     directory = Path(shutil.copytree(units if change is compact else packed, tmp_path / "copy"))
-    (pack,) = (packed / "run").iterdir()
+    (pack,), (other,) = (packed / "run").iterdir(), (packed / "revision").iterdir()
     with monkeypatch.context() as patched:
-        kill_at(patched, step[0], step[1].replace("PACK", pack.name))
+        kill_at(patched, step[0], step[1].replace("PACK", pack.name).replace("OTHER", other.name))
         with pytest.raises(Killed):
             change(directory)
     assert rows(directory) == whole
@@ -170,6 +200,7 @@ def test_a_unit_that_is_replaced_leaves_its_pack(packed, tmp_path, units):
     unpacking.unpack_units(["nothing of the kind"], copy)
     assert len(packs.packs(copy)) == 1
     unpacking.unpack_units([UNITS[1]], copy)
+    assert revisions.unpack_revisions(copy) == len(STEPS)
     assert content(copy) == content(units)
 
 
