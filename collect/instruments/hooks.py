@@ -243,7 +243,7 @@ class Recorder(Hooked):
             weights = self._decoder.head_weights(layer)
             self._see_legacy(layer, legacy.of_maps(maps, n_tokens, weights))
 
-    def _see_legacy(self, layer: int, of_metrics: dict[str, list[float]]) -> None:
+    def _see_legacy(self, layer: int, of_metrics: dict[str, Tensor]) -> None:
         observation = self._observations[self._index]
         observation.legacy |= {(layer, metric): found for metric, found in of_metrics.items()}
 

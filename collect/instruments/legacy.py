@@ -14,6 +14,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from collect.instruments.crossing import on_processor
+
 if TYPE_CHECKING:
     from collect.adapters import HeadWeights
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 CORNERS = ((6, 16), (8, 32))
 
 
-def of_states(vectors: Tensor) -> dict[str, list[float]]:
+def of_states(vectors: Tensor) -> dict[str, Tensor]:
     """Return norms at the last token taken in short number formats (caveat B3).
 
     Parameters
@@ -35,12 +37,12 @@ def of_states(vectors: Tensor) -> dict[str, list[float]]:
     of the pass, ``legacy_norm_float32`` the same after conversion to float32.
     """
     return {
-        "legacy_norm_own_format": torch.linalg.vector_norm(vectors, dim=-1).tolist(),
-        "legacy_norm_float32": torch.linalg.vector_norm(vectors.float(), dim=-1).tolist(),
+        "legacy_norm_own_format": torch.linalg.vector_norm(vectors, dim=-1),
+        "legacy_norm_float32": torch.linalg.vector_norm(vectors.float(), dim=-1),
     }
 
 
-def of_maps(maps: Tensor, n_tokens: Sequence[int], weights: HeadWeights) -> dict[str, list[float]]:
+def of_maps(maps: Tensor, n_tokens: Sequence[int], weights: HeadWeights) -> dict[str, Tensor]:
     """Return what the notebooks make of the attention maps of a layer.
 
     Parameters
@@ -66,10 +68,10 @@ def of_maps(maps: Tensor, n_tokens: Sequence[int], weights: HeadWeights) -> dict
         found[f"legacy_trace_corner_{rows}"] = [
             corner_trace(of_prompt[0], value.flatten(0, 1), tokens, rows) for of_prompt in own
         ]
-    return found
+    return {metric: torch.stack(of_prompts) for metric, of_prompts in found.items()}
 
 
-def of_logits(logits: Tensor) -> dict[str, list[float]]:
+def of_logits(logits: Tensor) -> dict[str, Tensor]:
     """Return the entropy of the next token as the notebooks compute it [nat].
 
     Parameters
@@ -88,21 +90,19 @@ def of_logits(logits: Tensor) -> dict[str, list[float]]:
         "legacy_output_entropy_float16": _entropy(logits.half().softmax(-1)),
         "legacy_output_entropy_bfloat16": _entropy(logits.bfloat16().softmax(-1)),
         "legacy_output_entropy_clipped": _entropy(clipped),
-        "legacy_output_entropy_offset": (
-            -(probabilities * (probabilities + 1e-10).log()).sum(-1)
-        ).tolist(),
+        "legacy_output_entropy_offset": (-(probabilities * (probabilities + 1e-10).log()).sum(-1)),
     }
 
 
-def _entropy(probabilities: Tensor) -> list[float]:
+def _entropy(probabilities: Tensor) -> Tensor:
     """Return -sum p ln p after making the probabilities sum to 1, as scipy.stats.entropy does."""
     wide = probabilities.double()
     wide = wide / wide.sum(-1, keepdim=True)
-    of_prompts: list[float] = torch.special.entr(wide).sum(-1).tolist()
+    of_prompts: Tensor = torch.special.entr(wide).sum(-1)
     return of_prompts
 
 
-def contraction_ratio(weights: Tensor) -> float:
+def contraction_ratio(weights: Tensor) -> Tensor:
     """Return the mean of sqrt(A_ij + 1e-10) over A_ij > 1e-8 [1].
 
     Notebook 15 divides the norm of a restriction map sqrt(A_ij + 1e-10) W_V by that of W_V,
@@ -113,10 +113,15 @@ def contraction_ratio(weights: Tensor) -> float:
     weights
         (n, n): the map of head 0.
     """
-    return float((weights[weights > 1e-8] + 1e-10).sqrt().mean())
+    is_meant = weights > 1e-8
+    if on_processor(weights):
+        return (weights[is_meant] + 1e-10).sqrt().mean()
+    # On a device, to find which are meant would wait for it.
+    roots = torch.where(is_meant, weights + 1e-10, 0).sqrt()
+    return roots.sum() / is_meant.sum()
 
 
-def graph_lambda_2(weights: Tensor) -> float:
+def graph_lambda_2(weights: Tensor) -> Tensor:
     """Return the second smallest eigenvalue of the lower triangle of D - A, mirrored [1].
 
     D holds the row sums. Script 20 hands D - A, which is not symmetric, to a solver that reads
@@ -132,13 +137,16 @@ def graph_lambda_2(weights: Tensor) -> float:
     -------
     NaN for a single token, and where the map holds a NaN.
     """
-    if len(weights) < 2 or not bool(weights.isfinite().all()):
-        return torch.nan
-    laplacian = weights.sum(-1).diag() - weights
-    return float(torch.linalg.eigvalsh(laplacian, UPLO="L")[1])
+    if len(weights) < 2:
+        return weights.new_tensor(torch.nan)
+    # The solver would refuse what is not finite, and to look would wait for a device.
+    is_finite = weights.isfinite().all()
+    known = torch.where(is_finite, weights, 0)
+    laplacian = known.sum(-1).diag() - known
+    return torch.where(is_finite, torch.linalg.eigvalsh(laplacian, UPLO="L")[1], torch.nan)
 
 
-def corner_trace(weights: Tensor, value: Tensor, n_tokens: int, n_rows: int) -> float:
+def corner_trace(weights: Tensor, value: Tensor, n_tokens: int, n_rows: int) -> Tensor:
     """Return sum_{i != j} A_ij over a few tokens times |W_V corner|_F^2 [weight units squared].
 
     Script 19 and notebook 15 keep a few tokens, evenly spaced, and a corner of W_V; the trace
@@ -157,4 +165,4 @@ def corner_trace(weights: Tensor, value: Tensor, n_tokens: int, n_rows: int) -> 
     kept = np.linspace(0, n - 1, min(n, n_tokens), dtype=int).tolist()
     few = weights[kept][:, kept]
     corner = value[:n_rows, :n_rows].double()
-    return float((few.sum() - few.trace()) * corner.square().sum())
+    return (few.sum() - few.trace()) * corner.square().sum()

@@ -57,7 +57,7 @@ class Observation:
     predictions
         Distributions after every token, prompt after prompt.
     legacy
-        By (layer, metric): one number per prompt.
+        By (layer, metric): (n_prompts,).
     """
 
     norms: Norms | None = None
@@ -67,4 +67,4 @@ class Observation:
     geometry: dict[tuple[int, str], list[Geometry]] = field(default_factory=dict)
     embedding_correlation: dict[tuple[int, str], list[float]] = field(default_factory=dict)
     predictions: Predictions | None = None
-    legacy: dict[tuple[int, str], list[float]] = field(default_factory=dict)
+    legacy: dict[tuple[int, str], Tensor] = field(default_factory=dict)

@@ -209,9 +209,7 @@ def token_predictions(batch: Batch, measured: Predictions) -> pd.DataFrame:
     )
 
 
-def legacy_values(
-    batch: Batch, measured: Mapping[tuple[int, str], Sequence[float]]
-) -> pd.DataFrame:
+def legacy_values(batch: Batch, measured: Mapping[tuple[int, str], Tensor]) -> pd.DataFrame:
     """Return table ``legacy_value``: one row per (prompt_id, layer, metric)."""
     return pd.DataFrame(
         {
@@ -221,7 +219,7 @@ def legacy_values(
             "value": value,
         }
         for (layer, metric), of_prompts in measured.items()
-        for prompt, value in zip(batch, of_prompts, strict=True)
+        for prompt, value in zip(batch, of_prompts.tolist(), strict=True)
     )
 
 

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from collect.adapters.capability import HEADS, PARTS
 from collect.errors import InputError
+from collect.instruments.crossing import crossed
 from collect.instruments.hooked import Hooked
 from collect.instruments.hooks import after, before
 from collect.instruments.own.definition import OwnQuantity
@@ -36,12 +37,15 @@ class Vectors:
     prompt_ids, positions
         Prompt and token of each row.
     rows
-        (n, k) of each batch.
+        (n, k) of each prompt.
+    n_crossing
+        How many of them, the last, have not crossed to the processor.
     """
 
     prompt_ids: list[str] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
     rows: list[Tensor] = field(default_factory=list)
+    n_crossing: int = 0
 
 
 class Together:
@@ -90,7 +94,7 @@ class OwnRecorder(Hooked):
 
     def rows(self, index: int) -> pd.DataFrame:
         """Return the rows of ``own_value`` of a batch, and forget them."""
-        batch, of_places = self._batches[index], self._values.pop(index, {})
+        batch, of_places = self._batches[index], crossed(self._values.pop(index, {}))
         prompt_ids = [prompt.prompt_id for prompt in batch]
         frames = [
             pd.DataFrame(
@@ -130,7 +134,12 @@ class OwnRecorder(Hooked):
         return rows, tensors
 
     def finish(self, index: int, states: Tensor) -> None:
-        """Take the end of a batch; the final norm was seen as it ran."""
+        """Let the vectors of a batch cross together; the final norm was seen as it ran."""
+        waiting = [kept for kept in self._vectors.values() if kept.n_crossing]
+        rows = crossed([kept.rows[-kept.n_crossing :] for kept in waiting])
+        for kept, there in zip(waiting, rows, strict=True):
+            kept.rows[-kept.n_crossing :] = there
+            kept.n_crossing = 0
 
     def _hooks(self, decoder: Decoder) -> Iterator[Any]:
         last = len(decoder.blocks) - 1
@@ -192,7 +201,7 @@ class OwnRecorder(Hooked):
             if quantity.is_vector:
                 self._keep_vectors((quantity.name, layer, site), quantity, found)
             else:
-                numbers = [of_prompt.detach().double().cpu().reshape(-1) for of_prompt in found]
+                numbers = [of_prompt.detach().double().reshape(-1) for of_prompt in found]
                 self._values.setdefault(self._index, {})[quantity.name, layer, site] = numbers
 
     def _keep_vectors(self, at: _Place, quantity: OwnQuantity, found: Sequence[Tensor]) -> None:
@@ -201,7 +210,8 @@ class OwnRecorder(Hooked):
             positions = quantity.positions_of(len(prompt))
             kept.prompt_ids += [prompt.prompt_id] * len(positions)
             kept.positions += positions
-            kept.rows.append(of_prompt[positions].detach().cpu().clone())
+            kept.rows.append(of_prompt[positions].detach().clone())
+            kept.n_crossing += 1
 
     def _measured(
         self, quantity: OwnQuantity, site: str, layer: int, place: int, states: Tensor

@@ -10,14 +10,23 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from collect.adapters import adapter_for
-from collect.instruments import attention_maps, crossing, geometry, measures, rows
+from collect.instruments import attention_maps, crossing, geometry, legacy, measures, rows
 from collect.instruments.hooks import Recorder
+from collect.instruments.own.definition import OwnQuantity
+from collect.instruments.own.recording import OwnRecorder, Together
 from collect.model.checkpoint.decoder import decoder
 from collect.model.forward.passes import whole
 from tests.collect.families import tiny_family
 from tests.collect.instruments.test_hooks import Numbers, drawn
 
-QUANTITIES = ("stream", "attention", "geometry", "predictions")
+QUANTITIES = ("stream", "attention", "geometry", "predictions", "legacy")
+WORDS = {"unit": "1", "description": "What passes, or its norm"}
+OWN = (
+    OwnQuantity("width", measure=lambda _site, _layer, x, _maps: x.norm(dim=-1), **WORDS),
+    OwnQuantity(
+        "last", measure=lambda _site, _layer, x, _maps: x, level="vector", positions=(-1,), **WORDS
+    ),
+)
 BATCHES = (drawn(5, 9, 9), drawn(3, 12))
 
 
@@ -50,11 +59,14 @@ class Waits(TorchDispatchMode):
 
 
 def measured(placed):
-    recorder = Recorder(BATCHES, QUANTITIES)
+    recorder, own = Recorder(BATCHES, QUANTITIES), OwnRecorder(BATCHES, OWN)
     found = [
-        rows.frames(BATCHES[i], recorder.observation(i)) for i in whole(placed, BATCHES, recorder)
+        rows.frames(BATCHES[i], recorder.observation(i)) | {"own_value": own.rows(i)}
+        for i in whole(placed, BATCHES, Together([recorder, own]))
     ]
     together = {table: pd.concat([of[table] for of in found]) for table in found[0]}
+    _, vectors = own.vectors()
+    together["own_vector"] = pd.DataFrame(torch.cat([*vectors.values()]).double().numpy())
     return together | rows.across_prompts(recorder, Numbers())
 
 
@@ -63,20 +75,21 @@ def test_a_device_is_read_once_a_batch_and_its_numbers_are_the_same(family, monk
     model = tiny_family(family)
     placed = decoder(model.eval(), adapter_for(model.config.model_type))
     on_processor = measured(placed)
-    for module in (crossing, measures, attention_maps, geometry):
+    for module in (crossing, measures, attention_maps, geometry, legacy):
         monkeypatch.setattr(module, "on_processor", lambda _: False)
     for table, frame in measured(placed).items():
         pd.testing.assert_frame_equal(frame, on_processor[table], rtol=1e-9, atol=1e-9)
 
     waits = Waits(monkeypatch)
-    recorder = Recorder(BATCHES, QUANTITIES)
+    recorder, own = Recorder(BATCHES, QUANTITIES), OwnRecorder(BATCHES, OWN)
     with waits:
-        for index in whole(placed, BATCHES, recorder):
+        for index in whole(placed, BATCHES, Together([recorder, own])):
             is_last = index == len(BATCHES) - 1
-            # Of the last batch, what is predicted after all prompts crosses besides.
-            assert waits.seen == Counter(cpu=1 if is_last else 0), waits.seen
+            # Vectors cross together, and what is predicted after all prompts besides.
+            assert waits.seen == Counter(cpu=1 + is_last), waits.seen
             recorder.observation(index)
-            assert waits.seen.pop("cpu") == 1 + is_last
+            own.rows(index)
+            assert waits.seen.pop("cpu") == 3 + is_last
             # Places of a batch that lie on the processor already, as lists.
             waits.seen.clear()
         rows.across_prompts(recorder, Numbers())
