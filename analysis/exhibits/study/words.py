@@ -98,10 +98,8 @@ def lab_sentence(whole: pd.DataFrame, without: pd.DataFrame) -> str:
     if without.empty:
         return said
     least = without.to_dict("records")[0]
-    return (
-        f"{said} Without {RECIPES.get(str(least['level']), least['level'])}, the recipe on which most "
-        f"rests, it is {prose.percent(least['estimate'])} ({prose.p_value(least['p_value'])})."
-    )
+    name = RECIPES.get(str(least["level"]), least["level"])
+    return f"{said} Without {name}, the recipe on which most rests, it is {prose.percent(least['estimate'])} ({prose.p_value(least['p_value'])})."
 
 
 def lab_short(whole: pd.DataFrame) -> str:
