@@ -1,6 +1,6 @@
 """Every writing command, killed, doubled, starved of memory: nothing is lost or half-written.
 
-    python -m tests.faults --kills 50 --pairs 10 --starved 9 --swaps 2 --seed 1
+    python -m tests.faults --kills 50 --pairs 10 --starved 9 --swaps 2 --full 5 --seed 1
 
 Half of the kills come at an event of a file, half at a random time. What a killed command leaves
 is, file by file, as before or as after (a unit may be absent); the same command then ends as if
@@ -9,7 +9,10 @@ or in a sentence, with the output of one. Files from tomorrow (a clock set back)
 output that is swapped for a link elsewhere while the command runs ends it in success or in a
 sentence, and no file there changes. With little memory, few processes or few open files a
 command ends in success or in a sentence; where a native library ends the process instead it is
-counted, and its files are held to the same. The exit code is 1 if any of this fails.
+counted, and its files are held to the same. On a disk that fills at once, or anywhere until its
+output is complete, a command ends in success or in a sentence with a documented exit code, and no
+glob finds a file of a unit that has no run file; where no disk can be mounted, files may have so
+many bytes at most instead. The exit code is 1 if any of this fails.
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ import numpy as np
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
+from collect.schema import MEASURED
+from tests.faults import disk
 from tests.faults.commands import BEFORE, COMMANDS, Writing, prepare
 from tests.faults.processes import (
     asked,
@@ -106,7 +111,10 @@ class Trials:
     def _folder(self) -> Path:
         folder = self.room / "folder"
         shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(self.given, folder)
+        return self._filled(folder)
+
+    def _filled(self, folder: Path) -> Path:
+        shutil.copytree(self.given, folder, dirs_exist_ok=True)
         if self.name in BEFORE:
             place, text = BEFORE[self.name]
             (folder / place).parent.mkdir(parents=True, exist_ok=True)
@@ -197,6 +205,43 @@ class Trials:
         self._look(folder, words)
         self._again(folder, words)
 
+    def fill(self, shares: Sequence[float]) -> None:
+        """Run the command on a disk that has these shares of the room that it takes."""
+        folder = self.room / "folder"
+        shutil.rmtree(folder, ignore_errors=True)
+        if not disk.may_mount(folder):
+            for share in shares:
+                limit = int(share * (1 << 16))
+                self.starve(resource.RLIMIT_FSIZE, limit, f"files of {limit} bytes")
+            return
+        with disk.mounted(folder):
+            taken = self._taken(folder)
+        for share in shares:
+            with disk.mounted(folder):
+                self._fill(folder, int(share * taken), f"disk with {share:.0%} of the room")
+
+    def _taken(self, folder: Path) -> int:
+        """Return how many bytes a whole run adds to a disk, or rewrites where it adds none."""
+        before = disk.used(self._filled(folder))
+        written = sum(path.stat().st_size for path in (folder / self.writing.out).rglob("*"))
+        ended(started(lambda: self.writing.act(folder), self.said))
+        added = disk.used(folder) - before
+        return added if added > 0 else written
+
+    def _fill(self, folder: Path, n_bytes: int, words: str) -> None:
+        self._filled(folder)
+        with disk.full_but_for(folder, n_bytes):
+            code = ended(started(lambda: self.writing.act(folder), self.said))
+            orphans = _orphans(folder / self.writing.out)
+        said = self.said.read_text(errors="replace")
+        self.found[f"{words}: {code}"] += 1
+        if code not in DOCUMENTED or "Traceback" in said:
+            self.faults.append(f"{words}: exit code {code}: {said[-1500:]}")
+        if orphans:
+            self.faults.append(f"{words}: a glob finds {orphans[:5]}, which belong to no unit")
+        self._look(folder, words)
+        self._again(folder, words)
+
     def set_clock_back(self) -> None:
         """Run the command twice where every file is from tomorrow."""
         folder, tomorrow = self._folder(), time.time() + 86_400
@@ -275,6 +320,17 @@ class Trials:
             self.faults.append(f"{moment}: differ {wrong[:5]}, left {left[:5]}")
 
 
+def _orphans(out: Path) -> list[str]:
+    """Return the files in tables of measurements that no run file stands beside."""
+    run_files = {path.name for path in out.glob("run/*.parquet")}
+    return [
+        f"{table}/{path.name}"
+        for table in MEASURED
+        for path in out.glob(f"{table}/*.parquet")
+        if path.name not in run_files
+    ]
+
+
 def _addressed() -> int:
     """Return the memory that this process addresses [bytes]."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -292,6 +348,7 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, default=10, help="of each command at once (10)")
     parser.add_argument("--starved", type=int, default=9, help="limits of each command (9)")
     parser.add_argument("--swaps", type=int, default=2, help="clocks and links of each (2)")
+    parser.add_argument("--full", type=int, default=5, help="full disks of each command (5)")
     parser.add_argument("--seed", type=int, default=1, help="of the moments (1)")
     parser.add_argument("--only", nargs="+", choices=list(COMMANDS), help="these commands alone")
     return parser.parse_args(arguments)
@@ -328,6 +385,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             limits += [(resource.RLIMIT_NOFILE, n, f"{n} open files") for n in FILES]
             for limit in limits[: asked_for.starved]:
                 trials.starve(*limit)
+            if asked_for.full:
+                trials.fill((0.0, *sorted(rng.uniform(0, 1, asked_for.full - 1))))
             counts = ", ".join(f"{n} {what}" for what, n in sorted(trials.found.items()))
             whole = trials.whole
             print(f"{name} ({whole.n_events} events, {whole.seconds:.1f} s): {counts}", flush=True)

@@ -148,6 +148,15 @@ def models(folder: Path) -> int:
     return main(["models", "--write"])
 
 
+def study(folder: Path) -> int:
+    """Write the registered statements into the folder instead of the repository."""
+    from analysis.commands import checkout as module
+    from analysis.commands.cli import main
+
+    module.writable_root = lambda: folder / "out"
+    return main(["study", "--write"])
+
+
 def report(folder: Path) -> int:
     """Render a small page with the embedded renderer; a lack ends it as it ends the command."""
     from analysis.report import render
@@ -228,6 +237,7 @@ COMMANDS: dict[str, Writing] = {
     "analysis claims --write": Writing(
         analysis("--paper", "@/paper", "claims", "--write"), "paper"
     ),
+    "analysis study --write": Writing(study, "out"),
     "analysis report": Writing(report, "out"),
     "analysis report's cache": Writing(kept_results, "out"),
 }
@@ -239,6 +249,7 @@ BEFORE = {
     "collect database": ("out/all.duckdb", "an old database\n"),
     "collect published": ("out/published_value/results.parquet", "an old table\n"),
     "analysis claims --write": ("paper/verdicts.csv", "claim_id\n1\n"),
+    "analysis study --write": ("out/reports/study.csv", "the old statements\n"),
     "analysis report": ("out/page.html", "the old page\n"),
 }
 
