@@ -9,32 +9,36 @@ engine is asked.
 
 from __future__ import annotations
 
-import re
 import tempfile
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import duckdb
 import pandas as pd
 
-from analysis.store.listed_files import PROTOCOL, ListedFiles
+from analysis.store.deferred import Deferred
 from analysis.store.remote import Remote, RemotePath, is_address
 from analysis.store.statement import check_reads, plain
 from analysis.tidy.errors import QueryError, StoreError
 from collect import schema
+
+if TYPE_CHECKING:
+    from analysis.store.listed_files import ListedFiles
 
 Result = TypeVar("Result")
 
 #: Name under which a database file is attached.
 _ATTACHED = "database_file"
 
-#: What a query holds that may show comments: they are made when they are first asked for, since
-#: they cost as much as all else of opening.
-_OF_CATALOGUE = re.compile(r"duckdb_|pg_|information_schema|comment", re.IGNORECASE)
+#: What the engine calls the place of the store's files.
+_PROTOCOL = "store"
+
+#: Measured rows from which on queries gain by more than one thread.
+_MANY_ROWS = 3_000_000
 
 #: Characters of a name that a message shows at most.
 _SHOWN = 200
@@ -46,8 +50,6 @@ class Store:
 
     Attributes
     ----------
-    connection
-        DuckDB connection; use `query` rather than this.
     sources
         Directories and addresses (or the database file) it was opened from.
     incomplete
@@ -56,15 +58,21 @@ class Store:
         In what the files of measured units were compared with what their run files say.
     """
 
-    connection: duckdb.DuckDBPyConnection
     sources: tuple[Path | RemotePath, ...]
     incomplete: tuple[str, ...]
-    comparison: schema.Comparison = field(default_factory=schema.Comparison)
-    _unsaid: list[dict[str, str]] = field(default_factory=list, repr=False, compare=False)
+    comparison: schema.Comparison
+    _engine: duckdb.DuckDBPyConnection = field(repr=False)
+    _deferred: Deferred = field(repr=False, compare=False)
     _asked: dict[tuple[str, str], pd.DataFrame] = field(
         default_factory=dict, repr=False, compare=False
     )
     _made: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """DuckDB connection with every table and view; use `query` rather than this."""
+        self._deferred.make()
+        return self._engine
 
     def facts(self, sql: str, **parameters: Any) -> pd.DataFrame:
         """Return the rows of `query`, asked of the engine once: what many claims rest on.
@@ -84,9 +92,17 @@ class Store:
         QueryError
             If the statement is not one reading statement, or DuckDB refuses it.
         """
-        if self._unsaid and _OF_CATALOGUE.search(sql):
-            schema.comment(self.connection, self._unsaid.pop())
-        with self.connection.cursor() as cursor:
+        self._deferred.make_for(sql)
+        try:
+            return self._answer(sql, parameters)
+        except QueryError:
+            if self._deferred.is_made:
+                raise
+        self._deferred.make()  # it may name a view in a way of its own
+        return self._answer(sql, parameters)
+
+    def _answer(self, sql: str, parameters: dict[str, Any]) -> pd.DataFrame:
+        with self._engine.cursor() as cursor:
             check_reads(sql, cursor)
             cursor.execute("BEGIN TRANSACTION READ ONLY")
             try:
@@ -146,16 +162,16 @@ def open_store(*sources: Path | str, verify: bool = False) -> Store:
     UnreachableError
         If what lies at an address does not come.
     """
-    named = [RemotePath(Remote(s)) if isinstance(s, str) and is_address(s) else s for s in sources]
-    # The schema asks of a path no more than a remote one knows.
-    paths = tuple(cast("Path", s if isinstance(s, RemotePath) else Path(s)) for s in named)
+    paths = tuple(
+        RemotePath(Remote(s)) if isinstance(s, str) and is_address(s) else Path(s) for s in sources
+    )
     missing = [_shortened(path) for path in paths if not _exists(path)]
     if missing or not paths:
         raise StoreError(
             f"A store must be opened from existing places; not found: {', '.join(missing) or '-'}.",
             "Name a directory that `python -m collect` wrote, such as data/sample.",
         )
-    databases = [path for path in paths if path.is_file()]
+    databases = [path for path in paths if isinstance(path, Path) and path.is_file()]
     if databases and len(paths) > 1:
         raise StoreError(
             f"A database file must be opened alone; {databases[0]} comes with other sources.",
@@ -167,26 +183,65 @@ def open_store(*sources: Path | str, verify: bool = False) -> Store:
             "keeps no hashes of its rows.",
             "Open the directories that it was built from with --verify.",
         )
-    listed, comparison = ListedFiles(), schema.Comparison()
     connection = schema.connect(comments=False)
-    connection.register_filesystem(listed)
+    connection.execute("SET threads = 1")  # small tables: a second thread costs more than it does
     try:
-        if databases:
-            _attach(connection, databases[0], listed)
-        else:
-            _, comparison = schema.assemble(
-                connection, paths, copy=False, named=listed.add, contents=verify
-            )
+        return _opened(connection, paths, databases, verify=verify)
     except schema.ContractError as error:
         _raise_unreached(paths, error)
         raise StoreError(error.problem, error.hint) from error
-    views, comments = schema.commented(schema.views_sql())
-    connection.execute(views)
-    _lock(connection)
+
+
+def _opened(
+    connection: duckdb.DuckDBPyConnection,
+    paths: tuple[Path | RemotePath, ...],
+    databases: Sequence[Path],
+    *,
+    verify: bool,
+) -> Store:
+    """Return the store of a connection, filled from directories or from a database."""
+    listed, comparison = _Listed(connection), schema.Comparison()
+    deferred, n_rows = Deferred(connection, {}, listed.add), _MANY_ROWS
+    if databases:
+        _attach(connection, databases[0], listed)
+    else:
+        # The schema asks of a path no more than a remote one knows.
+        sources = schema.assemble(
+            connection, cast("tuple[Path, ...]", paths), copy=False, contents=verify
+        )
+        comparison = sources.comparison
+        deferred = Deferred(connection, schema.left_in_files(sources), listed.add)
+        if any(isinstance(path, RemotePath) for path in paths):
+            deferred.make()  # a locked engine takes no address within a name
+        for table, files in deferred.files.items():
+            if not sources.vouched.issuperset(files):
+                deferred.make()
+                schema.check_keys(connection, table, files)
+        n_rows = sum(sources.headers.of(f).n_rows for fs in deferred.files.values() for f in fs)
+    _lock(connection, is_small=n_rows < _MANY_ROWS)
     incomplete = tuple(
-        f"{path}: {unit}" for path in paths for unit in schema.incomplete_units(path)
+        f"{path}: {unit}"
+        for path in cast("tuple[Path, ...]", paths)
+        for unit in schema.incomplete_units(path)
     )
-    return Store(connection, paths, incomplete, comparison, [comments])
+    return Store(paths, incomplete, comparison, connection, deferred)
+
+
+class _Listed:
+    """The store's files as the engine gets them, once there is one to open."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._files: ListedFiles | None = None
+
+    def add(self, path: Path | RemotePath) -> str:
+        """Let the engine read a file, and return the name by which it knows it."""
+        if self._files is None:
+            from analysis.store.listed_files import ListedFiles
+
+            self._files = ListedFiles()
+            self._connection.register_filesystem(self._files)
+        return self._files.add(path)
 
 
 def _raise_unreached(sources: Iterable[Path | RemotePath], error: Exception) -> None:
@@ -196,7 +251,7 @@ def _raise_unreached(sources: Iterable[Path | RemotePath], error: Exception) -> 
             raise source.remote.failure from error
 
 
-def _exists(path: Path) -> bool:
+def _exists(path: Path | RemotePath) -> bool:
     """Return whether a place exists; a name that no file can bear is none."""
     try:
         return path.exists()
@@ -204,28 +259,32 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _shortened(path: Path) -> str:
+def _shortened(path: Path | RemotePath) -> str:
     text = ascii(str(path))[1:-1] if not str(path).isprintable() else str(path)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def _lock(connection: duckdb.DuckDBPyConnection) -> None:
+def _lock(connection: duckdb.DuckDBPyConnection, *, is_small: bool) -> None:
     """Leave the engine the store's own files and nothing else, and let it install nothing.
+
+    A small store keeps the one thread it was opened with: more would wait for each other.
 
     What does not fit into memory is put into a directory of temporary files of its own, which
     the engine makes when it needs it and removes when it is closed.
     """
+    if not is_small:
+        connection.execute("RESET threads")
     spill = Path(tempfile.gettempdir()) / f"thermoscope-{uuid.uuid4().hex}"
     connection.execute(f"SET temp_directory = {schema.quoted(str(spill))}")
     connection.execute("SET autoinstall_known_extensions = false")
     connection.execute("SET autoload_known_extensions = false")
     connection.execute("SET python_enable_replacements = false")
-    connection.execute(f"SET allowed_directories = ['{PROTOCOL}://']")
+    connection.execute(f"SET allowed_directories = ['{_PROTOCOL}://']")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 
 
-def _attach(connection: duckdb.DuckDBPyConnection, path: Path, listed: ListedFiles) -> None:
+def _attach(connection: duckdb.DuckDBPyConnection, path: Path, listed: _Listed) -> None:
     """Show the contract's tables of a database file, and nothing else that lies in it.
 
     Its views and macros are not looked at: the store makes its own.

@@ -9,7 +9,15 @@ directories, and `assembly` puts their rows into one database; `views` names the
 quantities from them.
 """
 
-from collect.schema.assembly import assemble, comment, quoted, replace_by_view
+from collect.schema.assembly import (
+    assemble,
+    attach,
+    check_keys,
+    comment,
+    left_in_files,
+    quoted,
+    replace_by_view,
+)
 from collect.schema.contract import (
     LARGE,
     MEASURED,
@@ -46,12 +54,15 @@ __all__ = [
     "Table",
     "arrow_schema",
     "assemble",
+    "attach",
+    "check_keys",
     "comment",
     "commented",
     "connect",
     "described",
     "empty_table",
     "incomplete_units",
+    "left_in_files",
     "listed_files",
     "quoted",
     "read_rows",

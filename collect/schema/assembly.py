@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import reduce
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from collect.schema import merging
 from collect.schema.contract import (
@@ -19,7 +22,6 @@ from collect.schema.contract import (
 )
 from collect.schema.files import read_rows
 from collect.schema.headers import Headers
-from collect.schema.marks import Comparison
 from collect.schema.sources import Sources
 
 #: Column that numbers incoming rows; no table has one of this name.
@@ -34,9 +36,8 @@ def assemble(
     directories: Sequence[Path],
     *,
     copy: bool,
-    named: Callable[[Path], str] = str,
     contents: bool = False,
-) -> tuple[dict[str, list[Path]], Comparison]:
+) -> Sources:
     """Fill the empty tables of a connection from directories of measurements.
 
     Parameters
@@ -46,10 +47,8 @@ def assemble(
     directories
         Where the files lie. A unit measured in two of them counts once if it is the same run.
     copy
-        True to copy the large tables; False to leave them in their Parquet files, behind views
-        (see `comment` for what these say). A CSV file is always copied.
-    named
-        Gives the name by which the connection opens a file that is left where it is.
+        True to copy the large tables; False to leave them in their Parquet files and the tables
+        empty: see `left_in_files`, `attach` and `check_keys`. A CSV file is always copied.
     contents
         True to compare the contents of measured files with their hashes, not only rows and sizes.
 
@@ -66,27 +65,64 @@ def assemble(
     sources = Sources(contents=contents)
     for directory in directories:
         sources.add(directory)
+    left = {} if copy else left_in_files(sources)
+    small = [table for table in sources.files if table not in LARGE]
+    with _transaction(connection):  # one for all: each of its own costs half as much again
+        for table in small:
+            _insert(connection, table, sources.files[table], sources.headers)
     for table, paths in sources.files.items():
-        is_text = any(path.suffix == ".csv" for path in paths)
-        if table in LARGE and not (copy or is_text):
+        if table in left:
             for path in paths:
                 sources.headers.of(path).check_types(table)
-            _attach(connection, table, [named(path) for path in paths])
-            if not sources.vouched.issuperset(paths):
-                _check_keys(connection, table, paths)
-        else:
+        elif table not in small:
             _insert(connection, table, paths, sources.headers)
-    return sources.files, sources.comparison
+    return sources
 
 
-def _attach(connection: duckdb.DuckDBPyConnection, table: str, names: Sequence[str]) -> None:
-    """Put a view over some Parquet files in the place of an empty table."""
+@contextmanager
+def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    connection.execute("BEGIN")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def left_in_files(sources: Sources) -> dict[str, list[Path]]:
+    """Return the files of the large tables, which need not be copied; a CSV file must be."""
+    return {
+        table: paths
+        for table, paths in sources.files.items()
+        if table in LARGE and not any(path.suffix == ".csv" for path in paths)
+    }
+
+
+def attach(connection: duckdb.DuckDBPyConnection, table: str, names: Sequence[str]) -> None:
+    """Put a view over some Parquet files in the place of an empty table; see `comment`.
+
+    Parameters
+    ----------
+    connection
+        Database that has the table.
+    table
+        Which.
+    names
+        Names by which the connection opens the files.
+    """
     listed = ", ".join(quoted(name) for name in names)
     replace_by_view(connection, tables()[table], f"read_parquet([{listed}])")
 
 
-def _check_keys(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequence[Path]) -> None:
-    """Refuse a large table whose keys repeat, where no run file vouches for its rows."""
+def check_keys(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequence[Path]) -> None:
+    """Refuse a large table whose keys repeat, where no run file vouches for its rows.
+
+    Raises
+    ------
+    ContractError
+        If one does.
+    """
     key = ", ".join(f'"{name}"' for name in tables()[table].key)
     found = connection.execute(
         f'SELECT {key}, count(*) FROM "{table}" GROUP BY {key} HAVING count(*) > 1 LIMIT 1'
@@ -145,17 +181,20 @@ def _insert(
     """
     ordered = sorted(paths, key=lambda path: path.suffix == ".csv")
     parts = [read_rows(path, table, headers) for path in ordered]
+    key = tables()[table].key
     rows = pa.concat_tables(parts)
-    order = pa.array(range(len(rows)), pa.int64())
-    connection.register("incoming", rows.append_column(_ORDER, order))
-    key = ", ".join(tables()[table].key)
+    incoming = None if table in merging.MERGED else _distinct_in_order(rows, key)
+    chosen = "* FROM incoming"  # DuckDB finds the rows by the name of the variable
+    if incoming is None:
+        incoming = rows.append_column(_ORDER, pa.array(range(len(rows)), pa.int64()))
+        pairs = zip(parts, ordered, strict=True)
+        n_measured = sum(len(part) for part, path in pairs if path.suffix != ".csv")
+        distinct = merging.rows_of(table, "incoming", _ORDER, n_measured)
+        chosen = f"{distinct} ORDER BY {', '.join(key)}"
     if table == "model":
-        _check_geometry(connection, paths)
-    pairs = zip(parts, ordered, strict=True)
-    n_measured = sum(len(part) for part, path in pairs if path.suffix != ".csv")
-    distinct = merging.rows_of(table, "incoming", _ORDER, n_measured)
+        _check_geometry(rows, paths)
     try:
-        connection.execute(f'INSERT INTO "{table}" BY NAME SELECT {distinct} ORDER BY {key}')
+        connection.execute(f'INSERT INTO "{table}" BY NAME SELECT {chosen}')
     except duckdb.Error as error:
         reason = " ".join(str(error).split())
         shown = ", ".join(str(path) for path in paths[:4]) + (" ..." if len(paths) > 4 else "")
@@ -163,20 +202,27 @@ def _insert(
             f"Rows of table {table} must satisfy collect/schema.sql; found: {reason}",
             f"The rows come from {shown}.",
         ) from error
-    finally:
-        connection.unregister("incoming")
 
 
-def _check_geometry(connection: duckdb.DuckDBPyConnection, paths: Sequence[Path]) -> None:
+def _distinct_in_order(rows: pa.Table, key: Sequence[str]) -> pa.Table | None:
+    """Return the rows in the order of their key; None if one occurs twice, and DuckDB decides."""
+    ordered = rows.take(pc.sort_indices(rows, [(name, "ascending") for name in key]))
+    columns = [ordered.column(name) for name in key]
+    n_pairs = max(len(rows) - 1, 0)
+    same = [pc.equal(column.slice(1), column.slice(0, n_pairs)) for column in columns]
+    return None if pc.any(reduce(pc.and_, same)).as_py() else ordered
+
+
+def _check_geometry(models: pa.Table, paths: Sequence[Path]) -> None:
     """Refuse descriptions of one model that differ in its shape."""
-    disagreeing = connection.execute(
-        f"SELECT model_id FROM incoming GROUP BY model_id "
-        f"HAVING count(DISTINCT ({', '.join(GEOMETRY)})) > 1 ORDER BY model_id"
-    ).fetchall()
+    columns = [models[name].to_pylist() for name in ("model_id", *GEOMETRY)]
+    shapes: dict[str, set[tuple[int | None, ...]]] = {}
+    for model_id, *shape in zip(*columns, strict=True):
+        shapes.setdefault(model_id, set()).add(tuple(shape))
+    disagreeing = sorted(model_id for model_id, found in shapes.items() if len(found) > 1)
     if disagreeing:
         raise ContractError(
-            f"Descriptions of one model must agree on its geometry; they differ for "
-            f"{[model_id for (model_id,) in disagreeing]}.",
+            f"Descriptions of one model must agree on its geometry; they differ for {disagreeing}.",
             f"Compare {', '.join(GEOMETRY)} in {', '.join(str(path) for path in paths[:4])}.",
         )
 

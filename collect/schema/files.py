@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,6 +15,10 @@ from collect.schema.packs import is_pack, packed_units
 
 #: Directory of the files of units that are being written, out of the way of globs over tables.
 UNFINISHED = ".unfinished"
+
+
+#: Endings of a table that lies in one file.
+_WHOLE = (".csv", ".parquet")
 
 
 def table_files(directory: Path) -> dict[str, list[Path]]:
@@ -33,7 +38,7 @@ def table_files(directory: Path) -> dict[str, list[Path]]:
     committed, packed = _complete(directory)
     counting = committed - packed
     for table in tables():
-        whole = [directory / f"{table}{suffix}" for suffix in (".csv", ".parquet")]
+        whole = [directory / f"{table}{suffix}" for suffix in _WHOLE]
         parts = sorted((directory / table).glob("*.parquet"))
         if table in MEASURED or table == "run":
             parts = [path for path in parts if path.stem in counting]
@@ -43,11 +48,24 @@ def table_files(directory: Path) -> dict[str, list[Path]]:
     return found
 
 
-def stored_twice(directory: Path) -> dict[str, list[Path]]:
-    """Return the places of each table that a directory holds in more than one form."""
+def stored_twice(
+    directory: Path, files: Mapping[str, Sequence[Path]] | None = None
+) -> dict[str, list[Path]]:
+    """Return the places of each table that a directory holds in more than one form.
+
+    Parameters
+    ----------
+    directory
+        Where to look.
+    files
+        What `table_files` gave for it, where that is known.
+    """
     found: dict[str, list[Path]] = {}
-    for table, paths in table_files(directory).items():
-        places = sorted({path if path.parent == directory else path.parent for path in paths})
+    for table, paths in (files or table_files(directory)).items():
+        whole = {directory / f"{table}{suffix}" for suffix in _WHOLE}
+        places = sorted(whole.intersection(paths))
+        if len(places) < len(paths):
+            places = sorted([*places, directory / table])
         if len(places) > 1:
             found[table] = places
     return found

@@ -16,6 +16,10 @@ from collect.schema.contract import ADDED, ContractError, arrow_schema
 UNREADABLE = (pa.ArrowException, OSError, ValueError, OverflowError)
 
 
+#: Tables of a few rows a file, which every reader of the header wants: one opening is enough.
+_READ_WHOLE = ("run", "model", "conformance", "not_measured", "prompt")
+
+
 @dataclass(frozen=True, slots=True)
 class Header:
     """What a Parquet file says of itself before its first row.
@@ -28,11 +32,14 @@ class Header:
         Its columns and their types.
     footer
         Its own description: row groups, statistics, key-value metadata.
+    rows
+        All that it holds, where that was read at once.
     """
 
     path: Path
     columns: pa.Schema
     footer: pq.FileMetaData
+    rows: pa.Table | None = None
 
     @property
     def n_rows(self) -> int:
@@ -73,13 +80,18 @@ class Header:
         check_names(self.path, table, self.columns.names)
         expected = arrow_schema(table)
         try:
-            with opened(self.path, footer=self.footer) as file:
-                rows = completed(file.read(use_threads=False), table).select(expected.names)
+            rows = completed(self._rows(), table).select(expected.names)
             if rows.schema.types == expected.types:  # a cast costs more than the reading
                 return pa.Table.from_arrays(rows.columns, schema=expected)
             return rows.cast(expected)
         except UNREADABLE as error:
             raise damaged(self.path, error) from error
+
+    def _rows(self) -> pa.Table:
+        if self.rows is not None:
+            return self.rows
+        with opened(self.path, footer=self.footer) as file:
+            return file.read(use_threads=False)
 
     def check_types(self, table: str) -> None:
         """Raise ContractError unless the columns have exactly the contract's types."""
@@ -124,7 +136,9 @@ class Headers:
         if path not in self._known:
             try:
                 with opened(path) as file:
-                    self._known[path] = Header(path, file.schema_arrow, file.metadata)
+                    is_small = path.parent.name in _READ_WHOLE
+                    rows = file.read(use_threads=False) if is_small else None
+                    self._known[path] = Header(path, file.schema_arrow, file.metadata, rows)
             except UNREADABLE as error:
                 raise damaged(path, error) from error
         return self._known[path]

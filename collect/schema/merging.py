@@ -25,10 +25,9 @@ def rows_of(table: str, source: str, order: str, n_measured: int) -> str:
     n_measured
         How many of them, the first, are measured.
     """
-    merged = {"model": _model, "run": _run, "revision": _revision}
-    if table not in merged:
+    if table not in MERGED:
         return f"DISTINCT * EXCLUDE ({order}) FROM {source}"
-    return merged[table](source, order, n_measured)
+    return MERGED[table](source, order, n_measured)
 
 
 def _names(table: str) -> list[str]:
@@ -76,3 +75,7 @@ def _revision(source: str, _: str, __: int) -> str:
     key = ", ".join(tables()["revision"].key)
     known = ", ".join(f"max({name}) AS {name}" for name in ("training_step", "training_tokens"))
     return f"{key}, {known} FROM {source} GROUP BY {key}"
+
+
+#: Tables whose rows are put together from several, by what does it.
+MERGED = {"model": _model, "run": _run, "revision": _revision}

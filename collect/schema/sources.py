@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from collect.schema.contract import MEASURED, ContractError
@@ -47,8 +47,8 @@ class Sources:
             If it holds no table, or one twice; a file is damaged, or not as its run file says;
             or it holds a unit otherwise than another directory.
         """
-        _check_once(directory)
         found = table_files(directory)
+        _check_once(directory, found)
         if not found:
             raise ContractError(
                 f"{directory} must hold at least one table of measurements; found none.",
@@ -117,8 +117,8 @@ class Sources:
             )
 
 
-def _check_once(directory: Path) -> None:
-    for table, places in stored_twice(directory).items():
+def _check_once(directory: Path, files: Mapping[str, Sequence[Path]]) -> None:
+    for table, places in stored_twice(directory, files).items():
         found = " and ".join(str(place.relative_to(directory)) for place in places)
         raise ContractError(
             f"Table {table} must lie in one place of {directory}; found {found}.",

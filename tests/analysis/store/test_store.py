@@ -266,3 +266,19 @@ print(*sys.modules)
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert not unneeded & set(ran.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "SELECT count(*) AS n FROM (SHOW TABLES) WHERE name = 'model_gain'",
+        'SELECT count(*) > 0 AS n FROM "GAIN_BY_MODEL"',
+        "SELECT gain_bound(1) = 10 AS n",
+    ],
+)
+def test_the_first_query_finds_every_view_and_macro(published_store, first):
+    store = open_store(*published_store.sources)
+    assert store.query("SELECT 1 AS n")["n"].item() == 1
+    assert not store._deferred.is_made
+    assert store.query(first)["n"].item() == 1
+    assert store._deferred.is_made
