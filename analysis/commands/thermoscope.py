@@ -29,4 +29,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given[:1] == ["collect"]:
         collection: Callable[..., int] = import_module(_COLLECTION).main
         return collection(given[1:], program=f"{PROGRAM} collect")
+    cli.collect_rarely()
     return cli.main(given or ["--help"], program=PROGRAM)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from analysis.forensics.rounding import read
@@ -41,8 +42,9 @@ def sources(figure: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
     require_columns(values, ["file", "subject", "value"])
     numbers(figure[figure["accuracy"].notna()], "accuracy")
     checked_values = values.assign(value=numbers(values, "value"))
+    wanted = [(row["subject"], *_bounds(row)) for row in figure.to_dict("records")]
     rows = [
-        {"file": file, **_matches(figure, held)}
+        {"file": file, **_matches(wanted, held)}
         for file, held in checked_values.groupby("file", sort=True)
     ]
     columns = ["file", "n_hits", "n_obs", "n_by_chance", "consistent"]
@@ -85,23 +87,32 @@ def labels(subjects: pd.DataFrame, *, reference: float, below: str, above: str) 
     return subjects.assign(consistent=pd.array(agreeing, dtype="boolean"))
 
 
-def _matches(figure: pd.DataFrame, held: pd.DataFrame) -> dict[str, object]:
-    """Count the figure's numbers among a file's, of the same subject and of any."""
-    own, by_chance = 0, 0.0
-    for row in figure.to_dict("records"):
-        fits = _fitting(row, held["value"])
-        is_own = held["subject"] == row["subject"]
-        own += bool((fits & is_own).any())
-        if is_own.any():
-            by_chance += float(fits.mean())
-    found = {"n_hits": own, "n_obs": len(figure), "n_by_chance": by_chance}
-    return {**found, "consistent": own == len(figure)}
+def _matches(
+    wanted: Sequence[tuple[object, float, float]], held: pd.DataFrame
+) -> dict[str, object]:
+    """Count the figure's numbers among a file's, of the same subject and of any.
+
+    ``wanted`` has of each number its subject and the bounds of what prints like it.
+    """
+    values = held["value"].to_numpy(dtype=np.float64)
+    places: dict[object, list[int]] = {}
+    for place, subject in enumerate(held["subject"].tolist()):
+        places.setdefault(subject, []).append(place)
+    n_own, by_chance = 0, 0.0
+    for subject, low, high in wanted:
+        if subject not in places:
+            continue
+        fits = (values >= low) & (values <= high)
+        n_own += bool(fits[places[subject]].any())
+        by_chance += float(fits.mean())
+    found = {"n_hits": n_own, "n_obs": len(wanted), "n_by_chance": by_chance}
+    return {**found, "consistent": n_own == len(wanted)}
 
 
-def _fitting(row: Mapping[Any, Any], values: pd.Series[float]) -> pd.Series[bool]:
-    """Tell of each value whether it can be the number of the row."""
+def _bounds(row: Mapping[Any, Any]) -> tuple[float, float]:
+    """Return the bounds of the values that can be the number of a row; any, if it names none."""
     if not row["printed"]:
-        return pd.Series(True, index=values.index)
+        return -np.inf, np.inf
     accuracy = None if pd.isna(row["accuracy"]) else float(row["accuracy"])
     printed = read(str(row["printed"]), accuracy=accuracy)
-    return values.between(printed.low, printed.high)
+    return printed.low, printed.high

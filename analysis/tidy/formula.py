@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tokenize
 from dataclasses import dataclass
 from io import StringIO
@@ -11,6 +12,10 @@ import pandas as pd
 
 from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.frame import Floats, level_codes, numbers, require_columns
+
+#: A response, and columns that are added up as they are.
+_NAME = r"\s*[^\W\d]\w*\s*"
+_PLAIN = re.compile(rf"{_NAME}~{_NAME}(?:\+{_NAME})*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +73,11 @@ def model_matrices(frame: pd.DataFrame, formula: str) -> ModelMatrices:
             columns[name], references[name] = _factor(frame, name)
         else:
             columns[name] = numbers(frame, name)
-    design, response = _evaluate(formula, pd.DataFrame(columns, index=range(len(frame))))
+    terms, design, response = _evaluate(formula, pd.DataFrame(columns, index=range(len(frame))))
     _require_finite(design, response)
-    terms = tuple(str(name) for name in design.columns)
     return ModelMatrices(
         terms=terms,
-        design=design.to_numpy(dtype=np.float64),
+        design=design,
         response=response,
         references=tuple(
             f"{name} = {level}"
@@ -83,19 +87,32 @@ def model_matrices(frame: pd.DataFrame, formula: str) -> ModelMatrices:
     )
 
 
-def _evaluate(formula: str, columns: pd.DataFrame) -> tuple[pd.DataFrame, Floats]:
-    from statsmodels.regression.linear_model import OLS
+def _evaluate(formula: str, columns: pd.DataFrame) -> tuple[tuple[str, ...], Floats, Floats]:
+    """Return the names of the design's columns, the design and the response."""
+    if _PLAIN.fullmatch(formula) and not columns.dtypes.eq("category").any():
+        return _plain(formula, columns)
+    from patsy import EvalEnvironment, NAAction, dmatrices
 
+    known = EvalEnvironment([{"np": np}])
     try:
         with np.errstate(divide="ignore", invalid="ignore"):
-            model = OLS.from_formula(formula, data=columns, missing="raise", eval_env={"np": np})
+            response, design = dmatrices(formula, columns, known, NAAction(on_NA="raise"))
+            outcome = np.squeeze(np.asarray(response, dtype=np.float64), axis=1)
     except Exception as error:  # a formula is code, and may raise what it likes
         raise ColumnError(
             f"The formula {formula!r} must be readable and finite; {' '.join(str(error).split())}.",
             "Write it as 'response ~ a + b + a:b', with np.log10(a) for a transformation.",
         ) from error
-    design = pd.DataFrame(model.exog, columns=model.exog_names)
-    return design, np.asarray(model.endog, dtype=np.float64)
+    terms = tuple(str(name) for name in design.design_info.column_names)
+    return terms, np.asarray(design, dtype=np.float64), outcome
+
+
+def _plain(formula: str, columns: pd.DataFrame) -> tuple[tuple[str, ...], Floats, Floats]:
+    """Return what `_evaluate` does of columns of numbers that are only named and added up."""
+    left, *right = [name.strip() for name in re.split("[~+]", formula)]
+    names = list(dict.fromkeys(right))
+    design = np.column_stack([np.ones(len(columns)), *(columns[name] for name in names)])
+    return ("Intercept", *names), design, columns[left].to_numpy(dtype=np.float64)
 
 
 def _column_names(frame: pd.DataFrame, side: str) -> list[str]:
@@ -142,8 +159,8 @@ def _is_dummy_of(name: str, term: str) -> bool:
     return any(part.startswith(f"{name}[T.") for part in term.split(":"))
 
 
-def _require_finite(design: pd.DataFrame, response: Floats) -> None:
-    unusable = ~np.isfinite(design.to_numpy()).all(axis=1) | ~np.isfinite(response)
+def _require_finite(design: Floats, response: Floats) -> None:
+    unusable = ~np.isfinite(design).all(axis=1) | ~np.isfinite(response)
     if unusable.any():
         raise ColumnError(
             f"Every term of the formula must be finite; it is not in {int(unusable.sum())} of "

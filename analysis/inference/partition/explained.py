@@ -1,7 +1,7 @@
 """R squared of every subset of blocks on many samples of rows at once.
 
-The samples of a bootstrap differ in their rows, not in their predictors: those with equally many
-rows are one stack of matrices, which LAPACK decomposes in one call.
+The samples of a bootstrap differ in how often each row occurs, not in their predictors: with the
+root of that number as weight they are one stack of matrices of one shape.
 """
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ from analysis.tidy.frame import Floats, Integers
 #: Sum of squares, relative to the sum of squared values, below which a response is constant.
 CONSTANT = 1e-20
 
+#: Numbers in a stack at most, so that memory does not grow with the number of samples.
+_STACK = 4_000_000
+
 
 def r_squared(subsets: Sequence[Floats], response: Floats, samples: Sequence[Integers]) -> Floats:
     """Return R squared of every subset on every sample; NaN where the response is constant.
 
-    The share of the centred response that lies in the span of the centred columns. Directions
-    whose singular value is below machine precision times the larger dimension, relative to the
-    largest, span nothing: the rule of ``numpy.linalg.lstsq``.
+    The share of the centred response that lies in the span of the centred columns. A column whose
+    part beyond those before it is below machine precision times the larger dimension, relative to
+    the longest column, spans nothing.
 
     Parameters
     ----------
@@ -36,36 +39,45 @@ def r_squared(subsets: Sequence[Floats], response: Floats, samples: Sequence[Int
     -------
     Shape (B, number of subsets).
     """
-    found = np.empty((len(samples), len(subsets)))
-    sizes = np.array([len(rows) for rows in samples])
-    for size in np.unique(sizes):
-        alike = np.flatnonzero(sizes == size)
-        rows = np.array([samples[int(place)] for place in alike])
-        found[alike] = _of_equal_size(subsets, response, rows)
-    return found
+    counts = np.array([np.bincount(rows, minlength=len(response)) for rows in samples], dtype=float)
+    widest = max(1, *(columns.shape[1] for columns in subsets))
+    n_parts = -(-counts.size * widest // _STACK)
+    parts = [_shares(subsets, response, part) for part in np.array_split(counts, n_parts)]
+    return np.concatenate(parts)
 
 
-def _of_equal_size(subsets: Sequence[Floats], response: Floats, rows: Integers) -> Floats:
-    """Return R squared of every subset on samples of one size, shape (B, number of subsets)."""
-    drawn = response[rows]
-    outcome = drawn - drawn.mean(axis=1, keepdims=True)
+def _shares(subsets: Sequence[Floats], response: Floats, counts: Floats) -> Floats:
+    """Return R squared of every subset; ``counts`` says how often a sample has each row."""
+    outcome = _centred(response[:, None], counts)[:, 0]
     total = np.square(outcome).sum(axis=1)
-    constant = total <= CONSTANT * np.square(drawn).sum(axis=1)
-    explained = [_explained(columns[rows], outcome) for columns in subsets]
+    constant = total <= CONSTANT * (counts @ np.square(response))
+    explained = [_explained(_centred(columns, counts), outcome) for columns in subsets]
     with np.errstate(divide="ignore", invalid="ignore"):
         shares: Floats = np.column_stack(explained) / total[:, None]
     shares[constant] = np.nan
     return shares
 
 
+def _centred(columns: Floats, counts: Floats) -> Floats:
+    """Return columns without their mean in each sample, weighted, shape (B, columns, n)."""
+    means = counts @ columns / counts.sum(axis=1, keepdims=True)
+    return np.asarray((columns.T - means[:, :, None]) * np.sqrt(counts)[:, None, :])
+
+
 def _explained(columns: Floats, outcome: Floats) -> Floats:
-    """Return the sum of squares in the span of the centred columns, shape (B,)."""
-    n_samples, n_rows, n_columns = columns.shape
+    """Return the sum of squares of the outcome in the span of the columns, shape (B,)."""
+    n_samples, n_columns, n_rows = columns.shape
     if not n_columns:
         return np.zeros(n_samples)
-    centred = columns - columns.mean(axis=1, keepdims=True)
-    directions, lengths, _ = np.linalg.svd(centred, full_matrices=False)
-    least = np.finfo(np.float64).eps * max(n_rows, n_columns) * lengths[:, :1]
-    along = np.einsum("bnk,bn->bk", directions, outcome)
-    spans = lengths > least
-    return np.asarray(np.square(along * spans).sum(axis=1), dtype=np.float64)
+    longest = np.sqrt(np.square(columns).sum(axis=2).max(axis=1))
+    least = np.finfo(np.float64).eps * max(n_rows, n_columns) * longest
+    basis = np.zeros_like(columns)
+    for place in range(n_columns):
+        rest, before = columns[:, place], basis[:, :place]
+        for _ in range(2):  # once leaves rounding errors of those before it
+            along = np.einsum("bin,bn->bi", before, rest)
+            rest = rest - np.einsum("bin,bi->bn", before, along)
+        length = np.sqrt(np.square(rest).sum(axis=1))
+        spans = length > least
+        basis[:, place] = rest * np.divide(1, length, out=np.zeros(n_samples), where=spans)[:, None]
+    return np.asarray(np.square(np.einsum("bin,bn->bi", basis, outcome)).sum(axis=1))

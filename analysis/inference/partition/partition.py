@@ -344,12 +344,12 @@ def _resample(
         return np.asarray(r_squared(subsets, design.response, samples) @ weights.T)
 
     everything = np.arange(len(design.response))
-    replicates = shares(
-        [
-            np.concatenate([groups[code] for code in draw])
-            for draw in draws(len(groups), n_resamples, rng)
-        ]
-    )
+    # With few clusters many resamples are the same rows in another order.
+    drawn = np.sort(draws(len(groups), n_resamples, rng), axis=1)
+    distinct, place = np.unique(drawn, axis=0, return_inverse=True)
+    replicates = shares([np.concatenate([groups[code] for code in draw]) for draw in distinct])[
+        place.reshape(-1)
+    ]
     left_out = (
         shares([np.setdiff1d(everything, rows) for rows in groups]) if method == "bca" else None
     )

@@ -43,20 +43,34 @@ COMMENT ON COLUMN block_gain.gain IS '|x_l| / |x_{l-1}| [ratio]';
 COMMENT ON COLUMN block_gain.log_gain IS 'ln |x_l| - ln |x_{l-1}|; the sum over layers is ln |x_{L-1}| - ln |e| exactly [nat]';
 COMMENT ON COLUMN block_gain.log_gain_centred IS 'The same with the mean over features removed: the primary one under LayerNorm, see function_gain; NULL where nothing is left [nat]';
 
+-- Reads the stream once, and only its last tokens meet each other; block_gain joins all of it twice.
 CREATE VIEW last_token_gain AS
-SELECT g.run_id,
-       g.model_id,
-       g.prompt_id,
-       g.layer,
-       g.gain,
-       g.log_gain,
-       g.log_gain_centred
-  FROM block_gain AS g
-  JOIN next_token AS t
-    ON t.run_id = g.run_id
-   AND t.model_id = g.model_id
-   AND t.prompt_id = g.prompt_id
-   AND t.n_tokens - 1 = g.position;
+SELECT run_id,
+       model_id,
+       prompt_id,
+       layer,
+       norm / before                                AS gain,
+       ln(norm) - ln(before)                        AS log_gain,
+       ln(nullif(norm_centred, 0)) - ln(nullif(before_centred, 0)) AS log_gain_centred
+  FROM (SELECT s.run_id,
+               s.model_id,
+               s.prompt_id,
+               s.layer,
+               s.norm,
+               s.norm_centred,
+               lag(s.layer)        OVER depth AS layer_before,
+               lag(s.norm)         OVER depth AS before,
+               lag(s.norm_centred) OVER depth AS before_centred
+          FROM stream AS s
+          JOIN next_token AS t
+            ON t.run_id = s.run_id
+           AND t.model_id = s.model_id
+           AND t.prompt_id = s.prompt_id
+           AND t.n_tokens - 1 = s.position
+        WINDOW depth AS (PARTITION BY s.run_id, s.model_id, s.prompt_id ORDER BY s.layer)) AS pairs
+ WHERE layer_before = layer - 1
+   AND before > 0
+   AND norm > 0;
 COMMENT ON VIEW last_token_gain IS 'One row per model, prompt and layer: block_gain at the last token, the position the paper uses.';
 
 CREATE VIEW final_norm_gain AS
