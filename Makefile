@@ -79,6 +79,7 @@ database: $(VENV)/.report ## build data/measurements.duckdb for SQL clients
 benchmark: .cache/benchmark/.installed $(VENV)/.everything ## time what we claim to be quick, beside peers (never part of the tests)
 	.cache/benchmark/bin/python tests/benchmarks/collection.py
 	$(RUN) -m tests.benchmarks.commands
+	$(RUN) -m tests.benchmarks.times --report
 	$(RUN) -m tests.benchmarks.streaming
 	.cache/benchmark/bin/python tests/benchmarks/mixed_models.py
 	.cache/benchmark/bin/python -m tests.benchmarks.inference_size

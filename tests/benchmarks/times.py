@@ -1,0 +1,185 @@
+"""CPU time of the analysis commands, and of each page of the report, cold and unchanged.
+
+    python -m tests.benchmarks.times [--code FOLDER ...] [--rounds 3] [--report] [--place DIR]
+
+Whole processes are timed, from the start of the interpreter to its end, user and system seconds
+of all of their threads and children. All take turns with a bare import of duckdb and pandas, and
+the ratio is to that of the same round; the table holds medians. Cold means that nothing is kept
+under ``.cache/report`` of the checkout, which is emptied for it.
+
+With --report each checkout renders its report twice, into a folder of its own: cold, then with
+nothing changed. What a page took is what the whole tree of processes used between its progress
+line and the next; what many pages share is paid by the first that asks for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tests.benchmarks.growth import SAMPLE, grow
+
+ROOT = Path(__file__).parents[2]
+BARE = "import duckdb, pandas"
+TICK = os.sysconf("SC_CLK_TCK")
+PROGRESS = "rendering: "
+
+#: What is typed, by what the table calls it, and whether it is timed with nothing kept.
+COMMANDS = {
+    "--help": (["--help"], False),
+    "SELECT 1": (["sql", "SELECT 1"], False),
+    "claim 7": (["claim", "7"], False),
+    "claims, cold": (["claims"], True),
+    "claims, again": (["claims"], False),
+    "claims --adjusted, cold": (["claims", "--adjusted"], True),
+}
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--code", nargs="+", default=[ROOT], type=Path, help="checkouts (this one)")
+    parser.add_argument("--rounds", type=int, default=3, help="turns of each command (3)")
+    parser.add_argument("--report", action="store_true", help="render the report as well")
+    parser.add_argument(
+        "--place", type=Path, help="keep the grown store here, or take it from here"
+    )
+    given = parser.parse_args()
+    checkouts = [folder.resolve() for folder in given.code]
+    with tempfile.TemporaryDirectory() as directory:
+        place = given.place or Path(directory)
+        grown = place / "loose-10"
+        if not grown.is_dir():
+            grow(grown, 10)
+        print("load of the machine:", *(f"{load:.1f}" for load in os.getloadavg()))
+        print_commands(checkouts, given.rounds, grown)
+        for code in checkouts if given.report else []:
+            print_report(code, Path(directory) / "report")
+
+
+def print_commands(checkouts: Sequence[Path], rounds: int, grown: Path) -> None:
+    """Time every command in turns and print the table."""
+    n_files = sum(1 for _ in grown.glob("*/*.parquet"))
+    n_own = sum(1 for _ in SAMPLE.glob("*/*.parquet"))
+    many = {f"SELECT 1 of {n_files} files": (["--data", str(grown), "sql", "SELECT 1"], False)}
+    few = {f"SELECT 1 of {n_own} files": (["--data", str(SAMPLE), "sql", "SELECT 1"], False)}
+    times: dict[tuple[str, str], list[float]] = {}
+    bare: list[float] = []
+    for _ in range(rounds):
+        bare.append(spent(["-c", BARE], ROOT))
+        for name, (words, is_cold) in {**COMMANDS, **few, **many}.items():
+            for code in checkouts:
+                if is_cold:
+                    empty(code)
+                taken = spent(["-m", "analysis", *words], code)
+                times.setdefault((name, code.name), []).append(taken)
+    print(
+        f"\n| command | checkout | CPU s | least | most | of `{BARE}` |\n|---|---|--:|--:|--:|--:|"
+    )
+    print(f"| {BARE} | - | {statistics.median(bare):.2f} | {min(bare):.2f} | {max(bare):.2f} | 1 |")
+    for (name, code_name), found in times.items():
+        ratio = statistics.median(a / b for a, b in zip(found, bare, strict=True))
+        middle = statistics.median(found)
+        print(
+            f"| {name} | {code_name} | {middle:.2f} | {min(found):.2f} | {max(found):.2f} "
+            f"| {ratio:.2f} |"
+        )
+    for code in checkouts:
+        far, near = (times[next(iter(each)), code.name] for each in (many, few))
+        per_file = (statistics.median(far) - statistics.median(near)) / (n_files - n_own)
+        print(f"\n{code.name}: opening grows by {per_file * 1000:.2f} ms a file")
+
+
+def print_report(code: Path, out: Path) -> None:
+    """Render the report cold and unchanged and print what each page took."""
+    shutil.rmtree(out, ignore_errors=True)
+    empty(code)
+    cold, again = (dict(pages(code, out)) for _ in range(2))
+    print(f"\nReport of {code.name} [CPU s]\n\n| page | cold | unchanged |\n|---|--:|--:|")
+    for page in dict.fromkeys([*cold, *again]):
+        print(f"| {page} | {cold.get(page, 0):.1f} | {again.get(page, 0):.1f} |")
+    print(f"| all | {sum(cold.values()):.1f} | {sum(again.values()):.1f} |", flush=True)
+
+
+def pages(code: Path, out: Path) -> Iterator[tuple[str, float]]:
+    """Render the report and yield what each page took [s], start and end as pages of their own."""
+    words = ["-m", "analysis", "report", "--engine", "embedded", "--out", str(out)]
+    process = subprocess.Popen(
+        [sys.executable, *words],
+        cwd=code,
+        env=environment(code),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    before = children_seconds()
+    page, known, last = "start, and all where pages are not told", 0.0, ""
+    for line in process.stderr or ():
+        last = line
+        if line.startswith(PROGRESS):
+            used = tree_seconds(process.pid)
+            yield page, used - known
+            page, known = line.removeprefix(PROGRESS).strip(), used
+    if process.wait():
+        raise SystemExit(f"{code.name}: the report failed: {last}")
+    yield page, children_seconds() - before - known
+
+
+def tree_seconds(root: int) -> float:
+    """Return the CPU time [s] that a process and all that it started have used so far."""
+    used, parents = {}, {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has ended
+        number = int(entry.parent.name)
+        parents[number] = int(fields[1])
+        used[number] = sum(int(ticks) for ticks in fields[11:15]) / TICK
+    tree, found = [root], 0.0
+    while tree:
+        number = tree.pop()
+        found += used.get(number, 0.0)
+        tree += [child for child, parent in parents.items() if parent == number]
+    return found
+
+
+def empty(code: Path) -> None:
+    """Forget what a checkout has kept of results."""
+    shutil.rmtree(code / ".cache" / "report", ignore_errors=True)
+
+
+def spent(words: Sequence[str], code: Path) -> float:
+    """Return the CPU time [s] of a command in a process of its own; NaN if it fails."""
+    before = children_seconds()
+    ran = subprocess.run(
+        [sys.executable, *words], cwd=code, env=environment(code), check=False, capture_output=True
+    )
+    if ran.returncode:
+        print(f"{code.name}: {' '.join(words)}: {ran.stderr.decode()[-300:]}", file=sys.stderr)
+        return float("nan")
+    return children_seconds() - before
+
+
+def children_seconds() -> float:
+    """Return the CPU time [s] of all processes started from here that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
+
+
+def environment(code: Path) -> dict[str, str]:
+    """Return the environment in which the code of a checkout runs, on one thread of BLAS."""
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return {**os.environ, **threads, "PYTHONPATH": str(code)}
+
+
+if __name__ == "__main__":
+    main()
