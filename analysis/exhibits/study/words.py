@@ -99,7 +99,10 @@ def lab_sentence(whole: pd.DataFrame, without: pd.DataFrame) -> str:
         return said
     least = without.to_dict("records")[0]
     name = RECIPES.get(str(least["level"]), least["level"])
-    return f"{said} Without {name}, the recipe on which most rests, it is {prose.percent(least['estimate'])} ({prose.p_value(least['p_value'])})."
+    return (
+        f"{said} Without {name}, the recipe on which most rests, it is "
+        f"{prose.percent(least['estimate'])} ({prose.p_value(least['p_value'])})."
+    )
 
 
 def lab_short(whole: pd.DataFrame) -> str:

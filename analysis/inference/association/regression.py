@@ -158,8 +158,10 @@ def fit(
     matrices = model_matrices(frame, formula)
     design, response = matrices.design, matrices.response
     require_estimable(matrices)
-    directions, triangular = np.linalg.qr(design)
-    coefficients = np.asarray(np.linalg.solve(triangular, directions.T @ response))
+    # statsmodels.api would load all of that library, which costs more than the fit.
+    from statsmodels.regression.linear_model import OLS
+
+    coefficients = np.asarray(OLS(response, design).fit(method="qr").params, dtype=np.float64)
     residuals = response - design @ coefficients
     notes = [f"Reference level: {reference}." for reference in matrices.references]
     if (residuals**2).sum() <= PERFECT * (response**2).sum():
