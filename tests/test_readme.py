@@ -36,6 +36,14 @@ def test_the_counts_of_verdicts_are_those_of_the_file():
     assert counts.sum() == 61
 
 
+def test_the_shares_of_the_study_are_those_of_the_file():
+    told = pd.read_csv(ROOT / "reports/study.csv").set_index(["claim_id", "condition"])["estimate"]
+    said = " ".join(README.split())
+    recipe, lab = (round(100 * told[claim, "equal steps"]) for claim in ("S1", "S5"))
+    assert f"recipe makes {recipe} % of the differences in growth" in said
+    assert f"{lab} % of those between recipes lie between labs" in said
+
+
 def test_a_query_of_measurements_names_the_runs_it_takes():
     published = [query for query in QUERIES if "gain_by_model" in query]
     summaries = [query for query in QUERIES if "FROM conformance_summary" in query]

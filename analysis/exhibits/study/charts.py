@@ -8,8 +8,10 @@ from typing import cast
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import INK, LABS, series
+from analysis.exhibits.drawing.theme import INK, LABS, found, series
 from analysis.exhibits.study.names import RECIPES, SHORT, SOURCES, UNPUBLISHED
+from analysis.exhibits.study.words import lab_short
+from analysis.questions.study import fleet
 from analysis.questions.study.fleet import DRAWN, JOINT, Band
 
 #: Shape of a mark by depth.
@@ -63,7 +65,10 @@ def chart_exhibit(
         panels.append(_bars(shares[shares["response"] == DRAWN[0]] if is_small else shares))
         words += " Beneath, a bar per response, cut into the shares of the variance that each "
         words += "source makes."
-    exhibit = alt.vconcat(*panels, spacing=20).properties(description=words)
+    exhibit = found(
+        alt.vconcat(*panels, spacing=20).properties(description=words),
+        lab_short(fleet.lab_shares(runs)[0]),
+    )
     apart = exhibit.resolve_scale(color="independent", shape="independent")
     return cast("alt.VConcatChart", apart)
 
