@@ -74,7 +74,7 @@ def test_other_code_and_other_packages_are_computed_anew(store, tmp_path, monkey
     (code / "a.py").write_text("x = 2\n")
     keep(store, directory, counter)
     assert counter.n == 3
-    monkeypatch.setattr(kept, "distributions", list)
+    monkeypatch.setattr(kept, "_packages", list)
     keep(store, directory, counter)
     assert counter.n == 4
     results = results_of(store, directory)
