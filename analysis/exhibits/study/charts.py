@@ -34,8 +34,8 @@ PANEL, ROW, BAR, BESIDE = 260, 23, 30, 8
 #: What the response is called under the panel, and where words are few.
 TITLE, SMALL_TITLE = "growth after block 0 beyond equal writes [nat]", "growth [nat]"
 
-#: Least share that is written on its part of a bar, and least that is written with its name [%].
-WRITTEN, NAMED = 11, 35
+#: Least share that is written on its part of a bar [%], and the room of a letter of a name [px].
+WRITTEN, LETTER = 11, 8
 
 
 def chart_exhibit(
@@ -204,7 +204,7 @@ def _parts(shares: pd.DataFrame) -> pd.DataFrame:
         start=rows["end"] - rows["percent"],
         middle=rows["end"] - rows["percent"] / 2,
         written=[
-            f"{source} {said}" if percent > NAMED else said
+            f"{source} {said}" if percent * PANEL > 100 * LETTER * len(f"{source} {said}") else said
             for source, said, percent in zip(
                 rows["source"], rows["said"], rows["percent"], strict=True
             )
