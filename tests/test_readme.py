@@ -37,10 +37,16 @@ def test_the_counts_of_verdicts_are_those_of_the_file():
 
 
 def test_the_shares_of_the_study_are_those_of_the_file():
-    told = pd.read_csv(ROOT / "reports/study.csv").set_index(["claim_id", "condition"])["estimate"]
+    told = (
+        100
+        * pd.read_csv(ROOT / "reports/study.csv").set_index(["claim_id", "condition"])[
+            ["estimate", "conf_low", "conf_high"]
+        ]
+    )
     said = " ".join(README.split())
-    recipe, lab = (round(100 * told[claim, "equal steps"]) for claim in ("S1", "S5"))
-    assert f"recipe makes {recipe} % of the differences in growth" in said
+    share, low, high = told.loc[("S1", "equal steps")].round().astype(int)
+    lab = round(told.loc[("S5", "equal steps"), "estimate"])
+    assert f"recipe makes {share} % ({low} % to {high} %) of the differences in growth" in said
     assert f"{lab} % of those between recipes lie between labs" in said
 
 
