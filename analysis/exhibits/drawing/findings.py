@@ -97,5 +97,5 @@ def tuning(pairs: pd.DataFrame) -> str:
 def verdicts(claims: pd.DataFrame, verdicts: Sequence[str]) -> str:
     """Return how many claims have each verdict that some have."""
     counts = claims["verdict"].value_counts()
-    said = [f"{counts[name]} {name}" for name in verdicts if name in counts]
+    said = [f"{name} {counts[name]}" for name in verdicts if name in counts]
     return f"{prose.plural(len(claims), 'claim')}, by verdict: {prose.listing(said)}."

@@ -49,6 +49,19 @@ def test_log_gains_add_up_to_the_total_for_every_token(tiny_store):
     assert rows["total"].tolist() == pytest.approx(expected, rel=1e-14)
 
 
+def test_the_gain_of_a_last_token_is_that_of_its_block(shipped_store):
+    of_block = """
+        SELECT g.run_id, g.model_id, g.prompt_id, g.layer, g.gain, g.log_gain, g.log_gain_centred
+          FROM block_gain AS g
+          JOIN next_token AS t USING (run_id, model_id, prompt_id)
+         WHERE t.n_tokens - 1 = g.position
+    """
+    both = (of_block, "SELECT * FROM last_token_gain")
+    left = [shipped_store.query(f"{one} EXCEPT ALL {other}") for one, other in (both, both[::-1])]
+    assert [len(rows) for rows in left] == [0, 0]
+    assert shipped_store.query("SELECT count(*) AS n FROM last_token_gain")["n"].item() > 1000
+
+
 def test_each_reduction_of_the_tokens_gives_its_length(tiny_store):
     row = tiny_store.query("FROM stream_length WHERE prompt_id = 'S:00' AND layer = 2").iloc[0]
     # The two tokens have norms 8 and 3.
