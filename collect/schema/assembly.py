@@ -121,18 +121,28 @@ def check_keys(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequenc
     Raises
     ------
     ContractError
-        If one does.
+        If one does, or the rows cannot be read.
     """
     key = ", ".join(f'"{name}"' for name in tables()[table].key)
-    found = connection.execute(
-        f'SELECT {key}, count(*) FROM "{table}" GROUP BY {key} HAVING count(*) > 1 LIMIT 1'
-    ).fetchone()
+    hint = f"The rows come from {_shown(paths)}."
+    try:
+        found = connection.execute(
+            f'SELECT {key}, count(*) FROM "{table}" GROUP BY {key} HAVING count(*) > 1 LIMIT 1'
+        ).fetchone()
+    except duckdb.Error as error:
+        reason = " ".join(str(error).split())
+        raise ContractError(
+            f"The keys of table {table} must be readable; {reason}", hint
+        ) from error
     if found is not None:
-        shown = ", ".join(str(path) for path in paths[:4]) + (" ..." if len(paths) > 4 else "")
         raise ContractError(
             f"Each key of table {table} must occur once; {found[:-1]} occurs {found[-1]} times.",
-            f"The rows come from {shown}.",
+            hint,
         )
+
+
+def _shown(paths: Sequence[Path]) -> str:
+    return ", ".join(str(path) for path in paths[:4]) + (" ..." if len(paths) > 4 else "")
 
 
 def replace_by_view(connection: duckdb.DuckDBPyConnection, table: Table, source: str) -> None:
@@ -197,10 +207,9 @@ def _insert(
         connection.execute(f'INSERT INTO "{table}" BY NAME SELECT {chosen}')
     except duckdb.Error as error:
         reason = " ".join(str(error).split())
-        shown = ", ".join(str(path) for path in paths[:4]) + (" ..." if len(paths) > 4 else "")
         raise ContractError(
             f"Rows of table {table} must satisfy collect/schema.sql; found: {reason}",
-            f"The rows come from {shown}.",
+            f"The rows come from {_shown(paths)}.",
         ) from error
 
 

@@ -282,3 +282,12 @@ def test_the_first_query_finds_every_view_and_macro(published_store, first):
     assert not store._deferred.is_made
     assert store.query(first)["n"].item() == 1
     assert store._deferred.is_made
+
+
+def test_keys_that_cannot_be_read_are_refused(tiny_directory, tmp_path):
+    path = tmp_path / "residual_norm.parquet"
+    shutil.copy(tiny_directory / "residual_norm" / "test--tiny@S.parquet", path)
+    content = path.read_bytes()
+    path.write_bytes(content[:4] + bytes(40) + content[44:])
+    with pytest.raises(StoreError, match=r"The keys of table residual_norm must be readable; "):
+        open_store(tmp_path)
