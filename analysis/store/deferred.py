@@ -14,11 +14,14 @@ from pathlib import Path
 
 import duckdb
 
+from analysis.store.statement import plain
+from analysis.tidy.errors import StoreError
 from collect import schema
 
-#: What a query holds that may list tables and views, or show comments.
+#: What a query holds that may list tables and views, take the name of one, or show comments.
 _OF_CATALOGUE = re.compile(
-    r"duckdb_|pg_|information_schema|comment|sqlite_|pragma|\b(?:show|describe|summarize)\b",
+    r"duckdb_|pg_|information_schema|comment|sqlite_|pragma|histogram"
+    r"|\b(?:show|desc|describe|summarize)\b",
     re.IGNORECASE,
 )
 _OF_COMMENTS = re.compile(r"duckdb_|pg_|information_schema|comment", re.IGNORECASE)
@@ -56,16 +59,28 @@ class Deferred:
             self.make()
 
     def make(self) -> None:
-        """Make every view and show every file, unless that was done."""
+        """Make every view and show every file, unless that was done.
+
+        Raises
+        ------
+        StoreError
+            If a file is no longer there; nothing is made then.
+        """
         with self._lock:
             if self.is_made:
                 return
             views, _ = schema.commented(schema.views_sql())
-            # Views on empty tables are planned without a look into any file.
-            self.connection.execute(f"BEGIN; {views}")
-            for table, paths in self.files.items():
-                schema.attach(self.connection, table, [self.named(path) for path in paths])
-            self.connection.execute("COMMIT")
+            try:
+                with schema.transaction(self.connection):
+                    # Views on empty tables are planned without a look into any file.
+                    self.connection.execute(views)
+                    for table, paths in self.files.items():
+                        schema.attach(self.connection, table, [self.named(path) for path in paths])
+            except duckdb.Error as error:
+                raise StoreError(
+                    f"The files of a store must stay where they were opened; {plain(error)}.",
+                    "Open it again.",
+                ) from error
             self.is_made = True
 
     def _comment(self) -> None:

@@ -91,6 +91,8 @@ class Store:
         ------
         QueryError
             If the statement is not one reading statement, or DuckDB refuses it.
+        StoreError
+            If a file of the store is no longer where it was opened.
         """
         self._deferred.make_for(sql)
         try:
@@ -187,7 +189,7 @@ def open_store(*sources: Path | str, verify: bool = False) -> Store:
     connection.execute("SET threads = 1")  # small tables: a second thread costs more than it does
     try:
         return _opened(connection, paths, databases, verify=verify)
-    except schema.ContractError as error:
+    except (schema.ContractError, StoreError) as error:
         _raise_unreached(paths, error)
         raise StoreError(error.problem, error.hint) from error
 

@@ -17,6 +17,7 @@ from collect.schema.assembly import (
     left_in_files,
     quoted,
     replace_by_view,
+    transaction,
 )
 from collect.schema.contract import (
     LARGE,
@@ -72,5 +73,6 @@ __all__ = [
     "table_files",
     "table_sql",
     "tables",
+    "transaction",
     "views_sql",
 ]

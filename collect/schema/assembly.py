@@ -67,7 +67,7 @@ def assemble(
         sources.add(directory)
     left = {} if copy else left_in_files(sources)
     small = [table for table in sources.files if table not in LARGE]
-    with _transaction(connection):  # one for all: each of its own costs half as much again
+    with transaction(connection):  # one for all: each of its own costs half as much again
         for table in small:
             _insert(connection, table, sources.files[table], sources.headers)
     for table, paths in sources.files.items():
@@ -80,7 +80,8 @@ def assemble(
 
 
 @contextmanager
-def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+def transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Keep all changes that a connection makes in between, or none where one fails."""
     connection.execute("BEGIN")
     try:
         yield

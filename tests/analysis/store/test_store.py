@@ -284,6 +284,25 @@ def test_the_first_query_finds_every_view_and_macro(published_store, first):
     assert store._deferred.is_made
 
 
+def test_a_file_that_went_since_is_refused_and_may_come_back(tmp_path):
+    name = "thermoscope--gpt2-l4-adamw@A_grand_unified.parquet"
+    for table in ("run", *schema.MEASURED, "prompt"):
+        for path in (ROOT / "data/sample" / table).glob(f"*{name.partition('@')[2]}"):
+            if path.name in (name, "A_grand_unified.parquet"):
+                (tmp_path / table).mkdir(exist_ok=True)
+                shutil.copy2(path, tmp_path / table)
+    store = open_store(tmp_path)
+    path = tmp_path / "residual_norm" / name
+    away = path.rename(path.with_suffix(".away"))
+    for _ in range(2):
+        with pytest.raises(StoreError, match="must stay where they were opened"):
+            store.query("FROM residual_norm")
+    away.rename(path)
+    # A parameter names the table, so the text of the query does not.
+    named = store.query("FROM histogram_values($name, norm)", name="residual_norm")
+    assert named["count"].sum() == len(store.query("FROM residual_norm")) > 0
+
+
 def test_keys_that_cannot_be_read_are_refused(tiny_directory, tmp_path):
     path = tmp_path / "residual_norm.parquet"
     shutil.copy(tiny_directory / "residual_norm" / "test--tiny@S.parquet", path)
