@@ -20,7 +20,7 @@ from collect.errors import InputError, OutputError
 from collect.record.packed.packs import UNDECODABLE, Part, as_given, decoded, encoded
 from collect.record.packed.rows import file_of, is_same, rows_of, typed
 from collect.record.writer import layout, write_atomically, write_parquet
-from collect.schema import arrow_schema
+from collect.schema import arrow_schema, read_rows
 from collect.schema.packs import is_pack, pack_name
 
 TABLE = "revision"
@@ -36,7 +36,7 @@ def revision_packs(out: Path) -> list[Path]:
 
 def is_packed(stem: str, out: Path) -> bool:
     """Return whether a pack of an output holds the file of a name, without suffix."""
-    return any(stem in (_content(path) or ({}, None))[0] for path in revision_packs(out))
+    return stem in _held(out)
 
 
 def is_intact(path: Path) -> bool:
@@ -51,14 +51,24 @@ def pack_revisions(out: Path) -> int:
 
     Raises
     ------
+    ContractError
+        If a file is damaged, or its columns are not those of the table.
+    InputError
+        If a file holds other rows than a pack holds by its name.
     OutputError
         If the pack cannot be written, or the rows read back are not those of the files, which
         remain as they were.
     """
-    loose = [path for path in sorted((out / TABLE).glob("*.parquet")) if not is_pack(path.stem)]
-    for path in [path for path in loose if is_packed(path.stem, out)]:
+    held, loose = _held(out), []
+    for path in [
+        path for path in sorted((out / TABLE).glob("*.parquet")) if not is_pack(path.stem)
+    ]:
+        rows = read_rows(path, TABLE)
+        if path.stem not in held:
+            loose.append(path)
+            continue
+        _check_same(path, rows, held[path.stem])
         path.unlink()
-        loose.remove(path)
     if len(loose) < 2:
         return 0
     names = [path.stem for path in loose]
@@ -86,8 +96,10 @@ def unpack_revisions(out: Path) -> int:
 
     Raises
     ------
+    ContractError
+        If a file that bears the name of a packed one is damaged.
     InputError
-        If a pack is not as it was written.
+        If a pack is not as it was written, or a file holds other rows than it by the same name.
     OutputError
         If a file cannot be written; the pack remains.
     """
@@ -101,11 +113,33 @@ def unpack_revisions(out: Path) -> int:
             )
         parts, rows = content
         for stem, part in parts.items():
-            own = as_given(_of(rows, part), part)
-            write_atomically(out / TABLE / f"{stem}.parquet", partial(write_parquet, TABLE, own))
+            own, target = as_given(_of(rows, part), part), out / TABLE / f"{stem}.parquet"
+            if target.exists():
+                _check_same(target, read_rows(target, TABLE), own)
+            write_atomically(target, partial(write_parquet, TABLE, own))
         path.unlink()
         n_files += len(parts)
     return n_files
+
+
+def _held(out: Path) -> dict[str, pa.Table]:
+    """Return the rows of the files that packs of an output hold, by name without suffix."""
+    contents = filter(None, map(_content, revision_packs(out)))
+    return {
+        stem: as_given(_of(rows, part), part)
+        for parts, rows in contents
+        for stem, part in parts.items()
+    }
+
+
+def _check_same(path: Path, rows: pa.Table, packed: pa.Table) -> None:
+    """Refuse a file whose rows are not those that a pack holds by its name."""
+    if not rows.equals(typed(packed, arrow_schema(TABLE))):
+        raise InputError(
+            f"A file of revisions must hold the rows that a pack holds by its name; {path} holds "
+            "others.",
+            "It was copied here: move it to a directory of its own.",
+        )
 
 
 def _write(loose: Sequence[Path], path: Path) -> None:

@@ -142,6 +142,36 @@ def test_revisions_in_a_pack_are_known_and_a_damaged_one_is_found(units, packed,
         expand(copy)
 
 
+def test_a_damaged_file_of_revisions_is_refused_and_stays(tmp_path):
+    for step in STEPS:
+        write_revision(asked(step), tmp_path, training_step=step, training_tokens=None)
+    damaged = tmp_path / "revision" / "damaged.parquet"
+    damaged.write_bytes(b"no table")
+    before = content(tmp_path)
+    with pytest.raises(ContractError, match=r"damaged\.parquet must be a complete file"):
+        revisions.pack_revisions(tmp_path)
+    assert content(tmp_path) == before
+
+
+def test_a_file_of_revisions_that_says_otherwise_than_its_pack_is_refused(tmp_path):
+    def write(tokens):
+        for step in STEPS:
+            write_revision(asked(step), tmp_path, training_step=step, training_tokens=tokens)
+        return content(tmp_path)
+
+    known = write(1000)
+    shutil.rmtree(tmp_path / "revision")
+    write(None)
+    assert revisions.pack_revisions(tmp_path) == len(STEPS)
+    name = min(known)  # as a copy of another directory brings it
+    (tmp_path / name).write_bytes(known[name])
+    before = content(tmp_path)
+    for change in (revisions.pack_revisions, revisions.unpack_revisions):
+        with pytest.raises(InputError, match="must hold the rows that a pack holds by its name"):
+            change(tmp_path)
+    assert content(tmp_path) == before
+
+
 def test_packs_open_as_one_store_with_their_units(units, packed):
     sql = "SELECT model_id, count(*) AS n, sum(norm) FROM residual_norm GROUP BY ALL ORDER BY ALL"
     store = open_store(packed, units, verify=True)  # what the second repeats is left out
