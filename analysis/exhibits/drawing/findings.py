@@ -27,7 +27,7 @@ def band(models: pd.DataFrame, band: tuple[float, float]) -> str:
     parts = [rho < band[0], rho.between(*band), rho > band[1]]
     counts = [prose.share_of(int(below[part].sum()), int(part.sum())) for part in parts]
     shares = [below[part].mean() for part in (parts[0], parts[2])]
-    parted = "The band parts them" if {*shares} == {0.0, 1.0} else "No threshold"
+    parted = "The band parts them" if {*shares} == {0.0, 1.0} else "The band does not part them"
     before, inside, behind = counts
     return (
         f"{parted}: {before} models below the band shrink the stream, {inside} in it, {behind} "

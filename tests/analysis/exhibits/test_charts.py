@@ -11,7 +11,7 @@ from analysis.exhibits import charts
 from analysis.exhibits import tables as exhibits
 from analysis.exhibits.depth import bound_charts
 from analysis.exhibits.depth import profile_charts as depth_charts
-from analysis.exhibits.drawing import theme
+from analysis.exhibits.drawing import findings, theme
 from analysis.questions.depth import profiles
 from analysis.questions.turning.even_attention import even_attention, even_map
 from tests.analysis.drawn import encodings
@@ -206,3 +206,10 @@ def test_no_map_is_more_even_than_the_even_one(shipped_store):
 def test_verdict_counts_add_up(judged):
     assert sum(exhibits.verdict_counts(judged).values()) == len(judged)
     assert isinstance(exhibits.verdict_rows(judged), pd.DataFrame)
+
+
+def test_a_threshold_outside_the_band_is_not_denied():
+    models = pd.DataFrame(
+        {"rho": [0.1, 0.3, 0.9], "gain_mean": [1.1, 1.1, 0.9], "norm_position": "pre"}
+    )
+    assert findings.band(models, (0.15, 0.2)).startswith("The band does not part them: 0 of 1")
