@@ -46,13 +46,13 @@ def shares(shares: pd.DataFrame) -> str:
 
 
 def order(gains: pd.DataFrame, order: Sequence[str]) -> str:
-    """Return under how many definitions the models stand in the claimed order."""
+    """Return under how many of the definitions that all models have they stand as claimed."""
     ranked = gains.sort_values("gain_mean").groupby("definition")["model"].agg(list)
-    claimed = list(order)
-    hits = sum(found in (claimed, claimed[::-1]) for found in ranked)
+    whole = [found for found in ranked if {*found} == {*order}]
+    hits = whole.count(list(order))
     return (
-        f"Under {prose.share_of(hits, len(ranked))} definitions the models stand in the claimed "
-        "order."
+        f"Under {prose.share_of(hits, len(whole))} definitions with a gain of each model they "
+        "stand in the claimed order."
     )
 
 

@@ -213,3 +213,16 @@ def test_a_threshold_outside_the_band_is_not_denied():
         {"rho": [0.1, 0.3, 0.9], "gain_mean": [1.1, 1.1, 0.9], "norm_position": "pre"}
     )
     assert findings.band(models, (0.15, 0.2)).startswith("The band does not part them: 0 of 1")
+
+
+def test_only_the_claimed_order_counts_and_only_where_every_model_has_a_gain():
+    rows = {"as claimed": [1, 2, 3], "reversed": [3, 2, 1], "partial": [1, 2]}
+    gains = pd.DataFrame(
+        [
+            (name, model, gain)
+            for name, own in rows.items()
+            for model, gain in zip("abc", own, strict=False)
+        ],
+        columns=["definition", "model", "gain_mean"],
+    )
+    assert findings.order(gains, list("abc")).startswith("Under 1 of 2 definitions")
