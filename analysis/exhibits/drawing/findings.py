@@ -60,15 +60,15 @@ def trace(layers: pd.DataFrame) -> str:
     """Return which models' trace rises from the first to the last layer, and how far at most."""
     ends = layers.sort_values("layer").groupby("model")["trace"].agg(["first", "last"])
     factors = ends["last"] / ends["first"]
-    rising = [str(name) for name in factors[factors > 1].index]
-    return (
-        f"From the first to the last layer the trace rises in {prose.listing(rising) or 'no model'}"
-        f", at most {prose.number(float(factors.max()), 0)}-fold."
-    )
+    rising = factors[factors > 1]
+    names = prose.listing([str(name) for name in rising.index])
+    most = f"{names}, at most {prose.number(float(rising.max()), 0)}-fold" if names else "no model"
+    return f"From the first to the last layer the trace rises in {most}."
 
 
 def ratio(models: pd.DataFrame) -> str:
-    """Return the ratios of the models on either side of one, and whether a threshold parts them."""
+    """Return the ratios of the pre-norm models on either side of one, and whether these part."""
+    models = models[models["norm_position"] != "post"]
     below = models.loc[models["gain_mean"] < 1, "ratio"]
     above = models.loc[models["gain_mean"] > 1, "ratio"]
     if below.empty or above.empty:
@@ -84,13 +84,15 @@ def ratio(models: pd.DataFrame) -> str:
 
 def tuning(pairs: pd.DataFrame) -> str:
     """Return whose gain tuning moves most, and how many cross one."""
-    moved = (pairs["gain_mean"] - pairs["gain_mean_base"]).set_axis(pairs["family"])
-    most = str(moved.abs().idxmax())
-    rest = moved.drop(most).abs().max()
+    moved = pairs["gain_mean"] - pairs["gain_mean_base"]
+    most = moved.abs().idxmax()
+    rest = moved.drop(most).abs()
+    others = "" if rest.empty else f", the others by {prose.number(float(rest.max()))} at most"
     crossed = int(((pairs["gain_mean"] - 1) * (pairs["gain_mean_base"] - 1) < 0).sum())
     return (
-        f"Tuning moves the gain of {most} by {prose.number(float(moved[most]))}, the others by "
-        f"{prose.number(float(rest))} at most; {prose.share_of(crossed, len(pairs))} cross one."
+        f"Tuning moves the gain of {pairs.loc[most, 'family']} by "
+        f"{prose.number(float(moved[most]))}{others}; {prose.share_of(crossed, len(pairs))} "
+        "cross one."
     )
 
 

@@ -226,3 +226,27 @@ def test_only_the_claimed_order_counts_and_only_where_every_model_has_a_gain():
         columns=["definition", "model", "gain_mean"],
     )
     assert findings.order(gains, list("abc")).startswith("Under 1 of 2 definitions")
+
+
+def test_where_no_trace_rises_no_rise_is_named():
+    layers = pd.DataFrame({"model": "a", "layer": [0, 1], "trace": [2.0, 1.0]})
+    said = "From the first to the last layer the trace rises in no model."
+    assert findings.trace(layers) == said
+
+
+def test_a_post_norm_model_is_no_witness_of_what_the_ratio_tells():
+    models = pd.DataFrame(
+        {
+            "gain_mean": [0.9, 0.99, 1.1],
+            "ratio": [1.0, 9.0, 5.0],
+            "norm_position": ["pre", "post", "pre"],
+        }
+    )
+    assert findings.ratio(models).startswith("The ratio parts the signs: ")
+
+
+def test_tuning_of_one_pair_is_said_without_others():
+    pair = pd.DataFrame({"family": ["a"], "gain_mean": [0.9], "gain_mean_base": [1.1]})
+    assert findings.tuning(pair) == "Tuning moves the gain of a by −0.20; 1 of 1 cross one."
+    twice = pd.concat([pair, pair.assign(gain_mean=1.0)], ignore_index=True)
+    assert "the others by 0.10 at most" in findings.tuning(twice)
