@@ -190,7 +190,7 @@ def chart_spectral_profiles(layers: pd.DataFrame, *, is_squared: bool) -> alt.La
         alt.layer(encoded.mark_line(opacity=0.7), points),
         f"{power} of W_V of each layer of six published models, read off the paper's figure; "
         "dashed lines are of matrices whose rows mix Q, K and V.",
-        findings.rises(rows, "norm"),
+        findings.rises(rows, "norm", power.lower()),
     )
 
 

@@ -34,15 +34,15 @@ def cuts(models: pd.DataFrame) -> str:
     )
 
 
-def rises(layers: pd.DataFrame, column: str) -> str:
-    """Return where the norm rises most from the first to the last layer, and how it was cut."""
+def rises(layers: pd.DataFrame, column: str, name: str) -> str:
+    """Return where a norm grows most from the first to the last layer, and how it was cut."""
     ends = layers.sort_values("relative_depth").groupby("model")[column].agg(["first", "last"])
     factors = (ends["last"] / ends["first"]).sort_values()
     cut = layers.drop_duplicates("model").set_index("model")["cut"][factors.index[-1]]
     return (
-        f"From the first to the last layer the norm rises most in {factors.index[-1]} "
-        f"({cut}), {prose.number(float(factors.iloc[-1]), 1)}-fold, and least in "
-        f"{factors.index[0]}, {prose.number(float(factors.iloc[0]), 1)}-fold."
+        f"From the first to the last layer the {name} is multiplied most in {factors.index[-1]} "
+        f"({cut}), by {prose.number(float(factors.iloc[-1]), 1)}, and least in "
+        f"{factors.index[0]}, by {prose.number(float(factors.iloc[0]), 1)}."
     )
 
 
@@ -58,7 +58,8 @@ def errors(models: pd.DataFrame) -> str:
 def crossing(models: pd.DataFrame) -> str:
     """Return for how many models one standard deviation over prompts reaches past 1."""
     crosses = (models["gain_low"] < 1) & (models["gain_high"] > 1)
+    means = ": whether the stream shrinks depends on the prompt there" if crosses.any() else ""
     return (
         f"In {prose.share_of(int(crosses.sum()), len(models))} models one standard deviation over "
-        "prompts reaches past 1: whether the stream shrinks depends on the prompt."
+        f"prompts reaches past 1{means}."
     )

@@ -12,6 +12,7 @@ from analysis import evidence
 from analysis.exhibits import tables as exhibits
 from analysis.exhibits.replica import charts as replica_charts
 from analysis.exhibits.replica import figures as replica
+from analysis.exhibits.replica import findings
 
 ROOT = Path(__file__).parents[3]
 PROFILES = pd.read_csv(ROOT / "data/published/published_profile.csv")
@@ -157,3 +158,17 @@ def test_the_second_panel_of_figure_5_is_named_for_its_predictor(shipped):
     titles = [panel["title"]["text"] for panel in spec["vconcat"]]
     assert titles == list(replica.PREDICTORS)
     assert not any("primary" in title for title in titles)
+
+
+def test_what_rises_in_figure_8_is_the_squared_norm(shipped):
+    layers = replica.spectral_profiles(shipped)
+    for is_squared, said in ((True, "the squared spectral norm"), (False, "the spectral norm")):
+        chart = replica_charts.chart_spectral_profiles(layers, is_squared=is_squared)
+        assert said in chart.to_dict()["usermeta"]["finding"]
+
+
+def test_nothing_depends_on_the_prompt_where_no_interval_reaches_past_one():
+    models = pd.DataFrame({"gain_low": [1.1, 0.8], "gain_high": [1.2, 0.9]})
+    said = "In 0 of 2 models one standard deviation over prompts reaches past 1."
+    assert findings.crossing(models) == said
+    assert "depends on the prompt" in findings.crossing(models.assign(gain_high=1.2))
