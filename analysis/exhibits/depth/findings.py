@@ -14,15 +14,15 @@ PARTS = {"ffn": "the feed-forward part"}
 
 
 def stream(layers: pd.DataFrame) -> str:
-    """Return how much block 0 and the blocks after it multiply the length of the stream."""
+    """Return how much block 0 and a block after it multiply the stream, in the geometric mean."""
     gains = layers.dropna(subset=["log_gain"])
     is_first = gains["layer"] == 0
     first, later = (
         float(np.exp(gains.loc[part, "log_gain"].mean())) for part in (is_first, ~is_first)
     )
     return (
-        f"Block 0 makes the stream {prose.number(first, 1)} times as long, each later block "
-        f"{prose.number(later)} times."
+        f"On average block 0 makes the stream {prose.number(first, 1)} times as long, a later "
+        f"block {prose.number(later)} times."
     )
 
 
@@ -41,7 +41,7 @@ def attention(layers: pd.DataFrame, even: Mapping[str, float]) -> str:
     """Return what the first token takes of attention after each recipe, and what is even."""
     said = _by_recipe(layers, "sink_share", 2)
     at = prose.number(float(even["sink_share"]))
-    return f"The first token takes {said} of attention; even attention would give it {at}."
+    return f"Attention to the first token: {said}; even attention would give it {at}."
 
 
 def geometry(layers: pd.DataFrame) -> str:
@@ -50,8 +50,9 @@ def geometry(layers: pd.DataFrame) -> str:
 
 
 def circuit(layers: pd.DataFrame) -> str:
-    """Return the mean stable rank of the circuits after each recipe."""
-    return f"Mean stable rank of a head's circuit: {_by_recipe(layers, 'stable_rank', 1)}."
+    """Return the stable rank of the circuits after each recipe; ``layers`` has medians of heads."""
+    said = _by_recipe(layers, "stable_rank", 1)
+    return f"Stable rank of a circuit, median over heads, mean over layers: {said}."
 
 
 def _by_recipe(layers: pd.DataFrame, column: str, digits: int) -> str:

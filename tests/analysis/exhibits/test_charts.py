@@ -10,6 +10,7 @@ from analysis import claims
 from analysis.exhibits import charts
 from analysis.exhibits import tables as exhibits
 from analysis.exhibits.depth import bound_charts
+from analysis.exhibits.depth import findings as depth_findings
 from analysis.exhibits.depth import profile_charts as depth_charts
 from analysis.exhibits.drawing import findings, theme
 from analysis.questions.depth import profiles
@@ -250,3 +251,9 @@ def test_tuning_of_one_pair_is_said_without_others():
     assert findings.tuning(pair) == "Tuning moves the gain of a by −0.20; 1 of 1 cross one."
     twice = pd.concat([pair, pair.assign(gain_mean=1.0)], ignore_index=True)
     assert "the others by 0.10 at most" in findings.tuning(twice)
+
+
+def test_a_mean_over_blocks_is_not_said_of_each():
+    layers = pd.DataFrame({"layer": [-1, 0, 1, 2], "log_gain": [np.nan, 1, -0.1, 0.3]})
+    said = "On average block 0 makes the stream 2.7 times as long, a later block 1.11 times."
+    assert depth_findings.stream(layers) == said
