@@ -63,6 +63,8 @@ def _spread_found(shares: pd.DataFrame) -> str:
     """Return how far apart the published values of one model lie at most, and at least."""
     ends = shares.groupby("model")["share"].agg(["min", "max", "size"]).query("size > 1")
     apart = (ends["max"] - ends["min"]).sort_values()
+    if apart.empty:
+        return "No model has two published values of L*."
     return (
         f"Published values of one model's L* part by up to {prose.percent(float(apart.iloc[-1]))} "
         f"of its depth ({apart.index[-1]}), and by {prose.percent(float(apart.iloc[0]))} at least "
@@ -162,14 +164,16 @@ def chart_noise_layers(layers: pd.DataFrame) -> alt.LayerChart:
 
 
 def _noise_found(layers: pd.DataFrame) -> str:
-    """Return the layer that each estimator names most often on pure noise."""
-    most = layers.loc[layers.groupby("estimator", sort=False)["probability"].idxmax()]
-    said = [
-        f"{row['estimator']}, layer {row['layer']} ({prose.percent(row['probability'])})"
-        for row in most.to_dict("records")
-    ]
+    """Return which layers each estimator names more than twice as often as at even odds.
+
+    Twice, because the probabilities of some are simulated.
+    """
     even = 1 / layers["layer"].nunique()
+    said = []
+    for estimator, rows in layers.groupby("estimator", sort=False):
+        favoured = rows.loc[rows["probability"] > 2 * even, "layer"].astype(str)
+        said.append(f"{estimator}, {prose.listing(list(favoured)) or 'none'}")
     return (
-        f"Each estimator prefers a layer of pure noise: {'; '.join(said)}. Even odds would be "
-        f"{prose.percent(even)}."
+        "Layers of pure noise that an estimator names more than twice as often as even odds of "
+        f"{prose.percent(even)} would: {'; '.join(said)}."
     )

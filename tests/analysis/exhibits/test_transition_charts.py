@@ -1,5 +1,6 @@
 """The charts of L* draw what their frames hold, and the frames hold what was published."""
 
+import pandas as pd
 import pytest
 
 from analysis.exhibits.turning import l_star as l_star_exhibits
@@ -112,3 +113,16 @@ def test_the_table_prints_both_errors_of_each_prediction(published_store):
         "over_depth": "15.7 %",
         "over_layer": "28.8 %",
     }
+
+
+def test_a_flat_estimator_is_said_to_favour_no_layer_and_ties_are_named_together(drawn):
+    said = drawn["noise"].to_dict()["usermeta"]["finding"]
+    assert "largest gradient, 0 and 11; " in said
+    assert "ends left out, none; " in said
+    assert said.endswith("first sign change, 1, 2 and 3.")
+
+
+def test_values_of_models_with_one_value_each_have_no_spread():
+    shares = pd.DataFrame({"model": ["a", "b"], "share": [0.1, 0.2], "formula": 0.5, "source": "x"})
+    chart = transition_charts.chart_l_star(shares)
+    assert "No model" in chart.to_dict()["usermeta"]["finding"]
