@@ -36,13 +36,13 @@ def levels(modes: pd.DataFrame) -> str:
 
 
 def methods(shares: pd.DataFrame) -> str:
-    """Return by how many methods the intervals of all blocks overlap."""
+    """Return by how many methods the intervals of all blocks overlap.
+
+    That two overlap does not say that their blocks cannot be told apart.
+    """
     ends = shares.groupby("method").agg(low=("conf_low", "max"), high=("conf_high", "min"))
     alike = int((ends["low"] <= ends["high"]).sum())
-    leads = ": none can be told to lead" if alike == len(ends) else ""
-    return (
-        f"By {prose.share_of(alike, len(ends))} methods the intervals of all blocks overlap{leads}."
-    )
+    return f"By {prose.share_of(alike, len(ends))} methods the intervals of all blocks overlap."
 
 
 def power(curves: pd.DataFrame, target: float) -> str:
@@ -54,9 +54,10 @@ def power(curves: pd.DataFrame, target: float) -> str:
     )
     if reached.empty:
         return f"{said}."
+    others = f", the others from up to {prose.number(float(reached.max()))}"
     return (
-        f"{said}: the best from {prose.number(float(reached.min()))} nat on, the others from up to "
-        f"{prose.number(float(reached.max()))}."
+        f"{said}: the best from {prose.number(float(reached.min()))} nat on"
+        f"{others if len(reached) > 1 else ''}."
     )
 
 

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from analysis.exhibits.depth import depth_law as depth_law_exhibits
+from analysis.exhibits.heritage import findings, partition_charts
 from analysis.exhibits.heritage import partition as partition_exhibits
-from analysis.exhibits.heritage import partition_charts
 from analysis.questions.depth.laws_of_depth import LAWS_OF
 from analysis.tidy import prose
 from tests.analysis.drawn import encodings
@@ -196,3 +196,16 @@ def test_the_bound_is_counted_as_the_claim_counts_it(
 def share_in(text: str) -> float:
     part, whole = text.split(" of ")
     return int(part) / int(whole)
+
+
+def test_overlapping_intervals_are_not_said_to_hide_who_leads() -> None:
+    shares = pd.DataFrame({"method": "Shapley", "conf_low": [0.1, 0.3], "conf_high": [0.4, 0.6]})
+    said = "By 1 of 1 methods the intervals of all blocks overlap."
+    assert findings.methods(shares) == said
+
+
+def test_one_test_that_reaches_the_power_has_no_others_beside_it() -> None:
+    curves = pd.DataFrame(
+        {"test": ["a", "a", "b"], "true_value": [0.1, 0.2, 0.2], "power": [0.5, 0.9, 0.1]}
+    )
+    assert findings.power(curves, 0.8).endswith("0.8: the best from 0.20 nat on.")
