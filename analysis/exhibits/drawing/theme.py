@@ -20,7 +20,7 @@ GRID = f"{INK}40"
 FONT = f"{typeface.FAMILY}, Helvetica, Arial, sans-serif"
 #: Under the title of an axis of gain: what either side of 1 means. It reads from low to high on an
 #: upright axis, too.
-SIDES = "← shrinks the stream · grows it →"
+SIDES = "←\u00a0shrinks the\u00a0stream · grows\u00a0it\u00a0→"
 #: Room around a chart [px], for a marker or letter that reaches over its edge.
 PADDING = 10
 

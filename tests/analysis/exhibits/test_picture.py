@@ -149,3 +149,12 @@ def test_a_finding_stands_above_the_chart_and_begins_what_is_said_of_it() -> Non
         assert 'aria-label="1 of 2 &lt;grow&gt;. Two points."' in drawing
         assert "<metadata" not in drawing
     assert "Data (CSV)" in parts[3]
+
+
+def test_an_arrow_stays_with_its_words_where_the_title_of_an_axis_breaks() -> None:
+    x = alt.X("gain:Q", title=["mean gain [ratio]", theme.SIDES])
+    spec = alt.Chart(MODELS).mark_point().encode(x=x).properties(width=600).to_dict()
+    for width in (narrow.ROOM + 500, narrow.ROOM + 560):
+        lines = narrow.narrowed(spec, width)["encoding"]["x"]["title"]
+        ends = [line for line in lines if "←" in line or "→" in line]
+        assert all(len(line) > len("grows") for line in ends), lines
