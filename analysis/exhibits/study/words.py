@@ -95,14 +95,15 @@ def lab_sentence(whole: pd.DataFrame, without: pd.DataFrame) -> str:
         f"give out the names: {prose.p_value(lab['p_value'])}, the smallest possible "
         f"{prose.number(lab['smallest_p'], 3)})."
     )
-    if without.empty:
-        return said
-    least = without.to_dict("records")[0]
-    name = RECIPES.get(str(least["level"]), least["level"])
-    return (
-        f"{said} Without {name}, the recipe on which most rests, it is "
-        f"{prose.percent(least['estimate'])} ({prose.p_value(least['p_value'])})."
-    )
+    if not without.empty:
+        least = without.to_dict("records")[0]
+        name = RECIPES.get(str(least["level"]), least["level"])
+        said += (
+            f" Without {name}, the recipe on which most rests, it is "
+            f"{prose.percent(least['estimate'])} ({prose.p_value(least['p_value'])})."
+        )
+    foreseen = "So we had foreseen it" if lab["estimate"] < 0.5 else "We had foreseen the contrary"
+    return f"{said} {foreseen}: that recipes of one lab differ more than labs do (S4)."
 
 
 def lab_short(whole: pd.DataFrame) -> str:
@@ -112,7 +113,8 @@ def lab_short(whole: pd.DataFrame) -> str:
     lab = whole.set_index("term").to_dict("index")["lab"]
     return (
         f"Among our networks {prose.percent(lab['estimate'])} of the differences between recipes "
-        f"lie between labs ({prose.p_value(lab['p_value'])})."
+        f"lie between labs, where chance would put {prose.percent(lab['null_value'])} "
+        f"({prose.p_value(lab['p_value'])})."
     )
 
 

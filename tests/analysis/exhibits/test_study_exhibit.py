@@ -86,8 +86,13 @@ def test_the_lab_is_told_with_chance_and_with_what_it_rests_on() -> None:
     assert (
         words.lab_short(labs.lab_share(means, "excess"))
         .replace("\xa0", " ")
-        .endswith("99 % of the differences between recipes lie between labs (p = 0.17).")
+        .endswith("lie between labs, where chance would put 67 % (p = 0.17).")
     )
+    assert said.endswith(
+        "We had foreseen the contrary: that recipes of one lab differ more than labs do (S4)."
+    )
+    alike = labs.lab_share(means.assign(excess=[1.0, 9, 5, 6]), "excess")
+    assert "So we had foreseen it: " in words.lab_sentence(alike, alike.iloc[:0])
     runs = means.assign(status="documented")
     pd.testing.assert_frame_equal(
         fleet.lab_shares(runs)[0], labs.lab_share(means.sort_values("recipe"), "excess")
