@@ -75,7 +75,8 @@ def outcomes(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
     store
         With the study's tables; designs that are not there yet cannot be told.
     rng
-        Draws the bootstrap of the shares.
+        Draws the bootstrap of the shares, of each statement apart: one is not moved by the runs of
+        another.
 
     Returns
     -------
@@ -85,7 +86,7 @@ def outcomes(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
     be told).
     """
     rows = []
-    for prediction in PREDICTIONS:
+    for prediction, own in zip(PREDICTIONS, rng.spawn(len(PREDICTIONS)), strict=True):
         for horizon in horizons.HORIZONS:
             rows.append(
                 {
@@ -94,7 +95,7 @@ def outcomes(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
                     "rule": prediction.rule,
                     "foreseen": prediction.foreseen,
                     "condition": horizon,
-                    **_judged(prediction, store, horizon, rng),
+                    **_judged(prediction, store, horizon, own),
                 }
             )
     result = pd.DataFrame(rows)
@@ -211,7 +212,7 @@ def _foretold(
     screened = horizons.responses(store, "ingredients", horizon=horizon)
     others = horizons.responses(store, "ingredients_check", horizon=horizon)
     screened, others = (runs.dropna(subset=["excess"]) for runs in (screened, others))
-    low = _levels_of(screened)
+    low = levels_of(screened)
     effects = screening.main_effects(screened, "excess", low)
     terms = screening.largest_terms(effects, 5)
     row = screening.foretold(screened, others, "excess", low, terms).iloc[0]
@@ -219,7 +220,7 @@ def _foretold(
     return numbers, bool(row["r_squared"] >= MECHANISM)
 
 
-def _levels_of(screened: pd.DataFrame) -> pd.Series:
+def levels_of(screened: pd.DataFrame) -> pd.Series:
     """Return the low level of each factor of the screening that is a column of its own."""
     return LOW.rename(index=lambda name: f"{name}_level" if f"{name}_level" in screened else name)
 

@@ -1,0 +1,154 @@
+"""Birth or upbringing: networks trained on under another recipe, drawn and told."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import altair as alt
+import pandas as pd
+
+from analysis.exhibits.drawing.theme import INK, LABS, found, series
+from analysis.exhibits.study.names import RECIPES, RESPONSES
+from analysis.questions.study.fleet import JOINT
+from analysis.questions.study.inheritance import KEPT, OF_NO_LAB
+from analysis.tidy import prose
+
+#: How a network was trained on, the shape of its mark, and whether the mark is filled.
+KINDS = {
+    "its own recipe": ("square", True),
+    "another recipe": ("circle", False),
+    "Muon": ("triangle-up", False),
+}
+
+#: Size of a panel and of a row in it [px].
+PANEL, ROW = 300, 27
+
+
+def sentence(shares: pd.DataFrame, turned: pd.DataFrame) -> str:
+    """Return what birth and upbringing make of growth, and how often a sign turned.
+
+    Parameters
+    ----------
+    shares, turned
+        From `inheritance.shares` and `inheritance.turned`; shares are empty while networks lack.
+    """
+    if shares.empty:
+        return "Not told yet: births lack upbringings."
+    return f"{share_sentence(shares)} {turned_sentence(turned)}"
+
+
+def share_sentence(shares: pd.DataFrame) -> str:
+    """Return the shares of birth and upbringing in growth, in one sentence."""
+    joint = shares[(shares["method"] == JOINT) & (shares["response"] == KEPT[0])]
+    said = {
+        term: f"{prose.percent(row['estimate'])} "
+        f"{prose.percent_interval(row['conf_low'], row['conf_high'])}"
+        for term, row in joint.set_index("term").to_dict("index").items()
+    }
+    return (
+        f"How a network was born makes {said['birth']} of the differences in growth, how it was "
+        f"trained on {said['upbringing']}."
+    )
+
+
+def turned_sentence(turned: pd.DataFrame) -> str:
+    """Return in how many cases training on under another recipe turned a sign."""
+    others = turned[~turned["is_own"]].set_index("response")
+    said = [
+        f"{prose.share_of(int(row['n_turned']), int(row['n_cells']))} cases for "
+        f"{'' if name == KEPT[0] else 'the '}{RESPONSES[name]}"
+        for name, row in others.to_dict("index").items()
+    ]
+    return (
+        "Where it was trained on under another recipe than its own, the sign turned with both "
+        f"seeds in {prose.listing(said)}."
+    )
+
+
+def chart_inheritance(children: pd.DataFrame, shares: pd.DataFrame) -> alt.VConcatChart:
+    """Draw each network that was trained on in the row of its birth, for both responses.
+
+    Parameters
+    ----------
+    children
+        From `inheritance.networks`.
+    shares
+        From `inheritance.shares`; empty while networks lack.
+    """
+    order = list(children.groupby("birth")["excess_born"].mean().sort_values().index)
+    panels = [_panel(children, response, order, place == 1) for place, response in enumerate(KEPT)]
+    drawn = alt.vconcat(*panels, spacing=24).properties(
+        description="Networks in the row of the recipe that they were born under, a mark for each "
+        "way of training on: a square for the same recipe, a circle for another, a triangle for Muon; "
+        "upright strokes are the networks before. Above growth, beneath the gain of the last block."
+    )
+    apart = drawn.resolve_scale(color="independent", shape="independent")
+    return cast("alt.VConcatChart", found(apart, "" if shares.empty else share_sentence(shares)))
+
+
+def _panel(
+    children: pd.DataFrame, response: str, order: list[str], is_last: bool
+) -> alt.LayerChart:
+    rows = _rows(children, response)
+    y = alt.Y(
+        "born:N",
+        sort=[RECIPES[name] for name in order],
+        title=None,
+        axis=alt.Axis(grid=True, ticks=False, domain=False),
+    )
+    x = alt.X(
+        "value:Q",
+        title=f"{RESPONSES[response]} [nat]",
+        scale=alt.Scale(padding=8),
+        axis=alt.Axis(grid=False, tickCount=5),
+    )
+    labs = [lab for lab in LABS if lab in set(rows["lab"])]
+    colour = alt.Color("lab:N", scale=series(labs, [LABS[lab][0] for lab in labs]), legend=None)
+    kinds = [kind for kind in KINDS if kind in set(rows["kind"])]
+    shape = alt.Shape(
+        "kind:N",
+        title="trained on under",
+        scale=series(kinds, [KINDS[kind][0] for kind in kinds]),
+        legend=alt.Legend(symbolFillColor="transparent", symbolStrokeColor=INK, offset=8)
+        if is_last
+        else None,
+    )
+    tips = ["birth:N", "upbringing:N", "seed:Q", "trained_on:N", "before:N"]
+    marks = [
+        alt.Chart(rows[rows["kind"] == kind])
+        .mark_point(filled=KINDS[kind][1], size=70, opacity=0.85, strokeWidth=1.8)
+        .encode(x=x, y=y, color=colour, shape=shape, tooltip=tips)
+        for kind in kinds
+    ]
+    before = (
+        alt.Chart(rows.drop_duplicates(["birth", "seed"]))
+        .mark_tick(thickness=3, size=ROW - 7)
+        .encode(x=alt.X("value_born:Q"), y=y, color=colour)
+    )
+    zero = alt.Chart(pd.DataFrame({"at": [0.0]})).mark_rule(color=INK, strokeWidth=1.5)
+    return cast(
+        "alt.LayerChart",
+        alt.layer(zero.encode(x="at:Q"), before, *marks).properties(
+            width=PANEL, height=ROW * len(order)
+        ),
+    )
+
+
+def _rows(children: pd.DataFrame, response: str) -> pd.DataFrame:
+    """Return one row per network: its place in the panel and what its mark says."""
+    own, other, no_lab = KINDS
+    kinds = [
+        no_lab if later == OF_NO_LAB else own if later == f"as_{birth}" else other
+        for birth, later in zip(children["birth"], children["upbringing"], strict=True)
+    ]
+    return pd.DataFrame(
+        {
+            **children[["birth", "upbringing", "seed", "lab"]],
+            "born": children["birth"].map(RECIPES),
+            "kind": kinds,
+            "value": children[response],
+            "value_born": children[f"{response}_born"],
+            "trained_on": children[response].map("{:+.2f}".format),
+            "before": children[f"{response}_born"].map("{:+.2f}".format),
+        }
+    )

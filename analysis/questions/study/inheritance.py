@@ -1,0 +1,92 @@
+"""Networks trained on under another recipe: what is left of how they were born."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.questions.study import horizons, registered
+from analysis.store import Store
+from analysis.tidy.errors import DesignError
+
+STUDY = "inheritance"
+
+#: Training on that no lab does: it is shown, and no part of the registered shares.
+OF_NO_LAB = "as_muon"
+
+#: What of a parent stands beside what became of it.
+KEPT = ("excess", "last_log_gain")
+
+
+def networks(store: Store) -> pd.DataFrame:
+    """Return one row per network that was trained on, beside what it was before.
+
+    Returns
+    -------
+    As `horizons.responses` at equal steps, with `birth`, `upbringing`, `lab` (of the birth) and
+    each response of `KEPT` with ``_born`` behind it: that of the parent at its own end.
+
+    Raises
+    ------
+    DesignError
+        If no network was trained on whose parent is there.
+    """
+    runs = horizons.responses(store, STUDY)
+    parents = runs[runs["parent_id"].isna()].set_index("study_run_id")[list(KEPT)]
+    children = runs[runs["parent_id"].isin(parents.index)]
+    if children.empty:
+        raise DesignError(
+            "A network must have been trained on to be compared with its birth; none was.",
+            "Carry it out with: python -m collect study.",
+        )
+    beside = parents.add_suffix("_born")
+    return children.merge(beside, left_on="parent_id", right_index=True).sort_values(
+        ["birth", "upbringing", "seed"], ignore_index=True
+    )
+
+
+def shares(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
+    """Return the shares of birth and upbringing in each response of `KEPT`.
+
+    Returns
+    -------
+    One row per response, source and method, as `shares.variance_shares` with `response`; empty
+    where births lack upbringings.
+    """
+    try:
+        found = [
+            registered.inherited_shares(store, response, rng).assign(response=response)
+            for response in KEPT
+        ]
+    except DesignError:
+        return pd.DataFrame()
+    return pd.concat(found, ignore_index=True)
+
+
+def turned(children: pd.DataFrame, responses: Sequence[str] = KEPT) -> pd.DataFrame:
+    """Return in how many ways of training on a response changes its sign in every seed.
+
+    Parameters
+    ----------
+    children
+        From `networks`.
+    responses
+        Columns of it.
+
+    Returns
+    -------
+    One row per response and kind: `response`, `is_own` (under its own recipe again), `n_turned` of
+    `n_cells`, where a cell is a birth with an upbringing.
+    """
+    rows = []
+    for response in responses:
+        is_turned = children[response] * children[f"{response}_born"] < 0
+        cells = children.assign(
+            response=response,
+            is_turned=is_turned,
+            is_own=children["upbringing"] == "as_" + children["birth"],
+        ).groupby(["response", "is_own", "birth", "upbringing"])["is_turned"]
+        rows.append(cells.all().groupby(["response", "is_own"]).agg(["sum", "size"]).reset_index())
+    return pd.concat(rows, ignore_index=True).rename(columns={"sum": "n_turned", "size": "n_cells"})

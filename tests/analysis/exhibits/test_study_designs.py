@@ -1,0 +1,148 @@
+"""Birth against upbringing, and the ingredients of a recipe: what is found, drawn and said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.exhibits.study import ingredients as ingredient_exhibit
+from analysis.exhibits.study import inheritance as inheritance_exhibit
+from analysis.questions.study import ingredients, inheritance
+from analysis.store import Store
+from collect.training.study.design import read_design
+from tests.analysis.questions.study.simulated import filled, packages
+
+ROOT = Path(__file__).parents[3]
+
+#: Excess of a network at birth, and what training on under another recipe adds to it.
+BIRTHS = {"opt": 0.05, "pythia": -0.8, "bloom": -2.0}
+MOVES = {"as_opt": 0.0, "as_pythia": -0.1, "as_bloom": 0.02, "as_muon": 1.0}
+
+#: Effects of the screening; all others are nothing.
+EFFECTS = {"norm_position": 2.0, "learning_rate": -1.0, "decay_turns": 0.5}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    rng = np.random.default_rng(15)
+    runs: list[dict[str, object]] = []
+    for birth, value in BIRTHS.items():
+        for seed in (0, 1):
+            parent = {"study": "inheritance", "seed": seed}
+            levels = {"birth": birth, "lab": "Meta" if birth == "opt" else "BigScience"}
+            name = f"run{len(runs)}"
+            runs.append({**parent, "levels": levels, "excess": value})
+            runs += [
+                {
+                    **parent,
+                    "parent_id": name,
+                    "levels": {**levels, "upbringing": upbringing},
+                    "excess": value + move + rng.normal(0, 0.01),
+                }
+                for upbringing, move in MOVES.items()
+            ]
+    runs += [
+        {
+            "study": study,
+            "seed": seed,
+            "levels": cell.levels,
+            "excess": sum(
+                (1 if cell.levels[name] in ("sandwich", "high") else -1) * size / 2
+                for name, size in EFFECTS.items()
+            )
+            + rng.normal(0, 0.05),
+        }
+        for study, seeds in (("ingredients", (0, 1)), ("ingredients_check", (2,)))
+        for cell in read_design(ROOT / "data" / "study" / f"{study}.toml").cells()
+        for seed in seeds
+    ]
+    return filled(tmp_path_factory.mktemp("designs"), runs)
+
+
+@pytest.fixture(scope="module")
+def children(store: Store) -> pd.DataFrame:
+    return inheritance.networks(store)
+
+
+def test_each_network_stands_beside_what_it_was(children: pd.DataFrame) -> None:
+    assert len(children) == 24
+    assert children["excess_born"].to_dict() == pytest.approx(
+        children["birth"].map(BIRTHS).to_dict()
+    )
+    turned = inheritance.turned(children).set_index(["response", "is_own"])
+    # OPT turns as Pythia; Pythia turns under Muon; nothing turns under its own recipe.
+    assert turned.loc[("excess", False), ["n_turned", "n_cells"]].tolist() == [2, 9]
+    assert turned.loc[("excess", True), ["n_turned", "n_cells"]].tolist() == [0, 3]
+
+
+def test_birth_is_told_with_upbringing_and_with_signs(
+    store: Store, children: pd.DataFrame
+) -> None:
+    shares = inheritance.shares(store, rng=np.random.default_rng(3))
+    joint = shares[(shares["response"] == "excess") & shares["method"].str.startswith("F")]
+    birth, upbringing = joint.set_index("term")["estimate"][["birth", "upbringing"]]
+    said = inheritance_exhibit.sentence(shares, inheritance.turned(children))
+    said = said.replace("\xa0", " ")
+    assert birth > 0.98
+    assert f"was born makes {100 * birth:.0f} % [" in said
+    assert f"it was trained on {100 * upbringing:.0f} % [" in said
+    assert "in 2 of 9 cases for growth beyond equal writes and 2 of 9 cases for the gain" in said
+    nothing = inheritance_exhibit.sentence(pd.DataFrame(), inheritance.turned(children))
+    assert nothing.startswith("Not told yet")
+
+
+def test_the_figure_has_a_mark_per_network_and_its_birth(
+    store: Store, children: pd.DataFrame
+) -> None:
+    shares = inheritance.shares(store, rng=np.random.default_rng(3))
+    drawn = inheritance_exhibit.chart_inheritance(children, shares).to_dict()
+    assert "makes" in drawn["usermeta"]["finding"]
+    for panel in drawn["vconcat"]:
+        layers = {kind: [] for kind in ("point", "tick")}
+        for layer in panel["layer"]:
+            if layer["mark"]["type"] in layers:
+                rows = drawn["datasets"][layer["data"]["name"]]
+                layers[layer["mark"]["type"]].append(len(rows))
+        assert layers == {"point": [6, 12, 6], "tick": [6]}
+    untold = inheritance_exhibit.chart_inheritance(children, pd.DataFrame()).to_dict()
+    assert untold["usermeta"]["finding"] == ""
+
+
+def test_ingredients_are_found_in_their_order_and_told(store: Store) -> None:
+    effects = ingredients.effects(store)
+    seeds = effects[effects["method"] == "seeds"]
+    assert seeds["term"].head(3).tolist() == list(EFFECTS)
+    assert seeds["estimate"].head(3).tolist() == pytest.approx(list(EFFECTS.values()), abs=0.05)
+    assert set(effects["n_tests"]) == {16}
+    foretold = ingredients.foretold(store)
+    assert foretold["r_squared"].item() > 0.98
+    said = ingredient_exhibit.sentence(effects, foretold).replace("\xa0", " ")
+    assert said.startswith("What moves growth most: norms after each part, too (")
+    beyond = effects[effects["p_adjusted"] < 0.05].groupby("method").size()
+    assert beyond["Lenth"] == 3
+    assert f"Of 16 ingredients {beyond['seeds']} move it further than seeds do, and 3" in said
+    assert "The sum of the 5 largest foretells 8 other networks to 0.0" in said
+
+
+def test_the_figure_of_ingredients_has_a_row_each_and_lenths_band(store: Store) -> None:
+    effects = ingredients.effects(store)
+    drawn = ingredient_exhibit.chart_ingredients(effects).to_dict()
+    types = [layer["mark"]["type"] for layer in drawn["layer"]]
+    assert types == ["rect", "rule", "rule", "point"]
+    order = drawn["layer"][-1]["encoding"]["y"]["sort"]
+    assert len(order) == len(set(order)) == 16
+    band = drawn["datasets"][drawn["layer"][0]["data"]["name"]]
+    lenth = effects[effects["method"] == "Lenth"].iloc[0]
+    assert band[0]["high"] == pytest.approx(lenth["conf_high"] - lenth["estimate"])
+
+
+def test_what_is_not_trained_is_not_told(tmp_path: Path) -> None:
+    store = filled(tmp_path, packages(np.random.default_rng(1)))
+    assert ingredients.effects(store).empty
+    assert ingredients.foretold(store).empty
+    assert inheritance.shares(store, rng=np.random.default_rng(1)).empty
+    untold = ingredient_exhibit.sentence(ingredients.effects(store), ingredients.foretold(store))
+    assert untold.startswith("Not told yet")
