@@ -85,13 +85,13 @@ def ratio(models: pd.DataFrame) -> str:
 def tuning(pairs: pd.DataFrame) -> str:
     """Return whose gain tuning moves most, and how many cross one."""
     moved = pairs["gain_mean"] - pairs["gain_mean_base"]
-    most = moved.abs().idxmax()
-    rest = moved.drop(most).abs()
+    most = int(moved.abs().to_numpy().argmax())
+    rest = moved.drop(moved.index[most]).abs()
     others = "" if rest.empty else f", the others by {prose.number(float(rest.max()))} at most"
     crossed = int(((pairs["gain_mean"] - 1) * (pairs["gain_mean_base"] - 1) < 0).sum())
     return (
-        f"Tuning moves the gain of {pairs.loc[most, 'family']} by "
-        f"{prose.number(float(moved[most]))}{others}; {prose.share_of(crossed, len(pairs))} "
+        f"Tuning moves the gain of {pairs['family'].iloc[most]} by "
+        f"{prose.number(float(moved.iloc[most]))}{others}; {prose.share_of(crossed, len(pairs))} "
         "cross one."
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 import altair as alt
 import pandas as pd
@@ -138,4 +139,4 @@ def _band(effects: pd.DataFrame) -> alt.Chart:
     half = float(stats.t.ppf((1 + row["conf_level"]) / 2, row["df"]) * row["std_error"])
     ends = pd.DataFrame({"low": [-half], "high": [half]})
     band = alt.Chart(ends).mark_rect(color=INK, opacity=0.25)
-    return band.encode(x=alt.X("low:Q"), x2="high:Q")
+    return cast("alt.Chart", band.encode(x=alt.X("low:Q"), x2="high:Q"))

@@ -56,7 +56,7 @@ def turned_sentence(turned: pd.DataFrame) -> str:
     others = turned[~turned["is_own"]].set_index("response")
     said = [
         f"{prose.share_of(int(row['n_turned']), int(row['n_cells']))} cases for "
-        f"{'' if name == KEPT[0] else 'the '}{RESPONSES[name]}"
+        f"{'' if name == KEPT[0] else 'the '}{RESPONSES[str(name)]}"
         for name, row in others.to_dict("index").items()
     ]
     return (
@@ -79,8 +79,9 @@ def chart_inheritance(children: pd.DataFrame, shares: pd.DataFrame) -> alt.VConc
     panels = [_panel(children, response, order, place == 1) for place, response in enumerate(KEPT)]
     drawn = alt.vconcat(*panels, spacing=24).properties(
         description="Networks in the row of the recipe that they were born under, a mark for each "
-        "way of training on: a square for the same recipe, a circle for another, a triangle for Muon; "
-        "upright strokes are the networks before. Above growth, beneath the gain of the last block."
+        "way of training on: a square for the same recipe, a circle for another, a triangle for "
+        "Muon; upright strokes are the networks before. Above growth, beneath the gain of the last "
+        "block."
     )
     apart = drawn.resolve_scale(color="independent", shape="independent")
     return cast("alt.VConcatChart", found(apart, "" if shares.empty else share_sentence(shares)))

@@ -78,9 +78,7 @@ def test_each_network_stands_beside_what_it_was(children: pd.DataFrame) -> None:
     assert turned.loc[("excess", True), ["n_turned", "n_cells"]].tolist() == [0, 3]
 
 
-def test_birth_is_told_with_upbringing_and_with_signs(
-    store: Store, children: pd.DataFrame
-) -> None:
+def test_birth_is_told_with_upbringing_and_with_signs(store: Store, children: pd.DataFrame) -> None:
     shares = inheritance.shares(store, rng=np.random.default_rng(3))
     joint = shares[(shares["response"] == "excess") & shares["method"].str.startswith("F")]
     birth, upbringing = joint.set_index("term")["estimate"][["birth", "upbringing"]]
