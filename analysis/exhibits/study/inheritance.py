@@ -60,8 +60,8 @@ def turned_sentence(turned: pd.DataFrame) -> str:
         for name, row in others.to_dict("index").items()
     ]
     return (
-        "Where it was trained on under another recipe than its own, the sign turned with both "
-        f"seeds in {prose.listing(said)}."
+        "Where a network was trained on under another recipe than its own, the sign turned with "
+        f"both seeds in {prose.listing(said)}."
     )
 
 

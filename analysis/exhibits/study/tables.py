@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.exhibits.study.names import RESPONSES, SOURCES
+from analysis.exhibits.study.names import RECIPES, RESPONSES, SOURCES
 from analysis.questions.study.fleet import JOINT
 from analysis.questions.study.verdict import UNTOLD
 from analysis.tidy import prose
@@ -35,6 +35,13 @@ OUTCOMES = {
     "loss": "At equal loss",
     "runs": "Runs",
     "found": "Found; needed",
+}
+THREATS = {
+    "recipe": "Recipe",
+    "plain": "As it is",
+    "other_order": "Another order",
+    "subwords": "Subwords",
+    "long": "Three times as long",
 }
 WIDTHS = {
     "response": "Response",
@@ -147,6 +154,14 @@ def share_rows(shares: pd.DataFrame) -> pd.DataFrame:
             "sd": joint["sd"].map(prose.number),
         }
     )
+
+
+def threat_rows(threats: pd.DataFrame) -> pd.DataFrame:
+    """Return the growth of each recipe under each check [nat]; from `fleet.threats`."""
+    wide = threats.pivot_table(index="recipe", columns="check", values="estimate")
+    checks = [name for name in THREATS if name != "recipe"]
+    rows = wide.reindex(columns=checks).map(prose.number).reset_index()
+    return rows.assign(recipe=rows["recipe"].map(RECIPES))
 
 
 def runs_words(row: Mapping[Any, Any] | pd.Series[Any]) -> str:

@@ -25,6 +25,13 @@ PLANNED_SD = 0.08
 #: Parts of the slope on depth, as `slope.slopes` names them.
 DEPTHS_PART, RATES_PART = "depth's own part", "rate's part"
 
+#: Checks of a recipe, in a sentence and as heads of columns.
+CHECKS: Mapping[str, str] = {
+    "other_order": "another order of the text",
+    "subwords": "subwords in place of bytes",
+    "long": "a run three times as long",
+}
+
 #: What else makes differences, in a sentence.
 PARTS: Mapping[str, str] = {
     "geometry": "{varied}",
@@ -237,6 +244,35 @@ def varied(shapes: Sequence[str]) -> str:
         if len(set(sizes)) > 1
     ]
     return prose.listing(names)
+
+
+def threat_sentence(threats: pd.DataFrame, sd: float) -> str:
+    """Return how far each check moves growth at most, and whether recipes keep their order.
+
+    Parameters
+    ----------
+    threats
+        From `fleet.threats`; empty while its runs lack.
+    sd
+        Standard deviation between seeds [nat].
+    """
+    if threats.empty:
+        return "The checks are not trained yet."
+    most = threats.assign(change=threats["change"].abs()).groupby("check")["change"].max()
+    said = [
+        f"{prose.number(float(most[check]))} nat with {words}"
+        for check, words in CHECKS.items()
+        if check in most.index
+    ]
+    orders = threats.sort_values("estimate").groupby("check")["recipe"].agg(tuple)
+    plain = orders["plain"]
+    kept = int((orders.drop("plain") == plain).sum())
+    names = prose.listing(sorted(RECIPES[name] for name in plain))
+    return (
+        f"Growth of {names} moves by up to {prose.listing(said)}; seeds differ by "
+        f"{prose.number(sd, 3)} nat. The recipes keep their order in "
+        f"{prose.share_of(kept, len(orders) - 1)} checks."
+    )
 
 
 def limits(sizes: Sizes) -> str:

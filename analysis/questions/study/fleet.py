@@ -193,6 +193,25 @@ def lab_shares(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         return pd.DataFrame(), pd.DataFrame()
 
 
+def threats(store: Store) -> pd.DataFrame:
+    """Return how far each check of a recipe moves its excess at equal steps.
+
+    Returns
+    -------
+    One row per recipe and check: `recipe`, `check`, `estimate` (the excess), `change` (from that
+    of the plain run); the plain run itself is the check ``plain``. Empty while it lacks.
+    """
+    try:
+        runs = horizons.responses(store, "threats")
+    except DesignError:
+        return pd.DataFrame()
+    means = runs.groupby(["recipe", "check"])["excess"].mean()
+    plain = means.xs("plain", level="check") if "plain" in set(runs["check"]) else means.iloc[:0]
+    rows = means.rename("estimate").reset_index()
+    rows["change"] = rows["estimate"] - rows["recipe"].map(plain)
+    return rows.dropna(subset=["change"]).reset_index(drop=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """How small the networks of the fleet are, and how much text one of them read [byte]."""

@@ -10,7 +10,8 @@ import pytest
 
 from analysis.exhibits.study import ingredients as ingredient_exhibit
 from analysis.exhibits.study import inheritance as inheritance_exhibit
-from analysis.questions.study import ingredients, inheritance
+from analysis.exhibits.study import tables, words
+from analysis.questions.study import fleet, ingredients, inheritance
 from analysis.store import Store
 from collect.training.study.design import read_design
 from tests.analysis.questions.study.simulated import filled, packages
@@ -58,6 +59,20 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
         for study, seeds in (("ingredients", (0, 1)), ("ingredients_check", (2,)))
         for cell in read_design(ROOT / "data" / "study" / f"{study}.toml").cells()
         for seed in seeds
+    ]
+    runs += [
+        {
+            "study": "threats",
+            "seed": 0,
+            "levels": {"recipe": recipe, "check": check},
+            "excess": value + moved,
+        }
+        for recipe, value in {"opt": 0.1, "pythia": -0.4}.items()
+        for check, moved in {
+            "plain": 0.0,
+            "subwords": 0.2 if recipe == "opt" else -0.1,
+            "long": -0.8 if recipe == "opt" else 0.0,
+        }.items()
     ]
     return filled(tmp_path_factory.mktemp("designs"), runs)
 
@@ -137,10 +152,26 @@ def test_the_figure_of_ingredients_has_a_row_each_and_lenths_band(store: Store) 
     assert band[0]["high"] == pytest.approx(lenth["conf_high"] - lenth["estimate"])
 
 
+def test_checks_of_a_recipe_are_told_by_what_they_move(store: Store) -> None:
+    threats = fleet.threats(store)
+    assert words.threat_sentence(threats, 0.05).replace("\xa0", " ") == (
+        "Growth of OPT and Pythia moves by up to 0.20 nat with subwords in place of bytes and 0.80 "
+        "nat with a run three times as long; seeds differ by 0.050 nat. The recipes keep their "
+        "order in 1 of 2 checks."
+    )
+    rows = tables.threat_rows(threats).set_index("recipe")
+    assert rows.loc["OPT", ["plain", "subwords", "long", "other_order"]].tolist() == [
+        "0.10", "0.30", "−0.70", "–",
+    ]  # fmt: skip
+    assert fleet.threats(store).columns.tolist() == ["recipe", "check", "estimate", "change"]
+
+
 def test_what_is_not_trained_is_not_told(tmp_path: Path) -> None:
     store = filled(tmp_path, packages(np.random.default_rng(1)))
     assert ingredients.effects(store).empty
     assert ingredients.foretold(store).empty
     assert inheritance.shares(store, rng=np.random.default_rng(1)).empty
+    assert fleet.threats(store).empty
+    assert words.threat_sentence(fleet.threats(store), 0.1) == "The checks are not trained yet."
     untold = ingredient_exhibit.sentence(ingredients.effects(store), ingredients.foretold(store))
     assert untold.startswith("Not told yet")
