@@ -36,18 +36,27 @@ def test_the_counts_of_verdicts_are_those_of_the_file():
     assert counts.sum() == 61
 
 
+#: An estimate and the ends of its interval.
+ENDS = ["estimate", "conf_low", "conf_high"]
+
+
 def test_the_shares_of_the_study_are_those_of_the_file():
     told = (
         100
         * pd.read_csv(ROOT / "reports/study.csv").set_index(["claim_id", "condition"])[
-            ["estimate", "conf_low", "conf_high"]
+            [*ENDS, "null_value"]
         ]
     )
     said = " ".join(README.split())
-    share, low, high = told.loc[("S1", "equal steps")].round().astype(int)
+    share, low, high = told.loc[("S1", "equal steps"), ENDS].round().astype(int)
     lab = round(told.loc[("S5", "equal steps"), "estimate"])
     assert f"recipe makes {share} % ({low} % to {high} %) of the differences in growth" in said
-    assert f"{lab} % of those between recipes lie between labs" in said
+    chance = round(told.loc[("S5", "equal steps"), "null_value"])
+    assert f"{lab} % of those between recipes lie between labs (by chance {chance} %)" in said
+    share, low, high = told.loc[("S9", "equal steps"), ENDS].round().astype(int)
+    assert (
+        f"follow their birth: it makes {share} % ({low} % to {high} %) of the differences" in said
+    )
 
 
 def test_a_query_of_measurements_names_the_runs_it_takes():
