@@ -70,8 +70,7 @@ def main(  # noqa: PLR0911  # one per kind of end
         )
         return _complain(missing.problem, missing.hint, missing.exit_code)
     except KeyboardInterrupt:
-        print("interrupted; the same command resumes", file=sys.stderr)
-        return 130
+        return _interrupted()
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
             return _unexpected(error, options)
@@ -79,7 +78,14 @@ def main(  # noqa: PLR0911  # one per kind of end
         problem = f"A name must be one that a file can bear; {name}... is too long."
         return _complain(problem, "Shorten it.", InputError.exit_code)
     except Exception as error:
-        return _unexpected(error, options)
+        # DuckDB wraps an interrupt that comes while it calls back into Python.
+        is_interrupt = KeyboardInterrupt.__name__ in str(error)
+        return _interrupted() if is_interrupt else _unexpected(error, options)
+
+
+def _interrupted() -> int:
+    print("interrupted; the same command resumes", file=sys.stderr)
+    return 130
 
 
 def _unexpected(error: Exception, options: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import IO
 
+import duckdb
 import pytest
 from huggingface_hub import constants
 
@@ -169,6 +170,21 @@ def test_an_interrupted_run_exits_130_in_one_line(save_tiny, out, capsys, monkey
 
     monkeypatch.setattr("collect.job.run.load_skeleton", interrupt)
     assert main(["run", str(save_tiny("gpt2")), "--out", str(out)]) == 130
+    assert capsys.readouterr().err == "interrupted; the same command resumes\n"
+
+
+def test_an_interrupt_that_duckdb_wraps_is_one_too(capsys, monkeypatch):
+    def interrupt(_options: object) -> int:
+        def called_back(_value: int) -> int:
+            raise KeyboardInterrupt
+
+        connection = duckdb.connect()
+        connection.create_function("called_back", called_back, ["BIGINT"], "BIGINT")
+        connection.execute("SELECT called_back(1)").fetchall()
+        return 0
+
+    monkeypatch.setitem(cli.ACTS, "codebook", interrupt)
+    assert main(["codebook"]) == 130
     assert capsys.readouterr().err == "interrupted; the same command resumes\n"
 
 
