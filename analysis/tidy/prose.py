@@ -17,6 +17,8 @@ MINUS = "−"  # the minus sign; a hyphen would break lines and reads as a dash
 MISSING = "–"
 RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 NUMBER = re.compile(rf"[<>≤≥≈±\d()\[\]−–∞×.,\s%⁻{RAISED}]+")
+#: What looks like one and is the version of a package.
+VERSION = re.compile(r"\d+(\.\d+){2,}")
 
 #: A space inside a quantity: before its unit, around "of" in a share, and around the sign of a p.
 INSIDE = re.compile(
@@ -256,9 +258,11 @@ def _holds_numbers(cells: Sequence[str]) -> bool:
 
     >>> _holds_numbers(["2.53", "separated", "1.25"]), _holds_numbers(["llama", "–", "–"])
     (True, False)
+    >>> _holds_numbers(["3.11.7", "1.17.1"])
+    False
     """
     filled = [cell for cell in cells if cell != MISSING]
-    n_numbers = sum(bool(NUMBER.fullmatch(cell)) for cell in filled)
+    n_numbers = sum(bool(NUMBER.fullmatch(cell) and not VERSION.search(cell)) for cell in filled)
     return bool(cells) and 2 * n_numbers >= len(filled) + bool(filled)
 
 
