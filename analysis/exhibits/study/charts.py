@@ -35,7 +35,7 @@ PANEL, ROW, BAR, BESIDE = 260, 23, 30, 8
 TITLE, SMALL_TITLE = "growth after block 0 beyond equal writes [nat]", "growth [nat]"
 
 #: Least share that is written on its part of a bar [%], and the room of a letter of a name [px].
-WRITTEN, LETTER = 11, 8
+WRITTEN, LETTER = 20, 8
 
 
 def chart_exhibit(
