@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from pathlib import Path
@@ -17,6 +18,8 @@ from analysis.report.kept import results_of
 from analysis.store import open_store
 
 SECOND = Path(__file__).parents[1] / "second_paper"
+
+ROOT = Path(__file__).parents[3]
 
 
 class Counter:
@@ -142,3 +145,15 @@ def test_a_result_kept_before_the_clock_was_set_back_does_not_oust_a_new_one(tmp
     ]
     assert newest.keep("one", lambda: 2) == 2
     assert place.read_bytes() == content
+
+
+def test_a_name_of_the_report_stands_for_one_computation():
+    """Two ways to write one lambda would be computed twice, under two keys."""
+    asked = {}
+    for path in sorted((ROOT / "quarto" / "sections").glob("*.qmd")):
+        for name, compute in re.findall(
+            r"results\.keep\(\s*\"([^\"]+)\",\s*(.+?)\)\n", path.read_text(), re.DOTALL
+        ):
+            asked.setdefault(name, set()).add(re.sub(r"\s+", "", compute).rstrip(")"))
+    assert {"suites", "position", "study shares"} <= asked.keys()
+    assert {name: ways for name, ways in asked.items() if len(ways) > 1} == {}
