@@ -46,8 +46,8 @@ def share_sentence(shares: pd.DataFrame) -> str:
         for term, row in joint.set_index("term").to_dict("index").items()
     }
     return (
-        f"How a network was born makes {said['birth']} of the differences in growth, how it was "
-        f"trained on {said['upbringing']}."
+        f"Among networks trained on under each other's recipes, birth makes {said['birth']} of the "
+        f"differences in growth, the later recipe {said['upbringing']}."
     )
 
 
