@@ -123,7 +123,7 @@ def outcome_rows(outcomes: pd.DataFrame) -> pd.DataFrame:
 
 
 def width_rows(found: pd.DataFrame) -> pd.DataFrame:
-    """Return how exact each share came out; ``found`` as `exactness.widths` has it."""
+    """Return how exact each share came out; ``found`` as `fleet.widths` has it."""
     wide = found.pivot_table(
         index="term", columns="method", values="estimate", aggfunc="first", sort=False
     )

@@ -297,7 +297,7 @@ def widths_sentence(found: pd.DataFrame, sd: float) -> str:
     Parameters
     ----------
     found
-        From `exactness.widths`.
+        From `fleet.widths`.
     sd
         Standard deviation between seeds that was found [nat].
     """

@@ -1,4 +1,4 @@
-"""The fleet of stage A: its runs by recipe, the band of chance, and shares of every response."""
+"""The fleet of stage A: its runs, the band of chance, shares of every response, and checks."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from scipy import stats
 
 from analysis.questions.study import horizons, labs, registered, shares
 from analysis.store import Store
+from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats
 
@@ -146,6 +147,38 @@ def response_shares(
         table = shares.variance_shares(values, "recipe", contrasts, rng=rng)
         found.append(table.assign(response=response))
     return pd.concat(found, ignore_index=True)
+
+
+def widths(shares: pd.DataFrame) -> pd.DataFrame:
+    """Return the widest interval of each response by each method, and whether it is as planned.
+
+    Parameters
+    ----------
+    shares
+        From `response_shares`.
+
+    Returns
+    -------
+    One row per response and method: `term` (the response), `method`, `group` (the source
+    whose interval is the widest), `estimate` (half its width, a share), `null_value` (half the
+    width that was planned), `holds`, `n_obs` (runs that entered).
+    """
+    half = (shares["conf_high"] - shares["conf_low"]) / 2
+    widest = half.groupby([shares["response"], shares["method"]], sort=False).idxmax()
+    rows = shares.loc[widest].reset_index(drop=True)
+    found = pd.DataFrame(
+        {
+            "term": rows["response"],
+            "method": rows["method"],
+            "group": rows["term"],
+            "estimate": half.loc[widest].to_numpy(),
+            "null_value": registered.PLANNED_WIDTH,
+            "holds": half.loc[widest].to_numpy() <= registered.PLANNED_WIDTH,
+            "n_obs": rows["n_obs"],
+        }
+    )
+    glossary.checked(found.columns)
+    return found
 
 
 def scale_and_shape(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:

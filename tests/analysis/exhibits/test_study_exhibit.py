@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from analysis.exhibits.study import charts, tables, words
-from analysis.questions.study import exactness, fleet, labs, slope, standing
+from analysis.questions.study import fleet, labs, slope, standing
 from analysis.store import Store
 from tests.analysis.questions.study.simulated import filled, packages
 
@@ -167,6 +167,6 @@ def test_the_tables_have_a_row_per_statement_and_per_response(
     assert rows.loc["S4", ["steps", "loss", "runs"]].tolist() == ["held", "held", "64 of 64"]
     assert rows.loc["S7", "runs"] == "not begun"
     assert "must hold runs" in rows.loc["S7", "found"]
-    widths = tables.width_rows(exactness.widths(shares))
+    widths = tables.width_rows(fleet.widths(shares))
     assert widths["response"].tolist() == ["growth beyond equal writes", "gain of the last block"]
     assert set(widths["planned"]) == {"±5\u00a0%"}

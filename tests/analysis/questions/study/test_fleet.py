@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from analysis.exhibits.study import words
-from analysis.questions.study import exactness, fleet, horizons, registered, use
+from analysis.questions.study import fleet, horizons, registered, use
 from analysis.store import Store
 from analysis.tidy.errors import DesignError
 from tests.analysis.questions.study.simulated import RECIPES, VALUES
@@ -61,7 +61,7 @@ def test_the_widest_interval_is_held_against_the_planned_width() -> None:
         ],
         columns=["response", "method", "term", "conf_low", "conf_high", "n_obs"],
     )
-    found = exactness.widths(shares)
+    found = fleet.widths(shares)
     assert found["group"].tolist() == ["recipe", "seed"]
     assert found["estimate"].tolist() == pytest.approx([0.03, 0.15])
     assert found["holds"].tolist() == [True, False]
