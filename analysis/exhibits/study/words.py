@@ -22,6 +22,9 @@ GROWTHS: Mapping[str, str] = {
 #: Standard deviation between seeds that the plan supposed, from the pilot [nat].
 PLANNED_SD = 0.08
 
+#: What a network trained again may differ by, as `collect study --check` has it [nat].
+EXACT = 1e-3
+
 #: Parts of the slope on depth, as `slope.slopes` names them.
 DEPTHS_PART, RATES_PART = "depth's own part", "rate's part"
 
@@ -272,6 +275,27 @@ def threat_sentence(threats: pd.DataFrame, sd: float) -> str:
         f"Growth of {names} moves by up to {prose.listing(said)}; seeds differ by "
         f"{prose.number(sd, 3)} nat. The recipes keep their order in "
         f"{prose.share_of(kept, len(orders) - 1)} checks."
+    )
+
+
+def again_sentence(twice: pd.DataFrame, sd: float) -> str:
+    """Return how far the same network comes apart where it is trained again.
+
+    Parameters
+    ----------
+    twice
+        From `fleet.trained_twice`.
+    sd
+        Standard deviation between seeds [nat].
+    """
+    if twice.empty:
+        return "No network is in two designs."
+    within = int((twice["estimate"] < EXACT).sum())
+    return (
+        f"{prose.count(len(twice))} networks are in several designs and were trained each time "
+        f"anew: the growth of {prose.count(within)} comes back within {prose.number(EXACT, 3)} "
+        f"nat, of all within {prose.number(float(twice['estimate'].max()), 3)} nat, where seeds "
+        f"differ by {prose.number(sd, 3)} nat."
     )
 
 

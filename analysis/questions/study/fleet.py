@@ -245,6 +245,38 @@ def threats(store: Store) -> pd.DataFrame:
     return rows.dropna(subset=["change"]).reset_index(drop=True)
 
 
+def trained_twice(store: Store) -> pd.DataFrame:
+    """Return how far networks come apart that several designs ask for alike.
+
+    They have the same recipe, seed and text, and each was trained anew: what sets them apart is
+    rounding, which machines and versions do differently.
+
+    Returns
+    -------
+    One row per network that two designs or more have trained: `seed`, `n_obs`, `estimate` (the
+    range of its excess at equal steps), in ascending order of it.
+    """
+    runs = store.query(
+        "SELECT study_run_id, study, recipe, text_sha256 FROM study_run WHERE parent_id IS NULL"
+    )
+    runs["alike"] = runs["recipe"].map(_without_names) + runs["text_sha256"]
+    runs = runs[runs.duplicated("alike", keep=False)]
+    if runs.empty:
+        return pd.DataFrame(columns=["seed", "n_obs", "estimate"])
+    found = pd.concat([horizons.responses(store, study) for study in sorted(set(runs["study"]))])
+    values = found.merge(runs[["study_run_id", "alike"]]).groupby("alike")
+    rows = values.agg(seed=("seed", "first"), n_obs=("seed", "size"))
+    rows["estimate"] = values["excess"].max() - values["excess"].min()
+    return rows.sort_values("estimate", ignore_index=True)
+
+
+def _without_names(recipe: str) -> str:
+    """Return what of a recipe determines a network, as text."""
+    content = json.loads(recipe)
+    labels = ("name", "lab", "suite", "year", "text")
+    return json.dumps({k: v for k, v in content.items() if k not in labels}, sort_keys=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """How small the networks of the fleet are, and how much text one of them read [byte]."""

@@ -51,8 +51,9 @@ def filled(directory: Path, runs: list[dict[str, object]]) -> Store:
                 "learning_rate": 2e-3, "decay_turns": 1.0,
                 "n_steps": 10, "loss_before": 5.5, "loss_after": run.get("ends_at", 1.5),
                 "bigram_loss": 2.3, "trigram_loss": 1.75, "text_sha256": "t",
-                "weights_sha256": "w", "recipe": RECIPE, "schema_version": 2, "code_version": "c",
-                "python_version": "p", "torch_version": "t", "transformers_version": "t",
+                "weights_sha256": "w", "recipe": run.get("recipe", RECIPE),
+                "schema_version": 2, "code_version": "c", "python_version": "p",
+                "torch_version": "t", "transformers_version": "t",
                 "started_at": datetime(2026, 1, 1), "cpu_s": 1.0,
             }
         )  # fmt: skip
