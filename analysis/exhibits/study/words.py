@@ -278,24 +278,15 @@ def threat_sentence(threats: pd.DataFrame, sd: float) -> str:
     )
 
 
-def again_sentence(twice: pd.DataFrame, sd: float) -> str:
-    """Return how far the same network comes apart where it is trained again.
-
-    Parameters
-    ----------
-    twice
-        From `fleet.trained_twice`.
-    sd
-        Standard deviation between seeds [nat].
-    """
+def again_sentence(twice: pd.DataFrame) -> str:
+    """Return how far a network comes apart from itself; ``twice`` from `fleet.trained_twice`."""
     if twice.empty:
         return "No network is in two designs."
     within = int((twice["estimate"] < EXACT).sum())
     return (
         f"{prose.count(len(twice))} networks are in several designs and were trained each time "
         f"anew: the growth of {prose.count(within)} comes back within {prose.number(EXACT, 3)} "
-        f"nat, of all within {prose.number(float(twice['estimate'].max()), 3)} nat, where seeds "
-        f"differ by {prose.number(sd, 3)} nat."
+        f"nat, of all within {prose.number(float(twice['estimate'].max()), 3)} nat."
     )
 
 
