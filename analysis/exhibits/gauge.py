@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any, cast
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, WIDTH, found, named, series
+from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, WIDTH, found
 from analysis.questions.gauge import GAUGES
 from analysis.tidy import prose
 
 HEIGHT = 150
 DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3])
 
-#: What the stream does in each gauge of `chart_one_network`.
+#: What the stream does in each gauge that was made.
 LABELS = {"growing": "grows", "flat": "stays", "shrinking": "shrinks"}
 
 #: Lines that part by less than this share of the panel are drawn as one.
@@ -109,7 +107,7 @@ def _one_line(layers: pd.DataFrame, column: str, x: alt.X, axis: str) -> alt.Cha
 
 
 def finding(layers: pd.DataFrame) -> str:
-    """Return the finding of `chart_one_network` in one line, for its title.
+    """Return the finding of `chart_gauges` in one line.
 
     ``layers`` has one row per gauge and layer; what the stream does is read off its log gains.
     """
@@ -117,90 +115,6 @@ def finding(layers: pd.DataFrame) -> str:
     means = gains.groupby("gauge")["log_gain"].mean().sort_values()
     does = ["shrinks" if mean < -LEVEL else "grows" if mean > LEVEL else "stays" for mean in means]
     return f"Same network, same predictions: it {', '.join(does[:-1])} or {does[-1]}"
-
-
-def chart_one_network(
-    layers: pd.DataFrame, *, title: str, subtitle: str = "", is_small: bool = False
-) -> alt.LayerChart:
-    """Draw the exhibit: one network whose stream shrinks, stays and grows, with equal logits.
-
-    Parameters
-    ----------
-    layers
-        One row per gauge and layer, as `questions.gauge.profiles` returns it.
-    title, subtitle
-        The finding in one line, see `finding`; and what follows, `questions.gauge.sentence`.
-    is_small
-        True for a front page or a phone.
-    """
-    lengths = relative_lengths(layers)
-    width, height, wrapped = (165, 140, 34) if is_small else (WIDTH - 110, 240, 72)
-    heading = alt.Title(
-        textwrap.wrap(title, wrapped),
-        subtitle=textwrap.wrap(subtitle, wrapped + 8) if subtitle else [],
-        fontSize=14 if is_small else 16,
-        subtitleFontSize=13,
-        subtitleColor=INK,
-        fontWeight="normal",
-        anchor="start",
-        color=INK,
-        offset=12,
-    )
-    drawn = _profiles_with_ends(lengths, [0.5, 1, 2] if is_small else [0.5, 0.7, 1, 1.5, 2])
-    return named(
-        drawn.properties(width=width, height=height, title=heading),
-        "Length of the stream over depth of one network, as a multiple of its input, in three "
-        "ways to write its weights down that give the same predictions: one line falls, one is "
-        "level, one rises.",
-    )
-
-
-def _profiles_with_ends(lengths: pd.DataFrame, ticks: list[float]) -> alt.LayerChart:
-    """Draw a line for each gauge, named and with its gain at its end."""
-    depth = int(lengths["layer"].max())
-    names = list(LABELS)
-    reach = [float(lengths["length"].min()) / 1.1, float(lengths["length"].max()) * 1.1]
-    base = alt.Chart(lengths).encode(
-        x=alt.X("layer:Q", scale=alt.Scale(domain=[-1, depth], nice=False)).axis(
-            title="output of block (−1: input) [1]", values=list(range(-1, depth + 1)), grid=False
-        ),
-        y=alt.Y("length:Q", scale=alt.Scale(type="log", domain=reach, nice=False)).axis(
-            title="length / input [ratio]", values=ticks, format="~g"
-        ),
-        color=alt.Color("gauge:N", scale=series(names, COLOURS), legend=None),
-        tooltip=["gauge:N", "layer:Q", alt.Tooltip("length:Q", format=".3f")],
-    )
-    dashes = alt.StrokeDash("gauge:N", scale=series(names, DASHES), legend=None)
-    shapes = alt.Shape("gauge:N", scale=series(names, SHAPES), legend=None)
-    ends = base.transform_filter(alt.datum.layer == depth)
-    return cast(
-        "alt.LayerChart",
-        alt.layer(
-            base.mark_line(strokeWidth=2.5).encode(strokeDash=dashes),
-            base.mark_point(size=45, filled=True).encode(shape=shapes),
-            ends.mark_text(align="left", dx=9, fontSize=14).encode(text="label:N"),
-        ),
-    )
-
-
-def relative_lengths(layers: pd.DataFrame) -> pd.DataFrame:
-    """Return the lengths of the gauges that were chosen, over those of their input.
-
-    Returns
-    -------
-    One row per gauge but the trained one and layer: `gauge`, `layer`, `length` [ratio], and
-    `label`, what a line's end is called: its shape and the gain of every block.
-    """
-    chosen = layers[layers["gauge"].isin(LABELS)]
-    inputs = chosen[chosen["layer"] == -1].set_index("gauge")["log_norm"]
-    gains = chosen.groupby("gauge")["log_gain"].mean()
-    return chosen.assign(
-        length=np.exp(chosen["log_norm"] - chosen["gauge"].map(inputs)),
-        label=[
-            f"{LABELS[name]}: gain {prose.number(float(np.exp(gains[name])), 2)}"
-            for name in chosen["gauge"]
-        ],
-    )[["gauge", "layer", "length", "label"]]
 
 
 def sign_rows(signs: pd.DataFrame) -> pd.DataFrame:
