@@ -54,8 +54,10 @@ def test_the_shares_of_the_study_are_those_of_the_file():
     chance = round(told.loc[("S5", "equal steps"), "null_value"])
     assert f"{lab} % of those between recipes lie between labs (by chance {chance} %)" in said
     share, low, high = told.loc[("S9", "equal steps"), ENDS].round().astype(int)
+    most = round(told.loc[("S9", "equal steps"), "null_value"])
     assert (
-        f"follow their birth: it makes {share} % ({low} % to {high} %) of the differences" in said
+        f"follow their birth: it makes {share} % ({low} % to {high} %) of the differences, the new "
+        f"recipe at most {most} %" in said
     )
 
 

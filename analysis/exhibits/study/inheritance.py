@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.exhibits.drawing.theme import INK, LABS, found, series
 from analysis.exhibits.study.names import RECIPES, RESPONSES
-from analysis.questions.study.fleet import JOINT
+from analysis.exhibits.study.words import share_words
 from analysis.questions.study.inheritance import KEPT, OF_NO_LAB
 from analysis.tidy import prose
 
@@ -39,12 +39,7 @@ def sentence(shares: pd.DataFrame, turned: pd.DataFrame) -> str:
 
 def share_sentence(shares: pd.DataFrame) -> str:
     """Return the shares of birth and upbringing in growth, in one sentence."""
-    joint = shares[(shares["method"] == JOINT) & (shares["response"] == KEPT[0])]
-    said = {
-        term: f"{prose.percent(row['estimate'])} "
-        f"{prose.percent_interval(row['conf_low'], row['conf_high'])}"
-        for term, row in joint.set_index("term").to_dict("index").items()
-    }
+    said = share_words(shares[shares["response"] == KEPT[0]])
     return (
         f"Among networks trained on under each other's recipes, birth makes {said['birth']} of the "
         f"differences in growth, the later recipe {said['upbringing']}."

@@ -66,13 +66,7 @@ def sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
             "how much of that is recipe and how much chance cannot be told before two recipes "
             "have two runs in one shape."
         )
-    joint = shares[(shares["method"] == JOINT) & (shares["response"] == "excess")]
-    said = {
-        term: f"{prose.percent(share)} {prose.percent_interval(low, high)}"
-        for term, share, low, high in zip(
-            joint["term"], joint["estimate"], joint["conf_low"], joint["conf_high"], strict=True
-        )
-    }
+    said = share_words(shares[shares["response"] == "excess"])
     among = prose.count(complete_recipes(documented, shapes))
     made = [
         f"{PARTS[term].format(varied=varied(shapes))} {share}"
@@ -84,6 +78,17 @@ def sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
         f"{prose.plural(len(shapes), 'shape')}, the recipe makes {said['recipe']} of the "
         f"differences in growth beyond equal writes, {prose.listing(made)}."
     )
+
+
+def share_words(shares: pd.DataFrame) -> dict[str, str]:
+    """Return each source's share of one response with its joint interval, as words."""
+    joint = shares[shares["method"] == JOINT]
+    return {
+        str(term): f"{prose.percent(share)} {prose.percent_interval(low, high)}"
+        for term, share, low, high in zip(
+            joint["term"], joint["estimate"], joint["conf_low"], joint["conf_high"], strict=True
+        )
+    }
 
 
 def lab_sentence(whole: pd.DataFrame, without: pd.DataFrame) -> str:
@@ -132,12 +137,7 @@ def apart_sentence(shares: pd.DataFrame) -> str:
     """Return what size and shape make each; ``shares`` from `fleet.scale_and_shape`."""
     if shares.empty:
         return "Size and shape cannot be told apart before all four geometries are trained."
-    joint = shares[shares["method"] == JOINT].set_index("term")
-    said = {
-        term: f"{prose.percent(row['estimate'])} "
-        f"{prose.percent_interval(row['conf_low'], row['conf_high'])}"
-        for term, row in joint.to_dict("index").items()
-    }
+    said = share_words(shares)
     return (
         f"Size makes {said['scale']} of the differences in growth; shape at nearly equal size, "
         f"deep and narrow against shallow and wide, {said['shape']}."
@@ -171,14 +171,13 @@ def short_sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
     """
     if shares.empty:
         return sentence(runs, shares)
-    joint = shares[(shares["method"] == JOINT) & (shares["response"] == "excess")]
-    row = joint[joint["term"] == "recipe"].iloc[0]
+    said = share_words(shares[shares["response"] == "excess"])
     documented = runs[runs["status"] == "documented"]
     shapes = shapes_told(documented)
     return (
         f"Among {prose.count(complete_recipes(documented, shapes))} recipes in "
-        f"{prose.plural(len(shapes), 'shape')} the recipe makes {prose.percent(row['estimate'])} "
-        f"{prose.percent_interval(row['conf_low'], row['conf_high'])} of the differences in growth."
+        f"{prose.plural(len(shapes), 'shape')} the recipe makes {said['recipe']} of the "
+        "differences in growth."
     )
 
 
@@ -269,6 +268,7 @@ def threat_sentence(threats: pd.DataFrame, sd: float) -> str:
     ]
     orders = threats.sort_values("estimate").groupby("check")["recipe"].agg(tuple)
     plain = orders["plain"]
+    orders = orders[orders.map(len) == len(plain)]
     kept = int((orders.drop("plain") == plain).sum())
     names = prose.listing(sorted(RECIPES[name] for name in plain))
     return (

@@ -186,6 +186,16 @@ def test_a_network_of_two_designs_is_compared_with_itself(tmp_path: Path) -> Non
     )
 
 
+def test_the_long_run_is_as_much_longer_as_its_words_say() -> None:
+    design = read_design(ROOT / "data" / "study" / "threats.toml")
+    long = design.factors["check"]["long"]["schedule"]["steps"]
+    assert long == 3 * design.base["schedule"]["steps"]
+    assert words.CHECKS["long"] == "a run three times as long"
+    assert (
+        {"plain", *words.CHECKS} == set(design.factors["check"]) == {*tables.THREATS} - {"recipe"}
+    )
+
+
 def test_what_is_not_trained_is_not_told(tmp_path: Path) -> None:
     store = filled(tmp_path, packages(np.random.default_rng(1)))
     assert ingredients.effects(store).empty
