@@ -61,7 +61,7 @@ def _require_files(folder: Path) -> None:
         raise StoreError(
             f"The folder of a paper must hold its statements, figures and functions; {folder} "
             f"lacks {', '.join(lacking)}.",
-            "README.md shows such a folder under 'Audit another paper'.",
+            "`python -m analysis init FOLDER` makes one; quarto/guides/_auditing.qmd tells how.",
         )
 
 

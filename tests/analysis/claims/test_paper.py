@@ -16,7 +16,8 @@ from analysis.evidence.checks import caveats_of
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError
 
-SECOND = Path(__file__).parents[1] / "second_paper"
+ROOT = Path(__file__).parents[3]
+SECOND = ROOT / "tests" / "analysis" / "second_paper"
 
 
 def run(capsys, *arguments):
@@ -111,6 +112,8 @@ def test_a_folder_without_a_file_is_one_sentence(capsys, folder, missing, named)
     (folder / missing).unlink()
     code, out, err = run(capsys, folder, "claims")
     assert (code, out) == (2, "")
+    assert "analysis init FOLDER" in err
+    assert (ROOT / "quarto/guides/_auditing.qmd").is_file()
     assert err.startswith("error: The folder of a paper must hold its statements, figures and")
     assert named in err
 
