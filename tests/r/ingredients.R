@@ -39,4 +39,9 @@ null <- mean((others$excess - mean(others$excess))^2)
 of_sum <- data.frame(method = "sum", term = c("r_squared", "rmse", "rmse_null"),
                      estimate = c(1 - squared / null, sqrt(squared), sqrt(null)),
                      std_error = NA, df = NA, p_value = NA, p_adjusted = NA)
-write.csv(rbind(of_factors, of_sum), "ingredients.csv", row.names = FALSE, quote = FALSE)
+# Do they add up? The model of single factors against one with a mean for each cell.
+company <- anova(fit, lm(excess ~ cell, screened))[2, ]
+of_company <- data.frame(method = "company", term = c("statistic", "p_value"),
+                         estimate = c(company[["F"]], company[["Pr(>F)"]]),
+                         std_error = NA, df = company[["Df"]], p_value = NA, p_adjusted = NA)
+write.csv(rbind(of_factors, of_sum, of_company), "ingredients.csv", row.names = FALSE, quote = FALSE)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
 import altair as alt
 import pandas as pd
-from scipy import stats
 
 from analysis.exhibits.drawing.theme import INK, line_at, named
 from analysis.questions.study.ingredients import ADDED
@@ -39,21 +37,40 @@ LEVEL = 0.05
 #: Methods of `screening.main_effects`.
 SEEDS, LENTH = "seeds", "Lenth"
 
+#: The row of what ingredients do together.
+TOGETHER = "together (sizes)"
+
 ROW = 24
 
 
-def sentence(effects: pd.DataFrame, foretold: pd.DataFrame) -> str:
-    """Return which ingredients move growth most, how many do, and whether their sum foretells.
+def sentence(effects: pd.DataFrame, additivity: pd.DataFrame, foretold: pd.DataFrame) -> str:
+    """Return what ingredients make alone and together, how many count, and what they foretell.
+
+    Which move it most is the finding of `chart_ingredients`.
 
     Parameters
     ----------
-    effects, foretold
-        From `ingredients.effects` and `ingredients.foretold`; empty while networks lack.
+    effects, additivity, foretold
+        From the functions of `ingredients` of these names; empty while networks lack.
     """
     if effects.empty:
         return "Not told yet: the screening lacks networks."
-    said = f"{found_sentence(effects)} {_count_sentence(effects)}"
-    return said if foretold.empty else f"{said} {_sum_sentence(foretold)}"
+    parts = [added_sentence(additivity), _count_sentence(effects)]
+    if not foretold.empty:
+        parts.append(_sum_sentence(foretold))
+    return " ".join([*parts, _company_sentence(additivity)])
+
+
+def added_sentence(additivity: pd.DataFrame) -> str:
+    """Return how much of the differences is the ingredients' own, and how much their company's."""
+    row = additivity.iloc[0]
+    alone = min(1.0, max(0.0, row["r_squared"]))
+    return (
+        f"Of the differences between {prose.count(row['n_groups'])} made-up recipes "
+        f"{prose.percent(alone)} is what ingredients do each by itself; "
+        f"{prose.percent(1 - alone)} is what they do together (against chance "
+        f"{prose.p_value(row['p_value'])})."
+    )
 
 
 def found_sentence(effects: pd.DataFrame) -> str:
@@ -64,7 +81,7 @@ def found_sentence(effects: pd.DataFrame) -> str:
         f"{prose.interval(row['conf_low'], row['conf_high'])})"
         for row in largest.to_dict("records")
     ]
-    return f"What moves growth most: {prose.listing(said)}."
+    return f"What moves growth most, on average over the others: {prose.listing(said)}."
 
 
 def _count_sentence(effects: pd.DataFrame) -> str:
@@ -72,28 +89,38 @@ def _count_sentence(effects: pd.DataFrame) -> str:
     n = effects["term"].nunique()
     seeds, lenth = (int(beyond.get(method, 0)) for method in (SEEDS, LENTH))
     return (
-        f"Of {prose.count(n)} ingredients {prose.count(seeds)} move it further than seeds do, and "
-        f"{prose.count(lenth)} further than effects do that are nothing (Lenth); both adjusted for "
-        f"{prose.count(n)} tests."
+        f"On average over the others {prose.count(seeds)} of {prose.count(n)} ingredients move "
+        f"growth further than seeds do; "
+        f"{prose.count(lenth) if lenth else 'none'} stand{'' if lenth > 1 else 's'} out from what "
+        f"ingredients do together (Lenth's method). Both are adjusted for {prose.count(n)} tests."
     )
 
 
 def _sum_sentence(foretold: pd.DataFrame) -> str:
     row = foretold.iloc[0]
     return (
-        f"The sum of the {prose.count(ADDED)} largest foretells {prose.count(row['n_obs'])} other "
-        f"networks to {prose.number(row['rmse'])} nat, their own mean to "
+        f"The sum of the {prose.count(ADDED)} largest misses {prose.count(row['n_obs'])} other "
+        f"networks by {prose.number(row['rmse'])} nat, their own mean by "
         f"{prose.number(row['rmse_null'])} nat (R² {prose.number(row['r_squared'])})."
     )
 
 
-def chart_ingredients(effects: pd.DataFrame) -> alt.LayerChart:
-    """Draw the effect of each ingredient on growth, the largest above.
+def _company_sentence(additivity: pd.DataFrame) -> str:
+    if additivity["p_value"].item() >= LEVEL:
+        return "That they act on each other is not seen."
+    return (
+        "So what one ingredient does depends on the others. Which of them act on each other this "
+        "design does not say: it knows their pairs only in sums of eight."
+    )
+
+
+def chart_ingredients(effects: pd.DataFrame, together: pd.DataFrame) -> alt.LayerChart:
+    """Draw the effect of each ingredient on growth, the largest above, and what they do together.
 
     Parameters
     ----------
-    effects
-        From `ingredients.effects`.
+    effects, together
+        From the functions of `ingredients` of these names.
     """
     shown = effects[effects["method"] == SEEDS]
     rows = shown.assign(
@@ -104,11 +131,12 @@ def chart_ingredients(effects: pd.DataFrame) -> alt.LayerChart:
             for low, high in zip(shown["conf_low"], shown["conf_high"], strict=True)
         ],
     )
+    order = [*rows["name"], TOGETHER]
     y = alt.Y(
         "name:N",
-        sort=list(rows["name"]),
+        sort=order,
         title=None,
-        axis=alt.Axis(grid=True, ticks=False, domain=False),
+        axis=alt.Axis(grid=True, ticks=False, domain=False, labelLimit=300),
     )
     x = alt.X(
         "estimate:Q",
@@ -119,24 +147,17 @@ def chart_ingredients(effects: pd.DataFrame) -> alt.LayerChart:
     tips = ["name:N", "effect:N", "interval:N", "n_obs:Q"]
     points = alt.Chart(rows).mark_point(filled=True, size=70, color=INK, opacity=1)
     whiskers = alt.Chart(rows).mark_rule(color=INK, strokeWidth=2)
+    sizes = together.assign(name=TOGETHER, size=together["estimate"].map("{:.2f}".format))
+    strokes = alt.Chart(sizes).mark_tick(color=INK, thickness=2, size=14, opacity=1)
     chart = alt.layer(
-        _band(effects),
         line_at(0.0, "x"),
         whiskers.encode(x=alt.X("conf_low:Q"), x2="conf_high:Q", y=y),
         points.encode(x=x, y=y, tooltip=tips),
-    ).properties(width=300, height=ROW * len(rows))
+        strokes.encode(x=x, y=y, tooltip=["name:N", "size:N"]),
+    ).properties(width=300, height=ROW * len(order))
     words = (
-        "Ingredients of a recipe in the order of what their high level adds to growth, with 95 % "
-        "intervals from the variance between seeds; the band holds an effect that is nothing in 95 "
-        "of 100 cases by Lenth's method."
+        "Ingredients of a recipe in the order of what their high level adds to growth on average "
+        "over the others, with 95 % intervals from the variance between seeds; in the last row "
+        f"strokes for the sizes of {prose.count(len(together))} things they do together."
     )
     return named(chart, words, found_sentence(effects))
-
-
-def _band(effects: pd.DataFrame) -> alt.Chart:
-    """Return where an effect that is nothing lies in 95 of 100 cases, by Lenth's method."""
-    row = effects[effects["method"] == LENTH].iloc[0]
-    half = float(stats.t.ppf((1 + row["conf_level"]) / 2, row["df"]) * row["std_error"])
-    ends = pd.DataFrame({"low": [-half], "high": [half]})
-    band = alt.Chart(ends).mark_rect(color=INK, opacity=0.25)
-    return cast("alt.Chart", band.encode(x=alt.X("low:Q"), x2="high:Q"))

@@ -24,13 +24,42 @@ def effects(store: Store, response: str = "excess") -> pd.DataFrame:
     and `adjustment` over the ingredients of a method (Holm); empty while networks lack.
     """
     try:
-        screened = horizons.responses(store, STUDY)
-        table = screening.main_effects(screened, response, registered.levels_of(screened))
+        table = screening.main_effects(*_screened(store, response))
     except DesignError:
         return pd.DataFrame()
     table = table.assign(term=table["term"].str.removesuffix("_level"))
     table = adjust(table, family="method")
     return table.sort_values("estimate", key=abs, ascending=False, kind="stable", ignore_index=True)
+
+
+def additivity(store: Store, response: str = "excess") -> pd.DataFrame:
+    """Return how much of the differences the ingredients make each by itself.
+
+    Not registered: it says why the registered sum foretells as it does.
+
+    Returns
+    -------
+    As `screening.additivity`; empty while networks lack.
+    """
+    try:
+        return screening.additivity(*_screened(store, response))
+    except DesignError:
+        return pd.DataFrame()
+
+
+def together(store: Store, response: str = "excess") -> pd.DataFrame:
+    """Return what ingredients do together, beyond what each does by itself.
+
+    Returns
+    -------
+    One row per contrast that is no main effect, the largest first: `estimate`, its size [unit of
+    the response]. Each is a sum of interactions that the design cannot tell apart; its sign is a
+    matter of coding. Empty while networks lack.
+    """
+    try:
+        return pd.DataFrame({"estimate": screening.other_contrasts(*_screened(store, response))})
+    except DesignError:
+        return pd.DataFrame()
 
 
 def foretold(store: Store, response: str = "excess") -> pd.DataFrame:
@@ -41,10 +70,16 @@ def foretold(store: Store, response: str = "excess") -> pd.DataFrame:
     As `screening.foretold`; empty while networks lack.
     """
     try:
-        screened, others = (horizons.responses(store, study) for study in (STUDY, CHECK))
-        low = registered.levels_of(screened)
+        screened, _, low = _screened(store, response)
+        others = horizons.responses(store, CHECK)
         table = screening.main_effects(screened, response, low)
     except DesignError:
         return pd.DataFrame()
     terms = screening.largest_terms(table, ADDED)
     return screening.foretold(screened, others, response, low, terms)
+
+
+def _screened(store: Store, response: str) -> tuple[pd.DataFrame, str, pd.Series]:
+    """Return the runs of the screening, their response, and the low level of each factor."""
+    screened = horizons.responses(store, STUDY)
+    return screened, response, registered.levels_of(screened)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -26,37 +27,45 @@ def signs_of(runs: pd.DataFrame, low: pd.Series) -> Floats:
     return np.where(runs[list(low.index)].to_numpy() == low.to_numpy(), -1.0, 1.0)
 
 
-def main_effects(
-    runs: pd.DataFrame, response: str, low: pd.Series, *, conf_level: float = 0.95
-) -> pd.DataFrame:
-    """Return the effect of each factor, high less low, against seeds and by Lenth's method.
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The cells of a balanced, orthogonal and replicated fraction.
+
+    Attributes
+    ----------
+    signs
+        (cell, factor), from `signs_of`.
+    means
+        Mean response of each cell.
+    n_runs
+        Of all cells together.
+    error, df
+        Variance between runs of a cell, and its degrees of freedom.
+    """
+
+    signs: Floats
+    means: Floats
+    n_runs: int
+    error: float
+    df: int
+
+
+def cells_of(runs: pd.DataFrame, response: str, low: pd.Series) -> Cells:
+    """Return the cells of a screening.
 
     Parameters
     ----------
     runs
-        One row per run of a balanced, orthogonal fraction.
+        One row per run, a column per factor.
     response
         Column of it.
     low
         The low level by factor.
-    conf_level
-        Coverage of each interval.
-
-    Returns
-    -------
-    Two rows per factor, by `method`: ``seeds`` (the variance between runs of a cell) and ``Lenth``
-    (the spread of all contrasts of the cells, most of which are taken to be nothing). `term`,
-    `estimate`, `std_error`, `df`, `statistic`, `p_value`, `conf_low`, `conf_high`, `conf_level`,
-    `n_obs`.
 
     Raises
     ------
     DesignError
         If columns are not balanced and orthogonal, or cells have one run.
-
-    References
-    ----------
-    R. V. Lenth, "Quick and easy analysis of unreplicated factorials" (1989).
     """
     signs = signs_of(runs, low)
     n_runs, n_factors = signs.shape
@@ -75,13 +84,45 @@ def main_effects(
             "A screening must be replicated to be compared with chance; each cell has one run.",
             "Train it with another seed.",
         )
-    estimates = 2 * signs.T @ values / n_runs
     error = float(((values - means[place.ravel()]) ** 2).sum()) / df
-    pseudo = lenth_error(all_contrasts(cells, means))
+    return Cells(cells, means, n_runs, error, df)
+
+
+def main_effects(
+    runs: pd.DataFrame, response: str, low: pd.Series, *, conf_level: float = 0.95
+) -> pd.DataFrame:
+    """Return the effect of each factor, high less low, against seeds and by Lenth's method.
+
+    Parameters
+    ----------
+    runs, response, low
+        As in `cells_of`.
+    conf_level
+        Coverage of each interval.
+
+    Returns
+    -------
+    Two rows per factor, by `method`: ``seeds`` (the variance between runs of a cell) and ``Lenth``
+    (the spread of all contrasts of the cells, most of which are taken to be nothing). `term`,
+    `estimate`, `std_error`, `df`, `statistic`, `p_value`, `conf_low`, `conf_high`, `conf_level`,
+    `n_obs`.
+
+    Raises
+    ------
+    DesignError
+        As `cells_of`.
+
+    References
+    ----------
+    R. V. Lenth, "Quick and easy analysis of unreplicated factorials" (1989).
+    """
+    cells = cells_of(runs, response, low)
+    estimates = 2 * cells.signs.T @ cells.means / len(cells.means)
+    pseudo = lenth_error(all_contrasts(cells.signs, cells.means))
     parts = []
     for method, std_error, of in (
-        ("seeds", 2 * np.sqrt(error / n_runs), float(df)),
-        ("Lenth", pseudo, (len(cells) - 1) / 3),
+        ("seeds", 2 * np.sqrt(cells.error / cells.n_runs), float(cells.df)),
+        ("Lenth", pseudo, (len(cells.means) - 1) / 3),
     ):
         statistic = estimates / std_error
         half = stats.t.ppf((1 + conf_level) / 2, of) * std_error
@@ -97,7 +138,7 @@ def main_effects(
                     "conf_low": estimates - half,
                     "conf_high": estimates + half,
                     "conf_level": conf_level,
-                    "n_obs": n_runs,
+                    "n_obs": cells.n_runs,
                     "method": method,
                 }
             )
@@ -105,6 +146,75 @@ def main_effects(
     result = pd.concat(parts, ignore_index=True)
     glossary.checked(result.columns)
     return result
+
+
+def additivity(runs: pd.DataFrame, response: str, low: pd.Series) -> pd.DataFrame:
+    """Return how much of the differences between cells the main effects make, summed.
+
+    The rest is what factors do together: contrasts of the cells that are no main effect. In a
+    fraction each is a sum of interactions that cannot be told apart.
+
+    Parameters
+    ----------
+    runs, response, low
+        As in `cells_of`.
+
+    Returns
+    -------
+    One row: `term` (the response), `r_squared` (share of the variance between cells that the main
+    effects make, what seeds make of either taken off), `statistic`, `df_numerator`, `df` and
+    `p_value` (F of the other contrasts against seeds), `n_obs`, `n_groups` (cells), `method`.
+
+    Raises
+    ------
+    DesignError
+        As `cells_of`, and if there are as many factors as contrasts.
+    """
+    cells = cells_of(runs, response, low)
+    n_factors, n_other = cells.signs.shape[1], len(cells.means) - 1 - cells.signs.shape[1]
+    if n_other < 1:
+        raise DesignError(
+            "A screening must have fewer factors than contrasts to show whether effects add up; "
+            f"it has {n_factors} of either.",
+            "Give it more cells.",
+        )
+    effects = 2 * cells.signs.T @ cells.means / len(cells.means)
+    of_effects = cells.n_runs / 4 * float(effects @ effects)
+    of_cells = cells.n_runs * float(cells.means.var())
+    statistic = (of_cells - of_effects) / n_other / cells.error
+    alone = of_effects - n_factors * cells.error
+    result = pd.DataFrame(
+        {
+            "term": [response],
+            "r_squared": [alone / (of_cells - (n_factors + n_other) * cells.error)],
+            "statistic": [statistic],
+            "df_numerator": [float(n_other)],
+            "df": [float(cells.df)],
+            "p_value": [float(stats.f.sf(statistic, n_other, cells.df))],
+            "n_obs": [cells.n_runs],
+            "n_groups": [len(cells.means)],
+            "method": ["F of the contrasts that are no main effect, against seeds"],
+        }
+    )
+    glossary.checked(result.columns)
+    return result
+
+
+def other_contrasts(runs: pd.DataFrame, response: str, low: pd.Series) -> Floats:
+    """Return the sizes of the contrasts of the cells that are no main effect, the largest first.
+
+    Their signs are a matter of coding.
+
+    Parameters
+    ----------
+    runs, response, low
+        As in `cells_of`.
+    """
+    cells = cells_of(runs, response, low)
+    columns = contrast_columns(cells.signs)
+    is_main = np.abs(columns.T @ cells.signs).max(axis=1) == len(cells.means)
+    sizes = np.abs(2 * columns.T @ cells.means / len(cells.means))[~is_main]
+    return np.sort(sizes)[::-1]
 
 
 def all_contrasts(cells: Floats, means: Floats) -> Floats:
@@ -121,6 +231,11 @@ def all_contrasts(cells: Floats, means: Floats) -> Floats:
     -------
     Differences "high less low", one less than there are cells.
     """
+    return np.asarray(2 * contrast_columns(cells).T @ means / len(means))
+
+
+def contrast_columns(cells: Floats) -> Floats:
+    """Return the signs of every contrast of a regular fraction, (cell, contrast)."""
     columns: dict[bytes, Floats] = {}
     for column in cells.T:
         key = (column * column[0]).tobytes()
@@ -128,7 +243,7 @@ def all_contrasts(cells: Floats, means: Floats) -> Floats:
             for one in [np.ones(len(cells)), *list(columns.values())]:
                 product = one * column
                 columns.setdefault((product * product[0]).tobytes(), product)
-    return np.array([2 * column @ means / len(means) for column in columns.values()])
+    return np.column_stack(list(columns.values()))
 
 
 def lenth_error(contrasts: Floats) -> float:

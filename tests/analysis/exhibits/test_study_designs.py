@@ -14,6 +14,7 @@ from analysis.exhibits.study import inheritance as inheritance_exhibit
 from analysis.exhibits.study import tables, words
 from analysis.questions.study import fleet, ingredients, inheritance
 from analysis.store import Store
+from analysis.tidy import prose
 from collect.training.study.design import read_design
 from tests.analysis.questions.study.simulated import filled, packages
 
@@ -133,24 +134,38 @@ def test_ingredients_are_found_in_their_order_and_told(store: Store) -> None:
     assert set(effects["n_tests"]) == {16}
     foretold = ingredients.foretold(store)
     assert foretold["r_squared"].item() > 0.98
-    said = ingredient_exhibit.sentence(effects, foretold).replace("\xa0", " ")
-    assert said.startswith("What moves growth most: norms after each part, too (")
+    additivity = ingredients.additivity(store)
+    p = prose.p_value(additivity["p_value"].item()).replace("\xa0", " ")
+    said = ingredient_exhibit.sentence(effects, additivity, foretold).replace("\xa0", " ")
+    assert said.startswith(
+        "Of the differences between 32 made-up recipes 100 % is what ingredients do each by "
+        f"itself; 0 % is what they do together (against chance {p}). "
+    )
     beyond = effects[effects["p_adjusted"] < 0.05].groupby("method").size()
     assert beyond["Lenth"] == 3
-    assert f"Of 16 ingredients {beyond['seeds']} move it further than seeds do, and 3" in said
-    assert "The sum of the 5 largest foretells 8 other networks to 0.0" in said
+    assert f"{beyond['seeds']} of 16 ingredients move growth further than seeds do; 3 s" in said
+    assert "The sum of the 5 largest misses 8 other networks by 0.0" in said
+    certain = additivity.assign(p_value=1e-6)
+    said = ingredient_exhibit.sentence(effects, certain, foretold)
+    assert said.endswith("it knows their pairs only in sums of eight.")
+    certain = additivity.assign(p_value=0.5)
+    said = ingredient_exhibit.sentence(effects, certain, foretold)
+    assert said.endswith("That they act on each other is not seen.")
 
 
-def test_the_figure_of_ingredients_has_a_row_each_and_lenths_band(store: Store) -> None:
-    effects = ingredients.effects(store)
-    drawn = ingredient_exhibit.chart_ingredients(effects).to_dict()
+def test_the_figure_of_ingredients_has_a_row_each_and_one_for_their_company(store: Store) -> None:
+    effects, together = ingredients.effects(store), ingredients.together(store)
+    drawn = ingredient_exhibit.chart_ingredients(effects, together).to_dict()
     types = [layer["mark"]["type"] for layer in drawn["layer"]]
-    assert types == ["rect", "rule", "rule", "point"]
+    assert types == ["rule", "rule", "point", "tick"]
     order = drawn["layer"][-1]["encoding"]["y"]["sort"]
-    assert len(order) == len(set(order)) == 16
-    band = drawn["datasets"][drawn["layer"][0]["data"]["name"]]
-    lenth = effects[effects["method"] == "Lenth"].iloc[0]
-    assert band[0]["high"] == pytest.approx(lenth["conf_high"] - lenth["estimate"])
+    assert len(order) == len(set(order)) == 17
+    largest = "What moves growth most, on average over the others: norms after each part, too ("
+    assert drawn["usermeta"]["finding"].startswith(largest)
+    strokes = drawn["datasets"][drawn["layer"][-1]["data"]["name"]]
+    # 31 contrasts of 32 cells, less sixteen of single ingredients; nothing acts together here.
+    assert len(strokes) == 15
+    assert max(stroke["estimate"] for stroke in strokes) < 0.1
 
 
 def test_checks_of_a_recipe_are_told_by_what_they_move(store: Store) -> None:
@@ -203,5 +218,9 @@ def test_what_is_not_trained_is_not_told(tmp_path: Path) -> None:
     assert inheritance.shares(store, rng=np.random.default_rng(1)).empty
     assert fleet.threats(store).empty
     assert words.threat_sentence(fleet.threats(store), 0.1) == "The checks are not trained yet."
-    untold = ingredient_exhibit.sentence(ingredients.effects(store), ingredients.foretold(store))
+    assert ingredients.additivity(store).empty
+    assert ingredients.together(store).empty
+    untold = ingredient_exhibit.sentence(
+        ingredients.effects(store), ingredients.additivity(store), ingredients.foretold(store)
+    )
     assert untold.startswith("Not told yet")

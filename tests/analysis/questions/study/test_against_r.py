@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.questions.study import labs, shares, slope
+from analysis.inference.effects.multiplicity import adjust
+from analysis.questions.study import labs, screening, shares, slope
 from analysis.store import open_store
 
 R = Path(__file__).parents[3] / "r"
@@ -78,3 +80,51 @@ def test_the_parts_of_the_slope_agree_with_lm(rows: pd.DataFrame, answers: pd.Da
     ours = slope.slopes(rows[rows["study"] == "depth_and_rate"], "penultimate").set_index("term")
     for column in ("estimate", "conf_low", "conf_high"):
         assert ours.loc[theirs.index, column].to_numpy() == pytest.approx(theirs[column], rel=1e-9)
+
+
+@pytest.fixture(scope="module")
+def screened() -> pd.DataFrame:
+    return pd.read_csv(R / "ingredients_rows.csv")
+
+
+def test_the_rows_of_ingredients_are_those_that_are_shipped(screened: pd.DataFrame) -> None:
+    shipped = open_store(DATA / "published", DATA / "fleet").query(
+        "SELECT study_run_id, excess FROM study_growth "
+        "SEMI JOIN (SELECT study_run_id, max(step) AS step FROM study_growth GROUP BY ALL) "
+        "USING (study_run_id, step) WHERE tokens = 'without_first'"
+    )
+    both = screened.merge(shipped, on="study_run_id", suffixes=("", "_shipped"), validate="1:1")
+    assert len(both) == len(screened) == 72
+    assert both["excess"].to_numpy() == pytest.approx(both["excess_shipped"], rel=1e-12)
+    for study in ("ingredients", "ingredients_check"):
+        design = tomllib.loads((DATA / "study" / f"{study}.toml").read_text(encoding="utf-8"))
+        base = design["base_fraction"]
+        for word, letters in design["generators"].items():
+            rows = screened[screened["study"] == study]
+            assert (rows[word] == rows[letters].prod(axis=1)).all() or (
+                rows[word] == -rows[letters].prod(axis=1)
+            ).all()
+        assert set(base) <= set(screened.columns)
+
+
+def test_effects_of_ingredients_and_their_sum_agree_with_r(screened: pd.DataFrame) -> None:
+    theirs = pd.read_csv(R / "ingredients.csv").set_index(["method", "term"])
+    factors = list(screened.columns[4:])
+    low = pd.Series(-1, index=factors)
+    runs = screened[screened["study"] == "ingredients"]
+    found = screening.main_effects(runs, "excess", low)
+    effects = adjust(found, family="method").set_index(["method", "term"])
+    assert len(effects) == 2 * len(factors) == 32
+    for column in ("estimate", "std_error", "df", "p_value", "p_adjusted"):
+        assert effects[column].to_numpy() == pytest.approx(
+            theirs.loc[effects.index, column], rel=1e-9
+        )
+    others = screened[screened["study"] == "ingredients_check"]
+    terms = screening.largest_terms(found, 5)
+    told = screening.foretold(runs, others, "excess", low, terms).iloc[0]
+    for name, value in theirs.loc["sum", "estimate"].items():
+        assert told[str(name)] == pytest.approx(value, rel=1e-9)
+    row = screening.additivity(runs, "excess", low).iloc[0]
+    for name, value in theirs.loc["company", "estimate"].items():
+        assert row[str(name)] == pytest.approx(value, rel=1e-9)
+    assert (theirs.loc["company", "df"] == row["df_numerator"]).all()

@@ -60,6 +60,27 @@ def test_all_contrasts_of_a_fraction_are_one_less_than_its_cells() -> None:
     assert found == pytest.approx([0, 0, 0, 0, 0, 1, 3], abs=1e-12)
 
 
+def test_what_factors_do_together_is_told_from_what_each_does() -> None:
+    """a adds 3 and d -1, a and b together 2: their shares of the variance are 9 + 1 and 4."""
+    runs, low = fraction(np.random.default_rng(8), 0.01)
+    both = np.where((runs["a"] == "hi") == (runs["b"] == "hi"), 1.0, -1.0)
+    runs = runs.assign(z=runs["y"] + both)
+    row = screening.additivity(runs, "z", low).iloc[0]
+    assert row["r_squared"] == pytest.approx(10 / 14, abs=0.01)
+    assert row[["df_numerator", "df", "n_groups", "n_obs"]].tolist() == [3, 8, 8, 16]
+    assert row["p_value"] < 1e-9
+    assert screening.other_contrasts(runs, "z", low) == pytest.approx([2, 0, 0], abs=0.03)
+    alone = screening.additivity(runs, "y", low).iloc[0]
+    assert alone["r_squared"] == pytest.approx(1, abs=0.01)
+    full = low.drop("d")
+    cells = runs.groupby(["a", "b", "c"])["z"].transform("mean")
+    seeds = ((runs["z"] - cells) ** 2).sum() / 8
+    others = screening.other_contrasts(runs, "z", full)
+    assert screening.additivity(runs, "z", full)["statistic"].item() == pytest.approx(
+        16 / 4 * (others**2).sum() / 4 / seeds
+    )
+
+
 def test_an_additive_truth_is_foretold_and_another_is_not() -> None:
     screened, low = fraction(np.random.default_rng(7), 0.0)
     others = pd.DataFrame({"a": ["lo", "hi"], "d": ["lo", "lo"], "y": [9.0, 12.0]})
