@@ -2,7 +2,8 @@
 
 ``python -m tests.proofs.verdict_rates 1000`` draws so many papers of each truth on the real design
 and writes ``data/published/verdict_rate.csv`` and a dated text beside this file. A nothing-rules
-paper may be called reproduced in at most `STATED` of the draws; else the exit code is 1.
+paper may be called reproduced in at most `planted.MOST_REPRODUCED` of the draws; else the exit
+code is 1.
 """
 
 from __future__ import annotations
@@ -22,8 +23,6 @@ from analysis.tidy.spreadsheet import to_csv
 
 ROOT = Path(__file__).parents[2]
 SEED = 20261122
-#: How often a paper in which nothing rules may be called reproduced.
-STATED = 0.05
 
 
 def rates(n_papers: int, seed: int = SEED) -> pd.DataFrame:
@@ -36,7 +35,7 @@ def rates(n_papers: int, seed: int = SEED) -> pd.DataFrame:
 def too_often(found: pd.DataFrame) -> pd.DataFrame:
     """Return the rows where a nothing-rules paper is reproduced more often than stated."""
     wrong = found[(found["truth"] == "nothing") & (found["verdict"] == "reproduced")]
-    return wrong[wrong["probability"] > STATED]
+    return wrong[wrong["probability"] > planted.MOST_REPRODUCED]
 
 
 def main(n_papers: int) -> int:

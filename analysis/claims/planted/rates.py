@@ -22,6 +22,10 @@ from analysis.evidence import decision
 from analysis.evidence.checks import Check
 from analysis.tidy.frame import Floats
 
+#: At most this share of papers in which nothing rules may be called reproduced.
+MOST_REPRODUCED = 0.05
+#: Papers of each truth in the pilots after which that bound was set.
+PILOTS = (40, 60)
 #: The central claims.
 JUDGED = (4, 5, 7, 10, 16, 19, 20, 21)
 

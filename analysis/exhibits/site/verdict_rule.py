@@ -5,7 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from analysis.claims import VERDICTS
-from analysis.claims.verdict import wording
+from analysis.claims.planted import papers
+from analysis.claims.planted import rates as planted
+from analysis.claims.verdict import claim, wording
 from analysis.evidence import KINDS
 from analysis.tidy import prose
 
@@ -29,6 +31,17 @@ def rules(judged: pd.DataFrame) -> pd.DataFrame:
             ],
         }
     )
+
+
+def constants() -> dict[str, str]:
+    """Return the numbers that the rule and the simulated papers are made with, as text."""
+    return {
+        "level": prose.number(claim.LEVEL),
+        "ruling": prose.percent(papers.RULING),
+        "short": prose.percent(papers.SHORT),
+        "pilots": prose.listing([prose.count(n) for n in planted.PILOTS]),
+        "most": prose.percent(planted.MOST_REPRODUCED),
+    }
 
 
 def rate(rates: pd.DataFrame, claim_id: int, truth: str, verdict: str) -> str:
