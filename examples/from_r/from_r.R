@@ -1,5 +1,6 @@
-# Gains of the measured models in R: rows by SQL, a mixed model by lme4, terms by broom.
-# Run from a clone whose environment is active: Rscript examples/from_r/from_r.R
+# Gains of the measured models in R: rows by SQL, a mixed model by lme4.
+# Run from a clone whose environment is active:
+# Rscript examples/from_r/from_r.R
 
 query <- "SELECT g.log_gain, g.model_id, g.prompt_id, g.layer
             FROM last_token_gain AS g
@@ -7,13 +8,17 @@ query <- "SELECT g.log_gain, g.model_id, g.prompt_id, g.layer
            WHERE g.layer > 0"
 rows <- read.csv(text = system2(
   "python", c("-m", "analysis", "sql", shQuote(query), "--csv"),
-  stdout = TRUE, env = "LD_LIBRARY_PATH="  # R's own libraries are not Python's
+  # R's own libraries are not Python's
+  stdout = TRUE, env = "LD_LIBRARY_PATH="
 ))
 cat(nrow(rows), "gains of", length(unique(rows$model_id)), "models\n")
 
 gains <- aggregate(log_gain ~ model_id, rows, mean)
 print(head(gains[order(gains$log_gain), ], 3), row.names = FALSE)
 
-fitted <- lme4::lmer(log_gain ~ layer + (1 | model_id) + (1 | prompt_id), rows)
+model <- log_gain ~ layer + (1 | model_id) + (1 | prompt_id)
+fitted <- lme4::lmer(model, rows)
 print(round(summary(fitted)$coefficients, 5))
-cat("standard deviations:", round(as.data.frame(lme4::VarCorr(fitted))$sdcor, 5), "\n")
+deviations <- as.data.frame(lme4::VarCorr(fitted))
+cat("standard deviations [nat]:\n")
+print(data.frame(of = deviations$grp, sd = round(deviations$sdcor, 5)), row.names = FALSE)
