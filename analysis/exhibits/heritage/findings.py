@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from analysis.inference.power import minimum_detectable
 from analysis.tidy import prose
 
 
 def coefficients(effects: pd.DataFrame) -> str:
     """Return how many intervals of heritage and of the other predictors exclude zero.
 
-    ``effects`` has one row per estimate: `panel`, `conf_low`, `conf_high`.
+    ``effects`` has one row per estimate: `panel`, `conf_low`, `conf_high`, both missing where too
+    few models leave no interval.
     """
+    effects = effects.dropna(subset=["conf_low", "conf_high"])
     excludes = (effects["conf_low"] > 0) | (effects["conf_high"] < 0)
     is_heritage = effects["panel"] == "heritage"
     own, others = (
@@ -46,19 +49,22 @@ def methods(shares: pd.DataFrame) -> str:
 
 
 def power(curves: pd.DataFrame, target: float) -> str:
-    """Return how many tests reach a power within the effects drawn, and from which effect on."""
-    reached = curves[curves["power"] >= target].groupby("test")["true_value"].min()
-    n_tests = curves["test"].nunique()
-    said = (
-        f"{prose.share_of(len(reached), n_tests)} tests find an effect with a power of {target:g}"
-    )
-    if reached.empty:
-        return f"{said}."
-    others = f", the others from up to {prose.number(float(reached.max()))}"
-    return (
-        f"{said}: the best from {prose.number(float(reached.min()))} nat on"
-        f"{others if len(reached) > 1 else ''}."
-    )
+    """Return from which effect on each test of the first effect drawn reaches a power.
+
+    ``curves`` has the rows of `analysis.inference.power` with `test`, "effect: how it is tested".
+    """
+    least = minimum_detectable(curves.assign(method=curves["test"]), power=target)
+    effect = str(least["method"].iloc[0]).partition(": ")[0]
+    own = least[least["method"].str.startswith(f"{effect}: ")]
+    said = [
+        f"never ({test})" if np.isnan(value) else f"from {prose.number(value)} nat on ({test})"
+        for test, value in zip(
+            own["method"].str.removeprefix(f"{effect}: "),
+            own["estimate"].astype(float),
+            strict=True,
+        )
+    ]
+    return f"{effect}: seen with a power of {target:g} {prose.listing(said)}."
 
 
 def laws(models: pd.DataFrame, curves: pd.DataFrame, law: str) -> str:
@@ -86,7 +92,7 @@ def beliefs(shares: pd.DataFrame, mark: str) -> str:
     first, rest = rows.iloc[0], rows.iloc[1:]
     n_reaching = int((rest["conf_high"] >= first["conf_low"]).sum())
     return (
-        f"After the data {first['block']} has the largest share, "
+        f"After the data the {first['block']} has the largest share, "
         f"{prose.percent(first['share'])} "
         f"{prose.percent_interval(first['conf_low'], first['conf_high'])}; the intervals of "
         f"{prose.share_of(n_reaching, len(rest))} others overlap it."
@@ -115,10 +121,17 @@ def quarters(profiles: pd.DataFrame) -> str:
 
     ``profiles`` has one row per suite and quarter: `part`, `level`, `gain` [ratio].
     """
-    ends = profiles.groupby("part", sort=False)["gain"].agg(["min", "max"])
-    rows = sorted(ends.reset_index().to_dict("records"), key=lambda row: row["max"] - row["min"])
+    ranked = profiles.sort_values("gain").groupby("part", sort=False)
+    ends = ranked.agg(
+        low=("gain", "first"),
+        high=("gain", "last"),
+        least=("level", "first"),
+        most=("level", "last"),
+    )
+    rows = sorted(ends.reset_index().to_dict("records"), key=lambda row: row["high"] - row["low"])
     near, far = (
-        f"in the {row['part']} ({prose.number(row['min'])} to {prose.number(row['max'])})"
+        f"in the {row['part']} ({row['least']} {prose.number(row['low'])} to {row['most']} "
+        f"{prose.number(row['high'])})"
         for row in (rows[0], rows[-1])
     )
     return f"The gains of suites lie closest together {near} and furthest apart {far}."

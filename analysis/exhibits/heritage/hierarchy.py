@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,6 +160,10 @@ class Told(Words):
         """Degrees of freedom."""
         return prose.number(self.row["df"], 1)
 
+    def percent_interval(self) -> str:
+        """Return the 95 % interval of a share as the table of components prints it."""
+        return _percent_interval(self.row)
+
     def interval(self, digits: int = 2) -> str:
         """Return the 95 % interval, or that there is none for want of degrees of freedom."""
         if np.isinf(self.row["conf_low"]) and np.isinf(self.row["conf_high"]):
@@ -180,7 +184,7 @@ class Told(Words):
     @property
     def least_p(self) -> str:
         """The smallest p that the test can give."""
-        return prose.number(self.row["smallest_p"], 3)
+        return prose.bare(prose.p_value(self.row["smallest_p"]))
 
     @property
     def labs(self) -> str:
@@ -245,7 +249,7 @@ def sign_rows(effects: pd.DataFrame, metric: str = MAIN) -> pd.DataFrame:
                 prose.interval(low, high)
                 for low, high in zip(rows["conf_low"], rows["conf_high"], strict=True)
             ],
-            "p": [prose.number(p, 3) for p in rows["p_value"]],
+            "p": [prose.bare(prose.p_value(p)) for p in rows["p_value"]],
             "note": [
                 "singular: suites taken as alike" if singular else "" for singular in is_singular
             ],
@@ -294,10 +298,12 @@ def _component(row: pd.Series[Any], name: str) -> dict[str, str]:
     return {
         f"{name}_sd": prose.number(float(np.sqrt(row["variance"])), 3),
         f"{name}_share": _percent(row["variance_share"]),
-        f"{name}_interval": (
-            f"[{_percent(row['conf_low'])},{prose.NO_BREAK}{_percent(row['conf_high'])}]"
-        ),
+        f"{name}_interval": _percent_interval(row),
     }
+
+
+def _percent_interval(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
+    return f"[{_percent(row['conf_low'])},{prose.NO_BREAK}{_percent(row['conf_high'])}]"
 
 
 def _percent(share: float) -> str:

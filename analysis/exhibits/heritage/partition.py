@@ -38,6 +38,10 @@ SEPARATE = ("lab", "geometry", "depth", "scale")
 #: The same with the suite in the place of its lab, which says less.
 WITH_SUITE = ("suite", "geometry", "depth", "scale")
 OURS = "EleutherAI"
+#: What the figure calls the average share: Shapley's.
+AVERAGED = "average over orders"
+#: A predictive R squared nearer to zero than this is zero but for rounding.
+ROUNDING = 1e-12
 #: Same depth, same heads, same width of a head; parameters within a ratio.
 SAME_SHAPE = {"n_layers": 1.0, "n_heads": 1.0, "d_head": 1.0, "parameters": 1.4}
 FORMULA = "log_gain ~ eleuther + log2_rho + log_parameters"
@@ -83,7 +87,7 @@ def shares(subsets: Subsets) -> pd.DataFrame:
     columns = ["block", "method", "share", "conf_low", "conf_high", "chance_share", "n_groups"]
     methods = {
         "alone": alone,
-        "Shapley": dominance.general(subsets),
+        AVERAGED: dominance.general(subsets),
         "entering last": unique,
     }
     named = [rows.assign(method=method)[columns] for method, rows in methods.items()]
@@ -145,12 +149,18 @@ def confounding_rows(models: pd.DataFrame) -> pd.DataFrame:
             "block": list(shown),
             "columns": [prose.count(factors[name]["df"]) for name in shown],
             "inflation": [prose.number(factors[name]["inflation"], 1) for name in shown],
-            "predicted": [prose.number(new[name]["estimate"]) for name in shown],
+            "predicted": [prose.number(_exactly(new[name]["estimate"])) for name in shown],
             "interval": [
-                prose.interval(new[name]["conf_low"], new[name]["conf_high"]) for name in shown
+                prose.interval(_exactly(new[name]["conf_low"]), _exactly(new[name]["conf_high"]))
+                for name in shown
             ],
         }
     )
+
+
+def _exactly(value: float) -> float:
+    """Return a predictive R squared, zero where only rounding keeps it from zero."""
+    return 0.0 if abs(value) < ROUNDING else value
 
 
 def variation_words(models: pd.DataFrame) -> dict[str, str]:

@@ -155,7 +155,7 @@ def _panel(
 ) -> alt.LayerChart:
     own, others = drawn[drawn["level"] == suite], drawn[drawn["level"] != suite]
     x = alt.X("quarter:O", title="quarter of the blocks", sort=list(SHORT)).axis(labelAngle=0)
-    title = "gain per block" if place % COLUMNS == 0 else None
+    title = "gain per block [ratio]" if place % COLUMNS == 0 else None
     y = alt.Y("gain:Q", title=title, scale=alt.Scale(domain=list(ends), zero=False))
     behind = (
         alt.Chart(others)

@@ -38,7 +38,7 @@ RANKINGS = {
     "range": "By width of the prior",
 }
 
-NOVELTIES = {"new": "A model of", "gain": "Gain foreseen", "interval": "95 % interval"}
+NOVELTIES = {"new": "A model of", "gain": "Gain foreseen [ratio]", "interval": "95 % interval"}
 
 #: The definition that a level of the specification curve's choice of gain stands for.
 CURVE = {
@@ -66,9 +66,9 @@ TRAITS = {
     "ratio": "Factor on the gain",
     "interval": "95 % interval",
     "value": "Robustness value",
-    "level": "at 5 %",
+    "level": "Robustness value, interval",
     "e_value": "E-value",
-    "limit": "of the interval",
+    "limit": "E-value, interval",
 }
 
 BOUNDS = {"block": "Block", "range": "Least to most", "interval": "95 % interval"}
@@ -101,7 +101,7 @@ def chart_beliefs(shares: pd.DataFrame) -> alt.LayerChart:
         yOffset=alt.YOffset("mark:N", sort=list(marks), scale=alt.Scale(paddingInner=0.3)),
         color=alt.Color("mark:N", title=None, scale=series(marks, [INK, *COLOURS[:2]])),
     )
-    x = alt.X("share:Q", title="share of the variance", scale=alt.Scale(domain=[0, 1]))
+    x = alt.X("share:Q", title="share of the variance [1]", scale=alt.Scale(domain=[0, 1]))
     whiskers = placed.mark_rule(strokeWidth=2).encode(x=alt.X("conf_low:Q"), x2="conf_high:Q")
     shapes = series(marks, ["diamond", "circle", "square"])
     points = placed.mark_point(filled=True, size=70, opacity=1).encode(
@@ -206,6 +206,8 @@ def component_rows(components: pd.DataFrame) -> pd.DataFrame:
 def jointly_rows(contrasts: pd.DataFrame, specifications: pd.DataFrame) -> pd.DataFrame:
     """Return one row per definition: the curve's median beside the joint model's contrast.
 
+    Definitions that the curve does not have come last, with a dash for its median.
+
     Parameters
     ----------
     contrasts
@@ -214,16 +216,18 @@ def jointly_rows(contrasts: pd.DataFrame, specifications: pd.DataFrame) -> pd.Da
         Distinct ones of the paper's own comparison: `gain`, `standardised`.
     """
     known = contrasts.set_index("metric").to_dict("index")
+    of_curve = {metric: level for level, metric in CURVE.items()}
     rows = []
-    for level, metric in CURVE.items():
-        own = specifications.loc[specifications["gain"] == level, "standardised"]
-        if metric not in known or own.empty:
+    others = {metric: name for metric, name in METRICS.items() if metric not in of_curve}
+    for metric, level in (of_curve | others).items():
+        if metric not in known:
             continue
         row = known[metric]
+        own = specifications.loc[specifications["gain"] == level, "standardised"]
         rows.append(
             {
                 "gain": level,
-                "n": prose.count(len(own)),
+                "n": prose.MISSING if own.empty else prose.count(len(own)),
                 "median": prose.number(float(own.median())),
                 "joint": prose.number(row["estimate"]),
                 "interval": prose.interval(row["conf_low"], row["conf_high"]),

@@ -51,7 +51,7 @@ GROUPS = {
     "suite": "suite, alike in all definitions",
     "suite:metric": "suite, by definition",
     "model_id": "model, alike in all definitions",
-    RESIDUAL: "model by definition",
+    RESIDUAL: "model, by definition",
 }
 
 

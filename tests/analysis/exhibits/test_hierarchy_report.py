@@ -123,7 +123,7 @@ def test_sentences_read_the_numbers_of_the_frames(told: Views) -> None:
     assert told.beside["n_layers"].zero == "contains 0"
     assert told.alone["heritage"].labs == "5 labs"
     assert told.others == "4 others"
-    assert told.exchanged["lab"].least_p == "0.200"
+    assert told.exchanged["lab"].least_p == "0.20"
     assert told.last_block.models == "8 models"
     shares = told.components.set_index(["metric", "block", "group"])["variance_share"]
     of_suites = shares["gain_penultimate_block", "none", "suite"]

@@ -106,7 +106,7 @@ def test_what_noise_would_give_stands_in_the_legend_of_the_shares(drawn: dict[st
 def test_the_lab_explains_nothing_beside_its_suites(subsets: Any) -> None:
     shares = partition_exhibits.shares(subsets).set_index(["block", "method"])["share"]
     assert shares["lab", "entering last"] == pytest.approx(0, abs=1e-12)
-    average = shares.xs("Shapley", level="method")
+    average = shares.xs(partition_exhibits.AVERAGED, level="method")
     assert average.sum() == pytest.approx(subsets.r_squared[-1])
 
 
@@ -166,6 +166,8 @@ def test_confounding_and_variation_are_text(base: pd.DataFrame) -> None:
     rows = partition_exhibits.confounding_rows(base)
     assert rows["block"].tolist() == ["lab", "suite", "geometry", "depth", "scale"]
     assert rows["columns"].tolist() == ["4", "6", "2", "1", "1"]
+    suite = rows[rows["block"] == "suite"].to_dict("records")[0]
+    assert (suite["predicted"], suite["interval"]) == ("0.00", "[0.00,\N{NO-BREAK SPACE}0.00]")
     assert partition_exhibits.variation_words(base)["suites"] == "4 of 7"
 
 
@@ -204,8 +206,13 @@ def test_overlapping_intervals_are_not_said_to_hide_who_leads() -> None:
     assert findings.methods(shares) == said
 
 
-def test_one_test_that_reaches_the_power_has_no_others_beside_it() -> None:
-    curves = pd.DataFrame(
-        {"test": ["a", "a", "b"], "true_value": [0.1, 0.2, 0.2], "power": [0.5, 0.9, 0.1]}
+def test_the_finding_on_power_says_what_the_table_says_of_the_first_effect(
+    found: pd.DataFrame, curves: pd.DataFrame
+) -> None:
+    rows = partition_exhibits.detectable_rows(found, curves).set_index("test")["detectable"]
+    said = findings.power(partition_exhibits.drawn_curves(curves), 0.8)
+    by_table = rows[["EleutherAI or not: mixed model", "EleutherAI or not: suites exchanged"]]
+    assert said == (
+        f"EleutherAI or not: seen with a power of 0.8 from {by_table.iloc[0]} nat on (mixed model),"
+        f" from {by_table.iloc[1]} nat on (suites exchanged) and never (labs exchanged)."
     )
-    assert findings.power(curves, 0.8).endswith("0.8: the best from 0.20 nat on.")

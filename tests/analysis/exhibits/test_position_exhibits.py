@@ -71,10 +71,10 @@ def test_the_chart_has_a_panel_a_suite_and_gains_on_its_axis():
     chart = position.chart_profiles(profiles).to_dict()
     assert [panel["title"]["text"] for panel in chart["concat"]] == ["A", "B"]
     titles = {each["y"].get("title") for each in encodings(chart) if "y" in each}
-    assert "gain per block" in titles
+    assert "gain per block [ratio]" in titles
 
 
-def test_a_definition_stands_beside_its_specifications_and_the_rest_is_left_out():
+def test_every_contrast_has_a_row_and_a_dash_where_the_curve_lacks_its_definition():
     contrasts = pd.DataFrame(
         {
             "metric": ["gain_maximum", "gain_embedding"],
@@ -98,7 +98,15 @@ def test_a_definition_stands_beside_its_specifications_and_the_rest_is_left_out(
             "joint": "0.50",
             "interval": "[0.25,\N{NO-BREAK SPACE}0.75]",
             "models": "20 (7)",
-        }
+        },
+        {
+            "gain": "block 0",
+            "n": "–",
+            "median": "–",
+            "joint": "−1.00",
+            "interval": "[−2.00,\N{NO-BREAK SPACE}0.50]",
+            "models": "20 (7)",
+        },
     ]
     said = robustness.jointly_words(contrasts)
     assert (said["away"], said["claimed"], said["low"]) == ("1 of 2", "1 of 2", "−2.0")
@@ -122,7 +130,7 @@ def test_beliefs_are_drawn_and_told_for_every_definition(believed):
         for each in encodings(robustness.chart_beliefs(shares).to_dict())
         if "x" in each
     }
-    assert "share of the variance" in titles
+    assert "share of the variance [1]" in titles
     foreseen = robustness.prediction_rows(
         beliefs.predictions([each for each in believed if each.metric == robustness.PENULTIMATE])
     )
