@@ -62,8 +62,8 @@ def chart_specifications(
     )
     inside = band["estimate"].between(band["null_low"], band["null_high"]).mean()
     said = (
-        f"{prose.percent(float(inside))} of the curve lies where 95 % of curves lie when suites "
-        "exchange their labels."
+        f"At {prose.percent(float(inside))} of its ranks the curve lies inside the band that holds "
+        "95 % of curves at each rank when suites exchange their labels."
     )
     return cast(alt.VConcatChart, found(stacked.resolve_scale(opacity="shared"), said))
 
@@ -117,7 +117,7 @@ def _choices(marks: pd.DataFrame, x: alt.X, title: str) -> alt.Chart:
             y=alt.Y("level:N", title=None, sort=levels, axis=axis, scale=alt.Scale(domain=levels)),
             opacity=alt.Opacity(
                 "lift:Q",
-                title="share of the specifications there, over the level's mean share [1]",
+                title="share of the specifications there, over the level’s mean share [1]",
                 legend=alt.Legend(
                     values=[0, 1, 2, 3], titleLimit=500, symbolType="square", columns=4
                 ),

@@ -21,6 +21,18 @@ N_WHISKERS = 90
 #: The comparison that the paper itself makes.
 OURS = GROUPS[0]
 
+#: What a table calls each choice, as the section lists them.
+ASKED = {
+    "gain": "which gain",
+    "figure": "which figure of several",
+    "models": "which models",
+    "left_out": "which are left out",
+    "outcome": "what counts as dampening",
+    "unit": "what counts as one observation",
+    "groups": "who is compared with whom",
+    "estimator": "how they are compared",
+}
+
 #: What the report calls each choice.
 NAMES = {
     "gain": "Gain of",
@@ -104,7 +116,7 @@ def words(found: SpecificationCurve) -> dict[str, str]:
         "exchanged": prose.percent(_share(_exchanged(some))),
         "out_of_reach": prose.percent(float((some["smallest_p"] > SIGNIFICANT).mean())),
         "permutations": prose.count(int(joint["n_permutations"].max())),
-        "leading": str(leading["choice"]).replace("_", " "),
+        "leading": ASKED[str(leading["choice"])],
         "leading_share": prose.percent(float(leading["share"])),
         "together": prose.percent(float(1 - leading["r_squared"])),
         "inner_claimed": prose.percent(_share(inner["as_claimed"])),
@@ -163,11 +175,13 @@ def joint_rows(found: SpecificationCurve) -> pd.DataFrame:
 def choice_rows(found: SpecificationCurve) -> pd.DataFrame:
     """Return one row per choice, and one for what is left to how they combine, for print."""
     shares = choice_shares(found.specifications)
-    rest = pd.DataFrame({"choice": ["how they combine"], "share": 1 - shares["r_squared"].iloc[0]})
+    rest = pd.DataFrame(
+        {"choice": ["how choices combine"], "share": 1 - shares["r_squared"].iloc[0]}
+    )
     rows = pd.concat([shares, rest], ignore_index=True).to_dict("records")
     return pd.DataFrame(
         {
-            "choice": [str(row["choice"]).replace("_", " ") for row in rows],
+            "choice": [ASKED.get(str(row["choice"]), str(row["choice"])) for row in rows],
             "levels": [prose.count(row["n_levels"]) for row in rows],
             "alone": [prose.percent(row["eta_squared"]) for row in rows],
             "share": [prose.percent(row["share"]) for row in rows],

@@ -78,9 +78,8 @@ def test_the_words_are_the_counts_of_the_rows(found):
 def test_the_tables_have_one_row_per_level_choice_and_statistic(found):
     assert len(specification_exhibits.joint_rows(found)) == 4 * 3
     choices = specification_exhibits.choice_rows(found)
-    assert set(choices["choice"]) == {*(name.replace("_", " ") for name in CHOICES)} | {
-        "how they combine"
-    }
+    assert set(specification_exhibits.ASKED) == set(CHOICES)
+    assert set(choices["choice"]) == {*specification_exhibits.ASKED.values(), "how choices combine"}
     shares = choices["share"].str.removesuffix("\u00a0%").astype(float)
     assert shares.sum() == pytest.approx(100, abs=len(shares) / 2)
     levels = specification_exhibits.level_rows(found, "gain")
