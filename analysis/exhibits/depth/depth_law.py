@@ -92,7 +92,7 @@ def law_words(models: pd.DataFrame, definition: str) -> dict[str, str]:
     return {
         "best": _printed(str(fits["aicc"].idxmin())),
         "claimed_delta": prose.number(deltas["10^(1/L)"], 1),
-        "equal_delta": prose.number(deltas[EQUAL_WRITES], 1),
+        "equal_place": _placed(deltas[EQUAL_WRITES]),
         "equal_rmse": prose.number(errors[EQUAL_WRITES]["rmse"], 3),
         "claimed_rmse": prose.number(errors["10^(1/L)"]["rmse"], 3),
         "constant_rmse": prose.number(errors["constant"]["rmse"], 3),
@@ -133,10 +133,20 @@ def _counted(row: Mapping[Hashable, Any]) -> dict[str, str]:
     }
 
 
+def _placed(delta: float) -> str:
+    """Return how far a law lies above the best, or that it is the best.
+
+    >>> _placed(0.0), _placed(3.72)
+    ('are the best', 'lie 3.7 above the best')
+    """
+    return f"lie {prose.number(delta, 1)} above the best" if delta > 0 else "are the best"
+
+
 def _versus_constant(row: Mapping[Hashable, Any]) -> str:
     """Return the difference of mean squared errors to the constant, in thousandths."""
     low, high = 1000 * row["conf_low"], 1000 * row["conf_high"]
-    return f"{prose.number(1000 * row['estimate'], 1)} {prose.interval(low, high, 1)}"
+    digits = 0 if max(-low, high) >= 1000 else 1
+    return f"{prose.number(1000 * row['estimate'], digits)} {prose.interval(low, high, digits)}"
 
 
 def _printed(law: str) -> str:

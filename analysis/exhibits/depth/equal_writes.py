@@ -116,12 +116,12 @@ def chart_writes(writes: pd.DataFrame) -> alt.LayerChart:
                 "share_shrinking:Q",
                 title="tokens shortened",
                 scale=alt.Scale(domain=[0, 1], range=[30, 320]),
-                legend=alt.Legend(values=SIZES, format=".0%"),
+                legend=alt.Legend(values=SIZES, format=".0%", symbolFillColor=INK),
             ),
         )
     )
     line = alt.Chart(inside).mark_line(color=INK, strokeDash=[6, 3]).encode(x=x, y=y)
-    note = "below the dashed line, c = -r/2,\na write shortens the stream"
+    note = "below the line\nthe stream shortens"
     corner = pd.DataFrame({"ratio": [0.0], "cosine": [low], "label": [note]})
     label = (
         alt.Chart(corner)

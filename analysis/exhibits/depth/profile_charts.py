@@ -196,7 +196,7 @@ def _marks(
     )
     column, title = dashes
     kinds = sorted(layers[column].unique().tolist(), reverse=dashes == DEPTH)
-    legend = alt.Legend(symbolType="stroke", symbolSize=500)
+    legend = alt.Legend(symbolType="stroke", symbolSize=500, symbolStrokeColor=INK)
     dashed = alt.StrokeDash(
         f"{column}:N", title=title, scale=series(kinds, DASHES), sort=kinds, legend=legend
     )

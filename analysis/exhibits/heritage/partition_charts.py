@@ -20,6 +20,7 @@ from analysis.exhibits.drawing.theme import (
     series,
 )
 from analysis.exhibits.heritage import findings
+from analysis.questions.depth.laws_of_depth import GROWTH
 
 DASHES = ([1, 0], [8, 4], [2, 3], [8, 3, 2, 3], [12, 3], [4, 4], [1, 2], [14, 3, 2, 3, 2, 3])
 
@@ -173,7 +174,8 @@ def _law_panel(
         scale=scale,
         axis=alt.Axis(tickMinStep=5),
     )
-    title = [f"gain, {definition} [ratio]", SIDES]
+    said = definition.replace("over ", "") if definition == GROWTH else f"gain, {definition}"
+    title = [f"{said} [ratio]", SIDES]
     twins = _twins(curves)
     heading = "; ".join(f"{law} lies on {other}" for law, other in twins.items())
     legend = alt.Legend(symbolType="stroke", symbolSize=900, columns=2, labelExpr=SPOKEN)

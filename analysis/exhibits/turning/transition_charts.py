@@ -25,7 +25,7 @@ def chart_l_star(shares: pd.DataFrame) -> alt.LayerChart:
     """
     order = list(dict.fromkeys(shares["model"]))
     sources = list(dict.fromkeys(shares["source"]))
-    y = alt.Y("model:N", title=None, sort=order, axis=alt.Axis(grid=True))
+    y = alt.Y("model:N", title=None, sort=order, axis=alt.Axis(grid=True, labelPadding=10))
     scale = alt.Scale(domain=[0, 1])
     points = (
         alt.Chart(shares)

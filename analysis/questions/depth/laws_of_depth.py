@@ -129,7 +129,7 @@ LAWS: Mapping[str, Law] = {
 PENULTIMATE, LARGEST, GROWTH = (
     "penultimate block",
     "largest of any block",
-    "growth over blocks 1 to L - 2",
+    "growth over blocks 1 to L − 2",
 )
 
 #: The name of the law |x_l|^2 = (l + 1) w^2, which says each gain without anything to estimate.

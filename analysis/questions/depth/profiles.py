@@ -211,18 +211,16 @@ def circuit(store: Store) -> pd.DataFrame:
 
 
 def circuit_found(layers: pd.DataFrame) -> dict[str, str]:
-    """Return how the circuit varies over depth and recipes and whether W_V tells it, in words.
+    """Return how the circuit varies over depth and whether W_V tells it, in words.
 
     ``layers`` is what `circuit` returns.
     """
     models = layers.groupby("model_id", sort=True)
     extremes = models["sigma_max"].agg(["min", "max"])
     spread = extremes["max"] / extremes["min"]
-    ranks = layers.groupby("suite", sort=True)["stable_rank"].mean()
     agree = models["sigma_max"].idxmax() == models["value_sigma_max"].idxmax()
     return {
         "least": prose.number(spread.min(), 1),
         "most": prose.number(spread.max(), 1),
-        "ranks": prose.listing([f"{prose.number(r, 1)} ({suite})" for suite, r in ranks.items()]),
         "same_layer": prose.share_of(int(agree.sum()), len(agree)),
     }

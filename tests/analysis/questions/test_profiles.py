@@ -68,11 +68,9 @@ def test_the_circuit_beside_the_value_matrix(tiny_store):
     layers = profiles.circuit(tiny_store)
     assert layers["sigma_max"].tolist() == [7, 14, 21]
     assert layers["value_sigma_max"].tolist() == [8, 16, 24]
-    # Head 0 of the OV circuit has stable rank 1, head 1 has (5 / 4)^2.
     assert profiles.circuit_found(layers) == {
         "least": "3.0",
         "most": "3.0",
-        "ranks": "1.3 (a suite)",
         "same_layer": "1 of 1",
     }
     elsewhere = layers.assign(value_sigma_max=[9.0, 1.0, 1.0])
