@@ -88,13 +88,15 @@ def _theme() -> alt.theme.ThemeConfig:
 def lab_colour(models: pd.DataFrame) -> alt.Color:
     """Return the colour of each lab that the frame has."""
     labs = _present(models)
-    return alt.Color("lab:N", title=None, scale=series(labs, [LABS[lab][0] for lab in labs]))
+    scale = series(labs, [LABS[lab][0] for lab in labs])
+    return alt.Color("lab:N", title=None, scale=scale, legend=alt.Legend(symbolOpacity=1))
 
 
 def lab_shape(models: pd.DataFrame) -> alt.Shape:
     """Return the shape of each lab that the frame has."""
     labs = _present(models)
-    return alt.Shape("lab:N", title=None, scale=series(labs, [LABS[lab][1] for lab in labs]))
+    scale = series(labs, [LABS[lab][1] for lab in labs])
+    return alt.Shape("lab:N", title=None, scale=scale, legend=alt.Legend(symbolOpacity=1))
 
 
 def log_axis(values: pd.Series[float]) -> dict[str, Any]:
@@ -134,7 +136,7 @@ def named(chart: Any, description: str, finding: str = "") -> alt.LayerChart:
 
 def found(chart: Any, finding: str) -> Any:
     """Return the chart with a sentence that says what it shows, computed from what it draws."""
-    return chart.properties(usermeta={"finding": finding})
+    return chart.properties(usermeta={"finding": finding.replace("'", "’")})
 
 
 def _present(models: pd.DataFrame) -> list[str]:

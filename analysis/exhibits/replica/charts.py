@@ -81,7 +81,7 @@ def chart_gain_by_size(models: pd.DataFrame) -> alt.VConcatChart:
         ],
         "Gain of eight Pythia models against their number of parameters, as the paper draws it "
         "and with the geometric mean over inner blocks.",
-        findings.signs(models),
+        findings.with_size(models),
         shared=["y"],
     )
 

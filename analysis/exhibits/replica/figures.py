@@ -20,7 +20,7 @@ AS_DRAWN, PRIMARY = "as the paper draws it", "with our primary definition"
 PANELS = (AS_DRAWN, PRIMARY)
 
 #: The panels of Figure 5, whose second has another predictor, not another definition.
-BY_SHARE = "predicted by the other suites' share of the depth"
+BY_SHARE = "predicted by the other suites’ share of the depth"
 PREDICTORS = (AS_DRAWN, BY_SHARE)
 
 #: Blocks whose published gain is of one block of the stream: neither the first, which follows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from analysis.exhibits.replica.figures import below_one
@@ -12,6 +13,15 @@ def signs(models: pd.DataFrame) -> str:
     """Return how many models shrink the stream, by panel."""
     said = [f"{share} models {panel}" for panel, share in below_one(models).items()]
     return f"The stream shrinks in {prose.listing(said)}."
+
+
+def with_size(models: pd.DataFrame) -> str:
+    """Return how the gain goes with the number of parameters, by panel."""
+    said = [
+        f"{prose.number(float(np.log(rows['n_parameters']).corr(rows['gain_mean'])))} {panel}"
+        for panel, rows in models.groupby("panel", sort=False)
+    ]
+    return f"Correlation of gain and log parameters: {prose.listing(said)}."
 
 
 def printed_means(labs: pd.DataFrame, printed: pd.DataFrame) -> str:

@@ -39,7 +39,7 @@ HEADS = {
 }
 #: What the front says of the sign, by the verdicts on one network in several gauges.
 OF_NETWORK = {
-    True: "Not by itself: other weights with the same predictions have another sign.",
+    True: "Not by itself: other weights with equal predictions have another sign.",
     False: "Yes: no rewriting of the weights that keeps all predictions changed it.",
 }
 

@@ -2,9 +2,11 @@
 
 import re
 
+import altair as alt
 import numpy as np
 import pandas as pd
 import pytest
+from altair.utils.mimebundle import spec_to_mimebundle
 
 from analysis import claims
 from analysis.exhibits import charts
@@ -55,6 +57,23 @@ def test_every_chart_has_a_description_and_data(drawn):
         spec = chart.to_dict()
         assert len(spec["description"]) > 30, name
         assert all(rows for rows in spec["datasets"].values()), name
+
+
+def test_the_symbols_of_a_legend_are_neither_faint_nor_black(drawn):
+    for name in ("depth", "stream"):
+        bundle = spec_to_mimebundle(
+            drawn[name].to_dict(),
+            format="svg",
+            mode="vega-lite",
+            vegalite_version=alt.SCHEMA_VERSION,
+        )
+        symbols = re.findall(
+            r'<g class="mark-symbol role-legend-symbol".*?</g>', bundle["image/svg+xml"], re.DOTALL
+        )
+        assert symbols, name
+        assert not any('"black"' in it for it in symbols), name
+        if name == "depth":
+            assert all('opacity="1"' in it for it in symbols)
 
 
 def test_every_field_that_is_drawn_exists_in_its_frame(drawn):
