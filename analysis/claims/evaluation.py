@@ -157,7 +157,8 @@ def judge(
 
 def _said(store: Store, claim_id: int) -> pd.Series[Any]:
     """Return the statement of a claim and its place."""
-    said = store.query("FROM claim WHERE claim_id = $claim_id", claim_id=claim_id)
+    claims = store.facts("FROM claim")
+    said = claims[claims["claim_id"] == claim_id]
     if said.empty:
         raise StoreError(
             f"The store must hold the statement of claim {claim_id}; its table claim does not.",

@@ -44,6 +44,7 @@ def measured_gains(store: Store, metric: str) -> pd.DataFrame:
           LEFT JOIN primary_sign AS s
             ON s.run_id = g.file
            AND s.metric = g.metric
+           AND s.metric IN ($one, $other)
          WHERE g.source = 'measured'
            AND g.metric IN ($one, $other)
          ORDER BY g.model_id, g.prompt_set

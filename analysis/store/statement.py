@@ -143,9 +143,9 @@ def _check_text(sql: str) -> None:
 
 
 def _explained(sql: str) -> str:
-    """Return what an EXPLAIN explains: the text after it and its options.
+    """Return what an EXPLAIN explains: the text after it and its options, which must be a SELECT.
 
-    It is judged as a statement of its own, so a word skipped wrongly makes it no SELECT.
+    It is judged as a statement of its own, so a word skipped wrongly makes it none.
     """
     tokens = [at for at, kind in duckdb.tokenize(sql) if "comment" not in str(kind)]
     words = [
@@ -157,14 +157,15 @@ def _explained(sql: str) -> str:
         place = words.index(")") + 1
     elif words[1:2] in (["ANALYZE"], ["ANALYSE"]):
         place = 2
-    return sql.encode()[tokens[place] :].decode() if place < len(tokens) else ""
+    text = sql.encode()[tokens[place] :].decode() if place < len(tokens) else ""
+    inner = kinds(text)
+    if inner != ["SELECT"]:
+        raise _refusal(f"EXPLAIN of {', '.join(inner) or 'nothing'}")
+    return text
 
 
 def _tree(sql: str, connection: duckdb.DuckDBPyConnection) -> Any:
     """Return the parsed statement as DuckDB serialises it."""
-    inner = kinds(sql)
-    if inner != ["SELECT"]:
-        raise _refusal(f"EXPLAIN of {', '.join(inner) or 'nothing'}")
     try:
         text = connection.execute("SELECT json_serialize_sql($1::VARCHAR)", [sql]).fetchall()[0][0]
         found = json.loads(text)

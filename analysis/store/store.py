@@ -77,12 +77,13 @@ class Store:
     def facts(self, sql: str, **parameters: Any) -> pd.DataFrame:
         """Return the rows of `query`, asked of the engine once: what many claims rest on.
 
-        Each caller gets a frame of its own; of small results only, as all are kept.
+        Of small results only, as all are kept. What a caller changes is its own (pandas copies it
+        then).
         """
         question = (sql, repr(sorted(parameters.items())))
         if question not in self._asked:
             self._asked[question] = self.query(sql, **parameters)
-        return self._asked[question].copy()
+        return self._asked[question].copy(deep=False)
 
     def query(self, sql: str, **parameters: Any) -> pd.DataFrame:
         """Return the rows of one reading statement; ``$name`` takes the parameter of that name.
@@ -108,7 +109,8 @@ class Store:
             check_reads(sql, cursor)
             cursor.execute("BEGIN TRANSACTION READ ONLY")
             try:
-                rows: pd.DataFrame = cursor.sql(sql, params=parameters or None).df()
+                # `cursor.sql` would plan the statement twice.
+                rows: pd.DataFrame = cursor.execute(sql, parameters or None).df()
             except duckdb.Error as error:
                 _raise_unreached(self.sources, error)
                 is_about_names = isinstance(error, duckdb.CatalogException | duckdb.BinderException)
