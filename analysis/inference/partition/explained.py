@@ -1,7 +1,8 @@
 """R squared of every subset of blocks on many samples of rows at once.
 
 The samples of a bootstrap differ in how often each row occurs, not in their predictors: with the
-root of that number as weight they are one stack of matrices of one shape.
+root of that number as weight they are one stack of matrices of one shape. What a block adds to
+those before it is computed once for all subsets that begin alike.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ CONSTANT = 1e-20
 _STACK = 4_000_000
 
 
-def r_squared(subsets: Sequence[Floats], response: Floats, samples: Sequence[Integers]) -> Floats:
+def r_squared(blocks: Sequence[Floats], response: Floats, samples: Sequence[Integers]) -> Floats:
     """Return R squared of every subset on every sample; NaN where the response is constant.
 
     The share of the centred response that lies in the span of the centred columns. A column whose
@@ -28,8 +29,8 @@ def r_squared(subsets: Sequence[Floats], response: Floats, samples: Sequence[Int
 
     Parameters
     ----------
-    subsets
-        Columns of each subset, shape (n, columns).
+    blocks
+        Columns of each of k blocks, shape (n, columns).
     response
         Shape (n,).
     samples
@@ -37,23 +38,23 @@ def r_squared(subsets: Sequence[Floats], response: Floats, samples: Sequence[Int
 
     Returns
     -------
-    Shape (B, number of subsets).
+    Shape (B, 2^k). Subset s holds block b when bit b of s is set.
     """
     counts = np.array([np.bincount(rows, minlength=len(response)) for rows in samples], dtype=float)
-    widest = max(1, *(columns.shape[1] for columns in subsets))
-    n_parts = -(-counts.size * widest // _STACK)
-    parts = [_shares(subsets, response, part) for part in np.array_split(counts, n_parts)]
+    n_columns = max(1, sum(columns.shape[1] for columns in blocks))
+    n_parts = -(-counts.size * n_columns // _STACK)
+    parts = [_shares(blocks, response, part) for part in np.array_split(counts, n_parts)]
     return np.concatenate(parts)
 
 
-def _shares(subsets: Sequence[Floats], response: Floats, counts: Floats) -> Floats:
+def _shares(blocks: Sequence[Floats], response: Floats, counts: Floats) -> Floats:
     """Return R squared of every subset; ``counts`` says how often a sample has each row."""
-    outcome = _centred(response[:, None], counts)[:, 0]
-    total = np.square(outcome).sum(axis=1)
+    outcome = _centred(response[:, None], counts)
+    total = np.square(outcome).sum(axis=(1, 2))
     constant = total <= CONSTANT * (counts @ np.square(response))
-    explained = [_explained(_centred(columns, counts), outcome) for columns in subsets]
+    explained = _explained([_centred(columns, counts) for columns in blocks], outcome[:, 0])
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares: Floats = np.column_stack(explained) / total[:, None]
+        shares: Floats = explained / total[:, None]
     shares[constant] = np.nan
     return shares
 
@@ -64,20 +65,37 @@ def _centred(columns: Floats, counts: Floats) -> Floats:
     return np.asarray((columns.T - means[:, :, None]) * np.sqrt(counts)[:, None, :])
 
 
-def _explained(columns: Floats, outcome: Floats) -> Floats:
-    """Return the sum of squares of the outcome in the span of the columns, shape (B,)."""
-    n_samples, n_columns, n_rows = columns.shape
-    if not n_columns:
-        return np.zeros(n_samples)
-    longest = np.sqrt(np.square(columns).sum(axis=2).max(axis=1))
-    least = np.finfo(np.float64).eps * max(n_rows, n_columns) * longest
-    basis = np.zeros_like(columns)
-    for place in range(n_columns):
-        rest, before = columns[:, place], basis[:, :place]
+def _explained(blocks: Sequence[Floats], outcome: Floats) -> Floats:
+    """Return the sum of squares of the outcome in the span of each subset, shape (B, 2^k)."""
+    every = np.concatenate([outcome[:, None][:, :0], *blocks], axis=1)
+    longest = np.sqrt(np.square(every).sum(axis=2).max(axis=1, initial=0))
+    least = np.finfo(np.float64).eps * max(every.shape[1:]) * longest
+    found = np.zeros((len(outcome), 2 ** len(blocks)))
+
+    def extend(basis: Floats, subset: int, first: int) -> None:
+        """Add each block from the first on to a subset, and further blocks to that."""
+        for block in range(first, len(blocks)):
+            added = _beyond(basis, blocks[block], least)
+            larger = subset | 1 << block
+            along = np.einsum("bin,bn->bi", added, outcome)
+            found[:, larger] = found[:, subset] + np.square(along).sum(axis=1)
+            extend(np.concatenate([basis, added], axis=1), larger, block + 1)
+
+    extend(every[:, :0], 0, 0)
+    return found
+
+
+def _beyond(basis: Floats, columns: Floats, least: Floats) -> Floats:
+    """Return an orthonormal basis of what the columns span beyond a basis; zeros where nothing."""
+    n_before = basis.shape[1]
+    whole = np.concatenate([basis, np.zeros_like(columns)], axis=1)
+    for place, column in enumerate(np.moveaxis(columns, 1, 0), start=n_before):
+        rest, before = column, whole[:, :place]
         for _ in range(2):  # once leaves rounding errors of those before it
             along = np.einsum("bin,bn->bi", before, rest)
             rest = rest - np.einsum("bin,bi->bn", before, along)
         length = np.sqrt(np.square(rest).sum(axis=1))
         spans = length > least
-        basis[:, place] = rest * np.divide(1, length, out=np.zeros(n_samples), where=spans)[:, None]
-    return np.asarray(np.square(np.einsum("bin,bn->bi", basis, outcome)).sum(axis=1))
+        scale = np.divide(1, length, out=np.zeros_like(length), where=spans)
+        whole[:, place] = rest * scale[:, None]
+    return whole[:, n_before:]

@@ -335,13 +335,12 @@ def _resample(
     method: str,
 ) -> Resampled:
     require_option("method", method, METHODS)
-    subsets = [subset_columns(design, subset) for subset in range(2 ** len(design.names))]
-    require_residual_df(subsets[-1])
+    require_residual_df(np.column_stack(design.columns))
     groups = rows_by_group(clusters)
     weights = shapley_weights(len(design.names))
 
     def shares(samples: Sequence[Integers]) -> Floats:
-        return np.asarray(r_squared(subsets, design.response, samples) @ weights.T)
+        return np.asarray(r_squared(design.columns, design.response, samples) @ weights.T)
 
     everything = np.arange(len(design.response))
     # With few clusters many resamples are the same rows in another order.
