@@ -101,13 +101,14 @@ def phases(store: Store, column: str) -> pd.DataFrame:
          ORDER BY t.model_id, t.prompt_id, depth
         """
     )
+    designs = profiles.drop_duplicates("model_id")[["model_id", "suite", "n_layers", "is_theirs"]]
+    table = profiles.pivot_table(index=["model_id", "prompt_id"], columns="depth", values="cosine")
     rows = []
-    for _, model in profiles.groupby("model_id", sort=True):
-        by_prompt = model.pivot_table(index="prompt_id", columns="depth", values="cosine")
+    for design in designs.to_dict("records"):
+        by_prompt = table.loc[design["model_id"]].dropna(axis="columns", how="all")
         ways = directions(by_prompt)
-        row = model.iloc[0]
         rows.append(
-            {name: row[name] for name in ("model_id", "suite", "n_layers", "is_theirs")}
+            design
             | {
                 "n_steps": int((ways != 0).sum()),
                 "n_phases": runs(ways),

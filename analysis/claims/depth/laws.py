@@ -214,7 +214,8 @@ def _measured_law(store: Store) -> list[Check]:
 def _line(rows: pd.DataFrame) -> tuple[pd.Series[Any], pd.Series[Any]]:
     """Return the rows of slope and constant of deviation on entropy."""
     terms = regression.fit(rows, "deviation ~ entropy").tidy()
-    return _term(terms, "entropy"), _term(terms, "Intercept")
+    constant, slope = (row for _, row in terms.iterrows())
+    return slope, constant
 
 
 def _proportional(slope: pd.Series[Any], constant: pd.Series[Any]) -> bool | None:

@@ -172,7 +172,8 @@ def _with_gains(store: Store, weights: pd.DataFrame) -> pd.DataFrame:
 
 def _permuted(part: str, condition: str, units: pd.DataFrame, models: pd.DataFrame) -> Check:
     """Test two groups of units; a test that cannot reach the level decides nothing."""
-    tested = permutation.permutation_test(units, _difference, label="group", unit=None).iloc[0]
+    grouped = units[["group", "value"]]
+    tested = permutation.permutation_test(grouped, _difference, label="group", unit=None).iloc[0]
     is_able = tested["smallest_p"] < LEVEL
     note = f"The smallest p that {len(units)} units admit is {tested['smallest_p']:.2g}"
     return evidence.check(
@@ -190,8 +191,9 @@ def _permuted(part: str, condition: str, units: pd.DataFrame, models: pd.DataFra
 
 def _difference(units: pd.DataFrame) -> float:
     """Return the mean of the group that comes first in the alphabet less that of the other."""
-    is_first = units["group"] == units["group"].min()
-    return float(units["value"][is_first].mean() - units["value"][~is_first].mean())
+    groups, values = units["group"].to_numpy(), units["value"].to_numpy()
+    is_first = groups == groups.min()
+    return float(values[is_first].mean() - values[~is_first].mean())
 
 
 def _ratio_and_gain(part: str, models: pd.DataFrame) -> Check:

@@ -66,7 +66,7 @@ def separation(
 
 def _chance(models: pd.DataFrame) -> dict[str, Any]:
     test = permutation.permutation_test(
-        models, best_cut, label="dampens", unit=None, alternative="greater"
+        models[["size", "dampens"]], best_cut, label="dampens", unit=None, alternative="greater"
     ).iloc[0]
     return {
         "p_value": float(test["p_value"]),

@@ -43,9 +43,9 @@ def _above(condition: str, models: pd.DataFrame, column: str = "value_norm") -> 
     high, low = models.loc[is_theirs, column], models.loc[~is_theirs, column]
     ratio = float(high.min() / low.max())
     test = permutation.permutation_test(
-        models.assign(label=np.where(is_theirs, "high", "low"), log_norm=np.log(models[column])),
+        pd.DataFrame({"is_theirs": is_theirs, "log_norm": np.log(models[column])}),
         _gap,
-        label="label",
+        label="is_theirs",
         unit=None,
         alternative="greater",
     ).iloc[0]
@@ -64,8 +64,8 @@ def _above(condition: str, models: pd.DataFrame, column: str = "value_norm") -> 
 
 
 def _gap(models: pd.DataFrame) -> float:
-    means = models.groupby("label")["log_norm"].mean()
-    return float(means["high"] - means["low"])
+    is_theirs, logs = models["is_theirs"].to_numpy(dtype=bool), models["log_norm"].to_numpy()
+    return float(logs[is_theirs].mean() - logs[~is_theirs].mean())
 
 
 def _farthest(models: pd.DataFrame) -> Check:
