@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.store import Store
+from analysis.store import Store, shared
 
 UNIFIED = "thermodynamic_benchmark_20260105_141034.json"
 GPT2 = "gpt2_layernorm_validation_20260105_150306.json"
@@ -48,10 +48,20 @@ def base_models(gains: pd.DataFrame) -> pd.DataFrame:
     return ranked.drop_duplicates("model_id").reset_index(drop=True)
 
 
+@shared
+def base_gains(store: Store, metric: str, file: str | None = None) -> pd.DataFrame:
+    """Return one row per base model with a published gain of one definition; see `base_models`.
+
+    ``file`` names the only file that counts.
+    """
+    return base_models(published_gains(store, metric, file and [file]))
+
+
+@shared
 def penultimate_or_last(store: Store) -> pd.DataFrame:
     """Return one row per base model: gain of the penultimate block, of the last if none else."""
-    penultimate = base_models(published_gains(store, "gain_penultimate_block"))
-    last = base_models(published_gains(store, "gain_last_block"))
+    penultimate = base_gains(store, "gain_penultimate_block")
+    last = base_gains(store, "gain_last_block")
     added = last[~last["model_id"].isin(penultimate["model_id"])]
     return pd.concat([penultimate, added], ignore_index=True)
 

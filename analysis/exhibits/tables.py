@@ -190,8 +190,7 @@ def judged_by_interval(judged: pd.DataFrame) -> str:
 
 def penultimate_gains(store: Store) -> pd.DataFrame:
     """Return one row per base model: gain of the penultimate block with a 95 % t interval."""
-    gains = evidence.published_gains(store, "gain_penultimate_block")
-    return evidence.with_interval(evidence.base_models(gains))
+    return evidence.with_interval(evidence.base_gains(store, "gain_penultimate_block"))
 
 
 def signed_gains(store: Store) -> pd.DataFrame:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import tempfile
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 import duckdb
 import pandas as pd
@@ -29,6 +29,7 @@ from collect import schema
 if TYPE_CHECKING:
     from analysis.store.listed_files import ListedFiles
 
+Further = ParamSpec("Further")
 Result = TypeVar("Result")
 
 #: Name under which a database file is attached.
@@ -66,7 +67,7 @@ class Store:
     _asked: dict[tuple[str, str], pd.DataFrame] = field(
         default_factory=dict, repr=False, compare=False
     )
-    _made: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
+    _made: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -127,14 +128,20 @@ class Store:
         return pd.DataFrame({"table": names, "n_rows": rows})
 
 
-def shared(compute: Callable[[Store], Result]) -> Callable[[Store], Result]:
-    """Return a function that computes once for each store; its result must not be changed."""
+def shared(
+    compute: Callable[Concatenate[Store, Further], Result],
+) -> Callable[Concatenate[Store, Further], Result]:
+    """Return a function that computes once for each store and what else it is given, all hashable.
+
+    Its result must not be changed.
+    """
 
     @wraps(compute)
-    def once(store: Store) -> Result:
-        if compute not in store._made:
-            store._made[compute] = compute(store)
-        made: Result = store._made[compute]
+    def once(store: Store, /, *args: Further.args, **options: Further.kwargs) -> Result:
+        asked = (compute, args, tuple(options.items()))
+        if asked not in store._made:
+            store._made[asked] = compute(store, *args, **options)
+        made: Result = store._made[asked]
         return made
 
     return once

@@ -63,7 +63,7 @@ def bound(store: Store) -> Sequence[Check]:
     }
     readings: dict[str, pd.DataFrame] = {}
     for words, metric in named.items():
-        gains = evidence.base_models(evidence.published_gains(store, metric))
+        gains = evidence.base_gains(store, metric)
         # The abstract and section 4.1 state the law of the Pythia family, so that comes first.
         if metric != "gain_last_block":
             readings[f"{words}, Pythia family"] = gains[gains["suite"] == "Pythia"]

@@ -45,7 +45,7 @@ def bentov(store: Store) -> Sequence[Check]:
 
 def between_models(store: Store) -> pd.DataFrame:
     """Return one row per base model: |mean gain - 1| and mean entropy [nat] over its prompts."""
-    gains = evidence.base_models(evidence.published_gains(store, "gain_last_block"))
+    gains = evidence.base_gains(store, "gain_last_block")
     entropies = evidence.figures(store, "output_entropy")[["model_id", "file", "mean"]]
     return gains.merge(entropies, on=["model_id", "file"]).assign(
         deviation=lambda rows: (rows["gain_mean"] - 1).abs(), entropy=lambda rows: rows["mean"]

@@ -71,7 +71,7 @@ def design_of(store: Store) -> Design:
         [gained, others[["model_id", "lab", "suite", "n_layers"]]], ignore_index=True
     )
     sets = heritage.readings(store)
-    last = evidence.without_post_norm(heritage.published(store, "gain_last_block"))
+    last = evidence.without_post_norm(evidence.base_gains(store, "gain_last_block"))
     known, hunted, every, of_last, weighed = (
         models["model_id"].isin(rows["model_id"]).to_numpy()
         for rows in (gained, sets[heritage.HUNT], sets[heritage.EVERY], last, norms)

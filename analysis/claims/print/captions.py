@@ -40,7 +40,7 @@ def standard_errors(store: Store) -> Sequence[Check]:
     accuracy = float(figure["accuracy"].max())
     bars = drawn.dropna(subset=["error_bar"])
     gains = evidence.published_gains(store, "gain_penultimate_block", [evidence.HUNT])
-    every = evidence.base_models(evidence.published_gains(store, "gain_penultimate_block"))
+    every = evidence.base_gains(store, "gain_penultimate_block")
     checks = []
     for lab, bar in bars.iterrows():
         rows, candidates = gains[gains["lab"] == lab], every[every["lab"] == lab]

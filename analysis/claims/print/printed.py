@@ -160,7 +160,7 @@ def _spectral(store: Store) -> list[Check]:
 
 def _with_gains(store: Store, weights: pd.DataFrame) -> pd.DataFrame:
     """Return one row per model that has both norms and a gain of the penultimate block."""
-    gains = evidence.base_models(evidence.published_gains(store, "gain_penultimate_block"))
+    gains = evidence.base_gains(store, "gain_penultimate_block")
     columns = ["model_id", "ratio", "file", "caveats"]
     joined = gains.merge(weights[columns], on="model_id", suffixes=("", "_of_weights"))
     return joined.assign(

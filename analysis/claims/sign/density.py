@@ -28,7 +28,7 @@ def pair(store: Store) -> Sequence[Check]:
     }
     checks = [_densities(store), *_heritage(store)]
     for metric, condition in metrics.items():
-        rows = evidence.base_models(evidence.published_gains(store, metric))
+        rows = evidence.base_gains(store, metric)
         checks.append(_side("Pythia-6.9B dampens", condition, rows, PYTHIA, below=True))
         checks.append(_side("GPT-J-6B expands", condition, rows, GPTJ, below=False))
     return checks
@@ -36,9 +36,10 @@ def pair(store: Store) -> Sequence[Check]:
 
 def threshold(store: Store) -> Sequence[Check]:
     """Check claim 46: a threshold between 0.15 and 0.20 separates dampening from expansion."""
-    gains = evidence.published_gains(store, "gain_penultimate_block")
-    every = evidence.without_post_norm(evidence.base_models(gains))
-    hunt = evidence.without_post_norm(evidence.base_models(gains[gains["file"] == evidence.HUNT]))
+    every, hunt = (
+        evidence.without_post_norm(evidence.base_gains(store, "gain_penultimate_block", file))
+        for file in (None, evidence.HUNT)
+    )
     away, pythia = evidence.away_from_one(every), every[every["suite"] == "Pythia"]
     return [
         _separates("all base models", every),
@@ -71,7 +72,7 @@ def correct_side(rows: pd.DataFrame, cut: float) -> pd.Series:
 
 def _densities(store: Store) -> Check:
     part, condition = "rho differs fourfold", "H / d_head"
-    rows = evidence.base_models(evidence.published_gains(store, "gain_penultimate_block"))
+    rows = evidence.base_gains(store, "gain_penultimate_block")
     try:
         found = evidence.only(rows, PYTHIA)["rho"] / evidence.only(rows, GPTJ)["rho"]
     except LookupError as reason:

@@ -14,7 +14,7 @@ from analysis.claims.verdict.claim import Claim
 from analysis.evidence import decision
 from analysis.evidence.checks import Check
 from analysis.inference.association import correlation
-from analysis.store import Store
+from analysis.store import Store, shared
 from analysis.tidy import prose
 
 #: Base model each instruct model was compared with; for Mistral not the model it was tuned from.
@@ -31,11 +31,13 @@ MEASURED = "models measured here, gain of the last block"
 AGREEMENT = 0.8
 
 
+@shared
 def twins(store: Store) -> pd.DataFrame:
     """Return one row per pair compared: both gains, their ratio, whether the lineage is true."""
     return _paired(evidence.published_gains(store, "gain_last_block", [evidence.TWINS]))
 
 
+@shared
 def totals_of_twins(store: Store) -> pd.DataFrame:
     """Return the same pairs by their total growth after block 0."""
     return _paired(_totals(store))

@@ -27,9 +27,8 @@ SEED = 20260106
 @shared
 def readings(store: Store) -> Mapping[str, pd.DataFrame]:
     """Return the defensible sets of models, one row per base model, the paper's own first."""
-    penultimate = evidence.published_gains(store, "gain_penultimate_block")
-    hunt = evidence.base_models(penultimate[penultimate["file"] == evidence.HUNT])
-    every = evidence.base_models(penultimate)
+    hunt = evidence.base_gains(store, "gain_penultimate_block", evidence.HUNT)
+    every = evidence.base_gains(store, "gain_penultimate_block")
     joined = evidence.penultimate_or_last(store)
     return {
         HUNT: hunt,
@@ -61,7 +60,7 @@ def eleuther_dampens(store: Store) -> Sequence[Check]:
     """Check claim 8: 80 % of EleutherAI's models dampen."""
     part = "80 % of EleutherAI's models dampen"
     sets = readings(store)
-    last = evidence.base_models(evidence.published_gains(store, "gain_last_block"))
+    last = evidence.base_gains(store, "gain_last_block")
     every = sets["all base models, penultimate block"]
     chosen = {
         "the models of the hunt, penultimate block": sets[HUNT],
@@ -90,7 +89,7 @@ def others_expand(store: Store) -> Sequence[Check]:
         for lab in named
         for condition, rows in sets.items()
     ]
-    whole = evidence.base_models(evidence.published_gains(store, "gain_whole_matrix"))
+    whole = evidence.base_gains(store, "gain_whole_matrix")
     meta = whole[whole["lab"] == "Meta"]
     condition = "whole-matrix gain of the last block (Llama 3.1)"
     return [
@@ -119,20 +118,17 @@ def only_below(store: Store) -> Sequence[Check]:
     sets = readings(store)
     chosen = {
         **{condition: rows for condition, rows in sets.items() if "within 1 %" not in condition},
-        "all base models, last block": published(store, "gain_last_block"),
-        "all base models, whole matrix of the last block": published(store, "gain_whole_matrix"),
-        "all base models, mean over blocks 1 to L-1": published(store, "gain_body"),
+        "all base models, last block": evidence.base_gains(store, "gain_last_block"),
+        "all base models, whole matrix of the last block": evidence.base_gains(
+            store, "gain_whole_matrix"
+        ),
+        "all base models, mean over blocks 1 to L-1": evidence.base_gains(store, "gain_body"),
     }
     return [
         *(_lab_mean(condition, rows) for condition, rows in chosen.items()),
         *(_lab_beyond(condition, sets[condition]) for condition in (HUNT, EVERY)),
         *(_other_labs(condition, rows) for condition, rows in chosen.items()),
     ]
-
-
-def published(store: Store, metric: str) -> pd.DataFrame:
-    """Return the base models with a published gain of one definition, one row per model."""
-    return evidence.base_models(evidence.published_gains(store, metric))
 
 
 def _lab_mean(condition: str, rows: pd.DataFrame) -> Check:

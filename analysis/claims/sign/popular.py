@@ -41,10 +41,9 @@ def dampeners(store: Store) -> Sequence[Check]:
 
 def definitions(store: Store) -> Mapping[str, pd.DataFrame]:
     """Return the gains of base models, one row per model, under each published definition."""
-    penultimate = evidence.published_gains(store, "gain_penultimate_block")
-    base = evidence.base_models(penultimate)
-    hunt = evidence.base_models(penultimate[penultimate["file"] == evidence.HUNT])
-    last = evidence.base_models(evidence.published_gains(store, "gain_last_block"))
+    base = evidence.base_gains(store, "gain_penultimate_block")
+    hunt = evidence.base_gains(store, "gain_penultimate_block", evidence.HUNT)
+    last = evidence.base_gains(store, "gain_last_block")
     return {
         "all base models, penultimate block": base,
         "the models of the hunt, penultimate block": hunt,
@@ -114,8 +113,7 @@ def pairs(models: pd.DataFrame, same: Sequence[str]) -> pd.DataFrame:
 
 
 def _sized(store: Store) -> pd.DataFrame:
-    gains = evidence.published_gains(store, "gain_penultimate_block")
-    return evidence.with_interval(evidence.base_models(gains))
+    return evidence.with_interval(evidence.base_gains(store, "gain_penultimate_block"))
 
 
 def _mostly(part: str, condition: str, rows: pd.DataFrame, *, fewest: int = 2) -> Check:

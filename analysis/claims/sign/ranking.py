@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis import evidence
 from analysis.claims.sign import popular
-from analysis.claims.sign.heritage import EVERY, HUNT, KEPT, published, readings
+from analysis.claims.sign.heritage import EVERY, HUNT, KEPT, readings
 from analysis.claims.verdict.claim import Claim
 from analysis.evidence.checks import Check
 from analysis.inference.partition import partition
@@ -51,8 +51,8 @@ def ranked_sets(store: Store) -> Mapping[str, pd.DataFrame]:
         EVERY: every,
         HUNT: readings(store)[HUNT],
         "all base models, penultimate or else last block": evidence.penultimate_or_last(store),
-        "all base models, largest gain of a block": published(store, "gain_maximum"),
-        "all base models, last block": published(store, "gain_last_block"),
+        "all base models, largest gain of a block": evidence.base_gains(store, "gain_maximum"),
+        "all base models, last block": evidence.base_gains(store, "gain_last_block"),
     }
 
 

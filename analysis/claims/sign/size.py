@@ -48,7 +48,7 @@ def twins_in_size(store: Store) -> Sequence[Check]:
 
 def nothing_to_do_with_size(store: Store) -> Sequence[Check]:
     """Check claim 58: whether a model dampens has almost nothing to do with its size."""
-    base = evidence.base_models(evidence.published_gains(store, "gain_penultimate_block"))
+    base = evidence.base_gains(store, "gain_penultimate_block")
     models = evidence.without_post_norm(base)
     with_last = evidence.without_post_norm(evidence.penultimate_or_last(store))
     sided = models.assign(dampens=(models["gain_mean"] < 1).astype(float))

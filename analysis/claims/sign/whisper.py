@@ -26,7 +26,7 @@ def quieter(store: Store) -> Sequence[Check]:
     """Check claim 57: each layer of a whisperer makes the signal a bit quieter."""
     blocks = evidence.block_gains(store)
     ours = blocks[blocks["lab"] == "EleutherAI"]
-    gains = evidence.base_models(evidence.published_gains(store, "gain_penultimate_block"))
+    gains = evidence.base_gains(store, "gain_penultimate_block")
     below = gains.loc[gains["gain_mean"] < 1, "model_id"]
     whisperers = {
         "the Pythia family": ours[ours["suite"] == "Pythia"],

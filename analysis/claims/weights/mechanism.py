@@ -27,7 +27,7 @@ AGGREGATES = {
 
 def discrimination(store: Store) -> Sequence[Check]:
     """Check claim 13: the trace directly discriminates thermodynamic behaviour."""
-    gains = evidence.base_models(evidence.published_gains(store, "gain_penultimate_block"))
+    gains = evidence.base_gains(store, "gain_penultimate_block")
     traces = {
         words: evidence.figures(store, metric, [evidence.TRACES]).rename(columns={"mean": "size"})
         for metric, words in AGGREGATES.items()
@@ -54,7 +54,7 @@ def discrimination(store: Store) -> Sequence[Check]:
 
 def mechanism(store: Store) -> Sequence[Check]:
     """Check claim 16: rho mechanistically explains why Pythia dampens."""
-    gains = evidence.base_models(evidence.published_gains(store, "gain_penultimate_block"))
+    gains = evidence.base_gains(store, "gain_penultimate_block")
     models = evidence.without_post_norm(gains)
     pythia, others = (models[(models["suite"] == "Pythia") == side] for side in (True, False))
     return [

@@ -10,7 +10,7 @@ from analysis import evidence
 from analysis.claims.sign import threshold
 from analysis.claims.verdict.claim import Claim
 from analysis.evidence.checks import Check
-from analysis.store import Store
+from analysis.store import Store, shared
 
 SUMMARY = "restriction_map_summary_20260105_202448.csv"
 SEPARATES = "some threshold on |W_V| / |W_O| separates the signs"
@@ -20,6 +20,7 @@ OUTLIER = "EleutherAI/gpt-neo-125m"
 NOT_A_TEST = "Leaving out the model that contradicts tests nothing: shown, not counted."
 
 
+@shared
 def weights(store: Store) -> pd.DataFrame:
     """Return one row per model: mean spectral norms of W_V and W_O and their ratio."""
     value = evidence.figures(store, "weight_spectral_v", [SUMMARY])
@@ -46,7 +47,7 @@ def magnitude(store: Store) -> Sequence[Check]:
 
 def prediction(store: Store) -> Sequence[Check]:
     """Check claim 10: the ratio |W_V| / |W_O| predicts dampening or expansion."""
-    gains = evidence.base_models(evidence.published_gains(store, "gain_penultimate_block"))
+    gains = evidence.base_gains(store, "gain_penultimate_block")
     columns = ["model_id", "gain_mean", "norm_position", "file", "caveats"]
     norms = weights(store).assign(size=lambda rows: rows["ratio"])
     joined = norms.merge(gains[columns], on="model_id", suffixes=("_of_weights", ""))

@@ -26,7 +26,7 @@ def gains(store: Store) -> pd.DataFrame:
     interval over prompts, `conf_low` and `conf_high` [ratio].
     """
     parts = [
-        evidence.base_models(evidence.published_gains(store, metric)).assign(definition=words)
+        evidence.base_gains(store, metric).assign(definition=words)
         for metric, words in DEFINITIONS.items()
     ]
     return evidence.with_interval(pd.concat(parts, ignore_index=True))

@@ -34,9 +34,7 @@ def gains(store: Store) -> pd.DataFrame:
     grown = equal_writes.totals(equal_writes.published_blocks(store))
     growth = grown.assign(definition=GROWTH, gain_mean=np.exp(grown["later_log_gain"]))
     parts = [
-        evidence.without_post_norm(
-            evidence.base_models(evidence.published_gains(store, metric))
-        ).assign(definition=words)
+        evidence.without_post_norm(evidence.base_gains(store, metric)).assign(definition=words)
         for metric, words in DEFINITIONS.items()
     ]
     known = evidence.with_interval(pd.concat(parts, ignore_index=True))

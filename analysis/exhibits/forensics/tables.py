@@ -101,7 +101,7 @@ def labels(store: Store) -> pd.DataFrame:
         """,
         file=spectral.SUMMARY,
     )
-    gains = evidence.base_models(evidence.published_gains(store, "gain_penultimate_block"))
+    gains = evidence.base_gains(store, "gain_penultimate_block")
     measured = gains[["model_id", "gain_mean"]].rename(
         columns={"model_id": "subject", "gain_mean": "value"}
     )

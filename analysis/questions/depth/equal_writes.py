@@ -41,12 +41,8 @@ def published_blocks(store: Store) -> pd.DataFrame:
     One row per model and block: `model_id`, `lab`, `suite`, `n_layers` [blocks], `layer`, `gain`
     [ratio], `log_gain` [nat], `equal_writes` [nat]: 1/2 ln((l + 1) / l).
     """
-    return _blocks(store, evidence.without_post_norm(_with_profile(store)))
-
-
-def _with_profile(store: Store) -> pd.DataFrame:
-    gains = evidence.published_gains(store, "gain_penultimate_block")
-    return evidence.base_models(gains)
+    models = evidence.base_gains(store, "gain_penultimate_block")
+    return _blocks(store, evidence.without_post_norm(models))
 
 
 def _blocks(store: Store, models: pd.DataFrame) -> pd.DataFrame:

@@ -40,8 +40,7 @@ def gains_with_recipe(store: Store) -> pd.DataFrame:
     [per step], `gain_mean` (penultimate block) [ratio], and the natural logarithms `log_gain`,
     `log_depth`, `log_width`, `log_rate`.
     """
-    published = evidence.published_gains(store, "gain_penultimate_block")
-    gains = evidence.without_post_norm(evidence.base_models(published))
+    gains = evidence.without_post_norm(evidence.base_gains(store, "gain_penultimate_block"))
     known = recipes(store).dropna(subset=["peak_learning_rate"])
     rows = gains[["model_id", "gain_mean"]].merge(known, on="model_id")
     return rows.assign(

@@ -26,6 +26,6 @@ def base_models(store: Store, metric: str = PENULTIMATE) -> pd.DataFrame:
     `model_id`, `lab`, `suite`, `n_layers` [blocks], `rho` [1], `d_head` [1], `log_parameters`
     [decades], `gain_mean` [ratio] and `log_gain` [nat], by suite and depth.
     """
-    gains = evidence.base_models(evidence.published_gains(store, metric))
+    gains = evidence.base_gains(store, metric)
     kept = evidence.without_post_norm(gains)
     return kept.sort_values(["suite", "n_layers", "model_id"], ignore_index=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from analysis.evidence import digitised
 from analysis.questions.turning import frames as l_star_frames
 from analysis.questions.turning import l_star
 from analysis.questions.turning import noise as l_star_noise
-from analysis.store import Store
+from analysis.store import Store, shared
 
 SIGN_CHANGES = "l_star_sign_change_20260106_111315.json"
 
@@ -28,7 +28,8 @@ HEADS = "script 20, the trace summed over heads"
 CHANGES = "notebook 17, the only validation file in the repository"
 
 
-def readings(store: Store) -> dict[str, pd.DataFrame]:
+@shared
+def readings(store: Store) -> Mapping[str, pd.DataFrame]:
     """Return the published values of L*, by where they come from.
 
     Returns

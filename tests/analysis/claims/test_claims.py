@@ -252,7 +252,7 @@ def test_the_penultimate_gain_wins_over_the_last_whatever_their_prompts(shipped_
 
 
 def test_the_largest_block_gain_knows_over_how_many_prompts_it_is_a_mean(shipped_store):
-    gains = evidence.base_models(evidence.published_gains(shipped_store, "gain_maximum"))
+    gains = evidence.base_gains(shipped_store, "gain_maximum")
     row = gains.set_index("model_id").loc["EleutherAI/pythia-6.9b"]
     assert (row["n_prompts"], row["file"]) == (25, evidence.PYTHIA)
 

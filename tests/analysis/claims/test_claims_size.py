@@ -132,7 +132,7 @@ def test_suites_take_up_degrees_of_freedom(shipped_store):
         .set_index("condition")
         .loc["gain within suites, penultimate block, base models"]
     )
-    gains = evidence.base_models(evidence.published_gains(shipped_store, "gain_penultimate_block"))
+    gains = evidence.base_gains(shipped_store, "gain_penultimate_block")
     models = evidence.without_post_norm(gains)
     several = models[models["suite"].isin(size.within_suites(models)["suite"])]
     dummies = pd.get_dummies(several["suite"], drop_first=True, dtype=float)

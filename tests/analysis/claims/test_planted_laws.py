@@ -35,7 +35,7 @@ def published(shipped_store, design):
     models = design.models["model_id"]
     found = {}
     for name, metric in METRICS.items():
-        rows = evidence.base_models(evidence.published_gains(shipped_store, metric))
+        rows = evidence.base_gains(shipped_store, metric)
         found[name] = models.map(np.log(rows.set_index("model_id")["gain_mean"].astype(float)))
         found[of_level(name)] = found[name]
     found["penultimate"] = np.log(design.models["gain_mean"].astype(float))

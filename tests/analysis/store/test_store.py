@@ -222,26 +222,28 @@ def test_a_database_file_judges_and_states_what_its_directory_does(published_sto
 def test_facts_are_asked_of_the_engine_once_and_each_caller_has_its_own(tiny_directory):
     store = open_store(tiny_directory)
     first = store.facts("SELECT model_id FROM model WHERE model_id = $name", name="test/tiny")
-    first["model_id"] = "changed"
+    first.loc[0, "model_id"] = "changed"
     store.connection.close()
     again = store.facts("SELECT model_id FROM model WHERE model_id = $name", name="test/tiny")
     assert again["model_id"].tolist() == ["test/tiny"]
 
 
-def test_what_is_shared_is_computed_once_for_each_store(tiny_directory):
+def test_what_is_shared_is_computed_once_for_each_store_and_argument(tiny_directory):
     asked = []
 
     @shared
-    def n_models(store):
+    def n_rows(store, table="model"):
         asked.append(store)
-        return len(store.query("FROM model"))
+        return len(store.query(f"FROM {table} LIMIT 1"))
 
     stores = [
         open_store(tiny_directory),
         open_store(tiny_directory),
     ]
-    assert [n_models(store) for store in (*stores, *stores)] == [1, 1, 1, 1]
+    assert [n_rows(store) for store in (*stores, *stores)] == [1, 1, 1, 1]
     assert len(asked) == 2
+    assert [n_rows(stores[0], "metric"), n_rows(stores[0], "metric")] == [0, 0]
+    assert len(asked) == 3
 
 
 @pytest.mark.parametrize(
