@@ -77,6 +77,7 @@ def gemma(store: Store) -> Sequence[Check]:
     ]
 
 
+@shared
 def invariance(store: Store) -> Sequence[Check]:
     """Check claim 49: fine-tuning cannot invert the sign of a model."""
     last, total = twins(store), totals_of_twins(store)

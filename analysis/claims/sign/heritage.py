@@ -56,6 +56,7 @@ def fisher_test(store: Store) -> Sequence[Check]:
     ]
 
 
+@shared
 def eleuther_dampens(store: Store) -> Sequence[Check]:
     """Check claim 8: 80 % of EleutherAI's models dampen."""
     part = "80 % of EleutherAI's models dampen"

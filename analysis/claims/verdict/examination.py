@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.claims.verdict.claim import Claim
 from analysis.evidence.checks import Check
-from analysis.store import Store
+from analysis.store import Store, shared
 from analysis.tidy.errors import AnalysisError
 
 
@@ -50,7 +50,9 @@ def described(error: BaseException) -> str:
 
 def _place(error: BaseException) -> str:
     """Return file and line of the deepest call in the file that holds the claim's function."""
-    calls = traceback.extract_tb(error.__traceback__)
+    # A function may be `shared`: what that puts around it is not where it failed.
+    around = shared.__code__.co_filename
+    calls = [it for it in traceback.extract_tb(error.__traceback__) if it.filename != around]
     own = calls[1].filename if len(calls) > 1 else calls[0].filename
     last = [call for call in calls if call.filename == own][-1]
     return f"{last.filename}, line {last.lineno}"

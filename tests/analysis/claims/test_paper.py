@@ -18,6 +18,7 @@ from analysis.tidy.errors import AnalysisError
 
 ROOT = Path(__file__).parents[3]
 SECOND = ROOT / "tests" / "analysis" / "second_paper"
+SHARED = "from analysis.store import shared\nexamine = shared(examine)\n"
 
 
 def run(capsys, *arguments):
@@ -155,6 +156,7 @@ def test_claims_that_cannot_be_read_name_their_file(capsys, folder, text, senten
     ("body", "sentence"),
     [
         ("    return 1 / 0\n", "line 3 with ZeroDivisionError: division by zero."),
+        (f"    return 1 / 0\n{SHARED}", "claims.py, line 3 with ZeroDivisionError"),
         ("    return store.query('FROM nowhere')\n", "line 3 with QueryError: Catalog Error"),
         ("    return []\n", "at least one Check and nothing else; it returned none."),
         ("    return ['yes']\n", "at least one Check and nothing else; it returned str."),
