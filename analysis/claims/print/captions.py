@@ -152,7 +152,7 @@ def _prompts(store: Store, place: str) -> Check:
 
 def _sweep_values(store: Store, statistic: str) -> pd.DataFrame:
     """Return the raw gains of the sweep: one row per value of one statistic."""
-    return store.query(
+    return store.facts(
         """
         SELECT v.model_id, m.suite, v.file, v.caveats, v.value
           FROM raw_value AS v

@@ -91,7 +91,7 @@ def chance(store: Store) -> pd.DataFrame:
 def stated(store: Store, file: str) -> pd.DataFrame:
     """Return one row per model: the L* that a file states."""
     stated = evidence.figures(store, "l_star_empirical", [file])
-    designs = store.query("SELECT model_id, n_heads FROM model")
+    designs = store.facts("SELECT model_id, n_heads FROM model")
     return stated.merge(designs, on="model_id").rename(columns={"mean": "estimate"})
 
 
@@ -101,7 +101,7 @@ def steepest(
     estimator: Callable[[Sequence[float]], float] = l_star.argmax_abs_gradient,
 ) -> pd.DataFrame:
     """Return one row per model: the layer an estimator names on a published trace."""
-    profiles = store.query(
+    profiles = store.facts(
         """
         SELECT p.model_id, m.lab, m.suite, m.n_layers, m.n_heads, p.file, p.caveats,
                list(p.value ORDER BY p.layer) AS profile
