@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from analysis.commands import claim, pages, study, tables, verdicts
 from analysis.commands.options import PROGRAM, Verb, parser
-from analysis.tidy.errors import AnalysisError, UnexpectedError, scarcity
+from analysis.tidy.errors import AnalysisError, UnexpectedError, is_interruption, scarcity
 
 #: What runs each verb.
 VERBS: Mapping[str, Verb] = {
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None, *, program: str = PROGRAM) -> i
     except AnalysisError as error:
         return _complain(error.problem, error.hint, error.exit_code)
     except KeyboardInterrupt:
-        return _complain("The command was interrupted.", "", 130)
+        return _interrupted()
     except UnicodeEncodeError as error:
         character = ascii(error.object[error.start])
         return _complain(
@@ -69,8 +69,12 @@ def main(arguments: Sequence[str] | None = None, *, program: str = PROGRAM) -> i
     except OSError as error:
         return _refused_by_system(error, options)
     except Exception as error:
-        return _unexpected(error, options)
+        return _interrupted() if is_interruption(error) else _unexpected(error, options)
     return code
+
+
+def _interrupted() -> int:
+    return _complain("The command was interrupted.", "", 130)
 
 
 def _refused_by_system(error: OSError, options: argparse.Namespace) -> int:

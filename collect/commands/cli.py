@@ -16,6 +16,7 @@ from collect.errors import (
     InputError,
     MissingExtraError,
     UnexpectedError,
+    is_interruption,
     scarcity,
 )
 from collect.schema import ContractError
@@ -78,9 +79,7 @@ def main(  # noqa: PLR0911  # one per kind of end
         problem = f"A name must be one that a file can bear; {name}... is too long."
         return _complain(problem, "Shorten it.", InputError.exit_code)
     except Exception as error:
-        # DuckDB wraps an interrupt that comes while it calls back into Python.
-        is_interrupt = KeyboardInterrupt.__name__ in str(error)
-        return _interrupted() if is_interrupt else _unexpected(error, options)
+        return _interrupted() if is_interruption(error) else _unexpected(error, options)
 
 
 def _interrupted() -> int:

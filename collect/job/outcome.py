@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from collect.errors import CollectError, OutputError, ScarcityError, UnexpectedError, scarcity
+from collect.errors import (
+    CollectError,
+    OutputError,
+    ScarcityError,
+    UnexpectedError,
+    is_interruption,
+    scarcity,
+)
 from collect.schema import ContractError
 
 
@@ -129,7 +136,7 @@ def noted(model: str, refusals: list[Refusal], *, goes_on: bool) -> Iterator[Non
     except (OutputError, ScarcityError):
         raise
     except Exception as error:
-        if not goes_on or scarcity(error) is not None:
+        if not goes_on or is_interruption(error) or scarcity(error) is not None:
             raise
         refusals.append(refusal_of(model, error))
 
