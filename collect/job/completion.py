@@ -21,6 +21,7 @@ from collect.record import locks
 from collect.record.commit import commit
 from collect.record.inventory import Inventory, refuse_mixtures
 from collect.record.revision import write_revision
+from collect.record.tensors import write_tensors
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +175,7 @@ def _put_down(
     row = run_row(task, subject) | {"started_at": started_at, "duration_s": duration_s}
     how: dict[str, Any] = {"replaced": replaced, "gone": gone}
     if frames.tensors:
-        # Tensors of one's own function may share memory, which the format does not know.
-        from safetensors.torch import save_file
-
-        how["write_vectors"] = partial(save_file, frames.tensors)
+        how["write_vectors"] = partial(write_tensors, frames.tensors)
     mark = pd.DataFrame([row])
     n_rows = commit(task.unit, frames, mark, inventory.out, provenance_of(row), **how)
     subject.settings.say(f"{task.unit.title}: {n_rows} rows in {duration_s:.1f} s")

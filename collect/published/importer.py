@@ -42,17 +42,14 @@ def import_results(source: Path, out: Path) -> dict[str, int]:
     InputError
         If the directory is missing or holds none of the files, or one is broken.
     OutputError
-        If the store cannot be written.
+        If the store cannot be written; both files stay as they were.
     """
     names = present(source)
     values = published_values(source, names)
     described = published_files(source, names)
     _report_oddities(source, described)
     tables = {"published_value": values, "published_file": described}
-    return {
-        table: writer.write_table(table, rows, out / table / "results.parquet")
-        for table, rows in tables.items()
-    }
+    return writer.write_tables(tables, lambda table: out / table / "results.parquet")
 
 
 def present(source: Path) -> list[str]:

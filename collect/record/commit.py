@@ -19,7 +19,7 @@ from pathlib import Path
 import pandas as pd
 
 from collect.errors import OutputError
-from collect.record import locks
+from collect.record import locks, placement
 from collect.record.inventory import Inventory, refuse_mixtures, repeated_by
 from collect.record.packed import leftovers, unpacking
 from collect.record.units import Mark, Unit, variant_of
@@ -181,20 +181,23 @@ def _move(
     """Put the finished files of a unit into their tables, the mark last; or remove them."""
     going = {unit.stem, *(path.stem for path in replaced)}
     unpacking.unpack_units(going, out)
-    for stem in going:
-        clear(stem, out)
     targets = [(_VECTORS, out / name) for name in beside]
     targets += [(table, out / table / f"{unit.stem}.parquet") for table in tables]
-    for prepared, target in targets:
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            (staged / prepared).replace(target)
-        except OSError as error:
-            clear(unit.stem, out)
-            raise OutputError(
-                f"The output file {target} must be writable; {error.strerror or error}.",
-                "Choose another --out, or free the space.",
-            ) from error
+    held = [path for stem in going for path in _files(stem, out) if path.exists()]
+    placement.check_open(path.parent for path in (*held, *(target for _, target in targets)))
+    with placement.uninterrupted():
+        for stem in going:
+            clear(stem, out)
+        for prepared, target in targets:
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                (staged / prepared).replace(target)
+            except OSError as error:
+                clear(unit.stem, out)
+                raise OutputError(
+                    f"The output file {target} must be writable; {error.strerror or error}.",
+                    "Choose another --out, or free the space.",
+                ) from error
 
 
 def clear(stem: str, out: Path) -> None:
@@ -205,8 +208,7 @@ def clear(stem: str, out: Path) -> None:
     OutputError
         If a file cannot be removed.
     """
-    tables = [out / table / f"{stem}.parquet" for table in ("run", *MEASURED)]
-    for path in [*tables, out / "own_vector" / f"{stem}.safetensors"]:
+    for path in _files(stem, out):
         try:
             path.unlink(missing_ok=True)
         except NotADirectoryError:
@@ -216,6 +218,12 @@ def clear(stem: str, out: Path) -> None:
                 f"The output file {path} must be writable; {error.strerror or error}.",
                 "Choose another --out.",
             ) from error
+
+
+def _files(stem: str, out: Path) -> list[Path]:
+    """Return where the files of a unit lie, its mark first."""
+    tables = [out / table / f"{stem}.parquet" for table in ("run", *MEASURED)]
+    return [*tables, out / "own_vector" / f"{stem}.safetensors"]
 
 
 def _prompt_file(unit: Unit) -> str:
@@ -265,7 +273,8 @@ def remove_leftovers(out: Path) -> None:
         name = locks.OF_MARKS if path.parent.name == "prompt" else variant_of(match.group(1))
         with locks.held(out, name) as is_abandoned:
             if is_abandoned:
-                path.unlink(missing_ok=True)
+                with suppress(OSError):
+                    path.unlink()
     for staged in sorted((out / UNFINISHED).glob("*")):
         with locks.held(out, variant_of(staged.name)) as is_abandoned:
             if is_abandoned:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from collect.errors import OutputError
+from collect.record import placement
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -59,10 +60,11 @@ def held(out: Path, name: str, *, wait: bool = False) -> Iterator[bool]:
         yield is_held
     finally:
         if is_held:
-            # Removed before it is given back: who waits on the old file sees that it has gone.
-            path.unlink(missing_ok=True)
-            lock.release()
-            _remove_when_empty(path.parent)
+            with placement.uninterrupted():
+                # Removed before it is given back: who waits on the old file sees it gone.
+                path.unlink(missing_ok=True)
+                lock.release()
+                _remove_when_empty(path.parent)
 
 
 def is_held_elsewhere(out: Path, name: str) -> bool:

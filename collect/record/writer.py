@@ -13,6 +13,7 @@ import shutil
 import socket
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ import pyarrow.parquet as pq
 
 from collect import schema
 from collect.errors import InputError, OutputError
+from collect.record import placement
 from collect.schema.packs import is_pack
 
 ROW_GROUP_ROWS = 122_880
@@ -78,6 +80,10 @@ def _refuse_impossible(stem: str) -> None:
         )
 
 
+#: Writes a file at a path.
+Write = Callable[[Path], None]
+
+
 def write_table(
     table: str, rows: pd.DataFrame, path: Path, *, metadata: Mapping[str, str] | None = None
 ) -> int:
@@ -106,10 +112,41 @@ def write_table(
     OutputError
         If the file cannot be written.
     """
-    arrow = conforming(table, rows)
-    arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), **(metadata or {})})
-    write_atomically(path, lambda temporary: write_parquet(table, arrow, temporary))
+    arrow = _with_metadata(conforming(table, rows), metadata or {})
+    write_atomically(path, partial(write_parquet, table, arrow))
     return int(arrow.num_rows)
+
+
+def write_tables(
+    frames: Mapping[str, pd.DataFrame], place: Callable[[str], Path]
+) -> dict[str, int]:
+    """Write rows of several tables as `write_table` does those of one, all files or none.
+
+    Parameters
+    ----------
+    frames
+        Rows by table, in the order in which their files appear.
+    place
+        Gives the file of a table.
+
+    Returns
+    -------
+    Number of rows written, by table.
+
+    Raises
+    ------
+    InputError
+        If rows break the contract.
+    OutputError
+        If a file cannot be written; all stay as they were.
+    """
+    arrows = {table: _with_metadata(conforming(table, rows), {}) for table, rows in frames.items()}
+    write_together({place(table): partial(write_parquet, table, arrows[table]) for table in arrows})
+    return {table: int(arrow.num_rows) for table, arrow in arrows.items()}
+
+
+def _with_metadata(arrow: pa.Table, metadata: Mapping[str, str]) -> pa.Table:
+    return arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), **metadata})
 
 
 def conforming(table: str, rows: pd.DataFrame) -> pa.Table:
@@ -140,7 +177,7 @@ def conforming(table: str, rows: pd.DataFrame) -> pa.Table:
         return connection.sql(f'FROM "{table}" ORDER BY {key}').to_arrow_table().cast(expected)
 
 
-def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+def write_atomically(path: Path, write: Write) -> None:
     """Call ``write(temporary_path)``, flush the file to disk and rename it to ``path``.
 
     Raises
@@ -148,21 +185,40 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     OutputError
         If the directory or file cannot be written; nothing is left behind.
     """
-    temporary = temporary_beside(path)
+    write_together({path: write})
+
+
+def write_together(writes: Mapping[Path, Write]) -> None:
+    """Write several files as `write_atomically` does one, and rename none before all are there.
+
+    They are renamed in their order. Where one cannot be written all stay as they were; a process
+    that is killed between two renames leaves some new and some old.
+
+    Raises
+    ------
+    OutputError
+        If a directory or file cannot be written; nothing is left behind.
+    """
+    prepared = {path: temporary_beside(path) for path in writes}
+    path = next(iter(writes))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        remove_of_dead_processes(path)
-        write(temporary)
-        with temporary.open("rb+") as handle:
-            os.fsync(handle.fileno())
-        temporary.replace(path)
+        for path, temporary in prepared.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            remove_of_dead_processes(path)
+            writes[path](temporary)
+            with temporary.open("rb+") as handle:
+                os.fsync(handle.fileno())
+        with placement.uninterrupted():
+            for path, temporary in prepared.items():
+                temporary.replace(path)
     except OSError as error:
         raise OutputError(
             f"The output file {path} must be writable; {error.strerror or error}.",
             "Choose another --out, or free the space.",
         ) from error
     finally:
-        temporary.unlink(missing_ok=True) if temporary.parent.is_dir() else None
+        for temporary in prepared.values():
+            temporary.unlink(missing_ok=True) if temporary.parent.is_dir() else None
 
 
 def write_text(path: Path, text: str) -> None:
@@ -173,11 +229,16 @@ def write_text(path: Path, text: str) -> None:
     OutputError
         If it cannot be written.
     """
-    write_atomically(path, lambda temporary: _write_text(temporary, text))
+    write_atomically(path, text_writing(text))
 
 
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+def text_writing(text: str) -> Write:
+    """Return what writes a text file."""
+
+    def write(path: Path) -> None:
+        path.write_text(text, encoding="utf-8")
+
+    return write
 
 
 def temporary_beside(path: Path) -> Path:

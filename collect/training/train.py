@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 
 from collect.errors import InputError, OutputError
 from collect.model.checkpoint.checkpoint import SIDECAR
-from collect.record import locks
+from collect.record import locks, placement
 from collect.record.writer import remove, remove_of_dead_processes, temporary_beside
 from collect.training import kept
 from collect.training.architecture import save_network
@@ -166,7 +166,8 @@ def _replace(checkpoint: Path, temporary: Path) -> None:
             os.fsync(handle.fileno())
     retired = checkpoint.with_name(f".{checkpoint.name}.old")
     remove(retired)
-    if checkpoint.exists() or checkpoint.is_symlink():
-        checkpoint.rename(retired)
-    temporary.rename(checkpoint)
+    with placement.uninterrupted():
+        if checkpoint.exists() or checkpoint.is_symlink():
+            checkpoint.rename(retired)
+        temporary.rename(checkpoint)
     remove(retired)

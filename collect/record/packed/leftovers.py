@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from collect.record import locks
+from collect.record import locks, placement
 from collect.record.packed.packs import TABLES, packs
 from collect.schema.packs import MARKS, MARKS_SUFFIX, is_pack
 
@@ -25,11 +25,19 @@ def leftovers(out: Path) -> list[Path]:
 
 
 def remove_leftovers(out: Path) -> None:
-    """Remove files that do not count, which a process that was killed left behind."""
+    """Remove files that do not count, which a process that was killed left behind.
+
+    Raises
+    ------
+    OutputError
+        If a directory of them may not be changed.
+    """
     if not leftovers(out):
         return
     with locks.held(out, locks.OF_MARKS, wait=True):
-        for path in leftovers(out):
+        found = leftovers(out)
+        placement.check_open(path.parent for path in found)
+        for path in found:
             path.unlink(missing_ok=True)
         with suppress(OSError):
             (out / MARKS).rmdir()

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from collect.errors import OutputError
-from collect.record import locks
+from collect.record import locks, placement
 from collect.record.packed.packs import (
     Part,
     Rows,
@@ -30,7 +30,6 @@ from collect.record.packed.packs import (
     pack_sha256,
     packs,
     remove_files,
-    rename,
 )
 from collect.record.packed.rows import file_of, is_same, rows_of, typed
 from collect.record.units import (
@@ -137,8 +136,12 @@ def pack(units: Sequence[Loose], out: Path) -> bool:
             with locks.held(out, locks.OF_MARKS, wait=True):
                 if any(_stamp(out / "run" / f"{u.stem}.parquet") != u.stamp for u in units):
                     return False
-                _move_in(mark, stem, staged, out)
-                remove_files([unit.stem for unit in units], out)
+                targets = _targets(mark, stem, staged, out)
+                placement.check_open(target.parent for target in targets.values())
+                with placement.uninterrupted():
+                    for prepared, target in targets.items():
+                        placement.rename(prepared, target)
+                    remove_files([unit.stem for unit in units], out)
         except FileNotFoundError:
             return False  # measured again, or removed, while it was read
         finally:
@@ -245,10 +248,9 @@ def _concatenate(table: str, sources: Sequence[Path], path: Path) -> list[Part]:
     return parts
 
 
-def _move_in(mark: Mark, stem: str, staged: Path, out: Path) -> None:
-    """Put the finished files of a pack into their tables, its run file last."""
+def _targets(mark: Mark, stem: str, staged: Path, out: Path) -> dict[Path, Path]:
+    """Return the place of each finished file of a pack, that of its run file last."""
     tables = [Path(name).parent.name for name in mark.rows if not name.startswith("prompt/")]
-    targets = [(table, out / table / f"{stem}.parquet") for table in tables]
-    targets += [(MARKS, marks_file(out, stem)), ("run", out / "run" / f"{stem}.parquet")]
-    for prepared, target in targets:
-        rename(staged / prepared, target)
+    targets = {staged / table: out / table / f"{stem}.parquet" for table in tables}
+    targets[staged / MARKS] = marks_file(out, stem)
+    return {**targets, staged / "run": out / "run" / f"{stem}.parquet"}

@@ -20,7 +20,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from collect.errors import OutputError
 from collect.record.units import UNREADABLE, Mark, has_its_files, mark_of, read_mark
 from collect.schema import MEASURED
 from collect.schema.marks import run_sha256
@@ -229,26 +228,6 @@ def _unit(stem: str, parts: dict[str, Part]) -> PackedUnit:
     if mark is None:
         raise ValueError(f"the mark of {stem} cannot be read")
     return PackedUnit(stem, mark, parts)
-
-
-def rename(prepared: Path, target: Path) -> None:
-    """Put a prepared file into its place.
-
-    Raises
-    ------
-    OutputError
-        If the place cannot be written.
-    """
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        prepared.replace(target)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise OutputError(
-            f"The output file {target} must be writable; {error.strerror or error}.",
-            "Free the space, or give the rights to it.",
-        ) from error
 
 
 def remove_files(stems: Collection[str], out: Path) -> None:

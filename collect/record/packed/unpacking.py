@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 
 from collect.errors import InputError
-from collect.record import locks
-from collect.record.packed.packs import Pack, PackedUnit, Rows, packs, remove_pack, rename
+from collect.record import locks, placement
+from collect.record.packed.packs import Pack, PackedUnit, Rows, packs, remove_pack
 from collect.record.writer import write_atomically, write_parquet
 from collect.schema import UNFINISHED
 from collect.schema.marks import file_sha256, run_sha256
-from collect.schema.packs import pack_name
+from collect.schema.packs import MARKS, pack_name
 
 
 def unpack(held: Pack) -> None:
@@ -51,12 +51,18 @@ def _put_out(held: Pack, staged: Path) -> None:
         readers = {table: Rows(held.out / table / held.path.name) for table in _tables_of(held)}
         for unit in held.units:
             _write_out(unit, readers, staged)
-        for unit in held.units:
-            for table in sorted(unit.parts, key=lambda table: table == "run"):
-                name = f"{table}/{unit.stem}.parquet"
-                rename(staged / name, held.out / name)
-        held.path.unlink()
-        remove_pack(held.stem, held.out)
+        names = [
+            f"{table}/{unit.stem}.parquet"
+            for unit in held.units
+            for table in sorted(unit.parts, key=lambda table: table == "run")
+        ]
+        changing = [*names, f"{MARKS}/{held.stem}"]
+        placement.check_open((held.out / name).parent for name in changing)
+        with placement.uninterrupted():
+            for name in names:
+                placement.rename(staged / name, held.out / name)
+            held.path.unlink()
+            remove_pack(held.stem, held.out)
     finally:
         shutil.rmtree(staged, ignore_errors=True)
         with suppress(OSError):

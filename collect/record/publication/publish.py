@@ -14,7 +14,7 @@ from collect.errors import InputError
 from collect.record.packed import leftovers
 from collect.record.publication.card import card
 from collect.record.publication.description import About, description
-from collect.record.writer import write_text
+from collect.record.writer import text_writing, write_together
 from collect.schema import arrow_schema, incomplete_units, read_rows
 from collect.schema.listing import DESCRIPTION, Listed
 from collect.schema.marks import file_sha256
@@ -79,8 +79,7 @@ def publish(directory: Path, about: About) -> Published:
     shown = card(about, by_table, n_rows, n_bytes=done.n_bytes, before=before)
     described = description(about, files, by_table, _lacking(sources))
     text = json.dumps(described, indent=1, ensure_ascii=False)
-    write_text(path, shown)
-    write_text(directory / DESCRIPTION, text + "\n")
+    write_together({path: text_writing(shown), directory / DESCRIPTION: text_writing(text + "\n")})
     return done
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from collect.errors import InputError
-from collect.record.writer import write_table
+from collect.record.writer import write_tables
 from collect.training.study.design import Design, read_design
-from collect.training.study.plan import runs
+from collect.training.study.plan import Run, runs
 from collect.training.study.training import TABLES, is_complete, run_file
 
 #: Table of what a design asks for.
@@ -28,19 +30,20 @@ def merge(path: Path, out: Path, into: Path) -> dict[str, int]:
     InputError
         If no run is complete.
     OutputError
-        If a file cannot be written.
+        If a file cannot be written; all stay as they were.
     """
     design = read_design(path)
     complete = [run for run in runs(design) if is_complete(out, run)]
     if not complete:
         raise InputError(f"{out} must hold a complete run of {path}; found none.", "Run it first.")
-    written = {}
-    for table in TABLES:
-        parts = [pq.read_table(run_file(out, table, run)).to_pandas() for run in complete]
-        rows = pd.concat([part.dropna(axis=1, how="all") for part in parts])
-        written[table] = write_table(table, rows, into / table / f"{design.head.name}.parquet")
-    plan = into / PLAN / f"{design.head.name}.parquet"
-    return {**written, PLAN: write_table(PLAN, plan_rows(design), plan)}
+    rows = {table: _rows(out, table, complete) for table in TABLES} | {PLAN: plan_rows(design)}
+    return write_tables(rows, lambda table: into / table / f"{design.head.name}.parquet")
+
+
+def _rows(out: Path, table: str, complete: Sequence[Run]) -> pd.DataFrame:
+    parts = [pq.read_table(run_file(out, table, run)).to_pandas() for run in complete]
+    rows: pd.DataFrame = pd.concat([part.dropna(axis=1, how="all") for part in parts])
+    return rows
 
 
 def plan_rows(design: Design) -> pd.DataFrame:
@@ -94,7 +97,13 @@ def restore(path: Path, merged: Path, out: Path) -> int:
     parents = {run.parent.run_id for run in planned if run.parent is not None}
     wanted = [run for run in planned if run.run_id in held - parents and not is_complete(out, run)]
     for run in wanted:
-        for table in TABLES:
-            own = rows[table].filter(pc.equal(rows[table]["study_run_id"], run.run_id))
-            write_table(table, own.to_pandas(), run_file(out, table, run))
+        _restore_run(rows, run, out)
     return len(wanted)
+
+
+def _restore_run(rows: Mapping[str, pa.Table], run: Run, out: Path) -> None:
+    own = {
+        table: rows[table].filter(pc.equal(rows[table]["study_run_id"], run.run_id)).to_pandas()
+        for table in TABLES
+    }
+    write_tables(own, lambda table: run_file(out, table, run))

@@ -15,10 +15,11 @@ from typing import Any
 
 import pandas as pd
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from collect.record.provenance import versions
-from collect.record.writer import write_atomically, write_table
+from collect.record.tensors import write_tensors
+from collect.record.writer import write_atomically, write_tables
 from collect.schema import SCHEMA_VERSION
 from collect.training.descent import fit, some_held_out, windows_of
 from collect.training.optimiser import decay_turns, equilibrium_scale, weight_decay
@@ -104,9 +105,8 @@ def perform(design: Design, run: Run, out: Path, *, keeps_network: bool) -> None
         ),
     }
     if keeps_network:
-        write_atomically(network_file(out, run), lambda path: save_file(state, path))
-    for table in TABLES:
-        write_table(table, rows[table], run_file(out, table, run))
+        write_atomically(network_file(out, run), lambda path: write_tensors(state, path))
+    write_tables({table: rows[table] for table in TABLES}, lambda table: run_file(out, table, run))
 
 
 def run_file(out: Path, table: str, run: Run) -> Path:

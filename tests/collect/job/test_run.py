@@ -18,7 +18,7 @@ from collect.job.run import run
 from collect.record import locks
 from collect.record.integrity import faults
 from collect.schema import incomplete_units
-from tests.collect.record.written import contents, files, frame
+from tests.collect.record.written import close, contents, files, frame
 
 OF_WEIGHTS = {"model", "weight_norm", "matrix_norm", "conformance", "run"}
 
@@ -96,6 +96,15 @@ def test_what_is_complete_is_skipped_and_the_rest_is_done(save_tiny, prompt_file
     assert "local/gpt2, own: already complete, skipped" in said
     assert {name: (out / name).stat().st_mtime_ns for name in before} == before
     assert "residual_norm/local--gpt2@E1_4model_and_mistral.parquet" in files(out)
+
+
+def test_an_interruption_that_the_engine_tells_ends_the_run(save_tiny, out, monkeypatch):
+    def interrupt(*_: object, **__: object) -> None:
+        raise RuntimeError("Query interrupted")
+
+    monkeypatch.setattr("collect.job.completion.measure", interrupt)
+    with pytest.raises(RuntimeError, match="Query interrupted"):
+        run([str(save_tiny("gpt2")), str(save_tiny("llama"))], [], out, quiet=True)
 
 
 def test_a_quiet_run_says_nothing(save_tiny, out, capsys):
@@ -226,6 +235,16 @@ def test_a_refused_replacement_leaves_the_unit_as_it_was(save_tiny, prompt_file,
     directory = str(save_tiny("gpt2", seed=1))
     monkeypatch.setattr("collect.job.completion.refuse_mixtures", lambda *_: None)
     with pytest.raises(InputError, match="was measured otherwise"):
+        run([directory], [], out, quiet=True, overwrite=True)
+    assert {name: (out / name).read_bytes() for name in files(out)} == before
+
+
+def test_a_table_that_may_not_change_leaves_the_unit_as_it_was(save_tiny, out, monkeypatch):
+    directory = str(save_tiny("gpt2"))
+    run([directory], [], out, quiet=True)
+    before = {name: (out / name).read_bytes() for name in files(out)}
+    close(monkeypatch, out / "matrix_norm")
+    with pytest.raises(OutputError, match="matrix_norm must be writable"):
         run([directory], [], out, quiet=True, overwrite=True)
     assert {name: (out / name).read_bytes() for name in files(out)} == before
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
+import torch
 
-from collect.errors import InputError
+from collect.errors import InputError, OutputError
+from collect.record.tensors import write_tensors
 from collect.record.writer import STEM_BYTES, file_stem, write_atomically
 
 ROOT = Path(__file__).parents[3]
@@ -87,6 +91,18 @@ def test_the_longest_name_can_be_written(tmp_path: Path) -> None:
     stem = file_stem("a" * STEM_BYTES)
     write_atomically(tmp_path / f"{stem}+chat.parquet", text)
     assert len(names(tmp_path)) == 1
+
+
+def test_tensors_that_have_no_room_are_told_in_a_sentence(tmp_path: Path) -> None:
+    weights = {"weight": torch.zeros(1_000)}
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))
+    try:
+        with pytest.raises(OutputError, match=r"must be writable; .*File too large"):
+            write_atomically(tmp_path / "network", partial(write_tensors, weights))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert names(tmp_path) == set()
 
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])

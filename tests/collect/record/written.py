@@ -1,11 +1,13 @@
-"""What a run wrote: its files, their bytes and the rows of a table."""
+"""What a run wrote: its files, their bytes and the rows of a table; a directory closed to it."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
+import pytest
 
 
 def frame(out: Path, table: str) -> pd.DataFrame:
@@ -20,3 +22,13 @@ def files(out: Path) -> list[str]:
 def contents(out: Path) -> dict[str, bytes]:
     """Return the bytes of every file but those of table ``run``, which hold the time."""
     return {name: (out / name).read_bytes() for name in files(out) if not name.startswith("run/")}
+
+
+def close(monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
+    """Let the system say that nothing may be written into a directory, which it lets root do."""
+    access = os.access
+
+    def said(path: Path, mode: int) -> bool:
+        return Path(path) != directory and access(path, mode)
+
+    monkeypatch.setattr("os.access", said)

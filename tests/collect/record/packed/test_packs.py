@@ -12,8 +12,8 @@ import pytest
 from analysis.store import open_store
 from analysis.tidy.errors import StoreError
 from collect.commands.cli import main
-from collect.errors import InputError
-from collect.record import status
+from collect.errors import InputError, OutputError
+from collect.record import placement, status
 from collect.record.compaction import compact, expand
 from collect.record.integrity import faults
 from collect.record.inventory import Inventory
@@ -22,7 +22,7 @@ from collect.record.revision import write_revision
 from collect.record.units import Unit
 from collect.record.writer import file_stem
 from collect.schema import ContractError, incomplete_units, table_files
-from tests.collect.record.written import files
+from tests.collect.record.written import close, files
 
 SAMPLE = Path(__file__).parents[4] / "data/sample"
 MODELS = ("thermoscope--gpt2-l4-adamw", "thermoscope--gptneox-l4-adamw")
@@ -191,8 +191,7 @@ def kill_at(monkeypatch, act: str, place: str) -> None:
         return acted
 
     monkeypatch.setattr(Path, "unlink", guarded("remove", Path.unlink))
-    for module in (packing, unpacking):
-        monkeypatch.setattr(module, "rename", guarded("rename", packs.rename))
+    monkeypatch.setattr(placement, "rename", guarded("rename", placement.rename))
     monkeypatch.setattr(packing.shutil, "rmtree", lambda *_, **__: None)
 
 
@@ -223,6 +222,18 @@ def test_a_killed_change_leaves_the_units_or_the_pack(  # noqa: PLR0917
     assert states(directory) == dict.fromkeys(UNITS, "complete")
     expand(directory)
     assert content(directory) == content(units)
+
+
+@pytest.mark.parametrize(("change", "table"), [(compact, "residual_norm"), (expand, "run")])
+def test_a_table_that_may_not_change_leaves_every_file_as_it_was(  # noqa: PLR0917
+    change, table, units, packed, tmp_path, monkeypatch
+):
+    directory = Path(shutil.copytree(units if change is compact else packed, tmp_path / "copy"))
+    before = content(directory)
+    close(monkeypatch, directory / table)
+    with pytest.raises(OutputError, match=f"{table} must be writable; files in it may not"):
+        change(directory)
+    assert content(directory) == before
 
 
 def test_a_unit_that_is_replaced_leaves_its_pack(packed, tmp_path, units):

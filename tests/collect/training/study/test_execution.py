@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -25,7 +26,8 @@ from collect.training.study.design import read_design
 from collect.training.study.execution import carry_out, check
 from collect.training.study.merging import merge, restore
 from collect.training.study.plan import Run, runs
-from collect.training.study.training import TABLES, network_file
+from collect.training.study.training import TABLES, network_file, run_file
+from tests.collect.record.written import contents, files
 from tests.collect.training.study.tiny import TINY, rows, written
 from tests.collect.training.trained import ROOT
 
@@ -193,6 +195,50 @@ def test_a_study_whose_disk_is_full_begins_no_further_run(
     with pytest.raises(OutputError, match="it is full"):
         carry_out(design, tmp_path / "out", quiet=True)
     assert len(begun) == 1
+
+
+@pytest.fixture
+def full_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Return what fills the disk when so many more files are on it."""
+    fsync = os.fsync
+
+    def fill_after(n_files: int) -> None:
+        left = iter(range(n_files))
+
+        def fills_up(handle: int) -> None:
+            if next(left, None) is None:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            fsync(handle)
+
+        monkeypatch.setattr("os.fsync", fills_up)
+
+    return fill_after
+
+
+def test_a_merge_that_has_no_room_leaves_every_table_as_it_was(
+    done: Path, tmp_path: Path, full_after: Callable[[int], None]
+) -> None:
+    design, out, into = done / "design.toml", done / "out", tmp_path / "merged"
+    (first, *_) = runs(read_design(design))
+    for table in TABLES:
+        (tmp_path / "part" / table).mkdir(parents=True)
+        shutil.copy2(run_file(out, table, first), tmp_path / "part" / table)
+    merge(design, tmp_path / "part", into)
+    before = contents(into)
+    full_after(len(TABLES))
+    with pytest.raises(OutputError, match=r"study_plan.*No space left on device"):
+        merge(design, out, into)
+    assert contents(into) == before
+
+
+def test_a_run_that_has_no_room_leaves_no_file(
+    design: Path, tmp_path: Path, full_after: Callable[[int], None]
+) -> None:
+    content, out = read_design(design), tmp_path / "out"
+    full_after(len(TABLES) - 1)
+    with pytest.raises(OutputError, match=r"study_run.*No space left on device"):
+        training.perform(content, runs(content)[0], out, keeps_network=False)
+    assert files(out) == []
 
 
 def test_a_run_that_diverges_is_absent_and_the_others_go_on(tmp_path: Path) -> None:
