@@ -173,7 +173,7 @@ class Design:
             "year": self.head.year,
             "seed": seed,
         }
-        return recipe_of(content, f"The design {self.path}, cell {cell.name},")
+        return recipe_of(content, f"The design {self.path}, cell {cell.name}")
 
     def levels_and_labels(self, cell: Cell) -> dict[str, str]:
         """Return the level of each factor of a cell, and what else those levels are called."""

@@ -69,7 +69,7 @@ levels = { depth = ["two"] }
         ("seeds = [0, 1]", "seeds = [0, 0]", "seeds must differ"),
         ("n_measured = 4", "n_measured = 0", "n_measured must be positive"),
         ("n_measured = 4", "n_measure = 4", "found 'n_measure' besides"),
-        ("three = {", "three = { n_layers = 3 } # {", "cell pythia/three, must have only the keys"),
+        ("three = {", "three = { n_layers = 3 } # {", "cell pythia/three must have only the keys"),
         ("two = {}", "two = 2", "factors, depth, two, must be a table; found 2"),
         ('bloom = "BigScience"', "", "label lab must name every level of recipe; lacks ['bloom']"),
         ("[labels.lab.recipe]", "[labels.lab.maker]", "label lab must name a factor"),
