@@ -12,10 +12,10 @@ from analysis.tidy import prose
 def coefficients(effects: pd.DataFrame) -> str:
     """Return how many intervals of heritage and of the other predictors exclude zero.
 
-    ``effects`` has one row per estimate: `panel`, `conf_low`, `conf_high`, both missing where too
-    few models leave no interval.
+    ``effects`` has one row per estimate: `panel`, `conf_low`, `conf_high`; one without ends does
+    not count.
     """
-    effects = effects.dropna(subset=["conf_low", "conf_high"])
+    effects = effects[np.isfinite(effects["conf_low"]) & np.isfinite(effects["conf_high"])]
     excludes = (effects["conf_low"] > 0) | (effects["conf_high"] < 0)
     is_heritage = effects["panel"] == "heritage"
     own, others = (

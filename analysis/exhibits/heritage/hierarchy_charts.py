@@ -72,7 +72,10 @@ def chart_forest(effects: pd.DataFrame) -> alt.VConcatChart:
         description="Coefficients of heritage, geometry and scale with 95 % intervals, a panel per "
         "predictor, a row per data set; zero is a line.",
     )
-    return cast(alt.VConcatChart, found(chart, findings.coefficients(drawn)))
+    return cast(
+        alt.VConcatChart,
+        found(chart, findings.coefficients(estimated.assign(panel=drawn["panel"]))),
+    )
 
 
 def chart_caterpillar(modes: pd.DataFrame) -> alt.VConcatChart:

@@ -28,6 +28,8 @@ ENOUGH_GROUPS = 5
 
 #: A relative standard deviation beyond this leaves no residual.
 NEARLY_SATURATED = 1e3
+#: Stands in the note on a fit that leaves none.
+TOO_CLOSE = "the effects fit nearly every row"
 
 #: What a linear mixed model offers instead of a z test.
 REMEDY = "read Kenward-Roger's or Satterthwaite's t."
@@ -271,8 +273,8 @@ def _boundary(model: Fitted) -> list[GuardRow]:
     if at[largest] > NEARLY_SATURATED:
         group = places[largest][0].group
         note = (
-            f"The residual variance is nothing beside that among {group}: the effects fit nearly "
-            "every row, and no test of them can be trusted."
+            f"The residual variance is nothing beside that among {group}: {TOO_CLOSE}, and no "
+            "test of them can be trusted."
         )
         rows.append(("variance at the boundary", "", group, note))
     return rows

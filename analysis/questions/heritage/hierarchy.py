@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import mixed
+from analysis.mixed.frames.guards import TOO_CLOSE
 from analysis.questions.heritage import prediction as hierarchy_prediction
 from analysis.questions.heritage import variance as hierarchy_variance
 from analysis.questions.heritage.frames import data_sets
@@ -85,8 +86,9 @@ def fixed_effects(families: Sequence[Family], *, conf_level: float = 0.95) -> pd
     levels], `std_error`, `statistic`, `df`, `p_value`, the interval, `predictor_sd` and
     `estimate_per_unit` [nat per unit of the predictor], `variance_inflation` (by the member's
     other predictors, over models), `n_obs`, `n_models`, `n_suites`, `n_labs`, `method`, `note`.
-    With less than one degree of freedom p is missing and the interval is the whole line. A
-    member that cannot be estimated has one row with the reason.
+    With less than one degree of freedom, or where the effects fit nearly every row, p is missing
+    and the interval is the whole line. A member that cannot be estimated has one row with the
+    reason.
     """
     parts = [
         _effects(family, member, conf_level)
@@ -205,7 +207,7 @@ def _effects(family: Family, member: Member, conf_level: float) -> pd.DataFrame:
         variance_inflation=predictors.map(inflation),
         note=notes,
     )
-    return _labelled(_without_too_thin(shown), family, member.block)
+    return _labelled(_without_too_close(_without_too_thin(shown)), family, member.block)
 
 
 def _tested(member: Member, conf_level: float) -> pd.DataFrame | None:
@@ -227,6 +229,16 @@ def _without_too_thin(rows: pd.DataFrame) -> pd.DataFrame:
         conf_low=rows["conf_low"].where(is_known, -np.inf),
         conf_high=rows["conf_high"].where(is_known, np.inf),
         note=rows["note"].where(is_known, reason + " " + rows["note"]),
+    )
+
+
+def _without_too_close(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows, an interval that a fit of nearly every row gives made the line."""
+    is_known = ~rows["note"].str.contains(TOO_CLOSE, regex=False)
+    return rows.assign(
+        p_value=rows["p_value"].where(is_known),
+        conf_low=rows["conf_low"].where(is_known, -np.inf),
+        conf_high=rows["conf_high"].where(is_known, np.inf),
     )
 
 

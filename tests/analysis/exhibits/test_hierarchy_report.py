@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.exhibits.heritage import findings, hierarchy_charts
 from analysis.exhibits.heritage import hierarchy as hierarchy_exhibits
-from analysis.exhibits.heritage import hierarchy_charts
 from analysis.exhibits.heritage.hierarchy import Views
 from analysis.questions.heritage.models import EVERYTHING, Family
 
@@ -64,6 +64,21 @@ def test_whole_lines_are_drawn_to_the_edge_of_the_panel(told: Views) -> None:
     assert (rows["conf_low"].min(), rows["conf_high"].max()) == (low, high)
     assert rows.loc[rows["conf_high"] < high, "conf_high"].max() < high / 1.1
     assert np.isinf(told.effects["conf_high"]).any()
+    ends = told.effects[["conf_low", "conf_high"]].to_numpy(dtype=float)
+    widths = np.ptp(ends[np.isfinite(ends).all(axis=1)], axis=1)
+    assert widths.min() > 0.01, "no interval is that of a fit of nearly every row"
+
+
+def test_an_interval_without_ends_is_not_counted() -> None:
+    drawn = pd.DataFrame(
+        {
+            "panel": ["heritage", "heritage", "depth", "depth"],
+            "conf_low": [-np.inf, -1.0, -2.0, -np.inf],
+            "conf_high": [np.inf, 1.0, -1.0, np.inf],
+        }
+    )
+    said = "0 of 1 intervals of heritage exclude zero, and 1 of 1 of geometry and scale."
+    assert findings.coefficients(drawn) == said
 
 
 def test_marks_are_told_apart_without_colour(told: Views) -> None:
