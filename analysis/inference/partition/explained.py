@@ -30,7 +30,7 @@ def r_squared(blocks: Sequence[Floats], response: Floats, samples: Sequence[Inte
     Parameters
     ----------
     blocks
-        Columns of each of k blocks, shape (n, columns).
+        Columns of each of k blocks, shape (n, columns); at least one block, of at least one column.
     response
         Shape (n,).
     samples
@@ -41,7 +41,7 @@ def r_squared(blocks: Sequence[Floats], response: Floats, samples: Sequence[Inte
     Shape (B, 2^k). Subset s holds block b when bit b of s is set.
     """
     counts = np.array([np.bincount(rows, minlength=len(response)) for rows in samples], dtype=float)
-    n_columns = max(1, sum(columns.shape[1] for columns in blocks))
+    n_columns = sum(columns.shape[1] for columns in blocks)
     n_parts = -(-counts.size * n_columns // _STACK)
     parts = [_shares(blocks, response, part) for part in np.array_split(counts, n_parts)]
     return np.concatenate(parts)
@@ -67,8 +67,8 @@ def _centred(columns: Floats, counts: Floats) -> Floats:
 
 def _explained(blocks: Sequence[Floats], outcome: Floats) -> Floats:
     """Return the sum of squares of the outcome in the span of each subset, shape (B, 2^k)."""
-    every = np.concatenate([outcome[:, None][:, :0], *blocks], axis=1)
-    longest = np.sqrt(np.square(every).sum(axis=2).max(axis=1, initial=0))
+    every = np.concatenate(blocks, axis=1)
+    longest = np.sqrt(np.square(every).sum(axis=2).max(axis=1))
     least = np.finfo(np.float64).eps * max(every.shape[1:]) * longest
     found = np.zeros((len(outcome), 2 ** len(blocks)))
 
