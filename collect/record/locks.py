@@ -55,16 +55,15 @@ def held(out: Path, name: str, *, wait: bool = False) -> Iterator[bool]:
 
     path = out / DIRECTORY / f"{name}{_SUFFIX}"
     lock = FileLock(path, timeout=-1 if wait else 0, fallback_to_soft=False)
-    is_held = _acquired(lock, path)
     try:
-        yield is_held
+        yield _acquired(lock, path)
     finally:
-        if is_held:
-            with placement.uninterrupted():
+        with placement.uninterrupted():
+            if lock.is_locked:
                 # Removed before it is given back: who waits on the old file sees it gone.
                 path.unlink(missing_ok=True)
                 lock.release()
-                _remove_when_empty(path.parent)
+            _remove_when_empty(path.parent)
 
 
 def is_held_elsewhere(out: Path, name: str) -> bool:

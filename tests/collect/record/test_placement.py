@@ -72,6 +72,16 @@ def test_an_interrupted_process_leaves_no_lock(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_process_that_is_interrupted_before_it_has_a_lock_leaves_none(tmp_path, monkeypatch):
+    def asked(_lock):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("filelock.FileLock.acquire", asked)
+    with pytest.raises(KeyboardInterrupt), locks.held(tmp_path, "unit", wait=True):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_interrupted_process_leaves_the_old_checkpoint_or_the_new_one(tmp_path, monkeypatch):
     place, rename = tmp_path / "model", Path.rename
     place.mkdir()
