@@ -1,6 +1,7 @@
 """Every writing command, killed, doubled, starved of memory: nothing is lost or half-written.
 
-    python -m tests.faults --kills 50 --pairs 10 --starved 9 --swaps 2 --full 5 --seed 1
+    python -m tests.faults --kills 50 --pairs 10 --starved 9 --swaps 2 --full 5 \\
+        --interrupts 10 --rights 4 --seed 1
 
 Half of the kills come at an event of a file, half at a random time. What a killed command leaves
 is, file by file, as before or as after (a unit may be absent); the same command then ends as if
@@ -12,7 +13,9 @@ command ends in success or in a sentence; where a native library ends the proces
 counted, and its files are held to the same. On a disk that fills at once, or anywhere until its
 output is complete, a command ends in success or in a sentence with a documented exit code, and no
 glob finds a file of a unit that has no run file; where no disk can be mounted, files may have so
-many bytes at most instead. The exit code is 1 if any of this fails.
+many bytes at most instead. A command that is asked to end (SIGINT, SIGTERM) ends with exit code
+130 and leaves nothing beside its output. Where its user may not write it ends in success, or in a
+sentence and with everything as it was. The exit code is 1 if any of this fails.
 """
 
 from __future__ import annotations
@@ -21,34 +24,19 @@ import argparse
 import importlib
 import os
 import resource
-import shutil
 import sys
 import tempfile
-import time
-from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from collect.schema import MEASURED
-from tests.faults import disk
-from tests.faults.commands import BEFORE, COMMANDS, Writing, prepare
-from tests.faults.processes import (
-    asked,
-    contents,
-    counting,
-    ended,
-    kill_at,
-    killed_after,
-    limited,
-    started,
-    strays,
-)
+from tests.faults import rights
+from tests.faults.commands import COMMANDS, prepare
+from tests.faults.processes import ended, started
+from tests.faults.trials import Trials
 
 #: What the commands import when they are needed.
 IMPORTED = (
@@ -68,273 +56,9 @@ IMPORTED_BY_COLLECT = (
     "tests.collect.conftest",
 )
 
-#: Exit codes of a success and of a refusal that the help documents.
-DOCUMENTED = (0, 2, 5, 71)
-
 #: Addressable memory [MiB] beside what the process has, processes, open files.
 MEMORY = (20, 50, 100, 200, 400, 800)
 FILES = (8, 12, 20)
-
-
-@dataclass(frozen=True)
-class Whole:
-    """A command undisturbed: what lay there before and after, its events and its time [s]."""
-
-    before: dict[str, str]
-    after: dict[str, str]
-    rows: dict[str, list[int]]
-    n_events: int
-    seconds: float
-
-
-class Trials:
-    """The trials of one command.
-
-    Parameters
-    ----------
-    name
-        The command.
-    given
-        Folder with what the commands are given.
-    room
-        Folder for the trials.
-    """
-
-    def __init__(self, name: str, given: Path, room: Path) -> None:
-        self.name, self.given, self.room = name, given, room
-        self.writing: Writing = COMMANDS[name]
-        self.found: Counter[str] = Counter()
-        self.faults: list[str] = []
-        self.said = room / "said.txt"
-        self.whole = self._undisturbed()
-
-    def _folder(self) -> Path:
-        folder = self.room / "folder"
-        shutil.rmtree(folder, ignore_errors=True)
-        return self._filled(folder)
-
-    def _filled(self, folder: Path) -> Path:
-        shutil.copytree(self.given, folder, dirs_exist_ok=True)
-        if self.name in BEFORE:
-            place, text = BEFORE[self.name]
-            (folder / place).parent.mkdir(parents=True, exist_ok=True)
-            (folder / place).write_text(text, encoding="utf-8")
-        return folder
-
-    def _contents(self, folder: Path) -> dict[str, str]:
-        found: dict[str, str] = asked(lambda: contents(folder), self.room / "answer.json")
-        return found
-
-    def _rows(self, folder: Path) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = asked(
-            lambda: self.writing.rows(folder), self.room / "answer.json"
-        )
-        return found
-
-    def _undisturbed(self) -> Whole:
-        folder = self._folder()
-        before, counted = self._contents(folder), self.room / "counted"
-        rows = self._rows(folder)
-
-        def act() -> int:
-            latest = 0
-
-            def seen(count: int) -> None:
-                nonlocal latest
-                latest = count
-
-            counting(folder, seen)
-            code = self.writing.act(folder)
-            counted.write_text(str(latest))
-            return code
-
-        start = time.perf_counter()
-        code = ended(started(act, self.said))
-        seconds = time.perf_counter() - start
-        if code:
-            raise RuntimeError(f"{self.name} must succeed undisturbed; {self.said.read_text()}")
-        return Whole(before, self._contents(folder), rows, int(counted.read_text()), seconds)
-
-    def kill(self, rng: np.random.Generator, *, at_event: bool) -> None:
-        """Kill the command once, look at what it left, and let it run again."""
-        folder, event = self._folder(), int(rng.integers(1, self.whole.n_events + 1))
-
-        def act() -> int:
-            if at_event:
-                counting(folder, kill_at(event))
-            return self.writing.act(folder)
-
-        child = started(act, self.said)
-        if at_event:
-            code = ended(child)
-        else:
-            code = killed_after(child, float(rng.uniform(0, self.whole.seconds)))
-        self.found["killed" if code == -9 else "ended before the kill"] += 1
-        moment = f"killed at event {event}" if at_event else "killed at a random time"
-        self._look(folder, moment)
-        self._again(folder, moment)
-
-    def pair(self, rng: np.random.Generator) -> None:
-        """Run the command twice at once."""
-        folder = self._folder()
-        first = started(lambda: self.writing.act(folder), self.said)
-        time.sleep(float(rng.uniform(0, self.whole.seconds / 2)))
-        second = started(lambda: self.writing.act(folder), self.room / "said2.txt")
-        codes = [ended(first), ended(second)]
-        words = self.said.read_text() + (self.room / "said2.txt").read_text()
-        self.found["two at once: " + ", ".join(map(str, sorted(codes)))] += 1
-        if 0 not in codes or any(code not in DOCUMENTED for code in codes):
-            self.faults.append(f"two at once ended with {codes}: {words[-1500:]}")
-        self._compare(folder, "two at once")
-
-    def starve(self, kind: int, value: int, words: str) -> None:
-        """Run the command with little of something."""
-        folder = self._folder()
-
-        def act() -> int:
-            limited(kind, value if kind != resource.RLIMIT_AS else value + _addressed())
-            return self.writing.act(folder)
-
-        code = ended(started(act, self.said))
-        said = self.said.read_text(errors="replace")
-        if "thread-local data: ABORT" in said:  # glibc's own end of a process
-            code = -6
-        self.found[f"{words}: {'ended by a native library' if code < 0 else code}"] += 1
-        if code >= 0 and (code not in DOCUMENTED or "Traceback" in said):
-            self.faults.append(f"{words}: exit code {code}: {said[-1500:]}")
-        self._look(folder, words)
-        self._again(folder, words)
-
-    def fill(self, shares: Sequence[float]) -> None:
-        """Run the command on a disk that has these shares of the room that it takes."""
-        folder = self.room / "folder"
-        shutil.rmtree(folder, ignore_errors=True)
-        if not disk.may_mount(folder):
-            for share in shares:
-                limit = int(share * (1 << 16))
-                self.starve(resource.RLIMIT_FSIZE, limit, f"files of {limit} bytes")
-            return
-        with disk.mounted(folder):
-            taken = self._taken(folder)
-        for share in shares:
-            with disk.mounted(folder):
-                self._fill(folder, int(share * taken), f"disk with {share:.0%} of the room")
-
-    def _taken(self, folder: Path) -> int:
-        """Return how many bytes a whole run adds to a disk, or rewrites where it adds none."""
-        before = disk.used(self._filled(folder))
-        written = sum(path.stat().st_size for path in (folder / self.writing.out).rglob("*"))
-        ended(started(lambda: self.writing.act(folder), self.said))
-        added = disk.used(folder) - before
-        return added if added > 0 else written
-
-    def _fill(self, folder: Path, n_bytes: int, words: str) -> None:
-        self._filled(folder)
-        with disk.full_but_for(folder, n_bytes):
-            code = ended(started(lambda: self.writing.act(folder), self.said))
-            orphans = _orphans(folder / self.writing.out)
-        said = self.said.read_text(errors="replace")
-        self.found[f"{words}: {code}"] += 1
-        if code not in DOCUMENTED or "Traceback" in said:
-            self.faults.append(f"{words}: exit code {code}: {said[-1500:]}")
-        if orphans:
-            self.faults.append(f"{words}: a glob finds {orphans[:5]}, which belong to no unit")
-        self._look(folder, words)
-        self._again(folder, words)
-
-    def set_clock_back(self) -> None:
-        """Run the command twice where every file is from tomorrow."""
-        folder, tomorrow = self._folder(), time.time() + 86_400
-        for _ in range(2):
-            for path in folder.rglob("*"):
-                os.utime(path, (tomorrow, tomorrow))
-            self._again(folder, "clock set back")
-        self.found["clock set back"] += 1
-
-    def swap(self, rng: np.random.Generator) -> None:
-        """Run the command while its output is a directory and a link elsewhere by turns."""
-        folder, elsewhere = self._folder(), self.room / "elsewhere"
-        shutil.rmtree(elsewhere, ignore_errors=True)
-        elsewhere.mkdir()
-        (elsewhere / "precious").write_text("precious")
-        out, aside = folder / self.writing.out, folder / "aside"
-        out.mkdir(exist_ok=True)
-        child = started(lambda: self.writing.act(folder), self.said)
-        status = 0
-        while not (answer := os.waitpid(child, os.WNOHANG))[0]:
-            if out.is_symlink():
-                out.unlink()
-                aside.rename(out)
-            elif not aside.exists():
-                out.rename(aside)
-                with suppress(FileExistsError):  # the command may have made it anew
-                    out.symlink_to(elsewhere)
-            time.sleep(float(rng.uniform(0, self.whole.seconds / 20)))
-        status = os.waitstatus_to_exitcode(answer[1])
-        if aside.exists():
-            if out.is_symlink():
-                out.unlink()
-            shutil.copytree(out, aside, dirs_exist_ok=True) if out.exists() else None
-            shutil.rmtree(out, ignore_errors=True)
-            aside.rename(out)
-        self.found[f"output swapped for a link: {status}"] += 1
-        said = self.said.read_text(errors="replace")
-        if status not in DOCUMENTED or "Traceback" in said:
-            self.faults.append(f"output swapped: exit code {status}: {said[-1500:]}")
-        if (elsewhere / "precious").read_text() != "precious":
-            self.faults.append("output swapped: a file elsewhere was changed")
-        self._again(folder, "output swapped")
-
-    def _look(self, folder: Path, moment: str) -> None:
-        """Hold what lies there to what lay there before and what lies there after."""
-        found = self._contents(folder)
-        places = set(found) | set(self.whole.before)
-        for place in sorted(places):
-            allowed = {self.whole.before.get(place), self.whole.after.get(place)}
-            is_output = place.startswith(self.writing.out)
-            if is_output and (self.writing.may_vanish or place not in self.whole.before):
-                allowed.add(None)
-            is_stray = any(part.startswith(".") for part in Path(place).parts)
-            if found.get(place) not in allowed and not (is_output and is_stray):
-                self.faults.append(f"{moment}: {place} is neither as before nor as after")
-        if self._rows(folder) != self.whole.rows:
-            self.faults.append(f"{moment}: other rows are found than before")
-
-    def _again(self, folder: Path, moment: str) -> None:
-        code = ended(started(lambda: self.writing.act(folder), self.said))
-        if code:
-            self.faults.append(
-                f"{moment}, again: exit code {code}: {self.said.read_text()[-1500:]}"
-            )
-        self._compare(folder, f"{moment}, again")
-
-    def _compare(self, folder: Path, moment: str) -> None:
-        found = self._contents(folder)
-        left = strays(folder)
-        wrong = [
-            place
-            for place in sorted({*found, *self.whole.after})
-            if found.get(place) != self.whole.after.get(place) and place not in left
-        ]
-        if wrong or left:
-            self.faults.append(f"{moment}: differ {wrong[:5]}, left {left[:5]}")
-
-
-def _orphans(out: Path) -> list[str]:
-    """Return the files in tables of measurements that no run file stands beside."""
-    run_files = {path.name for path in out.glob("run/*.parquet")}
-    return [
-        f"{table}/{path.name}"
-        for table in MEASURED
-        for path in out.glob(f"{table}/*.parquet")
-        if path.name not in run_files
-    ]
-
-
-def _addressed() -> int:
-    """Return the memory that this process addresses [bytes]."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    return pages * resource.getpagesize()
 
 
 def options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -349,6 +73,8 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--starved", type=int, default=9, help="limits of each command (9)")
     parser.add_argument("--swaps", type=int, default=2, help="clocks and links of each (2)")
     parser.add_argument("--full", type=int, default=5, help="full disks of each command (5)")
+    parser.add_argument("--interrupts", type=int, default=10, help="of each command (10)")
+    parser.add_argument("--rights", type=int, default=4, help="places closed to each (4)")
     parser.add_argument("--seed", type=int, default=1, help="of the moments (1)")
     parser.add_argument("--only", nargs="+", choices=list(COMMANDS), help="these commands alone")
     return parser.parse_args(arguments)
@@ -387,6 +113,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 trials.starve(*limit)
             if asked_for.full:
                 trials.fill((0.0, *sorted(rng.uniform(0, 1, asked_for.full - 1))))
+            for place_of_interrupt in range(asked_for.interrupts):
+                trials.interrupt(rng, at_event=place_of_interrupt % 2 == 0)
+            for number_of_closed in range(asked_for.rights):
+                trials.close(rng, rights.CLOSED[number_of_closed % len(rights.CLOSED)])
             counts = ", ".join(f"{n} {what}" for what, n in sorted(trials.found.items()))
             whole = trials.whole
             print(f"{name} ({whole.n_events} events, {whole.seconds:.1f} s): {counts}", flush=True)

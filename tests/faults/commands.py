@@ -184,6 +184,12 @@ def kept_results(folder: Path) -> int:
     return 0
 
 
+#: A change of a model; the checkpoint that it replaces was changed with another seed.
+GAUGE = (
+    *("gauge", "@/model", "--out", "@/gauged/changed", "--prompts", "@/own.txt"),
+    *("--transformations", "value_basis"),
+)
+
 COMMANDS: dict[str, Writing] = {
     "collect run": Writing(
         collect("run", "@/model", "--prompts", "@/own.txt", "--out", "@/out", "--quiet"),
@@ -202,18 +208,15 @@ COMMANDS: dict[str, Writing] = {
         collect("train", "@/micro.toml", "--out", "@/out", "--quiet"), "out", may_vanish=True
     ),
     "collect gauge": Writing(
-        collect(
-            *("gauge", "@/model", "--out", "@/out/changed", "--prompts", "@/own.txt"),
-            *("--transformations", "value_basis", "--overwrite"),
-        ),
-        "out",
+        collect(*GAUGE, "--overwrite"),
+        "gauged",
         may_vanish=True,
     ),
     "collect study --out": Writing(
         collect("study", "@/design.toml", "--out", "@/out", "--quiet"), "out", may_vanish=True
     ),
     "collect study --merge": Writing(
-        collect("study", "@/design.toml", "--out", "@/parts", "--merge", "@/out"), "out"
+        collect("study", "@/design.toml", "--out", "@/parts", "--merge", "@/merged"), "merged"
     ),
     "collect compact": Writing(
         collect("compact", "@/several"), "several", may_vanish=True, holds_rows=True
@@ -271,15 +274,31 @@ def prepare(folder: Path, names: Collection[str]) -> None:
     if any(name.startswith(measures) for name in names):
         _save_model(folder / "model")
         _measure(folder, "own", "measured")
+    if "collect gauge" in names:
+        _require(collect(*GAUGE, "--seed", "1")(folder))
     if any(name.startswith("collect compact") for name in names):
         _several_units(folder)
     if "collect study --merge" in names:
-        collect("study", "@/design.toml", "--out", "@/parts", "--quiet")(folder)
+        _merged_in_part(folder)
+
+
+def _require(code: int) -> None:
+    if code:
+        raise RuntimeError(f"what is prepared must succeed; its exit code is {code}")
+
+
+def _merged_in_part(folder: Path) -> None:
+    """Carry out a study whose rows were merged when one of its runs was still to do."""
+    _require(collect("study", "@/design.toml", "--out", "@/parts", "--quiet")(folder))
+    last = max((folder / "parts" / "study_run").iterdir())
+    aside = last.rename(folder / last.name)
+    _require(COMMANDS["collect study --merge"].act(folder))
+    aside.rename(last)
 
 
 def _measure(folder: Path, prompts: str, out: str) -> None:
     run = ("run", "@/model", "--prompts", f"@/{prompts}.txt", "--out", f"@/{out}", "--quiet")
-    collect(*run)(folder)
+    _require(collect(*run)(folder))
 
 
 def _several_units(folder: Path) -> None:

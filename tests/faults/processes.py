@@ -22,6 +22,9 @@ MARKS = (b"times", b"run_sha256", b"sizes", b"rows_sha256")
 #: What Python tells of files: an event of each kind may be the moment of a kill.
 EVENTS = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree")
 
+#: Signals that ask a program to end.
+ENDINGS = (signal.SIGINT, signal.SIGTERM)
+
 #: A name of what must be gone when no process is at work.
 STRAY = re.compile(r"\.(tmp|old|wal|lock)$|^\.locks$")
 
@@ -80,21 +83,42 @@ def counting(folder: Path, seen: Callable[[int], None]) -> None:
     sys.addaudithook(hook)
 
 
-def kill_at(event: int) -> Callable[[int], None]:
-    """Return what kills this process at the event of a number."""
+def kill_at(event: int, ending: signal.Signals = signal.SIGKILL) -> Callable[[int], None]:
+    """Return what sends this process a signal at the event of a number."""
 
     def seen(count: int) -> None:
         if count == event:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), ending)
 
     return seen
 
 
-def killed_after(child: int, seconds: float) -> int:
-    """Kill a process after some time; return its exit code."""
+def killed_after(child: int, seconds: float, ending: signal.Signals = signal.SIGKILL) -> int:
+    """Send a process a signal after some time; return its exit code."""
     time.sleep(seconds)
-    os.kill(child, signal.SIGKILL)
+    os.kill(child, ending)
     return ended(child)
+
+
+def interruptible(act: Callable[[], int]) -> Callable[[], int]:
+    """Return what does something and ends where it is asked to, as the programs do.
+
+    Whoever starts it blocks `ENDINGS` meanwhile, so that none comes before it can be told.
+    """
+
+    def acting() -> int:
+        for ending in ENDINGS:
+            signal.signal(ending, signal.default_int_handler)
+        try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDINGS)
+            return act()
+        except KeyboardInterrupt as error:
+            passed = traceback.extract_tb(error.__traceback__)
+            if any(Path(frame.filename).name == "cli.py" for frame in passed):
+                raise  # the command line must have told it
+            return 130
+
+    return acting
 
 
 def limited(kind: int, value: int) -> None:
