@@ -169,14 +169,17 @@ def _study(options: argparse.Namespace) -> int:
             "Leave it out to carry out every run.",
         )
     with libraries_imported():
-        from collect.training.study import execution, merging
+        from collect.training.study import again, execution, merging
 
     if options.merge is not None:
         for table, n in merging.merge(options.design, options.out, options.merge).items():
             show(f"{table}: {n} rows")
         return 0
     if options.check is not None:
-        return _study_check(execution.check(options.design, options.out, options.check))
+        found = again.check(options.design, options.out, options.check)
+        for run in found:
+            show(str(run))
+        return 0 if all(run.is_close for run in found) else 1
     if options.resume is not None:
         merging.restore(options.design, options.resume, options.out)
     left = execution.carry_out(
@@ -191,16 +194,6 @@ def _study(options: argparse.Namespace) -> int:
     if not options.quiet:
         show(f"{left} runs left" if left else "every run is complete")
     return 0
-
-
-#: Largest difference of a response between a run and the same run again, as data/study says.
-_TOLERANCE = 1e-3
-
-
-def _study_check(differences: dict[str, float]) -> int:
-    for run_id, difference in differences.items():
-        show(f"{run_id}: largest difference {difference:.3g}, tolerance {_TOLERANCE:g}")
-    return 1 if any(not found <= _TOLERANCE for found in differences.values()) else 0
 
 
 def _gauge(options: argparse.Namespace) -> int:

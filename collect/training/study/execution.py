@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-import pyarrow.parquet as pq
-
 from collect.errors import CollectError, InputError
 from collect.job.settings import progress_bar
 from collect.record.commit import check_writable
-from collect.schema import tables
 from collect.training.study.design import read_design
 from collect.training.study.plan import Run, runs
-from collect.training.study.training import is_complete, network_file, perform
+from collect.training.study.training import is_complete, network_file
 from collect.training.study.workers import Going, ended, lent
 
 
@@ -118,67 +111,3 @@ def _can_start(out: Path, run: Run) -> bool:
     if run.parent is None:
         return True
     return is_complete(out, run.parent) and network_file(out, run.parent).is_file()
-
-
-def check(path: Path, reference: Path, n: int) -> dict[str, float]:
-    """Train the n cheapest first-generation runs again and compare them with their rows.
-
-    Parameters
-    ----------
-    path
-        The design.
-    reference
-        Directory of tables that hold rows of the design, merged or not.
-    n
-        How many runs.
-
-    Returns
-    -------
-    By run: the largest difference of a response at any checkpoint.
-
-    Raises
-    ------
-    InputError
-        If the reference holds fewer runs of the design.
-    """
-    design = read_design(path)
-    known = _read("study_response", reference)
-    of_known = set(known["study_run_id"])
-    held = [run for run in runs(design) if run.parent is None and run.run_id in of_known]
-    if len(held) < n:
-        raise InputError(
-            f"{reference} must hold {n} runs of {path} to compare; found {len(held)}.",
-            "Give the directory its rows were merged into.",
-        )
-    chosen = sorted(held, key=lambda run: run.seconds)[:n]
-    scratch = Path(tempfile.mkdtemp())
-    try:
-        for run in chosen:
-            perform(design, run, scratch, keeps_network=False)
-        again = _read("study_response", scratch)
-    finally:
-        shutil.rmtree(scratch)
-    return {run.run_id: _difference(known, again, run.run_id) for run in chosen}
-
-
-def _read(table: str, directory: Path) -> pd.DataFrame:
-    files = sorted((directory / table).glob("*.parquet"))
-    if not files:
-        names = [column.name for column in tables()[table].columns]
-        return pd.DataFrame(columns=names)
-    rows: pd.DataFrame = pd.concat([pq.read_table(file).to_pandas() for file in files])
-    return rows
-
-
-def _difference(known: pd.DataFrame, again: pd.DataFrame, run_id: str) -> float:
-    key = ["step", "tokens"]
-    old, new = (
-        rows[rows["study_run_id"] == run_id]
-        .drop(columns="study_run_id")
-        .set_index(key)
-        .sort_index()
-        for rows in (known, again)
-    )
-    if not old.index.equals(new.index):
-        return float("inf")
-    return float(np.abs(old.to_numpy() - new.to_numpy()).max())

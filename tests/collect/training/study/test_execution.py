@@ -16,14 +16,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
 from collect.commands.cli import main
 from collect.errors import InputError, OutputError
 from collect.training.study import training
+from collect.training.study.again import AT_THE_END, AT_THE_START, check, compared, spread_of_seeds
 from collect.training.study.design import read_design
-from collect.training.study.execution import carry_out, check
+from collect.training.study.execution import carry_out
 from collect.training.study.merging import merge, restore
 from collect.training.study.plan import Run, runs
 from collect.training.study.training import TABLES, network_file, run_file
@@ -113,8 +115,48 @@ def test_merged_rows_are_those_of_the_runs_and_a_run_again_is_the_same(
         (merged,) = (into / table).glob("*.parquet")
         assert merged.name == "tiny.parquet"
         assert len(pq.read_table(merged)) == len(rows(out, table))
-    assert list(check(design, into, 1).values()) == [0.0]
+    (run,) = check(design, into, 1)
+    assert run.start == run.end == run.of_chance == 0.0
+    assert run.is_close
     _restored_as_merged(design, out, into, tmp_path / "again")
+
+
+def test_a_run_again_may_be_as_far_as_rounding_grows_but_not_as_another_seed() -> None:
+    """Seeds of a are 2 apart and of b 4: variances 2 and 8, pooled 5; c has one seed."""
+    trained = pd.DataFrame(
+        {"study_run_id": list("pqrst"), "study": "tiny", "cell": list("aabbc"), "seed": 0}
+    )
+    ends = dict(zip("pqrst", (1.0, 3.0, 0.0, 4.0, 9.0), strict=True))
+    known = pd.DataFrame(
+        [
+            {"study_run_id": run_id, "step": step, "tokens": "all", "loss": end * (step > 0)}
+            for run_id, end in ends.items()
+            for step in (0, 8)
+        ]
+    )
+    spread = spread_of_seeds(known, trained)
+    assert spread.loc[(8, "all"), "loss"] == pytest.approx(5**0.5)
+
+    def moved(start: float, end: float) -> pd.DataFrame:
+        return known.assign(loss=known["loss"] + np.where(known["step"] == 0, start, end))
+
+    for start, end, is_close in (
+        (0.0, 0.0, True),
+        (0.0, 0.9 * AT_THE_END * 5**0.5, True),
+        (0.0, 1.1 * AT_THE_END * 5**0.5, False),
+        (2 * AT_THE_START, 0.0, False),
+    ):
+        run = compared("p", "a seed 0", known, moved(start, end), spread)
+        assert (run.start, run.end) == pytest.approx((start, end))
+        assert run.of_chance == pytest.approx(end / 5**0.5)
+        assert run.is_close is is_close
+    alone = spread_of_seeds(known, trained.assign(cell=list("abcde")))
+    run = compared("p", "a seed 0", known, moved(0.0, 0.01), alone)
+    assert not run.is_close
+    assert "no cell has two seeds" in str(run)
+    assert compared("p", "a seed 0", known, moved(0.0, 1e-4), alone).is_close
+    fewer = known[known["step"] == 0]
+    assert not compared("p", "a seed 0", known, fewer, spread).is_close
 
 
 def _restored_as_merged(design: Path, out: Path, into: Path, again: Path) -> None:
