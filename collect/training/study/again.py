@@ -104,7 +104,7 @@ def check(path: Path, reference: Path, n: int) -> list[Again]:
     finally:
         shutil.rmtree(scratch)
     trained = _read("study_run", reference)
-    spread = spread_of_seeds(known, trained[trained["study"] == design.name])
+    spread = spread_of_seeds(known, trained[trained["study"] == design.head.name])
     return [
         compared(run.run_id, f"{run.cell.name} seed {run.seed}", known, again, spread)
         for run in chosen
