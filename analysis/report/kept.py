@@ -100,6 +100,11 @@ def results_for(
     return Results(digest.digest(), directory)
 
 
+def extended(key: bytes, sources: Iterable[Path]) -> bytes:
+    """Return the key of what depends on some files besides."""
+    return hashlib.sha256(key + b"".join(_hash_of_files(source) for source in sources)).digest()
+
+
 def _packages() -> list[str]:
     """Return the names of the directories in which installed packages say their name and version.
 

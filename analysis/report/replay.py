@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import subprocess
+import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -100,9 +101,35 @@ class Memory:
             kept.write_whole(self._path(), dict(known))
             kept.forget_older(self._path(), "outputs")
 
+    def finished(self, project: Path) -> Finished:
+        """Return the pages that the files of a project give, as they are now."""
+        key = kept.extended(self.results.key, [project])
+        return Finished(self.results.directory / f"pages-{key.hex()[:32]}{kept.SUFFIX}")
+
     def _path(self) -> Path:
         name = f"outputs-{self.results.key.hex()[:32]}{kept.SUFFIX}"
         return self.results.directory / name
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """All pages of one state of a project, kept together after they were examined together."""
+
+    path: Path
+
+    def pages(self) -> dict[str, str]:
+        """Return the pages by stem; none if none can be read back whole."""
+        with suppress(OSError, ValueError):
+            packed: dict[str, bytes] = kept.read_whole(self.path)
+            return {stem: zlib.decompress(page).decode() for stem, page in packed.items()}
+        return {}
+
+    def keep(self, pages: Mapping[str, str]) -> None:
+        """Keep the pages for a rendering in which nothing changed."""
+        packed = {stem: zlib.compress(page.encode(), level=1) for stem, page in pages.items()}
+        with suppress(OSError, ReportError):
+            kept.write_whole(self.path, packed)
+            kept.forget_older(self.path, "pages")
 
 
 def memory_of(
@@ -110,10 +137,12 @@ def memory_of(
 ) -> Memory:
     """Return the memory of the project's own report, by all that its chunks can read.
 
-    That is everything under ``data``, what the parameters name, the code, the packages, what the
-    pages refer to in each other, and the commit with its mark for changed files, which they tell.
+    That is everything under ``data`` and ``examples``, what the parameters name, the code, the
+    packages, what the pages refer to in each other, and the commit with its mark for changed files,
+    which they tell.
     """
     named = [Path(value) for _, value in sorted(parameters.items()) if Path(value).exists()]
+    named += [root / "examples"] if (root / "examples").is_dir() else []
     told = (repr(sorted(parameters.items())), _commit(root), _references(root / "quarto"))
     return Memory(kept.results_for([root / "data", *named], told, directory))
 

@@ -43,7 +43,8 @@ def render_site(
     only
         Stems of the pages to make; all if none is named. The others are taken as they are.
     memory
-        Outputs that an earlier rendering with the embedded engine kept; without it all code runs.
+        Outputs, and whole pages, that an earlier rendering with the embedded engine kept; without
+        it all code runs.
 
     Returns
     -------
@@ -58,7 +59,12 @@ def render_site(
     """
     sources = chosen(project, only)
     command = quarto_command(engine)
+    # Asked before anything runs: what is edited meanwhile belongs to the next rendering.
+    finished = None if memory is None or command or only else memory.finished(project)
     with _workshop(destination) as name:
+        if finished is not None and (texts := finished.pages()):
+            print("nothing changed: every page is that of the last rendering", file=sys.stderr)
+            return _replaced(destination, texts)
         made = Path(name)
         for other in destination.glob("*.html"):
             shutil.copy(other, made)
@@ -68,10 +74,14 @@ def render_site(
             _embedded(project, made, sources, parameters or {}, memory)
         written = [made / f"{path.stem}.html" for path in sources]
         refuse_faults(written, unmade=[f"{path.stem}.html" for path in pages(project)])
-        return [
-            replace_text(destination / path.name, path.read_text(encoding="utf-8"))
-            for path in written
-        ]
+        texts = {path.stem: path.read_text(encoding="utf-8") for path in written}
+        if finished is not None:
+            finished.keep(texts)
+        return _replaced(destination, texts)
+
+
+def _replaced(destination: Path, texts: Mapping[str, str]) -> list[Path]:
+    return [replace_text(destination / f"{stem}.html", text) for stem, text in texts.items()]
 
 
 def _workshop(destination: Path) -> tempfile.TemporaryDirectory[str]:

@@ -9,6 +9,7 @@ import pytest
 from analysis.report.examination import refuse_faults
 from analysis.report.reading import places
 from analysis.report.reading.source import read_source
+from analysis.report.replay import Memory, memory_of
 from analysis.report.site import render_site
 from analysis.tidy.errors import ReportError
 
@@ -70,14 +71,17 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_pages_refer_to_each_other_by_number_and_to_cards(project: Path) -> None:
+def test_pages_refer_to_each_other_by_number_and_to_cards(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = project.parent / "out"
     out.mkdir()
     (out / "claims.html").write_text('<p id="claim-7"></p><p id="claim-22"></p>', encoding="utf-8")
-    assert [path.name for path in render_site(project, out, engine="embedded")] == [
-        "a.html",
-        "b.html",
-    ]
+    memory = memory_of(project.parent, {}, project.parent / "kept")
+    made = render_site(project, out, engine="embedded", memory=memory)
+    assert [path.name for path in made] == ["a.html", "b.html"]
+    assert "rendering: a.qmd" in capsys.readouterr().err
+    _unchanged_until_a_word_is(project, out, memory, capsys)
     first = (out / "a.html").read_text(encoding="utf-8").replace("\u00a0", " ")
     assert '<a href="b.html#sec-two" class="xref">Section 1.1 in <em>The second</em></a>' in first
     assert '<a href="b.html#tbl-two" class="xref">1 in <em>The second</em></a>' in first
@@ -93,6 +97,25 @@ def test_pages_refer_to_each_other_by_number_and_to_cards(project: Path) -> None
     (out / "a.html").write_text(moved, encoding="utf-8")
     with pytest.raises(ReportError, match=r"says 1\.2 of 'b\.html#sec-two', whose number is 1\.1"):
         refuse_faults([out / "a.html", out / "b.html"])
+
+
+def _unchanged_until_a_word_is(
+    project: Path, out: Path, memory: Memory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pages = {path: path.read_bytes() for path in out.glob("?.html")}
+    (out / "a.html").write_text("spoilt", encoding="utf-8")
+    again = render_site(project, out, engine="embedded", memory=memory)
+    assert capsys.readouterr().err.startswith("nothing changed")
+    assert {path: path.read_bytes() for path in again} == pages
+    (project / "b.qmd").write_text(B.replace("is used here", "is told here"), encoding="utf-8")
+    for n_rendered in (2, 0):
+        render_site(project, out, engine="embedded", memory=memory)
+        assert capsys.readouterr().err.count("rendering: ") == n_rendered
+        assert "is told here" in (out / "b.html").read_text(encoding="utf-8")
+    for kept in (project.parent / "kept").glob("pages-*"):
+        kept.write_bytes(b"cut")
+    render_site(project, out, engine="embedded", memory=memory)
+    assert capsys.readouterr().err.count("rendering: ") == 2
 
 
 @pytest.mark.slow
