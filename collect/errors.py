@@ -129,4 +129,5 @@ def is_interruption(error: BaseException) -> bool:
     """
     said = str(error)
     is_own = isinstance(error, RuntimeError) and said == "Query interrupted"
-    return isinstance(error, KeyboardInterrupt) or is_own or KeyboardInterrupt.__name__ in said
+    is_wrapped = f"{KeyboardInterrupt.__name__}:" in said
+    return isinstance(error, KeyboardInterrupt) or is_own or is_wrapped

@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 
 from analysis.store.statement import plain
-from analysis.tidy.errors import StoreError
+from analysis.tidy.errors import StoreError, raise_interruption
 from collect import schema
 
 #: What a query holds that may list tables and views, take the name of one, or show comments.
@@ -77,6 +77,7 @@ class Deferred:
                     for table, paths in self.files.items():
                         schema.attach(self.connection, table, [self.named(path) for path in paths])
             except duckdb.Error as error:
+                raise_interruption(error)
                 raise StoreError(
                     f"The files of a store must stay where they were opened; {plain(error)}.",
                     "Open it again.",

@@ -23,7 +23,7 @@ import pandas as pd
 from analysis.store.deferred import Deferred
 from analysis.store.remote import Remote, RemotePath, is_address
 from analysis.store.statement import check_reads, plain
-from analysis.tidy.errors import QueryError, StoreError
+from analysis.tidy.errors import QueryError, StoreError, raise_interruption
 from collect import schema
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ class Store:
                 # `cursor.sql` would plan the statement twice.
                 rows: pd.DataFrame = cursor.execute(sql, parameters or None).df()
             except duckdb.Error as error:
+                raise_interruption(error)
                 _raise_unreached(self.sources, error)
                 is_about_names = isinstance(error, duckdb.CatalogException | duckdb.BinderException)
                 hint = "List tables and views with: SHOW TABLES" if is_about_names else ""
@@ -312,6 +313,7 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: Path, listed: _Listed) 
         connection.execute(f"ATTACH {name} AS {_ATTACHED} (READ_ONLY)")
         found = schema.described(connection, _ATTACHED)
     except duckdb.Error as error:
+        raise_interruption(error)
         raise StoreError(f"{path} must be a DuckDB database; {plain(error)}", hint) from error
     for name, table in schema.tables().items():
         _check_table(path, table, found.get(name))

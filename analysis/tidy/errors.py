@@ -131,4 +131,11 @@ def is_interruption(error: BaseException) -> bool:
     """
     said = str(error)
     is_own = isinstance(error, RuntimeError) and said == "Query interrupted"
-    return isinstance(error, KeyboardInterrupt) or is_own or KeyboardInterrupt.__name__ in said
+    is_wrapped = f"{KeyboardInterrupt.__name__}:" in said
+    return isinstance(error, KeyboardInterrupt) or is_own or is_wrapped
+
+
+def raise_interruption(error: BaseException) -> None:
+    """Raise KeyboardInterrupt where an exception is a request to end; see `is_interruption`."""
+    if is_interruption(error):
+        raise KeyboardInterrupt from error

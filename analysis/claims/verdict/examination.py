@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.claims.verdict.claim import Claim
 from analysis.evidence.checks import Check
 from analysis.store import Store, shared
-from analysis.tidy.errors import AnalysisError
+from analysis.tidy.errors import AnalysisError, raise_interruption
 
 
 def examined(one: Claim, store: Store) -> Sequence[Check]:
@@ -26,6 +26,7 @@ def examined(one: Claim, store: Store) -> Sequence[Check]:
         with pd.option_context("mode.string_storage", "python"):
             found = list(one.examine(store))
     except (Exception, SystemExit) as error:
+        raise_interruption(error)
         raise AnalysisError(
             f"The function of claim {one.claim_id} must return checks; it failed in "
             f"{_place(error)} with {described(error)}.",

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from analysis.claims.verdict.claim import Claim
 from analysis.claims.verdict.examination import described
-from analysis.tidy.errors import AnalysisError, StoreError
+from analysis.tidy.errors import AnalysisError, StoreError, raise_interruption
 
 STATEMENTS, FUNCTIONS = "claim.csv", "claims.py"
 FIGURES = ("published_figure.csv", "published_profile.csv", "published_value.csv")
@@ -70,6 +70,7 @@ def _run(path: Path) -> dict[str, object]:
     try:
         return runpy.run_path(str(path), run_name="claims")
     except (Exception, SystemExit) as error:
+        raise_interruption(error)
         raise AnalysisError(
             f"{path} must run; it fails{_line(error, path)} with {described(error)}.",
             "Correct it there.",

@@ -1,5 +1,6 @@
 """The command line as a person meets it: output, exit codes, one clear sentence."""
 
+import dataclasses
 import io
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from analysis import claims, store
 from analysis.commands import cli, verdicts
 from analysis.exhibits.site import colophon
+from analysis.store.listed_files import ReadingFile
 
 ROOT = Path(__file__).parents[3]
 
@@ -67,6 +69,35 @@ def test_an_interrupt_that_comes_while_duckdb_works_exits_130(capsys, monkeypatc
 
     monkeypatch.setattr(cli, "VERBS", {**cli.VERBS, "signs": work})
     assert run(capsys, "signs") == (130, "", "error: The command was interrupted.\n")
+
+
+@pytest.mark.parametrize("n_reads", [0, 3])
+def test_an_interrupt_that_comes_while_duckdb_reads_exits_130(n_reads, capsys, monkeypatch):
+    read, left = ReadingFile.read, iter(range(n_reads))
+
+    def interrupted(file, n_bytes=-1):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return read(file, n_bytes)
+
+    monkeypatch.setattr(ReadingFile, "read", interrupted)
+    query = "SELECT sum(norm) FROM residual_norm"
+    expected = (130, "", "error: The command was interrupted.\n")
+    assert run(capsys, "--data", "data/sample", "sql", query) == expected
+
+
+def test_an_interrupt_is_no_fault_of_the_claim_that_is_examined(capsys, monkeypatch):
+    def told(_store):
+        raise RuntimeError("Query interrupted")
+
+    monkeypatch.setitem(claims.CLAIMS, 7, dataclasses.replace(claims.CLAIMS[7], examine=told))
+    assert run(capsys, "claim", "7") == (130, "", "error: The command was interrupted.\n")
+
+
+def test_a_name_like_that_of_the_exception_is_no_interrupt(capsys):
+    code, _, err = run(capsys, "sql", 'SELECT "KeyboardInterrupt"')
+    assert code == 2
+    assert "KeyboardInterrupt" in err
 
 
 def test_one_claim_is_printed_check_by_check(capsys):
