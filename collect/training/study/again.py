@@ -37,10 +37,11 @@ class Again:
         Which run, and its cell and seed.
     start, end
         Largest difference of a response at the first checkpoint and at the last one; infinite
-        where checkpoints differ.
+        where checkpoints differ or a response is no number.
     of_chance
         Largest ratio, at the last checkpoint, of a difference to the standard deviation between
-        seeds of that response; NaN where the reference has no cell with two seeds.
+        seeds of that response; infinite where seeds do not differ, NaN where the reference has no
+        cell with two seeds.
     """
 
     run_id: str
@@ -58,9 +59,14 @@ class Again:
 
     def __str__(self) -> str:
         """Say both differences beside what they may be at most."""
+        if np.isinf(self.start):
+            return (
+                f"{self.run_id} {self.name}: its checkpoints are others than those of its rows, or "
+                "its responses are no numbers"
+            )
         chance = (
             f", {self.of_chance:.2f} standard deviations between seeds (at most {AT_THE_END:g})"
-            if np.isfinite(self.of_chance)
+            if not np.isnan(self.of_chance)
             else f" (at most {AT_THE_START:g}: no cell has two seeds to compare with)"
         )
         return (
@@ -128,16 +134,17 @@ def compared(
     old, new = (_responses(rows[rows["study_run_id"] == run_id]) for rows in (known, again))
     if not old.index.equals(new.index):
         return Again(run_id, name, np.inf, np.inf, np.nan)
-    differences = (new - old).abs()
+    differences = (new - old).abs().fillna(np.inf)
     steps = differences.index.get_level_values("step")
     at_end = differences[steps == steps.max()]
-    ratios = at_end / spread.reindex(index=at_end.index, columns=at_end.columns)
+    spread = spread.reindex(index=at_end.index, columns=at_end.columns)
+    ratios = (at_end / spread).mask(at_end == 0, 0.0 * spread)
     return Again(
         run_id,
         name,
         start=float(differences[steps == steps.min()].to_numpy().max()),
         end=float(at_end.to_numpy().max()),
-        of_chance=float(ratios.max(axis=None)),
+        of_chance=float(ratios.to_numpy().max()),
     )
 
 

@@ -156,7 +156,14 @@ def test_a_run_again_may_be_as_far_as_rounding_grows_but_not_as_another_seed() -
     assert "no cell has two seeds" in str(run)
     assert compared("p", "a seed 0", known, moved(0.0, 1e-4), alone).is_close
     fewer = known[known["step"] == 0]
-    assert not compared("p", "a seed 0", known, fewer, spread).is_close
+    run = compared("p", "a seed 0", known, fewer, spread)
+    assert not run.is_close
+    assert "its checkpoints are others" in str(run)
+    assert not compared("p", "a seed 0", known, moved(0.0, np.nan), spread).is_close
+    run = compared("p", "a seed 0", known, moved(0.0, 0.01), 0.0 * spread)
+    assert not run.is_close
+    assert "inf standard deviations between seeds" in str(run)
+    assert compared("p", "a seed 0", known, known, 0.0 * spread).of_chance == 0.0
 
 
 def _restored_as_merged(design: Path, out: Path, into: Path, again: Path) -> None:
