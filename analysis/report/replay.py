@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from analysis.report import kept
+from analysis.report.making.pandoc import other_than_shipped
 from analysis.report.reading import places
 from analysis.tidy.errors import ReportError
 
@@ -102,8 +103,8 @@ class Memory:
             kept.forget_older(self._path(), "outputs")
 
     def finished(self, project: Path) -> Finished:
-        """Return the pages that the files of a project give, as they are now."""
-        key = kept.extended(self.results.key, [project])
+        """Return the pages that the files of a project give, as they and pandoc are now."""
+        key = kept.extended(self.results.key + other_than_shipped().encode(), [project])
         return Finished(self.results.directory / f"pages-{key.hex()[:32]}{kept.SUFFIX}")
 
     def _path(self) -> Path:

@@ -75,7 +75,8 @@ def render_site(
         written = [made / f"{path.stem}.html" for path in sources]
         refuse_faults(written, unmade=[f"{path.stem}.html" for path in pages(project)])
         texts = {path.stem: path.read_text(encoding="utf-8") for path in written}
-        if finished is not None:
+        # A source that was edited before it was read must not stand under what it was.
+        if memory and finished is not None and memory.finished(project) == finished:
             finished.keep(texts)
         return _replaced(destination, texts)
 

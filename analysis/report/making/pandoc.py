@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +14,15 @@ from analysis.tidy.extra import extra
 
 WARNING = re.compile(r"^\[(?:WARNING|ERROR)\] *", re.MULTILINE)
 MISSING_CITATION = re.compile(r"citation (\S+) not found")
+
+
+def other_than_shipped() -> str:
+    """Return what tells which pandoc may be taken for the one that is shipped, and its state."""
+    place = os.environ.get("PYPANDOC_PANDOC") or shutil.which("pandoc")
+    if place is None or not Path(place).is_file():
+        return repr(place)
+    state = Path(place).stat()
+    return repr((place, state.st_size, state.st_mtime_ns))
 
 
 def pandoc(text: str, arguments: Sequence[str], *, directory: Path) -> str:

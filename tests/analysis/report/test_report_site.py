@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from analysis.report import site
 from analysis.report.examination import refuse_faults
 from analysis.report.reading import places
 from analysis.report.reading.source import read_source
@@ -116,6 +118,37 @@ def _unchanged_until_a_word_is(
         kept.write_bytes(b"cut")
     render_site(project, out, engine="embedded", memory=memory)
     assert capsys.readouterr().err.count("rendering: ") == 2
+
+
+def test_pages_of_sources_edited_meanwhile_are_not_those_of_the_sources_before(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edited = B.replace("is used here", "is told here")
+
+    def made(_project: Path, made: Path, sources: Sequence[Path], *_: object) -> None:
+        (project / "b.qmd").write_text(edited, encoding="utf-8")
+        for path in sources:
+            (made / f"{path.stem}.html").write_text(path.read_text("utf-8"), encoding="utf-8")
+
+    monkeypatch.setattr(site, "_embedded", made)
+    monkeypatch.setattr(site, "refuse_faults", lambda *_, **__: None)
+    memory = memory_of(project.parent, {}, project.parent / "kept")
+    before = memory.finished(project)
+    site.render_site(project, project.parent / "out", engine="embedded", memory=memory)
+    assert before.pages() == {}
+    assert memory.finished(project).pages() == {}
+    site.render_site(project, project.parent / "out", engine="embedded", memory=memory)
+    assert memory.finished(project).pages() == {"a": A, "b": edited}
+
+
+def test_pages_of_another_pandoc_are_others(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = memory_of(project.parent, {}, project.parent / "kept")
+    own, other = project.parent / "pandoc", memory.finished(project)
+    own.write_text("#!/bin/sh", encoding="utf-8")
+    monkeypatch.setenv("PYPANDOC_PANDOC", str(own))
+    named = memory.finished(project)
+    own.write_text("#!/bin/sh\necho", encoding="utf-8")
+    assert len({other.path, named.path, memory.finished(project).path}) == 3
 
 
 @pytest.mark.slow
