@@ -183,7 +183,7 @@ def _move(
     unpacking.unpack_units(going, out)
     targets = [(_VECTORS, out / name) for name in beside]
     targets += [(table, out / table / f"{unit.stem}.parquet") for table in tables]
-    held = [path for stem in going for path in _files(stem, out) if path.exists()]
+    held = [path for stem in going for path in _files(stem, out) if _may_exist(path)]
     placement.check_open(path.parent for path in (*held, *(target for _, target in targets)))
     with placement.uninterrupted():
         for stem in going:
@@ -224,6 +224,14 @@ def _files(stem: str, out: Path) -> list[Path]:
     """Return where the files of a unit lie, its mark first."""
     tables = [out / table / f"{stem}.parquet" for table in ("run", *MEASURED)]
     return [*tables, out / "own_vector" / f"{stem}.safetensors"]
+
+
+def _may_exist(path: Path) -> bool:
+    """Return whether a file is there, or lies in a directory that does not let itself be asked."""
+    try:
+        return path.exists()
+    except PermissionError:
+        return True
 
 
 def _prompt_file(unit: Unit) -> str:

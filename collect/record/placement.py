@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 from collect.errors import OutputError
 
@@ -28,15 +29,21 @@ def uninterrupted() -> Iterator[None]:
     came: list[int] = []
     handlers = {ending: signal.getsignal(ending) for ending in _ENDINGS}
     handlers = {ending: handler for ending, handler in handlers.items() if callable(handler)}
-    for ending in handlers:
-        signal.signal(ending, lambda number, _: came.append(number))
     try:
+        for ending in handlers:
+            signal.signal(ending, lambda number, _: came.append(number))
         yield
     finally:
-        for ending, handler in handlers.items():
-            signal.signal(ending, handler)
+        _restore(handlers)
         for number in came[:1]:
             signal.raise_signal(number)
+
+
+def _restore(handlers: Mapping[signal.Signals, Any]) -> None:
+    """Put handlers back, all of them even where one is asked to end as soon as it is back."""
+    with ExitStack() as stack:
+        for ending, handler in handlers.items():
+            stack.callback(signal.signal, ending, handler)
 
 
 def check_open(directories: Iterable[Path]) -> None:

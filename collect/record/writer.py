@@ -7,6 +7,7 @@ no reader looks at and the next write of the same file removes.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -208,6 +209,8 @@ def write_together(writes: Mapping[Path, Write]) -> None:
             writes[path](temporary)
             with temporary.open("rb+") as handle:
                 os.fsync(handle.fileno())
+            if path.is_dir() and not path.is_symlink():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         with placement.uninterrupted():
             for path, temporary in prepared.items():
                 temporary.replace(path)
