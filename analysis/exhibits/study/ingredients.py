@@ -67,8 +67,9 @@ def added_sentence(additivity: pd.DataFrame) -> str:
     alone = min(1.0, max(0.0, row["r_squared"]))
     return (
         f"Of the differences between {prose.count(row['n_groups'])} made-up recipes "
-        f"{prose.percent(alone)} is what ingredients do each by itself; "
-        f"{prose.percent(1 - alone)} is what they do together (against chance "
+        f"{prose.percent(alone)} is what ingredients do each by itself or in threes, which this "
+        f"design cannot tell apart; {prose.percent(1 - alone)} is what they do in pairs or fours "
+        f"(against chance "
         f"{prose.p_value(row['p_value'])})."
     )
 

@@ -35,7 +35,8 @@ def effects(store: Store, response: str = "excess") -> pd.DataFrame:
 def additivity(store: Store, response: str = "excess") -> pd.DataFrame:
     """Return how much of the differences the ingredients make each by itself.
 
-    Not registered: it says why the registered sum foretells as it does.
+    Not registered: it says why the registered sum foretells as it does. The fraction has resolution
+    IV: what three ingredients do together counts as what one of the others does by itself.
 
     Returns
     -------

@@ -138,8 +138,9 @@ def test_ingredients_are_found_in_their_order_and_told(store: Store) -> None:
     p = prose.p_value(additivity["p_value"].item()).replace("\xa0", " ")
     said = ingredient_exhibit.sentence(effects, additivity, foretold).replace("\xa0", " ")
     assert said.startswith(
-        "Of the differences between 32 made-up recipes 100 % is what ingredients do each by "
-        f"itself; 0 % is what they do together (against chance {p}). "
+        "Of the differences between 32 made-up recipes 100 % is what ingredients do each by itself "
+        "or in threes, which this design cannot tell apart; 0 % is what they do in pairs or fours "
+        f"(against chance {p}). "
     )
     beyond = effects[effects["p_adjusted"] < 0.05].groupby("method").size()
     assert beyond["Lenth"] == 3

@@ -81,6 +81,13 @@ def test_what_factors_do_together_is_told_from_what_each_does() -> None:
     )
 
 
+def test_what_three_factors_do_together_counts_as_what_another_does_by_itself() -> None:
+    runs, low = fraction(np.random.default_rng(7), 0.05)
+    a, b, c = (np.where(runs[name] == "hi", 1, -1) for name in "abc")
+    pure = runs.assign(y=a * b * c + np.random.default_rng(8).normal(0, 0.05, len(runs)))
+    assert screening.additivity(pure, "y", low)["r_squared"].item() > 0.99
+
+
 def test_an_additive_truth_is_foretold_and_another_is_not() -> None:
     screened, low = fraction(np.random.default_rng(7), 0.0)
     others = pd.DataFrame({"a": ["lo", "hi"], "d": ["lo", "lo"], "y": [9.0, 12.0]})
