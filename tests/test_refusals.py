@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import errno
+import signal
+import threading
 
+import duckdb
 import pytest
 
+from analysis.commands import cli as cli_of_analysis
 from analysis.tidy import errors as of_analysis
 from collect import errors as of_collect
+from collect.commands import cli as cli_of_collect
 
 EXCEPTIONS = [
     MemoryError(),
@@ -44,3 +49,25 @@ def test_an_error_of_one_name_has_one_exit_code() -> None:
     }
     assert set(shared) >= {"MissingExtraError", "ScarcityError", "UnexpectedError"}
     assert all(one == other for one, other in shared.values()), shared
+
+
+def work_until_asked_to_end(_options: object) -> int:
+    threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
+    # With more threads than this one the engine may not look for signals.
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.execute("SELECT sum(range) FROM range(10000000000)")
+    return 0
+
+
+def test_both_packages_end_an_interrupted_engine_alike(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        cli_of_analysis, "VERBS", {**cli_of_analysis.VERBS, "signs": work_until_asked_to_end}
+    )
+    monkeypatch.setitem(cli_of_collect.ACTS, "codebook", work_until_asked_to_end)
+    assert cli_of_analysis.main(["signs"]) == cli_of_collect.main(["codebook"]) == 130
+    assert capsys.readouterr().err.splitlines() == [
+        "error: The command was interrupted.",
+        "interrupted; the same command resumes",
+    ]

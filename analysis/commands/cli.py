@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from analysis.commands import claim, pages, study, tables, verdicts
 from analysis.commands.options import PROGRAM, Verb, parser
-from analysis.tidy.errors import AnalysisError, UnexpectedError, is_interruption, scarcity
+from analysis.tidy.errors import AnalysisError, UnexpectedError, scarcity
 
 #: What runs each verb.
 VERBS: Mapping[str, Verb] = {
@@ -69,6 +69,8 @@ def main(arguments: Sequence[str] | None = None, *, program: str = PROGRAM) -> i
     except OSError as error:
         return _refused_by_system(error, options)
     except Exception as error:
+        from collect.schema import is_interruption
+
         return _interrupted() if is_interruption(error) else _unexpected(error, options)
     return code
 

@@ -15,8 +15,9 @@ from pathlib import Path
 import duckdb
 
 from analysis.store.statement import plain
-from analysis.tidy.errors import StoreError, raise_interruption
+from analysis.tidy.errors import StoreError
 from collect import schema
+from collect.schema import raise_interruption
 
 #: What a query holds that may list tables and views, take the name of one, or show comments.
 _OF_CATALOGUE = re.compile(

@@ -23,8 +23,9 @@ import pandas as pd
 from analysis.store.deferred import Deferred
 from analysis.store.remote import Remote, RemotePath, is_address
 from analysis.store.statement import check_reads, plain
-from analysis.tidy.errors import QueryError, StoreError, raise_interruption
+from analysis.tidy.errors import QueryError, StoreError
 from collect import schema
+from collect.schema import raise_interruption
 
 if TYPE_CHECKING:
     from analysis.store.listed_files import ListedFiles

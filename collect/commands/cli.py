@@ -16,10 +16,10 @@ from collect.errors import (
     InputError,
     MissingExtraError,
     UnexpectedError,
-    is_interruption,
     scarcity,
 )
 from collect.schema import ContractError
+from collect.schema.interruption import is_interruption
 
 #: Packages that come with an extra, and its name.
 _EXTRAS = {

@@ -11,10 +11,10 @@ from collect.errors import (
     OutputError,
     ScarcityError,
     UnexpectedError,
-    is_interruption,
     scarcity,
 )
 from collect.schema import ContractError
+from collect.schema.interruption import is_interruption
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ codebook; `empty` lends one empty table of it; `files` knows where the rows of a
 when they are complete, `packs` which units lie together, `headers` reads what a file says of
 itself, `marks` compares files with the run file of their unit, `sources` gathers those of several
 directories, and `assembly` puts their rows into one database; `views` names the SQL that derives
-quantities from them.
+quantities from them. `interruption` knows a request to end that comes while DuckDB works.
 """
 
 from collect.schema.assembly import (
@@ -37,6 +37,7 @@ from collect.schema.contract import (
 )
 from collect.schema.empty import empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
+from collect.schema.interruption import is_interruption, raise_interruption
 from collect.schema.listing import DESCRIPTION, Listed, listed_files
 from collect.schema.marks import Comparison
 from collect.schema.views import views_sql
@@ -63,9 +64,11 @@ __all__ = [
     "described",
     "empty_table",
     "incomplete_units",
+    "is_interruption",
     "left_in_files",
     "listed_files",
     "quoted",
+    "raise_interruption",
     "read_rows",
     "replace_by_view",
     "schema_sql",

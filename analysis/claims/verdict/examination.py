@@ -10,7 +10,8 @@ import pandas as pd
 from analysis.claims.verdict.claim import Claim
 from analysis.evidence.checks import Check
 from analysis.store import Store, shared
-from analysis.tidy.errors import AnalysisError, raise_interruption
+from analysis.tidy.errors import AnalysisError
+from collect.schema import raise_interruption
 
 
 def examined(one: Claim, store: Store) -> Sequence[Check]:

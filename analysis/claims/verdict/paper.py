@@ -15,7 +15,8 @@ from pathlib import Path
 
 from analysis.claims.verdict.claim import Claim
 from analysis.claims.verdict.examination import described
-from analysis.tidy.errors import AnalysisError, StoreError, raise_interruption
+from analysis.tidy.errors import AnalysisError, StoreError
+from collect.schema import raise_interruption
 
 STATEMENTS, FUNCTIONS = "claim.csv", "claims.py"
 FIGURES = ("published_figure.csv", "published_profile.csv", "published_value.csv")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import comb
 
 import altair as alt
 import pandas as pd
@@ -69,8 +70,7 @@ def added_sentence(additivity: pd.DataFrame) -> str:
         f"Of the differences between {prose.count(row['n_groups'])} made-up recipes "
         f"{prose.percent(alone)} is what ingredients do each by itself or in threes, which this "
         f"design cannot tell apart; {prose.percent(1 - alone)} is what they do in pairs or fours "
-        f"(against chance "
-        f"{prose.p_value(row['p_value'])})."
+        f"(against chance {prose.p_value(row['p_value'])})."
     )
 
 
@@ -107,11 +107,13 @@ def _sum_sentence(foretold: pd.DataFrame) -> str:
 
 
 def _company_sentence(additivity: pd.DataFrame) -> str:
-    if additivity["p_value"].item() >= LEVEL:
+    row = additivity.iloc[0]
+    if row["p_value"] >= LEVEL:
         return "That they act on each other is not seen."
+    n_pairs_each = comb(len(NAMES), 2) / row["df_numerator"]
     return (
         "So what one ingredient does depends on the others. Which of them act on each other this "
-        "design does not say: it knows their pairs only in sums of eight."
+        f"design does not say: it knows their pairs only in sums of {prose.count(n_pairs_each)}."
     )
 
 

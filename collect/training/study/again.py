@@ -98,7 +98,8 @@ def check(path: Path, reference: Path, n: int) -> list[Again]:
     held = [run for run in runs(design) if run.parent is None and run.run_id in of_known]
     if len(held) < n:
         raise InputError(
-            f"{reference} must hold {n} runs of {path} to compare; found {len(held)}.",
+            f"{reference} must hold the rows of at least {n} of the runs of {path} to compare; "
+            f"found {len(held)}.",
             "Give the directory its rows were merged into.",
         )
     chosen = sorted(held, key=lambda run: run.seconds)[:n]

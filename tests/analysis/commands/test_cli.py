@@ -2,13 +2,10 @@
 
 import dataclasses
 import io
-import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
-import duckdb
 import pandas as pd
 import pytest
 
@@ -57,18 +54,6 @@ def test_claims_as_csv_and_as_json_hold_the_same_rows(capsys):
     from_csv, from_json = pd.read_csv(io.StringIO(csv)), pd.read_json(io.StringIO(json))
     assert from_csv["verdict"].tolist() == from_json["verdict"].tolist()
     assert from_csv.columns.tolist() == from_json.columns.tolist()
-
-
-def test_an_interrupt_that_comes_while_duckdb_works_exits_130(capsys, monkeypatch):
-    def work(_options: object) -> int:
-        threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
-        # With more threads than this one the engine may not look for signals.
-        with duckdb.connect(config={"threads": 1}) as connection:
-            connection.execute("SELECT sum(range) FROM range(10000000000)")
-        return 0
-
-    monkeypatch.setattr(cli, "VERBS", {**cli.VERBS, "signs": work})
-    assert run(capsys, "signs") == (130, "", "error: The command was interrupted.\n")
 
 
 @pytest.mark.parametrize("n_reads", [0, 3])

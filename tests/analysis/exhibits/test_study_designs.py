@@ -148,7 +148,7 @@ def test_ingredients_are_found_in_their_order_and_told(store: Store) -> None:
     assert "The sum of the 5 largest misses 8 other networks by 0.0" in said
     certain = additivity.assign(p_value=1e-6)
     said = ingredient_exhibit.sentence(effects, certain, foretold)
-    assert said.endswith("it knows their pairs only in sums of eight.")
+    assert said.endswith("it knows their pairs only in sums of 8.")
     certain = additivity.assign(p_value=0.5)
     said = ingredient_exhibit.sentence(effects, certain, foretold)
     assert said.endswith("That they act on each other is not seen.")

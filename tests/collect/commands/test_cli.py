@@ -5,10 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import shlex
-import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import IO
 
@@ -186,19 +184,6 @@ def test_an_interrupt_that_duckdb_wraps_is_one_too(capsys, monkeypatch):
         return 0
 
     monkeypatch.setitem(cli.ACTS, "codebook", interrupt)
-    assert main(["codebook"]) == 130
-    assert capsys.readouterr().err == "interrupted; the same command resumes\n"
-
-
-def test_an_interrupt_that_comes_while_duckdb_works_is_one_too(capsys, monkeypatch):
-    def work(_options: object) -> int:
-        threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
-        # With more threads than this one the engine may not look for signals.
-        with duckdb.connect(config={"threads": 1}) as connection:
-            connection.execute("SELECT sum(range) FROM range(10000000000)")
-        return 0
-
-    monkeypatch.setitem(cli.ACTS, "codebook", work)
     assert main(["codebook"]) == 130
     assert capsys.readouterr().err == "interrupted; the same command resumes\n"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -19,6 +18,7 @@ from safetensors.torch import load_file, save_file
 
 from collect.commands.cli import main
 from collect.record.integrity import faults
+from tests.collect.record.written import fill_disk
 
 
 @pytest.fixture
@@ -206,16 +206,8 @@ def test_a_file_that_cannot_grow_exits_5_and_the_unit_is_resumed(command, out, c
 
 @pytest.mark.parametrize("n_files", [0, 3, 12])
 def test_a_full_disk_exits_5_and_the_unit_is_resumed(command, out, capsys, monkeypatch, n_files):
-    fsync, n_left = os.fsync, n_files
-
-    def fill_up(handle: int) -> None:
-        nonlocal n_left
-        n_left -= 1
-        if n_left < 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        fsync(handle)
-
-    monkeypatch.setattr("os.fsync", fill_up)
+    fsync = os.fsync
+    fill_disk(monkeypatch, n_files)
     assert main(command) == 5
     assert "must be writable; No space left on device" in refusal(capsys)
     monkeypatch.setattr("os.fsync", fsync)

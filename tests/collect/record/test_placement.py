@@ -15,7 +15,7 @@ from collect.errors import OutputError
 from collect.record import commit, locks, placement
 from collect.record.writer import text_writing, write_together
 from collect.training.train import complete_or_absent
-from tests.collect.record.written import close, files
+from tests.collect.record.written import close, files, fill_disk
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM)
 
@@ -158,16 +158,7 @@ def test_of_files_written_together_none_changes_where_one_has_no_room(
 ):
     places = [tmp_path / name for name in ("a", "b")]
     write_together({place: text_writing("old") for place in places})
-    fsync, n_left = os.fsync, n_files
-
-    def fill_up(handle):
-        nonlocal n_left
-        n_left -= 1
-        if n_left < 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        fsync(handle)
-
-    monkeypatch.setattr("os.fsync", fill_up)
+    fill_disk(monkeypatch, n_files)
     sentence = f"{places[n_files]} must be writable; No space left on device"
     with pytest.raises(OutputError, match=sentence):
         write_together({place: text_writing("new") for place in places})

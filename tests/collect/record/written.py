@@ -1,7 +1,8 @@
-"""What a run wrote: its files, their bytes and the rows of a table; a directory closed to it."""
+"""What a run wrote: its files, their bytes, rows of a table; closed directories, full disks."""
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -32,3 +33,17 @@ def close(monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
         return Path(path) != directory and access(path, mode)
 
     monkeypatch.setattr("os.access", said)
+
+
+def fill_disk(monkeypatch: pytest.MonkeyPatch, n_files: int) -> None:
+    """Let the system say that there is no room left, once some files were written."""
+    fsync, n_left = os.fsync, n_files
+
+    def said(handle: int) -> None:
+        nonlocal n_left
+        n_left -= 1
+        if n_left < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(handle)
+
+    monkeypatch.setattr("os.fsync", said)

@@ -30,12 +30,17 @@ def answers() -> pd.DataFrame:
     return pd.read_csv(R / "study.csv").set_index(["what", "response", "term"]).sort_index()
 
 
-def test_the_rows_are_those_that_are_shipped(rows: pd.DataFrame) -> None:
-    shipped = open_store(DATA / "published", DATA / "fleet").query(
+@pytest.fixture(scope="module")
+def shipped() -> pd.DataFrame:
+    """The responses at equal steps, tokens after the first, of every network that is shipped."""
+    return open_store(DATA / "published", DATA / "fleet").query(
         "SELECT study_run_id, excess, last_log_gain, penultimate_log_gain FROM study_growth "
         "SEMI JOIN (SELECT study_run_id, max(step) AS step FROM study_growth GROUP BY ALL) "
         "USING (study_run_id, step) WHERE tokens = 'without_first'"
     )
+
+
+def test_the_rows_are_those_that_are_shipped(rows: pd.DataFrame, shipped: pd.DataFrame) -> None:
     both = rows.merge(shipped, on="study_run_id", suffixes=("", "_shipped"), validate="1:1")
     assert len(both) == len(rows)
     fleet, rates = both[both["study"] == "packages"], both[both["study"] == "depth_and_rate"]
@@ -87,12 +92,9 @@ def screened() -> pd.DataFrame:
     return pd.read_csv(R / "ingredients_rows.csv")
 
 
-def test_the_rows_of_ingredients_are_those_that_are_shipped(screened: pd.DataFrame) -> None:
-    shipped = open_store(DATA / "published", DATA / "fleet").query(
-        "SELECT study_run_id, excess FROM study_growth "
-        "SEMI JOIN (SELECT study_run_id, max(step) AS step FROM study_growth GROUP BY ALL) "
-        "USING (study_run_id, step) WHERE tokens = 'without_first'"
-    )
+def test_the_rows_of_ingredients_are_those_that_are_shipped(
+    screened: pd.DataFrame, shipped: pd.DataFrame
+) -> None:
     both = screened.merge(shipped, on="study_run_id", suffixes=("", "_shipped"), validate="1:1")
     assert len(both) == len(screened) == 72
     assert both["excess"].to_numpy() == pytest.approx(both["excess_shipped"], rel=1e-12)

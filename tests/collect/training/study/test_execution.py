@@ -345,7 +345,7 @@ def test_an_output_must_be_given(design: Path, capsys: pytest.CaptureFixture[str
 def test_an_empty_output_has_nothing_to_merge_or_check(tmp_path: Path, design: Path) -> None:
     with pytest.raises(InputError, match="must hold a complete run"):
         merge(design, tmp_path, tmp_path / "into")
-    with pytest.raises(InputError, match="must hold 1 runs"):
+    with pytest.raises(InputError, match="must hold the rows of at least 1 of"):
         check(design, tmp_path, 1)
     with pytest.raises(InputError, match="must hold merged rows"):
         restore(design, tmp_path, tmp_path / "again")

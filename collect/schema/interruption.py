@@ -1,0 +1,21 @@
+"""Requests to end, as the engine tells them."""
+
+from __future__ import annotations
+
+
+def is_interruption(error: BaseException) -> bool:
+    """Return whether an exception is a request to end, in its own words or in those of DuckDB.
+
+    The engine tells a request that comes while it works as an error of its own, and wraps the
+    exception where one comes while it calls back into Python.
+    """
+    said = str(error)
+    is_own = isinstance(error, RuntimeError) and said == "Query interrupted"
+    is_wrapped = f"{KeyboardInterrupt.__name__}:" in said
+    return isinstance(error, KeyboardInterrupt) or is_own or is_wrapped
+
+
+def raise_interruption(error: BaseException) -> None:
+    """Raise KeyboardInterrupt where an exception is a request to end; see `is_interruption`."""
+    if is_interruption(error):
+        raise KeyboardInterrupt from error
