@@ -20,7 +20,7 @@ from analysis.forensics import rounding
 from analysis.inference.association import correlation
 from analysis.questions.turning import l_star
 from analysis.questions.turning import published as published_l_star
-from analysis.store import Store
+from analysis.store import Store, shared
 from analysis.tidy import notation, prose
 from analysis.tidy.errors import AnalysisError, StoreError
 from analysis.tidy.glossary import checked
@@ -42,8 +42,9 @@ SHORT = {AGREES: "=", DIFFERS: "≠", ABSENT: "raw", IMPOSSIBLE: "–"}
 NOT_HELD = "The published figures do not hold it."
 
 
+@shared
 def ledger(store: Store) -> pd.DataFrame:
-    """Return every stated number with what the store gives for it.
+    """Return every stated number with what the store gives for it; computed once for each store.
 
     Parameters
     ----------

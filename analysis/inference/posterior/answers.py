@@ -9,14 +9,14 @@ Sobol set, given the node's ratios.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
 import pandas as pd
 from scipy import optimize, stats
-from scipy.special import stdtr, stdtrit
+from scipy.special import gammaincinv, ndtri, stdtr, stdtrit
 
 from analysis.inference.posterior.hierarchy import LAST_QUANTILE, Posterior, Quadrature, Sources
 from analysis.tidy import glossary
@@ -57,23 +57,41 @@ def superpopulation(nodes: Quadrature, found: Posterior | None = None) -> Belief
     return Belief(nodes.sources.names, own, _weights(nodes, found))
 
 
-def finite(
-    nodes: Quadrature, found: Posterior | None = None, *, rng: np.random.Generator
-) -> Belief:
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """What one set of effects a node is drawn from.
+
+    Attributes
+    ----------
+    uniform
+        Quantile of sigma^2 at every node.
+    normal
+        Standard normal deviates of the mean and the effects, shape (nodes, 1 + q).
+    """
+
+    uniform: Floats
+    normal: Floats
+
+
+def draws(n_nodes: int, n_effects: int, *, rng: np.random.Generator) -> Draws:
+    """Return a scrambled Sobol set of draws; `n_effects` counts the mean too."""
+    points = stats.qmc.Sobol(1 + n_effects, rng=rng).random(n_nodes)
+    inside = points.clip(1 - LAST_QUANTILE, LAST_QUANTILE)
+    return Draws(inside[:, 0], ndtri(inside[:, 1:]))
+
+
+def finite(nodes: Quadrature, drawn: Draws, found: Posterior | None = None) -> Belief:
     """Return the variances of the effects at hand over the rows, before or after the data.
 
     The residual's is sigma^2. One set of effects is drawn a node.
     """
-    design = nodes.sources
-    points = stats.qmc.Sobol(1 + design.columns.shape[1], rng=rng).random(len(nodes.ratios))
-    inside = points.clip(1 - LAST_QUANTILE, LAST_QUANTILE)
-    normal = stats.norm.ppf(inside[:, 1:])
+    design, normal = nodes.sources, drawn.normal
     if found is None:
-        sigma = nodes.prior.residual / np.sqrt(stats.gamma.ppf(inside[:, 0], nodes.prior.shape))
+        sigma = nodes.prior.residual / np.sqrt(gammaincinv(nodes.prior.shape, drawn.uniform))
         scale = np.column_stack([nodes.ratios[:, source] for source in design.source])
         effects = sigma[:, None] * scale * normal[:, 1:]
     else:
-        sigma = np.sqrt(found.scales / stats.gamma.ppf(inside[:, 0], found.shape))
+        sigma = np.sqrt(found.scales / gammaincinv(found.shape, drawn.uniform))
         about = np.einsum("nij,ni->nj", nodes.root, normal)
         effects = (found.means + sigma[:, None] * about)[:, 1:]
     variances = [_over_rows(design, name, effects) for name in design.names]
@@ -95,7 +113,7 @@ def shares(belief: Belief, *, conf_level: float = 0.95) -> pd.DataFrame:
     first = belief.variances[:, :-1].argmax(axis=1)
     rows = []
     for place, name in enumerate((*belief.names, RESIDUAL)):
-        low, high = (quantile(parts[:, place], belief.weights, end) for end in ends)
+        low, high = quantiles(parts[:, place], belief.weights, ends)
         leads = float(belief.weights[first == place].sum()) if name != RESIDUAL else np.nan
         mean = float(belief.weights @ parts[:, place])
         rows.append((name, mean, low, high, conf_level, leads))
@@ -193,11 +211,11 @@ def predict(found: Posterior, row: Floats, new: Mapping[str, float]) -> Predicti
     return Prediction(weights, found.means[kept] @ row, np.sqrt(spread[kept]), 2 * found.shape)
 
 
-def quantile(values: Floats, weights: Floats, probability: float) -> float:
-    """Return the quantile of weighted values, interpolated between their midpoints."""
+def quantiles(values: Floats, weights: Floats, probabilities: Sequence[float]) -> Floats:
+    """Return quantiles of weighted values, interpolated between their midpoints."""
     order = np.argsort(values, kind="stable")
     cumulated = np.cumsum(weights[order]) - weights[order] / 2
-    return float(np.interp(probability, cumulated, values[order]))
+    return np.interp(probabilities, cumulated, values[order])
 
 
 def _weights(nodes: Quadrature, found: Posterior | None) -> Floats:

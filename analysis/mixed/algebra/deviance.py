@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import lapack
 
 from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.design import Block
@@ -134,10 +134,10 @@ def profile(
         factors[1:],
     )
     moment[np.arange(q), np.arange(q)] += 1.0
-    root = cholesky(moment[:-1, :-1], lower=True, check_finite=False)
-    half = solve_triangular(root, moment[:-1, -1], lower=True, check_finite=False)
+    root = _root(moment[:-1, :-1])
+    half = _solved(root, moment[:-1, -1])
     residual = float(moment[-1, -1] - half @ half)
-    solution = solve_triangular(root, half, lower=True, trans=1, check_finite=False)
+    solution = _solved(root, half, trans=1)
     logs = 2 * np.log(np.diag(root))
     df = cross.n_obs - p if reml else cross.n_obs
     log_determinant = eliminated.log_determinant + logs[:q].sum() + (logs[q:].sum() if reml else 0)
@@ -224,8 +224,11 @@ def scaled_rows(matrix: Floats, blocks: tuple[Block, ...], factors: list[Floats]
     start = 0
     for block, factor in zip(blocks, factors, strict=True):
         end = start + len(block.levels) * block.width
-        by_level = matrix[start:end].reshape(len(block.levels), block.width, -1)
-        result[start:end] = (factor.T @ by_level).reshape(end - start, -1)
+        if block.width == 1:
+            result[start:end] *= factor[0, 0]
+        else:
+            by_level = matrix[start:end].reshape(len(block.levels), block.width, -1)
+            result[start:end] = (factor.T @ by_level).reshape(end - start, -1)
         start = end
     return result
 
@@ -249,6 +252,37 @@ def eliminate(cross: CrossProducts, factor: Floats) -> Elimination:
     )
 
 
+def _root(matrix: Floats) -> Floats:
+    """Return the lower Cholesky factor.
+
+    LAPACK is called itself: a fit by the thousand spends more on checks than on a matrix this
+    small.
+    """
+    if not len(matrix):
+        return matrix
+    root, failed = lapack.dpotrf(matrix, lower=1, clean=1)
+    if failed:
+        raise np.linalg.LinAlgError(f"The leading minor of order {failed} is not positive.")
+    return np.asarray(root, dtype=np.float64)
+
+
+def _solved(root: Floats, right: Floats, trans: int = 0) -> Floats:
+    """Return the solution of a lower triangular system, or of its transpose."""
+    if not len(root):
+        return right
+    return np.asarray(lapack.dtrtrs(root, right, lower=1, trans=trans)[0], dtype=np.float64)
+
+
+def _inverse(root: Floats) -> Floats:
+    """Return the inverse of the matrix whose lower Cholesky factor this is."""
+    if not len(root):
+        return root
+    lower = np.asarray(lapack.dpotri(root, lower=1)[0], dtype=np.float64)
+    inverse: Floats = lower + lower.T  # above the diagonal the factor is zero
+    inverse[np.diag_indices(len(inverse))] /= 2
+    return inverse
+
+
 def _sensitivity(root: Floats, solution: Floats, q: int, reml: bool, scale: float) -> Floats:
     """Return the derivative of the deviance by F, the augmented moment matrix.
 
@@ -260,7 +294,7 @@ def _sensitivity(root: Floats, solution: Floats, q: int, reml: bool, scale: floa
     result = np.outer(direction, direction) / scale
     kept = size if reml else q
     # The leading q x q part of the factor is the factor of the leading part.
-    result[:kept, :kept] += cho_solve((root[:kept, :kept], True), np.eye(kept))
+    result[:kept, :kept] += _inverse(root[:kept, :kept])
     return result
 
 
@@ -270,16 +304,15 @@ def _gradient(
     """Return the derivative of the deviance by theta."""
     later = cross.blocks[1:]
     half = _unscaled_rows(sensitivity, later, factors[1:])
-    by_factor = 2 * eliminated.reduced @ half
     through = _unscaled_rows(half.T, later, factors[1:])
     parts = [_first_gradient(cross, eliminated, through)[_places(cross.blocks[0])]]
     start = 0
     for block in later:
-        levels = start + np.arange(len(block.levels)) * block.width
-        parts.append(
-            np.array([by_factor[levels + r, levels + c].sum() for r, c in block.positions])
-        )
-        start += len(block.levels) * block.width
+        end = start + len(block.levels) * block.width
+        rows = eliminated.reduced[start:end].reshape(-1, block.width, len(half))
+        columns = half[:, start:end].T.reshape(-1, block.width, len(half))
+        parts.append(2 * np.einsum("lrs,lcs->rc", rows, columns)[_places(block)])
+        start = end
     return np.concatenate(parts)
 
 

@@ -8,7 +8,7 @@ standardised predictors, scaled so that each source adds the square of its devia
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -53,12 +53,16 @@ class Beliefs:
         The quadrature.
     found
         Its weights by the data.
+    asked
+        The variances that answers rest on, by population (`answers.SUPERPOPULATION` or
+        `answers.FINITE`) and stage (`PRIOR` or `AFTER`).
     """
 
     metric: str
     rows: pd.DataFrame
     nodes: Quadrature
     found: Posterior
+    asked: Mapping[tuple[str, str], answers.Belief]
 
 
 def design(models: pd.DataFrame) -> Sources:
@@ -93,11 +97,14 @@ def believe(
     for metric, rows in definitions.gains(store).groupby("metric"):
         models = rows.reset_index(drop=True)
         gains = models["log_gain"].to_numpy(dtype=np.float64)
+        sources = design(models)
+        n_effects = sources.columns.shape[1]
+        drawn = answers.draws(n_nodes, n_effects, rng=np.random.default_rng(SEED + 1))
         for width in widths:
             rng = np.random.default_rng(SEED)
-            nodes = hierarchy.quadrature(design(models), Prior(width), rng=rng, n_nodes=n_nodes)
+            nodes = hierarchy.quadrature(sources, Prior(width), rng=rng, n_nodes=n_nodes)
             after = hierarchy.posterior(nodes, gains)
-            found.append(Beliefs(str(metric), models, nodes, after))
+            found.append(Beliefs(str(metric), models, nodes, after, _asked(nodes, after, drawn)))
     return found
 
 
@@ -197,20 +204,20 @@ def _answered(
         [
             answer(belief).assign(population=population, stage=stage, **_named(each))
             for each in beliefs
-            for population, stage, belief in _asked(each)
+            for (population, stage), belief in each.asked.items()
         ]
     )
 
 
-def _asked(each: Beliefs) -> list[tuple[str, str, answers.Belief]]:
-    """Return both populations before and after the data."""
-    stages: tuple[tuple[str, Posterior | None], ...] = ((PRIOR, None), (AFTER, each.found))
-    asked = []
+def _asked(
+    nodes: Quadrature, after: Posterior, drawn: answers.Draws
+) -> dict[tuple[str, str], answers.Belief]:
+    """Return the variances of both populations, before and after the data."""
+    asked = {}
+    stages: tuple[tuple[str, Posterior | None], ...] = ((PRIOR, None), (AFTER, after))
     for stage, found in stages:
-        rng = np.random.default_rng(SEED + 1)
-        new = answers.superpopulation(each.nodes, found)
-        asked.append((answers.SUPERPOPULATION, stage, new))
-        asked.append((answers.FINITE, stage, answers.finite(each.nodes, found, rng=rng)))
+        asked[answers.SUPERPOPULATION, stage] = answers.superpopulation(nodes, found)
+        asked[answers.FINITE, stage] = answers.finite(nodes, drawn, found)
     return asked
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.store import Store
+from analysis.store import Store, shared
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats
 
@@ -61,6 +61,12 @@ def responses(
     DesignError
         If the store holds no run of the study.
     """
+    return _responses(store, study, horizon, tokens).copy(deep=False)
+
+
+@shared
+def _responses(store: Store, study: str, horizon: str, tokens: str) -> pd.DataFrame:
+    """Compute what `responses` returns, once for each store: most outcomes begin with it."""
     rows = store.query(
         "SELECT * FROM study_growth WHERE study = $study AND tokens = $tokens "
         "ORDER BY study_run_id, step",

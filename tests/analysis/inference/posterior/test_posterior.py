@@ -34,6 +34,11 @@ def nodes_of(design: hierarchy.Sources, n_nodes: int = 2**11, width: float = 1.0
     return hierarchy.quadrature(design, hierarchy.Prior(width), rng=rng, n_nodes=n_nodes)
 
 
+def drawn_for(nodes: hierarchy.Quadrature) -> answers.Draws:
+    n_nodes, n_effects, _ = nodes.root.shape
+    return answers.draws(n_nodes, n_effects, rng=np.random.default_rng(3))
+
+
 def at(nodes: hierarchy.Quadrature, place: int) -> hierarchy.Quadrature:
     """Return the quadrature with one node."""
     one = slice(place, place + 1)
@@ -126,7 +131,7 @@ def test_an_overwhelming_source_leads_and_orders_agree_with_pairs():
     y = 5 * x + 0.01 * np.random.default_rng(2).normal(size=14)
     nodes = nodes_of(nested(), 2**13)
     after = hierarchy.posterior(nodes, y)
-    here = answers.finite(nodes, after, rng=np.random.default_rng(3))
+    here = answers.finite(nodes, drawn_for(nodes), after)
     shares = answers.shares(here).set_index("block")
     assert shares.loc["x", "share"] > 0.9
     assert shares.loc["x", "probability"] > 0.95
@@ -140,7 +145,7 @@ def test_levels_at_hand_are_known_better_than_levels_to_come():
     nodes = nodes_of(nested(), 2**13)
     after = hierarchy.posterior(nodes, drawn())
     new = answers.shares(answers.superpopulation(nodes, after)).set_index("block")
-    here = answers.shares(answers.finite(nodes, after, rng=np.random.default_rng(3)))
+    here = answers.shares(answers.finite(nodes, drawn_for(nodes), after))
     suite = here.set_index("block").loc["suite"]
     wide = new.loc["suite"]
     assert suite["conf_high"] - suite["conf_low"] < wide["conf_high"] - wide["conf_low"]
