@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Event
 from types import TracebackType
 from typing import Any, Self
 
@@ -39,11 +40,16 @@ class Kernel:
         Working directory of the code.
     time_limit
         Longest time one chunk may take [s].
+    ended
+        Set by another thread when the rendering is over, whatever runs.
     """
 
-    def __init__(self, directory: Path, time_limit: float = TIME_LIMIT_S) -> None:
+    def __init__(
+        self, directory: Path, time_limit: float = TIME_LIMIT_S, *, ended: Event | None = None
+    ) -> None:
         self.directory = directory
         self.time_limit = time_limit
+        self._ended = ended or Event()
 
     def __enter__(self) -> Self:
         """Start the kernel.
@@ -174,6 +180,8 @@ class Kernel:
                 return dict(message["content"])
 
     def _next_message(self, deadline: float, name: str) -> dict[str, Any] | None:
+        if self._ended.is_set():
+            raise ReportError(f"{name} was ended: the rendering is over.")
         if time.monotonic() > deadline:
             raise ReportError(f"{name} must finish within {self.time_limit:g} s; it did not.")
         try:

@@ -11,8 +11,8 @@ import os
 import pickle
 import platform
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType
@@ -68,14 +68,34 @@ class Results:
         with suppress(OSError, ValueError):
             kept: Result = read_whole(path)
             return kept
-        if told:
-            print(f"computing: {name}", file=sys.stderr, flush=True)
-        result = compute()
-        # A result that cannot be kept is as good as one that can.
-        with suppress(OSError, ReportError, pickle.PicklingError, TypeError, AttributeError):
-            write_whole(path, result)
-            forget_older(path, name)
+        with _alone(self.directory / f"{name}.lock"):
+            with suppress(OSError, ValueError):
+                made_meanwhile: Result = read_whole(path)
+                return made_meanwhile
+            if told:
+                print(f"computing: {name}", file=sys.stderr, flush=True)
+            result = compute()
+            # A result that cannot be kept is as good as one that can.
+            with suppress(OSError, ReportError, pickle.PicklingError, TypeError, AttributeError):
+                write_whole(path, result)
+                forget_older(path, name)
         return result
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """Wait while another process computes what goes by a name; do not, where locks cannot be had.
+
+    The lock goes with the process that holds it, however it ends.
+    """
+    with ExitStack() as opened:
+        with suppress(OSError, ImportError):
+            import fcntl
+
+            lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            held = opened.enter_context(lock.open("wb"))
+            fcntl.flock(held, fcntl.LOCK_EX)
+        yield
 
 
 def results_of(store: Store, directory: Path = DIRECTORY) -> Results:

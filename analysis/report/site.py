@@ -6,12 +6,11 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from analysis.report.crew import Bench, work_through
 from analysis.report.examination import refuse_faults
-from analysis.report.execution import Kernel
 from analysis.report.reading.places import chosen, pages
 from analysis.report.render import Engine, page_of, quarto_command, quarto_output
 from analysis.report.replay import Memory, NewCodeError, Replay
@@ -104,20 +103,19 @@ def _embedded(
     parameters: Mapping[str, str],
     memory: Memory | None,
 ) -> None:
-    """Write the pages, and keep what their code gave; pages share one kernel, if one is needed."""
+    """Write the pages, and keep what their code gave."""
     known = {} if memory is None else memory.known()
     answers: dict[str, Any] = {}
-    with ExitStack() as stack:
-        kernel: Kernel | None = None
-        for source in sources:
-            print(f"rendering: {source.name}", file=sys.stderr, flush=True)
-            try:
-                page = page_of(source, Replay(known), parameters)
-            except NewCodeError:
-                kernel = kernel or stack.enter_context(Kernel(project.resolve()))
-                page = page_of(source, Replay(answers, kernel), parameters)
-                kernel.forget()
-            (made / f"{source.stem}.html").write_text(page, encoding="utf-8")
+
+    def make(source: Path, bench: Bench) -> None:
+        print(f"rendering: {source.name}", file=sys.stderr, flush=True)
+        try:
+            page = page_of(source, Replay(known), parameters)
+        except NewCodeError:
+            page = page_of(source, Replay(answers, bench.kernel()), parameters)
+        (made / f"{source.stem}.html").write_text(page, encoding="utf-8")
+
+    work_through(sources, make, project.resolve())
     if memory is not None and answers:
         memory.keep({**known, **answers})
 

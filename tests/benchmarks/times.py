@@ -7,9 +7,10 @@ of all of their threads and children. All take turns with a bare import of duckd
 the ratio is to that of the same round; the table holds medians. Cold means that nothing is kept
 under ``.cache/report`` of the checkout, which is emptied for it.
 
-With --report each checkout renders its report twice, into a folder of its own: cold, then with
-nothing changed. What a page took is what the whole tree of processes used between its progress
-line and the next; what many pages share is paid by the first that asks for it.
+With --report each checkout renders its report into a folder of its own: cold on all cores, for the
+time on the clock; then on one core, so that pages follow each other, cold and with nothing changed.
+What a page took is what the whole tree of processes used between its progress line and the next;
+what many pages share is paid by the first that asks for it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -107,11 +109,21 @@ def print_report(code: Path, out: Path) -> None:
     """Render the report cold and unchanged and print what each page took."""
     shutil.rmtree(out, ignore_errors=True)
     empty(code)
-    cold, again = (dict(pages(code, out)) for _ in range(2))
+    on_clock = time.perf_counter()
+    sum(used for _, used in pages(code, out))
+    on_clock = time.perf_counter() - on_clock
+    empty(code)
+    every_core = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(every_core)})
+    try:
+        cold, again = (dict(pages(code, out)) for _ in range(2))
+    finally:
+        os.sched_setaffinity(0, every_core)
     print(f"\nReport of {code.name} [CPU s]\n\n| page | cold | unchanged |\n|---|--:|--:|")
     for page in dict.fromkeys([*cold, *again]):
         print(f"| {page} | {cold.get(page, 0):.1f} | {again.get(page, 0):.1f} |")
-    print(f"| all | {sum(cold.values()):.1f} | {sum(again.values()):.1f} |", flush=True)
+    print(f"| all | {sum(cold.values()):.1f} | {sum(again.values()):.1f} |")
+    print(f"\ncold on {len(every_core)} cores: {on_clock:.0f} s on the clock", flush=True)
 
 
 def pages(code: Path, out: Path) -> Iterator[tuple[str, float]]:

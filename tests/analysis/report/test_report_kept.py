@@ -90,7 +90,7 @@ def test_other_code_and_other_packages_are_computed_anew(store, tmp_path, monkey
 def test_a_damaged_result_is_computed_anew(store, tmp_path, damage):
     counter, directory = Counter(), tmp_path / "kept"
     keep(store, directory, counter)
-    (path,) = directory.iterdir()
+    (path,) = directory.glob("*.kept")
     path.write_bytes(damage(path.read_bytes()))
     keep(store, directory, counter)
     keep(store, directory, counter)
@@ -114,7 +114,7 @@ def test_few_results_of_a_name_are_kept(store, tmp_path):
     assert [results.keep("one", it) for it in computed] == [0, 1, 2]
     for text in "abcdefg":
         kept.Results(text.encode(), tmp_path / "kept").keep("one", lambda: 1)
-    assert len(list((tmp_path / "kept").iterdir())) == kept.N_KEPT
+    assert len(list((tmp_path / "kept").glob("*.kept"))) == kept.N_KEPT
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
@@ -135,13 +135,15 @@ def test_a_result_kept_before_the_clock_was_set_back_does_not_oust_a_new_one(tmp
     directory, tomorrow = tmp_path / "kept", time.time() + 86_400
     for text in map(str, range(kept.N_KEPT)):
         kept.Results(text.encode(), directory).keep("one", lambda: 1)
-    for path in directory.iterdir():
+    for path in directory.glob("*.kept"):
         os.utime(path, (tomorrow, tomorrow))
     newest = kept.Results(b"new", directory)
     assert newest.keep("one", lambda: 2) == 2
-    assert len(list(directory.iterdir())) == kept.N_KEPT
+    assert len(list(directory.glob("*.kept"))) == kept.N_KEPT
     ((place, content),) = [
-        (path, path.read_bytes()) for path in directory.iterdir() if path.stat().st_mtime < tomorrow
+        (path, path.read_bytes())
+        for path in directory.glob("*.kept")
+        if path.stat().st_mtime < tomorrow
     ]
     assert newest.keep("one", lambda: 2) == 2
     assert place.read_bytes() == content
