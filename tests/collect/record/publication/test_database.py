@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from analysis.commands.checkout import default_sources
 from collect.errors import InputError, OutputError
 from collect.job.run import run
 from collect.record.publication.database import default_directories, write_database
@@ -126,6 +127,14 @@ def test_the_default_directories_are_those_that_hold_tables(measured, tmp_path):
         default_directories(data)
     shutil.copytree(measured, data / "measurements")
     assert default_directories(data) == [data / "measurements"]
+
+
+def test_what_the_commands_read_unless_told_otherwise_is_in_the_database(database):
+    directories = default_directories(PUBLISHED.parent)
+    assert {*map(Path.resolve, default_sources())} <= {*map(Path.resolve, directories)}
+    n_rows = write_database([PUBLISHED.with_name("fleet")], database)
+    ((n_runs,),) = query(database, "SELECT count(DISTINCT study_run_id) FROM study_run")
+    assert n_rows["study_run"] == n_runs > 0
 
 
 def test_a_file_that_cannot_grow_is_refused_and_nothing_is_left(tmp_path, database):
