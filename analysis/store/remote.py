@@ -15,7 +15,13 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
-from analysis.tidy.errors import AnalysisError, MissingExtraError, StoreError, UnreachableError
+from analysis.tidy.errors import (
+    AnalysisError,
+    MissingExtraError,
+    StoreError,
+    UnreachableError,
+    scarcity,
+)
 from collect.schema import DESCRIPTION, ContractError, Listed, listed_files
 
 #: How much of the end of a file is asked for at first [bytes].
@@ -23,6 +29,23 @@ _END_BYTES = 2**16
 
 #: Files of the web, whose names are quoted in their addresses.
 _WEB = ("http", "https")
+
+#: What a file system raises of an address that it cannot take, rather than of the network.
+_OF_THE_ADDRESS = (
+    ValueError,
+    FileNotFoundError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PermissionError,
+)
+
+#: File systems that have a root without a name.
+_ROOTED = ("memory:", "file:", "local:")
+
+_HINT_OF_ADDRESS = (
+    "Name a directory, or an address such as https://example.org/measurements; an archive stands "
+    "after ::, as in zip://::measurements.zip."
+)
 
 
 def is_address(source: object) -> bool:
@@ -56,7 +79,7 @@ class Remote:
     """
 
     def __init__(self, address: str) -> None:
-        self.address = address.rstrip("/")
+        self.address = address if _is_bare(address) else address.rstrip("/")
         self.n_requests = self.n_bytes = 0
         self.failure: AnalysisError | None = None
         self._ends: dict[str, bytes] = {}
@@ -117,7 +140,7 @@ class Remote:
         return found
 
     def _unreached(self, name: str, error: Exception) -> AnalysisError:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        reason = _reason(error)
         if isinstance(error, FileNotFoundError):
             reason = "it is not there"
         hint = "Look at the address and the network, and ask again."
@@ -133,6 +156,10 @@ def _file_system(address: str) -> tuple[Any, str]:
     """Return fsspec's file system of an address, and the address as that names it."""
     from fsspec.core import url_to_fs
 
+    if _is_bare(address) and not address.startswith(_ROOTED):
+        raise StoreError(
+            f"An address must name a place after ://; {address} names none.", _HINT_OF_ADDRESS
+        )
     try:
         files, root = url_to_fs(address)
     except ImportError as error:
@@ -141,12 +168,36 @@ def _file_system(address: str) -> tuple[Any, str]:
             "For http and https install the extra: pip install 'thermoscope[remote]'; for other "
             "addresses the package that the message names.",
         ) from error
-    except ValueError as error:
-        raise StoreError(
-            f"An address must be of a kind that fsspec reads; {address} is not ({error}).",
-            "Name a directory, or an address such as https://example.org/measurements.",
-        ) from error
+    except Exception as error:  # each kind of file system has errors of its own
+        raise _unusable(address, error) from error
     return files, str(root).rstrip("/")
+
+
+def _is_bare(address: str) -> bool:
+    """Return whether nothing but slashes follows the kind of an address."""
+    return address.rstrip("/").endswith(":")
+
+
+def _unusable(address: str, error: Exception) -> Exception:
+    """Return the refusal of an address whose file system cannot be made."""
+    if scarcity(error):
+        return error
+    reason = _reason(error)
+    if isinstance(error, (TypeError, AttributeError)):
+        reason = "fsspec needs to be told more than an address"
+    elif not isinstance(error, _OF_THE_ADDRESS):
+        return UnreachableError(
+            f"The address {address} must be reached; it was not ({reason}).",
+            "Look at the address and the network, and ask again.",
+        )
+    return StoreError(
+        f"An address must be of a kind that fsspec reads; {address} is not ({reason}).",
+        _HINT_OF_ADDRESS,
+    )
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 class RemotePath:

@@ -125,6 +125,28 @@ def test_what_is_no_published_store_is_refused(published, address, capsys):
         open_store(address)
 
 
+@pytest.mark.parametrize(
+    ("place", "kind", "sentence"),
+    [
+        ("dir:///tmp", StoreError, "needs to be told more than an address"),
+        ("zip:///tmp/x.zip", StoreError, "archive stands after ::"),
+        ("zip://::/tmp/no-such.zip", StoreError, "No such file"),
+        ("ftp://", StoreError, "must name a place after ://"),
+        ("ftp://127.0.0.1:9/x", UnreachableError, "must be reached; it was not"),
+    ],
+)
+def test_an_address_that_leads_to_no_files_is_refused_in_one_sentence(place, kind, sentence):
+    with pytest.raises(kind, match=sentence):
+        open_store(place)
+
+
+def test_a_store_in_an_archive_is_read_where_it_lies(published, tmp_path):
+    archive = shutil.make_archive(str(tmp_path / "streams"), "zip", published)
+    assert (
+        open_store(f"zip://::{archive}").query(OF_ONE).equals(open_store(published).query(OF_ONE))
+    )
+
+
 def test_other_bytes_than_listed_are_refused(address):
     files = fsspec.filesystem("memory")
     (path,) = files.glob("/streams/attention/*.parquet")
