@@ -7,9 +7,9 @@ import itertools
 import json
 import os
 import select
-import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -29,6 +29,12 @@ FLAGS = (
     "--remote-debugging-pipe",
 )
 LIMIT_S = 120.0
+#: Gives a command the two ends of pipes that it is called with as 3 and 4, where it looks for them.
+PIPED = """import fcntl, os, sys
+ends = [fcntl.fcntl(int(it), fcntl.F_DUPFD, 10) for it in sys.argv[1:3]]
+for place, end in enumerate(ends, 3):
+    os.dup2(end, place)
+os.execvp(sys.argv[3], sys.argv[3:])"""
 KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowDown": 40}
 
 
@@ -172,9 +178,9 @@ def browser() -> Iterator[Tab]:
         raise SystemExit(f"A browser must be on the PATH: one of {', '.join(NAMES)}.")
     here, theirs = os.pipe(), os.pipe()
     with tempfile.TemporaryDirectory(prefix="browser-", ignore_cleanup_errors=True) as profile:
-        command = shlex.join([name, *FLAGS, f"--user-data-dir={profile}"])
+        command = [name, *FLAGS, f"--user-data-dir={profile}"]
         with subprocess.Popen(
-            ["sh", "-c", f"exec {command} 3<&{theirs[0]} 4>&{here[1]}"],
+            [sys.executable, "-c", PIPED, str(theirs[0]), str(here[1]), *command],
             pass_fds=(theirs[0], here[1]),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
