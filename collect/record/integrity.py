@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -28,12 +27,13 @@ from collect.record.units import (
     stored_prompts_sha256,
     variant_of,
 )
+from collect.record.writer import ROW_GROUP_ROWS
 from collect.schema import (
     MEASURED,
     READABLE_VERSIONS,
     ContractError,
     arrow_schema,
-    empty_table,
+    check_rows,
     incomplete_units,
     read_rows,
     stored_twice,
@@ -124,6 +124,7 @@ def _of_pack(pack: Pack) -> Iterator[str]:
         )
         return
     readers: dict[str, Rows] = {}
+    waiting: dict[str, dict[str, pa.Table]] = {}
     for unit in pack.units:
         for table, part in unit.parts.items():
             name = f"{table}/{unit.stem}.parquet, packed,"
@@ -131,10 +132,6 @@ def _of_pack(pack: Pack) -> Iterator[str]:
                 readers[table] = Rows(pack.out / table / pack.path.name)
             try:
                 rows = readers[table].of(part)
-                _check_rows(name, table, completed(rows, table))
-            except ContractError as error:
-                yield f"{error.problem.removesuffix('.')}: {_RESTORE}."
-                continue
             except UNREADABLE as error:
                 yield f"{name} must be readable; it is not ({error}): {_RESTORE}."
                 continue
@@ -142,6 +139,18 @@ def _of_pack(pack: Pack) -> Iterator[str]:
                 yield f"{name} must have the rows that were packed; it has others: {_RESTORE}."
             for fault in _of_identity(name, rows, unit.mark):
                 yield f"{fault.removesuffix('.')}: {_RESTORE}."
+            together = waiting.setdefault(table, {})
+            together[name] = completed(rows, table)
+            if sum(map(len, together.values())) >= ROW_GROUP_ROWS:
+                yield from _of_rows(table, waiting.pop(table))
+    for table, together in waiting.items():
+        yield from _of_rows(table, together)
+
+
+def _of_rows(table: str, parts: Mapping[str, pa.Table]) -> Iterator[str]:
+    """Yield which rows of a pack break their contract."""
+    for error in check_rows(table, parts):
+        yield f"{error.problem.removesuffix('.')}: {_RESTORE}."
 
 
 def _of_unit(path: Path, mark: Mark, out: Path) -> Iterator[str]:
@@ -201,21 +210,9 @@ def _conforming_rows(path: Path) -> pa.Table:
             f"{table}/{path.name} must have the types of schema.sql; other types were found in "
             f"{', '.join(wrong)}."
         )
-    _check_rows(f"{table}/{path.name}", table, rows)
+    for broken in check_rows(table, {f"{table}/{path.name}": rows}):
+        raise broken
     return rows
-
-
-def _check_rows(name: str, table: str, rows: pa.Table) -> None:
-    """Raise ContractError where rows break a key, a check or a type of their table."""
-    with empty_table(table) as connection:
-        connection.register("rows", rows)
-        try:
-            connection.execute(f'INSERT INTO "{table}" BY NAME FROM rows')
-        except duckdb.Error as error:
-            reason = str(error).strip().splitlines()[0]
-            raise ContractError(
-                f"Rows of {name} must satisfy schema.sql; found: {reason}"
-            ) from error
 
 
 def _of_identity(name: str, rows: pa.Table, mark: Mark) -> Iterator[str]:

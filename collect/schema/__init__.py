@@ -35,7 +35,7 @@ from collect.schema.contract import (
     table_sql,
     tables,
 )
-from collect.schema.empty import empty_table
+from collect.schema.empty import check_rows, empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
 from collect.schema.interruption import is_interruption, raise_interruption
 from collect.schema.listing import DESCRIPTION, Listed, listed_files
@@ -58,6 +58,7 @@ __all__ = [
     "assemble",
     "attach",
     "check_keys",
+    "check_rows",
     "comment",
     "commented",
     "connect",

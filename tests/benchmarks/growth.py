@@ -16,7 +16,6 @@ import re
 import subprocess
 import sys
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,7 +23,7 @@ import pyarrow.parquet as pq
 
 from collect.record.compaction import compact
 from collect.record.units import Mark, read_mark, run_id
-from collect.record.writer import write_atomically, write_parquet
+from collect.record.writer import write_parquet
 from collect.schema.marks import file_sha256, run_sha256
 
 ROOT = Path(__file__).parents[2]
@@ -173,18 +172,25 @@ def main() -> None:
 
 
 def grow(out: Path, times: int) -> None:
-    """Write the units of the sample as often as asked, each time under other names of models."""
-    for run in sorted((SAMPLE / "run").glob("*.parquet")):
-        mark = read_mark(run)
-        tables = {Path(name).parent.name: name for name in mark.sha256}
-        rows = {table: pq.ParquetFile(SAMPLE / name).read() for table, name in tables.items()}
-        rows["run"] = pq.ParquetFile(run).read()
-        for copy in range(times):
-            _write_copy(run.stem, mark, rows, copy, out)
+    """Write the units of the sample as often as asked, each time under other names of models.
+
+    Units that are there stay, so that a larger store goes on from a smaller.
+    """
+    units = [_unit(run) for run in sorted((SAMPLE / "run").glob("*.parquet"))]
+    for copy in range(times):
+        for stem, mark, rows in units:
+            _write_copy(stem, mark, rows, copy, out)
     prompts = SAMPLE / "prompt"
     (out / "prompt").mkdir(parents=True, exist_ok=True)
     for path in prompts.iterdir():
         (out / "prompt" / path.name).write_bytes(path.read_bytes())
+
+
+def _unit(run: Path) -> tuple[str, Mark, dict[str, pa.Table]]:
+    mark = read_mark(run)
+    tables = {Path(name).parent.name: name for name in mark.sha256}
+    rows = {table: pq.ParquetFile(SAMPLE / name).read() for table, name in tables.items()}
+    return run.stem, mark, {**rows, "run": pq.ParquetFile(run).read()}
 
 
 def _write_copy(stem: str, mark: Mark, rows: dict[str, pa.Table], copy: int, out: Path) -> None:
@@ -192,6 +198,8 @@ def _write_copy(stem: str, mark: Mark, rows: dict[str, pa.Table], copy: int, out
     new = f"{old}.{copy:04d}"
     determinants = {**mark.determinants, "model_id": new}
     stem = stem.replace(old.replace("/", "--"), new.replace("/", "--"), 1)
+    if (out / "run" / f"{stem}.parquet").exists():
+        return
     identity = {"model_id": new, "run_id": run_id(determinants)}
     sha256, sizes, times, counts = {}, {}, {}, {}
     for table, of in rows.items():
@@ -199,7 +207,7 @@ def _write_copy(stem: str, mark: Mark, rows: dict[str, pa.Table], copy: int, out
             continue
         name = f"{table}/{stem}.parquet"
         path = out / name
-        write_atomically(path, partial(write_parquet, table, _renamed(of, identity)))
+        _write(table, _renamed(of, identity), path)
         state = path.stat()
         counts[name], sizes[name], times[name] = len(of), state.st_size, state.st_mtime_ns
         sha256[name] = file_sha256(path)
@@ -216,8 +224,13 @@ def _write_copy(stem: str, mark: Mark, rows: dict[str, pa.Table], copy: int, out
     made = replace(made, run_sha256=run_sha256(run.to_pylist()[0], asdict(made)))
     known = {name.decode(): text.decode() for name, text in (run.schema.metadata or {}).items()}
     run = run.replace_schema_metadata({**known, **made.metadata})
-    path = out / "run" / f"{stem}.parquet"
-    write_atomically(path, partial(write_parquet, "run", run))
+    _write("run", run, out / "run" / f"{stem}.parquet")
+
+
+def _write(table: str, rows: pa.Table, path: Path) -> None:
+    """Write a file at once: nothing reads a store while it grows, and to flush each takes long."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_parquet(table, rows, path)
 
 
 def _renamed(rows: pa.Table, identity: dict[str, str]) -> pa.Table:

@@ -2,6 +2,7 @@
 
 import math
 
+import pandas as pd
 import pytest
 
 from analysis.tidy.defaults import BAND
@@ -97,6 +98,16 @@ def test_a_gain_follows_from_each_length(tiny_store, reduction, expected):
         r=reduction,
     )
     assert rows["gain"].item() == pytest.approx(expected, rel=1e-14)
+
+
+def test_the_gain_of_the_whole_matrix_is_that_of_its_length(tiny_store):
+    columns = "run_id, model_id, prompt_id, layer, gain"
+    lengths = tiny_store.query(
+        f"SELECT {columns} FROM length_gain WHERE reduction = 'whole_matrix' ORDER BY ALL"
+    )
+    matrices = tiny_store.query(f"SELECT {columns} FROM matrix_gain ORDER BY ALL")
+    assert len(matrices) > 3
+    pd.testing.assert_frame_equal(matrices, lengths, check_exact=True)
 
 
 def test_the_first_tokens_can_be_left_out_of_the_whole_matrix(tiny_store):
