@@ -3,9 +3,10 @@
     python -m tests.benchmarks.growth --times 10 100 --place /tmp/growth
 
 The sample is copied under new names of models, marks included, as if each model had been measured;
-then it is packed. Times are processor seconds of one thread in a process of its own, import left
-out; the peer is a scan by DuckDB of the same files and columns, in the same process. A store that
-lies at the place already is used as it is.
+then it is packed. Times are processor seconds in a process of its own, which may use one core,
+import left out; the peer is a scan by DuckDB of the same files and columns, in the same process.
+Memory is the most that the process had held before the peer began. A store that lies at the place
+already is used as it is.
 """
 
 from __future__ import annotations
@@ -30,14 +31,17 @@ ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "data/sample"
 
 
-#: What is timed, by name: a program that prints processor seconds of the work and of the peer,
-#: which scans the columns that the work reads.
+#: What is timed, by name: a program that prints processor seconds of the work, the memory [KiB],
+#: and processor seconds of the peer, which scans the columns that the work reads.
 START = """
-import sys, time
+import os, resource, sys, time
+os.sched_setaffinity(0, {{max(os.sched_getaffinity(0))}})  # DuckDB takes as many threads as cores
 import duckdb
 from pathlib import Path
 sys.path.insert(0, {root!r})
 store_at, measure = Path({store!r}), time.process_time
+def told(taken, scan):
+    print(taken, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, scan())
 def scanned(table, columns):
     bare = duckdb.connect()
     bare.execute("SET threads = 1")
@@ -51,7 +55,7 @@ OPEN = """
 from analysis.store import open_store
 start = measure()
 store = open_store(store_at)
-print(measure() - start, 0)
+told(measure() - start, lambda: 0)
 """
 
 QUERY = """
@@ -60,7 +64,7 @@ store = open_store({published!r}, store_at)
 store.connection.execute("SELECT 1")
 start = measure()
 store.query({sql!r})
-print(measure() - start, scanned({table!r}, {columns!r}))
+told(measure() - start, lambda: scanned({table!r}, {columns!r}))
 """
 
 MIXED = """
@@ -72,7 +76,17 @@ start = measure()
 sums = mixed.collect_statistics({formula!r}, rows, constant=())
 mixed.write_statistics(sums, {sent!r})
 mixed.fit_statistics({formula!r}, mixed.merge_statistics([mixed.read_statistics({sent!r})]))
-print(measure() - start, scanned("residual_norm", {columns!r}))
+told(measure() - start, lambda: scanned("residual_norm", {columns!r}))
+"""
+
+FIT = """
+from analysis import mixed
+from analysis.store import open_store
+store = open_store(store_at)
+store.connection.execute("SELECT 1")
+start = measure()
+mixed.fit({formula!r}, store.query({sql!r}))
+told(measure() - start, lambda: scanned("residual_norm", {columns!r}))
 """
 
 CHECK = """
@@ -81,7 +95,7 @@ start = measure()
 assert list(faults(store_at)) == []
 taken = measure() - start
 everything = sorted(path.name for path in store_at.iterdir() if any(path.glob("*.parquet")))
-print(taken, sum(scanned(table, ["COLUMNS(*)"]) for table in everything))
+told(taken, lambda: sum(scanned(table, ["COLUMNS(*)"]) for table in everything))
 """
 
 FORMULA = "log_gain ~ layer + (1 + layer | model_id) + (1 | prompt_id)"
@@ -93,6 +107,9 @@ NORMS = ("run_id", "model_id", "prompt_id", "layer", "site", "position", "norm",
 UPDATES = ("run_id", "model_id", "layer", "part", "position", "ratio", "cosine")
 
 ONE = "SELECT avg(cosine) FROM residual_update WHERE model_id = 'thermoscope/llama-l8-muon.0003'"
+
+
+STORES = ("loose", "packed")
 
 
 def queries() -> list[str]:
@@ -112,13 +129,14 @@ def works(sent: Path) -> dict[str, tuple[str, dict[str, object]]]:
         "README: signs by definition": (QUERY, {"sql": signs, **of_norms}),
         "README: parts of a block": (QUERY, {"sql": parts, **of_updates}),
         "one column of one model": (QUERY, {"sql": ONE, **of_updates}),
+        "mixed.fit, as in the README": (FIT, mixed),
         "mixed.fit by sent sums": (MIXED, mixed),
         "check": (CHECK, {}),
     }
 
 
-def seconds(program: str, store: Path, **values: object) -> tuple[float, float]:
-    """Return what a program prints: processor seconds of the work, and of its peer."""
+def measured(program: str, store: Path, **values: object) -> tuple[float, float, float]:
+    """Return what a program prints: seconds of the work, memory [KiB], seconds of its peer."""
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     text = (START + program).format(root=str(ROOT), store=str(store), **values)
     ran = subprocess.run(
@@ -130,8 +148,8 @@ def seconds(program: str, store: Path, **values: object) -> tuple[float, float]:
     )
     if ran.returncode:
         raise SystemExit(f"{store.name}: {ran.stderr[-2000:]}")
-    work, peer = ran.stdout.split()[-2:]
-    return float(work), float(peer)
+    work, memory, peer = map(float, ran.stdout.split()[-3:])
+    return work, memory, peer
 
 
 def size(store: Path) -> tuple[int, int, int]:
@@ -147,9 +165,8 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--times", type=int, nargs="+", default=[10, 100])
     options.add_argument("--place", type=Path, required=True)
-    options.add_argument(
-        "--check-up-to", type=int, default=10, help="times at which check is timed"
-    )
+    options.add_argument("--stores", nargs="+", choices=STORES, default=STORES, metavar="KIND")
+    options.add_argument("--only", nargs="+", metavar="WORK", help="what is timed, by its name")
     asked = options.parse_args()
     for times in asked.times:
         loose, packed = (asked.place / f"{kind}-{times}" for kind in ("loose", "packed"))
@@ -157,18 +174,18 @@ def main() -> None:
             grow(loose, times)
         if not packed.is_dir():
             compact(loose, packed)
-        for store in (loose, packed):
+        for store in (asked.place / f"{kind}-{times}" for kind in asked.stores):
             files, n_bytes, rows = size(store)
             print(
                 f"\n{store.name}: {rows:,} rows, {files:,} files, {n_bytes / rows:.2f} bytes a row"
             )
             for name, (program, values) in works(asked.place / "sums.parquet").items():
-                if name == "check" and times > asked.check_up_to:
+                if asked.only and name not in asked.only:
                     continue
-                work, peer = seconds(program, store, **values)
+                work, memory, peer = measured(program, store, **values)
                 beside = f"{peer:9.2f} s bare {work / peer:7.1f}" if peer else ""
                 per_file = f"{work / files * 1000:9.2f} ms a file" if name == "open" else beside
-                print(f"  {name:<28}{work:9.2f} s {per_file}", flush=True)
+                print(f"  {name:<28}{work:9.2f} s {memory / 1024:7,.0f} MiB {per_file}", flush=True)
 
 
 def grow(out: Path, times: int) -> None:

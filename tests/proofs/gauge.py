@@ -6,7 +6,7 @@
 asserts that 20 random elements of every transformation leave the logits to 1e-10 in float64, on
 the tiny random model of every family and on the trained models named, prints what each layout
 refuses, and writes ``data/sample/gauge_range.csv``: how far the trained models' quantities moved.
-``--skip-families`` leaves the tiny models out.
+``--skip-families`` leaves the tiny models out; ``--families`` names those to be taken.
 """
 
 from __future__ import annotations
@@ -91,8 +91,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checkpoints", nargs="*")
     parser.add_argument("--skip-families", action="store_true")
+    parser.add_argument("--families", nargs="+", choices=list(FAMILIES), default=list(FAMILIES))
     options = parser.parse_args()
-    for name in () if options.skip_families else FAMILIES:
+    for name in () if options.skip_families else options.families:
         model = tiny_family(name)
         if model.config.model_type in UNWIRED:
             continue
