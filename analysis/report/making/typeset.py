@@ -28,7 +28,9 @@ TEXT_WIDTH, HEIGHT = 440, 590
 #: Points for a pixel of a chart: its letters are a little smaller than the text.
 POINT = 0.6
 FIGURE = re.compile(r'<figure(?: id="(?P<label>[^"]*)")? class="float float-(?P<kind>fig|tbl)">')
-FLOAT = '#figure(kind: "{}", supplement: none, numbering: none, '
+#: A figure moves to the top or the foot of a page, and text fills its place; a table may break.
+PLACES = {"fig": "placement: auto, ", "tbl": ""}
+FLOAT = '#figure(kind: "{}", supplement: none, numbering: none, {}'
 SVG_HEIGHT = re.compile(rb'<svg\b[^>]*?\bwidth="([\d.]+)"[^>]*?\bheight="([\d.]+)"')
 #: What is said in print where the HTML of a float or callout goes on or ends.
 WORDS = {
@@ -168,7 +170,7 @@ def _in_typst(markup: str, inside: list[tuple[str, str]]) -> list[Node]:
     if figure:
         inside.append((figure["kind"], figure["label"] or ""))
         opening = "[" if figure["kind"] == "fig" else "caption: ["
-        return [_raw(FLOAT.format(figure["kind"]) + opening)]
+        return [_raw(FLOAT.format(figure["kind"], PLACES[figure["kind"]]) + opening)]
     if CALLOUT.match(markup):
         inside.append(("callout", ""))
         return [_raw("#callout([")]

@@ -64,7 +64,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
 
 def test_floats_keep_number_label_and_place_of_caption(printed: tuple[str, Path]) -> None:
     text = " ".join(printed[0].split())
-    assert '#figure(kind: "fig", supplement: none, numbering: none, [ ' in text
+    assert '#figure(kind: "fig", supplement: none, numbering: none, placement: auto, [ ' in text
     assert "], caption: [ Figure~1: A caption. ]) <fig-a>" in text
     assert 'kind: "tbl", supplement: none, numbering: none, caption: [' in text
     assert "]) <tbl-a>" in text
