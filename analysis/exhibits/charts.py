@@ -279,6 +279,7 @@ def chart_verdicts(claims: pd.DataFrame, *, verdicts: Sequence[str]) -> alt.Laye
     ``claims`` has one row per claim: `claim_id`, `label`, `verdict`.
     """
     placed = _tiles(claims, verdicts)
+    placed = placed.assign(card=[f"claims.html#claim-{number}" for number in placed["claim_id"]])
     wide, high = BETWEEN * len(verdicts), float(placed["place"].max()) + 2 * ABREAST
     x = alt.X(
         "across:Q", title=None, axis=_names(verdicts), scale=alt.Scale(domain=[0, wide], nice=False)
@@ -296,6 +297,7 @@ def chart_verdicts(claims: pd.DataFrame, *, verdicts: Sequence[str]) -> alt.Laye
             x=x,
             y=y,
             description="label:N",
+            href="card:N",
             color=alt.Color(
                 "verdict:N",
                 scale=series(verdicts, [VERDICT_COLOURS[name] for name in verdicts]),
@@ -312,7 +314,7 @@ def chart_verdicts(claims: pd.DataFrame, *, verdicts: Sequence[str]) -> alt.Laye
         .encode(x="middle:Q", y=y, text="total:Q")
     )
     return named(
-        alt.layer(squares, numbers, totals).properties(
+        alt.layer(numbers, squares, totals).properties(
             width=SIDE * wide, height=SIDE * high / ABREAST
         ),
         "Number of claims with each verdict: a column per verdict of squares that hold the "

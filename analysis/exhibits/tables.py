@@ -179,13 +179,43 @@ def base_sets(store: Store) -> dict[str, str]:
     }
 
 
+def linked(numbers: str) -> str:
+    """Return numbers of claims in words as Markdown, each number a link to its card.
+
+    ``quarto/filters/site.lua`` makes the links; sources may write the same span.
+
+    >>> linked("1 to 2, 4")
+    '[1 to 2, 4]{.claims}'
+    """
+    return f"[{numbers}]{{.claims}}"
+
+
+#: What is said of one claim with a verdict, and of several.
+COUNTED = {
+    "reproduced": ("is reproduced", "are reproduced"),
+    "depends on the reading": ("depends on the reading", "depend on the reading"),
+    "contradicted": ("is contradicted", "are contradicted"),
+    "undecided": ("is undecided", "are undecided"),
+    "no data": ("is without data", "are without data"),
+}
+
+
+def counted(n: int, verdict: str) -> str:
+    """Return how many claims have a verdict, as a clause.
+
+    >>> counted(1, "undecided"), counted(3, "depends on the reading")
+    ('1 is undecided', '3 depend on the reading')
+    """
+    return f"{prose.count(n)} {COUNTED[verdict][n != 1]}"
+
+
 def judged_by_interval(judged: pd.DataFrame) -> str:
-    """Return the numbers of the claims whose rule decides by an interval, as a list in words.
+    """Return the numbers of the claims whose rule decides by an interval, as links in a list.
 
     ``judged`` has one row per claim: `claim_id`, `rule`; see `analysis.claims.evaluate`.
     """
     chosen = judged[judged["rule"].str.contains("interval")]
-    return prose.listing([str(claim_id) for claim_id in chosen["claim_id"]])
+    return linked(prose.listing([str(claim_id) for claim_id in chosen["claim_id"]]))
 
 
 def penultimate_gains(store: Store) -> pd.DataFrame:

@@ -75,6 +75,10 @@ local function card(number)
   return here .. "#claim-" .. number
 end
 
+local function to_card(number)
+  return pandoc.Link({ pandoc.Str(number) }, card(number), "", pandoc.Attr("", { "claim-link" }))
+end
+
 -- Links the numbers that follow the word "claim" or "claims": "claims 7, 22 and 31".
 local function with_cards(inlines)
   local counting = false
@@ -94,7 +98,7 @@ local function with_cards(inlines)
       end
     end
     if counting and number and places.claims[number] then
-      result:insert(pandoc.Link({ pandoc.Str(number) }, card(number), "", pandoc.Attr("", { "claim-link" })))
+      result:insert(to_card(number))
       if rest ~= "" then
         result:insert(pandoc.Str(rest))
       end
@@ -110,6 +114,28 @@ local function with_cards(inlines)
     end
   end
   return result
+end
+
+-- Links every number in "[7, 22 and 31]{.claims}" that is one of a claim.
+local function all_to_cards(element)
+  if not (places and places.claims and element.classes:includes("claims")) then
+    return nil
+  end
+  local linked = element.content:walk({
+    Str = function(inline)
+      local result = pandoc.Inlines({})
+      for other, number in inline.text:gmatch("(%D*)(%d*)") do
+        if other ~= "" then
+          result:insert(pandoc.Str(other))
+        end
+        if number ~= "" then
+          result:insert(places.claims[number] and to_card(number) or pandoc.Str(number))
+        end
+      end
+      return result
+    end,
+  })
+  return linked, false
 end
 
 local function inlines(list)
@@ -133,5 +159,5 @@ end
 return {
   { CodeBlock = read },
   { Cite = cite },
-  { traverse = "topdown", Header = untouched, Link = link, Image = image, Inlines = inlines },
+  { traverse = "topdown", Header = untouched, Link = link, Span = all_to_cards, Image = image, Inlines = inlines },
 }

@@ -11,6 +11,7 @@ import altair as alt
 import pandas as pd
 
 from analysis import claims
+from analysis.exhibits import tables
 from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, found, series
 from analysis.tidy import prose
 from analysis.tidy.errors import AnalysisError
@@ -47,8 +48,8 @@ OF_NETWORK = {
 def counted(judged: pd.DataFrame) -> str:
     """Return how many claims have each verdict that some have, as a list in words."""
     found = judged["verdict"].value_counts()
-    said = [f"{found[name]} {name}" for name in claims.VERDICTS if name in found]
-    return f"{prose.plural(len(judged), 'claim')}, {prose.listing(said)}"
+    said = [tables.counted(int(found[name]), name) for name in claims.VERDICTS if name in found]
+    return f"{prose.plural(len(judged), 'claim')}, of which {prose.listing(said)}"
 
 
 def statements(judged: pd.DataFrame) -> dict[int, str]:

@@ -13,6 +13,7 @@ import pandas as pd
 from analysis import evidence
 from analysis.claims import VERDICTS
 from analysis.claims.verdict.weight import WEIGHTS
+from analysis.exhibits import tables
 from analysis.exhibits.replica import figures as replica
 from analysis.exhibits.tables import Words
 from analysis.store import Store
@@ -82,19 +83,15 @@ def answer(judged: pd.DataFrame, claim_id: int, *, no: str = ANSWERS["contradict
     return {**ANSWERS, "contradicted": no}[str(verdicts.iloc[0])]
 
 
-#: Verdicts in a sentence about several claims, where they read otherwise.
-OF_SEVERAL = {VERDICTS[1]: "depend on the reading", VERDICTS[4]: "without data"}
-
-
 def headline(judged: pd.DataFrame) -> str:
-    """Return the verdicts on the central claims in words, those that repeat another left out.
+    """Return the verdicts on the central claims as Markdown, those that repeat another left out.
 
     ``judged`` has one row per claim: `claim_id`, `verdict`, `importance`, `repeats`.
     """
     central = judged[(judged["importance"] == WEIGHTS[0]) & judged["repeats"].isna()]
     groups = [
-        f"{prose.count(len(rows))} {OF_SEVERAL.get(verdict, verdict)} "
-        f"({', '.join(map(str, rows['claim_id']))})"
+        f"{tables.counted(len(rows), verdict)} "
+        f"({tables.linked(', '.join(map(str, rows['claim_id'])))})"
         for verdict in VERDICTS
         for rows in [central[central["verdict"] == verdict]]
         if len(rows)

@@ -9,9 +9,12 @@ from analysis.claims.planted import papers
 from analysis.claims.planted import rates as planted
 from analysis.claims.verdict import claim, wording
 from analysis.evidence import KINDS
+from analysis.exhibits import tables
 from analysis.tidy import prose
 
 HEADERS = {"kind": "Kind of statement", "rule": "What decides it", "claims": "Claims"}
+#: The columns here that are Markdown.
+MARKUP = ("claims", "claim")
 RATES = {"claim": "Claim", "truth": "What rules", "labels": "Labels"} | {
     name: name.capitalize() for name in VERDICTS
 }
@@ -27,7 +30,8 @@ def rules(judged: pd.DataFrame) -> pd.DataFrame:
             "kind": list(KINDS),
             "rule": list(KINDS.values()),
             "claims": [
-                wording.in_runs(judged.loc[judged["kind"] == kind, "claim_id"]) for kind in KINDS
+                tables.linked(wording.in_runs(judged.loc[judged["kind"] == kind, "claim_id"]))
+                for kind in KINDS
             ],
         }
     )
@@ -69,7 +73,7 @@ def rate_rows(rates: pd.DataFrame) -> pd.DataFrame:
     by = ["claim_id", "truth", "wrong_labels"]
     wide = rates.pivot_table(index=by, columns="verdict", values="probability").reset_index()
     columns: dict[str, object] = {
-        "claim": wide["claim_id"].map(str),
+        "claim": [tables.linked(str(claim_id)) for claim_id in wide["claim_id"]],
         "truth": wide["truth"],
         "labels": wide["wrong_labels"].map({True: "wrong", False: "right"}),
     }

@@ -22,4 +22,4 @@ def test_only_claims_whose_rule_asks_for_an_interval_are_named():
     judged = pd.DataFrame(
         {"claim_id": [1, 5, 16], "rule": ["p < 0.001.", "The 95 % interval holds 1.", "interval"]}
     )
-    assert exhibits.judged_by_interval(judged) == "5 and 16"
+    assert exhibits.judged_by_interval(judged) == "[5 and 16]{.claims}"

@@ -39,6 +39,8 @@ short-title: First
 
 See @sec-two, [-@tbl-two], [what it says](#sec-two) and @sec-one; claims 7, 22 and 9, and (claim 7).
 
+[7 to 9, (22)]{{.claims}}
+
 ::: {{.callout-note}}
 ## Not numbered
 Text.
@@ -91,6 +93,7 @@ def test_pages_refer_to_each_other_by_number_and_to_cards(
     assert '<a href="#sec-one" class="xref">Section 1</a>' in first
     for said in (
         'claims <a href="claims.html#claim-7" class="claim-link">7</a>, <a href="claims.html',
+        '<p><a href="claims.html#claim-7" class="claim-link">7</a> to 9, (<a href="claims.html',
         '">22</a> and 9, and (claim <a href="claims.html#claim-7" class="claim-link">7</a>).',
     ):
         assert said in " ".join(first.split())
