@@ -16,7 +16,6 @@ from typing import Any
 from urllib.parse import quote
 
 from analysis.tidy.errors import (
-    AnalysisError,
     MissingExtraError,
     StoreError,
     UnreachableError,
@@ -65,8 +64,10 @@ class Remote:
     ----------
     n_requests, n_bytes
         What was asked for so far: requests [1], and bytes that came [bytes].
-    failure
-        The last failure of the network, which the engine says in words of its own.
+    failed
+        The last failure of the network, which the engine says in words of its own: what must hold,
+        and what to do. The exception itself is not kept: its frames hold files that the engine
+        reads through here, and a circle through another library's objects is never freed.
 
     Raises
     ------
@@ -81,7 +82,7 @@ class Remote:
     def __init__(self, address: str) -> None:
         self.address = address if _is_bare(address) else address.rstrip("/")
         self.n_requests = self.n_bytes = 0
-        self.failure: AnalysisError | None = None
+        self.failed: tuple[str, str] | None = None
         self._ends: dict[str, bytes] = {}
         self._files, self._root = _file_system(self.address)
         self._is_web = self.address.partition("://")[0] in _WEB
@@ -127,29 +128,29 @@ class Remote:
         try:
             found = bytes(self._files.cat_file(place, start=start, end=stop))
         except Exception as error:  # each kind of file system has errors of its own
-            self.failure = self._unreached(name, error)
-            raise self.failure from error
+            raise self._unreached(name, error) from error
         self.n_bytes += len(found)
         if start is not None and stop is not None and len(found) != stop - start:
-            self.failure = UnreachableError(
+            self.failed = (
                 f"The server must give the bytes asked for; of {self.address}/{name} it gave "
                 f"{len(found)} instead of {stop - start}.",
                 "Publish the directory again if it changed, on a server that knows ranges.",
             )
-            raise self.failure
+            raise UnreachableError(*self.failed)
         return found
 
-    def _unreached(self, name: str, error: Exception) -> AnalysisError:
+    def _unreached(self, name: str, error: Exception) -> UnreachableError:
         reason = _reason(error)
         if isinstance(error, FileNotFoundError):
             reason = "it is not there"
         hint = "Look at the address and the network, and ask again."
         if name == DESCRIPTION:
             hint = "The address must be of a directory that `python -m collect publish` described."
-        return UnreachableError(
+        self.failed = (
             f"The file {self.address}/{name} must come over the network; it did not ({reason}).",
             hint,
         )
+        return UnreachableError(*self.failed)
 
 
 def _file_system(address: str) -> tuple[Any, str]:

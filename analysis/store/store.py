@@ -23,7 +23,7 @@ import pandas as pd
 from analysis.store.deferred import Deferred
 from analysis.store.remote import Remote, RemotePath, is_address
 from analysis.store.statement import check_reads, plain
-from analysis.tidy.errors import QueryError, StoreError
+from analysis.tidy.errors import QueryError, StoreError, UnreachableError
 from collect import schema
 from collect.schema import raise_interruption
 
@@ -260,8 +260,8 @@ class _Listed:
 def _raise_unreached(sources: Iterable[Path | RemotePath], error: Exception) -> None:
     """Raise what the network failed in, if that is what lies behind an error."""
     for source in sources:
-        if isinstance(source, RemotePath) and source.remote.failure is not None:
-            raise source.remote.failure from error
+        if isinstance(source, RemotePath) and source.remote.failed is not None:
+            raise UnreachableError(*source.remote.failed) from error
 
 
 def _exists(path: Path | RemotePath) -> bool:

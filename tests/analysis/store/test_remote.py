@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import shutil
 import threading
@@ -225,10 +226,17 @@ def test_a_store_on_a_web_server_sends_what_is_read(published, server):
     assert server.n_bytes - opening < whole / 8
 
 
+def _is_of(held, address):
+    return isinstance(held, remote.Remote) and held.address == address
+
+
 def test_a_server_that_is_gone_or_knows_no_ranges_is_refused(server):
     server.knows_ranges = False
     with pytest.raises(UnreachableError, match="must give the bytes asked for"):
         open_store(server.address)
+    gc.collect()
+    # What outlives a refusal keeps the engine, which tells a terminal of it when the process ends.
+    assert [held for held in gc.get_objects() if _is_of(held, server.address)] == []
     with pytest.raises(UnreachableError, match="it is not there"):
         open_store(f"{server.address}/elsewhere")
     with pytest.raises(UnreachableError, match="must come over the network"):
