@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -154,7 +154,7 @@ def own(name: str) -> OwnQuantity | None:
     Raises
     ------
     InputError
-        If an entry point of that name does not lead to one.
+        If an entry point of that name does not load, or does not lead to one.
     """
     if name in _REGISTERED or name in BUILT_IN:
         return _REGISTERED.get(name)
@@ -162,15 +162,33 @@ def own(name: str) -> OwnQuantity | None:
         module, _, attribute = _SHIPPED[name].partition(":")
         return register(getattr(import_module(module), attribute))
     for point in entry_points(group=GROUP, name=name):
-        found = point.load()
-        if not isinstance(found, OwnQuantity) or found.name != name:
-            raise InputError(
-                f"The entry point {name} of {GROUP} must be a quantity of that name; "
-                f"{point.value} is not.",
-                "Let it name an OwnQuantity.",
-            )
-        return register(found)
+        return _loaded(point)
     return None
+
+
+def _loaded(point: EntryPoint) -> OwnQuantity:
+    """Return the quantity to which an entry point leads: itself, or the function it is made of."""
+    try:
+        found = point.load()
+    except CollectError:
+        raise
+    except Exception as error:
+        said = str(error).strip().partition("\n")[0]
+        raise InputError(
+            f"The entry point {point.name} of {GROUP} must load; {point.value} does not: "
+            f"{type(error).__name__}: {said}",
+            "Mend the package that offers it, or leave its quantity out.",
+        ) from error
+    registered = _REGISTERED.get(point.name)
+    if registered is not None and registered.measure is found:
+        return registered
+    if not isinstance(found, OwnQuantity) or found.name != point.name:
+        raise InputError(
+            f"The entry point {point.name} of {GROUP} must be a quantity of that name; "
+            f"{point.value} is not.",
+            f"Let it name an OwnQuantity, or a function under @collect.quantity('{point.name}').",
+        )
+    return register(found)
 
 
 def chosen(names: Sequence[str | OwnQuantity]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pandas as pd
@@ -234,19 +235,42 @@ def test_an_ill_formed_definition_is_refused(changes, sentence):
         own(**changes)
 
 
-def test_an_entry_point_of_another_package_makes_a_quantity_known(monkeypatch):
-    class Point:
-        value = "theirs:WIDTH"
-
-        @staticmethod
-        def load():
-            return own(name="theirs")
-
-    monkeypatch.setattr(
-        quantities, "entry_points", lambda group, name: [Point] if name == "theirs" else []
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Install a package as pip does: a module, and metadata with its entry points."""
+    (tmp_path / "theirs.py").write_text(
+        "import collect\n\n"
+        "@collect.quantity('mean_abs', unit='activation units', description='Mean feature')\n"
+        "def mean_abs(site, layer, states, attention):\n"
+        "    return states.abs().mean(-1)\n\n"
+        "WIDTH = collect.OwnQuantity('their_width', '1', 'Norm', mean_abs)\n"
     )
-    assert quantities.chosen(["theirs,stream"]) == ("stream", "theirs")
-    monkeypatch.setattr(Point, "load", staticmethod(lambda: width))
-    monkeypatch.setattr(quantities, "_REGISTERED", {})
-    with pytest.raises(InputError, match="must be a quantity of that name; theirs:WIDTH is not"):
-        quantities.chosen(["theirs"])
+    (tmp_path / "fallen.py").write_text("1 / 0")
+    metadata = tmp_path / "theirs-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text(
+        f"[{quantities.GROUP}]\nmean_abs = theirs:mean_abs\ntheir_width = theirs:WIDTH\n"
+        "other = theirs:mean_abs\nfallen = fallen:X\nmissing = theirs:NOT_THERE\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("theirs", "fallen"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    yield
+    sys.modules.pop("theirs", None)
+
+
+def test_an_entry_point_of_another_package_makes_a_quantity_known(installed, model):
+    asked = ["their_width,mean_abs", "stream"]
+    assert quantities.chosen(asked) == ("stream", "mean_abs", "their_width")
+    frames = measured(model, "mean_abs")
+    assert set(frames["own_value"]["measure"]) == {"mean_abs"}
+    for name, sentence in {
+        "other": r"must be a quantity of that name; theirs:mean_abs is not",
+        "fallen": r"must load; fallen:X does not: ZeroDivisionError",
+        "missing": r"must load; theirs:NOT_THERE does not: AttributeError",
+    }.items():
+        with pytest.raises(InputError, match=sentence):
+            quantities.chosen([name])
+    with pytest.raises(InputError, match="last_states, fallen, mean_abs, missing"):
+        quantities.chosen(["none_such"])
