@@ -15,8 +15,11 @@ import pandas as pd
 NO_BREAK = "\u00a0"  # a space that does not break: a number stays with its unit
 MINUS = "−"  # the minus sign; a hyphen would break lines and reads as a dash
 MISSING = "–"
+FIGURE_SPACE, POINT_SPACE = "\u2007", "\u2008"  # as wide as a figure, and as a decimal point
 RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 NUMBER = re.compile(rf"[<>≤≥≈±\d()\[\]−–∞×.,\s%⁻{RAISED}]+")
+#: A number at the end of a cell: what is before it, its whole part, its decimals and its unit.
+DECIMAL = re.compile(rf"(.*?[\d,]*\d)(?:\.(\d+))?({NO_BREAK}%)?")
 #: What looks like one and is the version of a package.
 VERSION = re.compile(r"\d+(\.\d+){2,}")
 
@@ -213,9 +216,13 @@ def code(text: str) -> str:
 
 
 def pipe_table(
-    rows: pd.DataFrame, headers: Mapping[str, str], *, markup: Collection[str] = ()
+    rows: pd.DataFrame,
+    headers: Mapping[str, str],
+    *,
+    markup: Collection[str] = (),
+    numbers: Collection[str] = (),
 ) -> str:
-    """Return rows as a Markdown pipe table; columns of numbers are set right.
+    """Return rows as a Markdown pipe table; columns of numbers are set right, at their decimals.
 
     Dashes under the headers give each column a width in proportion to its text, which pandoc
     uses when a row is longer than a line.
@@ -229,28 +236,62 @@ def pipe_table(
         Column name to printed header, in the order to print.
     markup
         Columns whose cells are Markdown, made by functions that escape what comes from data.
+    numbers
+        Columns that are set like numbers whatever their cells hold, such as "r 0.50".
 
     >>> print(pipe_table(pd.DataFrame({"a": ["x"], "n": ["12"]}), {"a": "A", "n": "N"}))
     | A | N |
     |:-----|-----:|
     | x | 12 |
     """
-    said = [[_words(value) for value in rows[name]] for name in headers]
-    rules = [_rule(header, cells) for header, cells in zip(headers.values(), said, strict=True)]
+    said = {name: [_words(value) for value in rows[name]] for name in headers}
+    set_right = {name for name in said if name in numbers or _holds_numbers(said[name])}
+    said |= {name: at_decimals(said[name]) for name in set_right}
+    rules = [
+        _rule(headers[name], cells, is_set_right=name in set_right) for name, cells in said.items()
+    ]
     columns = [
         [_one_cell(text) if name in markup else literal(text) for text in cells]
-        for name, cells in zip(headers, said, strict=True)
+        for name, cells in said.items()
     ]
     lines = [list(headers.values()), *map(list, zip(*columns, strict=True))]
     written = [f"| {' | '.join(cells)} |" for cells in lines]
     return "\n".join([written[0], f"|{'|'.join(rules)}|", *written[1:]])
 
 
-def _rule(header: str, cells: Sequence[str]) -> str:
+def at_decimals(cells: Sequence[str]) -> list[str]:
+    r"""Return cells that, set right, have their decimal points below one another.
+
+    Spaces as wide as figures stand for decimals that a cell lacks. Cells stay where they end in
+    different units; one that is no number stays in any case.
+
+    >>> at_decimals(["0.49", "<\u00a00.001", "12", "–"])
+    ['0.49\u2007', '<\xa00.001', '12\u2008\u2007\u2007\u2007', '–']
+    >>> at_decimals(["r 0.5", "80\u00a0%"]), at_decimals(["80\u00a0%", "43.8\u00a0%"])
+    (['r 0.5', '80\xa0%'], ['80\u2008\u2007\xa0%', '43.8\xa0%'])
+    """
+    parsed = [DECIMAL.fullmatch(cell) for cell in cells]
+    found = [match for match in parsed if match]
+    units, digits = {match[3] for match in found}, [len(match[2] or "") for match in found]
+    if len(units) != 1 or len(set(digits)) == 1:
+        return list(cells)
+    return [
+        _padded(match, max(digits)) if match else cell
+        for cell, match in zip(cells, parsed, strict=True)
+    ]
+
+
+def _padded(match: re.Match[str], digits: int) -> str:
+    """Return a number with spaces for the decimals that it lacks."""
+    written = f"{match[1]}.{match[2]}" if match[2] else f"{match[1]}{POINT_SPACE}"
+    return f"{written}{FIGURE_SPACE * (digits - len(match[2] or ''))}{match[3] or ''}"
+
+
+def _rule(header: str, cells: Sequence[str], *, is_set_right: bool) -> str:
     """Return the rule of one column: its width in dashes, and a colon where the text is set."""
     longest = max([len(header), *(len(cell) for cell in cells)])
     dashes = "-" * min(max(longest, 5), 60)
-    return f"{dashes}:" if _holds_numbers(cells) else f":{dashes}"
+    return f"{dashes}:" if is_set_right else f":{dashes}"
 
 
 def _holds_numbers(cells: Sequence[str]) -> bool:

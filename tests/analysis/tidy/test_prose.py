@@ -32,6 +32,17 @@ def test_columns_of_numbers_are_set_right():
     assert rule == "|:-----|-----:|"
 
 
+def test_numbers_of_a_column_stand_below_one_another_at_their_decimals():
+    rows = pd.DataFrame({"n": ["0.049", "−0.13", "∞"], "r": ["r 0.5", "accuracy 12", "–"]})
+    lines = prose.pipe_table(rows, {"n": "N", "r": "R"}, numbers=["r"]).splitlines()[1:]
+    assert [line.count(":|") for line in lines] == [2, 0, 0, 0]
+    assert lines[1:] == [
+        "| 0\\.049 | r 0\\.5 |",
+        "| −0\\.13\u2007 | accuracy 12\u2008\u2007 |",
+        "| ∞ | – |",
+    ]
+
+
 def test_a_list_reads_as_english():
     assert prose.listing(["one"]) == "one"
     assert prose.listing([]) == ""
