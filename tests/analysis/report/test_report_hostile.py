@@ -13,6 +13,7 @@ import pytest
 
 from analysis.claims.print import stated
 from analysis.exhibits import tables as exhibits
+from analysis.exhibits.site import verdict_rule
 from analysis.report.making.crossref import numbered, resolved
 from analysis.report.making.page import page
 from analysis.report.making.pandoc import pandoc
@@ -48,7 +49,7 @@ HOSTILE = (
     "- item\t1. item",
 )
 #: The columns of the report's tables that are Markdown; all others are shown as they are.
-VETTED = {*exhibits.MARKUP, *stated.MARKUP, "meaning", "law"}
+VETTED = {*exhibits.MARKUP, *stated.MARKUP, *verdict_rule.MARKUP, "meaning", "law"}
 
 
 class Parts(HTMLParser):
@@ -166,7 +167,8 @@ def test_only_vetted_columns_of_the_report_are_markdown() -> None:
     for path in (ROOT / "quarto").rglob("*.qmd"):
         found = re.findall(r"markup=(\[[^\]]*\]|[\w.]+)", path.read_text(encoding="utf-8"))
         named |= set(found)
-    assert named == {"exhibits.MARKUP", "stated.MARKUP", '["meaning"]', '["law"]'}
+    vetted = {"exhibits.MARKUP", "stated.MARKUP", "verdict_rule.MARKUP", '["meaning"]', '["law"]'}
+    assert named == vetted
 
 
 def test_a_value_in_prose_shows_any_text_as_it_stands() -> None:
