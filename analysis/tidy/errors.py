@@ -64,6 +64,12 @@ class ReportError(AnalysisError):
     exit_code = 5
 
 
+class ReportRequestError(ReportError):
+    """A page or parameter is asked for that the report does not have (exit code 2)."""
+
+    exit_code = 2
+
+
 class UnexpectedError(AnalysisError):
     """A defect of this program: an exception that nobody foresaw (exit code 70).
 

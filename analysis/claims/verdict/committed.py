@@ -59,8 +59,9 @@ def read_verdicts(
         if missing := sorted({*keys, *columns} - set(rows.columns)):
             raise ValueError(f"it lacks {missing}")
     except (OSError, ValueError) as error:
+        found = error.strerror if isinstance(error, OSError) else error
         raise StoreError(
-            f"The committed verdicts must be a whole CSV file {path}; {error}.",
+            f"The committed verdicts must be a whole CSV file {path}; {found}.",
             f"Write them with: python -m analysis {made_by}.",
         ) from error
     return rows

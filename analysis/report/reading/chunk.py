@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.report.reading.front_matter import mapping, scalar
-from analysis.tidy.errors import ReportError
+from analysis.tidy.errors import ReportError, ReportRequestError
 
 OPTION_LINE = re.compile(r"^#\s*\| ?(?P<yaml>.*)$")
 LABEL = re.compile(r"^[A-Za-z][\w-]*$")
@@ -136,7 +136,9 @@ def assignments(chunks: Sequence[Chunk], parameters: Mapping[str, str]) -> str:
     Raises
     ------
     ReportError
-        If no chunk is tagged ``parameters``, or a name is not assigned there.
+        If no chunk is tagged ``parameters``.
+    ReportRequestError
+        If a name is not assigned there.
     """
     tagged = next((chunk for chunk in chunks if "parameters" in chunk.tags), None)
     if tagged is None:
@@ -147,7 +149,7 @@ def assignments(chunks: Sequence[Chunk], parameters: Mapping[str, str]) -> str:
     known = assigned_names(tagged.code)
     unknown = sorted(set(parameters) - set(known))
     if unknown:
-        raise ReportError(
+        raise ReportRequestError(
             f"A parameter must be assigned in the chunk {tagged.name}; found: "
             f"{', '.join(unknown)}.",
             f"Its parameters are {', '.join(known)}.",

@@ -16,7 +16,7 @@ from pathlib import Path
 from analysis.report.reading.chunk import Chunk
 from analysis.report.reading.settings import project_options
 from analysis.report.reading.source import Line, Prose, Source, read_source
-from analysis.tidy.errors import ReportError
+from analysis.tidy.errors import ReportError, ReportRequestError
 
 HEADING = re.compile(r"^(?P<marks>#+)\s+(?P<title>.*?)\s*(?:\{(?P<attributes>[^}]*)\})?\s*$")
 IDENTIFIER = re.compile(r"#([\w-]+)")
@@ -72,13 +72,13 @@ def chosen(project: Path, only: Sequence[str]) -> list[Path]:
 
     Raises
     ------
-    ReportError
+    ReportRequestError
         If the project has no page of a stem.
     """
     sources = pages(project)
     known = [path.stem for path in sources]
     if unknown := sorted(set(only) - set(known)):
-        raise ReportError(
+        raise ReportRequestError(
             f"A page must be one of the project's; {', '.join(unknown)} is not.",
             f"The pages are {', '.join(known)}.",
         )

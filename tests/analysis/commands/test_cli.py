@@ -127,6 +127,7 @@ def test_signs_are_printed_for_each_measured_model(capsys, shipped_store):
         (["claim", "999"], "A claim must be one of those that can be judged; 999 is not."),
         (["sql", "DROP TABLE model"], "A query must be one statement that reads; found DROP."),
         (["sql", "FROM modl"], "Catalog Error: Table with name modl does not exist!"),
+        (["report", "--page", "nope"], "A page must be one of the project's; nope is not."),
         (["--data", "nowhere", "claims"], "A store must be opened from existing places"),
     ],
 )
@@ -170,6 +171,7 @@ def test_verdicts_that_were_never_written_are_asked_for(capsys, monkeypatch, tmp
     code, _, err = run(capsys, "claims", "--check")
     assert code == 2
     assert "claims --write" in err
+    assert f"{tmp_path / 'claims.csv'}; No such file or directory.\n" in err
 
 
 def test_written_verdicts_are_read_back_equal(capsys, monkeypatch, tmp_path):

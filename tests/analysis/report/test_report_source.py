@@ -160,6 +160,7 @@ def test_an_unknown_parameter_is_refused_with_the_known_ones() -> None:
         "A parameter must be assigned in the chunk at x.qmd:1; found: c."
     )
     assert caught.value.hint == "Its parameters are a."
+    assert caught.value.exit_code == 2
 
 
 def test_parameters_without_a_tagged_chunk_are_refused() -> None:
