@@ -431,7 +431,7 @@ COMMENT ON COLUMN legacy_value.value IS 'The number; NULL where the notebook''s 
 CREATE TABLE conformance (
     run_id     VARCHAR NOT NULL,
     model_id   VARCHAR NOT NULL,
-    property   VARCHAR NOT NULL CHECK (property IN ('attention_rows', 'attention_causal', 'heads_rebuild_attention', 'block_adds_up', 'norm_gain', 'logits', 'batch_equals_single', 'future_unseen', 'finite')),
+    property   VARCHAR NOT NULL CHECK (property IN ('attention_rows', 'attention_causal', 'heads_rebuild_attention', 'block_adds_up', 'norm_gain', 'logits', 'batch_equals_single', 'future_unseen', 'finite', 'tensors_used')),
     layer      INTEGER CHECK (layer >= 0),
     deviation  DOUBLE,
     tolerance  DOUBLE NOT NULL CHECK (tolerance >= 0),
@@ -442,11 +442,11 @@ CREATE TABLE conformance (
 COMMENT ON TABLE conformance IS 'One row per run and property: what was checked on the model before its first number was kept. Not checked on the model itself: which of Q and K is which, and d_ffn, which tests of all families cover; and, where feed-forward works in parallel with attention, that it reads its norm.';
 COMMENT ON COLUMN conformance.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN conformance.model_id IS 'Checkpoint; see model [-]';
-COMMENT ON COLUMN conformance.property IS 'attention_rows (rows of the maps sum to 1, or less with sinks), attention_causal (nothing above the diagonal), heads_rebuild_attention (sum over heads of A (x W_V + b_V) W_O + b_O is the module''s output), block_adds_up (input, attention and feed-forward update make the output, where blocks have these parts; the input is what left the block before), norm_gain (attention reads the block''s entry normalised, times the gain that is folded, plus the norm''s bias, or the entry itself where no norm is named; in sequence feed-forward reads what the norm of block_mid returns), logits (what leaves the body is the output of the final norm, or of the last block where there is none, unless a projection follows; from its last tokens the logits are those the model''s own code gives), batch_equals_single, future_unseen (a changed last token changes nothing before it), finite [-]';
+COMMENT ON COLUMN conformance.property IS 'attention_rows (rows of the maps sum to 1, or less with sinks), attention_causal (nothing above the diagonal), heads_rebuild_attention (sum over heads of A (x W_V + b_V) W_O + b_O is the module''s output), block_adds_up (input, attention and feed-forward update make the output, where blocks have these parts; the input is what left the block before), norm_gain (attention reads the block''s entry normalised, times the gain that is folded, plus the norm''s bias, or the entry itself where no norm is named; in sequence feed-forward reads what the norm of block_mid returns), logits (what leaves the body is the output of the final norm, or of the last block where there is none, unless a projection follows; from its last tokens the logits are those the model''s own code gives), batch_equals_single, future_unseen (a changed last token changes nothing before it), finite, tensors_used (every tensor of the files makes up a parameter) [-]';
 COMMENT ON COLUMN conformance.layer IS 'Block of the largest deviation; NULL when it belongs to no block [1]';
-COMMENT ON COLUMN conformance.deviation IS 'Largest deviation found, relative to the largest absolute entry of what is compared, token by token where streams are compared (attention_rows and attention_causal: absolute); for finite the number of entries that are not; NULL when not checked [1]';
+COMMENT ON COLUMN conformance.deviation IS 'Largest deviation found, relative to the largest absolute entry of what is compared, token by token where streams are compared (attention_rows and attention_causal: absolute); for finite the number of entries that are not, for tensors_used of tensors that are used nowhere; NULL when not checked [1]';
 COMMENT ON COLUMN conformance.tolerance IS 'Largest deviation that passes in this number format [1]';
-COMMENT ON COLUMN conformance.is_met IS 'Whether the property holds; NULL when it could not be checked [-]';
+COMMENT ON COLUMN conformance.is_met IS 'Whether the property holds; NULL when it could not be checked, or when tensors are used nowhere, of which nobody can tell whether the model needs them [-]';
 COMMENT ON COLUMN conformance.reason IS 'Why it could not be checked, or what was found; NULL when it holds [-]';
 
 CREATE TABLE not_measured (

@@ -19,6 +19,7 @@ PROPERTIES = {
     "batch_equals_single": "a prompt in a batch gives what it gives alone",
     "future_unseen": "another last token changes nothing before it",
     "finite": "every number is finite; counted are those that are not",
+    "tensors_used": "every tensor of the files makes up a parameter; counted are others",
 }
 
 

@@ -13,6 +13,7 @@ from collect.instruments import quantities
 from collect.instruments.own.definition import OwnQuantity
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import DTYPES
+from collect.model.conformance.refusal import PROPERTIES
 from collect.schema import tables
 
 MIB = 2**20
@@ -148,7 +149,11 @@ def n_rows(shape: Shape, lengths: Sequence[int], asked: Sequence[str]) -> dict[s
     }
     asked_tables = [table for name in asked for table in quantities.TABLES.get(name, ())]
     asked_tables += [table for table in known if table.startswith("own_") and known[table]]
-    shared = {"model": 1, "conformance": 9, **({"prompt": prompts} if lengths else {})}
+    shared = {
+        "model": 1,
+        "conformance": len(PROPERTIES),
+        **({"prompt": prompts} if lengths else {}),
+    }
     return {**shared, **{table: known[table] for table in asked_tables}}
 
 

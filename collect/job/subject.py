@@ -130,7 +130,8 @@ class Subject:
         if self.unused:
             self.settings.say(
                 f"{self.checkpoint.model_id}: {sum(self.unused.values())} tensors of the files "
-                f"are used nowhere, for example {min(self.unused)}; table not_measured names them"
+                f"are used nowhere, for example {min(self.unused)}; tables conformance and "
+                "not_measured name them"
             )
         if self.uniform:
             name, number = min(self.uniform.items())
@@ -138,7 +139,8 @@ class Subject:
                 f"{self.checkpoint.model_id}: {len(self.uniform)} matrices hold one number "
                 f"throughout, for example {name} ({number:g}); table not_measured names them"
             )
-        findings = list(conformance.examine(self.decoder, self.run_pass))
+        examined = conformance.examine(self.decoder, self.run_pass)
+        findings = [*examined, conformance.tensors_used(self.unused)]
         allowed = self.settings.allow_nonconforming
         try:
             conformance.refuse(findings)

@@ -7,7 +7,7 @@ with what its adapter promises (`examine`). The numbers of real prompts are chec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,6 +64,13 @@ _LENGTHS = (12, 7)
 _SEED = 20
 
 
+#: Whether every stored tensor is used, which the files show and no pass does.
+OF_FILES = "tensors_used"
+
+#: Everything that is looked at before the first number is kept.
+PROPERTIES = (*TOLERANCES, OF_FILES)
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What the examination found of one property; a row of table ``conformance``.
@@ -71,7 +78,7 @@ class Finding:
     Attributes
     ----------
     property
-        One of `TOLERANCES`.
+        One of `PROPERTIES`.
     layer
         Block of the largest deviation; None when it belongs to no block.
     deviation
@@ -140,6 +147,21 @@ def _gap(decoder: Decoder, name: str) -> str | None:
     """Return why a property is not defined for a layout, or None where it is."""
     lacks = decoder.adapter.lacks
     return next((lacks[part] for part in _ABOUT.get(name, ()) if part in lacks), None)
+
+
+def tensors_used(unused: Mapping[str, int]) -> Finding:
+    """Return what the files show: whether each of their tensors makes up a parameter.
+
+    That one does not says nothing against the numbers, so the model is not refused for it.
+
+    Parameters
+    ----------
+    unused
+        How many tensors are used nowhere, by name without numbers.
+    """
+    n_unused = float(sum(unused.values()))
+    reason = f"used nowhere: {', '.join(sorted(unused))}" if unused else None
+    return Finding(OF_FILES, None, n_unused, 0.0, None if unused else True, reason)
 
 
 def _trials(decoder: Decoder) -> tuple[list[Batch], list[Repeat]]:

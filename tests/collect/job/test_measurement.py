@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from collect.errors import ConformanceError, InputError
 from collect.job.run import run
+from collect.model.conformance.refusal import PROPERTIES
 from collect.record.integrity import faults
 from collect.schema import tables
 from tests.collect.record.written import contents, files, frame
@@ -54,7 +55,7 @@ def test_a_run_fills_every_measured_table(save_tiny, prompt_file, out, name):
     assert len(attention) == 4 * 3 * 4
     assert (attention["mass"] - attention["n_tokens"]).abs().max() < 1e-5
     assert len(frame(out, "token_geometry")) == 4 * 5
-    assert len(frame(out, "conformance")) == 2 * 9
+    assert len(frame(out, "conformance")) == 2 * 10
     assert frame(out, "conformance")["is_met"].all()
     missing = frame(out, "not_measured")["quantity"] if parallel else []
     assert ("site block_mid" in set(missing)) == parallel
@@ -142,6 +143,12 @@ def test_tensors_that_are_used_nowhere_or_hold_one_number_are_named(save_tiny, o
     for name, number in of_one_number.items():
         assert named[f"matrix {name}"].startswith(f"Every entry is {number:g}: never trained")
     assert named["tensor vision.N.weight"].startswith("3 of this name, a number for N, lie in")
+    checked = frame(out, "conformance").set_index("property")
+    assert set(checked.index) == {*PROPERTIES}
+    assert checked.loc["tensors_used", "deviation"] == 4
+    assert checked.loc["tensors_used", "reason"] == "used nowhere: odd, vision.N.weight"
+    assert checked["is_met"].isna().tolist() == [name == "tensors_used" for name in checked.index]
+    assert frame(out, "run")["is_conforming"].all()
 
 
 def test_weights_may_be_left_out(save_tiny, prompt_file, out):
