@@ -8,10 +8,10 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from analysis.commands import claim, pages, study, tables, verdicts
-from analysis.commands.options import PROGRAM, Verb, parser
+from analysis.commands.options import MODULE, Verb, as_typed, divided, parser, unknown_verb
 from analysis.tidy.errors import AnalysisError, UnexpectedError, scarcity
 
 #: What runs each verb.
@@ -41,7 +41,12 @@ def collect_rarely() -> None:
     gc.set_threshold(100_000, 50, 100)
 
 
-def main(arguments: Sequence[str] | None = None, *, program: str = PROGRAM) -> int:
+def main(
+    arguments: Sequence[str] | None = None,
+    *,
+    program: str = MODULE,
+    further: Iterable[str] = (),
+) -> int:
     """Run the command line and return its exit code; no traceback reaches the user.
 
     Parameters
@@ -50,13 +55,20 @@ def main(arguments: Sequence[str] | None = None, *, program: str = PROGRAM) -> i
         Words after the command; those of the command line unless given.
     program
         What the command is called in its help.
+    further
+        Verbs of collection, of which the nearest is named when an unknown one is typed.
     """
-    options = parser(VERBS, program).parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    options = argparse.Namespace(debug=False)
     try:
+        if refusal := unknown_verb(*divided(given, program), program, further):
+            raise refusal
+        options = parser(VERBS, program).parse_args(given)
         code = int(options.run(options))
         sys.stdout.flush()
     except AnalysisError as error:
-        return _complain(error.problem, error.hint, error.exit_code)
+        hint = as_typed(error.hint, program)
+        return _complain(as_typed(error.problem, program), hint, error.exit_code)
     except KeyboardInterrupt:
         return _interrupted()
     except UnicodeEncodeError as error:

@@ -1,51 +1,57 @@
-"""The options of the command line, one function per verb."""
+"""The command line as a whole: its verbs, what stands before them, its name, its help."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.tidy.defaults import BAND, COMMITTED, COMMITTED_BESIDE, COMMITTED_STUDY, PROFILE
+from analysis.commands.verb_options import VERBS, Described
+from analysis.tidy.errors import AnalysisError
 
-#: What the command is called when it is run as a module.
-PROGRAM = "python -m analysis"
+#: What the command is called, and its half when that is run as a module.
+PROGRAM, MODULE = "thermoscope", "python -m analysis"
+
+#: The verb behind which the verbs of collection stand.
+COLLECTION = "collect"
 
 _COLLECTION = """
-To measure models (plan, run, train, study, gauge, ...): thermoscope collect --help
+to measure models: thermoscope collect --help
 """
 
-EPILOG = """\
+EXAMPLES = """\
 examples:
-  python -m analysis claims                       verdict on each claim
-  python -m analysis claims --csv > verdicts.csv
-  python -m analysis claims --adjusted            p adjusted within families of claims
-  python -m analysis claim 7                      one claim, check by check
-  python -m analysis claim 7 --json
-  python -m analysis study                        what was registered, and what came of it
-  python -m analysis --paper FOLDER claims        the claims of another paper
-  python -m analysis sql "FROM model" --csv
-  python -m analysis --data runs sql "SELECT count(*) FROM residual_norm"
-  python -m analysis --data runs --verify claims  hashes of measured files compared first
-  python -m analysis --data https://example.org/measured sql "FROM model"   read where it lies
-  python -m analysis l-star --profile trace_multi_head
-  python -m analysis signs --gain gain_last_block
-  python -m analysis specifications --csv > specifications.csv
-  python -m analysis stated                       every number stated, computed again
-  python -m analysis forensics paper.md           the tests a paper reports, recomputed
-  python -m analysis report
-  python -m analysis report --page claims         one page alone
-  python -m analysis report --to typst            the paper as PDF
-  python -m analysis init FOLDER                  a new audit, which renders at once
-  python -m analysis --paper FOLDER report        its pages: front, claims, data
-  python -m analysis report --examine reports/paper/paper.html   faults of a finished page
+  thermoscope claims                       verdict on each claim
+  thermoscope claims --csv > verdicts.csv
+  thermoscope claims --adjusted            p adjusted within families of claims
+  thermoscope claim 7                      one claim, check by check
+  thermoscope claim 7 --json
+  thermoscope study                        what was registered, and what came of it
+  thermoscope --paper FOLDER claims        the claims of another paper
+  thermoscope sql "FROM model" --csv
+  thermoscope --data runs sql "SELECT count(*) FROM residual_norm"
+  thermoscope --data runs --verify claims  hashes of measured files compared first
+  thermoscope --data https://example.org/measured sql "FROM model"   read where it lies
+  thermoscope l-star --profile trace_multi_head
+  thermoscope signs --gain gain_last_block
+  thermoscope specifications --csv > specifications.csv
+  thermoscope stated                       every number stated, computed again
+  thermoscope forensics paper.md           the tests a paper reports, recomputed
+  thermoscope report
+  thermoscope report --page claims         one page alone
+  thermoscope report --to typst            the paper as PDF
+  thermoscope init FOLDER                  a new audit, which renders at once
+  thermoscope --paper FOLDER report        its pages: front, claims, data
+  thermoscope report --examine reports/paper/paper.html   faults of a finished page
+"""
 
+#: Exit codes; that of a difference is told by the verbs that have one.
+CODES = """\
 exit codes:
   0  success
-  1  a claim differs from the committed one (claims --check, study --check); committed verdicts
-     lie in reports/claims.csv and study.csv, those of another paper in verdicts.csv in its folder
-     or: a test that a paper reports contradicts itself (forensics)
+{difference}\
   2  wrong input: unknown claim, bad query, damaged or missing data
   3  a package of the [report] or [remote] extra is missing
   4  something had to come over the network and did not
@@ -55,11 +61,17 @@ exit codes:
 130  interrupted from the keyboard
 """
 
+_DIFFERENCE = """\
+  1  a claim differs from the committed one (claims --check, study --check); committed verdicts
+     lie in reports/claims.csv and study.csv, those of another paper in verdicts.csv in its folder
+     or: a test that a paper reports contradicts itself (forensics)
+"""
+
 #: What runs a verb: from its options to an exit code.
 Verb = Callable[[argparse.Namespace], int]
 
 
-def parser(verbs: Mapping[str, Verb], program: str = PROGRAM) -> argparse.ArgumentParser:
+def parser(verbs: Mapping[str, Verb], program: str = MODULE) -> argparse.ArgumentParser:
     """Return the parser of the command line; ``options.run`` is the verb's own function.
 
     Parameters
@@ -69,20 +81,90 @@ def parser(verbs: Mapping[str, Verb], program: str = PROGRAM) -> argparse.Argume
     program
         What the command is called in its help.
     """
+    collection = "" if program == MODULE else _COLLECTION
     made = argparse.ArgumentParser(
         prog=program,
         description="Judge claims about transformers from published figures and measurements.",
-        epilog=EPILOG.replace(PROGRAM, program) + (_COLLECTION if program != PROGRAM else ""),
+        epilog=as_typed(f"{EXAMPLES}\n{CODES.format(difference=_DIFFERENCE)}{collection}", program),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    made.set_defaults(program=program)
     _add_sources(made)
     made.add_argument("--version", action=_Version, help="print the version and end")
     listed = made.add_subparsers(required=True, metavar="VERB")
-    for name, (meaning, add) in _VERBS.items():
-        verb = listed.add_parser(name, help=meaning)
-        add(verb)
+    for name, told in VERBS.items():
+        verb = listed.add_parser(
+            name,
+            help=told.meaning,
+            description=told.description,
+            epilog=as_typed(_epilog(told), program),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        told.add(verb)
         verb.set_defaults(run=verbs[name])
+    if collection:
+        listed.add_parser(COLLECTION, help="measure models: plan, run, train, study, gauge, ...")
     return made
+
+
+def _epilog(told: Described) -> str:
+    examples = "".join(f"  {PROGRAM} {line}\n" for line in told.example.splitlines())
+    difference = f"  1  {told.difference}\n" if told.difference else ""
+    title = "example" if examples.count("\n") == 1 else "examples"
+    return f"{title}:\n{examples}\n{CODES.format(difference=difference)}"
+
+
+def as_typed(text: str, program: str) -> str:
+    """Return a text with its commands named as the person called this one.
+
+    Texts call every command ``thermoscope``; who typed ``python -m`` reads ``python -m``.
+    """
+    if program != MODULE:
+        return text
+    words = "|".join((*VERBS, "--"))
+    text = re.sub(rf"\b{PROGRAM} {COLLECTION}\b", f"python -m {COLLECTION}", text)
+    return re.sub(rf"\b{PROGRAM}(?= (?:{words}))", MODULE, text)
+
+
+def divided(arguments: Sequence[str], program: str) -> tuple[list[str], list[str]]:
+    """Return the options before the verb, and the verb with all that follows it."""
+    leading = argparse.ArgumentParser(prog=program, add_help=False)
+    _add_sources(leading)
+    for flags in (("-h", "--help"), ("--version",)):
+        leading.add_argument(*flags, action="store_true")
+    leading.add_argument("words", nargs=argparse.REMAINDER)
+    words = leading.parse_known_args(arguments)[0].words
+    n_before = len(arguments) - len(words)
+    return list(arguments[:n_before]), words
+
+
+def unknown_verb(
+    before: Sequence[str], words: Sequence[str], program: str, further: Iterable[str] = ()
+) -> AnalysisError | None:
+    """Return the refusal of a verb that there is not, with the nearest; None where all is well.
+
+    Parameters
+    ----------
+    before, words
+        What `divided` returned.
+    program
+        What the command is called.
+    further
+        Verbs of collection, as they would have to be typed.
+    """
+    known = [*VERBS, *([] if program == MODULE else [COLLECTION])]
+    is_help = {"-h", "--help", "--version"} & {*before}
+    if is_help or not words or words[0] in known or words[0].startswith("-"):
+        return None
+    import difflib
+
+    asked = ascii(words[0])[1:-1][:60]
+    same = [verb for verb in further if verb.split()[-1] == asked]
+    near = same or difflib.get_close_matches(asked.lower(), [*known, *further], 1, cutoff=0.5)
+    return AnalysisError(
+        f"A verb must be one of {', '.join(known)}; {asked} is not.",
+        f"Did you mean: {program} {near[0]}" if near else f"List them with: {program} --help",
+    )
 
 
 class _Version(argparse.Action):
@@ -131,144 +213,3 @@ def _add_sources(made: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print the trace of an exception that nobody foresaw (exit code 70)",
     )
-
-
-def _add_claims(verb: argparse.ArgumentParser) -> None:
-    form = verb.add_mutually_exclusive_group()
-    _add_csv(form)
-    form.add_argument("--json", action="store_true", help="print JSON, one object per claim")
-    form.add_argument(
-        "--check",
-        action="store_true",
-        help=f"compare with {COMMITTED}, or {COMMITTED_BESIDE} of the paper",
-    )
-    form.add_argument("--write", action="store_true", help="write what --check compares with")
-    verb.add_argument(
-        "--adjusted",
-        action="store_true",
-        help="each p beside those adjusted for the other claims of its family; also with --csv",
-    )
-
-
-def _add_claim(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "claim_id",
-        type=int,
-        metavar="ID",
-        help="number of the claim, such as 7; `claims` lists them",
-    )
-    verb.add_argument("--json", action="store_true", help="print JSON: the claim and its checks")
-
-
-def _add_study(verb: argparse.ArgumentParser) -> None:
-    form = verb.add_mutually_exclusive_group()
-    _add_csv(form)
-    form.add_argument("--json", action="store_true", help="print JSON, one object per row")
-    form.add_argument("--check", action="store_true", help=f"compare with {COMMITTED_STUDY}")
-    form.add_argument("--write", action="store_true", help="write what --check compares with")
-
-
-def _add_sql(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "query",
-        nargs="?",
-        metavar="QUERY",
-        help='one statement that reads, such as "FROM model LIMIT 3"; - or none: from standard '
-        "input; none at a terminal: DuckDB's own shell, where it is installed",
-    )
-    form = verb.add_mutually_exclusive_group()
-    _add_csv(form)
-    form.add_argument("--json", action="store_true", help="print JSON, one object per row")
-
-
-def _add_l_star(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "--profile",
-        default=PROFILE,
-        metavar="NAME",
-        help=f"profile over depth whose turning layer is meant, default: {PROFILE}",
-    )
-    verb.add_argument("--errors", action="store_true", help="errors of the predictions instead")
-    _add_csv(verb)
-
-
-def _add_signs(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "--gain",
-        default="gain_body",
-        metavar="NAME",
-        help="definition of gain, such as gain_last_block, default: gain_body",
-    )
-    verb.add_argument("--band", type=float, default=BAND, help=f"neutral log gain, default: {BAND}")
-    _add_csv(verb)
-
-
-def _add_forensics(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("file", type=Path, metavar="FILE", help="Markdown or HTML of any paper")
-    verb.add_argument("--alpha", type=float, default=0.05, help="its level, default: 0.05")
-    _add_csv(verb)
-
-
-def _add_report(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument(
-        "--engine",
-        choices=("auto", "quarto", "embedded"),
-        default="auto",
-        help="what renders: the quarto command, or this package; auto: quarto if it is there",
-    )
-    verb.add_argument(
-        "--to",
-        choices=("html", "typst"),
-        default="html",
-        help="what is made: pages, or with typst a PDF of the paper (or of the --page named); "
-        "without the quarto command that needs the [pdf] extra",
-    )
-    verb.add_argument(
-        "-P",
-        dest="parameters",
-        action="append",
-        default=[],
-        metavar="NAME:VALUE",
-        help="a parameter of the pages: measurements:DIR or published:DIR; repeat for several",
-    )
-    verb.add_argument(
-        "--out", type=Path, default=None, metavar="DIR", help="default: reports/paper"
-    )
-    verb.add_argument(
-        "--page",
-        dest="pages",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="make this page alone, such as claims; repeat for several. The others stay",
-    )
-    verb.add_argument(
-        "--examine",
-        nargs="+",
-        type=Path,
-        metavar="PAGE",
-        help="render nothing: look for faults in finished pages, Quarto's too",
-    )
-
-
-def _add_init(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("folder", type=Path, metavar="FOLDER", help="a folder that is empty or new")
-
-
-def _add_csv(verb: argparse._ActionsContainer) -> None:
-    verb.add_argument("--csv", action="store_true", help="print CSV")
-
-
-_VERBS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
-    "claims": ("verdict on each claim", _add_claims),
-    "claim": ("one claim, check by check", _add_claim),
-    "study": ("each registered statement of the controlled study, and its verdict", _add_study),
-    "sql": ("run one reading statement", _add_sql),
-    "l-star": ("the layer L* by every estimator", _add_l_star),
-    "signs": ("does a measured model dampen or expand, by its prompts", _add_signs),
-    "specifications": ("heritage under every choice at once", _add_csv),
-    "stated": ("every stated number, computed again", _add_csv),
-    "forensics": ("recompute every test that a paper reports", _add_forensics),
-    "report": ("render the report, or with --paper that of another paper", _add_report),
-    "init": ("lay out the audit of another paper in a new folder", _add_init),
-}

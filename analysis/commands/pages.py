@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from analysis.commands.options import as_typed
 from analysis.tidy.errors import AnalysisError
 
 
@@ -69,6 +70,9 @@ def init(options: argparse.Namespace) -> int:
     from analysis.commands.new_audit import lay_out
 
     print(*lay_out(options.folder), sep="\n")
-    print(f"next: python -m analysis --paper {options.folder} claims", file=sys.stderr)
-    print(f"then: python -m analysis --paper {options.folder} report", file=sys.stderr)
+    told = (
+        f"next: thermoscope --paper {options.folder} claims\n"
+        f"then: thermoscope --paper {options.folder} report"
+    )
+    print(as_typed(told, options.program), file=sys.stderr)
     return 0

@@ -14,7 +14,7 @@ from analysis.tidy.errors import QueryError
 PROGRAM = "duckdb"
 DATABASE = Path("data/measurements.duckdb")
 
-_HINT = 'Give one: python -m analysis sql "FROM model LIMIT 3"'
+_HINT = 'Give one: thermoscope sql "FROM model LIMIT 3"'
 
 
 def statement(given: str | None) -> str | None:
@@ -63,6 +63,6 @@ def open_shell(sources: Sequence[Path | str]) -> int:
     if not database.is_file():
         raise QueryError(
             f"DuckDB's shell must be given one database file; {database} is none.",
-            "Build it with: python -m collect database",
+            "Build it with: thermoscope collect database",
         )
     return subprocess.run([program, "-readonly", str(database)], check=False).returncode

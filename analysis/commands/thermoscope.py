@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 
 from analysis.commands import cli
-
-PROGRAM = "thermoscope"
+from analysis.commands.options import COLLECTION, PROGRAM, divided
 
 #: Where the command line of collection lies; it is loaded when it is asked for.
-_COLLECTION = "collect.commands.cli"
+_ITS_COMMANDS = "collect.commands"
+
+#: What of the options before the verb is collection's too.
+_SHARED = ("--debug", "--version", "-h", "--help")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,9 +27,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     # A request to end is an interruption, whoever makes it: nothing is left half-written.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if given[:1] == ["collect"]:
-        collection: Callable[..., int] = import_module(_COLLECTION).main
-        return collection(given[1:], program=f"{PROGRAM} collect")
+    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    before, words = divided(given, PROGRAM) if COLLECTION in given else (given, [])
+    if words[:1] == [COLLECTION]:
+        return _collected(before, words[1:])
     cli.collect_rarely()
-    return cli.main(given or ["--help"], program=PROGRAM)
+    return cli.main(given, program=PROGRAM, further=_FurtherVerbs())
+
+
+def _collected(before: Sequence[str], words: Sequence[str]) -> int:
+    """Hand words over to collection, with the options before the verb that it knows too."""
+    if foreign := [word for word in before if word not in _SHARED]:
+        print(
+            f"error: What stands before {COLLECTION} must be one of {', '.join(_SHARED)}; "
+            f"{foreign[0]} is not.\nhint: The verbs of {COLLECTION} take what they read and write "
+            f"themselves: {PROGRAM} {COLLECTION} --help",
+            file=sys.stderr,
+        )
+        return 2
+    collection: Callable[..., int] = import_module(f"{_ITS_COMMANDS}.cli").main
+    return collection([*before, *words], program=f"{PROGRAM} {COLLECTION}")
+
+
+class _FurtherVerbs:
+    """The verbs of collection, which is loaded when they are asked for."""
+
+    def __iter__(self) -> Iterator[str]:
+        names: Sequence[str] = import_module(f"{_ITS_COMMANDS}.options").VERBS
+        return iter([f"{COLLECTION} {name}" for name in names])

@@ -111,7 +111,7 @@ def block_gains(store: Store) -> pd.DataFrame:
 def raw_values(store: Store, metric: str, files: Sequence[str]) -> pd.DataFrame:
     """Return one row per model, prompt and raw file: a single measurement of a metric.
 
-    Empty unless the raw files have been imported (``python -m collect published``).
+    Empty unless the raw files have been imported (``thermoscope collect published``).
     """
     return store.facts(
         """

@@ -3,7 +3,7 @@ r"""What is wrong with a finished page, whichever renderer made it.
 Quarto warns of a missing figure or citation and ends with success; a value without a Markdown form
 comes out as Python writes it; what could not be embedded is fetched when the page is read. All
 of that can be seen in the page itself, so it is looked for there. The command
-``python -m analysis report --examine PAGE`` does the same for pages that were rendered elsewhere.
+``thermoscope report --examine PAGE`` does the same for pages that were rendered elsewhere.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ class Remote:
             reason = "it is not there"
         hint = "Look at the address and the network, and ask again."
         if name == DESCRIPTION:
-            hint = "The address must be of a directory that `python -m collect publish` described."
+            hint = "The address must be of a directory that `thermoscope collect publish` wrote."
         self.failed = (
             f"The file {self.address}/{name} must come over the network; it did not ({reason}).",
             hint,

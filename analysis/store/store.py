@@ -182,7 +182,7 @@ def open_store(*sources: Path | str, verify: bool = False) -> Store:
     if missing or not paths:
         raise StoreError(
             f"A store must be opened from existing places; not found: {', '.join(missing) or '-'}.",
-            "Name a directory that `python -m collect` wrote, such as data/sample.",
+            "Name a directory that `thermoscope collect` wrote, such as data/sample.",
         )
     databases = [path for path in paths if isinstance(path, Path) and path.is_file()]
     if databases and len(paths) > 1:
@@ -302,7 +302,7 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: Path, listed: _Listed) 
 
     Its views and macros are not looked at: the store makes its own.
     """
-    hint = "Build one with: python -m collect database"
+    hint = "Build one with: thermoscope collect database"
     if path.with_name(f"{path.name}.wal").exists():
         raise StoreError(
             f"{path} must be complete by itself; changes to it lie in {path.name}.wal.",
@@ -323,7 +323,7 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: Path, listed: _Listed) 
 
 def _check_table(path: Path, table: schema.Table, found: schema.Table | None) -> None:
     """Refuse a database that lacks a table, or has it with other columns, keys or checks."""
-    hint = "Build one with: python -m collect database"
+    hint = "Build one with: thermoscope collect database"
     if found is None:
         raise StoreError(
             f"{path} must hold every table of collect/schema.sql; it lacks {table.name}.", hint

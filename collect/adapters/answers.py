@@ -28,7 +28,7 @@ _INTRODUCTION = """\
 
 Every type that `AutoModelForCausalLM` of transformers {version} knows, {n} of them:
 {n_measured} are measured, {n_in_part} of these in part and of {n_text} the text within, and
-{n_refused} are refused. This file is generated: `python -m collect models --write` writes it, and
+{n_refused} are refused. This file is generated: `thermoscope collect models --write` writes it, and
 a test holds it to the code.
 
 Measured in part means: norms and gains of the stream, geometry and predictions as of every

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from collect.commands.options import PROGRAM, as_typed
 from collect.commands.printing import as_json, show
 from collect.commands.starting import libraries_imported
 from collect.errors import InputError
@@ -254,7 +255,8 @@ def _codebook(options: argparse.Namespace) -> int:
         return 0
     if codebook.is_current(path):
         return 0
-    print(f"{path} is out of date; write it with: python -m collect codebook", file=sys.stderr)
+    told = f"{path} is out of date; write it with: {PROGRAM} codebook"
+    print(as_typed(told, options.program), file=sys.stderr)
     return 1
 
 

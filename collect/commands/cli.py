@@ -41,7 +41,7 @@ _EXTRAS = {
 
 
 def main(  # noqa: PLR0911  # one per kind of end
-    arguments: Sequence[str] | None = None, *, program: str = accepted.PROGRAM
+    arguments: Sequence[str] | None = None, *, program: str = accepted.MODULE
 ) -> int:
     """Run the command line and return its exit code; no traceback reaches the user.
 
@@ -53,13 +53,16 @@ def main(  # noqa: PLR0911  # one per kind of end
         What the command is called in its help.
     """
     options = argparse.Namespace(debug=False)
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        options = _options(arguments, program)
+        if refusal := accepted.unknown_verb(given, program):
+            raise refusal
+        options = _options(given, program)
         return ACTS[options.verb](options)
-    except CollectError as error:
-        return _complain(error.problem, error.hint, error.exit_code)
-    except ContractError as error:
-        return _complain(error.problem, error.hint, InputError.exit_code)
+    except (CollectError, ContractError) as error:
+        exit_code = getattr(error, "exit_code", InputError.exit_code)
+        hint = accepted.as_typed(error.hint, program)
+        return _complain(accepted.as_typed(error.problem, program), hint, exit_code)
     except ModuleNotFoundError as error:
         extra = _EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:
@@ -95,7 +98,7 @@ def _unexpected(error: Exception, options: argparse.Namespace) -> int:
     return _complain(defect.problem, defect.hint, defect.exit_code)
 
 
-def _options(arguments: Sequence[str] | None, program: str) -> argparse.Namespace:
+def _options(arguments: Sequence[str], program: str) -> argparse.Namespace:
     try:
         return accepted.parser(program).parse_args(arguments)
     finally:

@@ -9,8 +9,8 @@ from pathlib import Path
 from collect.commands.verbs import Verbs
 
 
-def add_status(verbs: Verbs) -> None:
-    """Add `status`."""
+def add_status(verbs: Verbs) -> argparse.ArgumentParser:
+    """Add `status`, and return its parser."""
     parser = verbs.add_parser(
         "status",
         help="list the units of an output",
@@ -18,10 +18,11 @@ def add_status(verbs: Verbs) -> None:
     )
     parser.add_argument("directory", type=Path, metavar="DIR", help="the --out of `run`")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    return parser
 
 
-def add_check(verbs: Verbs) -> None:
-    """Add `check`."""
+def add_check(verbs: Verbs) -> argparse.ArgumentParser:
+    """Add `check`, and return its parser."""
     parser = verbs.add_parser(
         "check",
         help="check the files of an output",
@@ -29,10 +30,11 @@ def add_check(verbs: Verbs) -> None:
         "Prints a sentence for each fault and exits with 1 if there is one.",
     )
     parser.add_argument("directory", type=Path, metavar="DIR", help="the --out of `run`")
+    return parser
 
 
-def add_compact(verbs: Verbs) -> None:
-    """Add `compact`."""
+def add_compact(verbs: Verbs) -> argparse.ArgumentParser:
+    """Add `compact`, and return its parser."""
     parser = verbs.add_parser(
         "compact",
         help="pack the units of an output into few large files",
@@ -47,16 +49,17 @@ def add_compact(verbs: Verbs) -> None:
     parser.add_argument(
         "--expand", action="store_true", help="the way back: every unit in files of its own"
     )
+    return parser
 
 
-def add_publish(verbs: Verbs) -> None:
-    """Add `publish`."""
+def add_publish(verbs: Verbs) -> argparse.ArgumentParser:
+    """Add `publish`, and return its parser."""
     parser = verbs.add_parser(
         "publish",
         help="describe an output so that others find and use it",
         description="Write croissant.json (every table, column, file, size and hash, in Croissant) "
         "and README.md (a data card; what a person wrote in it stays). Published on a web server "
-        "as it is, the output opens at its address: python -m analysis --data https://... sql.",
+        "as it is, the output opens at its address: thermoscope --data https://... sql.",
     )
     parser.add_argument("directory", type=Path, metavar="DIR", help="the --out of `run`")
     parser.add_argument(
@@ -79,6 +82,7 @@ def add_publish(verbs: Verbs) -> None:
     parser.add_argument("--date", type=_day, metavar="DAY", help="(default: today)")
     parser.add_argument("--url", help="where it is to be found")
     parser.add_argument("--citation", type=Path, metavar="FILE", help="how to cite it, as BibTeX")
+    return parser
 
 
 def _day(text: str) -> date:
@@ -90,8 +94,8 @@ def _day(text: str) -> date:
         ) from error
 
 
-def add_published(verbs: Verbs) -> None:
-    """Add `published`."""
+def add_published(verbs: Verbs) -> argparse.ArgumentParser:
+    """Add `published`, and return its parser."""
     parser = verbs.add_parser(
         "published",
         help="import the paper's raw result files",
@@ -114,10 +118,11 @@ def add_published(verbs: Verbs) -> None:
         metavar="DIR",
         help="write the tables of published figures, and the values kept of single prompts, there",
     )
+    return parser
 
 
-def add_database(verbs: Verbs) -> None:
-    """Add `database`."""
+def add_database(verbs: Verbs) -> argparse.ArgumentParser:
+    """Add `database`, and return its parser."""
     parser = verbs.add_parser(
         "database",
         help="put measurements into one DuckDB file",
@@ -138,10 +143,11 @@ def add_database(verbs: Verbs) -> None:
         metavar="FILE",
         help="file to write (data/measurements.duckdb)",
     )
+    return parser
 
 
-def add_codebook(verbs: Verbs) -> None:
-    """Add `codebook`."""
+def add_codebook(verbs: Verbs) -> argparse.ArgumentParser:
+    """Add `codebook`, and return its parser."""
     parser = verbs.add_parser(
         "codebook",
         help="write data/README.md",
@@ -150,10 +156,11 @@ def add_codebook(verbs: Verbs) -> None:
     parser.add_argument(
         "--check", action="store_true", help="change nothing; fail if the file is out of date"
     )
+    return parser
 
 
-def add_models(verbs: Verbs) -> None:
-    """Add `models`."""
+def add_models(verbs: Verbs) -> argparse.ArgumentParser:
+    """Add `models`, and return its parser."""
     parser = verbs.add_parser(
         "models",
         help="list the types of models, and what of each is measured",
@@ -164,10 +171,11 @@ def add_models(verbs: Verbs) -> None:
     parser.add_argument(
         "--write", action="store_true", help="write collect/adapters/TYPES.md instead"
     )
+    return parser
 
 
-def add_prompts(verbs: Verbs) -> None:
-    """Add `prompts`."""
+def add_prompts(verbs: Verbs) -> argparse.ArgumentParser:
+    """Add `prompts`, and return its parser."""
     parser = verbs.add_parser(
         "prompts",
         help="list the prompt sets that come with the project, or the prompts of some",
@@ -178,3 +186,4 @@ def add_prompts(verbs: Verbs) -> None:
         "sets", nargs="*", metavar="SET", help="a shipped set, or a file of prompts"
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    return parser

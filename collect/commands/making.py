@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 from collect.commands.verbs import Verbs, add_output
 
 
-def add_train(verbs: Verbs) -> None:
-    """Add `train`."""
+def add_train(verbs: Verbs) -> argparse.ArgumentParser:
+    """Add `train`, and return its parser."""
     parser = verbs.add_parser(
         "train",
         help="train small models from recipes",
@@ -22,10 +23,11 @@ def add_train(verbs: Verbs) -> None:
         help="keep the network at each of the recipe's checkpoints too, for --revision 'step*'",
     )
     add_output(parser)
+    return parser
 
 
-def add_study(verbs: Verbs) -> None:
-    """Add `study`."""
+def add_study(verbs: Verbs) -> argparse.ArgumentParser:
+    """Add `study`, and return its parser."""
     parser = verbs.add_parser(
         "study",
         help="carry out a controlled study: train and measure what a design crosses",
@@ -71,10 +73,11 @@ def add_study(verbs: Verbs) -> None:
     parser.add_argument(
         "--progress", action="store_true", help="show progress even when not at a terminal"
     )
+    return parser
 
 
-def add_gauge(verbs: Verbs) -> None:
-    """Add `gauge`."""
+def add_gauge(verbs: Verbs) -> argparse.ArgumentParser:
+    """Add `gauge`, and return its parser."""
     parser = verbs.add_parser(
         "gauge",
         help="change a model's weights and not its logits",
@@ -107,3 +110,4 @@ def add_gauge(verbs: Verbs) -> None:
     )
     parser.add_argument("--revision", help="branch, tag or commit on the hub")
     parser.add_argument("--overwrite", action="store_true", help="replace what is there already")
+    return parser

@@ -9,8 +9,8 @@ from collect.commands.verbs import Verbs, add_output
 from collect.instruments.quantities import ALL, DEFAULT, TABLES
 
 
-def add_run(verbs: Verbs) -> None:
-    """Add `run`."""
+def add_run(verbs: Verbs) -> argparse.ArgumentParser:
+    """Add `run`, and return its parser."""
     parser = verbs.add_parser(
         "run",
         help="measure models, on prompt sets and by their weights",
@@ -44,10 +44,11 @@ def add_run(verbs: Verbs) -> None:
     labels.add_argument("--suite", help="the suite they were trained in")
     labels.add_argument("--year", type=int, help="year of first public release")
     add_output(parser)
+    return parser
 
 
-def add_plan(verbs: Verbs) -> None:
-    """Add `plan`."""
+def add_plan(verbs: Verbs) -> argparse.ArgumentParser:
+    """Add `plan`, and return its parser."""
     parser = verbs.add_parser(
         "plan",
         help="say what a run would do: rows, bytes, memory, time",
@@ -62,6 +63,7 @@ def add_plan(verbs: Verbs) -> None:
         "--out", type=Path, metavar="DIR", help="where to look for units that are complete"
     )
     output.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    return parser
 
 
 def _add_what(parser: argparse.ArgumentParser) -> None:

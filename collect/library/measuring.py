@@ -59,7 +59,7 @@ def measure(
 ) -> dict[str, pd.DataFrame]:
     """Measure a model object as it is: with adapters applied, half trained, edited.
 
-    The numbers are those of ``python -m collect run`` on the checkpoint that the model would be
+    The numbers are those of ``thermoscope collect run`` on the checkpoint that the model would be
     saved as, bit for bit on one machine. The model is examined first, as any other, and given
     back as it was: mode, attention code and weights; no random number is drawn.
 
@@ -198,7 +198,7 @@ def run(
     quiet: bool = True,
     **options: Any,
 ) -> Outcome:
-    """Do what ``python -m collect run`` does, and return what was done.
+    """Do what ``thermoscope collect run`` does, and return what was done.
 
     Parameters
     ----------

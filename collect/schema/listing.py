@@ -48,7 +48,7 @@ def listed_files(text: str | bytes, place: str) -> list[Listed]:
         raise ContractError(
             f"{place} must list the files of a store, each with size and hash; it does not "
             f"({type(error).__name__}: {error}).",
-            "Write it again with: python -m collect publish DIR",
+            "Write it again with: thermoscope collect publish DIR",
         ) from error
     return files
 

@@ -1,6 +1,6 @@
 """What mlcroissant says of published measurements: faults, warnings, and rows of each table.
 
-Run it where mlcroissant and pyarrow are installed, after ``python -m collect publish DIR``::
+Run it where mlcroissant and pyarrow are installed, after ``thermoscope collect publish DIR``::
 
     python tests/proofs/croissant.py DIR
 """

@@ -1,6 +1,6 @@
 """Every transformation on every family and on trained models, and how far quantities go there.
 
-    python -m collect train data/sample/recipes/*-l4-adamw.toml --out runs/models
+    thermoscope collect train data/sample/recipes/*-l4-adamw.toml --out runs/models
     python -m tests.proofs.gauge runs/models/*
 
 asserts that 20 random elements of every transformation leave the logits to 1e-10 in float64, on

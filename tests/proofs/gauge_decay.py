@@ -1,6 +1,6 @@
 """Whether training and weight decay keep the mean of the stream small, from a shifted start.
 
-    python -m collect train data/sample/recipes/gptneox-l4-adamw.toml --out runs/models
+    thermoscope collect train data/sample/recipes/gptneox-l4-adamw.toml --out runs/models
     python -m tests.proofs.gauge_decay runs/models/gptneox-l4-adamw
 
 shifts the stream of a trained network by the vector of ones through its token table, which leaves

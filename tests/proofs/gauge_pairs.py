@@ -1,6 +1,6 @@
 """Published quantities beside their invariant partners, block by block, on trained models.
 
-    python -m collect train data/sample/recipes/*-adamw.toml --out runs/models
+    thermoscope collect train data/sample/recipes/*-adamw.toml --out runs/models
     python -m tests.proofs.gauge_pairs runs/models/*
 
 writes ``data/sample/gauge_pair.csv``.

@@ -1,6 +1,6 @@
 """One network in four gauges: as trained, shrinking, flat and growing, with identical logits.
 
-    python -m collect train data/sample/recipes/gptneox-l4-adamw.toml --out runs/models
+    thermoscope collect train data/sample/recipes/gptneox-l4-adamw.toml --out runs/models
     python -m tests.proofs.gauge_profiles runs/models/gptneox-l4-adamw
 
 writes ``data/sample/gauge_profile.csv``.

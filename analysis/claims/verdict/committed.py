@@ -62,7 +62,7 @@ def read_verdicts(
         found = error.strerror if isinstance(error, OSError) else error
         raise StoreError(
             f"The committed verdicts must be a whole CSV file {path}; {found}.",
-            f"Write them with: python -m analysis {made_by}.",
+            f"Write them with: thermoscope {made_by}.",
         ) from error
     return rows
 

@@ -62,7 +62,7 @@ def _require_files(folder: Path) -> None:
         raise StoreError(
             f"The folder of a paper must hold its statements, figures and functions; {folder} "
             f"lacks {', '.join(lacking)}.",
-            "`python -m analysis init FOLDER` makes one; quarto/guides/_auditing.qmd tells how.",
+            "`thermoscope init FOLDER` makes one; quarto/guides/_auditing.qmd tells how.",
         )
 
 

@@ -76,7 +76,7 @@ def _responses(store: Store, study: str, horizon: str, tokens: str) -> pd.DataFr
     if rows.empty:
         raise DesignError(
             f"The store must hold runs of the study {study!r}; it holds none.",
-            "Carry it out with: python -m collect study.",
+            "Carry it out with: thermoscope collect study.",
         )
     place = at_last if horizon == "equal steps" else at_loss
     found = [

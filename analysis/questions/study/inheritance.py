@@ -39,7 +39,7 @@ def networks(store: Store) -> pd.DataFrame:
     if children.empty:
         raise DesignError(
             "A network must have been trained on to be compared with its birth; none was.",
-            "Carry it out with: python -m collect study.",
+            "Carry it out with: thermoscope collect study.",
         )
     beside = parents.add_suffix("_born")
     return children.merge(beside, left_on="parent_id", right_index=True).sort_values(

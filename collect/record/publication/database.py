@@ -68,7 +68,7 @@ def write_database(directories: Sequence[Path], out: Path) -> dict[str, int]:
     if missing:
         raise InputError(
             f"Every source must be a directory of tables; {', '.join(missing)} is none.",
-            "Name directories that `python -m collect` wrote.",
+            "Name directories that `thermoscope collect` wrote.",
         )
     n_rows: dict[str, int] = {}
     write_atomically(out, lambda temporary: n_rows.update(_fill(temporary, directories)))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,11 +16,18 @@ import pytest
 
 from analysis.commands import cli, shell, thermoscope
 from analysis.commands.options import parser as analysis_parser
+from analysis.questions.turning import turning
+from analysis.store import Store
+from analysis.tidy import defaults
 from analysis.tidy.errors import QueryError
+from collect.commands.cli import main as main_of_collection
 from collect.commands.options import parser as collect_parser
 from collect.prompts.sets import names
 
 ROOT = Path(__file__).parents[3]
+
+#: How the help of either package as a whole begins.
+FIRST = ("Judge claims", "Run decoders")
 
 
 @pytest.fixture(autouse=True)
@@ -26,15 +35,96 @@ def _in_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-def every_argument() -> list[tuple[str, argparse.Action]]:
-    """Return every argument of every verb of both packages, with the verb's name."""
+def every_verb() -> list[argparse.ArgumentParser]:
+    """Return the parser of every verb of both packages, after that of each package."""
     found = []
-    for made in (analysis_parser(cli.VERBS), collect_parser()):
+    for made in (
+        analysis_parser(cli.VERBS, "thermoscope"),
+        collect_parser("thermoscope collect"),
+    ):
         (verbs,) = (action for action in made._actions if hasattr(action, "add_parser"))
         assert isinstance(verbs.choices, dict)
-        for verb, of_verb in [(made.prog, made), *verbs.choices.items()]:
-            found += [(verb, action) for action in of_verb._actions if action is not verbs]
+        found += [made, *(of for verb, of in verbs.choices.items() if verb != "collect")]
     return found
+
+
+def every_argument() -> list[tuple[str, argparse.Action]]:
+    """Return every argument of every verb of both packages, with the verb's name."""
+    return [
+        (made.prog, action)
+        for made in every_verb()
+        for action in made._actions
+        if not hasattr(action, "add_parser")
+    ]
+
+
+def test_every_verb_says_what_it_does_with_an_example_that_it_accepts_and_its_exit_codes() -> None:
+    verbs = every_verb()
+    assert len(verbs) == 2 + 11 + 14
+    of_analysis, of_collection = (made for made in verbs if made.description.startswith(FIRST))
+    for made in verbs:
+        told = made.epilog or ""
+        assert (made.description or "").rstrip().endswith("."), made.prog
+        assert "exit codes:" in told
+        assert "130  interrupted" in told
+        (command, *_) = re.findall(r"^examples?:\n  (thermoscope .*)$", told, flags=re.MULTILINE)
+        words = shlex.split(re.split(r" > |   ", command)[0])[1:]
+        if words[0] == "collect":
+            of_collection.parse_args(words[1:])
+        else:
+            of_analysis.parse_args(words)
+
+
+def test_the_names_that_help_lists_are_those_that_the_shipped_data_hold(
+    shipped_store: Store,
+) -> None:
+    assert list(defaults.PROFILES) == sorted(turning.metrics(shipped_store))
+    gains = "SELECT DISTINCT metric FROM prompt_gain JOIN primary_run USING (run_id) ORDER BY 1"
+    assert list(defaults.GAINS) == shipped_store.query(gains)["metric"].tolist()
+    setup = (ROOT / "quarto/sections/_setup.qmd").read_text(encoding="utf-8")
+    (assigned,) = re.findall(r"tags: \[parameters\]\n(?:#.*\n)*((?:\w+ = .*\n)+)", setup)
+    told = re.findall(r"(\w+):DIR", defaults.PARAMETERS)
+    assert told == [line.split()[0] for line in assigned.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["clam"], "hint: Did you mean: thermoscope claim\n"),
+        (["--debug", "colect"], "hint: Did you mean: thermoscope collect\n"),
+        (["run"], "hint: Did you mean: thermoscope collect run\n"),
+        (["collect", "statsu"], "hint: Did you mean: thermoscope collect status\n"),
+        (["--debug", "collect", "statsu"], "hint: Did you mean: thermoscope collect status\n"),
+        (["zzzz"], "report, init, collect; zzzz is not.\nhint: List them with: thermoscope --help"),
+        (
+            ["--data", "x", "collect", "status"],
+            "--help; --data is not.\nhint: The verbs of collect",
+        ),
+        (["--data", "nowhere", "sql"], "hint: Name a directory that `thermoscope collect` wrote"),
+        (["collect", "database", "nowhere"], "directories that `thermoscope collect` wrote."),
+    ],
+)
+def test_what_cannot_be_taken_is_said_with_the_command_that_can(
+    typed: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("SELECT 1"))
+    assert thermoscope.main(typed) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_who_typed_python_m_reads_python_m(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--data", "nowhere", "sql", "SELECT 1"]) == 2
+    assert "directory that `python -m collect` wrote" in capsys.readouterr().err
+    assert main_of_collection(["database", "nowhere"]) == 2
+    assert "directories that `python -m collect` wrote" in capsys.readouterr().err
+    assert cli.main(["clam"]) == main_of_collection(["statsu"]) == 2
+    said = capsys.readouterr().err
+    assert "Did you mean: python -m analysis claim\n" in said
+    assert "Did you mean: python -m collect status\n" in said
+    for made in (analysis_parser(cli.VERBS), collect_parser()):
+        text = made.format_help()
+        assert "python -m" in text
+        assert "  thermoscope " not in text
 
 
 def test_every_argument_says_what_it_is_for() -> None:

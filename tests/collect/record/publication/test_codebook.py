@@ -13,7 +13,7 @@ from collect.schema import assemble, connect, tables, views_sql
 
 
 def test_the_committed_codebook_is_current():
-    assert codebook.is_current(codebook.PATH), "write it with: python -m collect codebook"
+    assert codebook.is_current(codebook.PATH), "write it with: thermoscope collect codebook"
 
 
 def test_every_table_and_column_is_described_with_its_unit():
