@@ -5,14 +5,15 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from analysis.commands.options import MODULE, as_typed
 from analysis.tidy.errors import QueryError
 
-#: The shell's program, and the database it opens: what `collect database` builds.
-PROGRAM = "duckdb"
-DATABASE = Path("data/measurements.duckdb")
+#: The shell's program, and the name of the database that `collect database` builds.
+PROGRAM, DATABASE = "duckdb", "measurements.duckdb"
 
 _HINT = 'Give one: thermoscope sql "FROM model LIMIT 3"'
 
@@ -41,28 +42,68 @@ def statement(given: str | None) -> str | None:
     return text
 
 
-def open_shell(sources: Sequence[Path | str]) -> int:
+def open_shell(
+    sources: Sequence[Path | str], *, are_shipped: bool = False, command: str = MODULE
+) -> int:
     """Run DuckDB's shell on a database of the measurements, read-only, and return its exit code.
 
     Parameters
     ----------
     sources
-        What ``--data`` names: one ``.duckdb`` file is opened; with none, the project's database.
+        What is to be opened: one ``.duckdb`` file, or directories, of which a database is made
+        that lasts as long as the shell.
+    are_shipped
+        Whether they are all that the project ships: then the project's own database is opened,
+        if it was made later than every file of theirs.
+    command
+        What the person calls the command line.
 
     Raises
     ------
     QueryError
-        If the shell is not installed, or there is no database file to open.
+        If the shell is not installed, or a source does not lie on this machine.
     """
-    database = Path(sources[0]) if len(sources) == 1 else DATABASE
     program = shutil.which(PROGRAM)
     if program is None:
         raise QueryError(
             f"Without a query DuckDB's shell is opened; no program {PROGRAM} is installed.", _HINT
         )
-    if not database.is_file():
+    missing = [str(source) for source in sources if not Path(source).exists()]
+    if missing:
         raise QueryError(
-            f"DuckDB's shell must be given one database file; {database} is none.",
-            "Build it with: thermoscope collect database",
+            f"DuckDB's shell must be given files on this machine; {missing[0]} is not there.",
+            "Name directories of measurements, or one database file.",
         )
-    return subprocess.run([program, "-readonly", str(database)], check=False).returncode
+    places = [Path(source) for source in sources]
+    if len(places) == 1 and places[0].is_file():
+        return _run([program, "-readonly", str(places[0])])
+    kept = places[0].parent / DATABASE
+    if are_shipped and _holds(kept, places):
+        return _run([program, "-readonly", str(kept)])
+    with tempfile.TemporaryDirectory(prefix="thermoscope-") as name:
+        database = Path(name) / DATABASE
+        note = "is made for this shell alone; thermoscope collect database makes one that stays"
+        told = f"note: a database of {', '.join(map(str, places))} {note}"
+        print(as_typed(told, command), file=sys.stderr)
+        words = ["database", *map(str, places), "--out", str(database)]
+        made = [sys.executable, "-m", "collect", *words]
+        code = subprocess.run(made, check=False, stdout=subprocess.DEVNULL).returncode
+        return code or _run([program, "-readonly", str(database)])
+
+
+def _run(command: Sequence[str]) -> int:
+    """Run a program until it ends; an interruption at the terminal is for it alone."""
+    with subprocess.Popen(command) as process:
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:
+                continue
+
+
+def _holds(database: Path, places: Sequence[Path]) -> bool:
+    """Return whether a database is there that is later than every file of some directories."""
+    if not database.is_file():
+        return False
+    files = (path for place in places for path in place.rglob("*") if path.is_file())
+    return max(path.stat().st_mtime for path in files) < database.stat().st_mtime

@@ -17,7 +17,7 @@ def opened(options: argparse.Namespace) -> Store:
     """Return the store of what was named, and say on standard error what of it is left out."""
     from analysis.store import open_store
 
-    store = open_store(*_sources(options), verify=options.verify)
+    store = open_store(*named(options), verify=options.verify)
     if options.verify:
         print(f"note: {store.comparison.words}", file=sys.stderr)
     for unit in store.incomplete:
@@ -25,14 +25,13 @@ def opened(options: argparse.Namespace) -> Store:
     return store
 
 
-def _sources(options: argparse.Namespace) -> list[Path | str]:
+def named(options: argparse.Namespace) -> list[Path | str]:
     """Return what to open: what was named, else what the project ships."""
     if options.paper:
         return [options.paper, *(options.data or [])]
     from analysis.commands.checkout import default_sources
 
-    named: list[Path | str] = [*(options.data or default_sources())]
-    return named
+    return [*(options.data or default_sources())]
 
 
 def claims_of(options: argparse.Namespace) -> Mapping[int, Claim]:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from analysis.commands.sources import opened
+from analysis.commands.sources import named, opened
 from analysis.tidy.spreadsheet import to_csv
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def sql(options: argparse.Namespace) -> int:
 
     query = statement(options.query)
     if query is None:
-        return open_shell(options.data or [])
+        are_shipped = not options.data and not options.paper
+        return open_shell(named(options), are_shipped=are_shipped, command=options.program)
     rows = opened(options).query(query)
     if options.json:
         print(rows.to_json(orient="records", indent=2, force_ascii=False, date_format="iso"))

@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pandas as pd
 import pytest
 
@@ -209,12 +212,33 @@ def test_without_a_statement_a_terminal_gets_duckdbs_shell(
     program = tmp_path / "duckdb"
     program.write_text('#!/bin/sh\necho "$@"\nexit 7\n')
     program.chmod(0o755)
-    with pytest.raises(QueryError, match="nowhere is none"):
+    with pytest.raises(QueryError, match="nowhere is not there"):
         shell.open_shell([Path("nowhere")])
     database = tmp_path / "some.duckdb"
     database.touch()
     assert cli.main(["--data", str(database), "sql"]) == 7
     assert capfd.readouterr().out == f"-readonly {database}\n"
+
+
+def test_the_shell_gets_the_projects_data_even_where_no_database_was_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "duckdb"
+    program.write_text(f'#!/bin/sh\nexec {shutil.which("cp")} "$2" {tmp_path}/opened\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    fleet, built = ROOT / "data/fleet", tmp_path / "data/measurements.duckdb"
+    assert shell.open_shell([fleet]) == 0
+    assert "python -m collect database makes one that stays" in capfd.readouterr().err
+    with duckdb.connect(tmp_path / "opened", read_only=True) as connection:
+        assert connection.sql("SELECT count(*) > 300 FROM study_run").fetchall() == [(True,)]
+    copy = Path(shutil.copytree(fleet, built.parent / "fleet"))
+    built.write_text("later")
+    os.utime(built, (2e9, 2e9))
+    assert shell.open_shell([copy], are_shipped=True) == 0
+    assert (tmp_path / "opened").read_text() == "later"
+    assert shell.open_shell([fleet, tmp_path]) == 2
+    assert "must hold at least one table" in capfd.readouterr().err
 
 
 def test_prompt_sets_and_their_prompts_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
