@@ -82,14 +82,16 @@ def test_every_link_into_the_project_leads_somewhere():
     assert len(local) > 4
 
 
-def test_the_worked_mixed_model_fits_and_says_what_to_know():
-    programs = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    (fitting,) = [program for program in programs if "mixed.fit" in program]
+def test_the_worked_mixed_model_prints_what_readme_and_guide_show():
+    shown = re.findall(r"```python\n([^`]*)```\n\n```\n([^`]*)```", README)
+    ((fitting, answer),) = [(code, out) for code, out in shown if "mixed.fit" in code]
     printed = subprocess.run(
         [sys.executable, "-c", fitting], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
-    assert "p_value" in printed
     assert "is constant within model_id" in printed
+    assert printed == answer
+    guide = (ROOT / "quarto/guides/_mixed.qmd").read_text(encoding="utf-8")
+    assert f"```python\n{fitting}```\n\n```\n{answer}```" in guide
 
 
 def test_the_worked_claim_of_another_paper_is_judged(tmp_path):
