@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from collect.instruments.crossing import on_processor
-from collect.instruments.measures import AT_A_TIME_ON_DEVICE
+from collect.instruments.measures import AT_A_TIME_ON_DEVICE, dots
 
-#: Entries of attention maps that are worked on at a time.
-_ENTRIES_AT_A_TIME = 2**18
+#: Entries of attention maps that are worked on at a time, those of all heads together.
+_ENTRIES_AT_A_TIME = 2**17
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,43 +73,40 @@ def attention_statistics(
     n_tokens
         Length of each prompt, at most n. Rows beyond it are padding and do not count.
     """
-    width, device = maps.shape[-1], maps.device
-    if not on_processor(maps):
-        return _statistics(*_of_padded(maps, n_tokens), n_tokens)
-    is_causal = not bool((maps.flatten(-2) @ _above(width, maps)).any())
-    places, weights = _entries(width, device, is_causal)
-    averages = torch.zeros((len(maps), len(places)), dtype=torch.float64, device=device)
-    found = []
-    for of_heads, n, average in zip(maps, n_tokens, averages, strict=True):
-        n_own = n * (n + 1) // 2 if is_causal else n * n
-        own = slice(n_own) if is_causal else (places // width < n) & (places % width < n)
-        found.append(_of_prompt(of_heads, places[own], weights[own], average[:n_own]))
-    linear, entropy, norm = (torch.stack(parts) for parts in zip(*found, strict=True))
-    return _statistics(linear, entropy, norm, averages, n_tokens)
-
-
-def _statistics(
-    linear: Tensor, entropy: Tensor, norm: Tensor, averages: Tensor, n_tokens: Sequence[int]
-) -> tuple[AttentionStatistics, MeanMapStatistics]:
-    """Return the statistics of maps from those of their heads and from their averages."""
+    found = _by_prompt(maps, n_tokens) if on_processor(maps) else _of_padded(maps, n_tokens)
+    linear, entropy, squares, of_average = found
     mass, diagonal, first_column, above_diagonal, distance = linear.unbind(-1)
     by_head = AttentionStatistics(
-        mass, diagonal, first_column, above_diagonal, distance, entropy, norm.square()
+        mass, diagonal, first_column, above_diagonal, distance, entropy, squares
     )
-    n_entries = torch.tensor([n * n for n in n_tokens], device=averages.device)
+    mass, diagonal, first_column, _, distance = linear.mean(1).unbind(-1)
+    n_entries = torch.tensor([n * n for n in n_tokens], device=maps.device)
     return by_head, MeanMapStatistics(
-        mass=mass.mean(-1),
-        diagonal=diagonal.mean(-1),
-        first_column=first_column.mean(-1),
-        distance=distance.mean(-1),
-        entropy=_entropy(averages),
-        sum_squares=averages.square().sum(-1),
-        n_small=n_entries - (averages >= SMALL).sum(-1),
+        mass=mass,
+        diagonal=diagonal,
+        first_column=first_column,
+        distance=distance,
+        entropy=of_average.entropy,
+        sum_squares=of_average.sum_squares,
+        n_small=n_entries - of_average.n_large,
     )
 
 
-def _of_padded(maps: Tensor, n_tokens: Sequence[int]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return linear statistics, entropy and Frobenius norm by head, and the average maps.
+class _OfAverage(NamedTuple):
+    """Statistics of an average of maps that are not the average of those of the maps."""
+
+    entropy: Tensor
+    sum_squares: Tensor
+    n_large: Tensor
+
+
+#: Linear statistics (n_prompts, n_heads, 5), entropy and squared Frobenius norm by head, and what
+#: the averages have.
+_Found = tuple[Tensor, Tensor, Tensor, _OfAverage]
+
+
+def _of_padded(maps: Tensor, n_tokens: Sequence[int]) -> _Found:
+    """Return the statistics of maps and of their averages.
 
     For a device that is not the processor: prompts together, padding as zeros, nothing looked at.
     """
@@ -119,10 +119,12 @@ def _of_padded(maps: Tensor, n_tokens: Sequence[int]) -> tuple[Tensor, Tensor, T
     found = []
     for few, own in zip(maps.split(at_a_time), is_own.split(at_a_time), strict=True):
         entries = few.double().where(own, 0.0).flatten(-2)
-        norm = torch.linalg.vector_norm(entries, dim=-1)
-        found.append((entries @ weights, _entropy(entries), norm, entries.mean(1)))
-    linear, entropy, norm, averages = (torch.cat(parts) for parts in zip(*found, strict=True))
-    return linear, entropy, norm, averages
+        squares = torch.linalg.vector_norm(entries, dim=-1).square()
+        found.append((entries @ weights.T, _entropy(entries), squares, entries.mean(1)))
+    linear, entropy, squares, averages = (torch.cat(parts) for parts in zip(*found, strict=True))
+    n_large = (averages >= SMALL).sum(-1)
+    of_average = _OfAverage(_entropy(averages), averages.square().sum(-1), n_large)
+    return linear, entropy, squares, of_average
 
 
 def _above(n: int, like: Tensor) -> Tensor:
@@ -134,33 +136,56 @@ def _above(n: int, like: Tensor) -> Tensor:
 def _entries(n: int, device: torch.device, is_causal: bool) -> tuple[Tensor, Tensor]:
     """Return the places of a flattened map to look at, row by row, and their weights.
 
-    Of causal maps the zeros above the diagonal are left out. The weights (n_entries, 5) are
+    Of causal maps the zeros above the diagonal are left out. The weights (5, n_entries) are
     those of an entry in the first five statistics, which are linear.
     """
     rows, columns = torch.tril_indices(n, n, n * (not is_causal), device=device)
     ahead = columns - rows
     one = torch.ones_like(ahead)
     weights = (one, ahead == 0, one * (columns == 0), ahead > 0, ahead.abs())
-    return rows * n + columns, torch.stack([weight.double() for weight in weights], dim=-1)
+    return rows * n + columns, torch.stack([weight.double() for weight in weights])
 
 
-def _of_prompt(
-    maps: Tensor, places: Tensor, weights: Tensor, average: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return linear statistics, entropy and Frobenius norm of maps; fill in their average."""
-    n_heads = len(maps)
-    flat = maps.reshape(n_heads, -1)
-    at_a_time = max(1, _ENTRIES_AT_A_TIME // len(places))
-    found = []
-    for start in range(0, n_heads, at_a_time):
-        entries = flat[start : start + at_a_time].index_select(1, places).double()
-        average.add_(entries.sum(0), alpha=1 / n_heads)
-        norm = torch.linalg.vector_norm(entries, dim=-1)
-        found.append((entries @ weights, _entropy(entries), norm))
-    if len(found) == 1:
-        return found[0]
-    linear, entropy, norm = (torch.cat(parts) for parts in zip(*found, strict=True))
-    return linear, entropy, norm
+@np.errstate(invalid="ignore", over="ignore")
+def _by_prompt(maps: Tensor, n_tokens: Sequence[int]) -> _Found:
+    """Return the statistics of maps and of their averages, on a processor."""
+    n_prompts, n_heads, width, _ = maps.shape
+    is_causal = not bool((maps.flatten(-2) @ _above(width, maps)).any())
+    places, weights = _entries(width, maps.device, is_causal)
+    by_head = np.zeros((7, n_prompts, n_heads))
+    averages = np.zeros((n_prompts, len(places)))
+    for prompt, n in enumerate(n_tokens):
+        n_own = n * (n + 1) // 2 if is_causal else n * n
+        own = slice(n_own) if is_causal else (places // width < n) & (places % width < n)
+        average = averages[prompt, :n_own]
+        _add_up(maps[prompt], places[own], weights[:, own], by_head[:, prompt], average)
+    averages /= n_heads
+    n_large = np.count_nonzero(averages >= SMALL, axis=-1)
+    of_average = (_entropy_of_array(averages), dots(averages, averages), n_large)
+    statistics = torch.from_numpy(by_head)
+    linear = statistics[:5].permute(1, 2, 0)
+    return linear, statistics[5], statistics[6], _OfAverage(*map(torch.from_numpy, of_average))
+
+
+def _add_up(
+    maps: Tensor, places: Tensor, weights: Tensor, by_head: NDArray[Any], total: NDArray[Any]
+) -> None:
+    """Add statistics (7, n_heads) of the maps of a prompt to ``by_head``, and maps to ``total``."""
+    flat, of_entries = maps.flatten(-2), weights.numpy()
+    at_a_time = max(1, _ENTRIES_AT_A_TIME // len(maps))
+    for start in range(0, len(places), at_a_time):
+        few = slice(start, start + at_a_time)
+        entries = flat.index_select(1, places[few]).double().numpy()
+        entries.sum(0, out=total[few])
+        by_head[:5] += dots(entries, of_entries[:, None, few])
+        by_head[5] += _entropy_of_array(entries)
+        by_head[6] += dots(entries, entries)
+
+
+def _entropy_of_array(probabilities: NDArray[Any]) -> NDArray[Any]:
+    """Return `_entropy` on a processor, whose logarithms are quicker in numpy."""
+    logarithms = np.maximum(probabilities, np.finfo(np.float64).tiny)
+    return -dots(np.log(logarithms, out=logarithms), probabilities)
 
 
 def _entropy(probabilities: Tensor) -> Tensor:

@@ -62,13 +62,30 @@ def sums(vectors: Tensor, n_vectors: Sequence[int]) -> Tensor:
     one is not defined.
     """
     own = [of_set[:n].double() for of_set, n in zip(vectors, n_vectors, strict=True)]
-    units = [directions(wide) for wide in own]
+    products = [_smaller_gram(wide) for wide in own]
     found = [
-        torch.stack([_in_common(of_set), _in_common(of_set[1:]), _total_closeness(of_set)])
-        for of_set in units
+        _of_cosines(_cosines(gram)) if len(gram) == len(wide) else _of_units(directions(wide))
+        for wide, gram in zip(own, products, strict=True)
     ]
-    entropies = _rank_entropies([_smaller_gram(wide) for wide in own])
-    return torch.cat([torch.stack(found), entropies[:, None]], dim=1)
+    return torch.cat([torch.stack(found), _rank_entropies(products)[:, None]], dim=1)
+
+
+def _cosines(gram: Tensor) -> Tensor:
+    """Return the cosines between vectors from their Gram matrix."""
+    lengths = gram.diagonal().sqrt()
+    cosines: Tensor = (gram / lengths).div_(lengths[:, None])
+    return cosines
+
+
+def _of_cosines(cosines: Tensor) -> Tensor:
+    """Return the first three of `sums` for vectors of which all cosines are held."""
+    in_common_body = cosines[1:, 1:].sum()
+    return torch.stack([cosines.sum(), in_common_body, _closeness(cosines).sum()])
+
+
+def _of_units(units: Tensor) -> Tensor:
+    """Return the same from the directions of so many vectors that the cosines are not held."""
+    return torch.stack([_in_common(units), _in_common(units[1:]), _total_closeness(units)])
 
 
 def of_sums(n: int, numbers: Sequence[float]) -> Geometry:

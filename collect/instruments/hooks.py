@@ -25,8 +25,9 @@ from collect.instruments.ledger import Ledger
 from collect.instruments.measures import (
     correlations,
     grams,
-    largest_features,
+    grams_and_largest,
     last_places,
+    stacked,
     token_norms,
 )
 from collect.instruments.observation import Observation
@@ -62,12 +63,14 @@ class Recorder(Hooked):
         self._quantities = frozenset(quantities)
         self._observations = {index: Observation() for index in range(len(self.batches))}
         self._ledgers = {index: Ledger() for index in range(len(self.batches))}
-        self._entered: dict[int, Tensor] = {}
+        self._entered: dict[int, tuple[Tensor, Tensor]] = {}
         self._last_tokens: dict[tuple[int, str], dict[int, Tensor]] = {}
         self._last_states: dict[int, Tensor] = {}
-        self._sums: dict[int, dict[tuple[int, str], tuple[Tensor, Tensor]]] = {}
+        self._sums: dict[int, dict[tuple[int, str], Tensor]] = {}
+        self._to_input: dict[int, dict[tuple[int, str], Tensor]] = {}
         self._sums_across_prompts: dict[tuple[int, str], Tensor] = {}
         self._running: dict[str, Tensor] = {}
+        self._known: dict[str, Tensor] = {}
         self._n_layers = 0
 
     def observation(self, index: int) -> Observation:
@@ -76,12 +79,13 @@ class Recorder(Hooked):
         observation, ledger = self._observations.pop(index), self._ledgers.pop(index)
         if "stream" in self._quantities:
             observation.norms, observation.updates = ledger.norms(), ledger.updates()
-        observation, sums = crossed((observation, self._sums.pop(index, {})))
         n_tokens = [len(prompt) for prompt in self.batches[index]]
-        for place, (of_prompts, correlation) in sums.items():
+        sums, to_input = self._sums.pop(index, {}), self._to_input.pop(index, {})
+        observation, sums, found = crossed((observation, sums, _correlated(to_input, n_tokens)))
+        for place, of_prompts in sums.items():
             rows = zip(n_tokens, of_prompts.tolist(), strict=True)
             observation.geometry[place] = [geometry.of_sums(n, numbers) for n, numbers in rows]
-            observation.embedding_correlation[place] = correlation.tolist()
+        observation.embedding_correlation = dict(zip(to_input, found.tolist(), strict=True))
         return observation
 
     @property
@@ -178,11 +182,15 @@ class Recorder(Hooked):
 
         def see(output: Tensor) -> None:
             stream, n_tokens = self._running[added_to], self._n_tokens
-            ledger = self._ledgers[self._index]
-            products = grams([stream, contribution.of(output, stream)], n_tokens)
-            ledger.add_update(layer, part, products)
+            ledger, known = self._ledgers[self._index], self._known.get(added_to)
+            vectors = [stream, contribution.of(output, stream)]
             if added_to == "block_mid":
-                ledger.add_norm(layer, added_to, products, 1, largest_features(stream, n_tokens))
+                products, largest = grams_and_largest(vectors, n_tokens, 1, known)
+                ledger.add_norm(layer, added_to, products, 1, largest)
+            else:
+                products = grams(vectors, n_tokens, known)
+            ledger.add_update(layer, part, products)
+            self._known[added_to] = products
 
         return see
 
@@ -194,21 +202,21 @@ class Recorder(Hooked):
         if "stream" in self._quantities:
             self._see_norms(0, "block_input", states)
         if "geometry" in self._quantities:
-            self._entered[self._index] = states.clone()
+            self._entered[self._index] = states.clone(), grams([states], self._n_tokens)
             self._see_geometry(0, "block_input", states)
 
     def _leave(self, layer: int, states: Tensor) -> None:
         self._check_seen(layer)
         if "stream" in self._quantities:
-            products = grams([self._running["block_input"], states], self._n_tokens)
-            largest = largest_features(states, self._n_tokens)
+            vectors, known = [self._running["block_input"], states], self._known.get("block_input")
+            products, largest = grams_and_largest(vectors, self._n_tokens, 2, known)
             self._ledgers[self._index].add_norm(layer, "block_output", products, 2, largest)
             self._ledgers[self._index].add_block(layer, products)
         if "geometry" in self._quantities:
             self._see_geometry(layer, "block_output", states)
         if "legacy" in self._quantities:
             self._see_legacy(layer, legacy.of_states(self._at_last(states)))
-        self._running = {}
+        self._running, self._known = {}, {}
 
     def _check_seen(self, layer: int) -> None:
         """Raise ConformanceError unless each part of the block that leaves has run."""
@@ -230,8 +238,7 @@ class Recorder(Hooked):
             self._see_geometry(self._n_layers - 1, "final_norm", states)
 
     def _see_norms(self, layer: int, site: str, states: Tensor) -> None:
-        products = grams([states], self._n_tokens)
-        largest = largest_features(states, self._n_tokens)
+        products, largest = grams_and_largest([states], self._n_tokens, 1)
         self._ledgers[self._index].add_norm(layer, site, products, 1, largest)
 
     def _see_maps(self, layer: int, maps: Tensor) -> None:
@@ -249,11 +256,10 @@ class Recorder(Hooked):
 
     def _see_geometry(self, layer: int, site: str, states: Tensor) -> None:
         index, n_tokens = self._index, self._n_tokens
-        entered = self._entered[index].to(states.device)
-        to_input = correlations(grams([states, entered], n_tokens), 1, 2)
-        correlation = torch.stack([of_prompt.nanmean() for of_prompt in to_input.split(n_tokens)])
-        sums = geometry.sums(states, n_tokens)
-        self._sums.setdefault(index, {})[layer, site] = sums, correlation
+        entered, known = self._entered[index]
+        products = grams([entered.to(states.device), states], n_tokens, known)
+        self._to_input.setdefault(index, {})[layer, site] = products
+        self._sums.setdefault(index, {})[layer, site] = geometry.sums(states, n_tokens)
         self._see_last_tokens(layer, site, self._at_last(states))
 
     def _see_last_tokens(self, layer: int, site: str, vectors: Tensor) -> None:
@@ -274,6 +280,22 @@ class Recorder(Hooked):
         """Return the vectors (n_prompts, d) at the last token of each prompt that runs."""
         places = last_places(tuple(self._n_tokens), states.shape[1], states.device)
         return states.flatten(0, 1).index_select(0, places)
+
+
+def _correlated(products: dict[tuple[int, str], Tensor], n_tokens: Sequence[int]) -> Tensor:
+    """Return the mean correlation (n_places, n_prompts) of tokens with what entered block 0.
+
+    Parameters
+    ----------
+    products
+        By place: what `grams` returned of the vectors that entered and those that are there.
+    n_tokens
+        Length of each prompt.
+    """
+    if not products:
+        return torch.empty(0)
+    of_tokens = correlations(stacked([*products.values()]), 2, 1)
+    return torch.stack([few.nanmean(-1) for few in of_tokens.split(n_tokens, -1)], dim=-1)
 
 
 def _predictions(states: Tensor, batch: Batch, logits: Callable[[Tensor], Tensor]) -> Predictions:

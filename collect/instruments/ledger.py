@@ -11,11 +11,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from collect.instruments.measures import difference, lengths, ratios, stacked
+from collect.instruments.measures import Largest, difference, lengths, ratios, stacked
 from collect.instruments.observation import Norms, Updates
-
-#: Largest feature of each token, and which it is.
-Largest = tuple[Tensor, Tensor]
 
 
 @dataclass(slots=True)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import Any, TypeAlias
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from collect.instruments.crossing import on_processor
@@ -19,12 +22,25 @@ _NOTHING = 1e-15
 #: Numbers in float64 that are worked on at a time, so that they stay in the processor's cache.
 _AT_A_TIME = 2**17
 
+#: Numbers that are multiplied and added up in one loop; a longer one is shared out among threads,
+#: and its last bits then depend on how many there are.
+_FEATURES_AT_A_TIME = 2**13
+
+#: Floating types that numpy has too.
+_OF_NUMPY = (torch.float32, torch.float64)
+
 #: Numbers in float64 that another device works on at a time: half a GiB, so that few operations
 #: have to be started for each.
 AT_A_TIME_ON_DEVICE = 2**26
 
 
-def grams(vectors: Sequence[Tensor], n_tokens: Sequence[int]) -> Tensor:
+#: Largest feature of each token, and which it is.
+Largest: TypeAlias = tuple[Tensor, Tensor]
+
+
+def grams(
+    vectors: Sequence[Tensor], n_tokens: Sequence[int], known: Tensor | None = None
+) -> Tensor:
     """Return, token by token, all inner products of some vectors and of the vector of ones.
 
     Every length, sum over features and cosine of the vectors, and of their differences, is made
@@ -37,20 +53,25 @@ def grams(vectors: Sequence[Tensor], n_tokens: Sequence[int]) -> Tensor:
         float32 and shorter inputs, products are exact.
     n_tokens
         Length of each prompt, at most n; what comes after is padding and left out.
+    known
+        What this has returned of the first of the vectors, alone or before others; None where it
+        was not asked.
 
     Returns
     -------
     (sum of n_tokens, k + 1, k + 1) in float64, prompt after prompt; row and column 0 belong to
     the vector of ones.
     """
+    if on_processor(vectors[0]):
+        return _of_pairs(vectors, n_tokens, known, None)[0]
     first, n_rows = vectors[0], 1 + len(vectors)
-    n_features = first.shape[-1]
     at_a_time = _n_at_a_time(first, n_rows)
-    wide = first.new_empty((n_rows, at_a_time, n_features), dtype=torch.float64)
+    wide = first.new_empty((n_rows, at_a_time, first.shape[-1]), dtype=torch.float64)
     wide[0] = 1
     products = first.new_empty((sum(n_tokens), n_rows, n_rows), dtype=torch.float64)
     done = 0
-    for pieces in zip(*(_pieces(of, n_tokens, at_a_time) for of in vectors), strict=True):
+    own = [_without_padding(of, n_tokens).split(at_a_time) for of in vectors]
+    for pieces in zip(*own, strict=True):
         n = len(pieces[0])
         rows = wide[:, :n]
         for row, piece in enumerate(pieces, start=1):
@@ -61,24 +82,106 @@ def grams(vectors: Sequence[Tensor], n_tokens: Sequence[int]) -> Tensor:
     return products
 
 
+def grams_and_largest(
+    vectors: Sequence[Tensor], n_tokens: Sequence[int], row: int, known: Tensor | None = None
+) -> tuple[Tensor, Largest]:
+    """Return `grams`, and `largest_features` of one of the vectors, which is read once for both.
+
+    Parameters
+    ----------
+    vectors, n_tokens, known
+        As for `grams`.
+    row
+        Which vector, from 1.
+    """
+    if not on_processor(vectors[0]):
+        return grams(vectors, n_tokens), largest_features(vectors[row - 1], n_tokens)
+    products, sizes, features = _of_pairs(vectors, n_tokens, known, row - 1)
+    return products, (sizes, features)
+
+
+@np.errstate(invalid="ignore", over="ignore")
+def _of_pairs(
+    vectors: Sequence[Tensor], n_tokens: Sequence[int], known: Tensor | None, sized: int | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return `grams` on a processor, and the largest features of the vector that is sized.
+
+    Few enough tokens are taken at a time that their numbers stay in its cache.
+    """
+    n_vectors, n_features = len(vectors), vectors[0].shape[-1]
+    wide = np.empty((n_vectors, _n_at_a_time(vectors[0], n_vectors), n_features))
+    products = np.empty((n_vectors + 1, n_vectors + 1, sum(n_tokens)))
+    sizes, features = np.empty(sum(n_tokens)), np.zeros(sum(n_tokens), dtype=np.int64)
+    done = 0
+    for pieces in zip(*(_pieces(of, n_tokens, wide.shape[1]) for of in vectors), strict=True):
+        here = slice(done, done + len(pieces[0]))
+        done = here.stop
+        rows = wide[:, : len(pieces[0])]
+        for of_vector, piece in zip(rows, pieces, strict=True):
+            of_vector[:] = piece
+        _multiply(rows, products[..., here], 0 if known is None else 1)
+        if sized is not None:
+            size = np.abs(pieces[sized])
+            size.argmax(-1, out=features[here])
+            sizes[here] = np.take_along_axis(size, features[here, None], -1)[:, 0]
+    if known is not None:
+        products[:2, :2] = known[:, :2, :2].permute(1, 2, 0).numpy()
+    products[0, 0] = n_features
+    for row in range(1, n_vectors + 1):
+        products[:row, row] = products[row, :row]
+    numbers = torch.from_numpy(products).permute(2, 0, 1)
+    return numbers, torch.from_numpy(sizes), torch.from_numpy(features)
+
+
+def _multiply(rows: NDArray[Any], products: NDArray[Any], n_known: int) -> None:
+    """Fill in the lower triangle of products (k + 1, k + 1, n) of k vectors of n tokens.
+
+    Those of the vectors that are known with ones and each other are left out.
+    """
+    dots(rows[n_known:], np.ones(rows.shape[-1]), products[n_known + 1 :, 0])
+    for row in range(n_known, len(rows)):
+        dots(rows[: row + 1], rows[row], products[row + 1, 1 : row + 2])
+
+
+def _slices(n: int, at_a_time: int) -> Iterator[slice]:
+    """Yield slices of about one length that make up n places."""
+    n_slices = -(-n // at_a_time)
+    for number in range(n_slices):
+        yield slice(n * number // n_slices, n * (number + 1) // n_slices)
+
+
+def dots(rows: NDArray[Any], others: NDArray[Any], out: NDArray[Any] | None = None) -> NDArray[Any]:
+    """Return the inner products of some vectors with others, the same with any number of threads.
+
+    Parameters
+    ----------
+    rows, others
+        (..., d) in float64, of shapes that can be broadcast.
+    out
+        (...) in float64, to be filled in, if given.
+    """
+    n_features = rows.shape[-1]
+    if n_features <= _FEATURES_AT_A_TIME:
+        found: NDArray[Any] = np.vecdot(rows, others, out=out)
+        return found
+    parts = _slices(n_features, _FEATURES_AT_A_TIME)
+    found = np.stack([np.vecdot(rows[..., few], others[..., few]) for few in parts])
+    return found.sum(0, out=out)
+
+
+def _pieces(states: Tensor, n_tokens: Sequence[int], at_a_time: int) -> Iterator[NDArray[Any]]:
+    """Yield the vectors (n, d) of at most so many tokens of a prompt, views of what is held."""
+    held = states if states.dtype in _OF_NUMPY else states.float()
+    for of_prompt, n in zip(held.numpy(), n_tokens, strict=True):
+        for few in _slices(n, at_a_time):
+            yield of_prompt[few]
+
+
 def _n_at_a_time(states: Tensor, n_rows: int = 1) -> int:
     """Return how many tokens, of so many vectors each, are worked on at a time."""
     numbers = _AT_A_TIME if on_processor(states) else AT_A_TIME_ON_DEVICE
     n_tokens = states.shape[0] * states.shape[1]
     return min(max(1, numbers // (n_rows * states.shape[-1])), n_tokens)
-
-
-def _pieces(states: Tensor, n_tokens: Sequence[int], at_a_time: int) -> Iterator[Tensor]:
-    """Yield the vectors (n, d) of at most so many tokens, in order and without padding.
-
-    On the processor a piece is a view of one prompt; elsewhere pieces run over prompts.
-    """
-    if on_processor(states):
-        for of_prompt, n in zip(states, n_tokens, strict=True):
-            for start in range(0, n, at_a_time):
-                yield of_prompt[start : min(start + at_a_time, n)]
-    else:
-        yield from _without_padding(states, n_tokens).split(at_a_time)
 
 
 def _without_padding(states: Tensor, n_tokens: Sequence[int]) -> Tensor:
@@ -196,6 +299,7 @@ def correlations(products: Tensor, row: int, other: int) -> Tensor:
     return correlation.where(is_spread, torch.nan)
 
 
+@np.errstate(invalid="ignore", over="ignore")
 def token_norms(states: Tensor, n_tokens: Sequence[int]) -> Tensor:
     """Return the Euclidean norm of each token's vector, |x|.
 
@@ -211,16 +315,19 @@ def token_norms(states: Tensor, n_tokens: Sequence[int]) -> Tensor:
     (sum of n_tokens,) in float64. Squares are accumulated in float64: a norm taken in bfloat16
     is off by up to 4e-3, and torch's own float32 norm loses digits on long vectors.
     """
-    at_a_time = _n_at_a_time(states)
-    wide = states.new_empty((at_a_time, states.shape[-1]), dtype=torch.float64)
-    norms = []
-    for of_tokens in _pieces(states, n_tokens, at_a_time):
-        piece = wide[: len(of_tokens)].copy_(of_tokens)
-        norms.append(torch.linalg.vector_norm(piece, dim=-1))
-    return torch.cat(norms)
+    if not on_processor(states):
+        few = _without_padding(states, n_tokens).split(_n_at_a_time(states))
+        return torch.cat([torch.linalg.vector_norm(of.double(), dim=-1) for of in few])
+    wide = np.empty((_n_at_a_time(states), states.shape[-1]))
+    squares = []
+    for piece in _pieces(states, n_tokens, len(wide)):
+        rows = wide[: len(piece)]
+        rows[:] = piece
+        squares.append(dots(rows, rows))
+    return torch.from_numpy(np.sqrt(np.concatenate(squares)))
 
 
-def largest_features(states: Tensor, n_tokens: Sequence[int]) -> tuple[Tensor, Tensor]:
+def largest_features(states: Tensor, n_tokens: Sequence[int]) -> Largest:
     """Return each token's largest feature in absolute value, and which feature it is.
 
     Parameters
@@ -234,22 +341,9 @@ def largest_features(states: Tensor, n_tokens: Sequence[int]) -> tuple[Tensor, T
     -------
     (sum of n_tokens,) in float64 and the same in int64; of equal features the first is taken.
     """
-    if not on_processor(states):
-        sizes = _without_padding(states, n_tokens).abs()
-        feature = sizes.argmax(-1)
-        return sizes.gather(-1, feature[:, None])[:, 0].double(), feature
-    sizes = torch.empty_like(states[0])
-    features, largest = [], []
-    for of_prompt, n in zip(states, n_tokens, strict=True):
-        feature = _places_of_largest(torch.abs(of_prompt[:n], out=sizes[:n]))
-        features.append(feature)
-        largest.append(sizes[:n].gather(-1, feature[:, None])[:, 0])
-    return torch.cat(largest).double(), torch.cat(features)
-
-
-def _places_of_largest(rows: Tensor) -> Tensor:
-    """Return where each row is largest; torch's own search is several times slower on a CPU."""
-    return torch.from_numpy(rows.float().numpy().argmax(-1))
+    sizes = _without_padding(states, n_tokens).abs()
+    feature = sizes.argmax(-1)
+    return sizes.gather(-1, feature[:, None])[:, 0].double(), feature
 
 
 def spectral_norms(matrices: Tensor) -> Tensor:

@@ -55,20 +55,19 @@ def predictions(states: Tensor, logits: Callable[[Tensor], Tensor], coming: Tens
 
 
 def _of_logits(logits: Tensor, coming: Tensor) -> Predictions:
+    """Return what logits (n, n_vocabulary) say, by one exponential for each."""
     coming = coming.to(logits.device)
-    log_probabilities = torch.log_softmax(logits.double(), dim=-1)
-    log_of_next = log_probabilities.gather(-1, coming.clamp_min(0)[:, None])[:, 0]
-    top_log_probability, top_token_id = log_probabilities.max(dim=-1)
+    top_token_id = logits.argmax(-1)
+    below = logits.double()
+    below -= below.gather(-1, top_token_id[:, None])
+    below_of_next = below.gather(-1, coming.clamp_min(0)[:, None])[:, 0]
+    weights = below.exp()
+    total = weights.sum(-1)
+    finite = below.clamp_min_(torch.finfo(below.dtype).min)
+    log_total = total.log()
     return Predictions(
-        entropy=_entropy(log_probabilities),
+        entropy=log_total - weights.mul_(finite).sum(-1) / total,
         top_token_id=top_token_id,
-        top_probability=top_log_probability.exp(),
-        surprisal=torch.where(coming >= 0, -log_of_next, torch.nan),
+        top_probability=1 / total,
+        surprisal=torch.where(coming >= 0, log_total - below_of_next, torch.nan),
     )
-
-
-def _entropy(log_probabilities: Tensor) -> Tensor:
-    """Return -sum_v p_v ln p_v, with 0 for an impossible token; uses up its argument."""
-    probabilities = log_probabilities.exp()
-    finite = log_probabilities.clamp_min_(torch.finfo(log_probabilities.dtype).min)
-    return -probabilities.mul_(finite).sum(-1)

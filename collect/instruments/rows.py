@@ -83,15 +83,16 @@ def residual_updates(batch: Batch, updates: Updates) -> pd.DataFrame:
 def _of_tokens(batch: Batch, measured: Norms | Updates, place: str) -> pd.DataFrame:
     """Return one row per (layer, place) and token of a batch."""
     n_tokens = [len(prompt) for prompt in batch]
-    prompt_ids = np.repeat([prompt.prompt_id for prompt in batch], n_tokens)
-    positions = np.concatenate([np.arange(n) for n in n_tokens])
     n_places = len(measured.places)
+    of_prompt = np.tile(np.repeat(np.arange(len(batch)), n_tokens), n_places)
+    of_place = np.repeat(np.arange(n_places), sum(n_tokens))
+    positions = np.concatenate([np.arange(n) for n in n_tokens])
     names = [quantity.name for quantity in fields(measured) if quantity.name != "places"]
     return pd.DataFrame(
         {
-            "prompt_id": np.tile(prompt_ids, n_places),
-            "layer": np.repeat([layer for layer, _ in measured.places], sum(n_tokens)),
-            place: np.repeat([name for _, name in measured.places], sum(n_tokens)),
+            "prompt_id": _taken([prompt.prompt_id for prompt in batch], of_prompt),
+            "layer": _taken([layer for layer, _ in measured.places], of_place),
+            place: _taken([name for _, name in measured.places], of_place),
             "position": np.tile(positions, n_places),
             **{name: _numbers(getattr(measured, name)).ravel() for name in names},
         }
@@ -140,23 +141,23 @@ def _of_maps(
 
 def token_geometry(batch: Batch, observation: Observation) -> pd.DataFrame:
     """Return table ``token_geometry``: one row per (prompt_id, layer, site)."""
+    places = [*observation.geometry]
+    of_place, of_prompt = np.indices((len(places), len(batch))).reshape(2, -1)
+    found = [of for place in places for of in observation.geometry[place]]
+    correlations = [observation.embedding_correlation[place] for place in places]
     return pd.DataFrame(
         {
-            "prompt_id": prompt.prompt_id,
-            "layer": layer,
-            "site": site,
-            "n_tokens": len(prompt),
-            "mean_cosine": of_prompt.mean_cosine,
-            "mean_cosine_body": of_prompt.mean_cosine_body,
-            "uniformity": of_prompt.uniformity,
-            "effective_rank": of_prompt.effective_rank,
-            "embedding_correlation": correlation,
+            "prompt_id": _taken([prompt.prompt_id for prompt in batch], of_prompt),
+            "layer": _taken([layer for layer, _ in places], of_place),
+            "site": _taken([site for _, site in places], of_place),
+            "n_tokens": _taken([len(prompt) for prompt in batch], of_prompt),
+            "mean_cosine": np.array([of.mean_cosine for of in found], dtype=float),
+            "mean_cosine_body": np.array([of.mean_cosine_body for of in found], dtype=float),
+            "uniformity": np.array([of.uniformity for of in found], dtype=float),
+            "effective_rank": np.array([of.effective_rank for of in found], dtype=float),
+            "embedding_correlation": np.array(correlations, dtype=float).ravel(),
         }
-        for (layer, site), of_site in observation.geometry.items()
-        for prompt, of_prompt, correlation in zip(
-            batch, of_site, observation.embedding_correlation[layer, site], strict=True
-        )
-    ).astype(dict.fromkeys(("mean_cosine", "mean_cosine_body", *_SHARED_GEOMETRY), float))
+    )
 
 
 _SHARED_GEOMETRY = ("uniformity", "effective_rank")
@@ -228,6 +229,9 @@ def _numbers(measured: Tensor) -> NDArray[Any]:
     return numbers
 
 
-def _taken(values: Sequence[object], places: NDArray[np.intp]) -> NDArray[Any]:
-    """Return ``values`` at ``places``, one per row of a frame."""
-    return np.array(values)[places]
+def _taken(values: Sequence[Any], places: NDArray[np.intp]) -> Any:
+    """Return ``values`` at ``places``, one per row of a frame.
+
+    Each value becomes one of the frame's kind once, and not in every row.
+    """
+    return pd.Series(values).array.take(places)
