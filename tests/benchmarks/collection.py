@@ -5,7 +5,8 @@ batches: ours first, then one padded batch, which is how peers are mostly used. 
 median CPU time of the rounds, the median ratio to the bare body of the same round with its
 quartiles, the median share of it that our collection took in the same round, and the peak memory
 beyond the loaded model, each found in a process of its own. No approach computes logits but the
-one that says so and what ours needs of the last tokens. ``python -m
+one that says so and what ours needs of the last tokens. Freed memory is kept, as commands do, so
+that nobody pays for how another left the heap. ``python -m
 tests.benchmarks.commands`` times whole commands. Nothing is asserted; a time is a property of a
 machine. A peer that is not installed is named as such.
 """
@@ -38,6 +39,8 @@ from approaches import (
     sharing_weights,
 )
 
+from collect.commands.starting import keep_memory
+
 MEBIBYTE = 2**20
 
 
@@ -51,6 +54,7 @@ def main() -> None:
     parser.add_argument("--memory", choices=[*APPROACHES], help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
+    keep_memory()
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     chosen = arguments.model or [*models()]
