@@ -7,29 +7,28 @@ on a light and on a dark page.
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Sequence
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
-from analysis.exhibits.drawing import findings
-from analysis.exhibits.drawing.marks import filled_and_hollow, marks_by_lab
+from analysis.exhibits.drawing import findings, names
+from analysis.exhibits.drawing.labs import ORDER
+from analysis.exhibits.drawing.marks import filled_and_hollow, lab_names, marks_by_lab, of_lab
 from analysis.exhibits.drawing.theme import (
-    COLOURS,
     INK,
-    LABS,
-    SHAPES,
     SIDES,
+    TONES,
     WIDTH,
-    lab_colour,
-    lab_shape,
     line_at,
     log_axis,
     named,
     series,
 )
 from analysis.exhibits.drawing.verdicts import COLOURS as VERDICT_COLOURS
+from analysis.exhibits.drawing.verdicts import SHAPES as VERDICT_SHAPES
 from analysis.tidy import prose
 
 #: Title of an axis of gain.
@@ -37,31 +36,40 @@ GAIN = ["mean gain [ratio]", SIDES]
 
 #: Least ratio of the heights of two labels on the logarithmic axis of the traces.
 LABELS_APART = 1.35
-#: Least difference of the heights of two names on the axis of gain [ratio].
-NAMES_APART = 0.03
-
-#: Claims side by side in the column of a verdict, distance between the columns [claims], and side
-#: of the square of a claim [pixels].
-ABREAST, BETWEEN, SIDE = 3, 3.3, 18
+#: Height of the row of a model, of a definition of gain, and of a row of claims [px].
+#: Claims beside each other stand in rows of `ABREAST`, which a phone has room for.
+ROW, DEFINITION, VERDICT = 17, 56, 25
+ABREAST = 16
+#: Size of the names of many rows [px].
+SMALL = 13
+#: Room for names at the right of a panel, as a share of what the marks take.
+ROOM = 0.3
 
 
 def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
-    """Draw the gain of each model in the row of its lab.
+    """Draw the gain of each model by name, lab by lab.
 
-    ``models`` has one row per model: `lab`, `norm_position`, `gain_mean` [ratio].
+    ``models`` has one row per model: `model_id`, `lab`, `norm_position`, `gain_mean` [ratio].
     """
-    points = [
-        mark.encode(
-            x=alt.X("gain_mean:Q", title=GAIN, scale=alt.Scale(zero=False)),
-            y=alt.Y("lab:N", title=None, sort=list(LABS)),
-            color=lab_colour(models).legend(None),
-            shape=lab_shape(models).legend(None),
-        )
-        for mark in marks_by_lab(models)
-    ]
+    place = models["lab"].map({lab: place for place, lab in enumerate(ORDER)})
+    drawn = models.assign(name=prose.short_name(models["model_id"]), place=place)
+    drawn = drawn.sort_values(["place", "gain_mean"], ascending=[True, False])
+    low, high = float(drawn["gain_mean"].min()), float(drawn["gain_mean"].max())
+    ends = [low - 0.05, high + ROOM * (high - low)]
+    scale = alt.Scale(domain=ends, nice=False, zero=False)
+    rows = list(drawn["name"])
+    x = alt.X("gain_mean:Q", title=GAIN, scale=scale, axis=alt.Axis(grid=False))
+    y = alt.Y(
+        "name:N",
+        title=None,
+        sort=rows,
+        axis=alt.Axis(grid=True, ticks=False, domain=False, labelFontSize=SMALL),
+    )
+    points = [mark.encode(x=x, y=y) for mark in marks_by_lab(drawn)]
+    labs = lab_names(drawn, y, x=alt.value(WIDTH), align="right")
     return named(
-        alt.layer(line_at(1, "x"), *points).properties(height=190),
-        "Gain of each published model, one row per lab, with a line at 1.",
+        alt.layer(line_at(1, "x"), *points, labs).properties(height=ROW * len(rows)),
+        "Gain of each published model, a row per model, by lab, with a line at 1.",
         findings.labs(models),
     )
 
@@ -86,8 +94,10 @@ def chart_gain_by_density(models: pd.DataFrame, *, band: tuple[float, float]) ->
     x = alt.X("gain_mean:Q", title=GAIN, scale=alt.Scale(zero=False), axis=alt.Axis(grid=False))
     critical = alt.Chart(drawn[drawn["rho"].between(*band)]).mark_rect(color=INK, opacity=0.2)
     points = [mark.encode(x=x, y=y) for mark in marks_by_lab(drawn)]
+    labs = lab_names(drawn, y, x=x, align="left", dx=12)
+    layers = alt.layer(critical.encode(y=y), line_at(1, "x"), *points, labs)
     return named(
-        alt.layer(critical.encode(y=y), line_at(1, "x"), *points).properties(height=18 * len(rows)),
+        layers.properties(height=18 * len(rows)),
         "Gain of each published model in the order of head density, the claimed band shaded.",
         findings.band(models, band),
     )
@@ -108,16 +118,26 @@ def chart_shares(shares: pd.DataFrame) -> alt.LayerChart:
     )
     chance = (
         alt.Chart(shares)
-        .mark_tick(color=COLOURS[1], thickness=3, size=22)
+        .mark_tick(color=INK, thickness=3, size=22)
         .encode(x=alt.X("chance_share:Q", scale=scale), y=y)
     )
     points = (
         alt.Chart(shares)
-        .mark_point(color=COLOURS[0], filled=True, size=120)
+        .mark_point(color=TONES[0], filled=True, size=120, opacity=1)
         .encode(x=alt.X("share:Q", title="share of the variance of log gain [1]", scale=scale), y=y)
     )
+    ends: list[tuple[str, str, names.Align, int]] = [
+        ("chance_share", "pure noise", "right", 6),
+        ("share", "explained", "left", -6),
+    ]
+    said = [
+        alt.Chart(shares.head(1).assign(said=word))
+        .mark_text(align=align, dx=away, dy=-18, fontSize=13, color=INK)
+        .encode(x=alt.X(f"{column}:Q", scale=scale), y=y, text="said:N")
+        for column, word, align, away in ends
+    ]
     return named(
-        alt.layer(whiskers, chance, points).properties(height=130),
+        alt.layer(whiskers, chance, points, *said).properties(height=150),
         "Share of variance that lab, geometry and scale explain, with bootstrap intervals.",
         findings.shares(shares),
     )
@@ -126,48 +146,58 @@ def chart_shares(shares: pd.DataFrame) -> alt.LayerChart:
 def chart_definitions(gains: pd.DataFrame, *, order: Sequence[str]) -> alt.LayerChart:
     """Draw the gains of a few models under several definitions.
 
-    ``gains`` has one row per model and definition: `model`, `definition`, `gain_mean` [ratio].
-    ``order`` names the models in the claimed order.
+    ``gains`` has one row per model and definition: `model`, `lab`, `definition`, `gain_mean`
+    [ratio]. ``order`` names the models in the claimed order. Names stand where models part most.
     """
     y = alt.Y("definition:N", title=None, sort=None)
-    points = (
-        alt.Chart(gains)
-        .mark_point(filled=True, size=130, opacity=0.9)
-        .encode(
-            x=alt.X(
-                "gain_mean:Q",
-                title=["mean gain [ratio], log scale", SIDES],
-                **log_axis(gains["gain_mean"]),
-            ),
-            y=y,
-            color=alt.Color("model:N", title=None, sort=list(order), scale=series(order, COLOURS)),
-            shape=alt.Shape("model:N", title=None, sort=list(order), scale=series(order, SHAPES)),
-        )
+    x = alt.X(
+        "gain_mean:Q",
+        title=["mean gain [ratio], log scale", SIDES],
+        **log_axis(gains["gain_mean"], beyond=1.6),
     )
+    points = alt.Chart(gains).mark_point(filled=True, size=130, opacity=0.9)
+    widest = _widest(gains).sort_values("gain_mean", ignore_index=True)
+    said = [
+        alt.Chart(widest[widest.index % 2 == odd])
+        .mark_text(dy=-16 if odd else 17, fontSize=13, color=INK)
+        .encode(x=x, y=y, text="model:N")
+        for odd in (0, 1)
+    ]
+    height = DEFINITION * gains["definition"].nunique()
     return named(
-        alt.layer(line_at(1, "x"), points).properties(height=44 * gains["definition"].nunique()),
+        alt.layer(line_at(1, "x"), points.encode(x=x, y=y, **of_lab(gains)), *said).properties(
+            height=height
+        ),
         "Gain of four models under each published definition, one row per definition.",
         findings.order(gains, order),
     )
 
 
+def _widest(gains: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the definition with most models under which they part most."""
+    told = gains.groupby("definition")["gain_mean"].agg(["size", "min", "max"])
+    ordered = told.assign(ratio=told["max"] / told["min"]).sort_values(["size", "ratio"])
+    return gains[gains["definition"].isin(ordered.index[-1:])]
+
+
 def chart_trace_profile(layers: pd.DataFrame) -> alt.LayerChart:
     """Draw the trace of each layer against relative depth.
 
-    ``layers`` has one row per model and layer: `model`, `relative_depth` [1], `trace`
+    ``layers`` has one row per model and layer: `model`, `lab`, `relative_depth` [1], `trace`
     [weight units squared].
     """
-    names = sorted(layers["model"].unique())
     encoded = alt.Chart(layers).encode(
         x=alt.X(
             "relative_depth:Q", title="relative depth (l + 1) / L [1]", axis=alt.Axis(tickCount=5)
         ),
         y=alt.Y("trace:Q", title="trace [weight units², log]", **log_axis(layers["trace"])),
-        color=alt.Color("model:N", scale=series(names, COLOURS), legend=None),
-        shape=alt.Shape("model:N", scale=series(names, SHAPES), legend=None),
+        detail="model:N",
+        **of_lab(layers),
     )
+    ends = layers.sort_values("layer").drop_duplicates("model", keep="last")
+    places = names.apart(list(np.log(ends["trace"])), math.log(LABELS_APART))
     labels = (
-        alt.Chart(_apart(layers.sort_values("layer").drop_duplicates("model", keep="last")))
+        alt.Chart(ends.assign(label_at=np.exp(places)))
         .mark_text(align="left", dx=10, color=INK, fontSize=13)
         .encode(x="relative_depth:Q", y="label_at:Q", text="model:N")
     )
@@ -177,15 +207,6 @@ def chart_trace_profile(layers: pd.DataFrame) -> alt.LayerChart:
         "Trace of the sheaf Laplacian per layer for four published models, each named at its end.",
         findings.trace(layers),
     )
-
-
-def _apart(ends: pd.DataFrame) -> pd.DataFrame:
-    """Return the last points with `label_at`: their trace, raised where a label is too near."""
-    ordered = ends.sort_values("trace")
-    places: list[float] = []
-    for value in ordered["trace"]:
-        places.append(max(float(value), places[-1] * LABELS_APART) if places else float(value))
-    return ordered.assign(label_at=places)
 
 
 def chart_ratio(weights: pd.DataFrame, gains: pd.DataFrame) -> alt.LayerChart:
@@ -200,39 +221,23 @@ def chart_ratio(weights: pd.DataFrame, gains: pd.DataFrame) -> alt.LayerChart:
         are not drawn.
     """
     both = weights.merge(gains[["model_id", "gain_mean", "norm_position"]], on="model_id")
-    cuts = {False: "W_V", True: "rows of Q, K and V mixed"}
-    both = both.assign(cut=both["is_misread"].map(cuts))
-    title = "‖W_V‖ / ‖W_O‖ [1], log scale"
-    reach = pd.concat([both["ratio"] / 1.2, both["ratio"] * 2.5])
-    x = alt.X("ratio:Q", title=title, **log_axis(reach))
-    scale = alt.Scale(zero=False, padding=18)
-    y = alt.Y("gain_mean:Q", title=GAIN, scale=scale)
-    spoken = list(cuts.values())
-    colour = alt.Color("cut:N", title=None, scale=series(spoken, COLOURS))
-    shape = alt.Shape("cut:N", title=None, scale=series(spoken, ["circle", "triangle-up"]))
-    points = [mark.encode(x=x, y=y, color=colour, shape=shape) for mark in filled_and_hollow(both)]
-    names = (
-        alt.Chart(_below_each_other(both))
-        .mark_text(align="left", dx=10, color=INK, fontSize=13)
-        .encode(x=x, y=alt.Y("label_at:Q", title=GAIN, scale=scale), text="model:N")
+    both = both.assign(name=both["model"] + both["is_misread"].map({False: "", True: " (mixed)"}))
+    low, high = float(both["gain_mean"].min()) - 0.05, float(both["gain_mean"].max()) + 0.05
+    reach = (float(both["ratio"].min()) / 1.6, float(both["ratio"].max()) * 1.6)
+    x = alt.X(
+        "ratio:Q", title="‖W_V‖ / ‖W_O‖ [1], log scale", **log_axis(pd.Series(reach), beyond=1)
     )
+    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+    y = alt.Y("gain_mean:Q", title=GAIN, scale=scale)
+    panel = names.Panel(reach, (low, high), is_log=True)
+    told = names.placed(both, panel, "ratio", "gain_mean", lines=[1])
+    points = [mark.encode(x=x, y=y, **of_lab(both)) for mark in filled_and_hollow(told)]
     return named(
-        alt.layer(line_at(1, "y"), *points, names),
+        alt.layer(line_at(1, "y"), *points, *names.texts(told, x, y)),
         "Gain of six published models against the ratio of the norms of W_V and W_O; models of "
         "low and of high ratio lie on both sides of one.",
         findings.ratio(both),
     )
-
-
-def _below_each_other(models: pd.DataFrame) -> pd.DataFrame:
-    """Return models with `label_at`: the gain, or less where a name would meet one or the line."""
-    ordered = models.sort_values("gain_mean", ascending=False)
-    places: list[float] = []
-    for gain in ordered["gain_mean"]:
-        place = min(float(gain), places[-1] - NAMES_APART) if places else float(gain)
-        is_struck = abs(place - 1) < NAMES_APART / 2  # by the line of no change
-        places.append(1 - NAMES_APART / 2 if is_struck else place)
-    return ordered.assign(label_at=places)
 
 
 def chart_twins(pairs: pd.DataFrame) -> alt.LayerChart:
@@ -240,119 +245,102 @@ def chart_twins(pairs: pd.DataFrame) -> alt.LayerChart:
 
     ``pairs`` has one row per pair: `family`, `gain_mean_base`, `gain_mean` [ratio].
     """
-    y = alt.Y("family:N", title=None)
-    long = pairs.melt("family", ["gain_mean_base", "gain_mean"], "version", "gain")
-    spoken = long.assign(
-        version=long["version"].map({"gain_mean_base": "base", "gain_mean": "instruct"})
+    order = list(pairs.sort_values("gain_mean_base", ascending=False)["family"])
+    y = alt.Y("family:N", title=None, sort=order)
+    x = alt.X(
+        "gain_mean:Q",
+        title=["mean gain of the last block [ratio]", SIDES],
+        axis=alt.Axis(tickCount=6),
+        scale=alt.Scale(zero=False),
     )
-    versions = ["base", "instruct"]
+    base = x.copy()
+    base.shorthand = "gain_mean_base:Q"
     rules = (
         alt.Chart(pairs).mark_rule(color=INK).encode(x="gain_mean_base:Q", x2="gain_mean:Q", y=y)
     )
-    points = (
-        alt.Chart(spoken)
-        .mark_point(filled=True, size=130)
-        .encode(
-            x=alt.X(
-                "gain:Q",
-                title=["mean gain of the last block [ratio]", SIDES],
-                axis=alt.Axis(tickCount=6),
-                scale=alt.Scale(zero=False),
-            ),
-            y=y,
-            color=alt.Color("version:N", title=None, scale=series(versions, COLOURS)),
-            shape=alt.Shape(
-                "version:N", title=None, scale=series(versions, ["circle", "triangle-right"])
-            ),
-        )
-    )
+    marks = alt.Chart(pairs)
+    points = [
+        marks.mark_point(filled=True, size=130, opacity=0.4).encode(x=base, y=y, **of_lab(pairs)),
+        marks.mark_point(filled=True, size=130, opacity=1).encode(x=x, y=y, **of_lab(pairs)),
+    ]
+    first = alt.Chart(pairs[pairs["family"] == order[0]])
+    said = [
+        first.mark_text(dy=-16, fontSize=13, color=INK).encode(x=where, y=y, text=alt.value(word))
+        for where, word in ((base, "base"), (x, "instruct"))
+    ]
     return named(
-        alt.layer(line_at(1, "x"), rules, points).properties(height=150),
+        alt.layer(line_at(1, "x"), rules, *points, *said).properties(height=150),
         "Gain of the last block of three models before and after instruction tuning.",
         findings.tuning(pairs),
     )
 
 
 def chart_verdicts(claims: pd.DataFrame, *, verdicts: Sequence[str]) -> alt.LayerChart:
-    """Draw a column per verdict, as high as it has claims, each claim a square with its number.
+    """Draw a row per verdict, as long as it has claims, each claim a square with its number.
 
     ``claims`` has one row per claim: `claim_id`, `label`, `verdict`.
     """
     placed = _tiles(claims, verdicts)
     placed = placed.assign(card=[f"claims.html#claim-{number}" for number in placed["claim_id"]])
-    wide, high = BETWEEN * len(verdicts), float(placed["place"].max()) + 2 * ABREAST
-    x = alt.X(
-        "across:Q", title=None, axis=_names(verdicts), scale=alt.Scale(domain=[0, wide], nice=False)
+    n_rows = float(placed["square"].max()) + 0.5
+    width, height = 1.4 * WIDTH, VERDICT * n_rows
+    scales = {
+        "x": alt.Scale(domain=[0, ABREAST], nice=False),
+        "y": alt.Scale(domain=[n_rows, 0], nice=False),
+    }
+    x = alt.X("nth:Q", title=None, axis=None, scale=scales["x"])
+    y = alt.Y("square:Q", title=None, axis=None, scale=scales["y"])
+    head = alt.Y("head:Q", title=None, axis=None, scale=scales["y"])
+    present = [name for name in verdicts if name in set(placed["verdict"])]
+    colour = alt.Color(
+        "verdict:N",
+        scale=series(present, [VERDICT_COLOURS[name] for name in present]),
+        legend=None,
     )
-    y = alt.Y(
-        "place:Q",
-        title=None,
-        axis=None,
-        scale=alt.Scale(domain=[0, high], nice=False),
+    shape = alt.Shape(
+        "verdict:N",
+        scale=series(present, [VERDICT_SHAPES[name] for name in present]),
+        legend=None,
     )
-    squares = (
+    heads = alt.Chart(placed.drop_duplicates("verdict"))
+    layers = [
         alt.Chart(placed)
-        .mark_square(filled=False, size=(SIDE - 3) ** 2, strokeWidth=1.8, opacity=1)
-        .encode(
-            x=x,
-            y=y,
-            description="label:N",
-            href="card:N",
-            color=alt.Color(
-                "verdict:N",
-                scale=series(verdicts, [VERDICT_COLOURS[name] for name in verdicts]),
-                legend=None,
-            ),
-        )
-    )
-    numbers = (
-        alt.Chart(placed).mark_text(color=INK, fontSize=12).encode(x=x, y=y, text="claim_id:Q")
-    )
-    totals = (
-        alt.Chart(placed.drop_duplicates("verdict", keep="last"))
-        .mark_text(color=INK, fontSize=20, dy=-SIDE)
-        .encode(x="middle:Q", y=y, text="total:Q")
-    )
-    return named(
-        alt.layer(numbers, squares, totals).properties(
-            width=SIDE * wide, height=SIDE * high / ABREAST
+        .mark_rect(filled=False, width=width / ABREAST - 3, height=VERDICT - 4, strokeWidth=1.8)
+        .encode(x=x, y=y, description="label:N", href="card:N", color=colour),
+        alt.Chart(placed).mark_text(color=INK, fontSize=12).encode(x=x, y=y, text="claim_id:Q"),
+        heads.mark_point(filled=True, size=120, opacity=1, xOffset=7).encode(
+            x=alt.value(0), y=head, color=colour, shape=shape
         ),
-        "Number of claims with each verdict: a column per verdict of squares that hold the "
-        "numbers of the claims, its count on top.",
+        heads.mark_text(color=INK, fontSize=16, align="left", dx=20).encode(
+            x=alt.value(0), y=head, text="said:N"
+        ),
+    ]
+    return named(
+        alt.layer(*layers).properties(width=width, height=height),
+        "Number of claims with each verdict: a row per verdict, headed by its shape, its count and "
+        "its name, of squares that hold the numbers of the claims.",
         findings.verdicts(claims, verdicts),
     )
 
 
 def _tiles(claims: pd.DataFrame, verdicts: Sequence[str]) -> pd.DataFrame:
-    """Return where each claim stands in the column of its verdict, and how many stand there.
+    """Return where each claim stands in the rows of its verdict, and what is said above these.
 
-    Adds `across` and `middle` (of its square and of its column [squares]), `place` (of the middle
-    of its row [claims]) and `total`; ordered by number.
+    Adds `nth` (middle of its square in the row [squares]), `square` and `head` (how far down
+    squares and what is said stand [rows]), `total` and `said`; ordered by number.
     """
     ordered = claims.sort_values("claim_id", ignore_index=True)
     same = ordered.groupby("verdict", sort=False)["claim_id"]
-    nth = same.cumcount()
-    middle = (ordered["verdict"].map(list(verdicts).index) + 0.5) * BETWEEN
+    totals = ordered["verdict"].value_counts()
+    present = [name for name in verdicts if name in totals.index]
+    # Each verdict takes one row for its name and as many as its claims need.
+    rows = [1 + -(-int(totals[name]) // ABREAST) for name in present]
+    before = dict(zip(present, [0, *np.cumsum(rows)], strict=False))
+    down, total = ordered["verdict"].map(before), same.transform("size")
     return ordered.assign(
-        middle=middle,
-        across=middle + nth % ABREAST - (ABREAST - 1) / 2,
-        place=(nth // ABREAST + 0.5) * ABREAST,
-        total=same.transform("size"),
-    )
-
-
-def _names(verdicts: Sequence[str]) -> alt.Axis:
-    """Return an axis with the verdicts below the middles of their columns, a word to a line."""
-    words = [name.replace("under a", "under\u00a0a").split(" ") for name in verdicts]
-    # Every other name stands a line lower, so that long ones do not meet.
-    lines = [[" "] * (place % 2) + name for place, name in enumerate(words)]
-    return alt.Axis(
-        values=[(place + 0.5) * BETWEEN for place in range(len(lines))],
-        labelExpr=f"{json.dumps(lines)}[round(datum.value / {BETWEEN} - 0.5)]",
-        labelAngle=0,
-        labelFontSize=12,
-        labelOverlap=False,
-        ticks=False,
-        grid=False,
-        labelPadding=8,
+        nth=same.cumcount() % ABREAST + 0.5,
+        head=down + 0.6,
+        square=down + 1.5 + same.cumcount() // ABREAST,
+        total=total,
+        said=total.astype(str) + " " + ordered["verdict"],
     )

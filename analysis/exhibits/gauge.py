@@ -7,12 +7,11 @@ from typing import Any, cast
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, WIDTH, found
+from analysis.exhibits.drawing.theme import DASHES, INK, SHAPES, WIDTH, found, greys, series
 from analysis.questions.gauge import GAUGES
 from analysis.tidy import prose
 
-HEIGHT = 150
-DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3])
+HEIGHT = 165
 
 #: What the stream does in each gauge that was made.
 LABELS = {"growing": "grows", "flat": "stays", "shrinking": "shrinks"}
@@ -57,12 +56,6 @@ def _row(
     layers: pd.DataFrame, column: str, axis: str, title: str, *, has_labels: bool
 ) -> alt.LayerChart:
     names = [*LABELS, *(name for name in GAUGES if name not in LABELS)]
-    scales = {
-        "color": alt.Scale(domain=names, range=COLOURS[: len(names)]),
-        "shape": alt.Scale(domain=names, range=SHAPES[: len(names)]),
-        "dash": alt.Scale(domain=names, range=list(reversed(DASHES))),
-    }
-    legend = alt.Legend(title=None, orient="bottom", columns=len(names))
     depths = alt.Scale(domain=[int(layers["layer"].min()), int(layers["layer"].max())], nice=False)
     x = alt.X("layer:Q", scale=depths).axis(
         title="depth: output of block (−1: input) [1]" if has_labels else None,
@@ -73,15 +66,15 @@ def _row(
     base = alt.Chart(layers.dropna(subset=[column])).encode(
         x=x,
         y=alt.Y(f"{column}:Q").axis(title=axis, tickCount=4),
-        color=alt.Color("gauge:N", scale=scales["color"], legend=legend),
+        color=alt.Color("gauge:N", scale=greys(names), legend=None),
     )
     lines = base.mark_line().encode(
-        strokeDash=alt.StrokeDash("gauge:N", scale=scales["dash"], legend=legend)
+        strokeDash=alt.StrokeDash("gauge:N", scale=series(names, DASHES), legend=None)
     )
     points = base.mark_point(size=45, filled=True).encode(
-        shape=alt.Shape("gauge:N", scale=scales["shape"], legend=legend)
+        shape=alt.Shape("gauge:N", scale=series(names, SHAPES), legend=None)
     )
-    drawn = [lines, points]
+    drawn = [lines, points, *_words(layers, column, x, axis)]
     if _coincide(layers, column):
         drawn, title = [_one_line(layers, column, x, axis)], f"{title}: all lie on one line"
     layered = alt.layer(*drawn).properties(
@@ -90,6 +83,26 @@ def _row(
         title=alt.Title(title, fontSize=14, fontWeight="normal", anchor="start", color=INK),
     )
     return cast("alt.LayerChart", layered)
+
+
+def _words(layers: pd.DataFrame, column: str, x: alt.X, axis: str) -> list[alt.Chart]:
+    """Return the name of each gauge at its first point, on the side to which its line does not go.
+
+    There the lines are furthest apart. The steepest line has its name at its right.
+    """
+    values = layers.dropna(subset=[column]).pivot_table(column, "gauge", "layer")
+    starts = values.iloc[:, 0].to_dict()
+    slopes = (values.iloc[:, 1] - values.iloc[:, 0]).to_dict()
+    steepest = max(slopes, key=lambda name: abs(slopes[name]))
+    y = alt.Y("at:Q").axis(title=axis, tickCount=4)
+    words = []
+    for gauge, slope in slopes.items():
+        down, away = (0, 40) if gauge == steepest else (14 if slope > LEVEL else -12, 8)
+        at = {"layer": [values.columns[0]], "at": [starts[gauge]], "gauge": [gauge]}
+        row = pd.DataFrame(at)
+        text = alt.Chart(row).mark_text(align="left", dx=away, dy=down, fontSize=13, color=INK)
+        words.append(text.encode(x=x, y=y, text="gauge:N"))
+    return words
 
 
 def _coincide(layers: pd.DataFrame, column: str) -> bool:

@@ -302,7 +302,8 @@ def published_traces(store: Store) -> pd.DataFrame:
     """Return one row per model and layer: the published multi-head trace."""
     layers = store.query(
         """
-        SELECT p.model_id, p.layer, p.value AS trace, (p.layer + 1) / m.n_layers AS relative_depth
+        SELECT p.model_id, m.lab, p.layer, p.value AS trace,
+               (p.layer + 1) / m.n_layers AS relative_depth
           FROM published_profile AS p
           JOIN model AS m USING (model_id)
          WHERE p.metric = 'trace_multi_head' AND p.file = $file

@@ -7,7 +7,7 @@ from typing import cast
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, WIDTH, line_at, series
+from analysis.exhibits.drawing.theme import WIDTH, greys, line_at, series
 from analysis.store import Store
 from analysis.tidy.errors import DesignError
 
@@ -82,7 +82,7 @@ def chart(trajectory: pd.DataFrame) -> alt.LayerChart:
             color=alt.Color(
                 "dtype_compute:N",
                 title=title,
-                scale=series(formats, COLOURS),
+                scale=greys(formats),
             ),
             strokeDash=alt.StrokeDash(
                 "dtype_compute:N", title=title, scale=series(formats, _DASHES)

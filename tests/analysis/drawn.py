@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from analysis.exhibits.drawing import labs
+
 
 def encodings(node: Any) -> Iterator[dict[str, Any]]:
     """Yield every encoding of a chart's specification, however it is layered or nested."""
@@ -16,3 +18,15 @@ def encodings(node: Any) -> Iterator[dict[str, Any]]:
     elif isinstance(node, list):
         for value in node:
             yield from encodings(value)
+
+
+def borrowed(node: Any) -> list[str]:
+    """Return the colours of labs that stand for something else in a chart's specification."""
+    if isinstance(node, list):
+        return [colour for item in node for colour in borrowed(item)]
+    if not isinstance(node, dict):
+        return [node] if isinstance(node, str) and labs.borrowed(node, "") else []
+    if {"domain", "range"} <= set(node) and isinstance(node["range"], list):
+        pairs = zip(node["domain"], node["range"], strict=False)
+        return [it for name, it in pairs if isinstance(it, str) and labs.borrowed(it, name)]
+    return [colour for name, it in node.items() if name != "datasets" for colour in borrowed(it)]

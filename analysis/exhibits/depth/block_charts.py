@@ -6,12 +6,10 @@ import altair as alt
 import pandas as pd
 
 from analysis import evidence
-from analysis.exhibits.drawing.theme import COLOURS, INK, named, series
+from analysis.exhibits.drawing.marks import of_lab
+from analysis.exhibits.drawing.theme import named
 from analysis.store import Store
 from analysis.tidy import prose
-
-#: Colour and shape of a block on either side of 1.
-SIDES = {"below 1": (COLOURS[0], "triangle-down"), "above 1": (INK, "circle")}
 
 
 def blocks(store: Store) -> pd.DataFrame:
@@ -40,24 +38,18 @@ def late_share(placed: pd.DataFrame) -> str:
 
 
 def chart_blocks(placed: pd.DataFrame) -> alt.LayerChart:
-    """Draw each block of each model, smallest model on top, marked by its side of 1.
+    """Draw each block of each model, smallest model on top, large where it is below 1.
 
     ``placed`` comes from `blocks`.
     """
-    names = list(SIDES)
     marks = (
         alt.Chart(placed)
-        .mark_point(filled=True)
+        .mark_point(filled=True, opacity=1)
         .encode(
             x=alt.X("relative_depth:Q", title="depth of the block's end, share of the blocks [1]"),
             y=alt.Y("model:N", title=None, sort=list(placed["model"].unique())),
-            color=alt.Color(
-                "side:N", title="gain", scale=series(names, [SIDES[n][0] for n in names])
-            ),
-            shape=alt.Shape(
-                "side:N", title="gain", scale=series(names, [SIDES[n][1] for n in names])
-            ),
-            size=alt.condition("datum.side == 'below 1'", alt.value(90), alt.value(14)),
+            size=alt.condition("datum.side == 'below 1'", alt.value(110), alt.value(16)),
+            **of_lab(placed),
         )
     )
     return named(

@@ -10,8 +10,9 @@ import pandas as pd
 
 from analysis import evidence
 from analysis.exhibits.depth.depth_law import DEFINITIONS
-from analysis.exhibits.drawing.marks import marks_by_lab
-from analysis.exhibits.drawing.theme import INK, SIDES, found, lab_colour, line_at
+from analysis.exhibits.drawing.labs import lab_colour, lab_shape
+from analysis.exhibits.drawing.marks import filled_and_hollow
+from analysis.exhibits.drawing.theme import INK, SIDES, found, line_at
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -105,7 +106,9 @@ def _panel(
         .mark_rule(opacity=0.6, strokeWidth=1.5)
         .encode(x="conf_low:Q", x2="conf_high:Q", y=y, color=lab_colour(models))
     )
-    marks = [mark.encode(x=x, y=y) for mark in marks_by_lab(models)]
+    # Names of labs would cover marks and bounds on a phone: these panels keep their legend.
+    colour, shape = lab_colour(models), lab_shape(models)
+    marks = [mark.encode(x=x, y=y, color=colour, shape=shape) for mark in filled_and_hollow(models)]
     layers = alt.layer(line_at(1, "x"), bound, whiskers, *marks).properties(
         width=WIDE,
         height=ROW * len(rows),

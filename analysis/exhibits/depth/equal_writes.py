@@ -8,7 +8,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, WIDTH, found, line_at, series
+from analysis.exhibits.drawing.theme import INK, SHAPES, WIDTH, found, greys, line_at, series
 from analysis.questions.depth import equal_writes
 from analysis.store import Store
 from analysis.tidy import prose
@@ -110,7 +110,7 @@ def chart_writes(writes: pd.DataFrame) -> alt.LayerChart:
         .encode(
             x=x,
             y=y,
-            color=alt.Color("family:N", title="family", scale=series(families, COLOURS)),
+            color=alt.Color("family:N", title="family", scale=greys(families)),
             shape=alt.Shape("family:N", title="family", scale=series(families, SHAPES)),
             size=alt.Size(
                 "share_shrinking:Q",

@@ -10,7 +10,7 @@ import altair as alt
 import pandas as pd
 
 from analysis.exhibits.depth import findings
-from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, WIDTH, found, series
+from analysis.exhibits.drawing.theme import INK, SHAPES, WIDTH, found, greys, series
 
 HEIGHT = 150
 DASHES = ([1, 0], [6, 4], [2, 3])
@@ -18,7 +18,7 @@ DASHES = ([1, 0], [6, 4], [2, 3])
 #: Columns that tell lines apart, and the titles of their legends.
 RECIPE, DEPTH, PART = ("suite", "recipe"), ("n_blocks", "depth [blocks]"), ("part", "part")
 
-#: Where the colours and shapes of the parts begin, so that they are not those of recipes.
+#: Where the shapes of the parts begin, so that they are not those of recipes.
 OF_PARTS = 2
 
 
@@ -191,7 +191,7 @@ def _marks(
     names, start = sorted(layers[column].unique()), OF_PARTS if lines == PART else 0
     encoded = alt.Chart(layers).encode(
         detail="model_id:N",
-        color=alt.Color(f"{column}:N", title=title, scale=series(names, COLOURS[start:])),
+        color=alt.Color(f"{column}:N", title=title, scale=greys(names)),
         shape=alt.Shape(f"{column}:N", title=title, scale=series(names, SHAPES[start:])),
     )
     column, title = dashes

@@ -1,4 +1,4 @@
-"""A chart for a phone: as wide as its text column, its letters as large as on a desk.
+"""A chart for a desk, as wide as the text, and its twin for a phone, its letters as large.
 
 A drawing that is only scaled down has letters that cannot be read, and one that is not has to be
 pushed sideways. So the panels become narrower and the letters stay: legends stand in fewer columns,
@@ -15,6 +15,8 @@ from typing import Any
 
 from analysis.exhibits.drawing import spoken
 
+#: Width of the text on a desk [px].
+MEASURE = 640
 #: Width of the text on a phone of 390 pixels, less what a browser rounds [px].
 ROOM = 348
 #: What a drawing may be wider, to be scaled down a little [px].
@@ -65,6 +67,32 @@ def narrowed(spec: Mapping[str, Any], width: float, *, legend_columns: int = 2) 
         _broken_titles(node, OF_LEGEND if node.get("legend") else ROOM - 40)
     _in_columns(narrow, legend_columns)
     return narrow
+
+
+def stacked(spec: Mapping[str, Any]) -> Spec:
+    """Return the specification with panels that stood beside each other below each other."""
+    below = {name: it for name, it in spec.items() if name != "hconcat"}
+    return below | {"vconcat": spec["hconcat"]}
+
+
+def widened(spec: Mapping[str, Any], width: float) -> Spec:
+    """Return the specification of a chart whose drawing is as wide as the text on a desk.
+
+    Parameters
+    ----------
+    spec
+        Vega-Lite specification.
+    width
+        Of its drawing as it is [px].
+    """
+    wide = copy.deepcopy({name: it for name, it in spec.items() if name != "datasets"})
+    wide["datasets"] = spec.get("datasets", {})
+    for view, abreast in _views(wide, wide["datasets"]):
+        old = float(view["width"])
+        view["width"] = old + (MEASURE - width) / abreast
+        for node in _nodes(view):
+            _moved(node, old, view["width"])
+    return wide
 
 
 def _nodes(tree: Any) -> Iterator[Spec]:

@@ -50,8 +50,8 @@ def svg(spec: dict[str, Any], **_: Any) -> dict[str, str]:
     """
     typeface.register()
     said = spoken.spoken(spec)
-    wide = _drawn(said)
-    twin = _for_phone(said, wide)
+    drawn = _drawn(said)
+    wide, twin = _for_desk(said, drawn), _for_phone(said, _width(drawn))
     whole = typeface.with_typeface(BETWEEN.join([wide, twin] if twin else [wide]))
     pictures = whole.split(BETWEEN)
     rows = rows_of(spec).to_csv(index=False, lineterminator="\n")
@@ -74,14 +74,40 @@ def _drawn(spec: Mapping[str, Any]) -> str:
     return of_its_own(spoken.titled(str(dict(bundle)["image/svg+xml"])))
 
 
-def _for_phone(spec: Mapping[str, Any], picture: str) -> str:
-    """Return a chart's picture for a phone; empty where it fits as it is."""
+def _for_desk(spec: Mapping[str, Any], picture: str) -> str:
+    """Return a chart's picture, as wide as the text unless it is wider or meant to be small."""
+    if (spec.get("usermeta") or {}).get("is_small"):
+        return picture
     width = _width(picture)
+    for _ in range(2):  # words at the edge of a panel may lie inside a wider one
+        if _width(picture) < narrow.MEASURE - 1:
+            picture = _drawn(narrow.widened(spec, width))
+            width -= narrow.MEASURE - _width(picture)
+    return picture
+
+
+def _for_phone(spec: Mapping[str, Any], width: float) -> str:
+    """Return a chart's picture for a phone; empty where it fits as it is.
+
+    Parameters
+    ----------
+    spec
+        Vega-Lite specification.
+    width
+        Of its drawing as it is [px].
+    """
     if width <= narrow.ROOM:
         return ""
+    if (spec.get("usermeta") or {}).get("stacks"):
+        spec = narrow.stacked(spec)
+        width = _width(_drawn(spec))
     twin = _drawn(narrow.narrowed(spec, width))
     if _width(twin) > narrow.ROOM + narrow.SLACK:
         twin = _drawn(narrow.narrowed(spec, width, legend_columns=1))
+    left = narrow.ROOM - _width(twin)
+    if left > narrow.SLACK:  # names broken into lines leave their room to the panels
+        fuller = _drawn(narrow.narrowed(spec, width - left))
+        twin = fuller if _width(fuller) <= narrow.ROOM + narrow.SLACK else twin
     return twin
 
 

@@ -150,7 +150,9 @@ def _of(unit: Unit, row: Row) -> str:
     for panel in unit.panels:
         parts.setdefault(panel, value(row.get(panel)))
     for channel, definition in unit.channels.items():
-        if channel in SILENT or channel in ENDS.values() or not isinstance(definition, dict):
+        if channel in ENDS.values() or not isinstance(definition, dict):
+            continue
+        if channel in SILENT and (channel, definition.get("type")) != ("size", "nominal"):
             continue
         field = definition.get("field")
         if field is None and "datum" in definition:

@@ -1,4 +1,4 @@
-"""How every chart of the report looks: one theme, one scale of labs, shape beside each colour."""
+"""How every chart of the report looks: one theme; greys, shapes and dashes for what is no lab."""
 
 from __future__ import annotations
 
@@ -21,26 +21,23 @@ FONT = f"{typeface.FAMILY}, Helvetica, Arial, sans-serif"
 #: Under the title of an axis of gain: what either side of 1 means. It reads from low to high on an
 #: upright axis, too.
 SIDES = "←\u00a0shrinks the\u00a0stream · grows\u00a0it\u00a0→"
+#: Fewest ticks of a logarithmic axis.
+TICKS = 4
 #: Room around a chart [px], for a marker or letter that reaches over its edge.
 PADDING = 10
 
-#: Colour (after Okabe and Ito, safe for colour-blind readers; blue and brown a little lighter
-#: for the dark page) and shape of each lab.
-LABS: dict[str, tuple[str, str]] = {
-    "EleutherAI": ("#1F83C9", "triangle-down"),
-    "Meta": ("#D55E00", "circle"),
-    "BigScience": ("#009E73", "square"),
-    "OpenAI": ("#CC79A7", "diamond"),
-    "Google": ("#E69F00", "triangle-up"),
-    "Mistral": ("#56B4E9", "cross"),
-    "TII": ("#A07B32", "triangle-right"),
-    "StabilityAI": ("#8C6BB1", "triangle-left"),
-    "Swiss AI": ("#B2182B", "wedge"),
-    "AI2": ("#8A8A00", "diamond"),
-    "thermoscope": (INK, "circle"),
-}
-COLOURS = [colour for colour, _ in LABS.values()]
-SHAPES = [shape for _, shape in LABS.values()]
+#: Greys, shapes and dashes for kinds of things: whatever is no lab. Colour says the lab (`labs`)
+#: or the verdict (`verdicts`), and nothing else. Of the greys the first stands out most, on the
+#: dark page too (site.css). The shapes are not those of labs, but for the disc.
+TONES = ("#4d545c", INK, "#969da5")
+SHAPES = (
+    "circle",
+    "M0,-1.1L1.1,0L0,1.1L-1.1,0ZM0,-0.5L-0.5,0L0,0.5L0.5,0Z",
+    "M-1,-0.6L-0.6,-1L0,-0.4L0.6,-1L1,-0.6L0.4,0L1,0.6L0.6,1L0,0.4L-0.6,1L-1,0.6L-0.4,0Z",
+    "M-0.3,-1.1H0.3V1.1H-0.3Z",
+    "M-1,-1H1L-1,1H1Z",
+)
+DASHES = ([1, 0], [6, 4], [2, 3], [8, 3, 2, 3], [12, 3], [4, 4], [1, 2], [14, 3, 2, 3, 2, 3])
 
 
 @alt.theme.register("thermoscope", enable=True)
@@ -59,6 +56,8 @@ def _theme() -> alt.theme.ThemeConfig:
             "padding": PADDING,
             "font": FONT,
             "view": {"stroke": "transparent"},
+            "mark": {"color": INK},
+            "range": {"category": list(TONES), "symbol": list(SHAPES)},
             "axis": {
                 **text,
                 "gridColor": GRID,
@@ -85,26 +84,19 @@ def _theme() -> alt.theme.ThemeConfig:
     return cast(alt.theme.ThemeConfig, config)
 
 
-def lab_colour(models: pd.DataFrame) -> alt.Color:
-    """Return the colour of each lab that the frame has."""
-    labs = _present(models)
-    scale = series(labs, [LABS[lab][0] for lab in labs])
-    return alt.Color("lab:N", title=None, scale=scale, legend=alt.Legend(symbolOpacity=1))
+def log_axis(values: pd.Series[float], *, beyond: float = 1.15) -> dict[str, Any]:
+    """Return a logarithmic scale around the values with ticks at 1, 2 and 5 times powers of ten.
 
+    Where these are few there are more.
 
-def lab_shape(models: pd.DataFrame) -> alt.Shape:
-    """Return the shape of each lab that the frame has."""
-    labs = _present(models)
-    scale = series(labs, [LABS[lab][1] for lab in labs])
-    return alt.Shape("lab:N", title=None, scale=scale, legend=alt.Legend(symbolOpacity=1))
-
-
-def log_axis(values: pd.Series[float]) -> dict[str, Any]:
-    """Return a logarithmic scale around the values with ticks at 1, 2 and 5 times powers of ten."""
-    low, high = float(values.min()) / 1.15, float(values.max()) * 1.15
+    Its ends lie by the factor ``beyond`` outside the values.
+    """
+    low, high = float(values.min()) / beyond, float(values.max()) * beyond
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [round(m * 10.0**power, 10) for power in powers for m in (1, 2, 5)]
-    inside = [tick for tick in ticks if low <= tick <= high]
+    inside: list[float] = []
+    for of_ten in ((1, 2, 5), (1, 1.5, 2, 3, 5, 7)):
+        ticks = [round(it * 10.0**power, 10) for power in powers for it in of_ten]
+        inside = inside if len(inside) >= TICKS else [it for it in ticks if low <= it <= high]
     return {
         "scale": alt.Scale(type="log", domain=[low, high], nice=False),
         "axis": alt.Axis(values=inside, format="~g" if high < 1000 else "~s"),
@@ -116,11 +108,22 @@ def series(names: Sequence[str], values: Sequence[Any]) -> alt.Scale:
     return alt.Scale(domain=list(names), range=list(values)[: len(names)])
 
 
+def greys(names: Sequence[str]) -> alt.Scale:
+    """Return a scale that gives each name a grey; two are as far apart as can be."""
+    return series(names, TONES[::2] if len(names) < len(TONES) else TONES)
+
+
 def line_at(value: float, axis: str) -> alt.Chart:
     """Return a line across the panel at one value of the axis ``x`` or ``y``."""
     where = {axis: alt.datum(value)}
     line = alt.Chart(pd.DataFrame({"at": [value]})).mark_rule(color=INK, strokeWidth=1.5)
     return cast(alt.Chart, line.encode(**where))
+
+
+def shrinking() -> alt.Chart:
+    """Return a shade over what lies below 1 on the upright axis, where the stream shrinks."""
+    below = alt.Chart(pd.DataFrame({"at": [1.0]})).mark_rect(color=INK, opacity=0.12)
+    return cast(alt.Chart, below.encode(y="at:Q", y2=alt.value("height")))
 
 
 def named(chart: Any, description: str, finding: str = "") -> alt.LayerChart:
@@ -134,10 +137,12 @@ def named(chart: Any, description: str, finding: str = "") -> alt.LayerChart:
     return cast(alt.LayerChart, found(said, finding) if finding else said)
 
 
-def found(chart: Any, finding: str) -> Any:
-    """Return the chart with a sentence that says what it shows, computed from what it draws."""
-    return chart.properties(usermeta={"finding": finding.replace("'", "’")})
+def found(chart: Any, finding: str, *, is_small: bool = False, stacks: bool = False) -> Any:
+    """Return the chart with a sentence that says what it shows, computed from what it draws.
 
-
-def _present(models: pd.DataFrame) -> list[str]:
-    return [lab for lab in LABS if lab in set(models["lab"])]
+    A chart that is not to be small is drawn as wide as the text; the panels of one that stacks
+    stand below each other on a phone.
+    """
+    said = {"finding": finding.replace("'", "’")}
+    marked = {"is_small": is_small, "stacks": stacks}
+    return chart.properties(usermeta=said | {name: True for name, it in marked.items() if it})

@@ -5,7 +5,8 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK, named, series
+from analysis.exhibits.drawing.names import Align
+from analysis.exhibits.drawing.theme import INK, greys, named, series
 from analysis.tidy import prose
 
 #: Where the numbers were looked for; the second mark is open, so that both show on one spot.
@@ -31,19 +32,36 @@ def chart_figure_sources(figures: pd.DataFrame) -> alt.LayerChart:
         .mark_rule(color=INK, opacity=0.5)
         .encode(y=y, x=alt.X("min(share):Q"), x2="max(share):Q")
     )
-    colour = alt.Color("searched:N", title=None, scale=series(KINDS, COLOURS))
-    shape = alt.Shape("searched:N", title=None, scale=series(KINDS, ["triangle-down", "circle"]))
+    colour = alt.Color("searched:N", scale=greys(KINDS), legend=None)
+    shape = alt.Shape("searched:N", scale=series(KINDS, ["triangle-down", "circle"]), legend=None)
     marks = [
         alt.Chart(figures[figures["searched"] == kind])
         .mark_point(strokeWidth=2.5, opacity=1, size=size)
         .encode(x=x, y=y, color=colour, shape=shape)
         for kind, size in zip(KINDS, (60, 260), strict=True)
     ]
+    marks += [
+        alt.Chart(row)
+        .mark_text(align=align, dx=away, dy=-15, fontSize=13, color=INK)
+        .encode(x=x, y=y, text="searched:N")
+        for row, align, away in _named(figures)
+    ]
     return named(
         alt.layer(spans, *marks).properties(height=270),
         "Share of each figure's numbers found in the files of the notebook named for it.",
         _sources_found(figures),
     )
+
+
+def _named(figures: pd.DataFrame) -> list[tuple[pd.DataFrame, Align, int]]:
+    """Return the marks of the first figure whose two part, and to which side their names go."""
+    ends = figures.groupby("place", sort=False)["share"].agg(["min", "max"])
+    first = ends.index[ends["max"] > ends["min"]][:1]
+    rows = figures[figures["place"].isin(first)]
+    return [
+        (rows[rows["share"] < 0.5], "left", -6),
+        (rows[rows["share"] >= 0.5], "right", 10),
+    ]
 
 
 def _sources_found(figures: pd.DataFrame) -> str:

@@ -9,12 +9,13 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, found, series
+from analysis.exhibits.drawing.marks import named_once
+from analysis.exhibits.drawing.theme import INK, SHAPES, found, greys, series
 from analysis.exhibits.heritage import findings
 from analysis.questions.heritage.models import EVERYTHING, GEOMETRY_AND_SCALE, NOTHING
 
 #: Height of one row of marks [pixels].
-ROW = 26
+ROW = 32
 
 #: Space for the names of the rows, alike in all panels, and of everything [pixels].
 NAMES_OF_SETS, NAMES_OF_LEVELS, WHOLE = 255, 125, 540
@@ -28,7 +29,7 @@ PREDICTORS = {
     "log_parameters": "log10 parameters",
 }
 
-ALONE, BESIDE = "its block alone", "beside the other blocks"
+ALONE, BESIDE = "its block alone", "beside the others"
 BEFORE, AFTER = "before", "after geometry and scale"
 
 
@@ -134,6 +135,7 @@ def _panels(
 ) -> alt.VConcatChart:
     """Return one panel per value of `panel`, one row per value of `row`, a mark per `mark`."""
     present = [panel for panel in panels if panel in set(drawn["panel"])]
+    named = _with_room(drawn)
     stacked = [
         _panel(
             drawn[drawn["panel"] == panel],
@@ -147,12 +149,20 @@ def _panels(
             title=panel,
             rows=rows,
             marks=marks,
+            is_named=panel == named,
         )
         for panel in present
     ]
     chart = alt.vconcat(*stacked, spacing=8, description=description)
     shared = chart.resolve_scale(x="shared", color="shared", shape="shared")
     return cast(alt.VConcatChart, shared)
+
+
+def _with_room(drawn: pd.DataFrame) -> str:
+    """Return the panel with the row that has every mark, and most room at its right for words."""
+    rows = drawn.groupby(["panel", "row"], sort=False)
+    told = rows.agg(n=("mark", "nunique"), end=("conf_high", "max"))
+    return str(told[told["n"] == told["n"].max()]["end"].idxmin()[0])
 
 
 def _panel(
@@ -163,23 +173,24 @@ def _panel(
     title: str,
     rows: Sequence[str],
     marks: Sequence[str],
+    is_named: bool,
 ) -> alt.LayerChart:
     present = [row for row in rows if row in set(drawn["row"])]
     axis = alt.Axis(minExtent=names, maxExtent=names, labelLimit=names, grid=True)
-    legend = alt.Legend(labelLimit=NAMES_OF_SETS)
     placed = alt.Chart(drawn).encode(
         y=alt.Y("row:N", title=None, sort=present, axis=axis),
         yOffset=alt.YOffset("mark:N", sort=list(marks), scale=alt.Scale(paddingInner=0.3)),
-        color=alt.Color("mark:N", title=None, scale=series(marks, COLOURS), legend=legend),
+        color=alt.Color("mark:N", scale=greys(marks), legend=None),
     )
     zero = alt.Chart(drawn).mark_rule(color=INK).encode(x=alt.datum(0))
     whiskers = placed.mark_rule(strokeWidth=2).encode(
         x=alt.X("conf_low:Q"), x2=alt.X2("conf_high:Q")
     )
     points = placed.mark_point(filled=True, size=70, opacity=1).encode(
-        x=x, shape=alt.Shape("mark:N", title=None, scale=series(marks, SHAPES))
+        x=x, shape=alt.Shape("mark:N", scale=series(marks, SHAPES), legend=None)
     )
-    layers = alt.layer(zero, points, whiskers).properties(
+    words = [named_once(placed, drawn, "row")] if is_named else []
+    layers = alt.layer(zero, points, whiskers, *words).properties(
         width=WHOLE - names,
         height=ROW * len(present),
         title=alt.TitleParams(title, anchor="start", fontSize=14, fontWeight="normal"),

@@ -8,21 +8,24 @@ from typing import cast
 import altair as alt
 import pandas as pd
 
+from analysis.exhibits.drawing import names
+from analysis.exhibits.drawing.marks import named_once, points_by_lab
 from analysis.exhibits.drawing.theme import (
-    COLOURS,
+    DASHES,
     INK,
     SHAPES,
     SIDES,
+    TONES,
     WIDTH,
     found,
+    greys,
     line_at,
     named,
     series,
 )
 from analysis.exhibits.heritage import findings
 from analysis.questions.depth.laws_of_depth import GROWTH
-
-DASHES = ([1, 0], [8, 4], [2, 3], [8, 3, 2, 3], [12, 3], [4, 4], [1, 2], [14, 3, 2, 3, 2, 3])
+from analysis.tidy import prose
 
 #: Curves that part by less than this share of their panel are drawn as one.
 ALIKE = 0.02
@@ -30,13 +33,14 @@ ALIKE = 0.02
 #: The law that the paper claims.
 CLAIMED = "10^(1/L)"
 
-#: What the legend adds to the name of a law.
-SPOKEN = (
-    "datum.label == '10^(1/L)' ? '10^(1/L), claimed' : datum.label == '1' ? 'G = 1' : datum.label"
-)
+#: What some laws are called at the ends of their curves.
+SPOKEN = {CLAIMED: "claimed", "1": "G = 1"}
 
-#: What the ticks of the figure of shares are, and their shape.
-CHANCE, TICK = "of pure noise", "M-0.12,-1H0.12V1H-0.12Z"
+#: Height of a panel of the laws, its width on a phone, and least distance of two names [px].
+HIGH, PHONE, LINE = 420, 200, 14
+
+#: What the ticks of the figure of shares are.
+CHANCE = "pure noise"
 
 #: Power that designs are usually made for, and the level of the tests.
 TARGET, LEVEL = 0.8, 0.05
@@ -49,32 +53,29 @@ def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
     `conf_high`, `chance_share` [share of variance].
     """
     methods = list(shares["method"].unique())
-    named_marks, shapes = [*methods, CHANCE], [*SHAPES[: len(methods)], TICK]
-    colours = series(named_marks, [*COLOURS[: len(methods)], INK])
     low = min(0.0, float(shares["conf_low"].min()))
     scale = alt.Scale(domain=[low, 1], nice=False)
-    y = alt.Y("block:N", title=None, sort=None, scale=alt.Scale(paddingInner=0.3))
-    offset = alt.YOffset("method:N", sort=methods)
-    legend = alt.Legend(columns=2)
-    colour = alt.Color("method:N", title=None, scale=colours, legend=legend)
-    shape = alt.Shape("method:N", title=None, scale=series(named_marks, shapes), legend=legend)
-    base = alt.Chart(shares).encode(y=y, yOffset=offset)
-    whiskers = base.mark_rule(strokeWidth=2).encode(
-        x=alt.X("conf_low:Q", scale=scale), x2="conf_high:Q", color=colour
-    )
-    by_chance = alt.Chart(shares.assign(mark=CHANCE)).encode(y=y, yOffset=offset)
-    chance = by_chance.mark_point(filled=True, size=200, opacity=1).encode(
-        x="chance_share:Q",
-        color=alt.Color("mark:N", scale=colours, legend=legend),
-        shape=alt.Shape("mark:N", scale=series(named_marks, shapes), legend=legend),
-    )
     x = alt.X("share:Q", title="share of the variance of log gain [1]", scale=scale)
-    points = base.mark_point(filled=True, size=100, opacity=1).encode(
-        x=x, color=colour, shape=shape
+    base = alt.Chart(shares).encode(
+        y=alt.Y("block:N", title=None, sort=None, scale=alt.Scale(paddingInner=0.3)),
+        yOffset=alt.YOffset("method:N", sort=methods),
     )
-    height = 24 * len(methods) * shares["block"].nunique()
+    placed = base.encode(color=alt.Color("method:N", scale=greys(methods), legend=None))
+    whiskers = placed.mark_rule(strokeWidth=2).encode(
+        x=alt.X("conf_low:Q", scale=scale), x2="conf_high:Q"
+    )
+    chance = base.mark_tick(color=INK, thickness=2.5, size=18).encode(x="chance_share:Q")
+    points = placed.mark_point(filled=True, size=100, opacity=1).encode(
+        x=x, shape=alt.Shape("method:N", scale=series(methods, SHAPES), legend=None)
+    )
+    noise = base.mark_text(dy=-15, fontSize=13, color=INK).encode(
+        x="chance_share:Q", text=alt.value(CHANCE)
+    )
+    noise.data = shares.head(1)
+    height = 26 * len(methods) * shares["block"].nunique()
+    words = [noise, named_once(placed, shares, "block", mark="method")]
     return named(
-        alt.layer(line_at(0, "x"), whiskers, chance, points).properties(height=height),
+        alt.layer(line_at(0, "x"), whiskers, chance, points, *words).properties(height=height),
         "Share of variance of each block by three methods with bootstrap intervals; grey ticks "
         "mark what noise would give.",
         findings.methods(shares),
@@ -99,6 +100,7 @@ def chart_power(curves: pd.DataFrame) -> alt.LayerChart:
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(tickCount=5),
     )
+    # Three of the lines end at 1 and two nearly coincide: names at their ends would be mixed up.
     legend = alt.Legend(columns=1, labelLimit=360, symbolType="stroke", symbolSize=900)
     lines = (
         alt.Chart(curves)
@@ -106,9 +108,7 @@ def chart_power(curves: pd.DataFrame) -> alt.LayerChart:
         .encode(
             x=x,
             y=y,
-            color=alt.Color(
-                "test:N", title=None, sort=tests, scale=series(tests, COLOURS), legend=legend
-            ),
+            color=alt.Color("test:N", title=None, sort=tests, scale=greys(tests), legend=legend),
             strokeDash=alt.StrokeDash(
                 "test:N", title=None, sort=tests, scale=series(tests, DASHES), legend=legend
             ),
@@ -167,37 +167,56 @@ def _twins(curves: pd.DataFrame) -> dict[str, str]:
 def _law_panel(
     models: pd.DataFrame, curves: pd.DataFrame, laws: list[str], definition: str
 ) -> alt.LayerChart:
-    scale = alt.Scale(zero=False)
-    x = alt.X(
-        "n_layers:Q",
-        title="depth L [blocks]",
-        scale=scale,
-        axis=alt.Axis(tickMinStep=5),
-    )
     said = definition.replace("over ", "") if definition == GROWTH else f"gain, {definition}"
     title = [f"{said} [ratio]", SIDES]
     twins = _twins(curves)
+    drawn = curves[~curves["law"].isin(list(twins))]
+    low, high = _reach(models["gain_mean"], drawn["fitted"])
+    depths = (float(models["n_layers"].min()) - 3, float(models["n_layers"].max()) + 1)
+    x = alt.X(
+        "n_layers:Q",
+        title="depth L [blocks]",
+        scale=alt.Scale(domain=list(depths), zero=False, nice=False),
+        axis=alt.Axis(tickMinStep=5, grid=False),
+    )
+    y = alt.Y(
+        "gain_mean:Q", title=title, scale=alt.Scale(domain=[low, high], zero=False, nice=False)
+    )
+    place = names.Panel(depths, (low, high), width=PHONE, height=HIGH)
+    told = names.placed(
+        models.assign(name=prose.short_name(models["model_id"])), place, "n_layers", "gain_mean"
+    )
+    layers = alt.layer(
+        *_law_lines(drawn, laws, x, (low, high)),
+        points_by_lab(models).encode(x=x, y=y),
+        *names.texts(told, x, y),
+    ).properties(width=WIDTH - 70, height=HIGH)
     heading = "; ".join(f"{law} lies on {other}" for law, other in twins.items())
-    legend = alt.Legend(symbolType="stroke", symbolSize=900, columns=2, labelExpr=SPOKEN)
-    lines = (
-        alt.Chart(curves[~curves["law"].isin(list(twins))])
-        .mark_line(strokeWidth=2)
-        .encode(
-            x=x,
-            y=alt.Y("fitted:Q", title=title, scale=scale),
-            color=alt.Color(
-                "law:N", title=None, sort=laws, scale=series(laws, COLOURS), legend=legend
-            ),
-            strokeDash=alt.StrokeDash(
-                "law:N", title=None, sort=laws, scale=series(laws, DASHES), legend=legend
-            ),
-        )
-    )
-    points = (
-        alt.Chart(models)
-        .mark_point(filled=True, size=60, color=INK, opacity=0.8)
-        .encode(x=x, y=alt.Y("gain_mean:Q", title=title, scale=scale))
-    )
-    layered = alt.layer(lines, points).properties(width=WIDTH, height=220)
     note = alt.Title(heading, fontSize=14, fontWeight="normal", anchor="start", color=INK)
-    return cast(alt.LayerChart, layered.properties(title=note) if twins else layered)
+    return cast(alt.LayerChart, layers.properties(title=note) if twins else layers)
+
+
+def _law_lines(
+    curves: pd.DataFrame, laws: list[str], x: alt.X, ends: tuple[float, float]
+) -> list[alt.Chart]:
+    """Return a curve per law, dashed by law, the claimed one darkest, each named at its end."""
+    dash = alt.StrokeDash("law:N", sort=laws, scale=series(laws, DASHES), legend=None)
+    is_claimed = curves["law"] == CLAIMED
+    lines = [
+        alt.Chart(rows)
+        .mark_line(strokeWidth=2, color=tone)
+        .encode(x=x, y="fitted:Q", strokeDash=dash, detail="law:N")
+        for rows, tone in ((curves[is_claimed], TONES[0]), (curves[~is_claimed], TONES[2]))
+    ]
+    last = curves[curves["n_layers"] == curves["n_layers"].max()]
+    places = names.apart(list(last["fitted"]), LINE / HIGH * (ends[1] - ends[0]))
+    words = last.assign(label_at=places, said=last["law"].replace(SPOKEN))
+    text = alt.Chart(words).mark_text(align="left", dx=14, fontSize=13, color=INK)
+    return [*lines, text.encode(x=x, y="label_at:Q", text="said:N")]
+
+
+def _reach(*values: pd.Series[float]) -> tuple[float, float]:
+    """Return the ends of an axis around some values."""
+    every = pd.concat(values)
+    room = 0.04 * float(every.max() - every.min())
+    return float(every.min()) - room, float(every.max()) + room

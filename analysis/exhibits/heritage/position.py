@@ -10,7 +10,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK, found, line_at
+from analysis.exhibits.drawing.labs import lab_colour
+from analysis.exhibits.drawing.theme import INK, found, line_at
 from analysis.exhibits.heritage import findings
 from analysis.questions.position import suites
 from analysis.questions.position.blocks import CUTS, QUARTERS, published_blocks
@@ -28,9 +29,11 @@ PARTS = {
 }
 
 #: Panels side by side, and the size of one [pixels].
-COLUMNS, PANEL_WIDTH, PANEL_HEIGHT = 3, 125, 120
+COLUMNS, PANEL_WIDTH, PANEL_HEIGHT = 4, 115, 120
 
 SHORT = ("1st", "2nd", "3rd", "last")
+#: What the axes of all panels are.
+AXES = "gain per block [ratio] against the quarter of the blocks"
 
 ALPHA = 0.05
 
@@ -48,7 +51,7 @@ class Views:
     numbers, fewer
         `suites.summaries` of all suites, and without GPT-Neo.
     profiles
-        `suites.profiles` by quarter.
+        `suites.profiles` by quarter, with the `lab` of each suite.
     """
 
     tests: Mapping[str, pd.DataFrame]
@@ -68,8 +71,14 @@ def views(store: Store) -> Views:
         without=suites.without_each_suite(blocks),
         numbers=suites.summaries(blocks),
         fewer=suites.summaries(blocks[blocks["suite"] != "GPT-Neo"]),
-        profiles=suites.profiles(suites.fit(blocks)),
+        profiles=_with_lab(suites.profiles(suites.fit(blocks)), blocks),
     )
+
+
+def _with_lab(profiles: pd.DataFrame, blocks: pd.DataFrame) -> pd.DataFrame:
+    """Return profiles with the lab of each suite."""
+    labs = blocks.drop_duplicates("suite").set_index("suite")["lab"]
+    return profiles.assign(lab=profiles["level"].map(labs))
 
 
 def sentence(told: Views) -> str:
@@ -132,7 +141,8 @@ def words(told: Views) -> dict[str, str]:
 def chart_profiles(profiles: pd.DataFrame) -> alt.ConcatChart:
     """Draw the gain of every suite by quarter, bands that hold together, a panel per suite.
 
-    ``profiles`` has the rows of `suites.profiles` by quarter; the other suites are thin lines.
+    ``profiles`` has the rows of `suites.profiles` by quarter, and `lab`, whose colour the line of
+    a suite has; the other suites are thin lines. What both axes are stands once, above.
     """
     drawn = profiles.assign(
         quarter=profiles["part"].map(dict(zip(QUARTERS, SHORT, strict=True))),
@@ -142,21 +152,21 @@ def chart_profiles(profiles: pd.DataFrame) -> alt.ConcatChart:
     )
     names = sorted(set(drawn["level"]))
     ends = (float(drawn["low"].min()), float(drawn["high"].max()))
-    panels = [_panel(drawn, name, ends, place) for place, name in enumerate(names)]
+    panels = [_panel(drawn, name, ends) for name in names]
+    said = alt.Title(AXES, anchor="start", fontSize=14, fontWeight="normal", color=INK)
     beside = alt.concat(*panels, columns=COLUMNS, spacing=14).properties(
+        title=said,
         description="Gain per block by quarter of depth, one panel per suite with a simultaneous "
         "band; suites lie close together in the second quarter and apart in the last.",
     )
     return cast(alt.ConcatChart, found(beside, findings.quarters(drawn)))
 
 
-def _panel(
-    drawn: pd.DataFrame, suite: str, ends: tuple[float, float], place: int
-) -> alt.LayerChart:
+def _panel(drawn: pd.DataFrame, suite: str, ends: tuple[float, float]) -> alt.LayerChart:
     own, others = drawn[drawn["level"] == suite], drawn[drawn["level"] != suite]
-    x = alt.X("quarter:O", title="quarter of the blocks", sort=list(SHORT)).axis(labelAngle=0)
-    title = "gain per block [ratio]" if place % COLUMNS == 0 else None
-    y = alt.Y("gain:Q", title=title, scale=alt.Scale(domain=list(ends), zero=False))
+    x = alt.X("quarter:O", title=None, sort=list(SHORT)).axis(labelAngle=0)
+    y = alt.Y("gain:Q", title=None, scale=alt.Scale(domain=list(ends), zero=False))
+    colour = lab_colour(drawn).legend(None)
     behind = (
         alt.Chart(others)
         .mark_line(color=INK, strokeWidth=1, opacity=0.35)
@@ -164,10 +174,10 @@ def _panel(
     )
     band = (
         alt.Chart(own)
-        .mark_area(color=COLOURS[0], opacity=0.25)
-        .encode(x=x, y=alt.Y("low:Q", title=title), y2=alt.Y2("high:Q"))
+        .mark_area(opacity=0.25)
+        .encode(x=x, y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q"), color=colour)
     )
-    line = alt.Chart(own).mark_line(color=COLOURS[0], strokeWidth=3, point=True).encode(x=x, y=y)
+    line = alt.Chart(own).mark_line(strokeWidth=3, point=True).encode(x=x, y=y, color=colour)
     layers = alt.layer(line_at(1, "y"), behind, band, line).properties(
         width=PANEL_WIDTH,
         height=PANEL_HEIGHT,

@@ -7,7 +7,8 @@ from typing import cast
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.drawing.marks import marks_by_lab
+from analysis.exhibits.drawing import names
+from analysis.exhibits.drawing.marks import filled_and_hollow, of_lab
 from analysis.exhibits.drawing.theme import INK, SIDES, WIDTH, found, line_at, log_axis
 from analysis.exhibits.heritage import findings
 from analysis.tidy import prose
@@ -22,9 +23,12 @@ STARTS = {
 
 #: The two laws that the paper's models cannot tell apart, and what each axis is.
 LAWS = {
-    "n_layers": "depth L [blocks]",
-    "peak_learning_rate": "peak learning rate [per step]",
+    "n_layers": "depth L [blocks], log scale",
+    "peak_learning_rate": "peak learning rate [per step], log scale",
 }
+
+#: Height of a panel [px].
+HIGH = 320
 
 
 def correlation_words(found: pd.DataFrame) -> dict[str, str]:
@@ -82,7 +86,8 @@ def chart_two_laws(rows: pd.DataFrame) -> alt.VConcatChart:
     rows
         As `gains_with_recipe` returns them; models of a suite are joined by a line.
     """
-    panels = [_panel(rows, column, title) for column, title in LAWS.items()]
+    named = rows.assign(name=prose.short_name(rows["model_id"]))
+    panels = [_panel(named, column, title) for column, title in LAWS.items()]
     stacked = alt.vconcat(*panels, spacing=20).properties(
         description="The same gains against depth and against learning rate: within each suite "
         "they fall with depth and rise with the learning rate alike.",
@@ -92,23 +97,24 @@ def chart_two_laws(rows: pd.DataFrame) -> alt.VConcatChart:
 
 
 def _panel(rows: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
-    """Return the gains against one column, a line and a name per suite of several models."""
-    x = alt.X(f"{column}:Q", title=title, **log_axis(rows[column]))
+    """Return the gains against one column, each model by its name, a line per suite of several."""
+    # Names of the deepest and the fastest models need room at the right.
+    reach = (float(rows[column].min()) / 1.15, float(rows[column].max()) * 1.7)
+    ends = (float(rows["gain_mean"].min()) - 0.04, float(rows["gain_mean"].max()) + 0.04)
+    x = alt.X(f"{column}:Q", title=title, **log_axis(pd.Series(reach), beyond=1))
     y = alt.Y(
-        "gain_mean:Q", title=["gain of the last block but one", SIDES], scale=alt.Scale(zero=False)
+        "gain_mean:Q",
+        title=["gain of the last block but one", SIDES],
+        scale=alt.Scale(domain=list(ends), zero=False, nice=False),
     )
+    panel = names.Panel(reach, ends, height=HIGH, is_log=True)
+    told = names.placed(rows, panel, column, "gain_mean", lines=[1])
     several = rows[rows.groupby("suite")["suite"].transform("size") > 1]
     lines = (
         alt.Chart(several)
-        .mark_line(color=INK, strokeWidth=1, opacity=0.6)
+        .mark_line(color=INK, strokeWidth=1, opacity=0.4)
         .encode(x=x, y=y, detail="suite:N", order=alt.Order("n_layers:Q"))
     )
-    firsts = several.sort_values(["n_layers", "d_model"]).drop_duplicates("suite")
-    names = (
-        alt.Chart(firsts)
-        .mark_text(align="left", dx=9, dy=-7, color=INK, fontSize=13)
-        .encode(x=x, y=y, text="suite:N")
-    )
-    marks = [mark.encode(x=x, y=y) for mark in marks_by_lab(rows)]
-    layers = alt.layer(line_at(1, "y"), lines, *marks, names).properties(width=WIDTH, height=230)
-    return cast(alt.LayerChart, layers)
+    marks = [mark.encode(x=x, y=y, **of_lab(rows)) for mark in filled_and_hollow(told)]
+    layers = alt.layer(line_at(1, "y"), lines, *marks, *names.texts(told, x, y))
+    return cast(alt.LayerChart, layers.properties(width=WIDTH, height=HIGH))

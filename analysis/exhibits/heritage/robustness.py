@@ -8,7 +8,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK, WIDTH, found, series
+from analysis.exhibits.drawing.marks import named_once
+from analysis.exhibits.drawing.theme import SHAPES, WIDTH, found, greys, series
 from analysis.exhibits.heritage import findings
 from analysis.inference.posterior.answers import FINITE, RESIDUAL, SUPERPOPULATION
 from analysis.questions.robustness.beliefs import AFTER, MIDDLE, PRIOR
@@ -74,7 +75,7 @@ TRAITS = {
 BOUNDS = {"block": "Block", "range": "Least to most", "interval": "95 % interval"}
 
 #: Height of one row of marks [pixels].
-ROW = 34
+ROW = 50
 
 
 def chart_beliefs(shares: pd.DataFrame) -> alt.LayerChart:
@@ -99,15 +100,14 @@ def chart_beliefs(shares: pd.DataFrame) -> alt.LayerChart:
     placed = alt.Chart(drawn).encode(
         y=alt.Y("block:N", title=None, sort=order),
         yOffset=alt.YOffset("mark:N", sort=list(marks), scale=alt.Scale(paddingInner=0.3)),
-        color=alt.Color("mark:N", title=None, scale=series(marks, [INK, *COLOURS[:2]])),
+        color=alt.Color("mark:N", scale=greys(marks), legend=None),
     )
     x = alt.X("share:Q", title="share of the variance [1]", scale=alt.Scale(domain=[0, 1]))
     whiskers = placed.mark_rule(strokeWidth=2).encode(x=alt.X("conf_low:Q"), x2="conf_high:Q")
-    shapes = series(marks, ["diamond", "circle", "square"])
     points = placed.mark_point(filled=True, size=70, opacity=1).encode(
-        x=x, shape=alt.Shape("mark:N", title=None, scale=shapes)
+        x=x, shape=alt.Shape("mark:N", scale=series(marks, SHAPES), legend=None)
     )
-    layers = alt.layer(points, whiskers).properties(
+    layers = alt.layer(points, whiskers, named_once(placed, drawn, "block")).properties(
         width=WIDTH,
         height=ROW * len(order),
         description="Share of the variance by source, mean and 95 % interval, before the data and "

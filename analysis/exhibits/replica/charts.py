@@ -6,30 +6,33 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
-from analysis.exhibits.drawing.marks import points_by_lab
+from analysis.exhibits.drawing import names as placing
+from analysis.exhibits.drawing.labs import ORDER
+from analysis.exhibits.drawing.marks import of_lab, points_by_lab
 from analysis.exhibits.drawing.theme import (
-    COLOURS,
     INK,
-    LABS,
-    SHAPES,
     SIDES,
     WIDTH,
     found,
-    lab_colour,
-    lab_shape,
     line_at,
     log_axis,
     named,
-    series,
+    shrinking,
 )
 from analysis.exhibits.replica import findings
 from analysis.exhibits.replica.figures import PANELS, PREDICTORS
 
 HEIGHT = 230
-SIGNS = ["below 1", "above 1"]
+#: Height of the row of a lab and of a model [px].
+LAB, MODEL = 36, 18
 GAIN = ["gain [ratio]", SIDES]
+#: What a name says of the matrix that is called W_V.
+MIXED = {"W_V": "", "rows of Q, K and V mixed": " (mixed)"}
+#: Least distance of two names at the ends of lines [px].
+LINE = 15
 
 
 def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConcatChart:
@@ -42,24 +45,27 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConc
     bounds
         One row per depth: `n_layers`, `bound` [ratio].
     """
-    x = alt.X(
-        "n_layers:Q",
-        title="depth L [blocks]",
-        scale=alt.Scale(zero=False, nice=False, padding=12),
-        axis=alt.Axis(tickMinStep=5),
-    )
+    drawn = models.assign(name=_sizes(models))
+    ends = (float(models["n_layers"].min()) - 3, float(models["n_layers"].max()) + 3)
+    scale = alt.Scale(domain=list(ends), zero=False, nice=False)
+    x = alt.X("n_layers:Q", title="depth L [blocks]", scale=scale, axis=alt.Axis(tickMinStep=5))
+    inside = bounds[bounds["n_layers"].between(models["n_layers"].min(), ends[1])]
+    reach = _reach(models["gain_mean"], inside["bound"])
+    y, place = _gain(reach), placing.Panel(ends, reach, height=HEIGHT)
     limits = (
-        alt.Chart(bounds[bounds["n_layers"] <= models["n_layers"].max()])
+        alt.Chart(inside)
         .mark_line(color=INK, strokeDash=[6, 4])
         .encode(x=x, y=alt.Y("bound:Q", title=GAIN))
     )
     return _stacked(
         [
-            alt.layer(line_at(1, "y"), limits, _signed(panel).encode(x=x, y=_gain()))
-            for panel in _by_panel(models)
+            alt.layer(
+                shrinking(), line_at(1, "y"), limits, *_by_name(panel, x, y, "n_layers", place)
+            )
+            for panel in _by_panel(drawn)
         ],
-        "Gain of eight Pythia models against depth, as the paper draws it and with the geometric "
-        "mean over inner blocks; the claimed bound is dashed.",
+        "Gain of eight Pythia models, each by its size, against depth, as the paper draws it and "
+        "with the geometric mean over inner blocks; the claimed bound is dashed.",
         findings.signs(models),
         shared=["y"],
     )
@@ -71,16 +77,25 @@ def chart_gain_by_size(models: pd.DataFrame) -> alt.VConcatChart:
     ``models`` is `replica.gains_by_depth`; the primary panel has no whiskers, because the file
     holds profiles as means.
     """
-    scale = log_axis(models["n_parameters"])
+    ends = (float(models["n_parameters"].min()) / 1.6, float(models["n_parameters"].max()) * 1.6)
+    scale = log_axis(pd.Series(ends), beyond=1)
     scale["axis"].labelExpr = "replace(datum.label, 'G', 'B')"
     x = alt.X("n_parameters:Q", title="parameters [1], log scale", **scale)
+    reach = _reach(models["gain_mean"], models["gain_low"], models["gain_high"])
+    place = placing.Panel(ends, reach, height=HEIGHT, is_log=True)
+    y, drawn = _gain(reach), models.assign(name=_sizes(models))
     return _stacked(
         [
-            alt.layer(line_at(1, "y"), _whiskers(panel, x), _signed(panel).encode(x=x, y=_gain()))
-            for panel in _by_panel(models)
+            alt.layer(
+                shrinking(),
+                line_at(1, "y"),
+                _whiskers(panel, x),
+                *_by_name(panel, x, y, "n_parameters", place),
+            )
+            for panel in _by_panel(drawn)
         ],
-        "Gain of eight Pythia models against their number of parameters, as the paper draws it "
-        "and with the geometric mean over inner blocks.",
+        "Gain of eight Pythia models, each by its size, against their number of parameters, as the "
+        "paper draws it and with the geometric mean over inner blocks.",
         findings.with_size(models),
         shared=["y"],
     )
@@ -97,7 +112,12 @@ def chart_gain_by_lab(labs: pd.DataFrame, printed: pd.DataFrame) -> alt.VConcatC
         `replica.printed_gains_by_lab`: what the figure in the paper shows, drawn as hollow marks.
     """
     drawn, primary = _by_panel(labs)
-    y = alt.Y("lab:N", title=None, sort=list(LABS))
+    place = {lab: place for place, lab in enumerate(ORDER)}
+    primary = primary.assign(place=primary["lab"].map(place)).sort_values(["place", "gain_mean"])
+    y = alt.Y("lab:N", title=None, sort=list(ORDER))
+    rows = alt.Y(
+        "model:N", title=None, sort=list(primary["model"]), axis=alt.Axis(grid=True, ticks=False)
+    )
     axis = alt.Axis(tickCount=5, labelOverlap=True)
     x = alt.X("gain_mean:Q", title=GAIN, scale=alt.Scale(zero=False), axis=axis)
     bars = (
@@ -105,22 +125,30 @@ def chart_gain_by_lab(labs: pd.DataFrame, printed: pd.DataFrame) -> alt.VConcatC
         .mark_rule(color=INK, strokeWidth=2)
         .encode(x=alt.X("gain_low:Q", title=GAIN), x2="gain_high:Q", y=y)
     )
-    means = alt.Chart(drawn).mark_point(filled=True, size=90, color=COLOURS[0]).encode(x=x, y=y)
-    in_print = (
-        alt.Chart(printed)
-        .mark_point(filled=False, size=170, strokeWidth=2, shape="square", color=COLOURS[1])
-        .encode(x=x, y=y)
-    )
-    models = points_by_lab(primary).encode(
-        x=x, y=y, color=lab_colour(primary).legend(None), shape=lab_shape(primary).legend(None)
-    )
+    means = points_by_lab(drawn).encode(x=x, y=y)
+    squares = alt.Chart(printed).mark_point(filled=False, size=260, strokeWidth=1.5, shape="square")
+    in_print = squares.encode(x=x, y=y, color=alt.value(INK))
+    ends: list[tuple[pd.DataFrame, str, placing.Align, int]] = [
+        (drawn, "of the file", "right", 8),
+        (printed, "as printed", "left", -8),
+    ]
+    said = [
+        alt.Chart(means_of.nsmallest(1, "gain_mean"))
+        .mark_text(align=align, dx=away, fontSize=13, color=INK, dy=-15)
+        .encode(x=x, y=y, text=alt.value(word))
+        for means_of, word, align, away in ends
+    ]
     return _stacked(
         [
-            alt.layer(line_at(1, "x"), bars, means, in_print),
-            alt.layer(line_at(1, "x"), models),
+            alt.layer(line_at(1, "x"), bars, means, in_print, *said).properties(
+                height=LAB * len(drawn)
+            ),
+            alt.layer(line_at(1, "x"), points_by_lab(primary).encode(x=x, y=rows)).properties(
+                height=MODEL * len(primary)
+            ),
         ],
         "Mean gain by lab with standard errors, the printed means as hollow squares; below, the "
-        "gain of each model.",
+        "gain of each model in a row of its own.",
         findings.printed_means(drawn, printed),
         shared=["x"],
     )
@@ -131,28 +159,28 @@ def chart_spectral(models: pd.DataFrame) -> alt.LayerChart:
 
     ``models`` is `replica.spectral_norms`.
     """
+    drawn = models.assign(name=models["model"] + models["cut"].map(MIXED))
     x = alt.X(
         "output_norm:Q",
         title="spectral norm of W_O [weight units], log",
-        **log_axis(models["output_norm"]),
+        **log_axis(models["output_norm"], beyond=1.3),
     )
     y = alt.Y(
         "value_norm:Q",
         title="spectral norm of W_V [weight units], log",
-        **log_axis(models["value_norm"]),
+        **log_axis(models["value_norm"], beyond=1.3),
     )
-    points = (
-        alt.Chart(models).mark_point(filled=True, size=110, opacity=0.9).encode(x=x, y=y, **_cut())
-    )
-    names = (
-        alt.Chart(models)
-        .mark_text(align="left", dx=10, color=INK, fontSize=13)
-        .encode(x=x, y=y, text="model:N")
-    )
+    is_right = drawn["output_norm"] > 2 * drawn["output_norm"].median()
+    names = [
+        alt.Chart(drawn[is_right == right])
+        .mark_text(align="right" if right else "left", dx=-10 if right else 10, color=INK)
+        .encode(x=x, y=y, text="name:N", size=alt.value(13))
+        for right in (False, True)
+    ]
     return named(
-        alt.layer(points, names),
-        "Spectral norm of W_V against that of W_O for seven published models; triangles mark "
-        "matrices whose rows mix Q, K and V.",
+        alt.layer(points_by_lab(models).encode(x=x, y=y), *names),
+        "Spectral norm of W_V against that of W_O for seven published models; of those called "
+        "mixed, what is called W_V mixes rows of Q, K and V.",
         findings.cuts(models),
     )
 
@@ -169,48 +197,56 @@ def chart_spectral_profiles(layers: pd.DataFrame, *, is_squared: bool) -> alt.La
     )
     values = layers["squared"] if is_squared else layers["squared"] ** 0.5
     rows = layers.assign(norm=values)
-    names = sorted(rows["model"].unique())
+    y = log_axis(values)
     encoded = alt.Chart(rows).encode(
         x=alt.X(
             "relative_depth:Q", title="relative depth (l + 1) / L [1]", axis=alt.Axis(tickCount=5)
         ),
-        y=alt.Y("norm:Q", title=f"{power.lower()} of W_V [{unit}], log", **log_axis(values)),
-        color=alt.Color("model:N", title=None, scale=series(names, COLOURS)),
-        strokeDash=alt.StrokeDash(
-            "cut:N",
-            title=None,
-            scale=alt.Scale(domain=["W_V", "rows of Q, K and V mixed"], range=[[1, 0], [6, 4]]),
-            legend=None,
-        ),
+        y=alt.Y("norm:Q", title=f"{power.lower()} of W_V [{unit}], log", **y),
+        detail="model:N",
+        **of_lab(rows),
     )
-    points = encoded.mark_point(filled=True, size=45, opacity=0.9).encode(
-        shape=alt.Shape("model:N", title=None, scale=series(names, SHAPES))
+    cut = alt.Scale(domain=list(MIXED), range=[[1, 0], [6, 4]])
+    lines = encoded.mark_line(opacity=0.7).encode(
+        strokeDash=alt.StrokeDash("cut:N", scale=cut, legend=None)
     )
+    ends = rows.sort_values("layer").drop_duplicates("model", keep="last")
+    least = float(np.log(values.max() / values.min())) * LINE / HEIGHT
+    places = np.exp(placing.apart(list(np.log(ends["norm"])), least))
+    names = (
+        alt.Chart(ends.assign(label_at=places, name=ends["model"] + ends["cut"].map(MIXED)))
+        .mark_text(align="left", dx=10, color=INK, fontSize=13)
+        .encode(x="relative_depth:Q", y="label_at:Q", text="name:N")
+    )
+    points = encoded.mark_point(filled=True, size=45, opacity=0.9)
     return named(
-        alt.layer(encoded.mark_line(opacity=0.7), points),
-        f"{power} of W_V of each layer of six published models, read off the paper's figure; "
-        "dashed lines are of matrices whose rows mix Q, K and V.",
+        alt.layer(lines, points, names),
+        f"{power} of W_V of each layer of six published models, each named at its end, read off "
+        "the paper's figure; dashed lines are of matrices whose rows mix Q, K and V.",
         findings.rises(rows, "norm", power.lower()),
     )
 
 
 def chart_transition_layers(models: pd.DataFrame) -> alt.VConcatChart:
     """Draw Figure 5: predicted against found L*; ``models`` is `replica.transition_layers`."""
-    ends = pd.DataFrame({"at": [0.0, float(models[["estimate", "predicted"]].max().max()) + 1]})
+    end = float(models[["estimate", "predicted"]].max().max()) + 1
     title = "L* read off the figure [layers]"
+    scale = alt.Scale(domain=[0, end], nice=False)
+    x = alt.X("estimate:Q", title=title, scale=scale)
+    y = alt.Y("predicted:Q", title="predicted L* [layers]", scale=scale)
     equal = (
-        alt.Chart(ends)
+        alt.Chart(pd.DataFrame({"at": [0.0, end]}))
         .mark_line(color=INK, strokeDash=[6, 4])
         .encode(x=alt.X("at:Q", title=title), y=alt.Y("at:Q", title="predicted L* [layers]"))
     )
+    place = placing.Panel((0, end), (0, end), height=HEIGHT)
+    panels = []
+    for rows in _by_panel(models.assign(name=models["model"]), PREDICTORS):
+        told = placing.placed(rows, place, "estimate", "predicted")
+        marks = points_by_lab(rows).encode(x=x, y=y)
+        panels.append(alt.layer(equal, marks, *placing.texts(told, x, y)))
     return _stacked(
-        [
-            alt.layer(
-                equal,
-                points_by_lab(panel).encode(x=alt.X("estimate:Q", title=title), y="predicted:Q"),
-            )
-            for panel in _by_panel(models, PREDICTORS)
-        ],
+        panels,
         "Predicted against found L* of six models, by the paper's formula and by the other "
         "suites' mean share of the depth; equality is dashed.",
         findings.errors(models),
@@ -241,7 +277,7 @@ def chart_gain_by_prompt(models: pd.DataFrame, prompts: pd.DataFrame) -> alt.Lay
         .encode(x=alt.X("gain_low:Q"), x2="gain_high:Q", y=y)
     )
     x = alt.X("gain_mean:Q", title=GAIN, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=6))
-    means = _signed(drawn).encode(x=x, y=y)
+    means = points_by_lab(drawn).encode(x=x, y=y)
     return named(
         alt.layer(line_at(1, "x"), ticks, whiskers, means).properties(height=270),
         "Gain of each Pythia model, mean and one standard deviation over 25 prompts.",
@@ -261,7 +297,7 @@ def _stacked(
     titled = [
         panel.properties(
             width=WIDTH,
-            height=HEIGHT,
+            height=HEIGHT if panel.height is alt.Undefined else panel.height,
             title=alt.Title(name, fontSize=14, fontWeight="normal", anchor="start"),
         )
         for name, panel in zip(names, panels, strict=True)
@@ -275,33 +311,31 @@ def _by_panel(rows: pd.DataFrame, names: Sequence[str] = PANELS) -> list[pd.Data
     return [rows[rows["panel"] == name] for name in names]
 
 
-def _gain() -> alt.Y:
-    return alt.Y("gain_mean:Q", title=GAIN, scale=alt.Scale(zero=False))
+def _sizes(models: pd.DataFrame) -> pd.Series[str]:
+    """Return the names of models of one suite without that of the suite."""
+    return models["model"].str.replace(r"^.*?-", "", regex=True)
 
 
-def _signed(models: pd.DataFrame) -> alt.Chart:
-    """Return marks as the paper's: downward below 1, upward above."""
-    marks = alt.Chart(models).mark_point(filled=True, size=110, opacity=0.9)
-    return cast(
-        alt.Chart,
-        marks.encode(
-            color=alt.Color("sign:N", title=None, scale=series(SIGNS, COLOURS)),
-            shape=alt.Shape(
-                "sign:N", title=None, scale=series(SIGNS, ["triangle-down", "triangle-up"])
-            ),
-        ),
-    )
+def _reach(*gains: pd.Series[float]) -> tuple[float, float]:
+    """Return the ends of an axis around some gains."""
+    values = pd.concat(gains)
+    return float(values.min()) - 0.02, float(values.max()) + 0.02
+
+
+def _gain(ends: tuple[float, float]) -> alt.Y:
+    """Return the axis of gain between its ends."""
+    scale = alt.Scale(domain=list(ends), zero=False, nice=False)
+    return alt.Y("gain_mean:Q", title=GAIN, scale=scale)
+
+
+def _by_name(
+    models: pd.DataFrame, x: alt.X, y: alt.Y, column: str, panel: placing.Panel
+) -> list[alt.Chart]:
+    """Return the marks of models and their names, beside them or joined to them."""
+    told = placing.placed(models, panel, column, "gain_mean", lines=[1])
+    return [points_by_lab(models).encode(x=x, y=y), *placing.texts(told, x, y)]
 
 
 def _whiskers(models: pd.DataFrame, x: alt.X) -> alt.Chart:
     chart = alt.Chart(models.dropna(subset=["gain_low"])).mark_rule(color=INK, strokeWidth=2)
     return cast(alt.Chart, chart.encode(x=x, y=alt.Y("gain_low:Q", title=GAIN), y2="gain_high:Q"))
-
-
-def _cut() -> dict[str, Any]:
-    """Return colour and shape by what the matrix called W_V is."""
-    cuts = ["W_V", "rows of Q, K and V mixed"]
-    return {
-        "color": alt.Color("cut:N", title=None, scale=series(cuts, COLOURS)),
-        "shape": alt.Shape("cut:N", title=None, scale=series(cuts, ["circle", "triangle-up"])),
-    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -12,18 +11,24 @@ import pandas as pd
 
 from analysis import claims
 from analysis.exhibits import tables
-from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, found, series
+from analysis.exhibits.drawing.marks import points_by_lab
+from analysis.exhibits.drawing.names import Panel, placed, texts
+from analysis.exhibits.drawing.theme import (
+    INK,
+    SHAPES,
+    found,
+    greys,
+    line_at,
+    series,
+    shrinking,
+)
 from analysis.tidy import prose
 from analysis.tidy.errors import AnalysisError
 
-#: Width and height of a panel [px].
-WIDE, HIGH = 340, 135
-#: Least distance of two names in one panel [ratio].
-APART = 0.026
-#: Half the width of a mark, and the width of a letter on a phone [blocks].
-MARK, WIDTH = 1.0, 2.6
-#: Where the axis of depth begins [blocks].
-FIRST = 2
+#: Width and height of a figure, and width of one of two panels on a phone [px].
+WIDE, HIGH, PHONE = 370, 140, 118
+#: Ends of the axis of depth [blocks].
+DEPTHS = (2.0, 44.0)
 #: The gauges that the front shows.
 DRAWN = ("growing", "flat", "shrinking")
 #: A change of length this near 0 is none [nat].
@@ -131,7 +136,7 @@ def chart_gauges(layers: pd.DataFrame) -> alt.LayerChart:
     drawn = layers[layers["gauge"].isin(DRAWN)]
     drawn = drawn.assign(said=drawn["gauge"].map(SAID))
     names = [SAID[name] for name in DRAWN]
-    colour = alt.Color("said:N", scale=series(names, COLOURS), legend=None)
+    colour = alt.Color("said:N", scale=greys(names), legend=None)
     first, last = int(drawn["layer"].min()), int(drawn["layer"].max())
     base = alt.Chart(drawn).encode(
         x=alt.X("layer:Q", scale=alt.Scale(domain=[first, last], nice=False)).axis(
@@ -166,26 +171,24 @@ def chart_gauges(layers: pd.DataFrame) -> alt.LayerChart:
         else SAID[name]
         for name in DRAWN
     ]
-    return cast(
-        "alt.LayerChart", found(chart, f"From first to last the stream {prose.listing(said)}.")
-    )
+    finding = f"The same predictions: written anew, the stream {prose.listing(said)}."
+    return cast("alt.LayerChart", found(chart, finding, is_small=True))
 
 
 def chart_named_gains(models: pd.DataFrame, titles: Sequence[str]) -> alt.HConcatChart:
-    """Draw gain against depth in panels side by side, each model by its name.
+    """Draw gain against depth in panels side by side, each model by its name, shaded below 1.
 
     Parameters
     ----------
     models
-        One row per panel and model: `panel`, `model`, `n_layers`, `gain_mean` [ratio]; as
+        One row per panel and model: `panel`, `model`, `lab`, `n_layers`, `gain_mean` [ratio]; as
         `analysis.exhibits.replica.figures.gains_by_depth` returns it.
     titles
         What each panel shows.
     """
-    low, high = float(models["gain_mean"].min()), float(models["gain_mean"].max())
-    scale = alt.Scale(domain=[low - 0.03, high + 0.03], nice=False)
+    ends = (float(models["gain_mean"].min()) - 0.03, float(models["gain_mean"].max()) + 0.03)
     panels = [
-        _named_panel(models[models["panel"] == panel], title, scale, is_first=position == 0)
+        _named_panel(models[models["panel"] == panel], title, ends, is_first=position == 0)
         for position, (panel, title) in enumerate(
             zip(dict.fromkeys(models["panel"]), titles, strict=True)
         )
@@ -197,81 +200,38 @@ def chart_named_gains(models: pd.DataFrame, titles: Sequence[str]) -> alt.HConca
         prose.share_of(int((rows["gain_mean"] < 1).sum()), len(rows))
         for _, rows in models.groupby("panel", sort=False)
     ]
-    said = [f"{share} models ({title})" for share, title in zip(below, titles, strict=True)]
-    return cast("alt.HConcatChart", found(beside, f"The stream shrinks in {prose.listing(said)}."))
+    said = [
+        f"{share} models {title[0].lower()}{title[1:]}"
+        for share, title in zip(below, titles, strict=True)
+    ]
+    return cast(
+        "alt.HConcatChart",
+        found(beside, f"The stream shrinks in {prose.listing(said)}.", is_small=True),
+    )
 
 
 def _named_panel(
-    models: pd.DataFrame, title: str, scale: alt.Scale, *, is_first: bool
+    models: pd.DataFrame, title: str, ends: tuple[float, float], *, is_first: bool
 ) -> alt.LayerChart:
-    sides = {False: ("#1F83C9", "circle"), True: ("#D55E00", "triangle-down")}
-    told = _labelled(models)
+    place = Panel(DEPTHS, ends, width=PHONE, height=HIGH)
+    names = models["model"].str.replace(r"^.*?-", "", regex=True)
+    told = placed(models.assign(name=names), place, "n_layers", "gain_mean", lines=[1])
     x = alt.X(
         "n_layers:Q",
         title="depth [blocks]",
-        scale=alt.Scale(domain=[FIRST, 44], nice=False),
+        scale=alt.Scale(domain=list(DEPTHS), nice=False),
         axis=alt.Axis(values=[6, 12, 24, 36], grid=False),
     )
     quiet = {"labels": False, "ticks": False, "domain": False, "title": None}
-    axis = alt.Axis(tickCount=4, **({"title": "gain [ratio]"} if is_first else quiet))
-    y = alt.Y("gain_mean:Q", scale=scale, axis=axis)
-    marks = [
-        alt.Chart(told[told["below"] == below])
-        .mark_point(filled=True, size=70, color=colour, shape=shape, opacity=1)
-        .encode(x=x, y=y)
-        for below, (colour, shape) in sides.items()
-        if below in set(told["below"])
-    ]
-    names = [
-        alt.Chart(told[told["is_left"] == is_left])
-        .mark_text(align="right" if is_left else "left", dx=-7 if is_left else 7, fontSize=13)
-        .encode(x=x, y=alt.Y("label_at:Q", scale=scale), text="name:N", color=alt.value(INK))
-        for is_left in (False, True)
-    ]
-    one = alt.Chart(pd.DataFrame({"at": [1.0]})).mark_rule(color=INK, strokeWidth=1.5)
-    layered = alt.layer(one.encode(y=alt.Y("at:Q", scale=scale)), *marks, *names).properties(
-        width=WIDE / 2 + 10,
+    y = alt.Y(
+        "gain_mean:Q",
+        scale=alt.Scale(domain=list(ends), zero=False, nice=False),
+        axis=alt.Axis(tickCount=4, **({"title": "gain [ratio]"} if is_first else quiet)),
+    )
+    marks = points_by_lab(models).encode(x=x, y=y)
+    layers = alt.layer(shrinking(), line_at(1, "y"), marks, *texts(told, x, y)).properties(
+        width=WIDE / 2,
         height=HIGH,
         title=alt.Title(title, fontSize=14, fontWeight="normal", anchor="start", color=INK),
     )
-    return cast("alt.LayerChart", layered)
-
-
-def _labelled(models: pd.DataFrame) -> pd.DataFrame:
-    """Return models with their short names and where these stand, so that none covers another.
-
-    Adds `name`, `below` (whether the gain lies below 1), `label_at` [ratio] and `is_left`. A name
-    stands at the height of its mark, or as little as need be beside it, first right, then left,
-    and not on the line of no change. The deepest are named first: they stand at the edge.
-    """
-    ordered = models.sort_values(["n_layers", "gain_mean"], ascending=[False, True])
-    told = ordered.reset_index(drop=True).assign(
-        name=lambda rows: rows["model"].str.replace(r"^.*?-", "", regex=True),
-        below=lambda rows: rows["gain_mean"] < 1,
-    )
-    marks = list(zip(told["n_layers"], told["gain_mean"], strict=True))
-    taken = [(depth - MARK, depth + MARK, float(gain)) for depth, gain in marks]
-    places: list[tuple[float, bool]] = []
-    for (depth, gain), name in zip(marks, told["name"], strict=True):
-        for steps, is_left in itertools.product((0, 1, -1, 2, -2, 3), (False, True)):
-            at = float(gain) + steps * APART
-            ends = sorted((depth, depth + (-1 if is_left else 1) * (2 * MARK + WIDTH * len(name))))
-            room = (ends[0] + (0 if is_left else MARK), ends[1] - (MARK if is_left else 0), at)
-            is_struck = abs(at - 1) < APART / 2  # by the line of no change
-            if (
-                ends[0] > FIRST
-                and not is_struck
-                and not any(_overlap(room, other) for other in taken)
-            ):
-                break
-        taken.append(room)
-        places.append((at, is_left))
-    return told.assign(
-        label_at=[at for at, _ in places], is_left=[is_left for _, is_left in places]
-    )
-
-
-def _overlap(one: tuple[float, float, float], other: tuple[float, float, float]) -> bool:
-    """Return whether two marks or names meet: their ends [blocks], their height [ratio]."""
-    is_beside = one[1] <= other[0] or other[1] <= one[0]
-    return not is_beside and abs(one[2] - other[2]) < APART
+    return cast("alt.LayerChart", layers)

@@ -7,7 +7,7 @@ from typing import Any, cast
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK, found
+from analysis.exhibits.drawing.theme import INK, found, greys, series
 from analysis.store import Store, codebook
 from analysis.tidy import notation, prose
 from collect import schema
@@ -147,30 +147,35 @@ def keys() -> pd.DataFrame:
     )
 
 
-def chart_keys(shared: pd.DataFrame) -> alt.Chart:
+def chart_keys(shared: pd.DataFrame) -> alt.LayerChart:
     """Draw which tables can be joined on what: a row per table, a column per key.
 
     ``shared`` is as `keys` returns it.
     """
     roles = [PART, REFERS]
     order = list(dict.fromkeys(shared["key"]))
-    chart = (
+    x = alt.X("key:N", sort=order, title=None, axis=alt.Axis(orient="top", labelAngle=-40))
+    y = alt.Y("table:N", sort=None, title=None, axis=alt.Axis(grid=True))
+    points = (
         alt.Chart(shared)
-        .mark_point(size=80, filled=True, opacity=1, stroke=COLOURS[0], strokeWidth=1.5)
+        .mark_point(size=80, filled=True, opacity=1)
         .encode(
-            x=alt.X("key:N", sort=order, title=None, axis=alt.Axis(orient="top", labelAngle=-40)),
-            y=alt.Y("table:N", sort=None, title=None, axis=alt.Axis(grid=True)),
+            x=x,
+            y=y,
             shape=alt.Shape(
-                "role:N",
-                title=None,
-                scale=alt.Scale(domain=roles, range=["circle", "triangle-right"]),
+                "role:N", scale=series(roles, ["circle", "triangle-right"]), legend=None
             ),
-            color=alt.Color(
-                "role:N", title=None, scale=alt.Scale(domain=roles, range=[COLOURS[0], INK])
-            ),
+            color=alt.Color("role:N", scale=greys(roles), legend=None),
             tooltip=["table:N", "key:N", "role:N"],
         )
-        .properties(width=46 * len(order), description=f"{len(order)} keys that tables share.")
+    )
+    words = (
+        alt.Chart(_last_of_a_row(shared, order).drop_duplicates("role"))
+        .mark_text(align="left", dx=10, color=INK, fontSize=13)
+        .encode(x=x, y=y, text="role:N")
+    )
+    chart = alt.layer(points, words).properties(
+        width=46 * len(order), description=f"{len(order)} keys that tables share."
     )
     most = shared["key"].value_counts()
     tables = prose.plural(shared["table"].nunique(), "table")
@@ -178,4 +183,10 @@ def chart_keys(shared: pd.DataFrame) -> alt.Chart:
         f"{prose.plural(len(order), 'key')} join {tables}; "
         f"{most.index[0]} is in {most.iloc[0]} of them."
     )
-    return cast("alt.Chart", found(chart, said))
+    return cast("alt.LayerChart", found(chart, said))
+
+
+def _last_of_a_row(shared: pd.DataFrame, order: list[str]) -> pd.DataFrame:
+    """Return the last mark of each table: at its right there is room for words."""
+    placed = shared.assign(place=shared["key"].map(order.index))
+    return placed.loc[placed.groupby("table", sort=False)["place"].idxmax()]

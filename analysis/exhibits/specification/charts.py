@@ -8,7 +8,7 @@ from typing import cast
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK, found, line_at
+from analysis.exhibits.drawing.theme import INK, TONES, found, line_at
 from analysis.exhibits.specification.curve import NAMES
 from analysis.tidy import prose
 
@@ -87,12 +87,12 @@ def _estimates(curve: pd.DataFrame, band: pd.DataFrame, x: alt.X) -> alt.LayerCh
     bounded = curve[curve["is_marked"] & curve["standardised_low"].notna()].iloc[::EVERY]
     whiskers = (
         alt.Chart(bounded[["rank", "standardised_low", "standardised_high"]])
-        .mark_rule(color=COLOURS[0], opacity=0.6, strokeWidth=1.5, clip=True)
+        .mark_rule(color=TONES[0], opacity=0.6, strokeWidth=1.5, clip=True)
         .encode(x=x, y=alt.Y("standardised_low:Q", scale=scale), y2="standardised_high:Q")
     )
     line = (
         alt.Chart(band[["rank", "estimate"]])
-        .mark_line(color=COLOURS[0], strokeWidth=3, clip=True)
+        .mark_line(color=TONES[0], strokeWidth=3, clip=True)
         .encode(x=x, y=y)
     )
     layered = alt.layer(area, *edges, whiskers, line_at(0, "y"), line)
@@ -111,7 +111,7 @@ def _choices(marks: pd.DataFrame, x: alt.X, title: str) -> alt.Chart:
     shown = marks.loc[marks["share"] > 0, ["rank", "level", "share", "lift"]]
     chart = (
         alt.Chart(shown)
-        .mark_rect(color=COLOURS[0], width=WIDTH / marks["rank"].nunique(), height=ROW - 4)
+        .mark_rect(color=TONES[0], width=WIDTH / marks["rank"].nunique(), height=ROW - 4)
         .encode(
             x=x,
             y=alt.Y("level:N", title=None, sort=levels, axis=axis, scale=alt.Scale(domain=levels)),

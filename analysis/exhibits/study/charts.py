@@ -3,45 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
+from typing import Literal, cast
 
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import INK, LABS, found, series
+from analysis.exhibits.drawing.labs import lab_colour, lab_shape
+from analysis.exhibits.drawing.theme import INK, found, series
 from analysis.exhibits.study.names import RECIPES, SHORT, SOURCES, UNPUBLISHED
 from analysis.exhibits.study.words import lab_short
 from analysis.questions.study import fleet
 from analysis.questions.study.fleet import DRAWN, JOINT, Band
 
-#: Shape of a mark by depth.
-DEPTHS: Mapping[int, str] = {3: "circle", 12: "triangle-up"}
+#: Size of a mark by depth [px²].
+DEPTHS: Mapping[int, int] = {3: 34, 12: 110}
 
-#: Colour of each source, and of what is written on it; each is told from its neighbours in grey.
-COLOURS: Mapping[str, tuple[str, str]] = {
-    "recipe": ("#1F83C9", "#ffffff"),
-    "geometry": ("#E69F00", "#1a1d21"),
-    "recipe:geometry": ("#7A4A9A", "#ffffff"),
-    "seed": ("#c4c9ce", "#1a1d21"),
+#: Grey of each source, and of what is written on it; each is told from its neighbours.
+GREYS: Mapping[str, tuple[str, str]] = {
+    "recipe": ("#5b626a", "#ffffff"),
+    "geometry": ("#c3c8cd", "#1a1d21"),
+    "recipe:geometry": ("#878e96", "#1a1d21"),
+    "seed": ("#ebedef", "#1a1d21"),
 }
 
 #: What stands in the place of a lab where there is none.
 RANGE = "a range"
 
-#: Width of the panels, height of a row and of a bar, room beside the panels [px].
-PANEL, ROW, BAR, BESIDE = 260, 23, 30, 8
+#: Width of the panels, height of a row and of a bar, room beside the panels, and width of the
+#: panel of shares beside the recipes [px].
+PANEL, ROW, BAR, BESIDE, NARROW = 260, 23, 30, 8, 200
+#: Distance of the names of parts from their bar, the near ones and those between them [px].
+NEAR, FAR = 9, 26
+#: How the first of the narrow parts is named, those between, and the last.
+ALIGNED: tuple[tuple[Literal["left", "center", "right"], int], ...] = (
+    ("right", 4),
+    ("center", 0),
+    ("left", -4),
+)
 
 #: What the response is called under the panel, and where words are few.
 TITLE, SMALL_TITLE = "growth after block 0 beyond equal writes [nat]", "growth [nat]"
 
-#: Least share that is written on its part of a bar [%], and the room of a letter of a name [px].
-WRITTEN, LETTER = 20, 8
+#: Least share that is written on its part of a bar [%].
+WRITTEN = 12
 
 
 def chart_exhibit(
-    runs: pd.DataFrame, band: Band | None, shares: pd.DataFrame, *, is_small: bool = False
-) -> alt.VConcatChart:
-    """Draw recipes in the order of their excess, a mark per run, and beneath them the shares.
+    runs: pd.DataFrame,
+    band: Band | None,
+    shares: pd.DataFrame,
+    *,
+    is_small: bool = False,
+    finding: str = "",
+) -> alt.VConcatChart | alt.HConcatChart:
+    """Draw recipes in the order of their excess, a mark per run, and the shares.
 
     Parameters
     ----------
@@ -52,25 +67,60 @@ def chart_exhibit(
     shares
         From `fleet.response_shares`, for the responses to draw; empty while none can be told.
     is_small
-        Draw the bar of the first response alone, with fewer words.
+        Draw the shares of the first response alone, beside the recipes.
+    finding
+        What it shows, where that is not how much lies between labs.
     """
-    panels = [_recipes(runs, band, SMALL_TITLE if is_small else TITLE)]
     words = (
         "Recipes in the order of how much the stream grows after block 0 beyond equal writes, a "
-        "mark per trained network: colour and name for the lab, shape for the depth, hollow for "
+        "mark per trained network: colour and name for the lab, size for the depth, hollow for "
         "ranges that no lab published. The line is growth by equal writes; the band holds 95 of "
         "100 networks if only the seed mattered."
     )
+    finding = finding or lab_short(fleet.lab_shares(runs)[0])
+    if is_small:
+        return _beside(runs, band, shares, words, finding)
+    panels = [_recipes(runs, band, TITLE)]
     if not shares.empty:
-        panels.append(_bars(shares[shares["response"] == DRAWN[0]] if is_small else shares))
+        panels.append(_bars(shares))
         words += " Beneath, a bar per response, cut into the shares of the variance that each "
         words += "source makes."
     exhibit = found(
-        alt.vconcat(*panels, spacing=20).properties(description=words),
+        alt.vconcat(*panels, spacing=30).properties(description=words),
         lab_short(fleet.lab_shares(runs)[0]),
     )
-    apart = exhibit.resolve_scale(color="independent", shape="independent")
+    apart = exhibit.resolve_scale(color="independent", shape="independent", size="independent")
     return cast("alt.VConcatChart", apart)
+
+
+def _beside(
+    runs: pd.DataFrame, band: Band | None, shares: pd.DataFrame, words: str, finding: str
+) -> alt.HConcatChart:
+    """Return recipes and, beside them, the shares of the first response, each with its name."""
+    panels: list[alt.LayerChart] = [_recipes(runs, band, SMALL_TITLE)]
+    if not shares.empty:
+        panels.append(_rows_of_shares(shares[shares["response"] == DRAWN[0]]))
+        words += " Beside them, the shares of the variance in growth that each source makes."
+    exhibit = alt.hconcat(*panels, spacing=40).properties(description=words)
+    said = found(exhibit, finding, is_small=True, stacks=True)
+    apart = said.resolve_scale(color="independent", shape="independent", size="independent")
+    return cast("alt.HConcatChart", apart)
+
+
+def _rows_of_shares(shares: pd.DataFrame) -> alt.LayerChart:
+    """Return a bar per source of variance, the largest above."""
+    rows = _parts(shares).sort_values("percent", ascending=False)
+    y = alt.Y(
+        "source:N", sort=list(rows["source"]), title=None, axis=alt.Axis(ticks=False, domain=False)
+    )
+    x = alt.X("percent:Q", title="share of the differences in growth [%]").scale(domain=[0, 100])
+    bars = alt.Chart(rows).encode(x=x.axis(grid=False, tickCount=5), y=y)
+    layers = [
+        bars.mark_bar(color=INK, size=14).encode(tooltip=["source:N", "said:N"]),
+        bars.mark_text(align="left", dx=5, fontSize=14, color=INK).encode(text="said:N"),
+    ]
+    chart = alt.layer(*layers).properties(width=NARROW, height=ROW * len(rows))
+    return cast("alt.LayerChart", chart)
 
 
 def _recipes(runs: pd.DataFrame, band: Band | None, title: str) -> alt.LayerChart:
@@ -94,17 +144,15 @@ def _recipes(runs: pd.DataFrame, band: Band | None, title: str) -> alt.LayerChar
         scale=alt.Scale(padding=8),
         axis=alt.Axis(grid=False, tickCount=5),
     )
-    shape = alt.Shape(
-        "depth:N",
-        title=None,
-        scale=series([f"{n} blocks" for n in present], [DEPTHS[n] for n in present]),
-        legend=alt.Legend(symbolFillColor=INK, symbolStrokeColor=INK, offset=8),
-    )
+    scale = series([f"{n} blocks" for n in present], [DEPTHS[n] for n in present])
+    size = alt.Size("depth:N", scale=scale, legend=None)
+    shape = lab_shape(shown).legend(None)
+    colour = lab_colour(shown).legend(None)
     tips = ["recipe:N", "lab:N", "n_layers:Q", "d_model:Q", "seed:Q", "gain:N"]
     points = [
         alt.Chart(shown[shown["is_range"] == hollow])
-        .mark_point(filled=not hollow, size=70, opacity=0.85, strokeWidth=2)
-        .encode(x=x, y=y, color=_of_lab(shown), shape=shape, tooltip=tips)
+        .mark_point(filled=not hollow, opacity=0.85, strokeWidth=2)
+        .encode(x=x, y=y, color=colour, shape=shape, size=size, tooltip=tips)
         for hollow in (False, True)
         if hollow in set(shown["is_range"])
     ]
@@ -112,24 +160,18 @@ def _recipes(runs: pd.DataFrame, band: Band | None, title: str) -> alt.LayerChar
     labs = (
         alt.Chart(means.assign(said=means["lab"].replace(UNPUBLISHED, RANGE)))
         .mark_text(align="left", fontSize=14)
-        .encode(x=alt.value(PANEL + BESIDE), y=y, text="said:N", color=_of_lab(shown))
+        .encode(x=alt.value(PANEL + BESIDE), y=y, text="said:N", color=colour)
     )
-    layers = [*_reference(band), ends.encode(x="min:Q", x2="max:Q", y=y), *points, labs]
+    spans = ends.encode(x="min:Q", x2="max:Q", y=y)
+    layers = [*_reference(band), spans, *points, labs]
     return cast(
         "alt.LayerChart",
         alt.layer(*layers).properties(width=PANEL, height=ROW * len(order)),
     )
 
 
-def _of_lab(runs: pd.DataFrame) -> alt.Color:
-    """Return the colour of each lab; its name stands at the end of the row."""
-    labs = [lab for lab in [*LABS, UNPUBLISHED] if lab in set(runs["lab"])]
-    colours = [LABS[lab][0] if lab in LABS else INK for lab in labs]
-    return alt.Color("lab:N", scale=series(labs, colours), legend=None)
-
-
 def _reference(band: Band | None) -> list[alt.Chart]:
-    """Return the band of chance and the line of equal writes, each with its name above it."""
+    """Return the band of the seed and the line of equal writes, each with its name above it."""
     line = pd.DataFrame({"at": [0.0], "said": ["equal writes"]})
     is_left = band is None or band.middle <= 0
     layers = [
@@ -138,7 +180,7 @@ def _reference(band: Band | None) -> list[alt.Chart]:
     ]
     if band is not None:
         ends = pd.DataFrame(
-            {"low": [band.low], "high": [band.high], "said": ["chance"], "at": [band.middle]}
+            {"low": [band.low], "high": [band.high], "said": ["seed alone"], "at": [band.middle]}
         )
         layers.insert(
             0,
@@ -154,38 +196,59 @@ def _above(row: pd.DataFrame, place: str, *, to_right: bool) -> alt.Chart:
 
 
 def _bars(shares: pd.DataFrame) -> alt.LayerChart:
-    """Draw one bar per response, cut into shares; one alone has no axis and no legend."""
+    """Draw one bar per response, cut into shares that are named above the first."""
     rows = _parts(shares)
     order = [SHORT[name] for name in DRAWN if name in set(rows["response"])]
     present = [key for key in SOURCES if key in set(rows["term"])]
     y = alt.Y("response_name:N", sort=order, title=None, axis=alt.Axis(ticks=False, domain=False))
-    colour = alt.Color(
-        "source:N",
-        title=None,
-        scale=series([SOURCES[key] for key in present], [COLOURS[key][0] for key in present]),
-        legend=alt.Legend(columns=2, symbolStrokeColor=INK, symbolStrokeWidth=1, offset=8)
-        if len(order) > 1
-        else None,
-    )
+    scale = series([SOURCES[key] for key in present], [GREYS[key][0] for key in present])
     x = alt.X(
         "start:Q",
         title="share of the variance among networks [%]",
         scale=alt.Scale(domain=[0, 100]),
-        axis=alt.Axis(grid=False, tickCount=5) if len(order) > 1 else None,
+        axis=alt.Axis(grid=False, tickCount=5),
     )
     bars = (
         alt.Chart(rows)
         .mark_bar(stroke=INK, strokeWidth=0.6)
-        .encode(x=x, x2="end:Q", y=y, color=colour, tooltip=["response_name:N", "source:N", "said"])
+        .encode(
+            x=x,
+            x2="end:Q",
+            y=y,
+            color=alt.Color("source:N", scale=scale, legend=None),
+            tooltip=["response_name:N", "source:N", "said"],
+        )
     )
     words = [
         alt.Chart(of_ink)
         .mark_text(color=str(ink), fontSize=14)
-        .encode(x="middle:Q", y=y, text="written:N")
+        .encode(x="middle:Q", y=y, text="said:N")
         for ink, of_ink in rows[rows["percent"] > WRITTEN].groupby("ink")
     ]
-    chart = alt.layer(bars, *words).properties(width=PANEL, height=BAR * len(order))
+    names = _names_of_parts(rows[rows["response_name"] == order[0]])
+    chart = alt.layer(bars, *words, *names).properties(width=PANEL, height=BAR * len(order))
     return cast("alt.LayerChart", chart)
+
+
+def _names_of_parts(first: pd.DataFrame) -> list[alt.Chart]:
+    """Return the names of the parts of the first bar, joined to their middles.
+
+    The last three are narrow: the one between stands higher, the others turn away from it.
+    """
+    layers = []
+    narrow = list(first["source"])[1:]
+    for row in first.to_dict("records"):
+        place = narrow.index(row["source"]) if row["source"] in narrow else -1
+        align, away = ALIGNED[0 if place == 0 else -1 if place == len(narrow) - 1 else 1]
+        up = FAR if align == "center" and place > 0 else NEAR
+        at = alt.Chart(pd.DataFrame({"at": [row["middle"]], "source": [row["source"]]}))
+        rule = at.mark_rule(color=INK, strokeWidth=0.8).encode(
+            x="at:Q", y=alt.value(3 - up), y2=alt.value(3)
+        )
+        text = at.mark_text(align=align, dx=away, dy=-4)
+        text = text.encode(x="at:Q", y=alt.value(-up), text="source:N", size=alt.value(14))
+        layers += [rule, text.encode(color=alt.value(INK))]
+    return layers
 
 
 def _parts(shares: pd.DataFrame) -> pd.DataFrame:
@@ -193,7 +256,7 @@ def _parts(shares: pd.DataFrame) -> pd.DataFrame:
     rows = shares[(shares["method"] == JOINT) & shares["term"].isin(list(SOURCES))]
     rows = rows.assign(
         source=rows["term"].map(SOURCES),
-        ink=rows["term"].map({key: ink for key, (_, ink) in COLOURS.items()}),
+        ink=rows["term"].map({key: ink for key, (_, ink) in GREYS.items()}),
         place=rows["term"].map({key: i for i, key in enumerate(SOURCES)}),
         response_name=rows["response"].map(SHORT),
         percent=100 * rows["estimate"],
@@ -203,10 +266,4 @@ def _parts(shares: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(
         start=rows["end"] - rows["percent"],
         middle=rows["end"] - rows["percent"] / 2,
-        written=[
-            f"{source} {said}" if percent * PANEL > 100 * LETTER * len(f"{source} {said}") else said
-            for source, said, percent in zip(
-                rows["source"], rows["said"], rows["percent"], strict=True
-            )
-        ],
     )

@@ -7,18 +7,15 @@ from typing import cast
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import INK, LABS, found, series
+from analysis.exhibits.drawing.labs import lab_colour
+from analysis.exhibits.drawing.theme import INK, SHAPES, found, series
 from analysis.exhibits.study.names import RECIPES, RESPONSES
 from analysis.exhibits.study.words import share_words
 from analysis.questions.study.inheritance import KEPT, OF_NO_LAB
 from analysis.tidy import prose
 
-#: How a network was trained on, the shape of its mark, and whether the mark is filled.
-KINDS = {
-    "its own recipe": ("square", True),
-    "another recipe": ("circle", False),
-    "Muon": ("triangle-up", False),
-}
+#: How a network was trained on, and the shape of its mark.
+KINDS = dict(zip(("its own recipe", "another recipe", "Muon"), SHAPES, strict=False))
 
 #: Size of a panel and of a row in it [px].
 PANEL, ROW = 300, 27
@@ -74,7 +71,7 @@ def chart_inheritance(children: pd.DataFrame, shares: pd.DataFrame) -> alt.VConc
     panels = [_panel(children, response, order, place == 1) for place, response in enumerate(KEPT)]
     drawn = alt.vconcat(*panels, spacing=24).properties(
         description="Networks in the row of the recipe that they were born under, a mark for each "
-        "way of training on: a square for the same recipe, a circle for another, a triangle for "
+        "way of training on: a disc for the same recipe, a diamond for another, a cross for "
         "Muon; upright strokes are the networks before. Above growth, beneath the gain of the last "
         "block."
     )
@@ -98,21 +95,21 @@ def _panel(
         scale=alt.Scale(padding=8),
         axis=alt.Axis(grid=False, tickCount=5),
     )
-    labs = [lab for lab in LABS if lab in set(rows["lab"])]
-    colour = alt.Color("lab:N", scale=series(labs, [LABS[lab][0] for lab in labs]), legend=None)
+    colour = lab_colour(rows).legend(None)
     kinds = [kind for kind in KINDS if kind in set(rows["kind"])]
     shape = alt.Shape(
         "kind:N",
         title="trained on under",
-        scale=series(kinds, [KINDS[kind][0] for kind in kinds]),
-        legend=alt.Legend(symbolFillColor="transparent", symbolStrokeColor=INK, offset=8)
+        scale=series(kinds, [KINDS[kind] for kind in kinds]),
+        # Marks of a row lie on each other: named beside them, kinds would not be told apart.
+        legend=alt.Legend(symbolFillColor=INK, symbolStrokeColor=INK, offset=8)
         if is_last
         else None,
     )
     tips = ["birth:N", "upbringing:N", "seed:Q", "trained_on:N", "before:N"]
     marks = [
         alt.Chart(rows[rows["kind"] == kind])
-        .mark_point(filled=KINDS[kind][1], size=70, opacity=0.85, strokeWidth=1.8)
+        .mark_point(filled=True, size=80, opacity=0.85)
         .encode(x=x, y=y, color=colour, shape=shape, tooltip=tips)
         for kind in kinds
     ]

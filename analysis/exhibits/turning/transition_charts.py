@@ -5,7 +5,8 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import COLOURS, INK, SHAPES, line_at, named, series
+from analysis.exhibits.drawing.names import Align
+from analysis.exhibits.drawing.theme import INK, SHAPES, TONES, greys, line_at, named, series
 from analysis.tidy import prose
 
 #: How much higher each line of an error ends than the one before it [share of the highest bar].
@@ -41,7 +42,8 @@ def chart_l_star(shares: pd.DataFrame) -> alt.LayerChart:
             color=alt.Color(
                 "source:N",
                 title=None,
-                scale=series(sources, COLOURS),
+                scale=greys(sources),
+                # Named beside their marks, sources of one model would cover each other.
                 legend=alt.Legend(columns=2),
             ),
             shape=alt.Shape("source:N", title=None, scale=series(sources, SHAPES)),
@@ -106,7 +108,7 @@ def chart_error_by_chance(bins: pd.DataFrame, observed: pd.DataFrame) -> alt.Lay
     )
     lines = (
         alt.Chart(ends)
-        .mark_rule(strokeWidth=2.5, color=COLOURS[1])
+        .mark_rule(strokeWidth=2.5, color=TONES[0])
         .encode(x=alt.X("error:Q", scale=scale), y="top:Q", y2=alt.datum(0))
     )
     labels = (
@@ -146,21 +148,35 @@ def chart_noise_layers(layers: pd.DataFrame) -> alt.LayerChart:
     encoded = alt.Chart(spoken).encode(
         x=alt.X("layer:O", title="layer [block]", axis=alt.Axis(labelAngle=0)),
         y=alt.Y("probability:Q", title="probability [1]"),
-        color=alt.Color(
-            "estimator:N",
-            title=None,
-            scale=series(names, COLOURS),
-            legend=alt.Legend(columns=1, labelLimit=300),
-        ),
-        shape=alt.Shape("estimator:N", title=None, scale=series(names, SHAPES)),
+        color=alt.Color("estimator:N", scale=greys(names), legend=None),
+        shape=alt.Shape("estimator:N", scale=series(names, SHAPES), legend=None),
     )
+    words = [
+        alt.Chart(rows)
+        .mark_text(align=align, dx=away, dy=-12, fontSize=13, color=INK)
+        .encode(x="layer:O", y="probability:Q", text="estimator:N")
+        for (align, away), rows in _leads(spoken)
+    ]
     return named(
         alt.layer(
-            encoded.mark_line(opacity=0.6), encoded.mark_point(filled=True, size=70)
+            encoded.mark_line(opacity=0.6), encoded.mark_point(filled=True, size=70), *words
         ).properties(height=230),
         "Probability that each of three estimators names each layer of pure noise.",
         _noise_found(spoken),
     )
+
+
+def _leads(layers: pd.DataFrame) -> list[tuple[tuple[Align, int], pd.DataFrame]]:
+    """Return where each estimator is furthest above the others, and on which side its name goes."""
+    table = layers.pivot_table("probability", "layer", "estimator")
+    parts: list[tuple[tuple[Align, int], pd.DataFrame]] = []
+    for estimator in table:
+        lead = table[estimator] - table.drop(columns=estimator).max(axis=1)
+        layer = lead[lead > lead.max() - STEP / 4].index[-1]
+        row = layers[(layers["estimator"] == estimator) & (layers["layer"] == layer)]
+        is_late = layer > table.index.max() / 2
+        parts.append((("right", 8) if is_late else ("left", 8), row))
+    return parts
 
 
 def _noise_found(layers: pd.DataFrame) -> str:

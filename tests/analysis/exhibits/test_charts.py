@@ -1,6 +1,7 @@
 """Charts say what they show: fields that exist, axes with units, no colour without shape."""
 
 import re
+from pathlib import Path
 
 import altair as alt
 import numpy as np
@@ -14,10 +15,10 @@ from analysis.exhibits import tables as exhibits
 from analysis.exhibits.depth import bound_charts
 from analysis.exhibits.depth import findings as depth_findings
 from analysis.exhibits.depth import profile_charts as depth_charts
-from analysis.exhibits.drawing import findings, theme
+from analysis.exhibits.drawing import findings, labs, theme, verdicts
 from analysis.questions.depth import profiles
 from analysis.questions.turning.even_attention import even_attention, even_map
-from tests.analysis.drawn import encodings
+from tests.analysis.drawn import borrowed, encodings
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +98,7 @@ def test_colour_never_stands_alone(drawn):
         found = list(encodings(chart.to_dict()))
         coloured = {e["color"]["field"] for e in found if "field" in e.get("color", {})}
         shaped = {e["shape"]["field"] for e in found if "field" in e.get("shape", {})}
-        # The chart of verdicts has a named column for each: place says what colour says.
-        placed = {"verdict"} if name == "verdicts" else set()
-        assert coloured <= shaped | placed, name
+        assert coloured <= shaped, name
 
 
 def test_every_number_axis_has_a_unit(drawn):
@@ -113,10 +112,35 @@ def test_every_number_axis_has_a_unit(drawn):
         assert all("[" in title for title in titles), (name, titles)
 
 
-def test_every_lab_of_the_store_has_a_colour_and_a_shape(shipped_store):
-    labs = shipped_store.query("SELECT DISTINCT lab FROM model WHERE lab IS NOT NULL")["lab"]
-    assert set(labs) <= set(theme.LABS)
-    assert len({(c, s) for c, s in theme.LABS.values()}) == len(theme.LABS)
+def test_every_lab_of_the_store_has_a_colour_and_a_shape_of_its_own(shipped_store):
+    known = shipped_store.query("SELECT DISTINCT lab FROM model WHERE lab IS NOT NULL")["lab"]
+    assert set(known) <= set(labs.ORDER)
+    frame = pd.DataFrame({"lab": labs.ORDER})
+    colours, shapes = (
+        channel.to_dict()["scale"]["range"]
+        for channel in (labs.lab_colour(frame), labs.lab_shape(frame))
+    )
+    assert len({*zip(colours, shapes, strict=True)}) == len(labs.ORDER)
+    assert not {*theme.TONES, *verdicts.COLOURS.values()} & {*colours} - {theme.INK}
+    assert not {*theme.SHAPES[1:]} & {*shapes}
+
+
+def test_the_colour_of_a_lab_stands_for_that_lab_alone(drawn):
+    for name, chart in drawn.items():
+        assert not borrowed(chart.to_dict()), name
+    meta = labs.lab_colour(pd.DataFrame({"lab": ["Meta"]})).to_dict()["scale"]["range"][0]
+    scale = theme.series(["a text"], [meta])
+    points = alt.Chart(pd.DataFrame({"kind": ["a text"]})).mark_point()
+    assert borrowed(points.encode(color=alt.Color("kind:N", scale=scale)).to_dict()) == [meta]
+    # No module takes one by its number: all are named in one place.
+    sources = {path: path.read_text() for path in Path(charts.__file__).parent.rglob("*.py")}
+    numbers = re.compile(r"#[0-9A-Fa-f]{6}\b")
+    taken = {
+        path.name
+        for path, source in sources.items()
+        if any(labs.borrowed(colour, "") for colour in numbers.findall(source))
+    }
+    assert taken == {"labs.py"}
 
 
 def test_exhibits_do_not_invent_models(shipped_store):
@@ -133,13 +157,14 @@ def test_the_bound_curve_is_ten_when_raised_to_the_depth(shipped_store):
     assert (curve["bound"] ** curve["n_layers"]).tolist() == pytest.approx([10.0] * len(curve))
 
 
-def points(chart):
-    """Return every point mark of a chart's specification, with its frame."""
+def points(chart, kind="point"):
+    """Return every mark of one kind of a chart's specification, with its frame."""
     spec = chart.to_dict()
 
     def found(node):
         if isinstance(node, dict):
-            if isinstance(node.get("mark"), dict) and node["mark"]["type"] in ("point", "square"):
+            mark = node.get("mark")
+            if isinstance(mark, dict) and mark.get("type") == kind:
                 yield node
             for value in node.values():
                 yield from found(value)
@@ -192,21 +217,15 @@ def test_what_a_chart_shows_is_said_of_it(drawn):
         assert re.search(r"\d", drawn[name].to_dict()["usermeta"]["finding"]), name
 
 
-def test_each_claim_has_a_square_of_its_own_in_the_column_of_its_verdict(drawn, judged):
-    ((_, tiles),) = points(drawn["verdicts"])
+def test_each_claim_has_a_square_of_its_own_in_the_rows_of_its_verdict(drawn, judged):
+    ((_, tiles),) = points(drawn["verdicts"], "rect")
     assert sorted(tiles["claim_id"]) == sorted(judged["claim_id"])
-    assert not tiles.duplicated(["across", "place"]).any()
-    assert tiles.groupby("middle")["verdict"].nunique().eq(1).all()
-    counts = exhibits.verdict_counts(judged)
-    assert tiles.groupby("verdict")["total"].first().to_dict() == {
-        name: n for name, n in counts.items() if n
-    }
-    heights = tiles.groupby("verdict")["place"].max() + charts.ABREAST / 2
-    assert all(0 <= height - counts[name] < charts.ABREAST for name, height in heights.items())
-
-
-def test_the_chart_of_verdicts_fits_a_phone(drawn):
-    assert drawn["verdicts"].width <= 300
+    assert not tiles.duplicated(["nth", "square"]).any()
+    assert tiles.groupby("square")["verdict"].nunique().eq(1).all()
+    assert (tiles["nth"] < charts.ABREAST).all()
+    counts = {name: n for name, n in exhibits.verdict_counts(judged).items() if n}
+    assert tiles.groupby("verdict")["total"].first().to_dict() == counts
+    assert {*tiles["said"]} == {f"{n} {name}" for name, n in counts.items()}
 
 
 def test_even_attention_over_three_tokens_is_counted_by_hand():

@@ -13,7 +13,7 @@ from analysis.exhibits.heritage import findings, partition_charts
 from analysis.exhibits.heritage import partition as partition_exhibits
 from analysis.questions.depth.laws_of_depth import LAWS_OF
 from analysis.tidy import prose
-from tests.analysis.drawn import encodings
+from tests.analysis.drawn import borrowed, encodings
 
 pytestmark = pytest.mark.slow
 
@@ -94,13 +94,22 @@ def test_the_figure_of_power_shows_no_power_at_the_effect_found(drawn: dict[str,
     assert marks == {"rule", "line"}
 
 
-def test_what_noise_would_give_stands_in_the_legend_of_the_shares(drawn: dict[str, Any]) -> None:
+def test_what_noise_would_give_and_each_method_are_named_in_the_figure(
+    drawn: dict[str, Any],
+) -> None:
     spec = drawn["shares"].to_dict()
-    domains = [
-        e["shape"]["scale"]["domain"] for e in encodings(spec) if e.get("shape", {}).get("scale")
-    ]
-    assert domains
-    assert all(domain[-1] == partition_charts.CHANCE for domain in domains)
+    texts = [it for it in spec["layer"] if it["mark"]["type"] == "text"]
+    words = {it["encoding"]["text"].get("value") for it in texts}
+    assert partition_charts.CHANCE in words
+    (named,) = (it for it in texts if "field" in it["encoding"]["text"])
+    rows = spec["datasets"][named["data"]["name"]]
+    every = {row["method"] for rows in spec["datasets"].values() for row in rows if "method" in row}
+    assert {row["method"] for row in rows} == every
+    assert len({row["block"] for row in rows}) == 1
+
+
+def test_the_colour_of_a_lab_stands_for_that_lab_alone(drawn: dict[str, Any]) -> None:
+    assert not [name for name, chart in drawn.items() if borrowed(chart.to_dict())]
 
 
 def test_the_lab_explains_nothing_beside_its_suites(subsets: Any) -> None:

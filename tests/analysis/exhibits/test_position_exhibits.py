@@ -67,11 +67,13 @@ def test_the_chart_has_a_panel_a_suite_and_gains_on_its_axis():
             for part in QUARTERS
             for suite in ("A", "B")
         ]
-    )
+    ).assign(lab=lambda rows: rows["level"].map({"A": "Meta", "B": "TII"}))
     chart = position.chart_profiles(profiles).to_dict()
     assert [panel["title"]["text"] for panel in chart["concat"]] == ["A", "B"]
-    titles = {each["y"].get("title") for each in encodings(chart) if "y" in each}
-    assert "gain per block [ratio]" in titles
+    assert "gain per block [ratio]" in chart["title"]["text"]
+    scales = [each["color"]["scale"]["domain"] for each in encodings(chart) if "color" in each]
+    assert scales
+    assert all(domain == ["Meta", "TII"] for domain in scales)  # one scale, or panels would share
 
 
 def test_every_contrast_has_a_row_and_a_dash_where_the_curve_lacks_its_definition():

@@ -13,6 +13,7 @@ from analysis.exhibits import tables as exhibits
 from analysis.exhibits.replica import charts as replica_charts
 from analysis.exhibits.replica import figures as replica
 from analysis.exhibits.replica import findings
+from tests.analysis.drawn import borrowed
 
 ROOT = Path(__file__).parents[3]
 PROFILES = pd.read_csv(ROOT / "data/published/published_profile.csv")
@@ -125,7 +126,9 @@ def test_every_chart_describes_itself(shipped):
         replica_charts.chart_gain_by_prompt(by_depth, replica.gains_by_prompt(shipped)),
     ]
     for chart in charts:
-        assert len(chart.to_dict()["description"].split()) > 8
+        spec = chart.to_dict()
+        assert len(spec["description"].split()) > 8
+        assert not borrowed(spec)
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from analysis import claims
 from analysis.exhibits import charts
+from analysis.exhibits.drawing import names
 from analysis.exhibits.drawing import verdicts as looks
 from analysis.exhibits.site import front, imprint, relations
 from analysis.store import open_store
@@ -64,23 +66,40 @@ def test_names_of_models_of_one_depth_do_not_cover_each_other() -> None:
             "gain_mean": [1.1, 1.101, 0.9, 1.102, 1.0],
         }
     )
-    drawn = front.chart_named_gains(models, ["title"]).to_dict()
-    named = [row for rows in drawn["datasets"].values() for row in rows if "label_at" in row]
-    places = {row["name"]: (row["label_at"], row["is_left"], row["below"]) for row in named}
-    assert places["c"] == (0.9, False, True)
-    assert places["a"] == (1.1, False, False)
-    assert places["b"] == (1.101, True, False)
-    assert places["d"] == (pytest.approx(1.102 + front.APART), False, False)
-    assert places["e"] == (pytest.approx(1 + front.APART), False, False)  # not on the line
+    drawn = front.chart_named_gains(models.assign(lab="EleutherAI"), ["title"]).to_dict()
+    named = [row for rows in drawn["datasets"].values() for row in rows if "name_y" in row]
+    places = {row["name"]: (row["name_x"], row["name_y"], row["is_left"]) for row in named}
+    assert {*places} == {"a", "b", "c", "d", "e"}
+    assert places["c"][1] == pytest.approx(0.9)  # alone, it stands at its mark
+    assert not places["c"][2]
+    panel = names.Panel(front.DEPTHS, (0.87, 1.132), width=front.PHONE, height=front.HIGH)
+    assert abs(panel.up(places["e"][1]) - panel.up(1)) >= names.LINE / 2  # not on the line
+    corners = {
+        (round(panel.up(y) / names.LINE), is_left, round(panel.across(x)))
+        for name, (x, y, is_left) in places.items()
+        if name in "abd"
+    }
+    assert len(corners) == 3
+
+
+def test_ends_of_lines_are_moved_apart_and_keep_their_order() -> None:
+    moved = names.apart([3.0, 1.0, 1.2, 1.1], 0.5)
+    assert moved[0] == pytest.approx(3)
+    assert moved[1] < moved[3] < moved[2]
+    assert np.diff(sorted(moved)).min() == pytest.approx(0.5)
+    assert np.mean(moved[1:]) == pytest.approx(1.1)
 
 
 def test_tiles_carry_the_colour_of_their_verdict() -> None:
     rows = pd.DataFrame({"claim_id": [1, 2], "label": ["a", "b"], "verdict": claims.VERDICTS[:2]})
     drawn = charts.chart_verdicts(rows, verdicts=claims.VERDICTS).to_dict()
-    scale = drawn["layer"][1]["encoding"]["color"]["scale"]
-    assert dict(zip(scale["domain"], scale["range"], strict=True)) == looks.COLOURS
+    scale = drawn["layer"][0]["encoding"]["color"]["scale"]
+    present = claims.VERDICTS[:2]
+    assert dict(zip(scale["domain"], scale["range"], strict=True)) == {
+        name: looks.COLOURS[name] for name in present
+    }
     cards = {row["card"] for rows in drawn["datasets"].values() for row in rows}
-    assert drawn["layer"][1]["encoding"]["href"]["field"] == "card"
+    assert drawn["layer"][0]["encoding"]["href"]["field"] == "card"
     assert cards == {"claims.html#claim-1", "claims.html#claim-2"}
 
 
@@ -110,7 +129,8 @@ def test_keys_join_tables() -> None:
     assert roles["model", "model_id"] == relations.PART
     assert roles["published_figure", "model_id"] == relations.PART
     assert roles["quoted_number", "claim_id"] == relations.PART
-    assert len(relations.chart_keys(shared).to_dict()["datasets"]) == 1
+    drawn = relations.chart_keys(shared).to_dict()["datasets"].values()
+    assert sorted(map(len, drawn)) == [2, len(shared)]  # one mark of each kind is named
 
 
 def test_a_page_says_how_to_cite_it() -> None:

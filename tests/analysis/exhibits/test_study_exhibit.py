@@ -12,6 +12,7 @@ import pytest
 from analysis.exhibits.study import charts, tables, words
 from analysis.questions.study import fleet, labs, slope, standing
 from analysis.store import Store
+from tests.analysis.drawn import borrowed
 from tests.analysis.questions.study.simulated import filled, packages
 
 
@@ -126,16 +127,23 @@ def test_the_exhibit_has_a_mark_per_run_and_a_row_per_recipe(
     assert order[0] == "GPT-Neo"
     assert order.count("like LLaMA") == 1
     said = {row["said"] for rows in drawn["datasets"].values() for row in rows if "said" in row}
-    assert {"equal writes", "chance", "EleutherAI", "a range"} <= said
+    assert {"equal writes", "seed alone", "EleutherAI", "a range"} <= said
     assert "lie between labs" in drawn["usermeta"]["finding"]
     assert "hollow for ranges" in drawn["description"]
-    assert "colour and name for the lab, shape for the depth" in drawn["description"]
+    assert "colour and name for the lab, size for the depth" in drawn["description"]
     right = charts.chart_exhibit(runs, fleet.Band(0.5, 0.4, 0.6, 0.05, 9), shares).to_dict()
     texts = [
         layer["mark"] for layer in right["vconcat"][0]["layer"] if layer["mark"]["type"] == "text"
     ]
     assert [mark["align"] for mark in texts] == ["right", "left", "left"]
     bars = drawn["datasets"][beneath["layer"][0]["data"]["name"]]
+    named = {
+        drawn["datasets"][layer["data"]["name"]][0].get("source")
+        for layer in beneath["layer"]
+        if layer["mark"]["type"] == "text"
+    }
+    assert {row["source"] for row in bars} <= named
+    assert not borrowed(drawn)
     ends = pd.DataFrame(bars).groupby("response")["end"].max()
     assert ends.tolist() == pytest.approx([100.0, 100.0])
 
@@ -148,9 +156,10 @@ def test_the_exhibit_without_shares_or_seeds_shows_what_is_there(
     (above,) = drawn["vconcat"]
     assert "rect" not in {layer["mark"]["type"] for layer in above["layer"]}
     assert "Beneath" not in drawn["description"]
-    small = charts.chart_exhibit(one_seed, None, shares, is_small=True).to_dict()
-    bars = small["datasets"][small["vconcat"][1]["layer"][0]["data"]["name"]]
+    small = charts.chart_exhibit(one_seed, None, shares, is_small=True, finding="Said.").to_dict()
+    bars = small["datasets"][small["hconcat"][1]["data"]["name"]]
     assert {row["response"] for row in bars} == {"excess"}
+    assert small["usermeta"] == {"finding": "Said.", "is_small": True, "stacks": True}
     assert json.dumps(drawn)
 
 

@@ -27,7 +27,7 @@ IN_FIGURES = "0123456789.,:;()[]|%+±−-–…/<>=≈≤≥×·²³₀₁₂₃
 
 def svg(title: str) -> str:
     frame = pd.DataFrame({"x": [1, 2], "lab": ["Meta", "OpenAI"]})
-    chart = marks.points_by_lab(frame).encode(x=alt.X("x:Q").title(title))
+    chart = marks.points_by_lab(frame).encode(x=alt.X("x:Q").title(title), y="lab:N")
     with alt.renderers.enable("svg"):
         bundle: Mapping[str, Any] = theme.named(chart, "Two points.")._repr_mimebundle_()
     assert list(bundle) == ["image/svg+xml"]
