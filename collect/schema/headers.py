@@ -20,9 +20,15 @@ UNREADABLE = (pa.ArrowException, OSError, ValueError, OverflowError)
 _READ_WHOLE = ("run", "model", "conformance", "not_measured", "prompt")
 
 
+#: Entry of a file's metadata that repeats its columns: the longest, and of no use here.
+_OF_ARROW = b"ARROW:schema"
+
+
 @dataclass(frozen=True, slots=True)
 class Header:
     """What a Parquet file says of itself before its first row.
+
+    Of the file's own footer, tens of KiB, nothing else is held: a store may have 10^5 files.
 
     Attributes
     ----------
@@ -30,44 +36,22 @@ class Header:
         The file.
     columns
         Its columns and their types.
-    footer
-        Its own description: row groups, statistics, key-value metadata.
+    n_rows
+        Number of rows [1].
+    metadata
+        Key-value metadata as text; what is no text in UTF-8 is left out.
+    run_bounds
+        Smallest and largest ``run_id`` of each row group, as far as stored.
     rows
         All that it holds, where that was read at once.
     """
 
     path: Path
     columns: pa.Schema
-    footer: pq.FileMetaData
+    n_rows: int
+    metadata: dict[str, str]
+    run_bounds: frozenset[str]
     rows: pa.Table | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows [1]."""
-        return int(self.footer.num_rows)
-
-    @property
-    def metadata(self) -> dict[str, str]:
-        """Key-value metadata as text; what is no text in UTF-8 is left out."""
-        found = {}
-        for name, value in (self.footer.metadata or {}).items():
-            try:
-                found[name.decode()] = value.decode()
-            except UnicodeDecodeError:
-                continue
-        return found
-
-    def bounds(self, column: str) -> set[str]:
-        """Return the smallest and largest text of a column in each row group, as far as stored."""
-        if column not in self.columns.names:
-            return set()
-        place = self.columns.names.index(column)
-        found = set()
-        for group in range(self.footer.num_row_groups):
-            statistics = self.footer.row_group(group).column(place).statistics
-            if statistics is not None and statistics.has_min_max:
-                found |= {str(statistics.min), str(statistics.max)}
-        return found
 
     def read(self, table: str) -> pa.Table:
         """Return the rows, typed as the contract says.
@@ -90,7 +74,7 @@ class Header:
     def _rows(self) -> pa.Table:
         if self.rows is not None:
             return self.rows
-        with opened(self.path, footer=self.footer) as file:
+        with opened(self.path) as file:
             return file.read(use_threads=False)
 
     def check_types(self, table: str) -> None:
@@ -111,6 +95,7 @@ class Headers:
 
     def __init__(self) -> None:
         self._known: dict[Path, Header] = {}
+        self._columns: dict[pa.Schema, pa.Schema] = {}
         self._runs: dict[Path, pa.Table] = {}
 
     def run(self, path: Path) -> pa.Table:
@@ -136,27 +121,54 @@ class Headers:
         if path not in self._known:
             try:
                 with opened(path) as file:
-                    is_small = path.parent.name in _READ_WHOLE
-                    rows = file.read(use_threads=False) if is_small else None
-                    self._known[path] = Header(path, file.schema_arrow, file.metadata, rows)
+                    self._known[path] = self._header(path, file)
             except UNREADABLE as error:
                 raise damaged(path, error) from error
         return self._known[path]
 
+    def _header(self, path: Path, file: pq.ParquetFile) -> Header:
+        found = file.schema_arrow
+        columns = pa.schema(list(zip(found.names, found.types, strict=True)))
+        rows = None
+        if path.parent.name in _READ_WHOLE:
+            rows = pa.Table.from_arrays(file.read(use_threads=False).columns, schema=columns)
+        return Header(
+            path,
+            self._columns.setdefault(columns, columns),  # those of a table's files are the same
+            int(file.metadata.num_rows),
+            _metadata(file.metadata),
+            _run_bounds(file.metadata, columns),
+            rows,
+        )
 
-def opened(path: Path, footer: pq.FileMetaData | None = None) -> pq.ParquetFile:
-    """Open a Parquet file; one that is not on this machine by ranges of its bytes.
 
-    Parameters
-    ----------
-    path
-        The file.
-    footer
-        Its own description, where that was read before.
-    """
+def _metadata(footer: pq.FileMetaData) -> dict[str, str]:
+    found = {}
+    for name, value in (footer.metadata or {}).items():
+        try:
+            if name != _OF_ARROW:
+                found[name.decode()] = value.decode()
+        except UnicodeDecodeError:
+            continue
+    return found
+
+
+def _run_bounds(footer: pq.FileMetaData, columns: pa.Schema) -> frozenset[str]:
+    if "run_id" not in columns.names:
+        return frozenset()
+    place = columns.names.index("run_id")
+    found = set()
+    for group in range(footer.num_row_groups):
+        statistics = footer.row_group(group).column(place).statistics
+        if statistics is not None and statistics.has_min_max:
+            found |= {str(statistics.min), str(statistics.max)}
+    return frozenset(found)
+
+
+def opened(path: Path) -> pq.ParquetFile:
+    """Open a Parquet file; one that is not on this machine by ranges of its bytes."""
     by_range = getattr(path, "by_range", None)
-    source = path if by_range is None else by_range()
-    return pq.ParquetFile(source, metadata=footer, pre_buffer=False)
+    return pq.ParquetFile(path if by_range is None else by_range(), pre_buffer=False)
 
 
 def check_names(path: Path, table: str, found: Sequence[str]) -> None:

@@ -239,7 +239,7 @@ def _compared(
     if header.n_rows != unit.rows[name]:
         raise _altered(path, f"{unit.rows[name]} rows", f"{header.n_rows}")
     is_shared = path.parent.name == "prompt"
-    runs = set() if is_shared else header.bounds("run_id") - unit.run_ids
+    runs = set() if is_shared else header.run_bounds - unit.run_ids
     if runs:
         expected = " and ".join(sorted(unit.run_ids)[:2])
         raise _altered(path, f"rows of run {expected} only", f"others ({min(runs)})")
