@@ -575,6 +575,23 @@ COMMENT ON TABLE claim_meaning IS 'One row per claim: what it says in one plain 
 COMMENT ON COLUMN claim_meaning.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN claim_meaning.meaning IS 'What the claim says, in plain words; not what was found [-]';
 
+CREATE TABLE claim_line (
+    claim_id  INTEGER NOT NULL,
+    part      VARCHAR NOT NULL,
+    measure   VARCHAR NOT NULL,
+    value     DOUBLE NOT NULL,
+    low       DOUBLE,
+    high      DOUBLE,
+    PRIMARY KEY (claim_id, part, measure)
+);
+COMMENT ON TABLE claim_line IS 'One row per part of a claim and measure: the value that the claim names, or that divides what it says from its opposite, to set beside the estimates of its readings.';
+COMMENT ON COLUMN claim_line.claim_id IS 'Number of the claim; see claim [-]';
+COMMENT ON COLUMN claim_line.part IS 'What the claim asserts there, as its checks call it [-]';
+COMMENT ON COLUMN claim_line.measure IS 'What is set beside the value, as tables name estimates: r, share, ratio and so on; p is the p of the test [-]';
+COMMENT ON COLUMN claim_line.value IS 'The value, of a share as a share [1]';
+COMMENT ON COLUMN claim_line.low IS 'Lower end of the margin that still counts as the value; empty where there is none [1]';
+COMMENT ON COLUMN claim_line.high IS 'Upper end of that margin [1]';
+
 CREATE TABLE claim_family (
     claim_id  INTEGER NOT NULL,
     family    VARCHAR NOT NULL,

@@ -61,21 +61,28 @@ def line(row: dict[Any, Any]) -> str:
     """
     if row["property"] != "parametrisation":
         return _KINDS[row["property"]]
-    moved = str(row["moved_by"]).split(" ")
-    done = next(words for name, words in MOVES.items() if name in moved)
-    whole = "both" if row["n_models"] == 2 else f"all {prose.count(row['n_models'])}"
-    where = whole if row["n_free"] == row["n_models"] else _share(row)
-    models = "model" if row["n_models"] == 1 else "models"
     partner = prose.listing(str(row["partner"]).split(" ")) if row["partner"] else ""
     read = f" To read in its place: {partner}." if partner else " Nothing stands in its place."
     return (
-        f"A convention of how the weights are written, in {where} {models} it is about: it moves "
-        f"and no prediction does when {done}.{read}"
+        f"A convention of how the weights are written, in {where(row)} it is about: it moves "
+        f"and no prediction does when {moved(row)}.{read}"
     )
 
 
-def _share(row: dict[Any, Any]) -> str:
-    return f"{prose.count(row['n_free'])} of the {prose.count(row['n_models'])}"
+def where(row: dict[Any, Any]) -> str:
+    """Return in how many of the models that a claim is about its quantity is moved, in words."""
+    models = "model" if row["n_models"] == 1 else "models"
+    if row["n_free"] != row["n_models"]:
+        return f"{prose.count(row['n_free'])} of the {prose.count(row['n_models'])} {models}"
+    return (
+        f"both {models}" if row["n_models"] == 2 else f"all {prose.count(row['n_models'])} {models}"
+    )
+
+
+def moved(row: dict[Any, Any]) -> str:
+    """Return what is done to the weights that moves the quantity of a claim, in words."""
+    names = str(row["moved_by"]).split(" ")
+    return next(words for name, words in MOVES.items() if name in names)
 
 
 def with_property(store: Store, judged: pd.DataFrame) -> pd.DataFrame:

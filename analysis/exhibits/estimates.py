@@ -20,6 +20,9 @@ NAMES = {
     "Pearson correlation": "r",
     "t test of the printed correlation": "r",
     "rank correlation": "rank r",
+    "Partial correlation": "partial r",
+    "partial correlation": "partial r",
+    "mean correlation": "mean r",
     "Fisher's exact test": "odds ratio",
     "Difference of Shapley shares": "difference",
     "Least squares": "exponent",
@@ -36,6 +39,12 @@ NAMES = {
     "largest |instruct / base - 1|": "change",
     "mean over layers": "mean trace",
     "mean over the lab's models": "mean gain",
+    "mean gain over prompts": "mean gain",
+    "smallest mean over": "smallest mean",
+    "mean difference of": "difference",
+    "difference in the share": "difference",
+    "difference of means": "difference",
+    "standardised slope": "slope",
     "ratio": "ratio",
     "spectral norm of W_V over": "ratio",
     "largest number of additions and multiplications over": "ratio",
@@ -76,15 +85,28 @@ def estimate(row: Mapping[Any, Any]) -> str:
     >>> estimate({"estimate": 55.69, "method": "mean over models [%]"})
     'error/L 55.7\xa0%'
     """
-    value, said = float(row["estimate"]), name(row)
+    value, said = in_its_unit(row), name(row)
     if math.isnan(value):
         return prose.MISSING
-    if said in IN_PERCENT:
-        share = value / 100 if PERCENT in str(row["method"]) else value
-        shown = prose.percent(share, 1).replace(f".0{prose.NO_BREAK}", prose.NO_BREAK)
-    else:
-        shown = prose.number(value, 0 if value.is_integer() or abs(value) >= 1000 else 2)
+    shown = written(said, value)
     return f"{said} {shown}" if said != prose.MISSING else shown
+
+
+def in_its_unit(row: Mapping[Any, Any]) -> float:
+    """Return the estimate of a claim, a percentage as the share that it is."""
+    value = float(row["estimate"])
+    return value / 100 if name(row) in IN_PERCENT and PERCENT in str(row["method"]) else value
+
+
+def written(measure: str, value: float) -> str:
+    r"""Return a value of a measure as tables print it.
+
+    >>> written("accuracy", 0.4375), written("ratio", 9.9216), written("count", 33.0)
+    ('43.8\xa0%', '9.92', '33')
+    """
+    if measure in IN_PERCENT:
+        return prose.percent(value, 1).replace(f".0{prose.NO_BREAK}", prose.NO_BREAK)
+    return prose.number(value, 0 if float(value).is_integer() or abs(value) >= 1000 else 2)
 
 
 def interval(row: Mapping[Any, Any]) -> str:

@@ -6,6 +6,7 @@ same functions the verdicts use.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ from analysis.store import Store
 from analysis.tidy import notation, prose
 
 #: The columns of the frames here that are Markdown, made of data by functions that escape it.
-MARKUP = ("statement", "verdict", "symbol", "definition", "explanation")
+MARKUP = ("statement", "verdict", "symbol", "definition", "title", "explanation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,15 +277,23 @@ def gain_definitions(store: Store) -> pd.DataFrame:
 
 
 def caveats(store: Store) -> pd.DataFrame:
-    """Return one row per known defect, formatted for print: its number and name, what it does."""
+    """Return one row per known defect, formatted for print: its number and name, what it does.
+
+    Cards lead to its name, whose anchor ends in its number.
+    """
     rows = store.query("FROM caveat ORDER BY CAST(substr(caveat_id, 2) AS INTEGER)")
     named = zip(rows["caveat_id"], rows["title"], strict=True)
     return pd.DataFrame(
         {
-            "title": [f"{number}. {title}" for number, title in named],
+            "title": [_anchored(f"{number}. {title}", str(number)) for number, title in named],
             "explanation": rows["explanation"].map(notation.typeset),
         }
     )
+
+
+def _anchored(words: str, name: str) -> str:
+    """Return words as Markdown that can be led to by the name of a defect."""
+    return f"[{prose.literal(words)}]{{#caveat-{re.sub(r'[^A-Za-z0-9-]', '', name)}}}"
 
 
 def benchmark_order() -> list[str]:

@@ -62,7 +62,7 @@ def seeds(store: Store) -> Sequence[Check]:
         return [outside, evidence.missing(part, "the notebooks' code", "caveat B15 is not here")]
     code = Check(
         part,
-        "the notebooks' code, as read for caveat B15",
+        "the notebooks' code, all of it read",
         False,
         evidence=("caveat",),
         caveats=("B15",),

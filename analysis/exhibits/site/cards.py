@@ -1,4 +1,4 @@
-"""A card for each claim: what it says, the verdict with its reason, every check as a row.
+"""A card for each claim: what it says, its verdict, why, its readings drawn; the rest folded.
 
 Cards are Markdown with the attributes that the page's script filters and sorts by; without a
 script all of them are simply there.
@@ -7,36 +7,16 @@ script all of them are simply there.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
-from itertools import groupby
 from typing import Any
 
 import pandas as pd
 
 from analysis import claims
-from analysis.exhibits import estimates
+from analysis.exhibits.site import grounds, readings, strips
 from analysis.store import Store
 from analysis.tidy import notation, prose
-
-#: What a check says, by what it found.
-OUTCOMES = {True: "holds", False: "fails", None: "undecided"}
-#: What a claim rests on, by what its quantity is a property of.
-RESTS_ON = {
-    "function": "the function",
-    "training": "training",
-    "parametrisation": "the parametrisation",
-    "architecture": "the architecture",
-    "record": "the record",
-}
-COLUMNS = {
-    "outcome": "Outcome",
-    "reading": "Read as",
-    "estimate": "Estimate",
-    "interval": "95 % interval",
-    "p": "p",
-    "models": "Models (suites)",
-}
-MARKUP = ("outcome", "reading")
 
 
 def cards(
@@ -44,21 +24,27 @@ def cards(
     judged: pd.DataFrame,
     made: Mapping[int, Sequence[claims.Check]],
     used_in: Mapping[int, str],
+    *,
+    caveats_at: str = "",
 ) -> str:
     """Return the cards of all claims, in the order of their numbers.
 
     Parameters
     ----------
     store
-        Where the plain lines of the claims are, table ``claim_meaning``, and what each claim
-        rests on, view ``claim_property``.
+        Where the plain lines of the claims are, table ``claim_meaning``, the values they name,
+        table ``claim_line``, and what each claim rests on, view ``claim_property``.
     judged, made
         One row per claim, and the checks of each; see `analysis.claims`.
     used_in
         Markdown that links to the sections that use a claim, by its number.
+    caveats_at
+        Address to which the name of a known defect is added; without it they are no links.
     """
     meanings = store.query("FROM claim_meaning").set_index("claim_id")["meaning"].to_dict()
     properties = claims.properties(store).set_index("claim_id").to_dict("index")
+    named = strips.lines(store.query("FROM claim_line"))
+    caveats = _caveats(store.query("FROM caveat"), caveats_at)
     planted = {
         int(str(number)): planted_line(rows)
         for number, rows in store.query("FROM verdict_rate").groupby("claim_id")
@@ -66,25 +52,50 @@ def cards(
     return "\n\n".join(
         card(
             row,
-            made[int(row["claim_id"])],
-            str(meanings.get(row["claim_id"], "")),
-            used_in,
-            properties.get(int(row["claim_id"]), {}),
-            planted=planted.get(int(row["claim_id"]), ""),
+            made[number],
+            Facts(
+                meaning=str(meanings.get(number, "")),
+                used_in=used_in.get(number, ""),
+                rests=properties.get(number, {}),
+                planted=planted.get(number, ""),
+                lines=named.get(number, ()),
+                caveats=caveats,
+            ),
         )
         for row in judged.to_dict("records")
+        for number in [int(row["claim_id"])]
     )
 
 
-def card(
-    row: Mapping[Any, Any],
-    made: Sequence[claims.Check],
-    meaning: str,
-    used_in: Mapping[int, str],
-    rests: Mapping[Any, Any],
-    *,
-    planted: str = "",
-) -> str:
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a claim beside its verdict and its checks; all of it may be missing.
+
+    Attributes
+    ----------
+    meaning
+        What it says in one plain line.
+    used_in
+        Markdown that links to the sections that use it.
+    rests
+        What its quantity is a property of, a row of `analysis.claims.properties`.
+    planted
+        What the rule says of simulated papers, as `planted_line` words it.
+    lines
+        The values it names.
+    caveats
+        What each known defect of the evidence is called, as Markdown, by its name.
+    """
+
+    meaning: str = ""
+    used_in: str = ""
+    rests: Mapping[Any, Any] = field(default_factory=dict)
+    planted: str = ""
+    lines: Sequence[strips.Line] = ()
+    caveats: Mapping[str, str] = field(default_factory=dict)
+
+
+def card(row: Mapping[Any, Any], made: Sequence[claims.Check], facts: Facts) -> str:
     """Return the card of one claim.
 
     Parameters
@@ -93,54 +104,75 @@ def card(
         Row of the claim, as `analysis.claims.evaluate` gives it.
     made
         Its checks.
-    meaning
-        What it says in one plain line; empty if nobody has said it.
-    used_in
-        See `cards`.
-    rests
-        What its quantity is a property of, `property`, `line` and `reason`, as
-        `analysis.claims.properties` gives it; empty where nobody has declared it.
-    planted
-        What the rule says of simulated papers, as `planted_line` words it.
+    facts
+        What else is known of it.
     """
     number = int(row["claim_id"])
     checks = claims.check_rows(made, row.get("kind", "difference")).to_dict("records")
-    place = prose.literal(str(row["place"]))
+    place = f"[{prose.literal(str(row['place']))}]{{.claim-place}}"
+    how = f"({prose.literal(str(row['reading']))})" if row.get("reading") else ""
+    used = f"*Used in* {facts.used_in}." if facts.used_in else ""
     return "\n\n".join(
         part
         for part in (
             f"::: {{#claim-{number} .claim-card {_attributes(row)}}}",
             _heading(number, row),
-            f"[{prose.literal(meaning)}]{{.claim-meaning}}" if meaning else "",
-            " ".join(
-                part
-                for part in (
-                    _mark(str(row["verdict"])),
-                    f"({prose.literal(str(row['reading']))})" if row.get("reading") else "",
-                    f"[{place}]{{.claim-place}}",
-                )
-                if part
-            ),
-            reason(checks),
-            _rests_on(rests),
-            f"*Rule.* {notation.typeset(str(row['rule']))} *Estimand.* "
-            f"{notation.typeset(str(row['estimand']))}.",
-            planted,
-            f"*Used in* {used_in[number]}." if number in used_in else "",
-            _folded(checks),
+            f"[{prose.literal(facts.meaning)}]{{.claim-meaning}}" if facts.meaning else "",
+            _joined(readings.mark(str(row["verdict"])), how, place),
+            *found(checks, facts.lines),
+            _small(_joined(grounds.line(facts.rests), used)),
+            _folded(row, checks, facts),
             ":::",
         )
         if part
     )
 
 
-def _rests_on(rests: Mapping[Any, Any]) -> str:
-    """Return on what the quantity of a claim rests, its reason small; empty where none is known."""
-    if not rests:
-        return ""
-    said = prose.literal(str(rests["line"]))
-    why = prose.literal(str(rests["reason"]))
-    return f"*Rests on {RESTS_ON[str(rests['property'])]}.* {said} [{why}]{{.check-basis}}"
+def found(checks: Sequence[Mapping[Any, Any]], lines: Sequence[strips.Line]) -> list[str]:
+    """Return why a claim has its verdict, as Markdown: each part in words, and drawn if it can be.
+
+    ``checks`` are rows of `analysis.claims.check_rows`, ``lines`` the values that the claim names.
+    Parts that are not drawn share a paragraph.
+    """
+    said: list[str] = []
+    plain: list[str] = []
+    for part, words in reasons(checks).items():
+        drawn = [it for line in lines if line.part == part for it in [strips.strip(checks, line)]]
+        figures = [_html(it) for it in drawn if it]
+        if figures:
+            said += [f"{words}.", *figures]
+        else:
+            plain.append(words)
+    return [*said, f"{'; '.join(plain)}."] if plain else said
+
+
+def reasons(checks: Sequence[Mapping[Any, Any]]) -> dict[str, str]:
+    """Return how many readings of each part hold, as Markdown.
+
+    ``checks`` are rows of `analysis.claims.check_rows`; those that decide nothing are left out.
+    """
+    by_part: dict[str, list[Any]] = {}
+    for check in checks:
+        if check["decides"]:
+            by_part.setdefault(str(check["term"]), []).append(check["holds"])
+    return {part: f"{notation.typeset(part)}: {_hold(held)}" for part, held in by_part.items()}
+
+
+def _caveats(rows: pd.DataFrame, at: str) -> dict[str, str]:
+    """Return what each known defect is called, by its name; a link where there is an address."""
+    named = {str(row["caveat_id"]): str(row["title"]) for row in rows.to_dict("records")}
+    return {
+        name: f"[{prose.literal(title)}]({at}{name})" if at else prose.literal(title)
+        for name, title in named.items()
+    }
+
+
+def _joined(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
+
+
+def _small(text: str) -> str:
+    return f"::: {{.claim-foot}}\n{text}\n:::" if text else ""
 
 
 def planted_line(rates: pd.DataFrame) -> str:
@@ -214,19 +246,6 @@ def _attributes(row: Mapping[Any, Any]) -> str:
     )
 
 
-def reason(checks: Sequence[Mapping[Any, Any]]) -> str:
-    """Return why a claim has its verdict, as Markdown: part by part, how many readings hold.
-
-    ``checks`` are rows of `analysis.claims.check_rows`; those that decide nothing are left out.
-    """
-    deciding = [check for check in checks if check["decides"]]
-    by_part: dict[str, list[Any]] = {}
-    for check in deciding:
-        by_part.setdefault(str(check["term"]), []).append(check["holds"])
-    said = [f"{notation.typeset(part)}: {_hold(found)}" for part, found in by_part.items()]
-    return f"{'; '.join(said)}." if said else ""
-
-
 def _hold(found: Sequence[bool | None]) -> str:
     """Return how many readings hold, and of how many it cannot be told.
 
@@ -242,77 +261,16 @@ def _hold(found: Sequence[bool | None]) -> str:
     return f"{said}, {n_open} undecided" if n_open else said
 
 
-def _folded(checks: Sequence[Mapping[Any, Any]]) -> str:
+def _folded(row: Mapping[Any, Any], checks: Sequence[Mapping[Any, Any]], facts: Facts) -> str:
     said = prose.plural(len(checks), "check")
-    tables = [
-        f"[{notation.typeset(str(part))}]{{.claim-part}}\n\n{_table(list(rows))}"
-        for part, rows in groupby(checks, key=lambda check: check["term"])
-    ]
     opening = f"<details class='claim-checks'><summary>Every reading ({said})</summary>"
-    return "\n\n".join([_html(opening), *tables, _html("</details>")])
+    rule = (
+        f"*Rule.* {notation.typeset(str(row['rule']))} *Estimand.* "
+        f"{notation.typeset(str(row['estimand']))}."
+    )
+    inside = [_small(rule), _small(facts.planted), *readings.tables(checks, facts.caveats)]
+    return "\n\n".join([_html(opening), *(it for it in inside if it), _html("</details>")])
 
 
 def _html(markup: str) -> str:
     return f"```{{=html}}\n{markup}\n```"
-
-
-def _table(checks: Sequence[Mapping[Any, Any]]) -> str:
-    rows = pd.DataFrame(
-        {
-            "outcome": [_outcome(check) for check in checks],
-            "reading": [_reading(check) for check in checks],
-            "estimate": [estimates.estimate(check) for check in checks],
-            "interval": [estimates.interval(check) for check in checks],
-            "p": [_p(check) for check in checks],
-            "models": [_models(check) for check in checks],
-        }
-    )
-    return prose.pipe_table(rows, COLUMNS, markup=MARKUP)
-
-
-def _outcome(check: Mapping[Any, Any]) -> str:
-    """Return what a check says, as a mark; see ``analysis.evidence.checks``."""
-    said = OUTCOMES[check["holds"]]
-    if not check["decides"]:
-        return "[shown only]{.verdict .verdict-described}"
-    if not check["has_data"]:
-        said = "no data"
-    return _mark(said)
-
-
-def _mark(said: str) -> str:
-    """Return a verdict or an outcome in full words, as a span that the style sheet marks."""
-    return f"[{said}]{{.verdict .verdict-{said.replace(' ', '-')}}}"
-
-
-def _reading(check: Mapping[Any, Any]) -> str:
-    """Return the condition of a check, and below it how and from what it was made."""
-    files = " ".join(str(check["evidence"]).split())
-    below = [
-        str(check["note"]),
-        f"{_opened(str(check['method']))}." if check["method"] else "",
-        f"From {files}." if files else "",
-        f"Caveats {check['caveats']}." if check["caveats"] else "",
-    ]
-    small = " ".join(part for part in below if part)
-    said = prose.literal(str(check["condition"]))
-    return f"{said} [{prose.literal(small)}]{{.check-basis}}" if small else said
-
-
-def _p(check: Mapping[Any, Any]) -> str:
-    """Return the p of a check, and beside it that adjusted over the readings where it differs."""
-    said = prose.bare(prose.p_value(check["p_value"]))
-    over = prose.bare(prose.p_value(check["p_holm"]))
-    return said if over in (said, prose.MISSING) else f"{said} (Holm {over})"
-
-
-def _opened(text: str) -> str:
-    """Return a text that begins with a capital; the rest stays as it is."""
-    return text[:1].upper() + text[1:]
-
-
-def _models(check: Mapping[Any, Any]) -> str:
-    models, suites = check["n_models"], check["n_suites"]
-    if not models:
-        return prose.MISSING
-    return f"{prose.count(models)}{prose.NO_BREAK}({prose.count(suites)})"

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from analysis import claims
-from analysis.claims.verdict import paper
-from analysis.exhibits.site import cards
+from analysis.claims.verdict import paper, wording
+from analysis.exhibits.site import cards, grounds
 from analysis.store import open_store
 
 SECOND = Path(__file__).parents[1] / "second_paper"
@@ -71,7 +71,7 @@ def test_what_data_say_cannot_become_markup() -> None:
     check = claims.Check(
         "part <p>", "`read`", None, note="![x](y)", evidence=("a_b",), has_data=False
     )
-    text = cards.card(row, [check], "plain", {}, {})
+    text = cards.card(row, [check], cards.Facts(meaning="plain"))
     assert 'data-law="a law"' in text
     for said in ("\\*p\\*", "\\$r\\$", "\\<i\\>", "part \\<p\\>", "\\!\\[x\\]\\(y\\)"):
         assert said in text
@@ -86,9 +86,12 @@ def test_the_reason_counts_readings_part_by_part() -> None:
         {"term": "b", "holds": True, "decides": False},
         {"term": "c", "holds": False, "decides": True},
     ]
-    assert cards.reason(rows) == (
-        "a: 1 of 2 readings hold; b: undecided in 1 reading; c: its one reading fails."
-    )
+    assert cards.reasons(rows) == {
+        "a": "a: 1 of 2 readings hold",
+        "b": "b: undecided in 1 reading",
+        "c": "c: its one reading fails",
+    }
+    assert cards.found(rows, []) == [f"{'; '.join(cards.reasons(rows).values())}."]
 
 
 def test_every_claim_has_a_plain_line() -> None:
@@ -98,12 +101,50 @@ def test_every_claim_has_a_plain_line() -> None:
     assert meanings["meaning"].str.len().max() < 120
 
 
-def test_every_card_says_on_what_its_claim_rests(shipped_store, judged, made) -> None:
-    text = cards.cards(shipped_store, judged, made, {})
-    said = re.findall(r"^\*Rests on ([a-z ]+)\.\*", text, re.MULTILINE)
-    counted = {cards.RESTS_ON[name]: n for name, n in judged["property"].value_counts().items()}
+@pytest.fixture(scope="module")
+def shipped(shipped_store, judged, made) -> str:
+    return cards.cards(shipped_store, judged, made, {}, caveats_at="codebook.html#caveat-")
+
+
+def test_every_card_says_on_what_its_claim_rests(shipped: str, judged) -> None:
+    said = re.findall(r"^\*Rests on\* \[[a-z ]+\]\(#rests-on-([a-z]+)\)", shipped, re.MULTILINE)
+    counted = judged["property"].value_counts().to_dict()
     assert pd.Series(said).value_counts().to_dict() == counted
     assert sum(counted.values()) == len(claims.CLAIMS)
+
+
+def test_what_cards_share_is_said_once_for_all_of_them(shipped: str, shipped_store) -> None:
+    rests = claims.properties(shipped_store)
+    said = grounds.listing(rests)
+    assert grounds.TELLING not in shipped
+    assert "gain_" not in said + re.sub(r"From [^.]+\.|`[^`]*`", "", shipped)
+    for name, rows in rests.groupby("property"):
+        assert f"{{#rests-on-{name} .rests-on}} (" in said
+        assert (
+            f"{{#rests-on-{name} .rests-on}} (claims [{wording.in_runs(rows['claim_id'])}" in said
+        )
+    listed = [
+        {int(it) for it in re.findall(r"\d+", _spelt(numbers))}
+        for numbers in re.findall(r"\[([\d, to]+)\]\{\.claims\}", said)
+    ]
+    having = set(rests.loc[rests["property"] == "parametrisation", "claim_id"])
+    assert set().union(*(it for it in listed if it <= having)) == having
+    partners = {it for names in rests["partner"] for it in names.split()}
+    assert all(it.endswith(tuple(grounds.PARTNERS)) for it in partners)
+
+
+def _spelt(numbers: str) -> str:
+    """Return numbers with their runs written out."""
+    return re.sub(
+        r"(\d+) to (\d+)", lambda it: " ".join(map(str, range(int(it[1]), int(it[2]) + 1))), numbers
+    )
+
+
+def test_known_defects_are_named_and_led_to(shipped: str) -> None:
+    assert "[One block too early](codebook.html#caveat-B1)" in shipped
+    assert not re.search(
+        r"Caveats? B\d|\bB\d+\b(?!\))", re.sub(r"data-\w+=\"[^\"]*\"", "", shipped)
+    )
 
 
 def test_a_claim_of_which_nothing_is_declared_has_no_such_line(second: str) -> None:
