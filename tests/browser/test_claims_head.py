@@ -71,6 +71,11 @@ def test_the_head_stays_on_a_desk_and_leaves_a_phone_its_screen(page: Path) -> N
         tab.run("location.hash = '#claim-2'")
         card = tab.run("document.querySelector('#claim-2').getBoundingClientRect().top")
         assert height <= card < 2 * height
+        tab.run(
+            "document.querySelector('.claim-card').parentNode.className = 'cell-output-display'"
+        )
+        tab.run("scrollTo(0, 2000)")
+        assert tab.run(TOP) == 0  # in the boxes that Quarto makes
         for width, low in ((390, 844), (1280, 400)):
             top, height = scrolled(tab, page, width, low)
             assert top + height < 0

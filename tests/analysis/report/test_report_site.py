@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from analysis.claims import CLAIMS
 from analysis.report import site
 from analysis.report.examination import refuse_faults
+from analysis.report.making.pandoc import pandoc
 from analysis.report.reading import places
-from analysis.report.reading.source import read_source
+from analysis.report.reading.source import Line, Prose, read_source
 from analysis.report.replay import Memory, memory_of
 from analysis.report.site import render_site
 from analysis.tidy.errors import ReportError
@@ -121,6 +125,31 @@ def _unchanged_until_a_word_is(
         kept.write_bytes(b"cut")
     render_site(project, out, engine="embedded", memory=memory)
     assert capsys.readouterr().err.count("rendering: ") == 2
+
+
+def test_no_number_of_a_claim_in_the_sources_is_left_without_its_card() -> None:
+    lines = [
+        line.text
+        for page in places.pages(ROOT / "quarto")
+        for block in read_source(page).blocks
+        if isinstance(block, Prose)
+        for line in (*block.lines, Line("", page, 0))
+        if not line.fence
+    ]
+    known = {
+        "page": "x",
+        "pages": {},
+        "labels": {},
+        "claims": dict.fromkeys(map(str, CLAIMS), True),
+    }
+    told = f"```{{.site-places}}\n{json.dumps(known)}\n```\n\n" + "\n".join(lines)
+    made = pandoc(
+        told, ["--from=markdown", "--to=html", "--mathml", f"--lua-filter={FILTER}"], directory=ROOT
+    )
+    assert made.count('class="claim-link"') > 5
+    words = re.sub(r"<code.*?</code>|<a\b.*?</a>|<[^>]*>", "", made, flags=re.DOTALL)
+    bare = re.findall(r".{0,40}\b[Cc]laims?\s+\d.{0,40}", words)
+    assert bare == []
 
 
 def test_pages_of_sources_edited_meanwhile_are_not_those_of_the_sources_before(
