@@ -26,6 +26,8 @@ NARROW = '<metadata class="narrow">{}</metadata>'
 BETWEEN = "\f"
 WIDTH = re.compile(r'<svg\b[^>]*? width="([\d.]+)"')
 NAMED = re.compile(r'(\bid="|url\(#|href="#)([\w-]+)')
+#: The address that vl_convert puts before a link to a page beside this one.
+BASE = 'xlink:href="https://vega.github.io/vega-datasets/'
 OPENING = re.compile(r"<svg\b[^>]*>")
 #: Significant digits of the numbers that a picture carries.
 DIGITS = 6
@@ -71,7 +73,7 @@ def _drawn(spec: Mapping[str, Any]) -> str:
     bundle = spec_to_mimebundle(
         dict(spec), format="svg", mode="vega-lite", vegalite_version=alt.SCHEMA_VERSION
     )
-    return of_its_own(spoken.titled(str(dict(bundle)["image/svg+xml"])))
+    return of_its_own(spoken.titled(str(dict(bundle)["image/svg+xml"]).replace(BASE, 'href="')))
 
 
 def _for_desk(spec: Mapping[str, Any], picture: str) -> str:

@@ -85,6 +85,16 @@ def test_a_picture_carries_the_rows_that_it_draws(drawn: str) -> None:
     )
 
 
+def test_a_mark_may_lead_to_a_page_beside_this_one() -> None:
+    rows = MODELS.assign(card=["claims.html#claim-1", "https://a.test/"])
+    chart = alt.Chart(rows).mark_point().encode(x="depth:Q", href="card:N")
+    drawn = picture.svg(dict(chart.to_dict()))["image/svg+xml"]
+    assert re.findall(r"<a [^>]*>", drawn) == [
+        '<a href="claims.html#claim-1">',
+        '<a xlink:href="https://a.test/">',
+    ]
+
+
 def test_names_inside_two_pictures_differ(drawn: str, spec: dict[str, Any]) -> None:
     other = picture.svg({**spec, "height": 90})["image/svg+xml"]
     names = [set(re.findall(r'\bid="([^"]+)"', it)) for it in (drawn, other)]
