@@ -28,7 +28,8 @@ from transformers import (
 
 from collect.adapters import adapter_for
 from collect.instruments import rows
-from collect.instruments.hooks import Recorder
+from collect.instruments.hooked import Hooked
+from collect.instruments.hooks import Recorder, after, before
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.forward.passes import Batch, whole
 from collect.prompts.tokens import Encoded, buckets, right_padded
@@ -107,6 +108,48 @@ def bare_body(model: Any, batches: Batches) -> Action:
     """Run the body and measure nothing."""
     subject = placed(model)
     return lambda: list(whole(subject, batches, Nothing()))
+
+
+class Reading(Hooked):
+    """Reads every number that the stream and the attention maps are measured by once, in float32.
+
+    What it costs is the least that any measurement of them can cost.
+    """
+
+    def _hooks(self, decoder: Decoder) -> Iterator[Any]:
+        for layer, block in enumerate(decoder.blocks):
+            sites = decoder.sites(layer)
+            yield before(sites.attention, _read)
+            yield before(sites.ffn_input, _read)
+            yield after(sites.attention_update.module, _read)
+            yield after(sites.ffn_update.module, _read)
+            if sites.mid is not None:
+                yield before(sites.mid, _read)
+            yield after(block, _read)
+            yield decoder.attentions[layer].register_forward_hook(
+                lambda _module, _args, output: _read(output[1])
+            )
+
+    def finish(self, index: int, states: Tensor) -> None:
+        """Keep the states of the last tokens, and predict from them when all are there."""
+        places = [len(prompt) - 1 for prompt in self.batches[index]]
+        self.last.append(states[torch.arange(len(places)), torch.tensor(places)])
+        if index == len(self.batches) - 1:
+            self._decoder.next_token_logits(torch.cat(self.last))
+
+    def __init__(self, batches: Batches) -> None:
+        self.batches = batches
+        self.last: list[Tensor] = []
+
+
+def _read(states: Tensor) -> None:
+    states.sum()
+
+
+def reading(model: Any, batches: Batches) -> Action:
+    """Run the body, read each number once and multiply the last states with the head."""
+    subject = placed(model)
+    return lambda: list(whole(subject, batches, Reading(batches)))
 
 
 def collecting(*quantities: str) -> Approach:
@@ -222,6 +265,7 @@ OURS = "ours: stream, attention"
 
 _BUCKETED: dict[str, Approach] = {
     BARE: bare_body,
+    "each number read once": reading,
     OURS: collecting("stream", "attention"),
     "ours: and geometry": collecting("stream", "attention", "geometry"),
     "output flags": flags,

@@ -26,6 +26,11 @@ PROMPTS = ("--prompts", "A_grand_unified")
 #: What nobody who runs a model of transformers can do without.
 LIBRARIES = "import torch, transformers"
 MODEL_CLASS = "import torch; from transformers import LlamaForCausalLM"
+#: What `plan` imports that is not ours: the table and the store, a tokenizer, a class of models.
+NEEDED = (
+    "import gc; gc.disable(); import torch, pandas, duckdb; "
+    "from transformers import AutoTokenizer, LlamaForCausalLM"
+)
 SCRIPT = """
 import sys, torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -77,6 +82,7 @@ def commands(
     bare = {
         LIBRARIES: (["-c", LIBRARIES], ROOT),
         MODEL_CLASS: (["-c", MODEL_CLASS], ROOT),
+        NEEDED: (["-c", NEEDED], ROOT),
         "load and run the body": (["-c", SCRIPT, checkpoint], ROOT),
     }
     to = [*PROMPTS, "--out", str(here / "out")]

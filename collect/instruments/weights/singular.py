@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator, eigsh
 from torch import Tensor
 
 #: How far the trace of a Gram matrix in float32 may be from the squared Frobenius norm summed in
@@ -218,6 +217,9 @@ def _square_root(products: Tensor) -> Tensor:
 
 def _lanczos(matrix: Tensor) -> float:
     """Return the largest singular value of a matrix (rows, columns)."""
+    # Only a large matrix needs it, and importing it takes as long as importing pandas.
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
     n_columns = matrix.shape[1]
     vector = np.random.default_rng(0).standard_normal(n_columns)
     for dtype, (residual, n_vectors) in _LANCZOS.items():
