@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
+from collect.errors import InputError
 from collect.instruments.own.definition import OwnQuantity
 from collect.job import run as job
 from collect.job.completion import complete, left
@@ -20,6 +21,7 @@ from collect.job.present import Present
 from collect.job.settings import Settings
 from collect.job.task import Task, check_chosen, tasks
 from collect.library import in_memory
+from collect.library.wording import told_to_programs
 from collect.prompts.sets import PromptSet, given
 from collect.record.commit import check_writable, remove_leftovers
 from collect.record.inventory import Inventory
@@ -43,6 +45,7 @@ class _State:
     tokens: int | None = None
 
 
+@told_to_programs
 def measure(
     model: Any,
     tokenizer: Any,
@@ -130,6 +133,7 @@ def measure(
     }
 
 
+@told_to_programs
 def measure_step(
     model: Any,
     tokenizer: Any,
@@ -189,6 +193,7 @@ def measure_step(
     return done
 
 
+@told_to_programs
 def run(
     models: str | Path | Sequence[str | Path],
     prompts: str | Path | Sequence[str | Path],
@@ -251,6 +256,12 @@ def _present(
     """Lend a model that is ready to be measured, with the tasks it is to be measured on."""
     settings = Settings.given({"quiet": True, **how})
     check_chosen(settings, len(sets))
+    if sets and tokenizer is None:
+        raise InputError(
+            "Prompts must come with the model's tokenizer, which reads them and names the tokens; "
+            "none was given.",
+            "Give tokenizer, or leave the prompts out to measure the weights alone.",
+        )
     with in_memory.lent(model) as decoder:
         device, dtype = in_memory.device_of(decoder), in_memory.dtype_of(decoder)
         settings = replace(settings, device=device, dtype=dtype)

@@ -132,6 +132,15 @@ def test_without_prompts_the_weights_are_measured_alone(model):
     assert "prompt" not in frames
 
 
+def test_refusals_name_arguments_and_no_options_of_the_command(model, tokenizer):
+    with pytest.raises(InputError, match="must come with the model's tokenizer"):
+        collect.measure(model, None, ["x"])
+    with pytest.raises(InputError, match="Leave quantities out for the default, or register the"):
+        collect.measure(model, tokenizer, ["x"], quantities=["no such"])
+    with pytest.raises(InputError, match="Add prompts, or weights to quantities"):
+        collect.measure(model, tokenizer, quantities=["stream"])
+
+
 def test_a_model_edited_by_a_hook_is_refused_unless_allowed(model, tokenizer):
     block = model.model.layers[1]
     handle = block.mlp.register_forward_hook(lambda _module, _args, output: output * 2.0)
@@ -142,8 +151,9 @@ def test_a_model_edited_by_a_hook_is_refused_unless_allowed(model, tokenizer):
     edited = (plain["residual_update"]["layer"] == 1) & (plain["residual_update"]["part"] == "ffn")
     assert ratio[edited].sub(2).abs().max() < 1e-5
     block.register_forward_hook(lambda _module, _args, output: output + 1.0)
-    with pytest.raises(ConformanceError, match="block_adds_up"):
+    with pytest.raises(ConformanceError, match="block_adds_up") as refusal:
         collect.measure(model, tokenizer, TEXTS, quantities=["stream"])
+    assert refusal.value.hint.endswith("for ever, add allow_nonconforming=True.")
     frames = collect.measure(
         model, tokenizer, TEXTS, quantities=["stream"], allow_nonconforming=True
     )
