@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from analysis.commands.sources import opened
+from analysis.commands.tables import as_json
 from analysis.tidy.defaults import COMMITTED_STUDY
 from analysis.tidy.spreadsheet import to_csv
 
@@ -29,7 +30,7 @@ def study(options: argparse.Namespace) -> int:
     if options.csv:
         sys.stdout.write(to_csv(found))
     elif options.json:
-        print(found.to_json(orient="records", indent=2, force_ascii=False))
+        print(as_json(found))
     elif options.write:
         print(replace_text(writable_root() / COMMITTED_STUDY, to_csv(found)))
     elif options.check:

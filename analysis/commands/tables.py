@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,14 @@ from analysis.tidy.spreadsheet import to_csv
 if TYPE_CHECKING:
     import pandas as pd
 
+    from analysis.store import Store
+
 
 def show(rows: pd.DataFrame, *, as_csv: bool) -> int:
-    """Print rows as CSV or aligned, in which case they are counted on standard error; return 0."""
+    """Print rows as CSV or aligned, in which case they are counted on standard error; return 0.
+
+    At a terminal what is wider than it goes on below, columns together.
+    """
     import pandas as pd
 
     from analysis.tidy import prose
@@ -22,12 +28,44 @@ def show(rows: pd.DataFrame, *, as_csv: bool) -> int:
     if as_csv:
         sys.stdout.write(to_csv(rows))
     else:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         with pd.option_context(
-            "display.max_rows", 200, "display.max_columns", None, "display.width", 160
+            "display.max_rows", 200, "display.max_columns", None, "display.width", width or 160
         ):
-            print(rows.to_string(index=False) if len(rows) <= 200 else rows)
+            print(rows.to_string(index=False, line_width=width) if len(rows) <= 200 else rows)
         print(prose.plural(len(rows), "row"), file=sys.stderr)
     return 0
+
+
+def as_json(rows: pd.DataFrame) -> str:
+    """Return rows as JSON, one object each."""
+    text = rows.to_json(orient="records", indent=2, force_ascii=False, date_format="iso")
+    return str(text).replace("\\/", "/")  # pandas escapes what JSON lets stand
+
+
+def with_nulls(store: Store, query: str, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return what a query found as text, with the word NULL wherever nothing is.
+
+    A number that is no number stays NaN; a column that has both is left as pandas prints it.
+    """
+    from pandas.api.types import is_float_dtype
+
+    shown = rows.copy()
+    for place, name in enumerate(rows.columns):
+        column = rows.iloc[:, place]
+        is_null = column.isna()
+        if is_null.any() and not (is_float_dtype(column) and _has_nan(store, query, str(name))):
+            lines = column.to_string(index=False, header=False).split("\n")
+            told = [line.strip() for line in lines]
+            shown.isetitem(place, ["NULL" if n else t for t, n in zip(told, is_null, strict=True)])
+    return shown
+
+
+def _has_nan(store: Store, query: str, name: str) -> bool:
+    """Return whether a column of numbers that a query finds holds NaN, not only NULL."""
+    quoted = name.replace('"', '""')
+    counted = f'SELECT count(*) FILTER (isnan("{quoted}")) AS n FROM ({query.rstrip().rstrip(";")})'
+    return bool(store.query(counted)["n"].item())
 
 
 def sql(options: argparse.Namespace) -> int:
@@ -38,11 +76,12 @@ def sql(options: argparse.Namespace) -> int:
     if query is None:
         are_shipped = not options.data and not options.paper
         return open_shell(named(options), are_shipped=are_shipped, command=options.program)
-    rows = opened(options).query(query)
+    store = opened(options)
+    rows = store.query(query)
     if options.json:
-        print(rows.to_json(orient="records", indent=2, force_ascii=False, date_format="iso"))
+        print(as_json(rows))
         return 0
-    return show(rows, as_csv=options.csv)
+    return show(rows if options.csv else with_nulls(store, query, rows), as_csv=options.csv)
 
 
 def l_star(options: argparse.Namespace) -> int:

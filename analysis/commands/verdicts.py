@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from analysis.commands.claim import models_behind, numbers
 from analysis.commands.colour import coloured
 from analysis.commands.sources import claims_of, opened
-from analysis.commands.tables import show
+from analysis.commands.tables import as_json, show
 from analysis.tidy.defaults import COMMITTED, COMMITTED_BESIDE
 from analysis.tidy.errors import AnalysisError
 from analysis.tidy.spreadsheet import to_csv
@@ -43,7 +43,7 @@ def verdicts(options: argparse.Namespace) -> int:
     if options.csv:
         sys.stdout.write(to_csv(judged))
     elif options.json:
-        print(judged.to_json(orient="records", indent=2, force_ascii=False))
+        print(as_json(judged))
     elif options.write:
         print(replace_text(_committed_path(options, writable_root), to_csv(judged)))
     elif options.check:

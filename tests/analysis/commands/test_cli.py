@@ -100,6 +100,27 @@ def test_sql_prints_csv_that_pandas_reads_back(capsys):
     assert pd.read_csv(io.StringIO(out))["claim_id"].tolist() == [1, 2]
 
 
+VALUES = """FROM (VALUES (1.5::DOUBLE, 'a/b', 1, 'nan'::DOUBLE), (NULL, NULL, NULL, NULL),
+  (3, 'c', 3, 2)) AS t(number, word, count, odd)"""
+
+
+def test_sql_says_null_where_nothing_is_and_fits_a_terminal(capsys, monkeypatch):
+    code, out, _ = run(capsys, "sql", f"{VALUES};")
+    assert code == 0
+    assert [line.split() for line in out.splitlines()] == [
+        ["number", "word", "count", "odd"],
+        ["1.5", "a/b", "1", "NaN"],
+        ["NULL", "NULL", "NULL", "NaN"],
+        ["3.0", "c", "3", "2.0"],
+    ]
+    assert '"word":"a/b"' in run(capsys, "sql", VALUES, "--json")[1]
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "16")
+    lines = run(capsys, "sql", VALUES)[1].splitlines()
+    assert len(lines) > 4
+    assert max(map(len, lines)) <= 16
+
+
 def test_l_star_prints_each_profile_by_each_estimator(capsys):
     code, out, _ = run(capsys, "l-star", "--profile", "trace_first_head", "--csv")
     assert code == 0
