@@ -12,6 +12,7 @@ from collect.commands.options import PROGRAM, as_typed
 from collect.commands.printing import as_json, show
 from collect.commands.starting import libraries_imported
 from collect.errors import InputError
+from collect.schema.counting import counted
 
 
 def _plan(options: argparse.Namespace) -> int:
@@ -174,7 +175,7 @@ def _study(options: argparse.Namespace) -> int:
 
     if options.merge is not None:
         for table, n in merging.merge(options.design, options.out, options.merge).items():
-            show(f"{table}: {n} rows")
+            show(f"{table}: {counted(n, 'row')}")
         return 0
     if options.check is not None:
         found = again.check(options.design, options.out, options.check)
@@ -193,7 +194,7 @@ def _study(options: argparse.Namespace) -> int:
         progress=options.progress,
     )
     if not options.quiet:
-        show(f"{left} runs left" if left else "every run is complete")
+        show(f"{counted(left, 'run')} left" if left else "every run is complete")
     return 0
 
 
@@ -228,7 +229,7 @@ def _published(options: argparse.Namespace) -> int:
     if options.fetch:
         fetch(source)
     for table, n_rows in import_results(source, options.out).items():
-        show(f"{table}: {n_rows} rows")
+        show(f"{table}: {counted(n_rows, 'row')}")
     if options.figures is not None:
         write_figures(source, options.figures)
         write_excerpt(source, options.figures)
@@ -240,7 +241,7 @@ def _database(options: argparse.Namespace) -> int:
 
     directories = options.directories or default_directories()
     for table, n_rows in write_database(directories, options.out).items():
-        show(f"{table}: {n_rows} rows")
+        show(f"{table}: {counted(n_rows, 'row')}")
     show(options.out)
     return 0
 

@@ -22,6 +22,7 @@ from collect.record.commit import commit
 from collect.record.inventory import Inventory, refuse_mixtures
 from collect.record.revision import write_revision
 from collect.record.tensors import write_tensors
+from collect.schema.counting import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,5 +179,5 @@ def _put_down(
         how["write_vectors"] = partial(write_tensors, frames.tensors)
     mark = pd.DataFrame([row])
     n_rows = commit(task.unit, frames, mark, inventory.out, provenance_of(row), **how)
-    subject.settings.say(f"{task.unit.title}: {n_rows} rows in {duration_s:.1f} s")
+    subject.settings.say(f"{task.unit.title}: {counted(n_rows, 'row')} in {duration_s:.1f} s")
     return Done(task.unit.stem, task.unit.run_id, "measured", n_rows, duration_s)

@@ -188,8 +188,9 @@ def _odd_tensors(subject: Subject) -> Iterator[dict[str, str]]:
     """Yield the stored tensors that are used nowhere, and those that hold one number alone."""
     for name, n in sorted(subject.unused.items()):
         reason = (
-            f"{n} of this name, a number for N, lie in the files and are used nowhere: "
-            "config.json describes no place for them."
+            f"{n} of this name, a number for N, {'lies' if n == 1 else 'lie'} in the files and "
+            f"{'is' if n == 1 else 'are'} used nowhere: "
+            f"config.json describes no place for {'it' if n == 1 else 'them'}."
         )
         yield {"measured_table": "model", "quantity": f"tensor {name}", "reason": reason}
     for name, number in sorted(subject.uniform.items()):

@@ -14,6 +14,7 @@ from collect.errors import (
     scarcity,
 )
 from collect.schema import ContractError
+from collect.schema.counting import counted
 from collect.schema.interruption import is_interruption
 
 
@@ -102,7 +103,8 @@ class RefusedError(CollectError):
         said = f" {refusals[0].sentence}" if n == 1 else "".join(listed)
         hints = dict.fromkeys(refusal.hint for refusal in refusals if refusal.hint)
         super().__init__(
-            f"{n} of {n_models} models {'was' if n == 1 else 'were'} refused{rest}:{said}",
+            f"{n} of {counted(n_models, 'model')} {'was' if n == 1 else 'were'} refused{rest}:"
+            f"{said}",
             "\n".join(hints),
         )
 

@@ -22,6 +22,7 @@ from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.load import DTYPES, load_skeleton, load_tokenizer
 from collect.record.inventory import Inventory
 from collect.record.units import quantities_of
+from collect.schema.counting import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +138,13 @@ def drawn(
             for found in _of_checkpoint(checkpoint, job, out, throughput, digest):
                 same = first.setdefault(found.run_id, found.unit) if digest else found.unit
                 is_repeated = same != found.unit and found.state == "to do"
-                planned.append(replace(found, state=f"as {same}") if is_repeated else found)
+                planned.append(_repeated(found, same) if is_repeated else found)
     return Drawn(planned, refusals, job.n_models)
+
+
+def _repeated(found: Planned, same: str) -> Planned:
+    """Return what becomes of a unit whose weights another has: nothing is measured or written."""
+    return replace(found, state=f"as {same}", n_rows={}, n_bytes=0, duration_s=0.0)
 
 
 def _hashed(job: Job) -> dict[Path, str]:
@@ -251,7 +257,7 @@ def as_text(units: Sequence[Planned]) -> str:
     to_do = [unit for unit in units if unit.state in ("to do", "measured otherwise")]
     total_s = estimate.START_S + sum(unit.duration_s for unit in to_do)
     lines = [table.to_string(index=False), "", "rows per table"]
-    for unit in units:
+    for unit in (unit for unit in units if unit.n_rows):
         rows = ", ".join(f"{table} {n:,}" for table, n in unit.n_rows.items())
         lines.append(f"  {unit.unit}: {rows}")
     lines += ["", "quantities"]
@@ -265,7 +271,7 @@ def as_text(units: Sequence[Planned]) -> str:
         [
             *lines,
             "",
-            f"To do: {len(to_do)} of {len(units)} units, about {_time(total_s)} and "
+            f"To do: {len(to_do)} of {counted(len(units), 'unit')}, about {_time(total_s)} and "
             f"{memory.as_text(sum(unit.n_bytes for unit in to_do))} on disk; "
             f"{memory.as_text(memory.of_machine())} of memory are available.",
             "Rows are exact. Disk and memory are estimates, good to a factor of 2. Times rest on "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,6 +19,7 @@ from collect.model.checkpoint.shards import Shards
 from collect.model.conformance import refusal as conformance
 from collect.model.forward.passes import Batch, Watcher, whole
 from collect.model.forward.stream import streamed
+from collect.schema.counting import counted
 
 #: Runs batches through the body of a model while a watcher looks on; see `passes`.
 Pass: TypeAlias = Callable[[Sequence[Batch], Watcher], Iterator[int]]
@@ -129,14 +130,14 @@ class Subject:
         """
         if self.unused:
             self.settings.say(
-                f"{self.checkpoint.model_id}: {sum(self.unused.values())} tensors of the files "
-                f"are used nowhere, for example {min(self.unused)}; tables conformance and "
+                f"{self.checkpoint.model_id}: {_of_files(self.unused)} nowhere, "
+                f"for example {min(self.unused)}; tables conformance and "
                 "not_measured name them"
             )
         if self.uniform:
             name, number = min(self.uniform.items())
             self.settings.say(
-                f"{self.checkpoint.model_id}: {len(self.uniform)} matrices hold one number "
+                f"{self.checkpoint.model_id}: {_of_one(self.uniform)} "
                 f"throughout, for example {name} ({number:g}); table not_measured names them"
             )
         examined = conformance.examine(self.decoder, self.run_pass)
@@ -161,6 +162,16 @@ class Subject:
     def is_conforming(self) -> bool:
         """Whether the model met every property that could be checked."""
         return all(finding.is_met is not False for finding in self.findings)
+
+
+def _of_files(unused: Mapping[str, int]) -> str:
+    n = sum(unused.values())
+    return f"{counted(n, 'tensor')} of the files {'is' if n == 1 else 'are'} used"
+
+
+def _of_one(uniform: Mapping[str, float]) -> str:
+    n = len(uniform)
+    return f"{counted(n, 'matrix', 'matrices')} {'holds' if n == 1 else 'hold'} one number"
 
 
 def n_bytes(skeleton: Decoder, dtype: str) -> int:

@@ -16,6 +16,7 @@ from collect.record.packed import leftovers, packing, revisions, unpacking
 from collect.record.packed.packs import packs
 from collect.record.writer import remove, remove_of_dead_processes, temporary_beside
 from collect.schema import UNFINISHED
+from collect.schema.counting import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +45,12 @@ class Compaction:
     def words(self) -> str:
         """What was done, in one line."""
         (files, files_after), (size, size_after) = self.n_files, self.n_bytes
-        of_revisions = f", {self.n_revisions} files of revisions" if self.n_revisions else ""
+        of_revisions = (
+            f", {counted(self.n_revisions, 'file')} of revisions" if self.n_revisions else ""
+        )
         said = (
-            f"{self.n_units} units, {self.n_packs} packs{of_revisions}: {files} Parquet files of "
+            f"{counted(self.n_units, 'unit')}, {counted(self.n_packs, 'pack')}{of_revisions}: "
+            f"{counted(files, 'Parquet file')} of "
             f"{size:,} bytes before, {files_after} of {size_after:,} bytes now"
         )
         return f"{said}; as they were: {', '.join(self.left)}" if self.left else said

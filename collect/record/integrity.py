@@ -40,6 +40,7 @@ from collect.schema import (
     table_files,
     tables,
 )
+from collect.schema.counting import counted
 from collect.schema.headers import completed
 from collect.schema.marks import file_sha256, prompts_of
 from collect.schema.packs import is_pack
@@ -240,7 +241,8 @@ def _of_run(path: Path, mark: Mark, out: Path) -> Iterator[str]:
         return
     run = read_run(path)
     if run is None:
-        yield f"run/{path.name} must have one row that can be read; it has {n_found} rows."
+        found = counted(n_found, "row")
+        yield f"run/{path.name} must have one row that can be read; it has {found}."
         return
     others = list(_of_run_row(path, run, mark, out))
     yield from others

@@ -6,7 +6,8 @@ codebook; `empty` lends one empty table of it; `files` knows where the rows of a
 when they are complete, `packs` which units lie together, `headers` reads what a file says of
 itself, `marks` compares files with the run file of their unit, `sources` gathers those of several
 directories, and `assembly` puts their rows into one database; `views` names the SQL that derives
-quantities from them. `interruption` knows a request to end that comes while DuckDB works.
+quantities from them. `counting` words a count. `interruption` knows a request to end
+that comes while DuckDB works.
 """
 
 from collect.schema.assembly import (

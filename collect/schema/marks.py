@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from collect.schema.contract import ContractError
+from collect.schema.counting import counted
 from collect.schema.headers import Headers, damaged
 from collect.schema.packs import is_pack
 
@@ -119,7 +120,8 @@ class Comparison:
         """What was compared, in one sentence without a full stop."""
         if not self.n_files:
             return "no file has a run file to compare it with"
-        same = f"rows of {self.n_files} files and sizes of {self.n_sizes} are as run files say"
+        files = counted(self.n_files, "file")
+        same = f"rows of {files} and sizes of {self.n_sizes} are as run files say"
         if self.n_hashes:
             return f"{same}; so are the contents of {self.n_hashes}, by their hashes"
         touched = f"times of last change of {self.n_times}"
@@ -145,7 +147,7 @@ def vouched(path: Path, headers: Headers) -> Vouched:
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise damaged(path, error) from error
     if len(rows) != len(stems):
-        expected = "one row, that of its unit" if len(stems) == 1 else f"{len(stems)} rows"
+        expected = "one row, that of its unit" if len(stems) == 1 else counted(len(stems), "row")
         raise ContractError(
             f"{path} must have {expected}; it has {len(rows)}.",
             "Measure the unit again with the same command and --overwrite.",

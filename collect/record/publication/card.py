@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from collect.errors import InputError
 from collect.record.publication.description import About
 from collect.schema import tables
+from collect.schema.counting import counted
 
 _BEGIN = "<!-- written by: collect publish -->"
 _END = "<!-- end of what collect publish wrote; what follows stays -->"
@@ -80,8 +81,8 @@ def _facts(about: About, n_rows: int, n_bytes: int) -> list[str]:
     facts = [
         f"- Version {about.version}, published on {about.published.isoformat()}"
         f" by {', '.join(about.creators)}.",
-        f"- {n_rows:,} rows in {n_bytes:,} bytes; `croissant.json` has size and SHA-256 of every "
-        "file, and the meaning and unit of every column.",
+        f"- {counted(n_rows, 'row')} in {n_bytes:,} bytes; `croissant.json` has size and SHA-256 "
+        "of every file, and the meaning and unit of every column.",
         f"- Licence: [{about.licence}]({about.licence_url}).",
     ]
     if about.url:

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from collect.schema import Column, Table, tables
+from collect.schema.counting import counted
 from collect.schema.listing import Listed
 
 CONFORMS_TO = "http://mlcommons.org/croissant/1.0"
@@ -188,7 +189,7 @@ def _file_set(table: str, names: Sequence[str]) -> dict[str, Any]:
         "@type": "cr:FileSet",
         "@id": f"{table}-files",
         "name": f"{table}-files",
-        "description": f"The {len(names)} files of table {table}.",
+        "description": f"{counted(len(names), 'file')} of table {table}.",
         "encodingFormat": _FORMATS[".parquet"],
         "includes": f"{table}/*.parquet",
     }

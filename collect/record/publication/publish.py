@@ -16,6 +16,7 @@ from collect.record.publication.card import card
 from collect.record.publication.description import About, description
 from collect.record.writer import text_writing, write_together
 from collect.schema import arrow_schema, incomplete_units, read_rows
+from collect.schema.counting import counted
 from collect.schema.listing import DESCRIPTION, Listed
 from collect.schema.marks import file_sha256
 from collect.schema.sources import Sources
@@ -38,8 +39,9 @@ class Published:
     def words(self) -> str:
         """What was described, in one line."""
         return (
-            f"{len(self.n_rows)} tables, {sum(self.n_rows.values()):,} rows, {self.n_files} files, "
-            f"{self.n_bytes:,} bytes, every hash as the run files say"
+            f"{counted(len(self.n_rows), 'table')}, {counted(sum(self.n_rows.values()), 'row')}, "
+            f"{counted(self.n_files, 'file')}, {self.n_bytes:,} bytes, "
+            "every hash as the run files say"
         )
 
 

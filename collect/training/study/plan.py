@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from collect.schema.counting import counted
 from collect.training.recipe import Recipe
 from collect.training.study.design import Cell, Design
 from collect.training.text import read_text
@@ -99,13 +100,16 @@ def as_text(design: Design) -> str:
     """Return the plan of a design as a person reads it: runs, aliases, minutes."""
     planned = runs(design)
     minutes = sum(run.seconds for run in planned) / 60
-    lines = [f"{design.head.name}: {len(planned)} runs, about {minutes:.0f} core minutes"]
+    lines = [
+        f"{design.head.name}: {counted(len(planned), 'run')}, about {minutes:.0f} core minutes"
+    ]
     for block in design.blocks:
         of_block = [run for run in planned if run.cell.block == block]
         cells = {run.cell.name for run in of_block}
         seconds = sum(run.seconds for run in of_block)
         lines.append(
-            f"  {block.name}: {len(cells)} cells, {len(of_block)} runs, {seconds / 60:.0f} minutes"
+            f"  {block.name}: {counted(len(cells), 'cell')}, {counted(len(of_block), 'run')}, "
+            f"{seconds / 60:.0f} minutes"
         )
     n_parents = sum(run.parent is not None for run in planned)
     if n_parents:

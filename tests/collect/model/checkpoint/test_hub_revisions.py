@@ -7,7 +7,7 @@ from huggingface_hub import constants
 
 from analysis.store import open_store
 from collect.errors import InputError, UnreachableError
-from collect.job.plan import plan
+from collect.job.plan import as_text, plan
 from collect.job.run import run
 from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.hub import references
@@ -30,12 +30,15 @@ def test_revisions_are_pinned_and_the_same_weights_are_fetched_and_measured_once
 ):
     versions_of(offer, save_tiny, step1=1, step2=2, step10=1)
     out, how = tmp_path / "out", {"revision": ["step*"], "quantities": ["weights"]}
-    states = {unit.unit: unit.state for unit in plan(["acme/tiny"], [], out, **how)}
+    planned = plan(["acme/tiny"], [], out, **how)
+    states = {unit.unit: unit.state for unit in planned}
     assert states == {
         "acme--tiny~step1": "to do",
         "acme--tiny~step2": "to do",
         "acme--tiny~step10": "as acme--tiny~step1",
     }
+    assert [bool(unit.n_rows and unit.n_bytes) for unit in planned] == [True, True, False]
+    assert as_text(planned).count("weight_norm") == 2
     assert not local_hub.asked("model.safetensors")
     run(["acme/tiny"], [], out, **how)
     assert "acme/tiny at step10, weights: already complete, skipped" in capsys.readouterr().err

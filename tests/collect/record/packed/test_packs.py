@@ -106,7 +106,7 @@ def test_a_pack_is_sorted_by_model_and_run(packed):
 def test_the_way_back_gives_every_byte(units, packed, tmp_path, capsys):
     assert main(["compact", str(packed), "--expand", "--out", str(tmp_path / "back")]) == 0
     said = capsys.readouterr().out
-    assert "4 units, 1 packs, 3 files of revisions: 17 Parquet files" in said
+    assert "4 units, 1 pack, 3 files of revisions: 17 Parquet files" in said
     assert content(tmp_path / "back") == content(units)
     for entry in Inventory(packed).entries():
         times = entry.mark.times.items()
