@@ -17,9 +17,10 @@ from collect.job.run import Job, name_of, prepare
 from collect.job.settings import Settings
 from collect.job.subject import is_too_large
 from collect.job.task import Task, tasks
-from collect.model.checkpoint import memory
+from collect.model.checkpoint import blueprint, memory
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.load import DTYPES, load_skeleton, load_tokenizer
+from collect.model.checkpoint.shards import Shards
 from collect.record.inventory import Inventory
 from collect.record.units import quantities_of
 from collect.schema.counting import counted
@@ -87,7 +88,8 @@ def plan(
     Raises
     ------
     CollectError
-        As ``run.run`` does before it measures; faults of the weights are not found out.
+        As ``run.run`` does before it measures; of the weights only names and shapes are judged,
+        from headers, or from the index of files that are still on the hub.
     """
     found = drawn(models, prompt_sets, out, **options)
     found.raise_if_refused()
@@ -169,6 +171,8 @@ def _of_checkpoint(
 ) -> list[Planned]:
     sets, settings = job.sets, job.settings
     skeleton = load_skeleton(checkpoint, dtype=settings.dtype)
+    if checkpoint.weight_files or checkpoint.listed_tensors:
+        Shards(checkpoint, blueprint.of_model(skeleton.model))
     tokenizer = load_tokenizer(checkpoint) if sets else None
     embedding: Any = skeleton.embedding
     shape = estimate.shape_of(skeleton, int(embedding.weight.shape[0]))

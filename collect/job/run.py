@@ -225,10 +225,10 @@ def _judged(job: Job) -> Job:
 def _judge(checkpoint: Checkpoint, job: Job) -> None:
     """Refuse a model that lacks adapter, tokenizer or weights, or that cannot read the prompts.
 
-    Of weights that are here the headers are read.
+    Of weights that are here the headers are read, of others what an index lists.
     """
     skeleton = load_skeleton(checkpoint, dtype=job.settings.dtype)
-    if checkpoint.weight_files:
+    if checkpoint.weight_files or checkpoint.listed_tensors:
         Shards(checkpoint, blueprint.of_model(skeleton.model))
     tokenizer = load_tokenizer(checkpoint) if job.sets else None
     tasks(checkpoint, skeleton, job.sets, tokenizer, job.settings, weights_sha256=None)

@@ -90,6 +90,8 @@ class Checkpoint:
         Size of the weight files that were not in the cache when it was asked [bytes].
     weight_names
         Names of the weight files that the hub lists, whether they were fetched or not.
+    listed_tensors
+        Names of the tensors that the index of a hub repository lists; none where it has no index.
     revision_name
         Branch, tag or commit as asked for, or name of one of several checkpoints in a directory;
         None where none was asked for.
@@ -108,6 +110,7 @@ class Checkpoint:
     listed_sha256: dict[str, str] = field(default_factory=dict)
     download_bytes: int = 0
     weight_names: tuple[str, ...] = ()
+    listed_tensors: tuple[str, ...] = ()
     revision_name: str | None = None
     training_step: int | None = None
     training_tokens: int | None = None
@@ -224,13 +227,19 @@ def _of_hub(model: str, revision: str | None, labels: Labels, *, needs_weights: 
         needs_weights=False,
         revision_name=revision,
     )
+    index: dict[str, Any] = {}
+
+    def read_index(name: str) -> dict[str, Any]:
+        index.update(_json_object(snapshot / name))
+        return index
+
     try:
         names = weight_names(
             model,
             checkpoint.config,
             {name for name in repository.sizes if "/" not in name},
             repository.sizes.__contains__,
-            lambda name: _json_object(snapshot / name),
+            read_index,
         )
     except UnsupportedModelError:
         raise
@@ -246,6 +255,7 @@ def _of_hub(model: str, revision: str | None, labels: Labels, *, needs_weights: 
         listed_sha256=listed,
         download_bytes=repository.missing_bytes(names),
         weight_names=tuple(names),
+        listed_tensors=tuple(index.get("weight_map", ())),
     )
     if not needs_weights:
         return described

@@ -71,7 +71,8 @@ class _Origin:
 class Shards:
     """The tensors of a checkpoint by the name of the parameter they make up.
 
-    On construction only the headers are read, and checked against the blueprint.
+    On construction only the headers are read, and checked against the blueprint; of files that
+    are still on the hub, what its index lists of them.
 
     Parameters
     ----------
@@ -101,11 +102,14 @@ class Shards:
         self.directory = checkpoint.directory
         self.blueprint = blueprint
         self._entries = _headers(checkpoint.weight_files)
-        origins, left = _origins(self._entries, blueprint)
+        are_here = bool(checkpoint.weight_files)
+        listed = self._entries if are_here else checkpoint.listed_tensors
+        origins, left = _origins(listed, blueprint)
         self.unused = unexpected(left, blueprint)
         self._origins = {name: origin for origin in origins for name in origin.parameters}
         self._refuse_missing()
-        self._refuse_contradictions()
+        if are_here:
+            self._refuse_contradictions()
         refuse_beyond(self.unused, blueprint, self.directory)
 
     @property

@@ -75,6 +75,22 @@ def test_exactly_the_files_that_the_index_names_are_fetched(local_hub, offer):
     assert not local_hub.asked("of-00002.safetensors") + local_hub.asked(".bin")
 
 
+def test_an_index_of_more_blocks_than_the_configuration_is_refused_before_weights_are_fetched(
+    local_hub, offer, tmp_path
+):
+    directory = offer("deeper")
+    local, out = shutil.copytree(directory, tmp_path / "deeper"), tmp_path / "out"
+    shard(directory, "model-00001-of-00001.safetensors")
+    for place in (directory, local):
+        edit(place, num_hidden_layers=2)
+    for act in (plan, run):
+        with pytest.raises(InputError, match=r"ends at model\.layers\.1, .* hold model\.layers\.2"):
+            act(["acme/deeper"], [], out, quantities=["weights"])
+    assert not local_hub.asked("of-00001.safetensors")
+    with pytest.raises(InputError, match="a smaller model would be measured"):
+        plan([str(local)], [], out)
+
+
 def test_of_a_single_file_and_shards_what_transformers_loads_is_fetched(local_hub, offer):
     directory = offer("both")
     shutil.copy(directory / WEIGHTS, directory / "whole")
