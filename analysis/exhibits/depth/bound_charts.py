@@ -17,7 +17,7 @@ from analysis.store import Store
 from analysis.tidy import prose
 
 #: Width of a panel, and height of the row of a model [px].
-WIDE, ROW = 205, 18
+WIDE, ROW = 290, 18
 
 
 def gains(store: Store) -> pd.DataFrame:

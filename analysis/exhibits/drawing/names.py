@@ -134,7 +134,7 @@ def texts(named: pd.DataFrame, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     layers = [
         alt.Chart(far)
         .mark_rule(color=INK, strokeWidth=0.8, opacity=0.7)
-        .encode(x=x, y=y, x2="name_x:Q", y2="name_y:Q")
+        .encode(x=x, y=y, x2="name_x:Q", y2="name_y:Q", description=alt.value(""))
     ]
     for (is_left, is_far), rows in named.groupby(["is_left", "is_far"]):
         away = 2 if is_far else BESIDE

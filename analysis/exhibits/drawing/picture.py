@@ -139,6 +139,8 @@ def rows_of(spec: Mapping[str, Any]) -> pd.DataFrame:
     """
     shown: dict[str, list[str]] = {}
     for unit in spoken.units(spec):
+        if unit.kind == "text":
+            continue
         fields = [
             it["field"] for it in unit.channels.values() if isinstance(it, dict) and "field" in it
         ]
@@ -147,7 +149,7 @@ def rows_of(spec: Mapping[str, Any]) -> pd.DataFrame:
     for data, fields in shown.items():
         rows = spec.get("datasets", {}).get(data, [])
         frame = pd.DataFrame(rows)
-        wanted = {*fields, *spoken.NAMES, *spoken.COUNTS}
+        wanted = {*fields, *spoken.NAMES, *spoken.COUNTS} - {*spoken.PLACES}
         frame = frame[[name for name in frame.columns if name in wanted]]
         if len(frame.columns) and tuple(frame.columns) != ("at",):
             frames.setdefault(tuple(frame.columns), []).append(frame)

@@ -23,8 +23,12 @@ WORDS = {
     "at": "line at",
     "bound": "claimed bound",
 }
+#: Columns that say where a name stands, which is no number of the figure.
+PLACES = ("name_x", "name_y", "label_at")
 LINES = ("line", "area", "trail")
 ENDS = {"x": "x2", "y": "y2"}
+#: What stands in a line of a title that only points to the sides of an axis.
+ARROW = "→"
 #: Channels that place a name or move a mark, and say nothing of it.
 SILENT = ("text", "xOffset", "yOffset", "opacity", "order", "description", "size", "detail")
 #: A mark as vl-convert writes it: a shape of its own, or a text, which says itself.
@@ -167,7 +171,23 @@ def _of(unit: Unit, row: Row) -> str:
     for column in COUNTS if any(name in row for name in parts) else ():
         if column in row and column not in parts and row[column] not in (None, ""):
             parts[column] = f"{column.replace('_', ' ')}: {value(row[column])}"
-    return "\n".join(dict.fromkeys(parts.values()))
+    return "\n".join(_without_repeats([*dict.fromkeys(parts.values())]))
+
+
+def _without_repeats(parts: Sequence[str]) -> list[str]:
+    """Return what is said without names that a longer name holds.
+
+    >>> _without_repeats(["EleutherAI/pythia-1b", "pythia-1b", "gain: 1"])
+    ['EleutherAI/pythia-1b', 'gain: 1']
+    """
+    names = [part for part in parts if ": " not in part]
+    inside = {
+        part
+        for part in names
+        for name in names
+        if name.startswith(f"{part}, ") or name.endswith(f"/{part}")
+    }
+    return [part for part in parts if part not in inside]
 
 
 def _of_lines(unit: Unit, rows: Sequence[Row]) -> list[str]:
@@ -206,4 +226,5 @@ def _title(definition: Mapping[str, Any], field: str) -> str:
     axis = definition.get("axis") or definition.get("legend") or {}
     title = definition.get("title") or (axis.get("title") if isinstance(axis, dict) else None)
     title = title or WORDS.get(field, field.replace("_", " "))
-    return " ".join(title) if isinstance(title, list) else str(title)
+    lines = title if isinstance(title, list) else [str(title)]
+    return " ".join(line for line in lines if ARROW not in line) or field

@@ -123,7 +123,8 @@ def line_at(value: float, axis: str) -> alt.Chart:
 def shrinking() -> alt.Chart:
     """Return a shade over what lies below 1 on the upright axis, where the stream shrinks."""
     below = alt.Chart(pd.DataFrame({"at": [1.0]})).mark_rect(color=INK, opacity=0.12)
-    return cast(alt.Chart, below.encode(y="at:Q", y2=alt.value("height")))
+    said = alt.value("shaded: the stream shrinks")
+    return cast(alt.Chart, below.encode(y="at:Q", y2=alt.value("height"), description=said))
 
 
 def named(chart: Any, description: str, finding: str = "") -> alt.LayerChart:

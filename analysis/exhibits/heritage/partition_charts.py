@@ -190,7 +190,7 @@ def _law_panel(
         *_law_lines(drawn, laws, x, (low, high)),
         points_by_lab(models).encode(x=x, y=y),
         *names.texts(told, x, y),
-    ).properties(width=WIDTH - 70, height=HIGH)
+    ).properties(width=1.5 * WIDTH, height=HIGH)
     heading = "; ".join(f"{law} lies on {other}" for law, other in twins.items())
     note = alt.Title(heading, fontSize=14, fontWeight="normal", anchor="start", color=INK)
     return cast(alt.LayerChart, layers.properties(title=note) if twins else layers)

@@ -117,4 +117,4 @@ def _panel(rows: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
     )
     marks = [mark.encode(x=x, y=y, **of_lab(rows)) for mark in filled_and_hollow(told)]
     layers = alt.layer(line_at(1, "y"), lines, *marks, *names.texts(told, x, y))
-    return cast(alt.LayerChart, layers.properties(width=WIDTH, height=HIGH))
+    return cast(alt.LayerChart, layers.properties(width=1.6 * WIDTH, height=HIGH))

@@ -27,6 +27,8 @@ from analysis.tidy.errors import AnalysisError
 
 #: Width and height of a figure, and width of one of two panels on a phone [px].
 WIDE, HIGH, PHONE = 370, 140, 118
+#: Height of the title of a panel, which the other figure lacks [px].
+TITLE = 20
 #: Ends of the axis of depth [blocks].
 DEPTHS = (2.0, 44.0)
 #: The gauges that the front shows.
@@ -160,7 +162,7 @@ def chart_gauges(layers: pd.DataFrame) -> alt.LayerChart:
     ]
     chart = alt.layer(base.mark_line(strokeWidth=2), points, *words).properties(
         width=WIDE,
-        height=HIGH,
+        height=HIGH + TITLE,
         description="Length of the stream of one network over depth, written in three ways.",
     )
     lengths = drawn.pivot_table("log_norm", "gauge", "layer")
@@ -171,7 +173,7 @@ def chart_gauges(layers: pd.DataFrame) -> alt.LayerChart:
         else SAID[name]
         for name in DRAWN
     ]
-    finding = f"The same predictions: written anew, the stream {prose.listing(said)}."
+    finding = f"Equal predictions: the stream {prose.listing(said)}."
     return cast("alt.LayerChart", found(chart, finding, is_small=True))
 
 
@@ -200,9 +202,10 @@ def chart_named_gains(models: pd.DataFrame, titles: Sequence[str]) -> alt.HConca
         prose.share_of(int((rows["gain_mean"] < 1).sum()), len(rows))
         for _, rows in models.groupby("panel", sort=False)
     ]
+    shares = [f"{below[0]} models", *below[1:]]
     said = [
-        f"{share} models {title[0].lower()}{title[1:]}"
-        for share, title in zip(below, titles, strict=True)
+        f"{share} {title[0].lower()}{title[1:]}"
+        for share, title in zip(shares, titles, strict=True)
     ]
     return cast(
         "alt.HConcatChart",

@@ -243,7 +243,7 @@ def _names_of_parts(first: pd.DataFrame) -> list[alt.Chart]:
         up = FAR if align == "center" and place > 0 else NEAR
         at = alt.Chart(pd.DataFrame({"at": [row["middle"]], "source": [row["source"]]}))
         rule = at.mark_rule(color=INK, strokeWidth=0.8).encode(
-            x="at:Q", y=alt.value(3 - up), y2=alt.value(3)
+            x="at:Q", y=alt.value(3 - up), y2=alt.value(3), description=alt.value("")
         )
         text = at.mark_text(align=align, dx=away, dy=-4)
         text = text.encode(x="at:Q", y=alt.value(-up), text="source:N", size=alt.value(14))

@@ -37,12 +37,12 @@ def gains_with_recipe(store: Store) -> pd.DataFrame:
     Returns
     -------
     `model_id`, `lab`, `suite`, `n_layers` [blocks], `d_model` [1], `peak_learning_rate`
-    [per step], `gain_mean` (penultimate block) [ratio], and the natural logarithms `log_gain`,
-    `log_depth`, `log_width`, `log_rate`.
+    [per step], `gain_mean` (penultimate block) [ratio] with its `n_prompts` and `file`, and the
+    natural logarithms `log_gain`, `log_depth`, `log_width`, `log_rate`.
     """
     gains = evidence.without_post_norm(evidence.base_gains(store, "gain_penultimate_block"))
     known = recipes(store).dropna(subset=["peak_learning_rate"])
-    rows = gains[["model_id", "gain_mean"]].merge(known, on="model_id")
+    rows = gains[["model_id", "gain_mean", "n_prompts", "file"]].merge(known, on="model_id")
     return rows.assign(
         log_gain=np.log(rows["gain_mean"]),
         log_depth=np.log(rows["n_layers"]),

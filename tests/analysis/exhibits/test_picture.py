@@ -76,6 +76,26 @@ def test_an_interval_says_both_ends_and_a_panel_its_name() -> None:
     assert row["said_0"] == "body\nlow: 1 to 2"
 
 
+def test_a_title_says_no_sides_of_an_axis_and_no_model_twice() -> None:
+    rows = pd.DataFrame({"model_id": ["a/b-1"], "name": ["b-1"], "row": ["b-1, 6"], "gain": [1.0]})
+    x = alt.X("gain:Q", title=["gain [ratio]", theme.SIDES])
+    points = alt.Chart(rows).mark_point().encode(x=x, y="name:N", detail="row:N")
+    (row,) = next(iter(spoken.spoken(points.to_dict())["datasets"].values()))
+    assert row["said_0"] == "a/b-1\ngain [ratio]: 1"
+    named = alt.Chart(rows.drop(columns="model_id")).mark_point().encode(x=x, y="row:N")
+    (row,) = next(iter(spoken.spoken(named.to_dict())["datasets"].values()))
+    assert row["said_0"] == "gain [ratio]: 1\nb-1, 6"
+
+
+def test_where_names_stand_is_no_data() -> None:
+    rows = MODELS.assign(label_at=[1.0, 2.0])
+    words = alt.Chart(rows).mark_text().encode(x="depth:Q", y="label_at:Q", text="model:N")
+    points = alt.Chart(rows).mark_point().encode(x="depth:Q", y="gain:Q")
+    carried = picture.rows_of(alt.layer(points, words).to_dict())
+    assert "label_at" not in carried
+    assert len(carried) == len(MODELS)
+
+
 def test_a_picture_carries_the_rows_that_it_draws(drawn: str) -> None:
     match = re.search(r'<metadata class="rows">([^<]+)</metadata>', drawn)
     assert match
