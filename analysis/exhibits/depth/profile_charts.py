@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import cast
+from typing import Any, cast
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from analysis.exhibits.depth import findings
-from analysis.exhibits.drawing.theme import INK, SHAPES, WIDTH, found, greys, series
+from analysis.exhibits.drawing.theme import DASHES, INK, SHAPES, WIDTH, found, greys, series
 
 HEIGHT = 150
-DASHES = ([1, 0], [6, 4], [2, 3])
 
-#: Columns that tell lines apart, and the titles of their legends.
-RECIPE, DEPTH, PART = ("suite", "recipe"), ("n_blocks", "depth [blocks]"), ("part", "part")
+#: Columns that tell lines apart.
+RECIPE, DEPTH, PART = "suite", "n_blocks", "part"
 
 #: Where the shapes of the parts begin, so that they are not those of recipes.
-OF_PARTS = 2
+OF_PARTS = 3
+
+#: Room above and below lines that are named [px].
+ABOVE = 18
 
 
 def chart_stream(layers: pd.DataFrame) -> alt.VConcatChart:
@@ -106,20 +110,21 @@ def _profiles(
     layers: pd.DataFrame,
     *,
     panels: Mapping[str, str],
-    lines: tuple[str, str],
+    lines: str,
     description: str,
     finding: str,
-    dashes: tuple[str, str] = DEPTH,
+    dashes: str = DEPTH,
     lines_at: Mapping[str, float] = MappingProxyType({}),
 ) -> alt.VConcatChart:
     """Return one row of panels per quantity: column to draw and title of its axis.
 
-    ``lines`` and ``dashes`` are columns that tell lines apart, with their titles; panels of
+    ``lines`` and ``dashes`` are columns that tell lines apart; panels of
     columns in ``lines_at`` have a line across at that value.
     """
     columns = list(panels)
     deep = layers.assign(n_blocks=layers.groupby("model_id")["layer"].transform("max") + 1)
     present = {column: deep.dropna(subset=[column]) for column in columns}
+    named, family = _clearest(present, lines)
     rows = [
         _row(
             present[column],
@@ -127,6 +132,7 @@ def _profiles(
             panels[column],
             depths=sorted(layers["layer"].unique()),
             marks=_marks(present[column], lines, dashes),
+            names=_names(present[column], column, lines, dashes, family) if column == named else [],
             line_at=lines_at.get(column),
             has_header=column == columns[0],
             has_labels=column == columns[-1],
@@ -145,6 +151,7 @@ def _row(
     *,
     depths: Sequence[int],
     marks: Sequence[alt.Chart],
+    names: Sequence[alt.Chart],
     line_at: float | None,
     has_header: bool,
     has_labels: bool,
@@ -165,9 +172,9 @@ def _row(
         f"{column}:Q",
         title=title,
         axis=alt.Axis(tickCount=4, grid=True, minExtent=34),
-        scale=alt.Scale(zero=line_at == 0),
+        scale=alt.Scale(zero=line_at == 0, padding=ABOVE if names else 0),
     )
-    drawn = [mark.encode(x=x, y=y) for mark in marks]
+    drawn = [mark.encode(x=x, y=y) for mark in (*marks, *names)]
     if line_at is not None:
         across = alt.Chart(layers).mark_rule(color=INK, strokeWidth=1.5)
         drawn.append(across.encode(y=alt.datum(line_at)))
@@ -179,31 +186,72 @@ def _row(
     )
 
 
-def _marks(
-    layers: pd.DataFrame, lines: tuple[str, str], dashes: tuple[str, str]
-) -> list[alt.Chart]:
+def _marks(layers: pd.DataFrame, lines: str, dashes: str) -> list[alt.Chart]:
     """Return lines and points, told apart by colour and shape, and by dashes and hollow points.
 
     The deepest model, or the first of other values of the column of ``dashes``, has solid lines and
     filled points.
     """
-    column, title = lines
-    names, start = sorted(layers[column].unique()), OF_PARTS if lines == PART else 0
+    column, start = lines, OF_PARTS if lines == PART else 0
+    names = sorted(layers[column].unique())
     encoded = alt.Chart(layers).encode(
         detail="model_id:N",
-        color=alt.Color(f"{column}:N", title=title, scale=greys(names)),
-        shape=alt.Shape(f"{column}:N", title=title, scale=series(names, SHAPES[start:])),
+        color=alt.Color(f"{column}:N", scale=greys(names), legend=None),
+        shape=alt.Shape(f"{column}:N", scale=series(names, SHAPES[start:]), legend=None),
     )
-    column, title = dashes
-    kinds = sorted(layers[column].unique().tolist(), reverse=dashes == DEPTH)
-    legend = alt.Legend(symbolType="stroke", symbolSize=500, symbolStrokeColor=INK)
-    dashed = alt.StrokeDash(
-        f"{column}:N", title=title, scale=series(kinds, DASHES), sort=kinds, legend=legend
-    )
+    kinds = _kinds(layers, dashes)
+    scale = series(kinds, DASHES)
+    dashed = alt.StrokeDash(f"{dashes}:N", scale=scale, sort=kinds, legend=None)
     points = [
         encoded.mark_point(filled=is_filled, size=55, strokeWidth=1.3, opacity=1).transform_filter(
-            alt.FieldOneOfPredicate(field=column, oneOf=of)
+            alt.FieldOneOfPredicate(field=dashes, oneOf=of)
         )
         for is_filled, of in ((False, kinds[1:]), (True, kinds[:1]))
     ]
     return [encoded.mark_line(opacity=0.7).encode(strokeDash=dashed), *points]
+
+
+def _clearest(present: Mapping[str, pd.DataFrame], lines: str) -> tuple[str, str]:
+    """Return the column and the family of the panel where lines of different names end furthest.
+
+    ``present`` has the rows that have a value, by column.
+    """
+    apart = {}
+    for column, rows in present.items():
+        whole = float(rows[column].max() - rows[column].min())
+        for family, panel in _ends(rows).groupby("family"):
+            one, other = panel[column].to_numpy()[:, None], panel[column].to_numpy()
+            differs = panel[lines].to_numpy()[:, None] != panel[lines].to_numpy()
+            gaps = np.abs(one - other)[differs]
+            apart[column, str(family)] = float(gaps.min()) / whole if gaps.size else 0.0
+    return max(apart, key=lambda panel: apart[panel])
+
+
+def _ends(layers: pd.DataFrame) -> pd.DataFrame:
+    """Return the last row of each line."""
+    return layers[layers["layer"] == layers.groupby("model_id")["layer"].transform("max")]
+
+
+def _names(
+    layers: pd.DataFrame, column: str, lines: str, dashes: str, family: str
+) -> list[alt.Chart]:
+    """Return the names of the solid lines of a family at their ends."""
+    own = _ends(layers)
+    own = own[(own["family"] == family) & (own[dashes] == _kinds(layers, dashes)[0])]
+    texts = []
+    for row in own.to_dict("records"):
+        is_least = row[column] == own[column].min()
+        text = alt.Chart(layers).mark_text(
+            align="right", dx=8, dy=15 if is_least else -12, fontSize=13, color=INK
+        )
+        is_own = " && ".join(
+            f"datum[{json.dumps(name)}] === {json.dumps(row[name])}"
+            for name in dict.fromkeys(("model_id", "layer", lines))
+        )
+        texts.append(text.encode(text=f"{lines}:N").transform_filter(is_own))
+    return texts
+
+
+def _kinds(layers: pd.DataFrame, dashes: str) -> list[Any]:
+    """Return what dashes tell apart, what has solid lines first: the deepest, or the first name."""
+    return sorted(layers[dashes].unique().tolist(), reverse=dashes == DEPTH)

@@ -61,7 +61,7 @@ def test_every_chart_has_a_description_and_data(drawn):
 
 
 def test_the_symbols_of_a_legend_are_neither_faint_nor_black(drawn):
-    for name in ("depth", "stream"):
+    for name in ("depth",):
         bundle = spec_to_mimebundle(
             drawn[name].to_dict(),
             format="svg",
