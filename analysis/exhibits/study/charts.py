@@ -29,9 +29,8 @@ GREYS: Mapping[str, tuple[str, str]] = {
 #: What stands in the place of a lab where there is none.
 RANGE = "a range"
 
-#: Width of the panels, height of a row and of a bar, room beside the panels, and width of the
-#: panel of shares beside the recipes [px].
-PANEL, ROW, BAR, BESIDE, NARROW = 260, 23, 30, 8, 200
+#: Width of the panels, height of a row and of a bar, room beside the panels [px].
+PANEL, ROW, BAR, BESIDE = 260, 23, 30, 8
 #: Distance of the names of parts from their bar, the near ones and those between them [px].
 NEAR, FAR = 9, 26
 #: How the first of the narrow parts is named, those between, and the last.
@@ -99,7 +98,7 @@ def _beside(
     """Return recipes and, beside them, the shares of the first response, each with its name."""
     panels: list[alt.LayerChart] = [_recipes(runs, band, SMALL_TITLE)]
     if not shares.empty:
-        panels.append(_rows_of_shares(shares[shares["response"] == DRAWN[0]]))
+        panels.append(_rows_of_shares(shares[shares["response"] == DRAWN[0]], panels[0].height))
         words += " Beside them, the shares of the variance in growth that each source makes."
     exhibit = alt.hconcat(*panels, spacing=40).properties(description=words)
     said = found(exhibit, finding, is_small=True, stacks=True)
@@ -107,8 +106,8 @@ def _beside(
     return cast("alt.HConcatChart", apart)
 
 
-def _rows_of_shares(shares: pd.DataFrame) -> alt.LayerChart:
-    """Return a bar per source of variance, the largest above."""
+def _rows_of_shares(shares: pd.DataFrame, height: float) -> alt.LayerChart:
+    """Return a bar per source of variance, the largest above, in a panel of a height [px]."""
     rows = _parts(shares).sort_values("percent", ascending=False)
     y = alt.Y(
         "source:N", sort=list(rows["source"]), title=None, axis=alt.Axis(ticks=False, domain=False)
@@ -116,10 +115,10 @@ def _rows_of_shares(shares: pd.DataFrame) -> alt.LayerChart:
     x = alt.X("percent:Q", title="share of the differences in growth [%]").scale(domain=[0, 100])
     bars = alt.Chart(rows).encode(x=x.axis(grid=False, tickCount=5), y=y)
     layers = [
-        bars.mark_bar(color=INK, size=14).encode(tooltip=["source:N", "said:N"]),
+        bars.mark_bar(color=INK, size=BAR - 8).encode(tooltip=["source:N", "said:N"]),
         bars.mark_text(align="left", dx=5, fontSize=14, color=INK).encode(text="said:N"),
     ]
-    chart = alt.layer(*layers).properties(width=NARROW, height=ROW * len(rows))
+    chart = alt.layer(*layers).properties(width=PANEL, height=height)
     return cast("alt.LayerChart", chart)
 
 
