@@ -7,6 +7,23 @@ from pathlib import Path
 
 from collect.commands.verbs import Verbs, add_output
 
+#: The transformations of `gauge`, told without importing what they are made of.
+TRANSFORMATIONS = (
+    "norm_scale",
+    "norm_fold",
+    "reader_shift",
+    "stream_rotation",
+    "stream_order",
+    "stream_scale",
+    "mean_shift",
+    "value_basis",
+    "value_bias",
+    "query_key_basis",
+    "key_bias",
+    "neuron_scale",
+    "neuron_order",
+)
+
 
 def add_train(verbs: Verbs) -> argparse.ArgumentParser:
     """Add `train`, and return its parser."""
@@ -91,7 +108,8 @@ def add_gauge(verbs: Verbs) -> argparse.ArgumentParser:
         nargs="+",
         default=[],
         metavar="NAME",
-        help="what to apply, by random elements, in this order (default: all that are free)",
+        help="what to apply, by random elements, in this order (default: all that are free): "
+        f"{', '.join(TRANSFORMATIONS)}",
     )
     parser.add_argument("--seed", type=int, default=0, help="of the random elements (0)")
     parser.add_argument(

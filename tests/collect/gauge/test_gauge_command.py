@@ -8,7 +8,9 @@ import pytest
 import torch
 import transformers
 
+from collect.commands import making
 from collect.commands.cli import main
+from collect.gauge.group import TRANSFORMATIONS
 from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.load import load_model
 
@@ -88,3 +90,7 @@ def test_a_directory_of_something_else_is_left_alone(save_tiny, tmp_path, capsys
     (tmp_path / "mine").mkdir()
     assert main(["gauge", str(before), "--out", str(tmp_path / "mine"), "--overwrite"]) == 2
     assert "must be free" in capsys.readouterr().err
+
+
+def test_the_help_lists_the_transformations_that_there_are():
+    assert tuple(TRANSFORMATIONS) == making.TRANSFORMATIONS
