@@ -28,7 +28,7 @@ from analysis.tidy.errors import AnalysisError
 #: Width and height of a figure, and width of one of two panels on a phone [px].
 WIDE, HIGH, PHONE = 370, 140, 118
 #: Height of the title of a panel, which the other figure lacks [px].
-TITLE = 20
+TITLE = 9
 #: Ends of the axis of depth [blocks].
 DEPTHS = (2.0, 44.0)
 #: The gauges that the front shows.
@@ -157,7 +157,7 @@ def chart_gauges(layers: pd.DataFrame) -> alt.LayerChart:
     words = [
         alt.Chart(drawn[(drawn["layer"] == first + 1) & (rises == is_below)])
         .mark_text(align="left", dx=5, dy=14 if is_below else -12, fontSize=14)
-        .encode(x="layer:Q", y="log_norm:Q", text="said:N", color=colour)
+        .encode(x="layer:Q", y="log_norm:Q", text="said:N", color=alt.value(INK))
         for is_below in (False, True)
     ]
     chart = alt.layer(base.mark_line(strokeWidth=2), points, *words).properties(
@@ -167,13 +167,12 @@ def chart_gauges(layers: pd.DataFrame) -> alt.LayerChart:
     )
     lengths = drawn.pivot_table("log_norm", "gauge", "layer")
     grown = (lengths[last] - lengths[first]).to_dict()
-    said = [
-        f"{SAID[name]} by {prose.number(abs(grown[name]))} nat"
-        if abs(grown[name]) > LEVEL
-        else SAID[name]
+    does = [
+        "stays" if abs(grown[name]) <= LEVEL else "grows" if grown[name] > 0 else "shrinks"
         for name in DRAWN
     ]
-    finding = f"Equal predictions: the stream {prose.listing(said)}."
+    said = prose.listing(list(dict.fromkeys(does)))
+    finding = f"Equal predictions: the stream {said}."
     return cast("alt.LayerChart", found(chart, finding, is_small=True))
 
 
@@ -198,19 +197,16 @@ def chart_named_gains(models: pd.DataFrame, titles: Sequence[str]) -> alt.HConca
     beside = alt.hconcat(*panels, spacing=14).properties(
         description="Gain of the Pythia models against depth, by two definitions."
     )
-    below = [
-        prose.share_of(int((rows["gain_mean"] < 1).sum()), len(rows))
+    counts = [
+        (int((rows["gain_mean"] < 1).sum()), len(rows))
         for _, rows in models.groupby("panel", sort=False)
     ]
-    shares = [f"{below[0]} models", *below[1:]]
+    shares = [f"{prose.share_of(*counts[0])} models shrink it", *(str(n) for n, _ in counts[1:])]
     said = [
         f"{share} {title[0].lower()}{title[1:]}"
         for share, title in zip(shares, titles, strict=True)
     ]
-    return cast(
-        "alt.HConcatChart",
-        found(beside, f"The stream shrinks in {prose.listing(said)}.", is_small=True),
-    )
+    return cast("alt.HConcatChart", found(beside, f"{', '.join(said)}.", is_small=True))
 
 
 def _named_panel(

@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.exhibits.drawing.labs import lab_colour, lab_shape
 from analysis.exhibits.drawing.theme import INK, found, series
 from analysis.exhibits.study.names import RECIPES, SHORT, SOURCES, UNPUBLISHED
-from analysis.exhibits.study.words import lab_short
+from analysis.exhibits.study.words import lab_short, share_words
 from analysis.questions.study import fleet
 from analysis.questions.study.fleet import DRAWN, JOINT, Band
 
@@ -53,7 +53,6 @@ def chart_exhibit(
     shares: pd.DataFrame,
     *,
     is_small: bool = False,
-    finding: str = "",
 ) -> alt.VConcatChart | alt.HConcatChart:
     """Draw recipes in the order of their excess, a mark per run, and the shares.
 
@@ -67,8 +66,6 @@ def chart_exhibit(
         From `fleet.response_shares`, for the responses to draw; empty while none can be told.
     is_small
         Draw the shares of the first response alone, beside the recipes.
-    finding
-        What it shows, where that is not how much lies between labs.
     """
     words = (
         "Recipes in the order of how much the stream grows after block 0 beyond equal writes, a "
@@ -76,9 +73,8 @@ def chart_exhibit(
         "ranges that no lab published. The line is growth by equal writes; the band holds 95 of "
         "100 networks if only the seed mattered."
     )
-    finding = finding or lab_short(fleet.lab_shares(runs)[0])
     if is_small:
-        return _beside(runs, band, shares, words, finding)
+        return _beside(runs, band, shares, words)
     panels = [_recipes(runs, band, TITLE)]
     if not shares.empty:
         panels.append(_bars(shares))
@@ -93,11 +89,14 @@ def chart_exhibit(
 
 
 def _beside(
-    runs: pd.DataFrame, band: Band | None, shares: pd.DataFrame, words: str, finding: str
+    runs: pd.DataFrame, band: Band | None, shares: pd.DataFrame, words: str
 ) -> alt.HConcatChart:
     """Return recipes and, beside them, the shares of the first response, each with its name."""
     panels: list[alt.LayerChart] = [_recipes(runs, band, SMALL_TITLE)]
+    finding = ""
     if not shares.empty:
+        made = share_words(shares[shares["response"] == DRAWN[0]])["recipe"]
+        finding = f"The recipe makes {made} of the differences in growth."
         panels.append(_rows_of_shares(shares[shares["response"] == DRAWN[0]], panels[0].height))
         words += " Beside them, the shares of the variance in growth that each source makes."
     exhibit = alt.hconcat(*panels, spacing=40).properties(description=words)

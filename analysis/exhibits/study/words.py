@@ -164,23 +164,6 @@ def slope_sentence(slopes: pd.DataFrame) -> str:
     )
 
 
-def short_sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
-    """Return the first share of `sentence`, for a page that is read in a minute.
-
-    The arguments are those of `sentence`, which is returned while there are no shares.
-    """
-    if shares.empty:
-        return sentence(runs, shares)
-    said = share_words(shares[shares["response"] == "excess"])
-    documented = runs[runs["status"] == "documented"]
-    shapes = shapes_told(documented)
-    return (
-        f"Among {prose.count(complete_recipes(documented, shapes))} recipes in "
-        f"{prose.plural(len(shapes), 'shape')} the recipe makes {said['recipe']} of the "
-        "differences in growth."
-    )
-
-
 def use_sentence(found: pd.DataFrame) -> str:
     """Return whether growth goes with the held-out loss; ``found`` from `use.loss_and_growth`."""
     said = [
