@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
@@ -20,8 +21,9 @@ MOST_WORKERS = 4
 class Bench:
     """Where one worker makes pages: its kernel is started when a page first asks for it."""
 
-    def __init__(self, directory: Path, opened: ExitStack, ended: Event) -> None:
+    def __init__(self, directory: Path, locks: Path, opened: ExitStack, ended: Event) -> None:
         self._directory = directory
+        self._locks = locks
         self._opened = opened
         self._ended = ended
         self._kernel: Kernel | None = None
@@ -31,7 +33,8 @@ class Bench:
         if self._kernel is None:
             # The client makes an event loop in every thread, and closes none.
             self._opened.callback(lambda: extra("jupyter_core.utils").ensure_event_loop().close())
-            self._kernel = self._opened.enter_context(Kernel(self._directory, ended=self._ended))
+            kernel = Kernel(self._directory, ended=self._ended, locks=self._locks)
+            self._kernel = self._opened.enter_context(kernel)
         else:
             self._kernel.forget()
         return self._kernel
@@ -61,9 +64,9 @@ def work_through(
         waiting.put(source)
     ended = Event()
 
-    def work() -> None:
+    def work(locks: str) -> None:
         with ExitStack() as opened:
-            bench = Bench(directory, opened, ended)
+            bench = Bench(directory, Path(locks), opened, ended)
             while not ended.is_set():
                 try:
                     source = waiting.get_nowait()
@@ -72,8 +75,11 @@ def work_through(
                 make(source, bench)
 
     n_workers = max(1, min(len(sources), _n_cores(), MOST_WORKERS))
-    with ThreadPoolExecutor(n_workers) as pool:
-        workers = [pool.submit(work) for _ in range(n_workers)]
+    with (
+        tempfile.TemporaryDirectory(prefix="report-") as locks,
+        ThreadPoolExecutor(n_workers) as pool,
+    ):
+        workers = [pool.submit(work, locks) for _ in range(n_workers)]
         try:
             for worker in as_completed(workers):
                 worker.result()

@@ -19,6 +19,7 @@ from threading import Event
 from types import TracebackType
 from typing import Any, Self
 
+from analysis.report.kept import LOCKS
 from analysis.tidy.errors import ReportError
 from analysis.tidy.extra import extra
 
@@ -42,14 +43,22 @@ class Kernel:
         Longest time one chunk may take [s].
     ended
         Set by another thread when the rendering is over, whatever runs.
+    locks
+        Directory in which kernels that run at the same time lock what they compute.
     """
 
     def __init__(
-        self, directory: Path, time_limit: float = TIME_LIMIT_S, *, ended: Event | None = None
+        self,
+        directory: Path,
+        time_limit: float = TIME_LIMIT_S,
+        *,
+        ended: Event | None = None,
+        locks: Path | None = None,
     ) -> None:
         self.directory = directory
         self.time_limit = time_limit
         self._ended = ended or Event()
+        self._locks = {} if locks is None else {LOCKS: str(locks)}
 
     def __enter__(self) -> Self:
         """Start the kernel.
@@ -77,7 +86,7 @@ class Kernel:
             )
             self._manager.start_kernel(
                 cwd=str(self.directory),
-                env=environment(),
+                env=environment() | self._locks,
                 extra_arguments=["--HistoryManager.hist_file=:memory:"],
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

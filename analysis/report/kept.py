@@ -32,6 +32,9 @@ CODE = ("analysis", "collect/schema", "collect/schema.sql")
 SUFFIX = ".kept"
 DIGEST_BYTES = 32
 
+#: Where several kernels that make one site lock what they compute, where they do.
+LOCKS = "THERMOSCOPE_LOCKS"
+
 #: Results of one name that are kept side by side, for data sets that are rendered in turn.
 N_KEPT = 4
 
@@ -68,7 +71,7 @@ class Results:
         with suppress(OSError, ValueError):
             kept: Result = read_whole(path)
             return kept
-        with _alone(self.directory / f"{name}.lock"):
+        with _alone(name):
             with suppress(OSError, ValueError):
                 made_meanwhile: Result = read_whole(path)
                 return made_meanwhile
@@ -83,18 +86,19 @@ class Results:
 
 
 @contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    """Wait while another process computes what goes by a name; do not, where locks cannot be had.
+def _alone(name: str) -> Iterator[None]:
+    """Wait while another kernel of the same rendering computes what goes by a name.
 
     The lock goes with the process that holds it, however it ends.
     """
+    directory = os.environ.get(LOCKS)
     with ExitStack() as opened:
         with suppress(OSError, ImportError):
-            import fcntl
+            if directory:
+                import fcntl
 
-            lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            held = opened.enter_context(lock.open("wb"))
-            fcntl.flock(held, fcntl.LOCK_EX)
+                held = opened.enter_context(Path(directory, name).open("wb"))
+                fcntl.flock(held, fcntl.LOCK_EX)
         yield
 
 

@@ -56,8 +56,12 @@ def test_an_error_on_one_page_ends_what_the_others_run(tmp_path: Path) -> None:
     assert begun == PAGES[:2]
 
 
-def test_a_result_that_another_computes_is_waited_for(tmp_path: Path) -> None:
-    results, computed, second = kept.Results(b"key", tmp_path), [], Event()
+def test_a_result_that_another_computes_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "locks").mkdir()
+    monkeypatch.setenv(kept.LOCKS, str(tmp_path / "locks"))
+    results, computed, second = kept.Results(b"key", tmp_path / "kept"), [], Event()
 
     def compute() -> int:
         computed.append(1)

@@ -155,7 +155,7 @@ def test_blocks_that_cannot_be_run_one_by_one_are_loaded(saved, prompt_file, tmp
     with pytest.raises(NotReplayableError, match="more of a block than its stream"):
         run([model], [prompt_file], out, stream=True, quiet=True)
     run([model], [prompt_file], out, quantities=["stream"], quiet=True)
-    assert frame(out, "conformance")["is_met"].sum() == 5
+    assert frame(out, "conformance")["is_met"].sum() == 6
 
 
 def test_nothing_defined_of_what_is_asked_for_is_refused_with_the_reason(saved, tmp_path):
