@@ -6,6 +6,8 @@ The first sentence says what must hold and what was found; the hint says what to
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 #: How native libraries say that memory is short, in whatever exception.
 OUT_OF_MEMORY = ("allocate memory", "bad_alloc", "out of memory", "not enough memory")
@@ -119,3 +121,28 @@ def scarcity(error: BaseException) -> ScarcityError | None:
     if "can't start new thread" in said:
         return ScarcityError("processes and threads")
     return None
+
+
+@contextmanager
+def of_others(problem: str, hint: str) -> Iterator[None]:
+    """Refuse what code that is not ours raises, in its words; a refusal of ours passes.
+
+    Parameters
+    ----------
+    problem
+        What must hold and what was found, up to what was raised.
+    hint
+        What to do.
+
+    Raises
+    ------
+    InputError
+        If the code raises.
+    """
+    try:
+        yield
+    except CollectError:
+        raise
+    except Exception as error:
+        said = str(error).strip().partition("\n")[0]
+        raise InputError(f"{problem} {type(error).__name__}: {said}", hint) from error

@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
-from collect.errors import CollectError, InputError
+from collect.errors import InputError, of_others
 from collect.instruments.own.definition import OwnQuantity
 
 
@@ -121,17 +121,11 @@ def load(sources: Iterable[str]) -> None:
         If there is no such file or module, or it fails.
     """
     for source in sources:
-        try:
+        with of_others(
+            f"A file that registers quantities must run; {source} does not:",
+            "Name a file that ends in .py, or a module that Python can import.",
+        ):
             _run(source)
-        except CollectError:
-            raise
-        except Exception as error:
-            said = str(error).strip().partition("\n")[0]
-            raise InputError(
-                f"A file that registers quantities must run; {source} does not: "
-                f"{type(error).__name__}: {said}",
-                "Name a file that ends in .py, or a module that Python can import.",
-            ) from error
 
 
 def _run(source: str) -> None:
@@ -168,17 +162,11 @@ def own(name: str) -> OwnQuantity | None:
 
 def _loaded(point: EntryPoint) -> OwnQuantity:
     """Return the quantity to which an entry point leads: itself, or the function it is made of."""
-    try:
+    with of_others(
+        f"The entry point {point.name} of {GROUP} must load; {point.value} does not:",
+        "Mend the package that offers it, or leave its quantity out.",
+    ):
         found = point.load()
-    except CollectError:
-        raise
-    except Exception as error:
-        said = str(error).strip().partition("\n")[0]
-        raise InputError(
-            f"The entry point {point.name} of {GROUP} must load; {point.value} does not: "
-            f"{type(error).__name__}: {said}",
-            "Mend the package that offers it, or leave its quantity out.",
-        ) from error
     registered = _REGISTERED.get(point.name)
     if registered is not None and registered.measure is found:
         return registered

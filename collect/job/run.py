@@ -25,10 +25,11 @@ from collect.job.settings import Settings
 from collect.job.subject import Subject
 from collect.job.task import check_chosen, tasks
 from collect.model.checkpoint import blueprint, hub, revisions
-from collect.model.checkpoint.checkpoint import Checkpoint, Labels, locate
+from collect.model.checkpoint.checkpoint import Checkpoint, locate
 from collect.model.checkpoint.load import load_skeleton, load_tokenizer
 from collect.model.checkpoint.memory import as_text as as_size
 from collect.model.checkpoint.shards import Shards
+from collect.model.labels import Labels
 from collect.prompts.sets import PromptSet
 from collect.prompts.sets import load as load_prompts
 from collect.record.commit import check_writable, remove_leftovers

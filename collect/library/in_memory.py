@@ -21,10 +21,11 @@ from torch import Tensor, nn
 from collect.adapters import adapter_for
 from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint.alignment import aligned
-from collect.model.checkpoint.checkpoint import Checkpoint, Labels
+from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.checkpoint.load import DTYPES
 from collect.model.checkpoint.shards import refuse_non_finite
+from collect.model.labels import Labels
 
 
 @contextmanager

@@ -51,16 +51,13 @@ def narrowed(spec: Mapping[str, Any], width: float, *, legend_columns: int = 2) 
     legend_columns
         Most columns of a legend.
     """
-    narrow = copy.deepcopy({name: it for name, it in spec.items() if name != "datasets"})
-    narrow["datasets"] = spec.get("datasets", {})
+    narrow = _copied(spec)
     width = _fewer_columns(narrow, width)
     fixed = sum(_freed(axis) for axis in _axes(narrow)[:1])
     for view, abreast in _views(narrow, narrow["datasets"]):
-        old = float(view["width"])
-        new = max(LEAST, old - (width - fixed - ROOM) / abreast)
-        view["width"] = new
+        new = max(LEAST, float(view["width"]) - (width - fixed - ROOM) / abreast)
+        _resized(view, new)
         for node in _nodes(view):
-            _moved(node, old, new)
             _broken_below(node, new)
         _broken_names(view, narrow)
     for node in _nodes(narrow):
@@ -85,14 +82,23 @@ def widened(spec: Mapping[str, Any], width: float) -> Spec:
     width
         Of its drawing as it is [px].
     """
-    wide = copy.deepcopy({name: it for name, it in spec.items() if name != "datasets"})
-    wide["datasets"] = spec.get("datasets", {})
+    wide = _copied(spec)
     for view, abreast in _views(wide, wide["datasets"]):
-        old = float(view["width"])
-        view["width"] = old + (MEASURE - width) / abreast
-        for node in _nodes(view):
-            _moved(node, old, view["width"])
+        _resized(view, float(view["width"]) + (MEASURE - width) / abreast)
     return wide
+
+
+def _copied(spec: Mapping[str, Any]) -> Spec:
+    """Return a copy to change; the rows, which nothing changes, are the same."""
+    copied = copy.deepcopy({name: it for name, it in spec.items() if name != "datasets"})
+    return copied | {"datasets": spec.get("datasets", {})}
+
+
+def _resized(view: Spec, width: float) -> None:
+    """Give a panel another width, and its marks their places in it."""
+    old, view["width"] = float(view["width"]), width
+    for node in _nodes(view):
+        _moved(node, old, width)
 
 
 def _nodes(tree: Any) -> Iterator[Spec]:

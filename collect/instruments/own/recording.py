@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from collect.adapters.capability import HEADS, PARTS
-from collect.errors import InputError
+from collect.errors import InputError, of_others
 from collect.instruments.crossing import crossed
 from collect.instruments.hooked import Hooked
 from collect.instruments.hooks import after, before
@@ -224,18 +224,15 @@ class OwnRecorder(Hooked):
         more: dict[str, Callable[[Tensor], Tensor]] = {}
         if "logits" in quantity.needs:
             more["logits"] = self._logits
-        try:
+        with of_others(
+            f"The function of {quantity.name} must return its numbers; in layer {layer} at "
+            f"{site} it raised",
+            "Correct it, or leave the quantity out; no number of this unit was kept.",
+        ):
             found = quantity.measure(
                 site, layer, states[:n_tokens], attention, **more, **quantity.parameters
             )
             numbers = torch.as_tensor(found)
-        except Exception as error:
-            said = str(error).strip().partition("\n")[0]
-            raise InputError(
-                f"The function of {quantity.name} must return its numbers; in layer {layer} at "
-                f"{site} it raised {type(error).__name__}: {said}",
-                "Correct it, or leave the quantity out; no number of this unit was kept.",
-            ) from error
         _check_shape(quantity, numbers, n_tokens, self._decoder.heads.n_heads)
         return numbers
 

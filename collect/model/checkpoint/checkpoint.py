@@ -5,11 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +15,7 @@ from collect.adapters.within import PLACES, text_entry
 from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint import hub, revisions
 from collect.model.checkpoint.weight_files import weight_names
+from collect.model.labels import Labels, known_labels, known_suite
 
 #: File a checkpoint directory may hold to say who trained it; written by ``training.train``.
 SIDECAR = "thermoscope.json"
@@ -28,44 +26,7 @@ _CONVERSION = (
     "A pickle can run code and is never opened. A conversion may wait as a pull request on the "
     "hub's page of the model: give --revision refs/pr/N; or convert it with save_pretrained."
 )
-_YEARS = range(2017, 2101)
 _FLOAT_NAMES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
-
-
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """Who trained a checkpoint, in which suite, in which year, and from which base model.
-
-    Raises
-    ------
-    InputError
-        If the year is no integer of 2017 to 2100, or another label no text or an empty one.
-    """
-
-    lab: str | None = None
-    suite: str | None = None
-    year: int | None = None
-    base_model_id: str | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("lab", "suite", "base_model_id"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, str) and value.strip()):
-                raise InputError(
-                    f"The {name} of a model must be text that is not empty; found {value!r}.",
-                    "Correct it, or leave it out.",
-                )
-        if self.year is not None and not (type(self.year) is int and self.year in _YEARS):
-            raise InputError(
-                f"The year of a model must be a whole number from {_YEARS[0]} to {_YEARS[-1]}; "
-                f"found {self.year!r}.",
-                "Correct it, or leave it out.",
-            )
-
-    def over(self, others: Labels) -> Labels:
-        """Return these labels, with those that are missing taken from ``others``."""
-        known = {name: getattr(self, name) for name in self.__slots__}
-        return replace(others, **{n: value for n, value in known.items() if value is not None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +246,7 @@ def _inspect(
         )
     adapter = adapter_for(str(config["model_type"]), text_entry(config, "model_type"))
     weight_files = _weight_files(directory, config) if needs_weights else ()
-    per_step = _of_suite(name).get("tokens_per_step")
+    per_step = known_suite(name).get("tokens_per_step")
     step, tokens = revisions.training(revision_name, directory, sidecar, per_step)
     return Checkpoint(
         model_id=name,
@@ -381,29 +342,3 @@ def _dtype(weight_files: tuple[Path, ...]) -> str:
 
 def _configured_dtype(config: dict[str, Any]) -> str:
     return str(config.get("dtype") or config.get("torch_dtype") or "float32")
-
-
-def known_labels(model_id: str) -> Labels:
-    """Return lab, suite, year and base model that ``models.toml`` knows of a hub identifier.
-
-    The longest matching prefix wins; an unknown identifier gets no labels.
-    """
-    base_model_id = _known_models()["base"].get(model_id)
-    best = _of_suite(model_id)
-    if not best:
-        return Labels(base_model_id=base_model_id)
-    return Labels(best["lab"], best["suite"], best["year"], base_model_id)
-
-
-def _of_suite(model_id: str) -> dict[str, Any]:
-    """Return what ``models.toml`` says of the suite of a hub identifier; nothing of most."""
-    name = model_id.lower()
-    suites = [s for s in _known_models()["suite"] if name.startswith(s["prefix"].lower())]
-    return max(suites, key=lambda suite: len(suite["prefix"]), default={})
-
-
-@cache
-def _known_models() -> dict[str, Any]:
-    return tomllib.loads(
-        files("collect.model.checkpoint").joinpath("models.toml").read_text(encoding="utf-8")
-    )

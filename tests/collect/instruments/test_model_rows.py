@@ -7,9 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from collect.model.checkpoint.checkpoint import Checkpoint, Labels
+from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.description import model_row
+from collect.model.labels import Labels
 from collect.record.writer import conforming
 from tests.collect.families import FAMILIES
 from tests.collect.shown import loaded_family

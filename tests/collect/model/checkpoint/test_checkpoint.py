@@ -17,9 +17,10 @@ from safetensors.torch import load_file
 from collect.errors import InputError, UnreachableError, UnsupportedModelError
 from collect.instruments.weights import spectra
 from collect.model.checkpoint.blueprint import of_model
-from collect.model.checkpoint.checkpoint import Labels, known_labels, locate
+from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.model.checkpoint.shards import Shards
+from collect.model.labels import Labels, known_labels
 
 ROOT = Path(__file__).parents[4]
 PUBLISHED_MODELS = ROOT / "data" / "published" / "model.csv"
@@ -280,9 +281,7 @@ def test_an_instruct_model_is_linked_to_its_base_and_the_base_to_none(instruct, 
 
 
 def test_twins_are_of_one_lab_and_known_suites_and_never_of_themselves():
-    table = tomllib.loads(
-        (ROOT / "collect/model/checkpoint/models.toml").read_text(encoding="utf-8")
-    )
+    table = tomllib.loads((ROOT / "collect/model/models.toml").read_text(encoding="utf-8"))
     for instruct, base in table["base"].items():
         assert instruct != base
         assert base not in table["base"], f"{base} is a base and has one"

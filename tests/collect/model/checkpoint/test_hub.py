@@ -21,7 +21,8 @@ from collect.errors import InputError, OutputError, UnreachableError, Unsupporte
 from collect.job.plan import plan
 from collect.job.run import prepare, run
 from collect.model.checkpoint import hub
-from collect.model.checkpoint.checkpoint import Labels, locate
+from collect.model.checkpoint.checkpoint import locate
+from collect.model.labels import Labels
 from tests.collect.model.checkpoint.local_hub import commit_of
 
 WEIGHTS = "model.safetensors"

@@ -10,9 +10,10 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from collect.errors import InputError, UnsupportedModelError
-from collect.model.checkpoint.checkpoint import Labels, locate
+from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.description import model_row
 from collect.model.checkpoint.load import load_model, load_skeleton, load_tokenizer
+from collect.model.labels import Labels
 from collect.record.writer import conforming
 from tests.collect.families import FAMILIES, save_family
 
