@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from analysis.commands.sources import named, opened
 from analysis.tidy.spreadsheet import to_csv
@@ -43,29 +45,44 @@ def as_json(rows: pd.DataFrame) -> str:
     return str(text).replace("\\/", "/")  # pandas escapes what JSON lets stand
 
 
-def with_nulls(store: Store, query: str, rows: pd.DataFrame) -> pd.DataFrame:
+def with_nulls(rows: pd.DataFrame, has_nan: Callable[[int], bool]) -> pd.DataFrame:
     """Return what a query found as text, with the word NULL wherever nothing is.
 
     A number that is no number stays NaN; a column that has both is left as pandas prints it.
+
+    Parameters
+    ----------
+    rows
+        What was found.
+    has_nan
+        Whether the column of numbers at a place holds NaN, not only NULL.
     """
     from pandas.api.types import is_float_dtype
 
     shown = rows.copy()
-    for place, name in enumerate(rows.columns):
+    for place in range(rows.shape[1]):
         column = rows.iloc[:, place]
         is_null = column.isna()
-        if is_null.any() and not (is_float_dtype(column) and _has_nan(store, query, str(name))):
+        if is_null.any() and not (is_float_dtype(column) and has_nan(place)):
             lines = column.to_string(index=False, header=False).split("\n")
             told = [line.strip() for line in lines]
             shown.isetitem(place, ["NULL" if n else t for t, n in zip(told, is_null, strict=True)])
     return shown
 
 
-def _has_nan(store: Store, query: str, name: str) -> bool:
-    """Return whether a column of numbers that a query finds holds NaN, not only NULL."""
-    quoted = name.replace('"', '""')
-    counted = f'SELECT count(*) FILTER (isnan("{quoted}")) AS n FROM ({query.rstrip().rstrip(";")})'
-    return bool(store.query(counted)["n"].item())
+def _numbers(store: Store, query: str) -> Callable[[int], bool]:
+    """Return which column of numbers of a query holds NaN; asked anew, once, if that is asked.
+
+    A frame holds NULL and NaN alike; the engine's own arrays mask the one and not the other.
+    """
+    import numpy as np
+
+    @cache
+    def found() -> list[Any]:
+        with store.connection.cursor() as cursor:
+            return list(cursor.execute(query).fetchnumpy().values())
+
+    return lambda place: bool(np.isnan(np.ma.compressed(found()[place])).any())
 
 
 def sql(options: argparse.Namespace) -> int:
@@ -81,7 +98,9 @@ def sql(options: argparse.Namespace) -> int:
     if options.json:
         print(as_json(rows))
         return 0
-    return show(rows if options.csv else with_nulls(store, query, rows), as_csv=options.csv)
+    return show(
+        rows if options.csv else with_nulls(rows, _numbers(store, query)), as_csv=options.csv
+    )
 
 
 def l_star(options: argparse.Namespace) -> int:

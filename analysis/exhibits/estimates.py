@@ -58,8 +58,9 @@ NAMES = {
     "smallest of EleutherAI's": "ratio",
 }
 
-#: What is printed in percent.
-IN_PERCENT = ("accuracy", "share", "share above", "error/L", "deviation", "change")
+#: What lies between 0 and 1, and all that is printed in percent.
+SHARES = ("accuracy", "share", "share above")
+IN_PERCENT = (*SHARES, "error/L", "deviation", "change")
 
 #: Mark of a method whose estimate is in percent already.
 PERCENT = "[%]"
@@ -85,16 +86,15 @@ def estimate(row: Mapping[Any, Any]) -> str:
     >>> estimate({"estimate": 55.69, "method": "mean over models [%]"})
     'error/L 55.7\xa0%'
     """
-    value, said = in_its_unit(row), name(row)
+    value, said = in_its_unit(row, float(row["estimate"])), name(row)
     if math.isnan(value):
         return prose.MISSING
     shown = written(said, value)
     return f"{said} {shown}" if said != prose.MISSING else shown
 
 
-def in_its_unit(row: Mapping[Any, Any]) -> float:
-    """Return the estimate of a claim, a percentage as the share that it is."""
-    value = float(row["estimate"])
+def in_its_unit(row: Mapping[Any, Any], value: float) -> float:
+    """Return an estimate of a claim, or an end of its interval, a percentage as a share."""
     return value / 100 if name(row) in IN_PERCENT and PERCENT in str(row["method"]) else value
 
 
@@ -117,4 +117,4 @@ def interval(row: Mapping[Any, Any]) -> str:
     write: Callable[[float, float], str] = prose.interval
     if name(row) in IN_PERCENT:
         write = prose.percent_interval
-    return write(low, high)
+    return write(in_its_unit(row, low), in_its_unit(row, high))

@@ -43,7 +43,7 @@ class Bench:
 def work_through(
     sources: Sequence[Path], make: Callable[[Path, Bench], None], directory: Path
 ) -> None:
-    """Make every page, as many at a time as this process may use cores.
+    """Make every page, as many at a time as this process may use cores, `MOST_WORKERS` at most.
 
     Parameters
     ----------

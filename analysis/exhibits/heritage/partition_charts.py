@@ -76,7 +76,7 @@ def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
     words = [noise, named_once(placed, shares, "block", mark="method")]
     return named(
         alt.layer(line_at(0, "x"), whiskers, chance, points, *words).properties(height=height),
-        "Share of variance of each block by three methods with bootstrap intervals; grey ticks "
+        "Share of variance of each block by three methods with bootstrap intervals; ticks "
         "mark what noise would give.",
         findings.methods(shares),
     )

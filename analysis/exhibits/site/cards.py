@@ -155,7 +155,9 @@ def reasons(checks: Sequence[Mapping[Any, Any]]) -> dict[str, str]:
     for check in checks:
         if check["decides"]:
             by_part.setdefault(str(check["term"]), []).append(check["holds"])
-    return {part: f"{notation.typeset(part)}: {_hold(held)}" for part, held in by_part.items()}
+    return {
+        part: f"{notation.typeset(part)}: {readings.held(held)}" for part, held in by_part.items()
+    }
 
 
 def _caveats(rows: pd.DataFrame, at: str) -> dict[str, str]:
@@ -244,21 +246,6 @@ def _attributes(row: Mapping[Any, Any]) -> str:
     return " ".join(
         f'data-{name}="{str(value).replace(chr(34), "")}"' for name, value in values.items()
     )
-
-
-def _hold(found: Sequence[bool | None]) -> str:
-    """Return how many readings hold, and of how many it cannot be told.
-
-    >>> _hold([True, False, None]), _hold([None])
-    ('1 of 2 readings hold, 1 undecided', 'undecided in 1 reading')
-    """
-    known = [holds for holds in found if holds is not None]
-    n_open = len(found) - len(known)
-    if not known:
-        return f"undecided in {prose.plural(n_open, 'reading')}"
-    said = f"{sum(known)} of {prose.plural(len(known), 'reading')} hold"
-    said = said if len(known) > 1 else f"its one reading {'holds' if known[0] else 'fails'}"
-    return f"{said}, {n_open} undecided" if n_open else said
 
 
 def _folded(row: Mapping[Any, Any], checks: Sequence[Mapping[Any, Any]], facts: Facts) -> str:

@@ -13,6 +13,8 @@ from analysis.tidy import notation, prose
 
 #: What a check says, by what it found.
 OUTCOMES = {True: "holds", False: "fails", None: "undecided"}
+#: What a check that decides nothing says.
+SHOWN = "shown only"
 COLUMNS = {
     "outcome": "Outcome",
     "reading": "Read as",
@@ -53,13 +55,28 @@ def tables(checks: Sequence[Mapping[Any, Any]], caveats: Mapping[str, str]) -> l
 
 def mark(said: str) -> str:
     """Return a verdict or an outcome in full words, as a span that the style sheet marks."""
-    return f"[{said}]{{.verdict .verdict-{said.replace(' ', '-')}}}"
+    return f"[{said}]{{.verdict .{look(said)}}}"
+
+
+def held(found: Sequence[bool | None]) -> str:
+    """Return how many readings hold, and of how many it cannot be told.
+
+    >>> held([True, False, None]), held([None])
+    ('1 of 2 readings hold, 1 undecided', 'undecided in 1 reading')
+    """
+    known = [holds for holds in found if holds is not None]
+    n_open = len(found) - len(known)
+    if not known:
+        return f"undecided in {prose.plural(n_open, 'reading')}"
+    said = f"{sum(known)} of {prose.plural(len(known), 'reading')} hold"
+    said = said if len(known) > 1 else f"its one reading {'holds' if known[0] else 'fails'}"
+    return f"{said}, {n_open} undecided" if n_open else said
 
 
 def _table(checks: Sequence[Mapping[Any, Any]]) -> str:
     rows = pd.DataFrame(
         {
-            "outcome": [_outcome(check) for check in checks],
+            "outcome": [mark(outcome(check)) for check in checks],
             "reading": [_reading(check) for check in checks],
             "estimate": [estimates.estimate(check) for check in checks],
             "interval": [estimates.interval(check) for check in checks],
@@ -71,11 +88,20 @@ def _table(checks: Sequence[Mapping[Any, Any]]) -> str:
     return prose.pipe_table(rows, COLUMNS, markup=MARKUP, numbers=NUMBERS)
 
 
-def _outcome(check: Mapping[Any, Any]) -> str:
-    """Return what a check says, as a mark; see ``analysis.evidence.checks``."""
+def outcome(check: Mapping[Any, Any]) -> str:
+    """Return what a check says; see ``analysis.evidence.checks``."""
     if not check["decides"]:
-        return "[shown only]{.verdict .verdict-described}"
-    return mark(OUTCOMES[check["holds"]] if check["has_data"] else "no data")
+        return SHOWN
+    return OUTCOMES[check["holds"]] if check["has_data"] else "no data"
+
+
+def look(said: str) -> str:
+    """Return the class under which the style sheet marks a verdict or an outcome.
+
+    >>> look("no data"), look("shown only")
+    ('verdict-no-data', 'verdict-described')
+    """
+    return f"verdict-{'described' if said == SHOWN else said.replace(' ', '-')}"
 
 
 def _reading(check: Mapping[Any, Any]) -> str:

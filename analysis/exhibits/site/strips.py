@@ -15,12 +15,13 @@ from typing import Any
 import pandas as pd
 
 from analysis.exhibits import estimates
+from analysis.exhibits.site import readings
 from analysis.tidy import prose
 
 #: The measure whose value is the p of a test, and the least p that is drawn.
 P, LEAST_P = "p", 1e-5
 #: Ends of the axis of measures that have some; others reach as far as what is drawn.
-ENDS = dict.fromkeys(estimates.IN_PERCENT[:3], (0.0, 1.0)) | dict.fromkeys(
+ENDS = dict.fromkeys(estimates.SHARES, (0.0, 1.0)) | dict.fromkeys(
     ("r", "partial r", "mean r", "rank r"), (-1.0, 1.0)
 )
 #: Values this many times the least are drawn on a logarithmic axis.
@@ -142,13 +143,13 @@ def drawn(checks: Sequence[Mapping[Any, Any]], line: Line) -> list[Mark]:
 
 def finding(marks: Sequence[Mark], line: Line) -> str:
     """Return what a strip shows, in one sentence a fact."""
-    deciding = [mark for mark in marks if mark.outcome != "shown only"]
-    holding = sum(mark.outcome == "holds" for mark in deciding)
+    by_word = {word: holds for holds, word in readings.OUTCOMES.items()}
+    deciding = [by_word[mark.outcome] for mark in marks if mark.outcome != readings.SHOWN]
     least, most = (_written(line.measure, end([m.value for m in marks])) for end in (min, max))
     across = [m for m in marks if not math.isnan(m.low)]
     n_on = sum(m.low <= line.value <= m.high for m in across)
     said = [
-        f"{line.part}: {holding} of {prose.plural(len(deciding), 'reading')} hold.",
+        *([f"{line.part}: {readings.held(deciding)}."] if deciding else []),
         f"Named: {line.measure} {_written(line.measure, line.value)}; found: {least} to {most}.",
     ]
     of_intervals = f"{n_on} of {prose.plural(len(across), 'interval')} reach the value named."
@@ -175,16 +176,14 @@ def axis_of(marks: Sequence[Mark], line: Line) -> Axis:
 
 
 def _mark(check: Mapping[Any, Any], measure: str) -> Mark:
-    outcome = {True: "holds", False: "fails", None: "undecided"}[check["holds"]]
-    outcome = outcome if check["decides"] else "shown only"
     value, low, high = math.nan, math.nan, math.nan
     if measure == P:
         value = float(check["p_value"])
     elif estimates.name(check) == measure:
-        value = estimates.in_its_unit(check)
-        unit = value / float(check["estimate"]) if value and math.isfinite(value) else 1.0
-        low, high = (unit * float(check[name]) for name in ("conf_low", "conf_high"))
-    return Mark(str(check["condition"]), str(check["kind"]), outcome, value, low, high)
+        ends = (float(check[name]) for name in ("estimate", "conf_low", "conf_high"))
+        value, low, high = (estimates.in_its_unit(check, it) for it in ends)
+    said = readings.outcome(check)
+    return Mark(str(check["condition"]), str(check["kind"]), said, value, low, high)
 
 
 def _written(measure: str, value: float) -> str:
@@ -211,9 +210,9 @@ def _row(mark: Mark, line: Line, axis: Axis) -> str:
         parts.append(f'<line x1="{low:.1f}%" x2="{high:.1f}%" y1="50%" y2="50%"/>')
     place = axis.place(mark.value)
     parts.append(f'<svg x="{place:.1f}%" y="50%">{SHAPES[mark.outcome]}</svg>')
-    tone = "described" if mark.outcome == "shown only" else mark.outcome
+    words = escape(prose.bound(mark.condition))
     return (
-        f'<div class="verdict-{tone}"><span>{escape(prose.bound(mark.condition))}</span>'
+        f'<div class="{readings.look(mark.outcome)}"><span>{words}</span>'
         f"<svg>{''.join(parts)}</svg></div>"
     )
 

@@ -105,7 +105,7 @@ VALUES = """FROM (VALUES (1.5::DOUBLE, 'a/b', 1, 'nan'::DOUBLE), (NULL, NULL, NU
 
 
 def test_sql_says_null_where_nothing_is_and_fits_a_terminal(capsys, monkeypatch):
-    code, out, _ = run(capsys, "sql", f"{VALUES};")
+    code, out, _ = run(capsys, "sql", f"{VALUES}; -- as it is")
     assert code == 0
     assert [line.split() for line in out.splitlines()] == [
         ["number", "word", "count", "odd"],

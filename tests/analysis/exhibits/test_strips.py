@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,11 @@ def test_a_strip_says_in_words_what_it_shows() -> None:
         "a <part>: 1 of 2 readings hold. Named: share 80\u00a0%; found: 50\u00a0% to 100\u00a0%. "
         "1 of 2 intervals reach the value named."
     )
+    undecided = [replace(mark, outcome="undecided") for mark in strips.drawn(SHARES, line)]
+    assert strips.finding(undecided, line).startswith("a <part>: undecided in 3 readings. Named")
+    assert strips.finding(undecided[:1], line).startswith("a <part>: undecided in 1 reading. ")
+    one = strips.drawn(SHARES[:1], line)
+    assert strips.finding(one, line).startswith("a <part>: its one reading fails. Named")
     drawn = strips.strip(SHARES, line)
     assert 'role="img" aria-label="a &lt;part&gt;: 1 of 2 readings hold.' in drawn
 
