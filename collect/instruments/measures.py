@@ -26,7 +26,7 @@ _AT_A_TIME = 2**17
 #: and its last bits then depend on how many there are.
 _FEATURES_AT_A_TIME = 2**13
 
-#: Floating types that numpy has too.
+#: Floating types that numpy reads without a conversion, exactly enough.
 _OF_NUMPY = (torch.float32, torch.float64)
 
 #: Numbers in float64 that another device works on at a time: half a GiB, so that few operations
@@ -170,11 +170,11 @@ def dots(rows: NDArray[Any], others: NDArray[Any], out: NDArray[Any] | None = No
 
 
 def _pieces(states: Tensor, n_tokens: Sequence[int], at_a_time: int) -> Iterator[NDArray[Any]]:
-    """Yield the vectors (n, d) of at most so many tokens of a prompt, views of what is held."""
-    held = states if states.dtype in _OF_NUMPY else states.float()
-    for of_prompt, n in zip(held.numpy(), n_tokens, strict=True):
+    """Yield the vectors (n, d) of at most so many tokens of a prompt, views where they can be."""
+    is_held = states.dtype in _OF_NUMPY
+    for of_prompt, n in zip(states, n_tokens, strict=True):
         for few in _slices(n, at_a_time):
-            yield of_prompt[few]
+            yield (of_prompt[few] if is_held else of_prompt[few].float()).numpy()
 
 
 def _n_at_a_time(states: Tensor, n_rows: int = 1) -> int:

@@ -58,7 +58,7 @@ def _of_logits(logits: Tensor, coming: Tensor) -> Predictions:
     """Return what logits (n, n_vocabulary) say, by one exponential for each."""
     coming = coming.to(logits.device)
     top_token_id = logits.argmax(-1)
-    below = logits.double()
+    below = logits.to(torch.float64, copy=True)
     below -= below.gather(-1, top_token_id[:, None])
     below_of_next = below.gather(-1, coming.clamp_min(0)[:, None])[:, 0]
     weights = below.exp()

@@ -186,7 +186,7 @@ def _not_read(task: Task) -> pd.DataFrame:
 
 def _odd_tensors(subject: Subject) -> Iterator[dict[str, str]]:
     """Yield the stored tensors that are used nowhere, and those that hold one number alone."""
-    for name, n in sorted(subject.unused.items()):
+    for name, n in sorted((subject.unused or {}).items()):
         reason = (
             f"{n} of this name, a number for N, {'lies' if n == 1 else 'lie'} in the files and "
             f"{'is' if n == 1 else 'are'} used nowhere: "

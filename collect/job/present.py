@@ -53,9 +53,9 @@ class Present(Subject):
         return partial(whole, self.decoder, without_gradients=torch.no_grad)
 
     @property
-    def unused(self) -> dict[str, int]:
-        """Nothing: every tensor is a parameter."""
-        return {}
+    def unused(self) -> None:
+        """There are no files that could hold a tensor too many."""
+        return None
 
     @property
     def uniform(self) -> dict[str, float]:

@@ -102,7 +102,7 @@ class Subject:
         return partial(streamed, self.decoder, shards=self._shards, device=device)
 
     @property
-    def unused(self) -> dict[str, int]:
+    def unused(self) -> dict[str, int] | None:
         """The stored tensors that no parameter is made of: how many, by name without numbers."""
         return Counter(re.sub(r"\.\d+(?=\.)", ".N", name) for name in self._shards.unused)
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from collect.schema.contract import ContractError, arrow_schema, table_sql, tables
+from collect.schema.interruption import raise_interruption
 
 
 @contextmanager
@@ -53,6 +54,7 @@ def check_rows(table: str, parts: Mapping[str, pa.Table]) -> Iterator[ContractEr
             try:
                 connection.execute(f'INSERT INTO "{table}" BY NAME FROM rows')
             except duckdb.Error as error:
+                raise_interruption(error)
                 reason = str(error).strip().splitlines()[0]
                 yield ContractError(f"Rows of {name} must satisfy schema.sql; found: {reason}")
 

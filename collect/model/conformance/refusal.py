@@ -149,7 +149,7 @@ def _gap(decoder: Decoder, name: str) -> str | None:
     return next((lacks[part] for part in _ABOUT.get(name, ()) if part in lacks), None)
 
 
-def tensors_used(unused: Mapping[str, int]) -> Finding:
+def tensors_used(unused: Mapping[str, int] | None) -> Finding:
     """Return what the files show: whether each of their tensors makes up a parameter.
 
     That one does not says nothing against the numbers, so the model is not refused for it.
@@ -157,8 +157,10 @@ def tensors_used(unused: Mapping[str, int]) -> Finding:
     Parameters
     ----------
     unused
-        How many tensors are used nowhere, by name without numbers.
+        How many tensors are used nowhere, by name without numbers; None where there are no files.
     """
+    if unused is None:
+        return Finding(OF_FILES, None, None, 0.0, None, "a model in memory has no files")
     n_unused = float(sum(unused.values()))
     reason = f"used nowhere: {', '.join(sorted(unused))}" if unused else None
     return Finding(OF_FILES, None, n_unused, 0.0, None if unused else True, reason)
