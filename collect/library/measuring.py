@@ -21,7 +21,7 @@ from collect.job.present import Present
 from collect.job.settings import Settings
 from collect.job.task import Task, check_chosen, tasks
 from collect.library import in_memory
-from collect.library.wording import told_to_programs
+from collect.library.wording import told_of_settings, told_to_programs
 from collect.prompts.sets import PromptSet, given
 from collect.record.commit import check_writable, remove_leftovers
 from collect.record.inventory import Inventory
@@ -193,7 +193,7 @@ def measure_step(
     return done
 
 
-@told_to_programs
+@told_of_settings
 def run(
     models: str | Path | Sequence[str | Path],
     prompts: str | Path | Sequence[str | Path],

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import collect
-from collect.errors import ConformanceError, InputError
+from collect.errors import CollectError, ConformanceError, InputError
 from collect.record.integrity import faults
 from collect.schema import tables
 from tests.collect.conftest import tiny_model, tiny_tokenizer
@@ -201,3 +201,10 @@ def test_steps_of_any_loop_become_a_trajectory(model, tokenizer, tmp_path):
     assert gains["gain_mean"].nunique() == 3
     with pytest.raises(InputError, match="weights_sha256 is"):
         collect.measure_step(model, tokenizer, TEXTS, tmp_path, step=20, model_id="own/model")
+
+
+def test_a_refused_run_names_what_can_be_given_to_it(tmp_path):
+    with pytest.raises(CollectError) as refusal:
+        collect.run(tmp_path, "A_grand_unified", tmp_path / "out", stream=True, device="auto")
+    assert refusal.value.hint == 'Use device="cuda", or leave stream=True out.'
+    assert 'found device="auto" beside stream=True' in str(refusal.value)
