@@ -28,7 +28,9 @@ def separating_columns(design: Floats, trials: Floats, successes: Floats) -> lis
     """
     from scipy.optimize import linprog
 
-    scaled = design / np.abs(design).max(axis=0)
+    sizes = np.abs(design).max(axis=0)
+    told = np.flatnonzero(sizes)  # a column of zeros tells nothing apart
+    scaled = design[:, told] / sizes[told]
     points, cell = np.unique(scaled, axis=0, return_inverse=True)
     won = np.bincount(cell.reshape(-1), successes)
     lost = np.bincount(cell.reshape(-1), trials - successes)
@@ -47,7 +49,7 @@ def separating_columns(design: Floats, trials: Floats, successes: Floats) -> lis
     weights = np.asarray(found.x, dtype=np.float64)
     if towards.sum(axis=0) @ weights < NEGLIGIBLE:
         return []
-    return [int(place) for place in np.flatnonzero(np.abs(weights) > NEGLIGIBLE)]
+    return [int(place) for place in told[np.abs(weights) > NEGLIGIBLE]]
 
 
 def levels_with_both(codes: Integers, n_levels: int, trials: Floats, successes: Floats) -> int:
