@@ -174,9 +174,9 @@ def behind_sentence(counted: pd.Series[Any]) -> str:
     if not n:
         return ""
     return (
-        f"In {'one' if n == 1 else n} of them the norms stand behind the sub-layers, not in front: "
-        "there the stream is as free after every block but the last, and the gain that is printed "
-        "is of an earlier one."
+        f"In {'one' if n == 1 else n} of them the norms come after the sub-layers, not before: "
+        "there the stream is free after every block but the last, and the printed gain is of an "
+        "earlier block."
     )
 
 
@@ -192,5 +192,5 @@ def decay_sentence(decay: pd.DataFrame) -> str:
     n_models = int(decay["n_models"].sum())
     return (
         f"Of the {n_models} published models whose mean is free, {decayed} were trained with "
-        f"weight decay, {free} without, and of {n_models - decayed - free} no public recipe says."
+        f"weight decay and {free} without; for {n_models - decayed - free} no public recipe says."
     )

@@ -82,15 +82,15 @@ def _with_lab(profiles: pd.DataFrame, blocks: pd.DataFrame) -> pd.DataFrame:
 
 
 def sentence(told: Views) -> str:
-    """Return where along depth suites part, in one sentence of plain units."""
+    """Return where along depth suites differ, in one sentence of plain units."""
     tests = told.tests["quarter"]
     apart = tests[tests["p_adjusted"] < ALPHA].sort_values("p_adjusted")
     if apart.empty:
-        return "In no quarter of the network are suites shown to part."
+        return "In no quarter of the network are suites shown to differ."
     first = apart.to_dict("records")[0]
     quarters = prose.listing([f"the {part}" for part in apart["part"]])
     return (
-        f"Suites part in {quarters} of the network: there the mean block of {first['first']} "
+        f"Suites differ in {quarters} of the network: there the mean block of {first['first']} "
         f"multiplies the stream's length by {_factor(first['smallest'])}, that of "
         f"{first['second']} by {_factor(first['largest'])}."
     )
@@ -130,8 +130,8 @@ def words(told: Views) -> dict[str, str]:
         "p_without_neo": prose.p_value(left["GPT-Neo"]),
         "p_largest": prose.p_value(left.max()),
         "whose": str(left.idxmax()),
-        "p_penultimate": prose.p_value(every["last block but one"]),
-        "p_penultimate_without_neo": prose.p_value(less["last block but one"]),
+        "p_penultimate": prose.p_value(every["penultimate block"]),
+        "p_penultimate_without_neo": prose.p_value(less["penultimate block"]),
         "p_mean": prose.p_value(every["mean over blocks"]),
         "p_inner": prose.p_value(every["mean of inner blocks"]),
         "p_maximum": prose.p_value(every["largest block"]),

@@ -104,7 +104,7 @@ def _panel(rows: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
     x = alt.X(f"{column}:Q", title=title, **log_axis(pd.Series(reach), beyond=1))
     y = alt.Y(
         "gain_mean:Q",
-        title=["gain of the last block but one", SIDES],
+        title=["gain of the penultimate block", SIDES],
         scale=alt.Scale(domain=list(ends), zero=False, nice=False),
     )
     panel = names.Panel(reach, ends, height=HIGH, is_log=True)

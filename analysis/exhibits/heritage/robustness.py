@@ -20,7 +20,7 @@ PENULTIMATE = "gain_penultimate_block"
 
 #: How a definition of gain is called in a table.
 METRICS = {
-    PENULTIMATE: "last block but one",
+    PENULTIMATE: "penultimate block",
     "gain_last_block": "last block",
     "gain_body": "mean over blocks",
     PROFILE_MEAN: "mean over published blocks",
@@ -39,7 +39,7 @@ RANKINGS = {
     "range": "By width of the prior",
 }
 
-NOVELTIES = {"new": "A model of", "gain": "Gain foreseen [ratio]", "interval": "95 % interval"}
+NOVELTIES = {"new": "A model of", "gain": "Predicted gain [ratio]", "interval": "95 % interval"}
 
 #: The definition that a level of the specification curve's choice of gain stands for.
 CURVE = {
@@ -81,7 +81,7 @@ ROW = 50
 def chart_beliefs(shares: pd.DataFrame) -> alt.LayerChart:
     """Draw the shares of the sources before and after the data, levels at hand and to come.
 
-    ``shares`` has the rows of `beliefs.shares`; the last block but one under the middle prior.
+    ``shares`` has the rows of `beliefs.shares`; the penultimate block under the middle prior.
     """
     chosen = shares[
         (shares["metric"] == PENULTIMATE)
@@ -145,7 +145,7 @@ def ranking_rows(rankings: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def belief_words(shares: pd.DataFrame, pairs: pd.DataFrame) -> dict[str, str]:
-    """Return the shares of lab and suite in the last block but one, and who leads, in words."""
+    """Return the shares of lab and suite in the penultimate block, and who leads, in words."""
     own = shares[
         (shares["metric"] == PENULTIMATE)
         & (shares["prior_scale"] == MIDDLE)

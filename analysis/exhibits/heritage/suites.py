@@ -215,12 +215,12 @@ def sentence(told: Views) -> str:
     """
     said = words(told)
     return (
-        "At equal depth, which suite a model comes from changes the gain of its last block but "
-        f"one by about {said['suite_percent']} (one standard deviation among suites, 95 % interval "
-        f"{said['suite_percent_interval']}), {said['driver']}. How far the lab's name would help "
-        f"beyond that, the data leave between {said['lab_percent_interval']}; ten times the "
-        "parameters, at equal suite, depth and heads, between "
-        f"{said['size_percent_low']} and {said['size_percent_high']}."
+        "At equal depth, suites differ in the gain of the penultimate block by about "
+        f"{said['suite_percent']} (one standard deviation, 95 % interval "
+        f"{said['suite_percent_interval']}), {said['driver']}. Beyond the suite, the lab's name "
+        f"changes it by between {said['lab_percent_interval']}; ten times the parameters, at equal "
+        f"suite, depth and heads, by between {said['size_percent_low']} and "
+        f"{said['size_percent_high']}."
     )
 
 
@@ -228,9 +228,9 @@ def short_sentence(told: Views) -> str:
     """Return the first half of `sentence` in fewer words, for a page that is read in a minute."""
     said = words(told)
     return (
-        "At equal depth the suite changes the gain of the last block but one by about "
-        f"{said['suite_percent']} ({said['suite_percent_interval']}), {said['driver']}; beyond it "
-        f"the lab's name adds between {said['lab_percent_interval']}."
+        "At equal depth, suites differ in the gain of the penultimate block by about "
+        f"{said['suite_percent']} ({said['suite_percent_interval']}), {said['driver']}; beyond "
+        f"that the lab's name adds between {said['lab_percent_interval']}."
     )
 
 

@@ -1,4 +1,4 @@
-"""Birth or upbringing: networks trained on under another recipe, drawn and told."""
+"""Birth or upbringing: networks trained further under another recipe, drawn and told."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def share_sentence(shares: pd.DataFrame) -> str:
     """Return the shares of birth and upbringing in growth, in one sentence."""
     said = share_words(shares[shares["response"] == KEPT[0]])
     return (
-        f"Among networks trained on under each other's recipes, birth makes {said['birth']} of the "
-        f"differences in growth, the later recipe {said['upbringing']}."
+        "When networks are trained further under each other's recipes, the first recipe makes "
+        f"{said['birth']} of the differences in growth, the later one {said['upbringing']}."
     )
 
 
@@ -52,8 +52,8 @@ def turned_sentence(turned: pd.DataFrame) -> str:
         for name, row in others.to_dict("index").items()
     ]
     return (
-        "Where a network was trained on under another recipe than its own, the sign turned with "
-        f"both seeds in {prose.listing(said)}."
+        "When a network was trained further under another recipe, the sign turned with both seeds "
+        f"in {prose.listing(said)}."
     )
 
 
@@ -99,7 +99,7 @@ def _panel(
     kinds = [kind for kind in KINDS if kind in set(rows["kind"])]
     shape = alt.Shape(
         "kind:N",
-        title="trained on under",
+        title="trained further under",
         scale=series(kinds, [KINDS[kind] for kind in kinds]),
         # Marks of a row lie on each other: named beside them, kinds would not be told apart.
         legend=alt.Legend(symbolFillColor=INK, symbolStrokeColor=INK, offset=8)

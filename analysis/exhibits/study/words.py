@@ -16,7 +16,7 @@ from analysis.tidy import prose
 GROWTHS: Mapping[str, str] = {
     "excess": "for growth beyond equal writes",
     "last_log_gain": "for the gain of the last block",
-    "penultimate_log_gain": "for that of the last but one",
+    "penultimate_log_gain": "for that of the penultimate block",
 }
 
 #: Standard deviation between seeds that the plan supposed, from the pilot [nat].
@@ -77,6 +77,20 @@ def sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
         f"Among {among} recipes trained on the same text in "
         f"{prose.plural(len(shapes), 'shape')}, the recipe makes {said['recipe']} of the "
         f"differences in growth beyond equal writes, {prose.listing(made)}."
+    )
+
+
+def short_sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
+    """Return `sentence` in fewer words, for an abstract: what recipe, shape and chance make."""
+    if shares.empty:
+        return sentence(runs, shares)
+    documented = runs[runs["status"] == "documented"]
+    shapes = shapes_told(documented)
+    said = share_words(shares[shares["response"] == "excess"])
+    return (
+        f"Among {prose.count(complete_recipes(documented, shapes))} recipes in "
+        f"{prose.plural(len(shapes), 'shape')}, the recipe makes {said['recipe']} of the "
+        f"differences in growth, the shape {said['geometry']}."
     )
 
 
@@ -147,7 +161,7 @@ def apart_sentence(shares: pd.DataFrame) -> str:
 def slope_sentence(slopes: pd.DataFrame) -> str:
     """Return how much of the published slope on depth the falling learning rate makes.
 
-    ``slopes`` is from `slope.slopes`, for the gain of the last block but one.
+    ``slopes`` is from `slope.slopes`, for the gain of the penultimate block.
     """
     rows = slopes.set_index("term").to_dict("index")
     said = {

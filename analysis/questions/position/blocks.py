@@ -1,7 +1,7 @@
 """The published gains of single blocks, and the part of its network that each block lies in.
 
 Block 0 sets the scale of the stream and is left out, as are post-norm models, whose gain is 1 by
-construction. Profiles end at the last block but one: the files hold no gain of the last.
+construction. Profiles end at the penultimate block: the files hold no gain of the last.
 """
 
 from __future__ import annotations

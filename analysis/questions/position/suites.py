@@ -144,13 +144,13 @@ def summaries(blocks: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    One row per number: `term` (the last block but one, the mean over all blocks, the mean over
+    One row per number: `term` (the penultimate block, the mean over all blocks, the mean over
     the blocks before that one, the largest), and the columns of `suites_given_depth`.
     """
     keys = ["model_id", "suite", "n_layers"]
     is_end = blocks["layer"] == blocks["n_layers"] - 2
     numbers = {
-        "last block but one": blocks[is_end].groupby(keys)["log_gain"].mean(),
+        "penultimate block": blocks[is_end].groupby(keys)["log_gain"].mean(),
         "mean over blocks": blocks.groupby(keys)["log_gain"].mean(),
         "mean of inner blocks": blocks[~is_end].groupby(keys)["log_gain"].mean(),
         "largest block": blocks.groupby(keys)["log_gain"].max(),

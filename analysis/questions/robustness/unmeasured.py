@@ -1,6 +1,6 @@
 """How strong an unmeasured trait of the recipes would have to be to explain what was found.
 
-Least squares on the log gains of the last block but one, one row per base model. A trait that is
+Least squares on the log gains of the penultimate block, one row per base model. A trait that is
 the same in all models of a suite is the suite, and no analysis of these data tells the two apart;
 these numbers speak of a trait beside what is in the regression.
 """

@@ -7,7 +7,7 @@ import pandas as pd
 from analysis import evidence
 from analysis.store import Store
 
-#: The definition of gain that most models were published with: of the last block but one.
+#: The definition of gain that most models were published with: of the penultimate block.
 PENULTIMATE = "gain_penultimate_block"
 
 #: Columns that say how a model is shaped beside its depth, and how large it is.

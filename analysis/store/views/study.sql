@@ -17,7 +17,7 @@ SELECT r.study_run_id, s.study, s.block, s.cell, s.seed, s.parent_id, s.n_layers
 COMMENT ON VIEW study_growth IS 'One row per run, checkpoint and choice of tokens of a controlled study: its responses, the excess over equal writes among them.';
 COMMENT ON COLUMN study_growth.excess IS 'later_log_gain less equal_writes, the primary response: growth after block 0 beyond that of equal, orthogonal updates [nat]';
 COMMENT ON COLUMN study_growth.excess_centred IS 'The same for norms after removing the mean over the features [nat]';
-COMMENT ON COLUMN study_growth.penultimate_log_gain IS 'Mean ln(gain) of the last block but one, which the published law of depth is about [nat]';
+COMMENT ON COLUMN study_growth.penultimate_log_gain IS 'Mean ln(gain) of the penultimate block, which the published law of depth is about [nat]';
 COMMENT ON COLUMN study_growth.excess_simple IS 'later_log_gain less ln(L) / 2, which takes the embedding for nothing [nat]';
 
 CREATE VIEW study_progress AS

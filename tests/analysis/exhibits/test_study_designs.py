@@ -102,8 +102,8 @@ def test_birth_is_told_with_upbringing_and_with_signs(store: Store, children: pd
     said = inheritance_exhibit.sentence(shares, inheritance.turned(children))
     said = said.replace("\xa0", " ")
     assert birth > 0.98
-    assert f"each other's recipes, birth makes {100 * birth:.0f} % [" in said
-    assert f"the later recipe {100 * upbringing:.0f} % [" in said
+    assert f"each other's recipes, the first recipe makes {100 * birth:.0f} % [" in said
+    assert f"the later one {100 * upbringing:.0f} % [" in said
     assert "in 2 of 9 cases for growth beyond equal writes and 2 of 9 cases for the gain" in said
     nothing = inheritance_exhibit.sentence(pd.DataFrame(), inheritance.turned(children))
     assert nothing.startswith("Not told yet")
