@@ -204,9 +204,12 @@ def _law_lines(
     is_claimed = curves["law"] == CLAIMED
     lines = [
         alt.Chart(rows)
-        .mark_line(strokeWidth=2, color=tone)
+        .mark_line(strokeWidth=width, color=tone)
         .encode(x=x, y="fitted:Q", strokeDash=dash, detail="law:N")
-        for rows, tone in ((curves[is_claimed], TONES[0]), (curves[~is_claimed], TONES[2]))
+        for rows, tone, width in (
+            (curves[~is_claimed], TONES[2], 1.3),
+            (curves[is_claimed], TONES[0], 2.5),
+        )
     ]
     last = curves[curves["n_layers"] == curves["n_layers"].max()]
     places = names.apart(list(last["fitted"]), LINE / HIGH * (ends[1] - ends[0]))
