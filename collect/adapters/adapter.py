@@ -77,6 +77,9 @@ class Adapter:
     body, blocks, final_norm, head
         Paths from the causal model: to the part without the head, the list of blocks, the
         norm after the last block (None when there is none) and the output embedding.
+    before_head
+        Path from the causal model to what the states that leave the body go through, token by
+        token, on their way to the output embedding; None when they reach it as they are.
     prefix
         First part of names that files may add to those of the model; None when it is that of body.
     attention
@@ -147,6 +150,7 @@ class Adapter:
     blocks: str
     final_norm: str | None
     head: str = "lm_head"
+    before_head: str | None = None
     prefix: str | None = None
     attention: str = ""
     mixing: str = "attention"

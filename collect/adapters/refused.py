@@ -133,12 +133,6 @@ PREFIXED = Refusal(
     model_types=("cpmant",),
 )
 
-TRANSFORMED_HEAD = Refusal(
-    undefined="next_token",
-    reason="a dense layer and a norm lie between what its body returns and its output embedding",
-    model_types=("modernbert-decoder",),
-)
-
 OF_SOUND = Refusal(
     undefined="next_token",
     reason="a position holds codes of several codebooks of sound at once, so there is no one next "
@@ -183,7 +177,6 @@ REFUSALS = (
     LOOPED,
     OF_BYTES,
     PREFIXED,
-    TRANSFORMED_HEAD,
     OF_SOUND,
     NEEDS_IMAGE,
     IMAGE_FIRST,

@@ -55,6 +55,7 @@ from collect.adapters.families.llama import (
     STABLELM,
     TOP_EXPERTS,
 )
+from collect.adapters.families.modernbert import MODERNBERT
 from collect.adapters.families.opt import BIOGPT, OPT, XGLM
 from collect.adapters.families.state import (
     DBRX,
@@ -100,6 +101,7 @@ WHOLE = (
     LAYER_NORM,
     LLAMA,
     LLAMA4,
+    MODERNBERT,
     MOSHI,
     MPT,
     NANOCHAT,

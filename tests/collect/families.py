@@ -25,6 +25,7 @@ _OPT = {**_WIDTH, "ffn_dim": 160, "max_position_embeddings": 64}
 _EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2}
 _SHARES = {"num_experts_per_tok": 2, "moe_intermediate_size": 32, "n_shared_experts": 1}
 _WINDOWED = {"use_sliding_window": True, "max_window_layers": 1, "sliding_window": 5}
+_MODERNBERT = {**_LLAMA, "num_attention_heads": 4, "local_attention": 10}
 _FALCON = {**_WIDTH, "alibi": False, "bias": False}
 
 
@@ -243,6 +244,16 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "solar_open": ("solar_open", _shared(2, head_dim=12, n_routed_experts=4, **_SHARES)),
     "vaultgemma": ("vaultgemma", _shared(2, head_dim=16, sliding_window=5)),
     "ctrl": ("ctrl", {**_GPT, "dff": 160}),
+    "modernbert": ("modernbert-decoder", {**_MODERNBERT, "classifier_activation": "silu"}),
+    "modernbert_biases": (
+        "modernbert-decoder",
+        {
+            **_MODERNBERT,
+            "tie_word_embeddings": False,
+            "global_attn_every_n_layers": 2,
+            **dict.fromkeys(("attention_bias", "mlp_bias", "norm_bias", "classifier_bias"), True),
+        },
+    ),
     "openai_gpt": ("openai-gpt", _GPT),
 }
 

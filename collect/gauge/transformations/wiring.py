@@ -20,7 +20,8 @@ from collect.gauge.transformations.parameters import Parameters
 from collect.model.checkpoint.decoder import Decoder
 
 #: Types that an adapter describes and these rules do not: experts beside experts, routers with
-#: parameters of their own, a norm between embedding and block 0, names of their own.
+#: parameters of their own, a norm between embedding and block 0, a head of several layers, names
+#: of their own.
 UNWIRED = frozenset(
     (
         "aria_text",
@@ -36,6 +37,7 @@ UNWIRED = frozenset(
         "kolibri1",
         "llama4_text",
         "minimax_m3_vl_text",
+        "modernbert-decoder",
         "moshi",
         "nanochat",
         "solar_open",

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from collect.adapters import Adapter, AttentionCall, Heads, HeadWeights, cut, weight_names
 from collect.adapters.capability import HEADS, MAPS, PARTS
@@ -230,17 +231,28 @@ class Decoder:
 
         Returns
         -------
-        (n, n_vocabulary), after the family's own bias, scale or soft cap. The head is
-        converted a slice at a time, so no float32 copy of it is made.
+        (n, n_vocabulary), after what the family does in front of its head, and its own bias,
+        scale or soft cap. The head is converted a slice at a time, so no float32 copy of it is
+        made.
         """
         head: Any = self.head
-        wide = states.float()
+        wide = self._before_head(states.float())
         logits = torch.cat(
             [wide.to(rows.device) @ rows.float().T for rows in self.head_rows()], dim=-1
         )
         if getattr(head, "bias", None) is not None:
             logits += head.bias.float()
         return self.adapter.logits(logits, self.config)
+
+    def _before_head(self, states: Tensor) -> Tensor:
+        """Return what the output embedding reads of states (n, d), in float32 as they are."""
+        if self.adapter.before_head is None:
+            return states
+        module = self.at(self.adapter.before_head)
+        wide = {name: parameter.float() for name, parameter in module.named_parameters()}
+        device = next(iter(wide.values())).device
+        read: Tensor = functional_call(module, wide, states.to(device))
+        return read
 
     def gain(self, layer: int) -> Tensor | None:
         """Return what the norm in front of attention multiplies by, None where there is none."""

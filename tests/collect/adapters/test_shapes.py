@@ -57,9 +57,9 @@ def are_shared(config: dict[str, Any], _: dict[str, Any]) -> bool:
     return config["num_key_value_heads"] not in (None, n_heads)
 
 
-def has_window(_: dict[str, Any], given: dict[str, Any]) -> bool:
+def has_window(config: dict[str, Any], _: dict[str, Any]) -> bool:
     """Return whether attention reaches back a few tokens only, fewer than a prompt has."""
-    return (given.get("sliding_window") or 99) < 7
+    return (config["sliding_window"] or 99) < 7
 
 
 @pytest.mark.parametrize(

@@ -204,6 +204,7 @@ def test_an_adapter_wrong_about_the_norms_of_a_block_fails_norm_gain_alone(name,
         ("llama", {"final_norm": None}),
         ("llama", {"final_norm": "model.layers.0.input_layernorm"}),
         ("gpt2", {"final_norm": "transformer.h.2.ln_2"}),
+        ("modernbert", {"before_head": None}),
     ],
 )
 def test_an_adapter_wrong_about_what_follows_the_blocks_fails_logits_alone(name, changes, tmp_path):

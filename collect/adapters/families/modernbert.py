@@ -1,0 +1,24 @@
+"""ModernBERT as a decoder: the parts of Llama under other names, and a head of several layers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from collect.adapters.families.llama import LLAMA
+
+#: Block 0 has no norm in front of attention: one stands between the embedding and the block.
+MODERNBERT = replace(
+    LLAMA,
+    name="modernbert",
+    model_types=("modernbert-decoder",),
+    final_norm="model.final_norm",
+    before_head="lm_head",
+    head="decoder",
+    attention="attn",
+    mid="mlp_norm",
+    attention_update="attn",
+    projections=("attn.q_proj", "attn.k_proj", "attn.v_proj"),
+    output="attn.Wo",
+    attention_norm="attn_norm",
+    norm_kind="LayerNorm",
+)
