@@ -13,14 +13,13 @@ from collect.errors import InputError
 from collect.instruments.quantities import about
 from collect.job import estimate
 from collect.job.outcome import Outcome, Refusal, noted, raise_if_refused
-from collect.job.run import Job, name_of, prepare
+from collect.job.run import Job, judged, name_of, prepare
 from collect.job.settings import Settings
 from collect.job.subject import is_too_large
-from collect.job.task import Task, tasks
-from collect.model.checkpoint import blueprint, memory
+from collect.job.task import Task
+from collect.model.checkpoint import memory
 from collect.model.checkpoint.checkpoint import Checkpoint
-from collect.model.checkpoint.load import DTYPES, load_skeleton, load_tokenizer
-from collect.model.checkpoint.shards import Shards
+from collect.model.checkpoint.load import DTYPES
 from collect.record.inventory import Inventory
 from collect.record.units import quantities_of
 from collect.schema.counting import counted
@@ -169,16 +168,13 @@ def _hashed(job: Job) -> dict[Path, str]:
 def _of_checkpoint(
     checkpoint: Checkpoint, job: Job, out: Path | None, throughput: float, digest: str | None
 ) -> list[Planned]:
-    sets, settings = job.sets, job.settings
-    skeleton = load_skeleton(checkpoint, dtype=settings.dtype)
-    if checkpoint.weight_files or checkpoint.listed_tensors:
-        Shards(checkpoint, blueprint.of_model(skeleton.model))
-    tokenizer = load_tokenizer(checkpoint) if sets else None
+    settings = job.settings
+    skeleton, asked = judged(checkpoint, job, weights_sha256=digest)
     embedding: Any = skeleton.embedding
     shape = estimate.shape_of(skeleton, int(embedding.weight.shape[0]))
-    streamed = not sets or settings.stream or is_too_large(skeleton, settings)
+    streamed = not job.sets or settings.stream or is_too_large(skeleton, settings)
     planned = []
-    for whole in tasks(checkpoint, skeleton, sets, tokenizer, settings, weights_sha256=digest):
+    for whole in asked:
         task, state = _left(whole, out)
         planned.append(
             _planned(

@@ -23,9 +23,10 @@ from collect.job.outcome import (
 from collect.job.roster import spread
 from collect.job.settings import Settings
 from collect.job.subject import Subject
-from collect.job.task import check_chosen, tasks
+from collect.job.task import Task, check_chosen, tasks
 from collect.model.checkpoint import blueprint, hub, revisions
 from collect.model.checkpoint.checkpoint import Checkpoint, locate
+from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_skeleton, load_tokenizer
 from collect.model.checkpoint.memory import as_text as as_size
 from collect.model.checkpoint.shards import Shards
@@ -170,7 +171,7 @@ def prepare(
     _refuse_repeats([prompt_set.name for prompt_set in sets], "prompt set")
     job = Job(tuple(found), sets, settings, labels, tuple(refusals))
     if needs_weights:
-        job = _judged(job)
+        job = _all_judged(job)
     if job.refusals and not job.checkpoints:
         raise RefusedError(Outcome(refusals=[*job.refusals]), job.n_models)
     if job.refusals:
@@ -199,21 +200,21 @@ def name_of(checkpoint: Checkpoint) -> str:
     return f"{checkpoint.model_id}{at}"
 
 
-def _judged(job: Job) -> Job:
+def _all_judged(job: Job) -> Job:
     """Return a job without the models that cannot be measured, as far as no weight tells it.
 
     So all are named before anything is fetched or measured. A single local model is judged when
     it runs; revisions that are configured alike are judged once.
     """
-    kept, refusals, judged = [], [*job.refusals], set()
+    kept, refusals, seen = [], [*job.refusals], set()
     for name, checkpoint in job.checkpoints:
         alike = (name, json.dumps(checkpoint.config, sort_keys=True))
-        is_left = (job.n_models == 1 and checkpoint.weight_files) or alike in judged
+        is_left = (job.n_models == 1 and checkpoint.weight_files) or alike in seen
         n_before = len(refusals)
         with noted(name_of(checkpoint), refusals, goes_on=job.goes_on):
             if not is_left:
-                _judge(checkpoint, job)
-                judged.add(alike)
+                judged(checkpoint, job)
+                seen.add(alike)
         if len(refusals) == n_before:
             kept.append((name, checkpoint))
     for _, checkpoint in kept:
@@ -223,16 +224,32 @@ def _judged(job: Job) -> Job:
     return replace(job, checkpoints=tuple(kept), refusals=tuple(refusals))
 
 
-def _judge(checkpoint: Checkpoint, job: Job) -> None:
-    """Refuse a model that lacks adapter, tokenizer or weights, or that cannot read the prompts.
+def judged(
+    checkpoint: Checkpoint, job: Job, *, weights_sha256: str | None = None
+) -> tuple[Decoder, list[Task]]:
+    """Return a model without its weights and what there is to do of it, if it can be measured.
 
     Of weights that are here the headers are read, of others what an index lists.
+
+    Parameters
+    ----------
+    checkpoint, job
+        The model, and what is asked for.
+    weights_sha256
+        Hash of its weights, where it is known.
+
+    Raises
+    ------
+    CollectError
+        If it lacks adapter, tokenizer or weights, or cannot read the prompts.
     """
     skeleton = load_skeleton(checkpoint, dtype=job.settings.dtype)
     if checkpoint.weight_files or checkpoint.listed_tensors:
         Shards(checkpoint, blueprint.of_model(skeleton.model))
     tokenizer = load_tokenizer(checkpoint) if job.sets else None
-    tasks(checkpoint, skeleton, job.sets, tokenizer, job.settings, weights_sha256=None)
+    return skeleton, tasks(
+        checkpoint, skeleton, job.sets, tokenizer, job.settings, weights_sha256=weights_sha256
+    )
 
 
 def _refuse_repeats(names: Sequence[str], kind: str) -> None:

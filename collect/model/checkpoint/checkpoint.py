@@ -14,7 +14,7 @@ from collect.adapters import ADAPTERS, Adapter, adapter_for, nearest
 from collect.adapters.within import PLACES, text_entry
 from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint import hub, revisions
-from collect.model.checkpoint.weight_files import weight_names
+from collect.model.checkpoint.weight_files import weight_files
 from collect.model.labels import Labels, known_labels, known_suite
 
 #: File a checkpoint directory may hold to say who trained it; written by ``training.train``.
@@ -188,19 +188,13 @@ def _of_hub(model: str, revision: str | None, labels: Labels, *, needs_weights: 
         needs_weights=False,
         revision_name=revision,
     )
-    index: dict[str, Any] = {}
-
-    def read_index(name: str) -> dict[str, Any]:
-        index.update(_json_object(snapshot / name))
-        return index
-
     try:
-        names = weight_names(
+        found = weight_files(
             model,
             checkpoint.config,
             {name for name in repository.sizes if "/" not in name},
             repository.sizes.__contains__,
-            read_index,
+            lambda name: _json_object(snapshot / name),
         )
     except UnsupportedModelError:
         raise
@@ -210,19 +204,19 @@ def _of_hub(model: str, revision: str | None, labels: Labels, *, needs_weights: 
         if needs_weights:
             raise hub.not_in_cache(model) from error
         return checkpoint
-    listed = {name: repository.sha256[name] for name in names if name in repository.sha256}
+    hashes = repository.sha256
     described = replace(
         checkpoint,
-        listed_sha256=listed,
-        download_bytes=repository.missing_bytes(names),
-        weight_names=tuple(names),
-        listed_tensors=tuple(index.get("weight_map", ())),
+        listed_sha256={name: hashes[name] for name in found.names if name in hashes},
+        download_bytes=repository.missing_bytes(found.names),
+        weight_names=found.names,
+        listed_tensors=found.tensors,
     )
     if not needs_weights:
         return described
-    hub.fetch(repository, names)
-    weight_files = tuple(snapshot / name for name in names)
-    return replace(described, weight_files=weight_files, dtype_weights=_dtype(weight_files))
+    hub.fetch(repository, found.names)
+    paths = tuple(snapshot / name for name in found.names)
+    return replace(described, weight_files=paths, dtype_weights=_dtype(paths))
 
 
 def _inspect(
@@ -245,7 +239,7 @@ def _inspect(
             f"Rename the directory, or put a model_id into {SIDECAR} beside the weights.",
         )
     adapter = adapter_for(str(config["model_type"]), text_entry(config, "model_type"))
-    weight_files = _weight_files(directory, config) if needs_weights else ()
+    paths = _paths_of_weights(directory, config) if needs_weights else ()
     per_step = known_suite(name).get("tokens_per_step")
     step, tokens = revisions.training(revision_name, directory, sidecar, per_step)
     return Checkpoint(
@@ -254,8 +248,8 @@ def _inspect(
         revision=revision,
         adapter=adapter,
         config=config,
-        weight_files=weight_files,
-        dtype_weights=_dtype(weight_files) if needs_weights else _configured_dtype(config),
+        weight_files=paths,
+        dtype_weights=_dtype(paths) if needs_weights else _configured_dtype(config),
         labels=labels.over(_written_labels(sidecar, directory)).over(known_labels(name)),
         revision_name=revision_name,
         training_step=step,
@@ -308,22 +302,22 @@ def _json_object(path: Path) -> dict[str, Any]:
     return content
 
 
-def _weight_files(directory: Path, config: dict[str, Any]) -> tuple[Path, ...]:
-    names = weight_names(
+def _paths_of_weights(directory: Path, config: dict[str, Any]) -> tuple[Path, ...]:
+    found = weight_files(
         str(directory),
         config,
         {path.name for path in directory.iterdir() if path.is_file()},
         lambda name: (directory / name).is_file(),
         lambda name: _json_object(directory / name),
     )
-    return tuple(directory / name for name in names)
+    return tuple(directory / name for name in found.names)
 
 
-def _dtype(weight_files: tuple[Path, ...]) -> str:
+def _dtype(paths: tuple[Path, ...]) -> str:
     from safetensors import SafetensorError, safe_open
 
     found: set[str] = set()
-    for path in weight_files:
+    for path in paths:
         try:
             with safe_open(path, framework="pt") as tensors:
                 found |= {tensors.get_slice(name).get_dtype() for name in tensors.keys()}  # noqa: SIM118

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -21,14 +22,30 @@ _ADAPTER = "adapter_config.json"
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 
 
-def weight_names(
+@dataclass(frozen=True, slots=True)
+class WeightFiles:
+    """The files that make up the weights, and what an index says of them.
+
+    Attributes
+    ----------
+    names
+        Of the safetensors files, sorted.
+    tensors
+        Names of the tensors that the index lists; none where there is no index.
+    """
+
+    names: tuple[str, ...]
+    tensors: tuple[str, ...] = ()
+
+
+def weight_files(
     where: str,
     config: dict[str, Any],
     beside: Collection[str],
     holds: Callable[[str], bool],
     read_index: Callable[[str], dict[str, Any]],
-) -> tuple[str, ...]:
-    """Return the safetensors files that make up the weights, sorted by name.
+) -> WeightFiles:
+    """Return the safetensors files that make up the weights.
 
     The file that ``config.json`` names under ``transformers_weights`` comes first, then
     ``model.safetensors``, then the files that ``model.safetensors.index.json`` lists, as in
@@ -63,8 +80,8 @@ def weight_names(
         )
     chosen = _chosen(where, config, beside)
     is_index = chosen.endswith(".index.json") and holds(chosen)
-    names = _of_index(where, chosen, read_index(chosen)) if is_index else (chosen,)
-    missing = [name for name in names if not holds(name)]
+    found = _of_index(where, chosen, read_index(chosen)) if is_index else WeightFiles((chosen,))
+    missing = [name for name in found.names if not holds(name)]
     if missing:
         pickles = sorted(name for name in beside if PurePosixPath(name).suffix in _PICKLES)
         raise InputError(
@@ -73,7 +90,7 @@ def weight_names(
             "Convert pickled weights with save_pretrained: a pickle can run code and is never "
             "opened. Otherwise copy the whole directory again.",
         )
-    return names
+    return found
 
 
 def _chosen(where: str, config: dict[str, Any], beside: Collection[str]) -> str:
@@ -92,17 +109,16 @@ def _chosen(where: str, config: dict[str, Any], beside: Collection[str]) -> str:
     return named
 
 
-def _of_index(where: str, name: str, index: dict[str, Any]) -> tuple[str, ...]:
-    """Return the files that an index lists."""
+def _of_index(where: str, name: str, index: dict[str, Any]) -> WeightFiles:
+    """Return the files and the tensors that an index lists."""
     places = index.get("weight_map")
-    listed = list(places.values()) if isinstance(places, dict) else []
-    if not listed or not all(map(_is_beside, listed)):
+    if not isinstance(places, dict) or not places or not all(map(_is_beside, places.values())):
         raise InputError(
             f"The weight_map of {name} must say of each weight which file beside it holds it; "
             f"that of {where} does not.",
             "Copy or download it again.",
         )
-    return tuple(sorted(set(listed)))
+    return WeightFiles(tuple(sorted(set(places.values()))), tuple(places))
 
 
 def _is_beside(name: object) -> bool:
