@@ -88,7 +88,7 @@ def plan(
     ------
     CollectError
         As ``run.run`` does before it measures; of the weights only names and shapes are judged,
-        from headers, or from the index of files that are still on the hub.
+        from headers, or, of files that are still on the hub, from the index where there is one.
     """
     found = drawn(models, prompt_sets, out, **options)
     found.raise_if_refused()

@@ -25,7 +25,7 @@ from collect.job.settings import Settings
 from collect.job.subject import Subject
 from collect.job.task import Task, check_chosen, tasks
 from collect.model.checkpoint import blueprint, hub, revisions
-from collect.model.checkpoint.checkpoint import Checkpoint, locate
+from collect.model.checkpoint.checkpoint import Checkpoint, locate, with_listed_tensors
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_skeleton, load_tokenizer
 from collect.model.checkpoint.memory import as_text as as_size
@@ -229,7 +229,7 @@ def judged(
 ) -> tuple[Decoder, list[Task]]:
     """Return a model without its weights and what there is to do of it, if it can be measured.
 
-    Of weights that are here the headers are read, of others what an index lists.
+    Of weights that are here the headers are read, of others the index, or the header of one file.
 
     Parameters
     ----------
@@ -244,8 +244,9 @@ def judged(
         If it lacks adapter, tokenizer or weights, or cannot read the prompts.
     """
     skeleton = load_skeleton(checkpoint, dtype=job.settings.dtype)
-    if checkpoint.weight_files or checkpoint.listed_tensors:
-        Shards(checkpoint, blueprint.of_model(skeleton.model))
+    known = with_listed_tensors(checkpoint)
+    if known.weight_files or known.listed_tensors:
+        Shards(known, blueprint.of_model(skeleton.model))
     tokenizer = load_tokenizer(checkpoint) if job.sets else None
     return skeleton, tasks(
         checkpoint, skeleton, job.sets, tokenizer, job.settings, weights_sha256=weights_sha256

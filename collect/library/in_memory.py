@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from collect.adapters import adapter_for
 from collect.errors import InputError, UnsupportedModelError
-from collect.model.checkpoint.alignment import aligned
+from collect.model.alignment import aligned
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.checkpoint.load import DTYPES

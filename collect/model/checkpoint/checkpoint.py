@@ -13,7 +13,7 @@ from typing import Any
 from collect.adapters import ADAPTERS, Adapter, adapter_for, nearest
 from collect.adapters.within import PLACES, text_entry
 from collect.errors import InputError, UnsupportedModelError
-from collect.model.checkpoint import hub, revisions
+from collect.model.checkpoint import header, hub, revisions
 from collect.model.checkpoint.weight_files import weight_files
 from collect.model.labels import Labels, known_labels, known_suite
 
@@ -52,7 +52,8 @@ class Checkpoint:
     weight_names
         Names of the weight files that the hub lists, whether they were fetched or not.
     listed_tensors
-        Names of the tensors that the index of a hub repository lists; none where it has no index.
+        By tensor that the index of a hub repository lists, or the header of its only file (see
+        `with_listed_tensors`): what the header says of it, None where the index alone is known.
     revision_name
         Branch, tag or commit as asked for, or name of one of several checkpoints in a directory;
         None where none was asked for.
@@ -71,7 +72,7 @@ class Checkpoint:
     listed_sha256: dict[str, str] = field(default_factory=dict)
     download_bytes: int = 0
     weight_names: tuple[str, ...] = ()
-    listed_tensors: tuple[str, ...] = ()
+    listed_tensors: dict[str, header.Stored | None] = field(default_factory=dict)
     revision_name: str | None = None
     training_step: int | None = None
     training_tokens: int | None = None
@@ -210,13 +211,37 @@ def _of_hub(model: str, revision: str | None, labels: Labels, *, needs_weights: 
         listed_sha256={name: hashes[name] for name in found.names if name in hashes},
         download_bytes=repository.missing_bytes(found.names),
         weight_names=found.names,
-        listed_tensors=found.tensors,
+        listed_tensors=dict.fromkeys(found.tensors),
     )
     if not needs_weights:
         return described
     hub.fetch(repository, found.names)
     paths = tuple(snapshot / name for name in found.names)
     return replace(described, weight_files=paths, dtype_weights=_dtype(paths))
+
+
+def with_listed_tensors(checkpoint: Checkpoint) -> Checkpoint:
+    """Return a checkpoint of the hub with what is known of its tensors before they are fetched.
+
+    Where no index lists them the header of the only file is read: of the cache's, or by a range
+    of the hub's. A checkpoint whose files are here is returned as it is.
+
+    Raises
+    ------
+    InputError
+        If the file is not safetensors.
+    UnreachableError
+        If the hub does not answer, or not to this account.
+    """
+    if checkpoint.weight_files or checkpoint.listed_tensors or len(checkpoint.weight_names) != 1:
+        return checkpoint
+    (name,) = checkpoint.weight_names
+    cached = checkpoint.directory / name
+    if cached.is_file():
+        found = header.of_file(cached)
+    else:
+        found = header.of_hub(checkpoint.model_id, str(checkpoint.revision), name)
+    return replace(checkpoint, listed_tensors={**found})
 
 
 def _inspect(
@@ -314,18 +339,7 @@ def _paths_of_weights(directory: Path, config: dict[str, Any]) -> tuple[Path, ..
 
 
 def _dtype(paths: tuple[Path, ...]) -> str:
-    from safetensors import SafetensorError, safe_open
-
-    found: set[str] = set()
-    for path in paths:
-        try:
-            with safe_open(path, framework="pt") as tensors:
-                found |= {tensors.get_slice(name).get_dtype() for name in tensors.keys()}  # noqa: SIM118
-        except (SafetensorError, OSError) as error:
-            raise InputError(
-                f"The weight file {path} must be complete safetensors; it is not: {error}.",
-                "Copy or download it again.",
-            ) from error
+    found = {stored.number_format for path in paths for stored in header.of_file(path).values()}
     floats = sorted(_FLOAT_NAMES[name] for name in found if name in _FLOAT_NAMES)
     if not floats:
         raise UnsupportedModelError(

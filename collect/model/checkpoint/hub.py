@@ -26,7 +26,7 @@ from collect.model.checkpoint.memory import as_text
 _SMALL = ("*.json", "*.txt", "*.model", "*.jinja")
 
 #: How long the hub may take to begin an answer [s].
-_TIMEOUT_S = 5.0
+TIMEOUT_S = 5.0
 
 #: What a request of a stranger's, of a robot, or at a bad time is answered, in words.
 _STATUSES = {
@@ -110,7 +110,7 @@ def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
     from huggingface_hub import constants
 
     try:
-        with _told(model, revision):
+        with told(model, revision):
             _check_endpoint(constants.ENDPOINT)
             if constants.HF_HUB_OFFLINE:
                 raise _unreachable(model, "is not asked while HF_HUB_OFFLINE is set")
@@ -149,7 +149,7 @@ def references(model: str) -> list[str]:
     from huggingface_hub import HfApi, constants
 
     try:
-        with _told(model, None):
+        with told(model, None):
             _check_endpoint(constants.ENDPOINT)
             if constants.HF_HUB_OFFLINE:
                 raise _unreachable(model, "is not asked while HF_HUB_OFFLINE is set")
@@ -227,7 +227,7 @@ def _listed(model: str, revision: str | None) -> Repository:
     from huggingface_hub import HfApi, constants
 
     found = HfApi(endpoint=constants.ENDPOINT).model_info(
-        model, revision=revision, files_metadata=True, timeout=_TIMEOUT_S
+        model, revision=revision, files_metadata=True, timeout=TIMEOUT_S
     )
     files = found.siblings or []
     return Repository(
@@ -260,7 +260,7 @@ def _cached(model: str, name: str, revision: str | None) -> Any:
 def _fetched(repository: Repository, name: str, revision: str) -> Path:
     from huggingface_hub import constants, hf_hub_download
 
-    with _told(repository.model, revision):
+    with told(repository.model, revision):
         return Path(
             _interruptible(
                 partial(
@@ -270,7 +270,7 @@ def _fetched(repository: Repository, name: str, revision: str) -> Path:
                     revision=revision,
                     cache_dir=constants.HF_HUB_CACHE,
                     endpoint=constants.ENDPOINT,
-                    etag_timeout=_TIMEOUT_S,
+                    etag_timeout=TIMEOUT_S,
                 )
             )
         )
@@ -295,7 +295,7 @@ def _interruptible(act: Callable[[], str]) -> str:
 
 
 @contextmanager
-def _told(model: str, revision: str | None) -> Iterator[None]:
+def told(model: str, revision: str | None) -> Iterator[None]:
     """Turn every failure of the hub's client into a sentence that names its cause."""
     import httpx2
 

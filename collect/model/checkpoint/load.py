@@ -10,8 +10,8 @@ import transformers
 from collect.adapters.configuration import of_text as text_configuration
 from collect.adapters.within import WHOLE
 from collect.errors import InputError
+from collect.model.alignment import aligned
 from collect.model.checkpoint import blueprint, memory
-from collect.model.checkpoint.alignment import aligned
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.configuration import (
     cause,

@@ -9,7 +9,7 @@ import torch
 from transformers import core_model_loading
 from transformers.modeling_utils import LoadStateDictConfig
 
-from collect.model.checkpoint.alignment import aligned
+from collect.model.alignment import aligned
 from collect.model.checkpoint.shards import Shards, contradiction, refuse_non_finite, unconverted
 
 

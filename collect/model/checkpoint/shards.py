@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from torch import Tensor
 from transformers import core_model_loading
 
 from collect.errors import InputError, UnsupportedModelError
-from collect.model.checkpoint.alignment import aligned
+from collect.model.alignment import aligned
 from collect.model.checkpoint.blueprint import Blueprint
 from collect.model.checkpoint.checkpoint import Checkpoint
+from collect.model.checkpoint.header import Stored, of_file
 from collect.model.checkpoint.leftovers import refuse_beyond, unexpected
 
 #: Plain floating numbers; everything else is a quantised weight, whose norm means nothing.
@@ -30,15 +31,6 @@ _FLOATS = ("F64", "F32", "F16", "BF16")
 
 #: Entries that are looked at together in the search for numbers that are not finite.
 _SCANNED = 1 << 24
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """One stored tensor: the file it is in, its shape and its number format."""
-
-    path: Path
-    shape: tuple[int, ...]
-    number_format: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +64,7 @@ class Shards:
     """The tensors of a checkpoint by the name of the parameter they make up.
 
     On construction only the headers are read, and checked against the blueprint; of files that
-    are still on the hub, what its index lists of them.
+    are still on the hub, what is listed of them.
 
     Parameters
     ----------
@@ -101,14 +93,12 @@ class Shards:
     def __init__(self, checkpoint: Checkpoint, blueprint: Blueprint) -> None:
         self.directory = checkpoint.directory
         self.blueprint = blueprint
-        self._entries = _headers(checkpoint.weight_files)
-        are_here = bool(checkpoint.weight_files)
-        listed = self._entries if are_here else checkpoint.listed_tensors
-        origins, left = _origins(listed, blueprint)
+        self._entries = _entries(checkpoint)
+        origins, left = _origins(self._entries or checkpoint.listed_tensors, blueprint)
         self.unused = unexpected(left, blueprint)
         self._origins = {name: origin for origin in origins for name in origin.parameters}
         self._refuse_missing()
-        if are_here:
+        if self._entries:
             self._refuse_contradictions()
         refuse_beyond(self.unused, blueprint, self.directory)
 
@@ -213,7 +203,7 @@ class Shards:
             handles: dict[Path, Any] = {}
             tensors = {}
             for key in keys:
-                path = self._entries[key].path
+                path, _ = self._entries[key]
                 if path not in handles:
                     handles[path] = files.enter_context(safe_open(path, framework="pt"))
                 tensors[key] = handles[path].get_slice(key)
@@ -234,15 +224,15 @@ class Shards:
         weights = self.blueprint.weights
         for name, origin in self._origins.items():
             for key in origin.patterns if name in weights else ():
-                entry = self._entries[key]
-                if entry.number_format not in _FLOATS:
+                _, stored = self._entries[key]
+                if stored.number_format not in _FLOATS:
                     raise UnsupportedModelError(
                         f"The weights must be stored as plain floating numbers; {key} of "
-                        f"{self.directory} is quantised ({entry.number_format}).",
+                        f"{self.directory} is quantised ({stored.number_format}).",
                         "Use the checkpoint it was quantised from.",
                     )
                 if origin.converter is None:
-                    self._check_shape(name, entry.shape)
+                    self._check_shape(name, stored.shape)
 
     def _check_shape(self, name: str, found: Sequence[int]) -> None:
         expected = self.blueprint.shapes[name]
@@ -275,21 +265,19 @@ def refuse_non_finite(name: str, tensor: Tensor) -> None:
     )
 
 
-def _headers(weight_files: Iterable[Path]) -> dict[str, _Entry]:
-    """Return what the headers of safetensors files say of every tensor."""
-    entries = {}
-    for path in weight_files:
-        try:
-            with safe_open(path, framework="pt") as tensors:
-                for key in tensors.keys():  # noqa: SIM118
-                    stored = tensors.get_slice(key)
-                    entries[key] = _Entry(path, tuple(stored.get_shape()), stored.get_dtype())
-        except (SafetensorError, OSError) as error:
-            raise InputError(
-                f"The weight file {path} must be complete safetensors; it is not: {error}.",
-                "Copy or download it again.",
-            ) from error
-    return entries
+def _entries(checkpoint: Checkpoint) -> dict[str, tuple[Path, Stored]]:
+    """Return the file of every tensor, and what headers say of it; none where they are unknown.
+
+    A file of the hub is where it will be.
+    """
+    if checkpoint.weight_files:
+        found = {path: of_file(path) for path in checkpoint.weight_files}
+        return {key: (path, of[key]) for path, of in found.items() for key in of}
+    return {
+        key: (checkpoint.directory / checkpoint.weight_names[0], stored)
+        for key, stored in checkpoint.listed_tensors.items()
+        if stored is not None
+    }
 
 
 def _origins(keys: Iterable[str], blueprint: Blueprint) -> tuple[list[_Origin], dict[str, str]]:

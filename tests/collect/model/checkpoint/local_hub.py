@@ -57,7 +57,7 @@ class LocalHub:
     fault
         Called with method and path; returns a status to answer instead, or None. ``break``
         ends a file half-way, ``reset`` cuts the connection there, ``stall`` goes silent there
-        until `go_on`, ``html`` answers a page.
+        until `go_on`, ``html`` answers a page, ``no ranges`` sends whole files alone.
     go_on
         Set it to end what has gone silent.
     """
@@ -73,6 +73,14 @@ class LocalHub:
     def asked(self, ending: str) -> list[str]:
         """Return the methods of the requests whose path ends so."""
         return [method for method, path, *_ in self.log if path.endswith(ending)]
+
+    def fetched(self, ending: str) -> list[str]:
+        """Return the paths that end so and were asked for beyond a part that a range ends."""
+        return [
+            path
+            for method, path, part, _ in self.log
+            if path.endswith(ending) and (method != "GET" or not part or part.endswith("-"))
+        ]
 
 
 def commit_of(directory: Path) -> str:
@@ -182,11 +190,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_range(self, path: Path, fault: str | None) -> None:
         content, asked = path.read_bytes(), self.headers.get("Range")
-        start = int(asked.removeprefix("bytes=").partition("-")[0]) if asked else 0
+        asked = None if fault == "no ranges" else asked
+        first, _, last = (asked or "bytes=0-").removeprefix("bytes=").partition("-")
+        start, end = int(first), min(int(last or len(content)), len(content) - 1)
         about = {"ETag": f'"{_sha256(path)}"', "Accept-Ranges": "bytes"}
         if asked:
-            about["Content-Range"] = f"bytes {start}-{len(content) - 1}/{len(content)}"
-        rest = content[start:]
+            about["Content-Range"] = f"bytes {start}-{end}/{len(content)}"
+        rest = content[start : end + 1]
         is_whole = fault not in ("break", "reset", "stall")
         self._send(206 if asked else 200, rest, about, n_sent=None if is_whole else len(rest) // 2)
         if fault == "stall":

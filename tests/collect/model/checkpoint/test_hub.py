@@ -14,10 +14,17 @@ from pathlib import Path
 import huggingface_hub
 import pandas as pd
 import pytest
+import torch
 from huggingface_hub import constants, utils
 
 from collect.commands.cli import main
-from collect.errors import InputError, OutputError, UnreachableError, UnsupportedModelError
+from collect.errors import (
+    CollectError,
+    InputError,
+    OutputError,
+    UnreachableError,
+    UnsupportedModelError,
+)
 from collect.job.plan import plan
 from collect.job.run import prepare, run
 from collect.model.checkpoint import hub
@@ -92,6 +99,77 @@ def test_an_index_of_more_blocks_than_the_configuration_is_refused_before_weight
         plan([str(local)], [], out)
 
 
+def quantise(directory: Path) -> None:
+    """Store the weights as whole numbers."""
+    from safetensors.torch import load_file, save_file
+
+    weights = load_file(directory / WEIGHTS)
+    save_file({name: of.to(torch.int8) for name, of in weights.items()}, directory / WEIGHTS)
+
+
+def lengthen(directory: Path) -> None:
+    """Say that the header is longer than any."""
+    with (directory / WEIGHTS).open("r+b") as handle:
+        handle.write(b"\xff" * 8)
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (lambda d: edit(d, num_hidden_layers=2), r"ends at model\.layers\.1, .*\.layers\.2"),
+        (lambda d: edit(d, num_hidden_layers=4), r"lacks 9, for example model\.layers\.3"),
+        (
+            lambda d: edit(d, intermediate_size=96),
+            r"must have the shape \(32, 96\) .* found \(32, 48\)",
+        ),
+        (quantise, r"is quantised \(I8\)"),
+        (lengthen, "model.safetensors of acme/tiny must be complete .* it has no header"),
+        (lambda d: (d / WEIGHTS).write_bytes(b"\x02" + b"\0" * 7 + b"[]"), "its header is none"),
+        (lambda d: (d / WEIGHTS).write_bytes(b"version"), "it has no header"),
+    ],
+)
+def test_a_single_file_is_judged_by_its_header_before_it_is_fetched(
+    local_hub, offer, tmp_path, damage, sentence
+):
+    damage(offer("tiny"))
+    for act in (plan, run):
+        with pytest.raises(CollectError, match=sentence):
+            act(["acme/tiny"], [], tmp_path / "out", quantities=["weights"])
+    assert local_hub.asked(WEIGHTS)
+    assert not local_hub.fetched(WEIGHTS)
+    assert not (tmp_path / "out" / "run").exists()
+
+
+def test_a_header_is_asked_for_once_and_without_a_token_elsewhere(local_hub, offer, monkeypatch):
+    directory = offer("closed", token="right")
+    monkeypatch.setenv("HF_TOKEN", "right")
+    plan(["acme/closed"], [], None)
+    parts = [(part, token) for _, path, part, token in local_hub.log if path.startswith("/cdn/")]
+    n = int.from_bytes((directory / WEIGHTS).read_bytes()[:8], "little")
+    assert parts == [("bytes=0-7", False), (f"bytes=8-{7 + n}", False)]
+    locate("acme/closed")
+    n_asked = len(local_hub.asked(WEIGHTS))
+    plan(["acme/closed"], [], None)
+    assert len(local_hub.asked(WEIGHTS)) == n_asked
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "sentence"),
+    [
+        ("no ranges", InputError, "a smaller model would be measured"),
+        (503, UnreachableError, "out of order"),
+        ("reset", UnreachableError, "broke off"),
+    ],
+)
+def test_a_header_comes_without_ranges_too_and_one_that_is_kept_back_is_told_in_a_sentence(
+    local_hub, offer, fault, kind, sentence
+):
+    edit(offer("tiny"), num_hidden_layers=2)
+    local_hub.fault = lambda _method, path: fault if path.startswith("/cdn/") else None
+    with pytest.raises(kind, match=sentence):
+        plan(["acme/tiny"], [], None)
+
+
 def test_of_a_single_file_and_shards_what_transformers_loads_is_fetched(local_hub, offer):
     directory = offer("both")
     shutil.copy(directory / WEIGHTS, directory / "whole")
@@ -128,7 +206,7 @@ def test_a_bad_model_after_a_good_one_costs_no_download(
     assert [name for name, _ in job.checkpoints] == ["acme/first"]
     (refusal,) = job.refusals
     assert re.search(sentence, refusal.sentence)
-    assert not local_hub.asked(WEIGHTS)
+    assert not local_hub.fetched(WEIGHTS)
 
 
 def test_a_bad_model_ends_the_job_where_that_is_asked_for(local_hub, offer, prompt_file):
@@ -137,7 +215,7 @@ def test_a_bad_model_ends_the_job_where_that_is_asked_for(local_hub, offer, prom
     edit(last, model_type="bert")
     with pytest.raises(InputError, match="'bert' is refused: it is an encoder"):
         prepare(names, [prompt_file], None, fail_fast=True)
-    assert not local_hub.asked(WEIGHTS)
+    assert not local_hub.fetched(WEIGHTS)
 
 
 def test_pickles_alone_are_refused_by_the_plan_too_and_a_conversion_is_pointed_at(
@@ -161,7 +239,7 @@ def test_a_plan_says_what_is_to_be_downloaded(local_hub, offer, prompt_file, cap
     assert main(["plan", "acme/tiny", "--prompts", str(prompt_file), "--json"]) == 0
     units = json.loads(capsys.readouterr().out)
     assert [unit["download_bytes"] for unit in units] == [size, size]
-    assert not local_hub.asked(WEIGHTS)
+    assert not local_hub.fetched(WEIGHTS)
     assert main(["plan", "acme/tiny", "--prompts", str(prompt_file)]) == 0
     assert "kB to download first" in capsys.readouterr().out
 
@@ -172,7 +250,7 @@ def test_a_disk_without_room_is_found_out_before_anything_is_fetched(local_hub, 
     monkeypatch.setattr(hub.shutil, "disk_usage", lambda _path: usage)
     with pytest.raises(OutputError, match="must have room for the weights of acme/tiny"):
         locate("acme/tiny")
-    assert not local_hub.asked(WEIGHTS)
+    assert not local_hub.fetched(WEIGHTS)
 
 
 def test_content_that_is_not_what_the_hub_lists_is_refused(local_hub, offer):

@@ -33,7 +33,7 @@ def test_the_crossed_list_of_public_models_is_planned_without_a_weight(local_hub
     assert len(others) > 25
     assert all(f"The hub must know the model '{name}'" in said.err for name in others)
     assert said.err.count("Check the name, log in") == 1
-    assert not local_hub.asked("model.safetensors")
+    assert not local_hub.fetched("model.safetensors")
 
 
 def test_the_crossed_list_without_a_network_is_refused_in_a_sentence_each(

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from collect.errors import InputError
 from collect.instruments.weights import spectra
-from collect.model.checkpoint.alignment import ALIGNMENT
+from collect.model.alignment import ALIGNMENT
 from collect.model.checkpoint.blueprint import of_model
 from collect.model.checkpoint.checkpoint import Checkpoint, locate
 from collect.model.checkpoint.decoder import Decoder
