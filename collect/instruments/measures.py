@@ -54,8 +54,8 @@ def grams(
     n_tokens
         Length of each prompt, at most n; what comes after is padding and left out.
     known
-        What this has returned of the first of the vectors, alone or before others; None where it
-        was not asked.
+        What this has returned of the first of the vectors, alone or before others, on whatever
+        device; None where it was not asked.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def _of_pairs(
             size.argmax(-1, out=features[here])
             sizes[here] = np.take_along_axis(size, features[here, None], -1)[:, 0]
     if known is not None:
-        products[:2, :2] = known[:, :2, :2].permute(1, 2, 0).numpy()
+        products[:2, :2] = known[:, :2, :2].permute(1, 2, 0).cpu().numpy()
     products[0, 0] = n_features
     for row in range(1, n_vectors + 1):
         products[:row, row] = products[row, :row]

@@ -17,6 +17,7 @@ from collect.instruments.measures import (
     correlations,
     difference,
     grams,
+    grams_and_largest,
     largest_features,
     lengths,
     ratios,
@@ -57,6 +58,27 @@ def test_products_do_not_depend_on_how_many_tokens_are_worked_on_at_a_time(seed,
     expected = np.concatenate([expected[0], expected[1, :1]])
     for found in (alone, grams(vectors, [n, 1])):
         assert found.numpy() == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("n_vectors", [1, 2, 3])
+def test_what_is_known_of_a_vector_is_taken_and_changes_no_bit(dtype, n_vectors, monkeypatch):
+    generator = torch.Generator().manual_seed(n_vectors)
+    vectors = [torch.randn(2, 5, 70, generator=generator).to(dtype) for _ in range(3)][:n_vectors]
+    n_tokens = [5, 3]
+    products = grams(vectors, n_tokens)
+    monkeypatch.setattr("collect.instruments.measures._AT_A_TIME", 300)
+    for known in (grams(vectors[:1], n_tokens), products):
+        assert torch.equal(grams(vectors, n_tokens, known), products)
+        for row, vector in enumerate(vectors, start=1):
+            found, largest = grams_and_largest(vectors, n_tokens, row, known)
+            assert torch.equal(found, products)
+            sizes, features = largest_features(vector, n_tokens)
+            assert torch.equal(largest[0], sizes)
+            assert torch.equal(largest[1], features)
+    wrong = grams(vectors, n_tokens, torch.zeros(8, 2, 2, dtype=torch.float64))
+    assert not wrong[:, 1, 1].any()
+    assert torch.equal(wrong[:, 2:, 2:], products[:, 2:, 2:])
 
 
 @given(seed=st.integers(0, 1000), scale=st.sampled_from([1e-4, 1.0, 1e4]))

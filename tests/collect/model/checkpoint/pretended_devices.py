@@ -1,7 +1,8 @@
 """Devices that do not exist: tensors carry a label, and mixing labels fails as on real devices.
 
 A machine with one processor can so run what spreads a model over two. Labels are ``cpu:0`` and
-``cpu:1``, which torch knows as names of devices and never tells apart.
+``cpu:1``, which torch knows as names of devices and never tells apart, or those of an accelerator,
+whose tensors numpy cannot read.
 """
 
 from __future__ import annotations
@@ -50,6 +51,10 @@ class PretendedDevices(TorchFunctionMode):
         kwargs = dict(kwargs or {})
         if func == Tensor.device.__get__:
             return self._labels.get(id(args[0]), func(*args))
+        if func == Tensor.is_cpu.__get__:
+            return self._is_on_processor(args[0])
+        if func is Tensor.numpy and not self._is_on_processor(args[0]):
+            raise TypeError("can't convert a tensor of an accelerator to numpy")
         if func in (Tensor.to, Tensor.cpu):
             return self._moved(func, args, kwargs)
         named = kwargs.pop("device", None)
@@ -61,6 +66,9 @@ class PretendedDevices(TorchFunctionMode):
         if label is not None:
             pytree.tree_map_only(Tensor, lambda tensor: self.label(tensor, label), made)
         return made
+
+    def _is_on_processor(self, tensor: Tensor) -> bool:
+        return self._labels.get(id(tensor), tensor.device).type == "cpu"
 
     def _moved(self, func: Any, args: Any, kwargs: Any) -> Tensor:
         tensor, *rest = args

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import pandas as pd
 import pytest
 import torch
 
@@ -26,6 +27,7 @@ BATCHES = (
     (Encoded("p:2", (29, 31), (False,) * 2),),
 )
 FIRST, SECOND = torch.device("cpu:0"), torch.device("cpu:1")
+ACCELERATOR = torch.device("cuda:0")
 
 
 class Numbers:
@@ -35,7 +37,9 @@ class Numbers:
         return str(token_ids[0])
 
 
-def spread(of: Decoder, devices: PretendedDevices) -> None:
+def spread(
+    of: Decoder, devices: PretendedDevices, first: torch.device, second: torch.device
+) -> None:
     """Put the later half of the blocks and the final norm on the second device."""
     half = len(of.blocks) // 2
     later = {*of.blocks[half:], of.final_norm}
@@ -43,7 +47,7 @@ def spread(of: Decoder, devices: PretendedDevices) -> None:
     for module in of.model.modules():
         is_leaf = module not in in_blocks and not [*module.children()]
         if module in of.blocks or is_leaf:
-            devices.place(module, SECOND if module in later else FIRST)
+            devices.place(module, second if module in later else first)
 
 
 def measured(of: Decoder) -> dict[str, list]:
@@ -65,7 +69,7 @@ def placed(name: str) -> Decoder:
 def test_a_model_on_two_devices_gives_the_same_rows_and_conforms(name):
     alone = measured(placed(name))
     of, devices = placed(name), PretendedDevices()
-    spread(of, devices)
+    spread(of, devices, FIRST, SECOND)
     with devices:
         together = measured(of)
         findings = examine(of, partial(whole, of))
@@ -76,6 +80,20 @@ def test_a_model_on_two_devices_gives_the_same_rows_and_conforms(name):
     assert all(finding.is_met is not False for finding in findings)
 
 
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+@pytest.mark.parametrize(("first", "second"), [(FIRST, ACCELERATOR), (ACCELERATOR, FIRST)])
+def test_a_model_on_an_accelerator_and_the_processor_gives_the_same_rows(name, first, second):
+    """What is known of a vector from one of them is used on the other."""
+    alone = measured(placed(name))
+    of, devices = placed(name), PretendedDevices()
+    spread(of, devices, first, second)
+    with devices:
+        together = measured(of)
+    for table, frames in alone.items():
+        for one, other in zip(frames, together[table], strict=True):
+            pd.testing.assert_frame_equal(one, other, rtol=1e-12, atol=1e-12)
+
+
 def test_mixing_devices_fails_as_it_does_on_real_ones():
     devices = PretendedDevices()
     with devices:
@@ -84,3 +102,8 @@ def test_mixing_devices_fails_as_it_does_on_real_ones():
         with pytest.raises(RuntimeError, match=r"cpu:0.*cpu:1"):
             one + other
         assert torch.equal(one + other.to(one.device), torch.full((2,), 2.0))
+        there = devices.label(torch.ones(2), ACCELERATOR)
+        assert not there.is_cpu
+        with pytest.raises(TypeError, match="to numpy"):
+            there.numpy()
+        assert there.cpu().numpy().tolist() == [1.0, 1.0]
