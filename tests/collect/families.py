@@ -244,6 +244,7 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "solar_open": ("solar_open", _shared(2, head_dim=12, n_routed_experts=4, **_SHARES)),
     "vaultgemma": ("vaultgemma", _shared(2, head_dim=16, sliding_window=5)),
     "ctrl": ("ctrl", {**_GPT, "dff": 160}),
+    "openai_gpt": ("openai-gpt", _GPT),
     "modernbert": ("modernbert-decoder", {**_MODERNBERT, "classifier_activation": "silu"}),
     "modernbert_biases": (
         "modernbert-decoder",
@@ -254,7 +255,6 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
             **dict.fromkeys(("attention_bias", "mlp_bias", "norm_bias", "classifier_bias"), True),
         },
     ),
-    "openai_gpt": ("openai-gpt", _GPT),
 }
 
 FAMILIES = tuple(CONFIGURATIONS)
