@@ -200,9 +200,11 @@ class Recorder(Hooked):
         if layer > 0:
             return
         if "stream" in self._quantities:
-            self._see_norms(0, "block_input", states)
+            self._known["block_input"] = self._see_norms(0, "block_input", states)
         if "geometry" in self._quantities:
-            self._entered[self._index] = states.clone(), grams([states], self._n_tokens)
+            known = self._known.get("block_input")
+            products = grams([states], self._n_tokens) if known is None else known
+            self._entered[self._index] = states.clone(), products
             self._see_geometry(0, "block_input", states)
 
     def _leave(self, layer: int, states: Tensor) -> None:
@@ -237,9 +239,11 @@ class Recorder(Hooked):
         if "geometry" in self._quantities:
             self._see_geometry(self._n_layers - 1, "final_norm", states)
 
-    def _see_norms(self, layer: int, site: str, states: Tensor) -> None:
+    def _see_norms(self, layer: int, site: str, states: Tensor) -> Tensor:
+        """Keep the norms at a site, and return the products that they are made of."""
         products, largest = grams_and_largest([states], self._n_tokens, 1)
         self._ledgers[self._index].add_norm(layer, site, products, 1, largest)
+        return products
 
     def _see_maps(self, layer: int, maps: Tensor) -> None:
         observation, n_tokens = self._observations[self._index], self._n_tokens
