@@ -45,6 +45,7 @@ def _collected(before: Sequence[str], words: Sequence[str]) -> int:
             file=sys.stderr,
         )
         return 2
+    import_module(f"{_ITS_COMMANDS}.starting").keep_memory()
     collection: Callable[..., int] = import_module(f"{_ITS_COMMANDS}.cli").main
     return collection([*before, *words], program=f"{PROGRAM} {COLLECTION}")
 

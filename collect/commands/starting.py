@@ -1,4 +1,4 @@
-"""The start of a command that runs networks: libraries imported without a search for garbage."""
+"""The start of a program that runs networks: where memory stays, and libraries imported fast."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ def libraries_imported() -> Iterator[None]:
     if "torch" in sys.modules or not gc.isenabled():
         yield
         return
-    keep_memory()
     gc.disable()
     try:
         yield
@@ -37,6 +36,8 @@ def libraries_imported() -> Iterator[None]:
 
 def keep_memory() -> None:
     """Let freed memory stay with the process, where the allocator is that of glibc.
+
+    It is for a program to ask for when it starts, not for a library within one.
 
     A block frees its activations and the next one takes as much. Whether the allocator hands
     them back to the system in between, to have every page zeroed again, hangs on which small

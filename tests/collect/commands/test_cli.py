@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import runpy
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +16,7 @@ import duckdb
 import pytest
 from huggingface_hub import constants
 
+from analysis.commands.thermoscope import main as thermoscope
 from collect.commands import cli
 from collect.commands.cli import main
 from collect.commands.options import parser
@@ -341,7 +344,32 @@ def test_files_that_are_nested_too_deeply_exit_2(tmp_path, capsys):
     assert capsys.readouterr().err.count("recursion") == 2
 
 
-def test_garbage_is_left_alone_only_while_the_libraries_are_imported(monkeypatch):
+@pytest.fixture
+def kept(monkeypatch):
+    """What was told to keep memory, in place of the allocator of this process."""
+    found = []
+    monkeypatch.setattr("collect.commands.starting.keep_memory", lambda: found.append("memory"))
+    return found
+
+
+def test_memory_is_kept_where_a_program_starts_and_by_no_verb_of_it(monkeypatch, capsys, kept):
+    handler = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(sys, "argv", ["collect", "prompts"])
+    try:
+        assert main(["prompts"]) == 0
+        assert kept == []
+        assert thermoscope(["collect", "prompts"]) == 0
+        assert len(kept) == 1
+        with pytest.raises(SystemExit) as end:
+            runpy.run_module("collect", run_name="__main__")
+        assert end.value.code == 0
+        assert len(kept) == 2
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    assert capsys.readouterr().out.count("A_grand_unified") == 3
+
+
+def test_garbage_is_left_alone_only_while_the_libraries_are_imported(monkeypatch, kept):
     with libraries_imported():
         assert gc.isenabled()  # torch is here already
     with monkeypatch.context() as patch:
@@ -350,4 +378,5 @@ def test_garbage_is_left_alone_only_while_the_libraries_are_imported(monkeypatch
             assert not gc.isenabled()
     assert gc.isenabled()
     assert gc.get_freeze_count() > 0
+    assert kept == []
     gc.unfreeze()
