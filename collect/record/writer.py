@@ -172,6 +172,7 @@ def conforming(table: str, rows: pd.DataFrame) -> pa.Table:
         try:
             connection.execute(f'INSERT INTO "{table}" ({names}) SELECT {names} FROM rows')  # noqa: S608
         except duckdb.Error as error:
+            schema.raise_interruption(error)
             raise InputError(
                 f"Rows of table {table} must satisfy schema.sql; found: {_first_line(error)}"
             ) from error

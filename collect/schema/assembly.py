@@ -22,6 +22,7 @@ from collect.schema.contract import (
 )
 from collect.schema.files import read_rows
 from collect.schema.headers import Headers
+from collect.schema.interruption import raise_interruption
 from collect.schema.sources import Sources
 
 #: Column that numbers incoming rows; no table has one of this name.
@@ -131,6 +132,7 @@ def check_keys(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequenc
             f'SELECT {key}, count(*) FROM "{table}" GROUP BY {key} HAVING count(*) > 1 LIMIT 1'
         ).fetchone()
     except duckdb.Error as error:
+        raise_interruption(error)
         reason = " ".join(str(error).split())
         raise ContractError(
             f"The keys of table {table} must be readable; {reason}", hint
@@ -207,6 +209,7 @@ def _insert(
     try:
         connection.execute(f'INSERT INTO "{table}" BY NAME SELECT {chosen}')
     except duckdb.Error as error:
+        raise_interruption(error)
         reason = " ".join(str(error).split())
         raise ContractError(
             f"Rows of table {table} must satisfy collect/schema.sql; found: {reason}",
