@@ -21,31 +21,8 @@ _COLLECTION = """
 to measure models: thermoscope collect --help
 """
 
-EXAMPLES = """\
-examples:
-  thermoscope claims                       verdict on each claim
-  thermoscope claims --csv > verdicts.csv
-  thermoscope claims --adjusted            p adjusted within families of claims
-  thermoscope claim 7                      one claim, check by check
-  thermoscope claim 7 --json
-  thermoscope study                        what was registered, and what came of it
-  thermoscope --paper FOLDER claims        the claims of another paper
-  thermoscope sql "FROM model" --csv
-  thermoscope --data runs sql "SELECT count(*) FROM residual_norm"
-  thermoscope --data runs --verify claims  hashes of measured files compared first
-  thermoscope --data https://example.org/measured sql "FROM model"   read where it lies
-  thermoscope l-star --profile trace_multi_head
-  thermoscope signs --gain gain_last_block
-  thermoscope specifications --csv > specifications.csv
-  thermoscope stated                       every number stated, computed again
-  thermoscope forensics paper.md           the tests a paper reports, recomputed
-  thermoscope report
-  thermoscope report --page claims         one page alone
-  thermoscope report --to typst            the paper as PDF
-  thermoscope init FOLDER                  a new audit, which renders at once
-  thermoscope --paper FOLDER report        its pages: front, claims, data
-  thermoscope report --examine reports/paper/paper.html   faults of a finished page
-"""
+#: Where the remarks on examples begin, counted in letters of the examples.
+_REMARKS = 28
 
 #: Exit codes; that of a difference is told by the verbs that have one.
 CODES = """\
@@ -85,7 +62,11 @@ def parser(verbs: Mapping[str, Verb], program: str = MODULE) -> argparse.Argumen
     made = argparse.ArgumentParser(
         prog=program,
         description="Judge claims about transformers from published figures and measurements.",
-        epilog=as_typed(f"{EXAMPLES}\n{CODES.format(difference=_DIFFERENCE)}{collection}", program),
+        epilog=as_typed(
+            f"examples:\n{''.join(_examples(told) for told in VERBS.values())}\n"
+            f"{CODES.format(difference=_DIFFERENCE)}{collection}",
+            program,
+        ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.set_defaults(program=program)
@@ -108,10 +89,18 @@ def parser(verbs: Mapping[str, Verb], program: str = MODULE) -> argparse.Argumen
 
 
 def _epilog(told: Described) -> str:
-    examples = "".join(f"  {PROGRAM} {line}\n" for line in told.example.splitlines())
     difference = f"  1  {told.difference}\n" if told.difference else ""
-    title = "example" if examples.count("\n") == 1 else "examples"
-    return f"{title}:\n{examples}\n{CODES.format(difference=difference)}"
+    title = "example" if len(told.examples) == 1 else "examples"
+    return f"{title}:\n{_examples(told)}\n{CODES.format(difference=difference)}"
+
+
+def _examples(told: Described) -> str:
+    """Return the examples of a verb, a line each, with their remarks below each other."""
+    lines = [
+        f"  {PROGRAM} {typed:<{_REMARKS}}   {remark}".rstrip()
+        for typed, remark in told.examples.items()
+    ]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def as_typed(text: str, program: str) -> str:

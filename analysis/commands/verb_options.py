@@ -1,9 +1,9 @@
-"""What each verb takes: its options, what it does in a sentence, an example, its exit codes."""
+"""What each verb takes: its options, what it does in a sentence, examples, its exit codes."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -156,8 +156,8 @@ class Described:
         What it is for, in the list of verbs.
     description
         What it does, in a sentence or two.
-    example
-        What may stand after the command; several lines for several examples.
+    examples
+        What may stand after the command, with what it shows; empty where the words say it.
     add
         Adds its options.
     difference
@@ -166,7 +166,7 @@ class Described:
 
     meaning: str
     description: str
-    example: str
+    examples: Mapping[str, str]
     add: Callable[[argparse.ArgumentParser], None]
     difference: str = ""
 
@@ -175,70 +175,87 @@ VERBS: dict[str, Described] = {
     "claims": Described(
         "verdict on each claim",
         "Judge every claim by its rule, and print verdict, estimate and counts.",
-        "claims --csv > verdicts.csv",
+        {
+            "claims": "verdict on each claim",
+            "claims --csv > verdicts.csv": "",
+            "claims --adjusted": "p adjusted within families of claims",
+            "--paper FOLDER claims": "the claims of another paper",
+            "--data runs --verify claims": "hashes of measured files compared first",
+        },
         _add_claims,
         "a claim differs from the committed one (--check)",
     ),
     "claim": Described(
         "one claim, check by check",
         "Print every reading of one claim with its numbers, method, files and caveats.",
-        "claim 7",
+        {"claim 7": "one claim, check by check", "claim 7 --json": ""},
         _add_claim,
     ),
     "study": Described(
         "each registered statement of the controlled study, and its verdict",
         "Judge what was registered before the networks were trained, at equal steps and loss.",
-        "study",
+        {"study": "what was registered, and what came of it"},
         _add_study,
         "a statement differs from the committed one (--check)",
     ),
     "sql": Described(
         "run one reading statement",
         "Print what a query finds in all tables and views, or open DuckDB's shell on them.",
-        'sql "FROM model LIMIT 3"\n--data runs sql "SELECT count(*) FROM residual_norm" --json',
+        {
+            'sql "FROM model LIMIT 3"': "",
+            'sql "FROM model" --csv': "",
+            '--data runs sql "SELECT count(*) FROM residual_norm" --json': "",
+            '--data https://example.org/measured sql "FROM model"': "read where it lies",
+        },
         _add_sql,
     ),
     "l-star": Described(
         "the layer L* by every estimator",
         "Print the layer at which a profile over depth turns, by every published estimator.",
-        "l-star --profile trace_multi_head",
+        {"l-star --profile trace_multi_head": ""},
         _add_l_star,
     ),
     "signs": Described(
         "does a measured model dampen or expand, by its prompts",
         "Print the mean log gain of each measured model, its interval, and the sign that follows.",
-        "signs --gain gain_last_block",
+        {"signs --gain gain_last_block": ""},
         _add_signs,
     ),
     "specifications": Described(
         "heritage under every choice at once",
         "Test the claim on heritage under every combination of defensible choices.",
-        "specifications --csv > specifications.csv",
+        {"specifications --csv > specifications.csv": ""},
         _add_csv,
     ),
     "stated": Described(
         "every stated number, computed again",
         "Print every number that the paper states beside the same number computed from its data.",
-        "stated --csv",
+        {"stated": "every number stated, computed again", "stated --csv": ""},
         _add_csv,
     ),
     "forensics": Described(
         "recompute every test that a paper reports",
         "Find the tests in the text of any paper, and recompute each p from its statistic.",
-        "forensics paper.md",
+        {"forensics paper.md": "the tests a paper reports, recomputed"},
         _add_forensics,
         "a test that the paper reports contradicts itself",
     ),
     "report": Described(
         "render the report, or with --paper that of another paper",
         "Make the pages, each one self-contained file, or a PDF of the paper.",
-        "report --page claims\nreport --to typst\nreport --examine reports/paper/paper.html",
+        {
+            "report": "",
+            "report --page claims": "one page alone",
+            "report --to typst": "the paper as PDF",
+            "--paper FOLDER report": "pages of another paper: front, claims, data",
+            "report --examine reports/paper/paper.html": "faults of a finished page",
+        },
         _add_report,
     ),
     "init": Described(
         "lay out the audit of another paper in a new folder",
         "Write an audit of one invented claim, which renders at once, to be replaced by yours.",
-        "init FOLDER",
+        {"init FOLDER": "a new audit, which renders at once"},
         _add_init,
     ),
 }

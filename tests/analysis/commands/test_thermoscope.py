@@ -70,12 +70,14 @@ def test_every_verb_says_what_it_does_with_an_example_that_it_accepts_and_its_ex
         assert (made.description or "").rstrip().endswith("."), made.prog
         assert "exit codes:" in told
         assert "130  interrupted" in told
-        (command, *_) = re.findall(r"^examples?:\n  (thermoscope .*)$", told, flags=re.MULTILINE)
-        words = shlex.split(re.split(r" > |   ", command)[0])[1:]
-        if words[0] == "collect":
-            of_collection.parse_args(words[1:])
-        else:
-            of_analysis.parse_args(words)
+        commands = re.findall(r"^  (thermoscope .*)$", told, flags=re.MULTILINE)
+        assert commands, made.prog
+        for command in commands:
+            words = shlex.split(re.split(r" > |   ", command)[0])[1:]
+            if words[0] == "collect":
+                of_collection.parse_args(words[1:])
+            else:
+                of_analysis.parse_args(words)
 
 
 def test_the_names_that_help_lists_are_those_that_the_shipped_data_hold(
