@@ -124,10 +124,24 @@ def finding(layers: pd.DataFrame) -> str:
 
     ``layers`` has one row per gauge and layer; what the stream does is read off its log gains.
     """
+    said = list(does(layers).values())
+    return f"Same network, same predictions: it {', '.join(said[:-1])} or {said[-1]}"
+
+
+def does(layers: pd.DataFrame) -> dict[str, str]:
+    """Return what the stream does in each gauge that was made, by its mean log gain, least first.
+
+    Parameters
+    ----------
+    layers
+        One row per gauge and layer: `gauge`, `log_gain` [nat], missing before block 0.
+    """
     gains = layers[layers["gauge"].isin(LABELS)].dropna(subset=["log_gain"])
     means = gains.groupby("gauge")["log_gain"].mean().sort_values()
-    does = ["shrinks" if mean < -LEVEL else "grows" if mean > LEVEL else "stays" for mean in means]
-    return f"Same network, same predictions: it {', '.join(does[:-1])} or {does[-1]}"
+    return {
+        str(gauge): "shrinks" if mean < -LEVEL else "grows" if mean > LEVEL else "stays"
+        for gauge, mean in means.items()
+    }
 
 
 def sign_rows(signs: pd.DataFrame) -> pd.DataFrame:

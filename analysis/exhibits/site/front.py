@@ -10,7 +10,7 @@ import altair as alt
 import pandas as pd
 
 from analysis import claims
-from analysis.exhibits import tables
+from analysis.exhibits import gauge, tables
 from analysis.exhibits.drawing.marks import points_by_lab
 from analysis.exhibits.drawing.names import Panel, placed, texts
 from analysis.exhibits.drawing.theme import (
@@ -31,11 +31,6 @@ WIDE, HIGH, PHONE = 370, 140, 118
 TITLE = 9
 #: Ends of the axis of depth [blocks].
 DEPTHS = (2.0, 44.0)
-#: The gauges that the front shows.
-DRAWN = ("growing", "flat", "shrinking")
-#: A change of length this near 0 is none [nat].
-LEVEL = 1e-9
-SAID = {"growing": "grows", "flat": "stays", "shrinking": "shrinks"}
 #: Claims that a column of the front names before it links to the rest.
 NAMED = 2
 #: Heads of the columns of the front, and the verdicts that go under each.
@@ -133,11 +128,11 @@ def of_network(gauges: pd.DataFrame) -> str:
 def chart_gauges(layers: pd.DataFrame) -> alt.LayerChart:
     """Draw the length of the stream of one network in three gauges, each line with its name.
 
-    ``layers`` has one row per gauge and layer: `gauge`, `layer`, `log_norm` [nat].
+    ``layers`` has one row per gauge and layer: `gauge`, `layer`, `log_norm` and `log_gain` [nat].
     """
-    drawn = layers[layers["gauge"].isin(DRAWN)]
-    drawn = drawn.assign(said=drawn["gauge"].map(SAID))
-    names = [SAID[name] for name in DRAWN]
+    drawn = layers[layers["gauge"].isin(gauge.LABELS)]
+    drawn = drawn.assign(said=drawn["gauge"].map(gauge.LABELS))
+    names = list(gauge.LABELS.values())
     colour = alt.Color("said:N", scale=greys(names), legend=None)
     first, last = int(drawn["layer"].min()), int(drawn["layer"].max())
     base = alt.Chart(drawn).encode(
@@ -165,13 +160,8 @@ def chart_gauges(layers: pd.DataFrame) -> alt.LayerChart:
         height=HIGH + TITLE,
         description="Length of the stream of one network over depth, written in three ways.",
     )
-    lengths = drawn.pivot_table("log_norm", "gauge", "layer")
-    grown = (lengths[last] - lengths[first]).to_dict()
-    does = [
-        "stays" if abs(grown[name]) <= LEVEL else "grows" if grown[name] > 0 else "shrinks"
-        for name in DRAWN
-    ]
-    said = prose.listing(list(dict.fromkeys(does)))
+    does = gauge.does(layers)
+    said = prose.listing(list(dict.fromkeys(does[name] for name in gauge.LABELS)))
     finding = f"Equal predictions: the stream {said}."
     return cast("alt.LayerChart", found(chart, finding, is_small=True))
 
