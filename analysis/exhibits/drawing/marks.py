@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import altair as alt
@@ -51,7 +52,7 @@ def filled_and_hollow(models: pd.DataFrame) -> list[alt.Chart]:
 def named_once(placed: alt.Chart, rows: pd.DataFrame, row: str, *, mark: str = "mark") -> alt.Chart:
     """Return what the marks of one row mean, each at the right end of its interval.
 
-    It is the row that has every kind of mark and most room at its right.
+    It is the row that is `roomiest`.
 
     Parameters
     ----------
@@ -60,11 +61,26 @@ def named_once(placed: alt.Chart, rows: pd.DataFrame, row: str, *, mark: str = "
     rows
         One row per mark: the columns ``row`` and ``mark``, and `conf_high`.
     """
-    told = rows.groupby(row, sort=False).agg(n=(mark, "nunique"), end=("conf_high", "max"))
-    widest = told[told["n"] == told["n"].max()]["end"].idxmin()
+    (widest,) = roomiest(rows, [row], mark=mark)
     words = placed.copy()
     words.data = rows[rows[row] == widest]
     text = words.mark_text(align="left", dx=6, fontSize=13)
     return cast(
         alt.Chart, text.encode(x=alt.X("conf_high:Q"), text=f"{mark}:N", color=alt.value(INK))
     )
+
+
+def roomiest(rows: pd.DataFrame, by: Sequence[str], *, mark: str = "mark") -> tuple[str, ...]:
+    """Return which row of a chart has every kind of mark, and most room at its right for words.
+
+    Parameters
+    ----------
+    rows
+        One row per mark: the columns ``by`` and ``mark``, and `conf_high`.
+    by
+        What tells the rows of the chart apart.
+    """
+    groups = rows.groupby(list(by), sort=False)
+    told = groups.agg(n=(mark, "nunique"), end=("conf_high", "max")).reset_index()
+    full = told[told["n"] == told["n"].max()]
+    return tuple(str(name) for name in full.nsmallest(1, "end")[list(by)].iloc[0])

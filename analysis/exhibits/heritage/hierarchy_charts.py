@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from analysis.exhibits.drawing.marks import named_once
+from analysis.exhibits.drawing.marks import named_once, roomiest
 from analysis.exhibits.drawing.theme import INK, SHAPES, found, greys, series
 from analysis.exhibits.heritage import findings
 from analysis.questions.heritage.models import EVERYTHING, GEOMETRY_AND_SCALE, NOTHING
@@ -135,7 +135,7 @@ def _panels(
 ) -> alt.VConcatChart:
     """Return one panel per value of `panel`, one row per value of `row`, a mark per `mark`."""
     present = [panel for panel in panels if panel in set(drawn["panel"])]
-    named = _with_room(drawn)
+    named, _ = roomiest(drawn, ["panel", "row"])
     stacked = [
         _panel(
             drawn[drawn["panel"] == panel],
@@ -156,13 +156,6 @@ def _panels(
     chart = alt.vconcat(*stacked, spacing=8, description=description)
     shared = chart.resolve_scale(x="shared", color="shared", shape="shared")
     return cast(alt.VConcatChart, shared)
-
-
-def _with_room(drawn: pd.DataFrame) -> str:
-    """Return the panel with the row that has every mark, and most room at its right for words."""
-    rows = drawn.groupby(["panel", "row"], sort=False)
-    told = rows.agg(n=("mark", "nunique"), end=("conf_high", "max"))
-    return str(told[told["n"] == told["n"].max()]["end"].idxmin()[0])
 
 
 def _panel(
