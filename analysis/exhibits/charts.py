@@ -25,6 +25,7 @@ from analysis.exhibits.drawing.theme import (
     line_at,
     log_axis,
     named,
+    reach,
     series,
 )
 from analysis.exhibits.drawing.verdicts import COLOURS as VERDICT_COLOURS
@@ -186,20 +187,17 @@ def chart_trace_profile(layers: pd.DataFrame) -> alt.LayerChart:
     ``layers`` has one row per model and layer: `model`, `lab`, `relative_depth` [1], `trace`
     [weight units squared].
     """
+    x = alt.X(
+        "relative_depth:Q", title="relative depth (l + 1) / L [1]", axis=alt.Axis(tickCount=5)
+    )
     encoded = alt.Chart(layers).encode(
-        x=alt.X(
-            "relative_depth:Q", title="relative depth (l + 1) / L [1]", axis=alt.Axis(tickCount=5)
-        ),
+        x=x,
         y=alt.Y("trace:Q", title="trace [weight units², log]", **log_axis(layers["trace"])),
         detail="model:N",
         **of_lab(layers),
     )
-    ends = layers.sort_values("layer").drop_duplicates("model", keep="last")
-    places = names.apart(list(np.log(ends["trace"])), math.log(LABELS_APART))
-    labels = (
-        alt.Chart(ends.assign(label_at=np.exp(places)))
-        .mark_text(align="left", dx=10, color=INK, fontSize=13)
-        .encode(x="relative_depth:Q", y="label_at:Q", text="model:N")
+    labels = names.at_ends(
+        layers.assign(name=layers["model"]), x, "trace", least=math.log(LABELS_APART), is_log=True
     )
     marks = [encoded.mark_line(opacity=0.6), encoded.mark_point(filled=True, size=60)]
     return named(
@@ -222,14 +220,14 @@ def chart_ratio(weights: pd.DataFrame, gains: pd.DataFrame) -> alt.LayerChart:
     """
     both = weights.merge(gains[["model_id", "gain_mean", "norm_position"]], on="model_id")
     both = both.assign(name=both["model"] + both["is_misread"].map({False: "", True: " (mixed)"}))
-    low, high = float(both["gain_mean"].min()) - 0.05, float(both["gain_mean"].max()) + 0.05
-    reach = (float(both["ratio"].min()) / 1.6, float(both["ratio"].max()) * 1.6)
+    ends = reach(both["gain_mean"])
+    sides = (float(both["ratio"].min()) / 1.6, float(both["ratio"].max()) * 1.6)
     x = alt.X(
-        "ratio:Q", title="‖W_V‖ / ‖W_O‖ [1], log scale", **log_axis(pd.Series(reach), beyond=1)
+        "ratio:Q", title="‖W_V‖ / ‖W_O‖ [1], log scale", **log_axis(pd.Series(sides), beyond=1)
     )
-    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
+    scale = alt.Scale(domain=list(ends), nice=False, zero=False)
     y = alt.Y("gain_mean:Q", title=GAIN, scale=scale)
-    panel = names.Panel(reach, (low, high), is_log=True)
+    panel = names.Panel(sides, ends, is_log=True)
     told = names.placed(both, panel, "ratio", "gain_mean", lines=[1])
     points = [mark.encode(x=x, y=y, **of_lab(both)) for mark in filled_and_hollow(told)]
     return named(

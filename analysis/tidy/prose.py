@@ -179,6 +179,15 @@ def listing(items: Sequence[str]) -> str:
     return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
+def within_suite(names: pd.Series[str]) -> pd.Series[str]:
+    """Return the short names of models without that of their suite, the part before the first dash.
+
+    >>> within_suite(pd.Series(["pythia-70m", "Llama-3.1-8B"])).tolist()
+    ['70m', '3.1-8B']
+    """
+    return names.str.replace(r"^.*?-", "", regex=True)
+
+
 def short_name(model_ids: pd.Series[str]) -> pd.Series[str]:
     """Return model names without the organisation.
 

@@ -9,7 +9,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 import altair as alt
 import numpy as np
@@ -165,6 +165,44 @@ def apart(places: Sequence[float], least: float) -> list[float]:
     moved = dict(zip(order, level, strict=True))
     ranks = {index: rank for rank, index in enumerate(order)}
     return [moved[index] + ranks[index] * least for index in range(len(places))]
+
+
+def at_ends(
+    lines: pd.DataFrame,
+    x: alt.X,
+    y: str,
+    *,
+    least: float,
+    is_log: bool = False,
+    beside: int = 10,
+) -> alt.Chart:
+    """Return the names of lines at their right ends, moved apart where they would meet.
+
+    Parameters
+    ----------
+    lines
+        One row per point: `name` of its line, and its place in the columns of ``x`` and ``y``.
+    x
+        The channel of the lines.
+    y
+        The column of their heights.
+    least
+        Least distance of two names, in the unit of ``y``, or in its logarithm.
+    is_log
+        Whether the upright axis is logarithmic.
+    beside
+        Distance of a name from its line [px].
+    """
+    ends = lines.sort_values(_field(x), kind="stable").drop_duplicates("name", keep="last")
+    heights = ends[y].to_numpy(dtype=float)
+    places = np.array(apart(list(np.log(heights) if is_log else heights), least))
+    rows = alt.Chart(ends.assign(label_at=np.exp(places) if is_log else places))
+    words = rows.mark_text(align="left", dx=beside, fontSize=13, color=INK)
+    return cast(alt.Chart, words.encode(x=x, y="label_at:Q", text="name:N"))
+
+
+def _field(channel: alt.X) -> str:
+    return str(channel.shorthand).partition(":")[0]
 
 
 def _begins(spot: tuple[float, float], choice: Choice) -> tuple[float, float]:

@@ -23,6 +23,8 @@ FONT = f"{typeface.FAMILY}, Helvetica, Arial, sans-serif"
 SIDES = "←\u00a0shrinks the\u00a0stream · grows\u00a0it\u00a0→"
 #: Fewest ticks of a logarithmic axis.
 TICKS = 4
+#: Room at either end of an axis, as a share of what the values span: half a line in a low panel.
+ROOM = 0.06
 #: Room around a chart [px], for a marker or letter that reaches over its edge.
 PADDING = 10
 
@@ -101,6 +103,13 @@ def log_axis(values: pd.Series[float], *, beyond: float = 1.15) -> dict[str, Any
         "scale": alt.Scale(type="log", domain=[low, high], nice=False),
         "axis": alt.Axis(values=inside, format="~g" if high < 1000 else "~s"),
     }
+
+
+def reach(*values: pd.Series[float]) -> tuple[float, float]:
+    """Return the ends of an axis around values, with a little room at either."""
+    every = pd.concat(values)
+    room = ROOM * float(every.max() - every.min())
+    return float(every.min()) - room, float(every.max()) + room
 
 
 def series(names: Sequence[str], values: Sequence[Any]) -> alt.Scale:

@@ -21,6 +21,7 @@ from analysis.exhibits.drawing.theme import (
     greys,
     line_at,
     named,
+    reach,
     series,
 )
 from analysis.exhibits.heritage import findings
@@ -171,7 +172,7 @@ def _law_panel(
     title = [f"{said} [ratio]", SIDES]
     twins = _twins(curves)
     drawn = curves[~curves["law"].isin(list(twins))]
-    low, high = _reach(models["gain_mean"], drawn["fitted"])
+    low, high = reach(models["gain_mean"], drawn["fitted"])
     depths = (float(models["n_layers"].min()) - 3, float(models["n_layers"].max()) + 1)
     x = alt.X(
         "n_layers:Q",
@@ -211,15 +212,6 @@ def _law_lines(
             (curves[is_claimed], TONES[0], 2.5),
         )
     ]
-    last = curves[curves["n_layers"] == curves["n_layers"].max()]
-    places = names.apart(list(last["fitted"]), LINE / HIGH * (ends[1] - ends[0]))
-    words = last.assign(label_at=places, said=last["law"].replace(SPOKEN))
-    text = alt.Chart(words).mark_text(align="left", dx=14, fontSize=13, color=INK)
-    return [*lines, text.encode(x=x, y="label_at:Q", text="said:N")]
-
-
-def _reach(*values: pd.Series[float]) -> tuple[float, float]:
-    """Return the ends of an axis around some values."""
-    every = pd.concat(values)
-    room = 0.04 * float(every.max() - every.min())
-    return float(every.min()) - room, float(every.max()) + room
+    said = curves.assign(name=curves["law"].replace(SPOKEN))
+    least = LINE / HIGH * (ends[1] - ends[0])
+    return [*lines, names.at_ends(said, x, "fitted", least=least, beside=14)]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.exhibits.drawing import names
 from analysis.exhibits.drawing.marks import filled_and_hollow, of_lab
-from analysis.exhibits.drawing.theme import INK, SIDES, WIDTH, found, line_at, log_axis
+from analysis.exhibits.drawing.theme import INK, SIDES, WIDTH, found, line_at, log_axis, reach
 from analysis.exhibits.heritage import findings
 from analysis.tidy import prose
 
@@ -99,15 +99,15 @@ def chart_two_laws(rows: pd.DataFrame) -> alt.VConcatChart:
 def _panel(rows: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
     """Return the gains against one column, each model by its name, a line per suite of several."""
     # Names of the deepest and the fastest models need room at the right.
-    reach = (float(rows[column].min()) / 1.15, float(rows[column].max()) * 1.7)
-    ends = (float(rows["gain_mean"].min()) - 0.04, float(rows["gain_mean"].max()) + 0.04)
-    x = alt.X(f"{column}:Q", title=title, **log_axis(pd.Series(reach), beyond=1))
+    sides = (float(rows[column].min()) / 1.15, float(rows[column].max()) * 1.7)
+    ends = reach(rows["gain_mean"])
+    x = alt.X(f"{column}:Q", title=title, **log_axis(pd.Series(sides), beyond=1))
     y = alt.Y(
         "gain_mean:Q",
         title=["gain of the penultimate block", SIDES],
         scale=alt.Scale(domain=list(ends), zero=False, nice=False),
     )
-    panel = names.Panel(reach, ends, height=HIGH, is_log=True)
+    panel = names.Panel(sides, ends, height=HIGH, is_log=True)
     told = names.placed(rows, panel, column, "gain_mean", lines=[1])
     several = rows[rows.groupby("suite")["suite"].transform("size") > 1]
     lines = (

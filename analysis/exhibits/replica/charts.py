@@ -20,10 +20,12 @@ from analysis.exhibits.drawing.theme import (
     line_at,
     log_axis,
     named,
+    reach,
     shrinking,
 )
 from analysis.exhibits.replica import findings
 from analysis.exhibits.replica.figures import PANELS, PREDICTORS
+from analysis.tidy import prose
 
 HEIGHT = 230
 #: Height of the row of a lab and of a model [px].
@@ -45,13 +47,13 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConc
     bounds
         One row per depth: `n_layers`, `bound` [ratio].
     """
-    drawn = models.assign(name=_sizes(models))
+    drawn = models.assign(name=prose.within_suite(models["model"]))
     ends = (float(models["n_layers"].min()) - 3, float(models["n_layers"].max()) + 3)
     scale = alt.Scale(domain=list(ends), zero=False, nice=False)
     x = alt.X("n_layers:Q", title="depth L [blocks]", scale=scale, axis=alt.Axis(tickMinStep=5))
     inside = bounds[bounds["n_layers"].between(models["n_layers"].min(), ends[1])]
-    reach = _reach(models["gain_mean"], inside["bound"])
-    y, place = _gain(reach), placing.Panel(ends, reach, height=HEIGHT)
+    gains = reach(models["gain_mean"], inside["bound"])
+    y, place = _gain(gains), placing.Panel(ends, gains, height=HEIGHT)
     limits = (
         alt.Chart(inside)
         .mark_line(color=INK, strokeDash=[6, 4])
@@ -81,9 +83,9 @@ def chart_gain_by_size(models: pd.DataFrame) -> alt.VConcatChart:
     scale = log_axis(pd.Series(ends), beyond=1)
     scale["axis"].labelExpr = "replace(datum.label, 'G', 'B')"
     x = alt.X("n_parameters:Q", title="parameters [1], log scale", **scale)
-    reach = _reach(models["gain_mean"], models["gain_low"], models["gain_high"])
-    place = placing.Panel(ends, reach, height=HEIGHT, is_log=True)
-    y, drawn = _gain(reach), models.assign(name=_sizes(models))
+    gains = reach(models["gain_mean"], models["gain_low"], models["gain_high"])
+    place = placing.Panel(ends, gains, height=HEIGHT, is_log=True)
+    y, drawn = _gain(gains), models.assign(name=prose.within_suite(models["model"]))
     return _stacked(
         [
             alt.layer(
@@ -198,10 +200,11 @@ def chart_spectral_profiles(layers: pd.DataFrame, *, is_squared: bool) -> alt.La
     values = layers["squared"] if is_squared else layers["squared"] ** 0.5
     rows = layers.assign(norm=values)
     y = log_axis(values)
+    x = alt.X(
+        "relative_depth:Q", title="relative depth (l + 1) / L [1]", axis=alt.Axis(tickCount=5)
+    )
     encoded = alt.Chart(rows).encode(
-        x=alt.X(
-            "relative_depth:Q", title="relative depth (l + 1) / L [1]", axis=alt.Axis(tickCount=5)
-        ),
+        x=x,
         y=alt.Y("norm:Q", title=f"{power.lower()} of W_V [{unit}], log", **y),
         detail="model:N",
         **of_lab(rows),
@@ -210,14 +213,9 @@ def chart_spectral_profiles(layers: pd.DataFrame, *, is_squared: bool) -> alt.La
     lines = encoded.mark_line(opacity=0.7).encode(
         strokeDash=alt.StrokeDash("cut:N", scale=cut, legend=None)
     )
-    ends = rows.sort_values("layer").drop_duplicates("model", keep="last")
     least = float(np.log(values.max() / values.min())) * LINE / HEIGHT
-    places = np.exp(placing.apart(list(np.log(ends["norm"])), least))
-    names = (
-        alt.Chart(ends.assign(label_at=places, name=ends["model"] + ends["cut"].map(MIXED)))
-        .mark_text(align="left", dx=10, color=INK, fontSize=13)
-        .encode(x="relative_depth:Q", y="label_at:Q", text="name:N")
-    )
+    named_rows = rows.assign(name=rows["model"] + rows["cut"].map(MIXED))
+    names = placing.at_ends(named_rows, x, "norm", least=least, is_log=True)
     points = encoded.mark_point(filled=True, size=45, opacity=0.9)
     return named(
         alt.layer(lines, points, names),
@@ -309,17 +307,6 @@ def _stacked(
 
 def _by_panel(rows: pd.DataFrame, names: Sequence[str] = PANELS) -> list[pd.DataFrame]:
     return [rows[rows["panel"] == name] for name in names]
-
-
-def _sizes(models: pd.DataFrame) -> pd.Series[str]:
-    """Return the names of models of one suite without that of the suite."""
-    return models["model"].str.replace(r"^.*?-", "", regex=True)
-
-
-def _reach(*gains: pd.Series[float]) -> tuple[float, float]:
-    """Return the ends of an axis around some gains."""
-    values = pd.concat(gains)
-    return float(values.min()) - 0.02, float(values.max()) + 0.02
 
 
 def _gain(ends: tuple[float, float]) -> alt.Y:

@@ -19,6 +19,7 @@ from analysis.exhibits.drawing.theme import (
     found,
     greys,
     line_at,
+    reach,
     series,
     shrinking,
 )
@@ -177,7 +178,7 @@ def chart_named_gains(models: pd.DataFrame, titles: Sequence[str]) -> alt.HConca
     titles
         What each panel shows.
     """
-    ends = (float(models["gain_mean"].min()) - 0.03, float(models["gain_mean"].max()) + 0.03)
+    ends = reach(models["gain_mean"])
     panels = [
         _named_panel(models[models["panel"] == panel], title, ends, is_first=position == 0)
         for position, (panel, title) in enumerate(
@@ -203,7 +204,7 @@ def _named_panel(
     models: pd.DataFrame, title: str, ends: tuple[float, float], *, is_first: bool
 ) -> alt.LayerChart:
     place = Panel(DEPTHS, ends, width=PHONE, height=HIGH)
-    names = models["model"].str.replace(r"^.*?-", "", regex=True)
+    names = prose.within_suite(models["model"])
     told = placed(models.assign(name=names), place, "n_layers", "gain_mean", lines=[1])
     x = alt.X(
         "n_layers:Q",
