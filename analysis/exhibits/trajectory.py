@@ -7,13 +7,9 @@ from typing import cast
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import WIDTH, greys, line_at, series
+from analysis.exhibits.drawing.theme import DASHES, SHAPES, WIDTH, greys, line_at, series
 from analysis.store import Store
 from analysis.tidy.errors import DesignError
-
-#: Formats apart by dash and shape, beside their colour.
-_DASHES = [[1, 0], [6, 4], [2, 3]]
-_SHAPES = ["circle", "square", "triangle-up"]
 
 
 def gains(store: Store, metric: str = "gain_body") -> pd.DataFrame:
@@ -85,9 +81,9 @@ def chart(trajectory: pd.DataFrame) -> alt.LayerChart:
                 scale=greys(formats),
             ),
             strokeDash=alt.StrokeDash(
-                "dtype_compute:N", title=title, scale=series(formats, _DASHES)
+                "dtype_compute:N", title=title, scale=series(formats, DASHES)
             ),
-            shape=alt.Shape("dtype_compute:N", title=title, scale=series(formats, _SHAPES)),
+            shape=alt.Shape("dtype_compute:N", title=title, scale=series(formats, SHAPES)),
         )
     )
     (model_id,) = models["model_id"]

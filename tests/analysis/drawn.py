@@ -21,7 +21,7 @@ def encodings(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def borrowed(node: Any) -> list[str]:
-    """Return the colours of labs that stand for something else in a chart's specification."""
+    """Return colours and shapes of labs that stand for something else in a specification."""
     if isinstance(node, list):
         return [colour for item in node for colour in borrowed(item)]
     if not isinstance(node, dict):
@@ -29,4 +29,5 @@ def borrowed(node: Any) -> list[str]:
     if {"domain", "range"} <= set(node) and isinstance(node["range"], list):
         pairs = zip(node["domain"], node["range"], strict=False)
         return [it for name, it in pairs if isinstance(it, str) and labs.borrowed(it, name)]
-    return [colour for name, it in node.items() if name != "datasets" for colour in borrowed(it)]
+    drawn = [it for name, it in node.items() if name not in ("datasets", "field")]
+    return [look for it in drawn for look in borrowed(it)]

@@ -46,14 +46,17 @@ def lab_shape(rows: pd.DataFrame) -> alt.Shape:
     return alt.Shape("lab:N", title=None, scale=scale, legend=alt.Legend(symbolOpacity=1))
 
 
-def borrowed(colour: str, lab: str) -> bool:
-    """Return whether a colour of a lab stands for something else.
+def borrowed(look: str, lab: str) -> bool:
+    """Return whether a colour or shape of a lab stands for something else; a disc is anyone's.
 
     >>> borrowed("#d55e00", "Meta"), borrowed("#d55e00", "above 1"), borrowed("#70777f", "text")
     (False, True, False)
+    >>> borrowed("square", "BigScience"), borrowed("square", "as printed"), borrowed("circle", "")
+    (False, True, False)
     """
-    whose = {own.lower(): name for name, (own, _) in _LOOKS.items() if own != INK}
-    return whose.get(colour.lower(), lab) != lab
+    looked = look.lower()
+    whose = {name for name, looks in _LOOKS.items() if looked in (it.lower() for it in looks)}
+    return looked not in (INK, "circle") and bool(whose) and lab not in whose
 
 
 def _present(labs: Iterable[str]) -> list[str]:

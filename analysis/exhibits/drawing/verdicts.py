@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from analysis import claims
 from analysis.exhibits.drawing.theme import INK
+from analysis.exhibits.drawing.theme import SHAPES as TONE_SHAPES
 
 #: In the order of the verdicts: teal, amber, vermilion, violet, grey; disc, half, cross, ring, bar.
 _COLOURS = ("#12936F", "#C28A12", "#D9531E", "#8572C4", INK)
 _SHAPES = (
     "circle",
     "M0,-1A1,1,0,0,1,0,1ZM0,-1A1,1,0,0,0,0,1L0,0.75A0.75,0.75,0,0,1,0,-0.75Z",
-    "cross",
+    TONE_SHAPES[2],
     "M1,0A1,1,0,0,1,-1,0A1,1,0,0,1,1,0ZM0.7,0A0.7,0.7,0,0,0,-0.7,0A0.7,0.7,0,0,0,0.7,0Z",
     "M-1,-0.2H1V0.2H-1Z",
 )

@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 
 from analysis.exhibits.drawing.names import Align
-from analysis.exhibits.drawing.theme import INK, greys, named, series
+from analysis.exhibits.drawing.theme import INK, SHAPES, greys, named, series
 from analysis.tidy import prose
 
 #: Where the numbers were looked for; the second mark is open, so that both show on one spot.
@@ -33,7 +33,7 @@ def chart_figure_sources(figures: pd.DataFrame) -> alt.LayerChart:
         .encode(y=y, x=alt.X("min(share):Q"), x2="max(share):Q")
     )
     colour = alt.Color("searched:N", scale=greys(KINDS), legend=None)
-    shape = alt.Shape("searched:N", scale=series(KINDS, ["triangle-down", "circle"]), legend=None)
+    shape = alt.Shape("searched:N", scale=series(KINDS, SHAPES[1::-1]), legend=None)
     marks = [
         alt.Chart(figures[figures["searched"] == kind])
         .mark_point(strokeWidth=2.5, opacity=1, size=size)

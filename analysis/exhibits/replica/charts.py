@@ -128,8 +128,8 @@ def chart_gain_by_lab(labs: pd.DataFrame, printed: pd.DataFrame) -> alt.VConcatC
         .encode(x=alt.X("gain_low:Q", title=GAIN), x2="gain_high:Q", y=y)
     )
     means = points_by_lab(drawn).encode(x=x, y=y)
-    squares = alt.Chart(printed).mark_point(filled=False, size=260, strokeWidth=1.5, shape="square")
-    in_print = squares.encode(x=x, y=y, color=alt.value(INK))
+    rings = alt.Chart(printed).mark_point(filled=False, size=260, strokeWidth=1.5)
+    in_print = rings.encode(x=x, y=y, color=alt.value(INK))
     ends: list[tuple[pd.DataFrame, str, placing.Align, int]] = [
         (drawn, "of the file", "right", 8),
         (printed, "as printed", "left", -8),

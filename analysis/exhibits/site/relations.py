@@ -7,7 +7,7 @@ from typing import Any, cast
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import INK, found, greys, series
+from analysis.exhibits.drawing.theme import INK, SHAPES, found, greys, series
 from analysis.store import Store, codebook
 from analysis.tidy import notation, prose
 from collect import schema
@@ -162,9 +162,7 @@ def chart_keys(shared: pd.DataFrame) -> alt.LayerChart:
         .encode(
             x=x,
             y=y,
-            shape=alt.Shape(
-                "role:N", scale=series(roles, ["circle", "triangle-right"]), legend=None
-            ),
+            shape=alt.Shape("role:N", scale=series(roles, SHAPES), legend=None),
             color=alt.Color("role:N", scale=greys(roles), legend=None),
             tooltip=["table:N", "key:N", "role:N"],
         )

@@ -9,7 +9,7 @@ import altair as alt
 import pandas as pd
 
 from analysis.exhibits.drawing.labs import lab_colour, lab_shape
-from analysis.exhibits.drawing.theme import INK, found, series
+from analysis.exhibits.drawing.theme import BLACK, INK, PAPER, TONES, found, series
 from analysis.exhibits.study.names import RECIPES, SHORT, SOURCES, UNPUBLISHED
 from analysis.exhibits.study.words import lab_short, share_words
 from analysis.questions.study import fleet
@@ -18,12 +18,13 @@ from analysis.questions.study.fleet import DRAWN, JOINT, Band
 #: Size of a mark by depth [px²].
 DEPTHS: Mapping[int, int] = {3: 34, 12: 110}
 
-#: Grey of each source, and of what is written on it; each is told from its neighbours.
+#: Grey of each source, and of what is written on it; each is told from its neighbours. Chance has
+#: none.
 GREYS: Mapping[str, tuple[str, str]] = {
-    "recipe": ("#5b626a", "#ffffff"),
-    "geometry": ("#c3c8cd", "#1a1d21"),
-    "recipe:geometry": ("#878e96", "#1a1d21"),
-    "seed": ("#ebedef", "#1a1d21"),
+    "recipe": (TONES[0], PAPER),
+    "geometry": (TONES[2], BLACK),
+    "recipe:geometry": (TONES[1], PAPER),
+    "seed": ("transparent", INK),
 }
 
 #: What stands in the place of a lab where there is none.

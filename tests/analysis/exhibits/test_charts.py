@@ -125,13 +125,15 @@ def test_every_lab_of_the_store_has_a_colour_and_a_shape_of_its_own(shipped_stor
     assert not {*theme.SHAPES[1:]} & {*shapes}
 
 
-def test_the_colour_of_a_lab_stands_for_that_lab_alone(drawn):
+def test_the_colour_and_shape_of_a_lab_stand_for_that_lab_alone(drawn):
     for name, chart in drawn.items():
         assert not borrowed(chart.to_dict()), name
     meta = labs.lab_colour(pd.DataFrame({"lab": ["Meta"]})).to_dict()["scale"]["range"][0]
     scale = theme.series(["a text"], [meta])
     points = alt.Chart(pd.DataFrame({"kind": ["a text"]})).mark_point()
     assert borrowed(points.encode(color=alt.Color("kind:N", scale=scale)).to_dict()) == [meta]
+    shaped = points.encode(shape=alt.Shape("kind:N", scale=theme.series(["a text"], ["square"])))
+    assert borrowed(shaped.to_dict()) == ["square"]
     # No module takes one by its number: all are named in one place.
     sources = {path: path.read_text() for path in Path(charts.__file__).parent.rglob("*.py")}
     numbers = re.compile(r"#[0-9A-Fa-f]{6}\b")

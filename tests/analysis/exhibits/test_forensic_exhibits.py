@@ -4,6 +4,7 @@ import pytest
 
 from analysis.exhibits.forensics import charts
 from analysis.exhibits.forensics import tables as exhibits
+from tests.analysis.drawn import borrowed
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +55,7 @@ def test_every_mapped_figure_has_both_places_searched(published_store):
 
 def test_the_chart_names_its_axis_and_tells_marks_apart_by_shape(published_store):
     chart = charts.chart_figure_sources(exhibits.figure_sources(published_store)).to_dict()
+    assert not borrowed(chart)
     assert chart["description"]
     layers = chart["layer"]
     assert layers[1]["encoding"]["x"]["title"] == "share of the figure's numbers found [1]"

@@ -16,6 +16,7 @@ from analysis.exhibits.drawing import verdicts as looks
 from analysis.exhibits.site import front, imprint, relations
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError
+from tests.analysis.drawn import borrowed
 
 ROOT = Path(__file__).parents[3]
 SECOND = Path(__file__).parents[1] / "second_paper"
@@ -129,7 +130,9 @@ def test_keys_join_tables() -> None:
     assert roles["model", "model_id"] == relations.PART
     assert roles["published_figure", "model_id"] == relations.PART
     assert roles["quoted_number", "claim_id"] == relations.PART
-    drawn = relations.chart_keys(shared).to_dict()["datasets"].values()
+    chart = relations.chart_keys(shared).to_dict()
+    assert not borrowed(chart)
+    drawn = chart["datasets"].values()
     assert sorted(map(len, drawn)) == [2, len(shared)]  # one mark of each kind is named
 
 

@@ -9,6 +9,7 @@ from analysis.exhibits import trajectory
 from analysis.store import open_store
 from analysis.tidy.errors import DesignError
 from collect.record.writer import write_table
+from tests.analysis.drawn import borrowed
 
 
 @pytest.fixture
@@ -50,6 +51,7 @@ def test_the_chart_names_its_axes_and_its_model(at_step):
     assert "test/tiny" in drawn["description"]
     titles = [drawn["layer"][1]["encoding"][axis]["title"] for axis in ("x", "y")]
     assert titles == ["step of training [1]", "mean gain [ratio]"]
+    assert not borrowed(drawn)
     assert {"color", "strokeDash", "shape"} <= drawn["layer"][1]["encoding"].keys()
 
 
