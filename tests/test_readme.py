@@ -82,6 +82,19 @@ def test_every_link_into_the_project_leads_somewhere():
     assert len(local) > 4
 
 
+def test_the_rows_that_the_guide_tells_of_are_those_of_the_proof():
+    guide = (ROOT / "quarto/guides/_measure.qmd").read_text(encoding="utf-8")
+    grown = (
+        r"`(\S+/growth_[\d-]+\.txt)` has .*? at ([\d, and]+) times the sample \(([\d,]+)\s+rows\)"
+    )
+    ((proof, times, told),) = re.findall(grown, guide)
+    printed = (ROOT / proof).read_text(encoding="utf-8")
+    sizes = dict(re.findall(r"^packed-(\d+): ([\d,]+) rows", printed, flags=re.MULTILINE))
+    assert sizes
+    assert sizes[max(sizes, key=int)] == told
+    assert times.replace(",", "") == " and ".join(" ".join(sizes).rsplit(" ", 1))
+
+
 def test_the_worked_mixed_model_prints_what_readme_and_guide_show():
     shown = re.findall(r"```python\n([^`]*)```\n\n```\n([^`]*)```", README)
     ((fitting, answer),) = [(code, out) for code, out in shown if "mixed.fit" in code]

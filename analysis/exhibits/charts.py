@@ -169,7 +169,8 @@ def chart_definitions(gains: pd.DataFrame, *, order: Sequence[str]) -> alt.Layer
         alt.layer(line_at(1, "x"), points.encode(x=x, y=y, **of_lab(gains)), *said).properties(
             height=height
         ),
-        "Gain of four models under each published definition, one row per definition.",
+        f"Gain of {gains['model'].nunique()} models under each published definition, one row per "
+        "definition.",
         findings.order(gains, order),
     )
 
@@ -202,7 +203,8 @@ def chart_trace_profile(layers: pd.DataFrame) -> alt.LayerChart:
     marks = [encoded.mark_line(opacity=0.6), encoded.mark_point(filled=True, size=60)]
     return named(
         alt.layer(*marks, labels).properties(width=WIDTH - 90),
-        "Trace of the sheaf Laplacian per layer for four published models, each named at its end.",
+        f"Trace of the sheaf Laplacian per layer for {layers['model'].nunique()} published models, "
+        "each named at its end.",
         findings.trace(layers),
     )
 
@@ -232,8 +234,8 @@ def chart_ratio(weights: pd.DataFrame, gains: pd.DataFrame) -> alt.LayerChart:
     points = [mark.encode(x=x, y=y, **of_lab(both)) for mark in filled_and_hollow(told)]
     return named(
         alt.layer(line_at(1, "y"), *points, *names.texts(told, x, y)),
-        "Gain of six published models against the ratio of the norms of W_V and W_O; models of "
-        "low and of high ratio lie on both sides of one.",
+        f"Gain of {len(both)} published models against the ratio of the norms of W_V and W_O, with "
+        "a line at one.",
         findings.ratio(both),
     )
 
@@ -268,7 +270,7 @@ def chart_twins(pairs: pd.DataFrame) -> alt.LayerChart:
     ]
     return named(
         alt.layer(line_at(1, "x"), rules, *points, *said).properties(height=150),
-        "Gain of the last block of three models before and after instruction tuning.",
+        f"Gain of the last block of {len(pairs)} models before and after instruction tuning.",
         findings.tuning(pairs),
     )
 

@@ -41,12 +41,13 @@ def chart_gauges(layers: pd.DataFrame) -> alt.VConcatChart:
         _row(layers, column, *titles, has_labels=column == list(PANELS)[-1])
         for column, titles in PANELS.items()
     ]
+    n_gauges = layers["gauge"].nunique()
     stacked = alt.vconcat(
         *rows,
         spacing=12,
-        description="Length of the stream over depth of one network in four gauges whose logits "
-        "are identical: rising, falling and flat in the upper panel. Without the mean over "
-        "features the four lie on each other in the lower panel.",
+        description=f"Length of the stream of one network over depth in {n_gauges} gauges whose "
+        "logits are identical: rising, falling and flat in the upper panel. Without the mean over "
+        "features they lie on each other in the lower panel.",
     )
     shared = stacked.resolve_scale(color="shared", shape="shared", strokeDash="shared")
     return cast("alt.VConcatChart", found(shared, f"{finding(layers)}."))

@@ -175,6 +175,7 @@ def base_sets(store: Store) -> dict[str, str]:
     return {
         "all": prose.plural(len(every), "base model"),
         "kept": prose.plural(len(kept), "base model"),
+        "n_left_out": prose.plural(len(out), "model"),
         "left_out": prose.listing(prose.short_name(out["model_id"]).tolist()),
         "left_out_gain": prose.listing([prose.number(gain, 4) for gain in out["gain_mean"]]),
     }

@@ -54,6 +54,8 @@ SEED = 20260107
 RESAMPLES = 499
 SIMULATIONS, REFITS = 1000, 400
 GRID = np.linspace(0.0, 0.6, 25)
+#: Power that designs are usually made for, level of the tests, models of a suite to come.
+TARGET, LEVEL, MODELS_EACH = 0.8, 0.05, 4
 
 
 def base_models(store: Store) -> pd.DataFrame:
@@ -297,7 +299,7 @@ def drawn_curves(curves: pd.DataFrame) -> pd.DataFrame:
 
 def detectable_rows(found: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
     """Return one row per effect and test, formatted: found, detectable, size of the test."""
-    detectable = power.minimum_detectable(curves.assign(method=curves["test"]))
+    detectable = power.minimum_detectable(curves.assign(method=curves["test"]), power=TARGET)
     both = found.merge(
         detectable[["method", "estimate", "test_size"]].rename(columns={"estimate": "detectable"}),
         left_on="test",
@@ -319,9 +321,9 @@ def detectable_rows(found: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def design_words(found: pd.DataFrame, known: pd.DataFrame, curves: pd.DataFrame) -> dict[str, str]:
-    """Return how many suites per group 80 % power asks for, as text.
+    """Return how many suites per group a power of `TARGET` asks for, as text.
 
-    For the effect that the mixed model finds, and for half of it; suites hold four models
+    For the effect that the mixed model finds, and for half of it; suites hold `MODELS_EACH` models
     each. The ranges go over the interval of the deviation between suites. `effect` is a factor
     above 1, `ratio` is EleutherAI's gain over the others'. `detectable` is of the most powerful
     of the tests in `curves`.
@@ -338,8 +340,12 @@ def design_words(found: pd.DataFrame, known: pd.DataFrame, curves: pd.DataFrame)
         ]
         for part in (1.0, 0.5)
     )
-    detectable = power.minimum_detectable(curves[curves["term"] == "eleuther"])["estimate"].min()
+    of_heritage = curves[curves["term"] == "eleuther"]
+    detectable = power.minimum_detectable(of_heritage, power=TARGET)["estimate"].min()
     return {
+        "power": prose.percent(TARGET),
+        "level": prose.percent(LEVEL),
+        "models_each": prose.count(MODELS_EACH),
         "detectable": prose.number(float(np.exp(detectable))),
         "effect": prose.number(float(np.exp(effect))),
         "direction": "lower" if fitted["estimate"] < 0 else "higher",
@@ -376,7 +382,9 @@ def _named(terms: pd.Series, tests: pd.Series | str) -> pd.Series:
 
 
 def _needed(known: Components, effect: float) -> int:
-    found = power_design.units_needed(known, effects=[effect], models_per_unit=[4])
+    found = power_design.units_needed(
+        known, effects=[effect], models_per_unit=[MODELS_EACH], power=TARGET, alpha=LEVEL
+    )
     return int(found["units_needed"].iloc[0])
 
 

@@ -25,6 +25,7 @@ from analysis.exhibits.drawing.theme import (
     series,
 )
 from analysis.exhibits.heritage import findings
+from analysis.exhibits.heritage.partition import LEVEL, TARGET
 from analysis.questions.depth.laws_of_depth import GROWTH
 from analysis.tidy import prose
 
@@ -42,9 +43,6 @@ HIGH, PHONE, LINE = 420, 200, 14
 
 #: What the ticks of the figure of shares are.
 CHANCE = "pure noise"
-
-#: Power that designs are usually made for, and the level of the tests.
-TARGET, LEVEL = 0.8, 0.05
 
 
 def chart_share_methods(shares: pd.DataFrame) -> alt.LayerChart:
@@ -97,7 +95,7 @@ def chart_power(curves: pd.DataFrame) -> alt.LayerChart:
     )
     y = alt.Y(
         "power:Q",
-        title="probability of p ≤ 0.05 [1]",
+        title=f"probability of p ≤ {LEVEL:g} [1]",
         scale=alt.Scale(domain=[0, 1]),
         axis=alt.Axis(tickCount=5),
     )
@@ -118,7 +116,7 @@ def chart_power(curves: pd.DataFrame) -> alt.LayerChart:
     return named(
         alt.layer(line_at(TARGET, "y"), line_at(LEVEL, "y"), lines),
         "Power of the tests at the published design, rising with the size of the true effect; "
-        "lines at 0.8 and at the level 0.05.",
+        f"lines at {TARGET:g} and at the level {LEVEL:g}.",
         findings.power(curves, TARGET),
     )
 

@@ -66,7 +66,8 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConc
             )
             for panel in _by_panel(drawn)
         ],
-        "Gain of eight Pythia models, each by its size, against depth, as the paper draws it and "
+        f"Gain of {models['model'].nunique()} Pythia models, each by its size, against depth, as "
+        "the paper draws it and "
         "with the geometric mean over inner blocks; the claimed bound is dashed.",
         findings.signs(models),
         shared=["y"],
@@ -96,7 +97,8 @@ def chart_gain_by_size(models: pd.DataFrame) -> alt.VConcatChart:
             )
             for panel in _by_panel(drawn)
         ],
-        "Gain of eight Pythia models, each by its size, against their number of parameters, as the "
+        f"Gain of {models['model'].nunique()} Pythia models, each by its size, against their "
+        "number of parameters, as the "
         "paper draws it and with the geometric mean over inner blocks.",
         findings.with_size(models),
         shared=["y"],
@@ -181,7 +183,8 @@ def chart_spectral(models: pd.DataFrame) -> alt.LayerChart:
     ]
     return named(
         alt.layer(points_by_lab(models).encode(x=x, y=y), *names),
-        "Spectral norm of W_V against that of W_O for seven published models; of those called "
+        f"Spectral norm of W_V against that of W_O for {len(models)} published models; of those "
+        "called "
         "mixed, what is called W_V mixes rows of Q, K and V.",
         findings.cuts(models),
     )
@@ -219,7 +222,8 @@ def chart_spectral_profiles(layers: pd.DataFrame, *, is_squared: bool) -> alt.La
     points = encoded.mark_point(filled=True, size=45, opacity=0.9)
     return named(
         alt.layer(lines, points, names),
-        f"{power} of W_V of each layer of six published models, each named at its end, read off "
+        f"{power} of W_V of each layer of {rows['model'].nunique()} published models, each named "
+        "at its end, read off "
         "the paper's figure; dashed lines are of matrices whose rows mix Q, K and V.",
         findings.rises(rows, "norm", power.lower()),
     )
@@ -245,7 +249,8 @@ def chart_transition_layers(models: pd.DataFrame) -> alt.VConcatChart:
         panels.append(alt.layer(equal, marks, *placing.texts(told, x, y)))
     return _stacked(
         panels,
-        "Predicted against found L* of six models, by the paper's formula and by the other "
+        f"Predicted against found L* of {models['model'].nunique()} models, by the paper's formula "
+        "and by the other "
         "suites' mean share of the depth; equality is dashed.",
         findings.errors(models),
         names=PREDICTORS,
@@ -278,7 +283,7 @@ def chart_gain_by_prompt(models: pd.DataFrame, prompts: pd.DataFrame) -> alt.Lay
     means = points_by_lab(drawn).encode(x=x, y=y)
     return named(
         alt.layer(line_at(1, "x"), ticks, whiskers, means).properties(height=270),
-        "Gain of each Pythia model, mean and one standard deviation over 25 prompts.",
+        "Gain of each Pythia model, mean and one standard deviation over prompts.",
         findings.crossing(drawn),
     )
 

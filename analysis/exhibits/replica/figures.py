@@ -68,6 +68,13 @@ def gains_by_depth(store: Store) -> pd.DataFrame:
     return _panels(drawn, inner_gains(store, evidence.PYTHIA))
 
 
+def prompts_behind(store: Store) -> str:
+    """Return over how many prompts the gains of a Pythia model are means, in words."""
+    gains = evidence.published_gains(store, "gain_penultimate_block", [evidence.PYTHIA])
+    least, most = (prose.count(n) for n in gains["n_prompts"].agg(["min", "max"]))
+    return least if least == most else f"{least} to {most}"
+
+
 def gains_by_lab(store: Store) -> pd.DataFrame:
     """Return Figure 2, one row per panel and lab, or model in the primary panel.
 

@@ -13,7 +13,7 @@ from analysis.exhibits.drawing.theme import BLACK, INK, PAPER, TONES, found, ser
 from analysis.exhibits.study.names import RECIPES, SHORT, SOURCES, UNPUBLISHED
 from analysis.exhibits.study.words import lab_short, share_words
 from analysis.questions.study import fleet
-from analysis.questions.study.fleet import DRAWN, JOINT, Band
+from analysis.questions.study.fleet import DRAWN, HELD, JOINT, Band
 
 #: Size of a mark by depth [px²].
 DEPTHS: Mapping[int, int] = {3: 34, 12: 110}
@@ -71,8 +71,8 @@ def chart_exhibit(
     words = (
         "Recipes in the order of how much the stream grows after block 0 beyond equal writes, a "
         "mark per trained network: colour and name for the lab, size for the depth, hollow for "
-        "ranges that no lab published. The line is growth by equal writes; the band holds 95 of "
-        "100 networks if only the seed mattered."
+        "ranges that no lab published. The line is growth by equal writes; the band holds "
+        f"{HELD} networks if only the seed mattered."
     )
     if is_small:
         return _beside(runs, band, shares, words)

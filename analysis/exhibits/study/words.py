@@ -222,6 +222,32 @@ def unfinished(progress: pd.DataFrame) -> str:
     )
 
 
+def ladder_sentence(lengths: pd.DataFrame) -> str:
+    """Return how many lengths of training were enough, and what the longest leaves.
+
+    ``lengths`` is as `ladder.lengths` returns it.
+    """
+    enough, longest = int(lengths["holds"].sum()), lengths.iloc[-1]
+    return (
+        f"By the registered rule {prose.share_of(enough, len(lengths))} lengths of the ladder "
+        f"{'was' if enough == 1 else 'were'} enough. At the longest "
+        f"{prose.percent(longest['share'])} of the networks beat a trigram, and another first "
+        f"spread moves the response by "
+        f"{prose.number(longest['statistic'], 1)} standard deviations between seeds. These are "
+        f"{prose.number(lengths['sd'].iloc[0], 3)} nat at the shortest length and "
+        f"{prose.number(longest['sd'], 3)} nat at the longest."
+    )
+
+
+def shape(runs: pd.DataFrame) -> str:
+    """Return depth and width of the networks of some runs: columns `n_layers` and `d_model`."""
+    depths, widths = (
+        prose.listing([prose.count(size) for size in sorted(runs[name].unique())])
+        for name in ("n_layers", "d_model")
+    )
+    return f"{depths} blocks, width {widths}"
+
+
 def band_words(band: Band) -> str:
     """Return what chance alone does, in units of the response."""
     return (

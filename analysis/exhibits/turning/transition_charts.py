@@ -56,7 +56,8 @@ def chart_l_star(shares: pd.DataFrame) -> alt.LayerChart:
     )
     return named(
         alt.layer(line_at(0.5, "x"), predicted, points).properties(height=250),
-        "Published values of L* over depth for six models, with the formula's prediction.",
+        f"Published values of L* over depth for {shares['model'].nunique()} models, with the "
+        "formula's prediction.",
         _spread_found(shares),
     )
 
@@ -161,7 +162,7 @@ def chart_noise_layers(layers: pd.DataFrame) -> alt.LayerChart:
         alt.layer(
             encoded.mark_line(opacity=0.6), encoded.mark_point(filled=True, size=70), *words
         ).properties(height=230),
-        "Probability that each of three estimators names each layer of pure noise.",
+        "Probability that each estimator names each layer of pure noise.",
         _noise_found(spoken),
     )
 

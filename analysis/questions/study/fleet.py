@@ -30,13 +30,17 @@ JOINT = "F inversion, joint"
 DRAWN = ("excess", "first_log_gain", "last_log_gain", "share_negative")
 
 
+#: Share of runs that the band of chance holds, and the same in words.
+BAND = 0.95
+HELD = f"{100 * BAND:.0f} of 100"
+
 #: Tables drawn where the joint intervals alone are read.
 _FEW = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Where 95 of 100 runs would lie if only the seed mattered, around the mean of recipes.
+    """Where `BAND` of runs would lie if only the seed mattered, around the mean of recipes.
 
     ``sd`` is the standard deviation between seeds of one cell, pooled over cells, with ``df``
     degrees of freedom; all in units of the response.
@@ -96,7 +100,7 @@ def band_of_chance(runs: pd.DataFrame, response: str = "excess") -> Band:
         )
     sd = float((((known[response] - grouped.transform("mean")) ** 2).sum() / df) ** 0.5)
     middle = float(known.groupby("recipe")[response].mean().mean())
-    half = float(stats.t.ppf(0.975, df)) * sd
+    half = float(stats.t.ppf((1 + BAND) / 2, df)) * sd
     return Band(middle, middle - half, middle + half, sd, df)
 
 
