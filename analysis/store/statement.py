@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 
 from analysis.tidy.errors import QueryError
+from collect.schema import raise_interruption
 
 #: Kinds of statement that only read, if every part of them does.
 READING = frozenset({"SELECT", "EXPLAIN"})
@@ -122,6 +123,7 @@ def kinds(sql: str) -> list[str]:
     try:
         return [_kind(statement) for statement in duckdb.extract_statements(sql)]
     except duckdb.Error as error:
+        raise_interruption(error)
         raise QueryError(plain(error)) from error
 
 
@@ -170,6 +172,7 @@ def _tree(sql: str, connection: duckdb.DuckDBPyConnection) -> Any:
         text = connection.execute("SELECT json_serialize_sql($1::VARCHAR)", [sql]).fetchall()[0][0]
         found = json.loads(text)
     except (duckdb.Error, RecursionError, ValueError) as error:
+        raise_interruption(error)
         reason = plain(error) if isinstance(error, duckdb.Error) else "it is nested too deeply"
         raise QueryError(f"A query must be one that can be checked; {reason}.") from error
     if found["error"] or len(found["statements"]) != 1:

@@ -97,6 +97,7 @@ class Store:
         StoreError
             If a file of the store is no longer where it was opened.
         """
+        _forget_failures(self.sources)
         self._deferred.make_for(sql)
         try:
             return self._answer(sql, parameters)
@@ -255,6 +256,13 @@ class _Listed:
             self._files = ListedFiles()
             self._connection.register_filesystem(self._files)
         return self._files.add(path)
+
+
+def _forget_failures(sources: Iterable[Path | RemotePath]) -> None:
+    """Let what the network failed in before say nothing of what is asked next."""
+    for source in sources:
+        if isinstance(source, RemotePath):
+            source.remote.failed = None
 
 
 def _raise_unreached(sources: Iterable[Path | RemotePath], error: Exception) -> None:

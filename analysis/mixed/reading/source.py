@@ -77,15 +77,16 @@ class Source:
         """
         try:
             answer = self.relation.query("observations", sql)
+            if answer is not None:
+                return answer.to_arrow_table()  # the engine computes it here
         except duckdb.Error as error:
+            _raise_interruption(error)
             sentence = " ".join(str(error).partition("\n\nLINE")[0].split())
             raise QueryError(
                 f"DuckDB must be able to compute the formula; it says: {sentence}",
                 "Look at the rows the formula reads.",
             ) from error
-        if answer is None:
-            raise QueryError("A query on the rows must select something; it did not.")
-        return answer.to_arrow_table()
+        raise QueryError("A query on the rows must select something; it did not.")
 
     def is_label(self, name: str) -> bool:
         """Tell whether a column holds labels (text, categories, truth values)."""
@@ -236,6 +237,7 @@ def _own_relation(rows: Rows) -> duckdb.DuckDBPyRelation:
                 return connection.from_arrow(table)
             return connection.from_df(table)
         except duckdb.Error as error:
+            _raise_interruption(error)
             raise ColumnError(
                 "A frame must have columns of numbers or labels; DuckDB says: "
                 f"{' '.join(str(error).split())}",
@@ -247,8 +249,16 @@ def _own_relation(rows: Rows) -> duckdb.DuckDBPyRelation:
     try:
         return connection.read_parquet(str(rows))
     except duckdb.Error as error:
+        _raise_interruption(error)
         sentence = " ".join(str(error).partition("\n\nLINE")[0].split())
         raise StoreError(
             f"{str(rows)!r} must name Parquet files; DuckDB says: {sentence}",
             "Name one file, or a glob such as data/*/attention/*.parquet.",
         ) from error
+
+
+def _raise_interruption(error: BaseException) -> None:
+    """Raise KeyboardInterrupt where the engine wraps a request to end."""
+    from collect.schema import raise_interruption  # loaded where a query fails, not for a fit
+
+    raise_interruption(error)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pandas as pd
 import pytest
 
@@ -69,6 +70,14 @@ def test_an_interrupt_that_comes_while_duckdb_reads_exits_130(n_reads, capsys, m
     query = "SELECT sum(norm) FROM residual_norm"
     expected = (130, "", "error: The command was interrupted.\n")
     assert run(capsys, "--data", "data/sample", "sql", query) == expected
+
+
+def test_an_interrupt_that_comes_while_a_query_is_parsed_exits_130(capsys, monkeypatch):
+    def interrupted(_sql):
+        raise duckdb.Error("KeyboardInterrupt: <EMPTY MESSAGE>")
+
+    monkeypatch.setattr(duckdb, "extract_statements", interrupted)
+    assert run(capsys, "sql", "SELECT 1") == (130, "", "error: The command was interrupted.\n")
 
 
 def test_an_interrupt_is_no_fault_of_the_claim_that_is_examined(capsys, monkeypatch):

@@ -14,7 +14,7 @@ import pytest
 
 from analysis import mixed
 from analysis.mixed.inference.kenward_roger import KenwardRoger
-from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
+from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, QueryError
 
 rows = pd.read_csv(Path(__file__).parents[3] / "r/mixed_data_crossed.csv")
 FORMULA = "gain ~ depth + kind + (1 | model)"
@@ -55,6 +55,27 @@ BAD_ROWS: dict[str, tuple[Any, str]] = {
         "Every column must have as many values;",
     ),
 }
+
+
+def _rows_from(answer: str) -> duckdb.DuckDBPyRelation:
+    """Return rows of which one asks Python for its value."""
+
+    def asked() -> float:
+        raise KeyboardInterrupt
+
+    connection = duckdb.connect()
+    connection.create_function("asked", asked, [], "DOUBLE", side_effects=True)
+    return connection.sql(
+        f"SELECT x AS y, CASE WHEN x = 3 THEN {answer} ELSE x END AS z, "
+        "CAST(x % 2 AS VARCHAR) AS g FROM (SELECT CAST(range AS DOUBLE) AS x FROM range(9))"
+    )
+
+
+def test_a_value_that_cannot_be_computed_is_refused_and_an_interruption_stays_one() -> None:
+    with pytest.raises(QueryError, match=r"compute the formula; it says: .* no value"):
+        mixed.fit("y ~ z + (1 | g)", _rows_from("error('no value')"))
+    with pytest.raises(KeyboardInterrupt):
+        mixed.fit("y ~ z + (1 | g)", _rows_from("asked()"))
 
 
 @pytest.mark.parametrize("name", BAD_ROWS)
