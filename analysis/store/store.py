@@ -141,7 +141,9 @@ def shared(
 
     @wraps(compute)
     def once(store: Store, /, *args: Further.args, **options: Further.kwargs) -> Result:
-        asked = (compute, args, tuple(options.items()))
+        # Keys that hold 1 and True are equal.
+        kinds = tuple(type(it) for it in (*args, *options.values()))
+        asked = (compute, args, tuple(options.items()), kinds)
         if asked not in store._made:
             store._made[asked] = compute(store, *args, **options)
         made: Result = store._made[asked]

@@ -244,6 +244,15 @@ def test_what_is_shared_is_computed_once_for_each_store_and_argument(tiny_direct
     assert len(asked) == 2
     assert [n_rows(stores[0], "metric"), n_rows(stores[0], "metric")] == [0, 0]
     assert len(asked) == 3
+    kind = shared(lambda _store, value: type(value).__name__)
+    assert [kind(stores[0], value) for value in (1, True, 1.0, 1)] == [
+        "int",
+        "bool",
+        "float",
+        "int",
+    ]
+    told = shared(lambda _store, *, value: type(value).__name__)
+    assert [told(stores[0], value=value) for value in (0, False)] == ["int", "bool"]
 
 
 @pytest.mark.parametrize(
