@@ -71,7 +71,7 @@ def line(row: dict[Any, Any]) -> str:
 
 def where(row: dict[Any, Any]) -> str:
     """Return in how many of the models that a claim is about its quantity is moved, in words."""
-    models = "model" if row["n_models"] == 1 else "models"
+    models = prose.form(int(row["n_models"]), "model", "models")
     if row["n_free"] != row["n_models"]:
         return f"{prose.count(row['n_free'])} of the {prose.count(row['n_models'])} {models}"
     return (

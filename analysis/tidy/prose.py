@@ -159,13 +159,22 @@ def share_of(part: int, whole: int) -> str:
     return f"{part} of {whole}"
 
 
+def form(n: int, one: str, several: str) -> str:
+    """Return the form of a word that goes with a number.
+
+    >>> form(1, "is", "are"), form(0, "is", "are")
+    ('is', 'are')
+    """
+    return one if n == 1 else several
+
+
 def plural(n: int, noun: str) -> str:
     """Return a count with its noun.
 
     >>> plural(1, "suite"), plural(7, "suite")
     ('1 suite', '7 suites')
     """
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+    return f"{n:,} {form(n, noun, f'{noun}s')}"
 
 
 def listing(items: Sequence[str]) -> str:

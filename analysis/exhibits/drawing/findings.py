@@ -16,7 +16,7 @@ def labs(models: pd.DataFrame) -> str:
     shares = below.groupby(models["lab"]).mean()
     both = [str(lab) for lab in shares[shares.gt(0) & shares.lt(1)].index]
     said = f"{prose.share_of(int(below.sum()), len(models))} models shrink the stream"
-    having = "have" if len(both) > 1 else "has"
+    having = prose.form(len(both) or 1, "has", "have")
     return f"{said}; {prose.listing(both) or 'no lab'} {having} both kinds."
 
 

@@ -92,5 +92,5 @@ def _partners(rows: pd.DataFrame) -> list[str]:
 
 
 def _claims(rows: pd.DataFrame) -> str:
-    word = "claim" if len(rows) == 1 else "claims"
+    word = prose.form(len(rows), "claim", "claims")
     return f"{word} {tables.linked(wording.in_runs(rows['claim_id']))}"

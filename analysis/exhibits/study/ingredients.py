@@ -92,7 +92,8 @@ def _count_sentence(effects: pd.DataFrame) -> str:
     return (
         f"On average over the others {prose.count(seeds)} of {prose.count(n)} ingredients move "
         f"growth further than seeds do; "
-        f"{prose.count(lenth) if lenth else 'none'} stand{'' if lenth > 1 else 's'} out from what "
+        f"{prose.count(lenth) if lenth else 'none'} "
+        f"{prose.form(lenth or 1, 'stands', 'stand')} out from what "
         f"ingredients do together (Lenth's method). Both are adjusted for {prose.count(n)} tests."
     )
 

@@ -198,7 +198,7 @@ def use_short(found: pd.DataFrame) -> str:
     how_many = prose.count(shown) if shown else "None"
     return (
         f"{how_many} of {prose.count(len(found))} definitions of growth "
-        f"{'are' if shown > 1 else 'is'} shown to go with the held-out loss."
+        f"{prose.form(shown or 1, 'is', 'are')} shown to go with the held-out loss."
     )
 
 
@@ -230,7 +230,7 @@ def ladder_sentence(lengths: pd.DataFrame) -> str:
     enough, longest = int(lengths["holds"].sum()), lengths.iloc[-1]
     return (
         f"By the registered rule {prose.share_of(enough, len(lengths))} lengths of the ladder "
-        f"{'was' if enough == 1 else 'were'} enough. At the longest "
+        f"{prose.form(enough, 'was', 'were')} enough. At the longest "
         f"{prose.percent(longest['share'])} of the networks beat a trigram, and another first "
         f"spread moves the response by "
         f"{prose.number(longest['statistic'], 1)} standard deviations between seeds. These are "
