@@ -35,6 +35,12 @@ NAMES: Mapping[str, str] = {
 #: Effects whose adjusted p is below are said to be beyond chance.
 LEVEL = 0.05
 
+#: What is said of ingredients together where no contrast is left for them.
+SATURATED = (
+    "Whether they act on each other cannot be told: the design has as many ingredients as "
+    "contrasts."
+)
+
 #: Methods of `screening.main_effects`.
 SEEDS, LENTH = "seeds", "Lenth"
 
@@ -52,14 +58,17 @@ def sentence(effects: pd.DataFrame, additivity: pd.DataFrame, foretold: pd.DataF
     Parameters
     ----------
     effects, additivity, foretold
-        From the functions of `ingredients` of these names; empty while networks lack.
+        From the functions of `ingredients` of these names; empty while networks lack. There is no
+        additivity in a saturated design, which has as many ingredients as contrasts.
     """
     if effects.empty:
         return "Not told yet: the screening lacks networks."
-    parts = [added_sentence(additivity), _count_sentence(effects)]
+    is_saturated = additivity.empty
+    parts = [] if is_saturated else [added_sentence(additivity)]
+    parts.append(_count_sentence(effects))
     if not foretold.empty:
         parts.append(_sum_sentence(foretold))
-    return " ".join([*parts, _company_sentence(additivity)])
+    return " ".join([*parts, SATURATED if is_saturated else _company_sentence(additivity)])
 
 
 def added_sentence(additivity: pd.DataFrame) -> str:
@@ -135,7 +144,7 @@ def chart_ingredients(effects: pd.DataFrame, together: pd.DataFrame) -> alt.Laye
             for low, high in zip(shown["conf_low"], shown["conf_high"], strict=True)
         ],
     )
-    order = [*rows["name"], TOGETHER]
+    order = [*rows["name"], *([] if together.empty else [TOGETHER])]
     y = alt.Y(
         "name:N",
         sort=order,
@@ -161,7 +170,12 @@ def chart_ingredients(effects: pd.DataFrame, together: pd.DataFrame) -> alt.Laye
     ).properties(width=300, height=ROW * len(order))
     words = (
         "Ingredients of a recipe in the order of what their high level adds to growth on average "
-        "over the others, with 95 % intervals from the variance between seeds; in the last row "
-        f"strokes for the sizes of {prose.count(len(together))} things they do together."
+        "over the others, with 95 % intervals from the variance between seeds"
+    )
+    words += (
+        "."
+        if together.empty
+        else f"; in the last row strokes for the sizes of {prose.count(len(together))} things they "
+        "do together."
     )
     return named(chart, words, found_sentence(effects))

@@ -146,6 +146,9 @@ def test_ingredients_are_found_in_their_order_and_told(store: Store) -> None:
     assert beyond["Lenth"] == 3
     assert f"{beyond['seeds']} of 16 ingredients move growth further than seeds do; 3 s" in said
     assert "The sum of the 5 largest misses 8 other networks by 0.0" in said
+    saturated = ingredient_exhibit.sentence(effects, pd.DataFrame(), foretold)
+    assert saturated.startswith("On average over the others ")
+    assert saturated.endswith("cannot be told: the design has as many ingredients as contrasts.")
     certain = additivity.assign(p_value=1e-6)
     said = ingredient_exhibit.sentence(effects, certain, foretold)
     assert said.endswith("it knows their pairs only in sums of 8.")
@@ -163,6 +166,9 @@ def test_the_figure_of_ingredients_has_a_row_each_and_one_for_their_company(stor
     assert len(order) == len(set(order)) == 17
     largest = "What moves growth most, on average over the others: norms after each part, too ("
     assert drawn["usermeta"]["finding"].startswith(largest)
+    alone = ingredient_exhibit.chart_ingredients(effects, together.head(0)).to_dict()
+    assert alone["layer"][-1]["encoding"]["y"]["sort"] == order[:-1]
+    assert alone["description"].endswith("between seeds.")
     strokes = drawn["datasets"][drawn["layer"][-1]["data"]["name"]]
     # 31 contrasts of 32 cells, less sixteen of single ingredients; nothing acts together here.
     assert len(strokes) == 15
