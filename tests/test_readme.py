@@ -56,8 +56,8 @@ def test_the_shares_of_the_study_are_those_of_the_file():
     share, low, high = told.loc[("S9", "equal steps"), ENDS].round().astype(int)
     most = round(told.loc[("S9", "equal steps"), "null_value"])
     assert (
-        f"keep to their first: it makes {share} % ({low} % to {high} %) of the differences, the later "
-        f"one at most {most} %" in said
+        f"keep to their first: it makes {share} % ({low} % to {high} %) of the differences, the "
+        f"later one at most {most} %" in said
     )
 
 

@@ -161,8 +161,8 @@ def words_of_labs(store: Store) -> dict[str, str]:
     """Return the counts that the first page quotes, as text.
 
     ``penultimate`` and ``inner``: how many models of the hunt have a gain below 1 in the
-    penultimate block, and on average over inner blocks. ``mixed``: of how many models the matrix called W_V
-    mixes rows of Q, K and V.
+    penultimate block, and on average over inner blocks. ``mixed``: of how many models the matrix
+    called W_V mixes rows of Q, K and V.
     """
     hunted = evidence.published_gains(store, "gain_penultimate_block", [evidence.HUNT])
     inner = replica.inner_gains(store, evidence.HUNT)

@@ -150,7 +150,7 @@ def _pairs(belief: answers.Belief) -> pd.DataFrame:
 
 
 def predictions(beliefs: Sequence[Beliefs], *, conf_level: float = 0.95) -> pd.DataFrame:
-    """Return the gain foreseen of a model of mean shape, depth and scale that nobody has read.
+    """Return the predicted gain of a model of mean shape, depth and scale that nobody has read.
 
     Returns
     -------

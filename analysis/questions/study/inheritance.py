@@ -1,4 +1,4 @@
-"""Networks trained on under another recipe: what is left of how they were born."""
+"""Networks trained further under another recipe: what is left of how they were born."""
 
 from __future__ import annotations
 

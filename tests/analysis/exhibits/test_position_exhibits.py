@@ -50,7 +50,9 @@ def test_the_sentence_names_the_quarters_that_differ(blocks, tests_found):
         "multiplies the stream's length by 0.94, that of BLOOM by 1.19."
     )
     assert position.sentence(told(other)).startswith(f"Suites differ in {both} of the network: ")
-    assert position.sentence(told(none)) == "In no quarter of the network are suites shown to differ."
+    assert position.sentence(told(none)) == (
+        "In no quarter of the network are suites shown to differ."
+    )
 
 
 def test_a_row_of_the_table_is_a_part(blocks, tests_found):
