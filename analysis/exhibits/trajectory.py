@@ -7,9 +7,12 @@ from typing import cast
 import altair as alt
 import pandas as pd
 
-from analysis.exhibits.drawing.theme import DASHES, SHAPES, WIDTH, greys, line_at, series
+from analysis.exhibits.drawing.theme import SHAPES, WIDTH, greys, line_at, series
 from analysis.store import Store
 from analysis.tidy.errors import DesignError
+
+#: Sizes of open marks that can be told apart on one spot [px²].
+SIZES = (150, 45, 12)
 
 
 def gains(store: Store, metric: str = "gain_body") -> pd.DataFrame:
@@ -64,30 +67,29 @@ def chart(trajectory: pd.DataFrame) -> alt.LayerChart:
     formats = sorted(trajectory["dtype_compute"].unique(), reverse=True)
     steps = sorted(trajectory["training_step"].unique().tolist())
     title = "number format"
-    lines = (
-        alt.Chart(trajectory)
-        .mark_line(point=alt.OverlayMarkDef(size=90, filled=False, strokeWidth=2))
-        .encode(
-            x=alt.X(
-                "training_step:Q",
-                title="step of training [1]",
-                scale=alt.Scale(type="symlog"),
-                axis=alt.Axis(values=steps, labelOverlap=True, grid=False),
-            ),
-            y=alt.Y("gain_mean:Q", title="mean gain [ratio]", scale=alt.Scale(zero=False)),
-            color=alt.Color(
-                "dtype_compute:N",
-                title=title,
-                scale=greys(formats),
-            ),
-            strokeDash=alt.StrokeDash(
-                "dtype_compute:N", title=title, scale=series(formats, DASHES)
-            ),
-            shape=alt.Shape("dtype_compute:N", title=title, scale=series(formats, SHAPES)),
-        )
+    base = alt.Chart(trajectory).encode(
+        x=alt.X(
+            "training_step:Q",
+            title="step of training [1]",
+            scale=alt.Scale(type="symlog"),
+            axis=alt.Axis(values=steps, labelOverlap=True, grid=False),
+        ),
+        y=alt.Y("gain_mean:Q", title="mean gain [ratio]", scale=alt.Scale(zero=False)),
+        color=alt.Color(
+            "dtype_compute:N",
+            title=title,
+            scale=greys(formats),
+            legend=alt.Legend(symbolStrokeWidth=1.5),
+        ),
     )
+    shape = alt.Shape("dtype_compute:N", title=title, scale=series(formats, SHAPES))
+    size = alt.Size("dtype_compute:N", title=title, scale=series(formats, SIZES))
+    marks = [
+        base.mark_line(),
+        base.mark_point(filled=False, strokeWidth=1.5, opacity=1).encode(shape=shape, size=size),
+    ]
     (model_id,) = models["model_id"]
-    drawn = alt.layer(line_at(1, "y"), lines).properties(
+    drawn = alt.layer(line_at(1, "y"), *marks).properties(
         width=WIDTH,
         height=230,
         description=f"Mean gain of {model_id} against the step of its training, a line per number "

@@ -52,7 +52,7 @@ def test_the_chart_names_its_axes_and_its_model(at_step):
     titles = [drawn["layer"][1]["encoding"][axis]["title"] for axis in ("x", "y")]
     assert titles == ["step of training [1]", "mean gain [ratio]"]
     assert not borrowed(drawn)
-    assert {"color", "strokeDash", "shape"} <= drawn["layer"][1]["encoding"].keys()
+    assert {"color", "shape", "size"} <= drawn["layer"][-1]["encoding"].keys()
 
 
 def test_a_chart_of_several_models_is_refused(at_step):
