@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from collect.errors import InputError
 from collect.record import locks
@@ -19,7 +18,6 @@ from collect.record.units import (
     UNREADABLE,
     Mark,
     is_run_as_marked,
-    n_rows,
     quantities_of,
     read_mark,
     read_run,
@@ -32,6 +30,7 @@ from collect.schema import (
     MEASURED,
     READABLE_VERSIONS,
     ContractError,
+    Trial,
     arrow_schema,
     check_rows,
     incomplete_units,
@@ -41,13 +40,17 @@ from collect.schema import (
     tables,
 )
 from collect.schema.counting import counted
-from collect.schema.headers import completed
+from collect.schema.headers import Headers, completed
 from collect.schema.marks import file_sha256, prompts_of
 from collect.schema.packs import is_pack
+
+#: Rows of a table that are tried together; more take more memory and are hardly faster.
+_ROWS_TOGETHER = 2**15
 
 #: What to do about most faults.
 _AGAIN = "measure it again with --overwrite"
 _RESTORE = "restore the directory from a copy"
+_MOVE = "correct it or move it elsewhere"
 
 
 def faults(out: Path) -> Iterator[str]:
@@ -81,6 +84,7 @@ def faults(out: Path) -> Iterator[str]:
         yield from _of_pack(pack)
         found |= {unit.stem: unit.mark for unit in pack.units}
         listed |= set() if pack.mark is None else pack.mark.rows.keys()
+    trial = Trial(_ROWS_TOGETHER)
     for path in marks:
         if is_pack(path.stem) or path.stem in of_packs:
             continue
@@ -88,12 +92,19 @@ def faults(out: Path) -> Iterator[str]:
         if mark is None:
             yield f"{path} must be a run file of this project; it cannot be read: {_AGAIN}."
             continue
-        for fault in _of_unit(path, mark, out):
-            yield f"{fault.removesuffix('.')}: {_AGAIN}."
+        for fault in _of_unit(path, mark, out, trial):
+            yield _told(fault, _AGAIN)
         found[path.stem] = mark
         listed |= mark.rows.keys()
+    for broken in trial.rest():
+        yield _told(broken.problem, _AGAIN)
     yield from _of_runs(found)
     yield from _strangers(out, listed)
+
+
+def _told(fault: str, remedy: str) -> str:
+    """Return a fault with what to do about it."""
+    return f"{fault.removesuffix('.')}: {remedy}."
 
 
 def _of_runs(marks: Mapping[str, Mark]) -> Iterator[str]:
@@ -125,7 +136,7 @@ def _of_pack(pack: Pack) -> Iterator[str]:
         )
         return
     readers: dict[str, Rows] = {}
-    waiting: dict[str, dict[str, pa.Table]] = {}
+    trial = Trial(ROW_GROUP_ROWS)
     for unit in pack.units:
         for table, part in unit.parts.items():
             name = f"{table}/{unit.stem}.parquet, packed,"
@@ -139,65 +150,65 @@ def _of_pack(pack: Pack) -> Iterator[str]:
             if len(rows) != unit.mark.rows.get(f"{table}/{unit.stem}.parquet", 1):
                 yield f"{name} must have the rows that were packed; it has others: {_RESTORE}."
             for fault in _of_identity(name, rows, unit.mark):
-                yield f"{fault.removesuffix('.')}: {_RESTORE}."
-            together = waiting.setdefault(table, {})
-            together[name] = completed(rows, table)
-            if sum(map(len, together.values())) >= ROW_GROUP_ROWS:
-                yield from _of_rows(table, waiting.pop(table))
-    for table, together in waiting.items():
-        yield from _of_rows(table, together)
+                yield _told(fault, _RESTORE)
+            for broken in trial.add(table, name, completed(rows, table)):
+                yield _told(broken.problem, _RESTORE)
+    for broken in trial.rest():
+        yield _told(broken.problem, _RESTORE)
 
 
-def _of_rows(table: str, parts: Mapping[str, pa.Table]) -> Iterator[str]:
-    """Yield which rows of a pack break their contract."""
-    for error in check_rows(table, parts):
-        yield f"{error.problem.removesuffix('.')}: {_RESTORE}."
-
-
-def _of_unit(path: Path, mark: Mark, out: Path) -> Iterator[str]:
-    """Yield the faults of one marked unit."""
+def _of_unit(path: Path, mark: Mark, out: Path, trial: Trial) -> Iterator[str]:
+    """Yield the faults of one marked unit, and of the rows of others that waited with its own."""
     version = mark.determinants.get("schema_version")
     if version not in READABLE_VERSIONS:
         readable = " or ".join(map(str, READABLE_VERSIONS))
         yield f"{path.stem} must be of schema version {readable}; it is of version {version}."
         return
-    yield from _of_run(path, mark, out)
+    yield from _of_run(path, mark, out, trial)
     for name, expected in mark.rows.items():
-        yield from _of_file(out / name, expected, mark)
+        yield from _of_file(out / name, expected, mark, trial)
     for name in sorted(mark.sha256.keys() - mark.rows.keys()):
         if not (out / name).is_file() or file_sha256(out / name) != mark.sha256[name]:
             yield f"{name} must be there with the content that its unit's run file hashed."
 
 
-def _of_file(path: Path, expected: int, mark: Mark) -> Iterator[str]:
-    """Yield the faults of one file of a unit."""
+def _of_file(path: Path, expected: int, mark: Mark, trial: Trial) -> Iterator[str]:
+    """Yield the faults of one file of a unit, but for those that its rows are still tried for."""
     name = f"{path.parent.name}/{path.name}"
     if not path.is_file():
         yield f"{name} must be there, as its unit's run file says; it is missing."
         return
     if name in mark.sha256 and file_sha256(path) != mark.sha256[name]:
         yield f"{name} must have the content that its unit's run file hashed; it has another."
-    found = n_rows(path)
-    if found is not None and found != expected:
-        yield f"{name} must have {expected} rows, as its unit's run file says; it has {found}."
+    headers = Headers()
     try:
-        rows = _conforming_rows(path)
+        found = headers.of(path).n_rows
+        if found != expected:
+            yield f"{name} must have {expected} rows, as its unit's run file says; it has {found}."
+        rows = _typed_rows(path, headers)
     except ContractError as error:
         yield error.problem
         return
+    for broken in trial.add(_table_of(path), name, rows):
+        yield broken.problem
     if path.parent.name == "prompt":
         yield from _of_prompts(path, mark)
     else:
         yield from _of_identity(name, rows, mark)
 
 
-def _conforming_rows(path: Path) -> pa.Table:
-    """Return the rows of a file, or raise ContractError for the contract they break."""
-    table = path.parent.name if path.parent.name in tables() else path.stem
+def _table_of(path: Path) -> str:
+    """Return the table that a file holds rows of."""
+    return path.parent.name if path.parent.name in tables() else path.stem
+
+
+def _typed_rows(path: Path, headers: Headers) -> pa.Table:
+    """Return the rows of a file, or raise ContractError where it has not its table's columns."""
+    table = _table_of(path)
     try:
-        rows = read_rows(path, table)
+        rows = read_rows(path, table, headers)
         rows.validate(full=True)
-        stored = arrow_schema(table) if path.suffix == ".csv" else pq.read_schema(path)
+        stored = arrow_schema(table) if path.suffix == ".csv" else headers.of(path).columns
     except ContractError:
         raise
     except UNREADABLE as error:
@@ -211,8 +222,6 @@ def _conforming_rows(path: Path) -> pa.Table:
             f"{table}/{path.name} must have the types of schema.sql; other types were found in "
             f"{', '.join(wrong)}."
         )
-    for broken in check_rows(table, {f"{table}/{path.name}": rows}):
-        raise broken
     return rows
 
 
@@ -232,16 +241,18 @@ def _of_prompts(path: Path, mark: Mark) -> Iterator[str]:
         yield f"prompt/{path.name} must hold the prompts that were measured; it holds others."
 
 
-def _of_run(path: Path, mark: Mark, out: Path) -> Iterator[str]:
+def _of_run(path: Path, mark: Mark, out: Path, trial: Trial) -> Iterator[str]:
     """Yield what is wrong with the run file itself."""
     try:
-        n_found = len(_conforming_rows(path))
+        rows = _typed_rows(path, Headers())
     except ContractError as error:
         yield error.problem
         return
+    for broken in trial.add("run", f"run/{path.name}", rows):
+        yield broken.problem
     run = read_run(path)
     if run is None:
-        found = counted(n_found, "row")
+        found = counted(len(rows), "row")
         yield f"run/{path.name} must have one row that can be read; it has {found}."
         return
     others = list(_of_run_row(path, run, mark, out))
@@ -297,9 +308,12 @@ def _whole_tables(out: Path) -> Iterator[str]:
                 )
                 continue
             try:
-                _conforming_rows(path)
+                rows = _typed_rows(path, Headers())
             except ContractError as error:
-                yield f"{error.problem.removesuffix('.')}: correct it or move it elsewhere."
+                yield _told(error.problem, _MOVE)
+                continue
+            for broken in check_rows(table, {f"{table}/{path.name}": rows}):
+                yield _told(broken.problem, _MOVE)
 
 
 def _strangers(out: Path, listed: Collection[str]) -> Iterator[str]:

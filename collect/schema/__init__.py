@@ -36,7 +36,7 @@ from collect.schema.contract import (
     table_sql,
     tables,
 )
-from collect.schema.empty import check_rows, empty_table
+from collect.schema.empty import Trial, check_rows, empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
 from collect.schema.interruption import is_interruption, raise_interruption
 from collect.schema.listing import DESCRIPTION, Listed, listed_files
@@ -55,6 +55,7 @@ __all__ = [
     "ContractError",
     "Listed",
     "Table",
+    "Trial",
     "arrow_schema",
     "assemble",
     "attach",

@@ -7,6 +7,7 @@ than one; a unit writes a dozen tables, and a check of an output reads each of t
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -17,6 +18,9 @@ import pyarrow.compute as pc
 
 from collect.schema.contract import ContractError, arrow_schema, table_sql, tables
 from collect.schema.interruption import raise_interruption
+
+#: Most files whose rows wait for others of their table: a table in memory costs some KiB by itself.
+FILES_TOGETHER = 256
 
 
 @contextmanager
@@ -49,6 +53,8 @@ def check_rows(table: str, parts: Mapping[str, pa.Table]) -> Iterator[ContractEr
     if _evidently_satisfy(table, list(parts.values())):
         return
     for name, rows in parts.items():
+        if len(parts) > 1 and _evidently_satisfy(table, [rows]):
+            continue
         with empty_table(table) as connection:
             connection.register("rows", rows)
             try:
@@ -57,6 +63,40 @@ def check_rows(table: str, parts: Mapping[str, pa.Table]) -> Iterator[ContractEr
                 raise_interruption(error)
                 reason = str(error).strip().splitlines()[0]
                 yield ContractError(f"Rows of {name} must satisfy schema.sql; found: {reason}")
+
+
+class Trial:
+    """Rows of many files, tried against the contract together, table by table.
+
+    To try those of a small file by themselves costs ten times as much.
+
+    Parameters
+    ----------
+    n_rows
+        How many rows of a table are waited for, unless `FILES_TOGETHER` come first.
+    """
+
+    def __init__(self, n_rows: int) -> None:
+        self._n_rows = n_rows
+        self._n_waiting: Counter[str] = Counter()
+        self._waiting: dict[str, dict[str, pa.Table]] = {}
+
+    def add(self, table: str, name: str, rows: pa.Table) -> Iterator[ContractError]:
+        """Take rows, and yield what `check_rows` does once there are enough of their table."""
+        waiting = self._waiting.setdefault(table, {})
+        waiting[name] = rows
+        self._n_waiting[table] += len(rows)
+        if self._n_waiting[table] >= self._n_rows or len(waiting) >= FILES_TOGETHER:
+            yield from self._tried(table)
+
+    def rest(self) -> Iterator[ContractError]:
+        """Yield what `check_rows` does of all rows that still wait."""
+        for table in list(self._waiting):
+            yield from self._tried(table)
+
+    def _tried(self, table: str) -> Iterator[ContractError]:
+        del self._n_waiting[table]
+        return check_rows(table, self._waiting.pop(table))
 
 
 def _evidently_satisfy(table: str, parts: Sequence[pa.Table]) -> bool:

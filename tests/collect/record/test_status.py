@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from collect.commands.cli import main
 from collect.errors import InputError
 from collect.job.plan import plan
 from collect.job.run import run
-from collect.record import locks, status
+from collect.record import integrity, locks, status
 from collect.record.compaction import compact
 from collect.record.integrity import faults
 from collect.record.packed.packs import packs
@@ -212,6 +213,24 @@ def test_repeated_keys_and_broken_checks_are_found(out):
     none = pa.array([0] * 48, pa.int32())
     rewrite(path, lambda rows: with_column(rows, "n_tokens", none))
     assert any("CHECK constraint failed" in f for f in faults(out))
+
+
+def test_of_files_that_are_tried_together_each_that_breaks_the_contract_is_named(out, monkeypatch):
+    """The run files of all units, of which the first and the last have a row twice."""
+    paths = sorted((out / "run").glob("*.parquet"))
+    assert len(paths) > 1
+    for path in (paths[0], paths[-1]):
+        rewrite(path, lambda rows: pa.concat_tables([rows, rows]))
+    found = [[*faults(out)]]
+    monkeypatch.setattr(integrity, "_ROWS_TOGETHER", 1)
+    found.append([*faults(out)])
+    assert sorted(found[0]) == sorted(found[1])
+    told = [fault for fault in found[0] if "duplicate key" in fault]
+    assert [re.search(r"Rows of run/(\S+) must", fault)[1] for fault in told] == [
+        paths[0].name,
+        paths[-1].name,
+    ]
+    assert all(fault.endswith(": measure it again with --overwrite.") for fault in told)
 
 
 def test_other_columns_and_types_are_found(out):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from collect.schema import ContractError, check_rows, empty, read_rows
+from collect.schema import ContractError, Trial, check_rows, empty, read_rows
 
 SAMPLE = Path(__file__).resolve().parents[3] / "data" / "sample"
 
@@ -43,6 +43,23 @@ def test_stored_rows_are_looked_at_and_not_inserted(monkeypatch):
         rows = stored(table)
         reversed_columns = rows.select(rows.column_names[::-1])  # as some packs hold them
         assert list(check_rows(table, {"one": rows, "other": reversed_columns})) == []
+
+
+def test_rows_wait_for_others_of_their_table_and_those_that_break_it_are_named(monkeypatch):
+    rows, other = stored("next_token"), stored("matrix_norm")
+    broken = pa.concat_tables([rows, rows.slice(3, 1)])
+    trial = Trial(3 * len(rows))
+    assert list(trial.add("next_token", "one", rows)) == []
+    assert list(trial.add("matrix_norm", "other", other)) == []
+    assert list(trial.add("next_token", "two", broken)) == []
+    (fault,) = trial.add("next_token", "three", rows)
+    assert fault.problem.startswith("Rows of two must satisfy")
+    assert list(trial.add("next_token", "four", broken)) == []
+    assert [fault.problem[:12] for fault in trial.rest()] == ["Rows of four"]
+    assert list(trial.rest()) == []
+    monkeypatch.setattr(empty, "FILES_TOGETHER", 2)
+    found = [len([*trial.add("next_token", str(n), broken)]) for n in range(4)]
+    assert found == [0, 2, 0, 2]
 
 
 def test_rows_out_of_order_or_of_a_narrower_type_are_taken_where_they_are_distinct():
