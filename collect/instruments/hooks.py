@@ -320,7 +320,7 @@ def before(module: nn.Module, see: Callable[[Tensor], None]) -> Any:
     return module.register_forward_pre_hook(hook, with_kwargs=True)
 
 
-def after(module: nn.Module, see: Callable[[Tensor], None]) -> Any:
+def after(module: nn.Module, see: Callable[[Tensor], object]) -> Any:
     """Call ``see`` with what the module returned, alone or first of a tuple."""
 
     def hook(_module: nn.Module, _args: Any, output: Any) -> None:

@@ -82,8 +82,10 @@ def of_hub(model: str, commit: str, name: str) -> dict[str, Stored]:
 
 def _part(model: str, commit: str, name: str, start: int, n: int) -> bytes:
     """Return n bytes of a file from a place on, or as many as it has; the rest is not fetched."""
-    from huggingface_hub import constants, hf_hub_url, utils
+    import huggingface_hub
+    from huggingface_hub import constants, hf_hub_url
 
+    utils: Any = huggingface_hub.utils
     url = hf_hub_url(model, name, revision=commit, endpoint=constants.ENDPOINT)
     asked = {"Range": f"bytes={start}-{start + n - 1}", "Accept-Encoding": "identity"}
     headers = {**utils.build_hf_headers(), **asked}
