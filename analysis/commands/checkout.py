@@ -57,6 +57,24 @@ def writable_root() -> Path:
     return root
 
 
+def project_of_pages() -> Path:
+    """Return the directory of the report's sources, which an installed copy does not have.
+
+    Raises
+    ------
+    StoreError
+        If there is no clone of the project.
+    """
+    project = project_root() / "quarto"
+    if not (project / "_quarto.yml").is_file():
+        raise StoreError(
+            "The pages' sources must lie in quarto/ of a clone of the project; "
+            "this is an installed copy, run outside of one.",
+            "Run it in a clone, or install the clone itself: pip install -e '.[report]'",
+        )
+    return project
+
+
 def default_sources() -> list[Path]:
     """Return the directories every command reads unless told otherwise.
 

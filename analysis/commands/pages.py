@@ -12,7 +12,7 @@ from analysis.tidy.errors import AnalysisError
 
 def report(options: argparse.Namespace) -> int:
     """Render the report, or look for faults in finished pages, and return the exit code."""
-    from analysis.commands.checkout import project_root
+    from analysis.commands.checkout import project_of_pages, project_root
     from analysis.report.examination import refuse_faults
     from analysis.report.printing import render_pdf
     from analysis.report.replay import memory_of
@@ -35,7 +35,7 @@ def report(options: argparse.Namespace) -> int:
             f"The pages of an audit must be made from data on this machine; {addresses[0]} is not.",
             "Fetch the directory and name it.",
         )
-    project, place, parameters = root / "quarto", root / "reports" / "paper", {}
+    project, place, parameters = project_of_pages(), root / "reports" / "paper", {}
     if options.paper:
         project, place = project / "audit", options.paper / "report"
         sources = ";".join(str(path.resolve()) for path in options.data or [])

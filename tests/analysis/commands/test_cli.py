@@ -270,6 +270,16 @@ def test_outside_a_checkout_the_projects_own_data_are_found(capsys, monkeypatch,
     assert run(capsys, "claims")[0] == 0
 
 
+def test_an_installed_copy_says_that_pages_are_made_in_a_clone(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    installed = tmp_path / "site-packages" / "analysis" / "__init__.py"
+    monkeypatch.setattr("analysis.__file__", str(installed))
+    code, _, error = run(capsys, "report", "--out", str(tmp_path / "pages"))
+    assert code == 2
+    assert "must lie in quarto/ of a clone" in error
+    assert not (tmp_path / "pages").exists()
+
+
 def test_the_colophon_names_every_version_and_source(shipped_store):
     facts = colophon.colophon(shipped_store).set_index("item")["value"]
     assert set(colophon.PACKAGES) <= set(facts.index)
