@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import altair as alt
 import pandas as pd
@@ -38,8 +38,9 @@ def share_sentence(shares: pd.DataFrame) -> str:
     """Return the shares of birth and upbringing in growth, in one sentence."""
     said = share_words(shares[shares["response"] == KEPT[0]])
     return (
-        "When networks are trained further under each other's recipes, the first recipe makes "
-        f"{said['birth']} of the differences in growth, the later one {said['upbringing']}."
+        "When networks are trained further with each other's training settings, the first recipe "
+        f"makes {said['birth']} of the differences in growth, the later settings "
+        f"{said['upbringing']}."
     )
 
 
@@ -52,8 +53,27 @@ def turned_sentence(turned: pd.DataFrame) -> str:
         for name, row in others.to_dict("index").items()
     ]
     return (
-        "When a network was trained further under another recipe, the sign turned with both seeds "
-        f"in {prose.listing(said)}."
+        "When a network was trained further with another recipe's settings, the sign turned with "
+        f"both seeds in {prose.listing(said)}."
+    )
+
+
+def treatment_sentence(told: pd.Series[Any]) -> str:
+    """Return what training further changed; ``told`` from `inheritance.treatment`."""
+    if pd.isna(told["steps_after"]):
+        return "No network was trained further yet."
+    decay = f"{prose.number(told['least_decay'], 1)} to {prose.number(told['most_decay'], 1)}"
+    settings = [f"weight decay ({decay} e-foldings)"]
+    if told["n_embedding"] > 1:
+        settings.append("whether the embedding decays")
+    if pd.notna(told["most_z_loss"]):
+        least, most = prose.number(told["least_z_loss"], 0), prose.number(told["most_z_loss"], 4)
+        settings.append(f"a loss on the size of the logits ({least} to {most})")
+    return (
+        f"The later settings are {prose.listing(settings)}, for {prose.count(told['steps_after'])} "
+        f"steps after {prose.count(told['steps_before'])}. They change less than birth does, which "
+        "sets architecture and first weights too: the shares compare these treatments, not birth "
+        "with any training there is."
     )
 
 

@@ -326,7 +326,7 @@ def limits(sizes: Sizes) -> str:
 def limits_short(sizes: Sizes) -> str:
     """Return the same for a page that is read in a minute."""
     largest = prose.number(math.ceil(sizes.largest / 1e5) / 10, 1)
-    return f"Not at scale: below {largest} million parameters."
+    return f"Below {largest} million parameters."
 
 
 def widths_sentence(found: pd.DataFrame, sd: float) -> str:

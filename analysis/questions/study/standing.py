@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.questions.study import registered
+from analysis.questions.study.inheritance import OF_NO_LAB
 from analysis.store import Store
 from analysis.tidy import glossary
 
@@ -27,12 +28,14 @@ FOUND = (
 class Basis:
     """Runs that a statement rests on: a study, of it some blocks, of one shape; all if not said.
 
-    ``shape`` is number of blocks and width.
+    ``shape`` is number of blocks and width. ``is_later`` leaves what was trained further under the
+    settings of a lab; those are compared at equal steps alone.
     """
 
     study: str
     blocks: tuple[str, ...] = ()
     shape: tuple[int, int] | None = None
+    is_later: bool = False
 
 
 _FLEET = Basis("packages", ("documented",))
@@ -42,7 +45,7 @@ BASES: Mapping[str, Sequence[Basis]] = {
     **dict.fromkeys(("S1", "S2", "S3", "S4", "S5", "S6", "S11"), (_FLEET,)),
     "S7": (Basis("ingredients"), Basis("ingredients_check")),
     "S8": (Basis("depth_and_rate"),),
-    "S9": (Basis("inheritance"),),
+    "S9": (Basis("inheritance", is_later=True),),
     "S10": (Basis("ladder"),),
     "S12": (Basis("packages", ("documented", "second_text"), (3, 64)),),
     "S13": (Basis("threats"), _FLEET),
@@ -80,8 +83,9 @@ def statements(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
 def _counted(store: Store) -> pd.DataFrame:
     """Return one row per study, block and shape: runs planned, complete, and beyond a trigram."""
     return store.query(
-        """
+        f"""
         SELECT p.study, p.block, p.n_layers, p.d_model,
+               p.parent_id IS NOT NULL AND p.cell NOT LIKE '%/{OF_NO_LAB}' AS is_later,
                count(*)                                     AS n_planned,
                count(r.study_run_id)                        AS n_steps,
                count(*) FILTER (g.loss <= r.trigram_loss)   AS n_loss
@@ -97,8 +101,10 @@ def _counted(store: Store) -> pd.DataFrame:
 def _sums(counted: pd.DataFrame, bases: Sequence[Basis], horizon: str) -> tuple[int, int | None]:
     """Return how many runs of some bases reach a horizon, and how many were planned."""
     rows = [counted[_belongs(counted, basis)] for basis in bases]
-    column = "n_steps" if horizon == "equal steps" else "n_loss"
-    reached = sum(int(part[column].sum()) for part in rows)
+    columns = [
+        "n_steps" if basis.is_later or horizon == "equal steps" else "n_loss" for basis in bases
+    ]
+    reached = sum(int(part[column].sum()) for part, column in zip(rows, columns, strict=True))
     if any(part.empty for part in rows):
         return reached, None
     return reached, sum(int(part["n_planned"].sum()) for part in rows)
@@ -108,6 +114,8 @@ def _belongs(counted: pd.DataFrame, basis: Basis) -> pd.Series:
     found = counted["study"] == basis.study
     if basis.blocks:
         found &= counted["block"].isin(list(basis.blocks))
+    if basis.is_later:
+        found &= counted["is_later"]
     if basis.shape is not None:
         found &= (counted["n_layers"] == basis.shape[0]) & (counted["d_model"] == basis.shape[1])
     return found

@@ -102,9 +102,21 @@ def test_birth_is_told_with_upbringing_and_with_signs(store: Store, children: pd
     said = inheritance_exhibit.sentence(shares, inheritance.turned(children))
     said = said.replace("\xa0", " ")
     assert birth > 0.98
-    assert f"each other's recipes, the first recipe makes {100 * birth:.0f} % [" in said
-    assert f"the later one {100 * upbringing:.0f} % [" in said
+    assert f"training settings, the first recipe makes {100 * birth:.0f} % [" in said
+    assert f"the later settings {100 * upbringing:.0f} % [" in said
     assert "in 2 of 9 cases for growth beyond equal writes and 2 of 9 cases for the gain" in said
+    told = inheritance.treatment(store)
+    assert told["steps_before"] == told["steps_after"] == 10
+    settings = inheritance_exhibit.treatment_sentence(
+        told.replace({1.0: 2.5}).fillna({"least_z_loss": 0, "most_z_loss": 1e-4})
+    )
+    assert settings.replace("\xa0", " ").startswith(
+        "The later settings are weight decay (2.5 to 2.5 e-foldings) and a loss on the size of the "
+        "logits (0 to 0.0001), for 10 steps after 10."
+    )
+    assert "weight decay (1.0 to 1.0 e-foldings), for 10" in (
+        inheritance_exhibit.treatment_sentence(told)
+    )
     nothing = inheritance_exhibit.sentence(pd.DataFrame(), inheritance.turned(children))
     assert nothing.startswith("Not told yet")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.exhibits.study import charts, tables, words
+from analysis.exhibits.study import charts, horizon, tables, words
 from analysis.questions.study import fleet, labs, slope, standing
 from analysis.store import Store
 from tests.analysis.drawn import borrowed
@@ -59,12 +59,43 @@ def test_the_study_is_told_in_words_that_follow_its_numbers(
         "Its networks have 0.1 to 2.6 million parameters and read 1.8 million bytes: it does not "
         "show what decides among large ones."
     )
-    assert words.limits_short(fleet.Sizes(1, 2_520_000, 1)) == (
-        "Not at scale: below 2.6 million parameters."
-    )
+    assert words.limits_short(fleet.Sizes(1, 2_520_000, 1)) == ("Below 2.6 million parameters.")
     assert words.together({"a": "held", "b": "missed", "c": "held"}) == (
         "Held: “a” and “c”. Missed: “b”."
     )
+
+
+def test_a_share_is_told_at_equal_loss_too() -> None:
+    outcomes = pd.DataFrame(
+        {
+            "claim_id": ["S1", "S1", "S2", "S5"],
+            "condition": ["equal steps", *["equal loss"] * 3],
+            "verdict": ["held", "missed", "held", "missed"],
+            "estimate": [0.9, 0.8, 0.75, 0.97],
+            "conf_low": [0.7, 0.4, 0.6, np.nan],
+            "conf_high": [0.95, 0.9, 0.9, np.nan],
+            "null_value": [0.1, 0.2, 0.1, 0.6],
+            "n_obs": [64, 35, 35, 35],
+            "n_planned": 64,
+        }
+    )
+    assert horizon.shares_at_loss(outcomes).replace("\xa0", " ") == (
+        "That is after equally many steps. At equal loss, which 35 of 64 networks reach, the share "
+        "of the recipe is 80 % [40 %, 90 %] in growth and 75 % [60 %, 90 %] in the gain of the "
+        "last block. S1 asked for a lower limit above one half at both and is missed."
+    )
+    assert (
+        horizon.share_at_loss(outcomes).replace("\xa0", " ") == "At equal loss: 80 % [40 %, 90 %]."
+    )
+    assert horizon.labs_at_loss(outcomes).replace("\xa0", " ") == (
+        "At equal loss it is 97 %, where chance would put 60 %: not told from chance."
+    )
+    held = outcomes.assign(verdict="held")
+    assert horizon.shares_at_loss(held).endswith("in the gain of the last block.")
+    assert horizon.labs_at_loss(held).endswith(": beyond chance.")
+    untold = outcomes.assign(verdict="cannot be told")
+    assert horizon.shares_at_loss(untold).endswith("at equal loss it cannot be told.")
+    assert horizon.share_at_loss(untold) == horizon.labs_at_loss(untold) == ""
 
 
 def test_the_lab_is_told_with_chance_and_with_what_it_rests_on() -> None:

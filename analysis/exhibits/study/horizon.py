@@ -1,0 +1,82 @@
+"""What the study's findings are where networks are compared at equal loss, in sentences.
+
+A registered statement needs both horizons: equally many steps, and the loss of a byte trigram. The
+figures of the study show the first, so these sentences stand beside them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from analysis.questions.study.verdict import HELD, UNTOLD
+from analysis.tidy import prose
+
+#: The horizon that the figures do not show, as `registered.outcomes` names it.
+AT_LOSS = "equal loss"
+
+#: Statements whose estimate is the share of the recipe, and what it is a share of.
+SHARES = {"S1": "growth", "S2": "the gain of the last block"}
+
+
+def shares_at_loss(outcomes: pd.DataFrame) -> str:
+    """Return the shares of the recipe at equal loss, and what that makes of the statements.
+
+    Parameters
+    ----------
+    outcomes
+        From `standing.statements`.
+    """
+    rows = {claim_id: _at_loss(outcomes, claim_id) for claim_id in SHARES}
+    first = rows["S1"]
+    if first["verdict"] == UNTOLD:
+        return "That is after equally many steps; at equal loss it cannot be told."
+    said = [
+        f"{_share(row)} in {SHARES[claim_id]}"
+        for claim_id, row in rows.items()
+        if row["verdict"] != UNTOLD
+    ]
+    missed = [claim_id for claim_id, row in rows.items() if row["verdict"] != HELD]
+    return (
+        "That is after equally many steps. At equal loss, which "
+        f"{prose.share_of(int(first['n_obs']), int(first['n_planned']))} networks reach, the share "
+        f"of the recipe is {prose.listing(said)}.{_missed(missed)}"
+    )
+
+
+def share_at_loss(outcomes: pd.DataFrame) -> str:
+    """Return the share of the recipe in growth at equal loss, in few words; empty if untold."""
+    row = _at_loss(outcomes, "S1")
+    return "" if row["verdict"] == UNTOLD else f"At equal loss: {_share(row)}."
+
+
+def labs_at_loss(outcomes: pd.DataFrame) -> str:
+    """Return how much of what sets recipes apart goes with their labs at equal loss."""
+    row = _at_loss(outcomes, "S5")
+    if row["verdict"] == UNTOLD:
+        return ""
+    told = "beyond chance" if row["verdict"] == HELD else "not told from chance"
+    return (
+        f"At equal loss it is {prose.percent(float(row['estimate']))}, where chance would put "
+        f"{prose.percent(float(row['null_value']))}: {told}."
+    )
+
+
+def _at_loss(outcomes: pd.DataFrame, claim_id: str) -> dict[str, Any]:
+    rows = outcomes[(outcomes["claim_id"] == claim_id) & (outcomes["condition"] == AT_LOSS)]
+    (row,) = rows.to_dict("records")
+    return {str(name): value for name, value in row.items()}
+
+
+def _share(row: dict[str, Any]) -> str:
+    interval = prose.percent_interval(float(row["conf_low"]), float(row["conf_high"]))
+    return f"{prose.percent(float(row['estimate']))} {interval}"
+
+
+def _missed(claim_ids: list[str]) -> str:
+    if not claim_ids:
+        return ""
+    verb = prose.form(len(claim_ids), "is", "are")
+    named = prose.listing(claim_ids)
+    return f" {named} asked for a lower limit above one half at both and {verb} missed."
