@@ -218,9 +218,11 @@ class OwnRecorder(Hooked):
     ) -> Tensor:
         """Return what the function of a quantity makes of one prompt, checked."""
         n_tokens = len(self._batches[self._index][place])
+        # What a function writes into is its own: the model goes on with what it computed.
         attention = None
         if "attention" in quantity.needs and self._maps is not None:
-            attention = self._maps[place, :, :n_tokens, :n_tokens]
+            attention = self._maps[place, :, :n_tokens, :n_tokens].clone()
+        given = {name: _of_its_own(value) for name, value in quantity.parameters.items()}
         more: dict[str, Callable[[Tensor], Tensor]] = {}
         if "logits" in quantity.needs:
             more["logits"] = self._logits
@@ -230,7 +232,7 @@ class OwnRecorder(Hooked):
             "Correct it, or leave the quantity out; no number of this unit was kept.",
         ):
             found = quantity.measure(
-                site, layer, states[:n_tokens], attention, **more, **quantity.parameters
+                site, layer, states[:n_tokens].clone(), attention, **more, **given
             )
             numbers = torch.as_tensor(found)
         _check_shape(quantity, numbers, n_tokens, self._decoder.heads.n_heads)
@@ -244,6 +246,13 @@ class OwnRecorder(Hooked):
             # Not called as a module: hooks would take it for the model's own last step.
             states = norm.forward(states.to(device))
         return self._decoder.next_token_logits(states)
+
+
+def _of_its_own(value: Any) -> Any:
+    """Return a copy of numbers that a function might write into."""
+    if isinstance(value, Tensor):
+        return value.clone()
+    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def _check_shape(quantity: OwnQuantity, found: Tensor, n_tokens: int, n_heads: int) -> None:

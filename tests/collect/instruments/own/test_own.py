@@ -82,6 +82,35 @@ def test_attention_comes_without_padding_and_a_number_per_head_or_prompt_is_kept
     assert means[["layer", "place"]].to_numpy().tolist() == [[2, 0], [2, 0]]
 
 
+def test_a_function_that_writes_into_what_it_is_given_changes_nothing_else(model):
+    def centred(site, layer, states, attention, direction):
+        states -= states.mean(-1, keepdim=True)
+        attention.zero_()
+        direction *= 2
+        return states @ direction
+
+    sites = ("block_mid", "block_output")
+    needs = ("attention",)
+    direction = torch.ones(model.config.hidden_size)
+    asked = own(
+        measure=centred, sites=sites, needs=needs, parameters={"direction": direction.clone()}
+    )
+    known = ["stream", "attention", "geometry", "predictions"]
+    plain, beside = (
+        collect.measure(model, tiny_tokenizer(), TEXTS, quantities=[*own_ones, *known])
+        for own_ones in ([], [asked])
+    )
+    for name in (
+        "residual_norm",
+        "residual_update",
+        "attention",
+        "token_geometry",
+        "token_prediction",
+    ):
+        pd.testing.assert_frame_equal(plain[name], beside[name])
+    assert torch.equal(asked.parameters["direction"], direction)
+
+
 def test_the_logit_lens_after_the_last_block_is_the_models_own_prediction(model):
     frames = collect.measure(
         model, tiny_tokenizer(), TEXTS, quantities=["predictions", "logit_lens_entropy"]
