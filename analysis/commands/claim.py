@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.commands.colour import coloured
 from analysis.commands.sources import claims_of, opened
+from analysis.commands.tables import objects
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,8 +88,8 @@ def _as_json(judged: Mapping[str, object], checks: pd.DataFrame) -> str:
     """Return a claim's row as one JSON object, its checks in the list `checks`."""
     import pandas as pd
 
-    (row,) = json.loads(pd.DataFrame([judged]).to_json(orient="records"))
-    row["checks"] = json.loads(checks.to_json(orient="records"))
+    (row,) = objects(pd.DataFrame([judged]))
+    row["checks"] = objects(checks)
     return json.dumps(row, indent=2, ensure_ascii=False)
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import sys
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.commands.sources import named, opened
-from analysis.tidy.spreadsheet import to_csv
+from analysis.tidy.spreadsheet import line, to_csv
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.store import Store
+    from analysis.store.exact import Column
+
+#: Rows that are printed whole.
+MOST_SHOWN = 200
 
 
 def show(rows: pd.DataFrame, *, as_csv: bool) -> int:
@@ -32,57 +35,50 @@ def show(rows: pd.DataFrame, *, as_csv: bool) -> int:
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         with pd.option_context(
-            "display.max_rows", 200, "display.max_columns", None, "display.width", width or 160
+            "display.max_rows",
+            MOST_SHOWN,
+            "display.max_columns",
+            None,
+            "display.width",
+            width or 160,
         ):
-            print(rows.to_string(index=False, line_width=width) if len(rows) <= 200 else rows)
+            print(
+                rows.to_string(index=False, line_width=width) if len(rows) <= MOST_SHOWN else rows
+            )
         print(prose.plural(len(rows), "row"), file=sys.stderr)
     return 0
 
 
 def as_json(rows: pd.DataFrame) -> str:
-    """Return rows as JSON, one object each."""
-    text = rows.to_json(orient="records", indent=2, force_ascii=False, date_format="iso")
-    return str(text).replace("\\/", "/")  # pandas escapes what JSON lets stand
+    """Return rows as JSON, one object each, no number rounded."""
+    return json.dumps(objects(rows), indent=2, ensure_ascii=False)
 
 
-def with_nulls(rows: pd.DataFrame, has_nan: Callable[[int], bool]) -> pd.DataFrame:
-    """Return what a query found as text, with the word NULL wherever nothing is.
-
-    A number that is no number stays NaN; a column that has both is left as pandas prints it.
-
-    Parameters
-    ----------
-    rows
-        What was found.
-    has_nan
-        Whether the column of numbers at a place holds NaN, not only NULL.
-    """
-    from pandas.api.types import is_float_dtype
-
-    shown = rows.copy()
-    for place in range(rows.shape[1]):
-        column = rows.iloc[:, place]
-        is_null = column.isna()
-        if is_null.any() and not (is_float_dtype(column) and has_nan(place)):
-            lines = column.to_string(index=False, header=False).split("\n")
-            told = [line.strip() for line in lines]
-            shown.isetitem(place, ["NULL" if n else t for t, n in zip(told, is_null, strict=True)])
-    return shown
+def objects(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return rows as objects that JSON can hold: None for what is missing, a word for infinity."""
+    return [
+        {str(name): _plain(value) for name, value in row.items()} for row in rows.to_dict("records")
+    ]
 
 
-def _numbers(store: Store, query: str) -> Callable[[int], bool]:
-    """Return which column of numbers of a query holds NaN; asked anew, once, if that is asked.
+def _plain(value: Any) -> Any:
+    """Return a value of a frame as JSON has it.
 
-    A frame holds NULL and NaN alike; the engine's own arrays mask the one and not the other.
+    >>> import numpy as np
+    >>> [_plain(it) for it in (np.int64(2), 1e-300, float("nan"), -np.inf, None, ("a", np.True_))]
+    [2, 1e-300, None, '-Infinity', None, ['a', True]]
     """
     import numpy as np
+    import pandas as pd
 
-    @cache
-    def found() -> list[Any]:
-        with store.connection.cursor() as cursor:
-            return list(cursor.execute(query).fetchnumpy().values())
-
-    return lambda place: bool(np.isnan(np.ma.compressed(found()[place])).any())
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(each) for each in value]
+    if pd.isna(value):
+        return None
+    own = value.item() if isinstance(value, np.generic) else value
+    if isinstance(own, float) and np.isinf(own):
+        return "Infinity" if own > 0 else "-Infinity"
+    return own if isinstance(own, str | int | float) else str(own)
 
 
 def sql(options: argparse.Namespace) -> int:
@@ -94,13 +90,60 @@ def sql(options: argparse.Namespace) -> int:
         are_shipped = not options.data and not options.paper
         return open_shell(named(options), are_shipped=are_shipped, command=options.program)
     store = opened(options)
-    rows = store.query(query)
-    if options.json:
-        print(as_json(rows))
-        return 0
-    return show(
-        rows if options.csv else with_nulls(rows, _numbers(store, query)), as_csv=options.csv
-    )
+    found = store.columns(query)
+    if options.csv:
+        sys.stdout.writelines(as_lines(found, store.texts(query, found, "csv")))
+    elif options.json:
+        sys.stdout.writelines(as_objects(found, store.texts(query, found, "json")))
+    else:
+        show(as_frame(found, list(store.texts(query, found, "table"))), as_csv=False)
+    return 0
+
+
+def as_lines(found: Sequence[Column], texts: Iterable[Sequence[str | None]]) -> Iterator[str]:
+    """Yield an answer as lines of CSV, the names of its columns first."""
+    yield line([column.name for column in found], [True] * len(found))
+    are_words = [column.is_text for column in found]
+    for row in texts:
+        yield line(row, are_words)
+
+
+def as_objects(found: Sequence[Column], texts: Iterable[Sequence[str | None]]) -> Iterator[str]:
+    """Yield an answer as JSON: a list of objects, one to a line."""
+    names = [json.dumps(column.name, ensure_ascii=False) for column in found]
+    before = "["
+    for row in texts:
+        members = [f"{name}:{text or 'null'}" for name, text in zip(names, row, strict=True)]
+        yield f"{before}\n{{{','.join(members)}}}"
+        before = ","
+    yield "[]\n" if before == "[" else "\n]\n"
+
+
+def as_frame(found: Sequence[Column], texts: Sequence[Sequence[str | None]]) -> pd.DataFrame:
+    """Return an answer as words to be read: numbers rounded alike, NULL where nothing is.
+
+    Of a long answer numbers stay as the engine writes them.
+    """
+    import pandas as pd
+
+    columns = [list(column) for column in zip(*texts, strict=True)] or [[] for _ in found]
+    told = [
+        _rounded(column) if kind.is_float and len(texts) <= MOST_SHOWN else column
+        for column, kind in zip(columns, found, strict=True)
+    ]
+    words = [["NULL" if text is None else text for text in column] for column in told]
+    frame = pd.DataFrame(dict(enumerate(words)))
+    return frame.set_axis([column.name for column in found], axis="columns")
+
+
+def _rounded(texts: Sequence[str | None]) -> list[str | None]:
+    """Return numbers as pandas writes a column of them; None stays."""
+    import pandas as pd
+
+    numbers = pd.Series([float("nan" if text is None else text) for text in texts])
+    lines = numbers.to_string(index=False, header=False).split("\n") if len(numbers) else []
+    told = zip(lines, texts, strict=True)
+    return [None if text is None else written.strip() for written, text in told]
 
 
 def l_star(options: argparse.Namespace) -> int:

@@ -63,8 +63,16 @@ def _add_sql(verb: argparse.ArgumentParser) -> None:
         "input; none at a terminal: DuckDB's own shell, where it is installed",
     )
     form = verb.add_mutually_exclusive_group()
-    _add_csv(form)
-    form.add_argument("--json", action="store_true", help="print JSON, one object per row")
+    form.add_argument(
+        "--csv",
+        action="store_true",
+        help="print CSV with every digit: NULL is empty, lists and structures are JSON",
+    )
+    form.add_argument(
+        "--json",
+        action="store_true",
+        help='print JSON with every digit, one object per row: NULL is null, no number is "NaN"',
+    )
 
 
 def _add_l_star(verb: argparse.ArgumentParser) -> None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import tempfile
 import uuid
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 import duckdb
 import pandas as pd
 
+from analysis.store import exact
 from analysis.store.deferred import Deferred
 from analysis.store.remote import Remote, RemotePath, is_address
 from analysis.store.statement import check_reads, plain
@@ -97,30 +99,76 @@ class Store:
         StoreError
             If a file of the store is no longer where it was opened.
         """
+
+        def answer() -> pd.DataFrame:
+            with self._reading(sql) as cursor:
+                # `cursor.sql` would plan the statement twice.
+                rows: pd.DataFrame = cursor.execute(sql, parameters or None).df()
+            return rows
+
+        return self._with_views(sql, answer)
+
+    def columns(self, sql: str) -> tuple[exact.Column, ...]:
+        """Return the columns of `query`, with the types that DuckDB gives them.
+
+        Raises
+        ------
+        QueryError, StoreError
+            As for `query`.
+        """
+
+        def answer() -> tuple[exact.Column, ...]:
+            with self._reading(sql) as cursor:
+                return exact.columns(sql, cursor)
+
+        return self._with_views(sql, answer)
+
+    def texts(
+        self, sql: str, found: Sequence[exact.Column], form: exact.Form
+    ) -> Iterator[list[str | None]]:
+        """Yield the rows of `query` as text that loses nothing; see `exact.rows`.
+
+        Parameters
+        ----------
+        sql
+            One reading statement.
+        found
+            Its `columns`.
+        form
+            What values are written for.
+
+        Raises
+        ------
+        QueryError, StoreError
+            As for `query`, also between two rows.
+        """
+        with self._reading(sql) as cursor:
+            yield from exact.rows(sql, found, cursor, form)
+
+    def _with_views(self, sql: str, answer: Callable[[], Result]) -> Result:
+        """Return an answer, asked again with every view if it fails without those not yet made."""
         _forget_failures(self.sources)
         self._deferred.make_for(sql)
         try:
-            return self._answer(sql, parameters)
+            return answer()
         except QueryError:
             if self._deferred.is_made:
                 raise
         self._deferred.make()  # it may name a view in a way of its own
-        return self._answer(sql, parameters)
+        return answer()
 
-    def _answer(self, sql: str, parameters: dict[str, Any]) -> pd.DataFrame:
+    @contextmanager
+    def _reading(self, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Yield a cursor in a read-only transaction for a statement that only reads."""
         with self._engine.cursor() as cursor:
             check_reads(sql, cursor)
             cursor.execute("BEGIN TRANSACTION READ ONLY")
             try:
-                # `cursor.sql` would plan the statement twice.
-                rows: pd.DataFrame = cursor.execute(sql, parameters or None).df()
+                yield cursor
             except duckdb.Error as error:
                 raise_interruption(error)
                 _raise_unreached(self.sources, error)
-                is_about_names = isinstance(error, duckdb.CatalogException | duckdb.BinderException)
-                hint = "List tables and views with: SHOW TABLES" if is_about_names else ""
-                raise QueryError(plain(error), hint) from error
-        return rows
+                raise QueryError(plain(error), _hint(error)) from error
 
     def counts(self) -> pd.DataFrame:
         """Return one row per table: `table` and `n_rows`."""
@@ -258,6 +306,15 @@ class _Listed:
             self._files = ListedFiles()
             self._connection.register_filesystem(self._files)
         return self._files.add(path)
+
+
+def _hint(error: duckdb.Error) -> str:
+    """Return where the names are listed of which an error says that one is not known."""
+    if isinstance(error, duckdb.BinderException):
+        return "List the columns of a table or view with: DESCRIBE its name"
+    if isinstance(error, duckdb.CatalogException):
+        return "List tables and views with: SHOW TABLES"
+    return ""
 
 
 def _forget_failures(sources: Iterable[Path | RemotePath]) -> None:

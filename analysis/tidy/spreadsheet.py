@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,6 +34,24 @@ def to_csv(rows: pd.DataFrame) -> str:
     inert = pd.concat(columns, axis="columns") if columns else rows
     inert = inert.set_axis([_inert(name) for name in rows.columns], axis="columns")
     return inert.to_csv(index=False, lineterminator="\n", float_format="%.10g")
+
+
+def line(values: Iterable[str | None], are_words: Iterable[bool]) -> str:
+    r"""Return one line of CSV: nothing for None, quotes where a text needs them, no formula.
+
+    >>> line(["a,b", None, "", "=1", "-1"], [True, True, True, True, False])
+    '"a,b",,"",\'=1,-1\n'
+    """
+    told = zip(values, are_words, strict=True)
+    return ",".join(_cell(_inert(text) if is_word else text) for text, is_word in told) + "\n"
+
+
+def _cell(text: str | None) -> str:
+    if text is None:
+        return ""
+    if text == "" or any(character in text for character in ',"\n\r'):
+        return '"' + text.replace('"', '""') + '"'
+    return text
 
 
 def _inert_column(column: pd.Series[Any]) -> pd.Series[Any]:

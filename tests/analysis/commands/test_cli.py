@@ -1,7 +1,9 @@
 """The command line as a person meets it: output, exit codes, one clear sentence."""
 
+import csv
 import dataclasses
 import io
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -50,9 +52,9 @@ def test_claims_lists_each_claim_and_counts_the_verdicts(capsys):
 
 
 def test_claims_as_csv_and_as_json_hold_the_same_rows(capsys):
-    _, csv, _ = run(capsys, "claims", "--csv")
-    _, json, _ = run(capsys, "claims", "--json")
-    from_csv, from_json = pd.read_csv(io.StringIO(csv)), pd.read_json(io.StringIO(json))
+    _, lines, _ = run(capsys, "claims", "--csv")
+    _, objects, _ = run(capsys, "claims", "--json")
+    from_csv, from_json = pd.read_csv(io.StringIO(lines)), pd.read_json(io.StringIO(objects))
     assert from_csv["verdict"].tolist() == from_json["verdict"].tolist()
     assert from_csv.columns.tolist() == from_json.columns.tolist()
 
@@ -119,7 +121,7 @@ def test_sql_says_null_where_nothing_is_and_fits_a_terminal(capsys, monkeypatch)
     assert [line.split() for line in out.splitlines()] == [
         ["number", "word", "count", "odd"],
         ["1.5", "a/b", "1", "NaN"],
-        ["NULL", "NULL", "NULL", "NaN"],
+        ["NULL", "NULL", "NULL", "NULL"],
         ["3.0", "c", "3", "2.0"],
     ]
     assert '"word":"a/b"' in run(capsys, "sql", VALUES, "--json")[1]
@@ -128,6 +130,38 @@ def test_sql_says_null_where_nothing_is_and_fits_a_terminal(capsys, monkeypatch)
     lines = run(capsys, "sql", VALUES)[1].splitlines()
     assert len(lines) > 4
     assert max(map(len, lines)) <= 16
+
+
+EXACT = """SELECT [1.5::DOUBLE, NULL, 'nan'] AS list, 'nan'::DOUBLE AS nothing, '-inf'::DOUBLE AS least,
+  1.5e-12::DOUBLE AS tiny, 132912182112123456789::HUGEINT AS long, DATE '2024-01-02' AS day,
+  TIMESTAMP '2024-01-02 03:04:05.123456' AS time, '\\xAA'::BLOB AS bytes, {'x': [NULL]} AS made,
+  NULL AS missing, '' AS empty, '=1+1' AS formula, 1 AS list, true AS yes; -- a comment"""
+
+
+def test_sql_prints_what_the_engine_found_and_nothing_else(capsys):
+    (told,) = json.loads(run(capsys, "sql", EXACT, "--json")[1])
+    assert told == {
+        "list": [1.5, None, "NaN"], "nothing": "NaN", "least": "-Infinity", "tiny": 1.5e-12,
+        "long": 132912182112123456789, "day": "2024-01-02", "time": "2024-01-02 03:04:05.123456",
+        "bytes": "\\xAA", "made": {"x": [None]}, "missing": None, "empty": "",
+        "formula": "=1+1", "list_1": 1, "yes": True,
+    }  # fmt: skip
+    head, row = csv.reader(io.StringIO(run(capsys, "sql", EXACT, "--csv")[1]))
+    assert head == [*told]
+    assert row == [
+        '[1.5,null,"NaN"]', "nan", "-inf", "1.5e-12", "132912182112123456789", "2024-01-02",
+        "2024-01-02 03:04:05.123456", "\\xAA", '{"x":[null]}', "", "", "'=1+1", "1", "true",
+    ]  # fmt: skip
+    assert run(capsys, "sql", "SELECT NULL AS a, '' AS b", "--csv")[1] == 'a,b\n,""\n'
+    assert " 132912182112123456789 " in run(capsys, "sql", EXACT)[1]
+    assert json.loads(run(capsys, "sql", "FROM model WHERE false", "--json")[1]) == []
+    assert "explain_key" in run(capsys, "sql", "EXPLAIN SELECT 1", "--csv")[1]
+    ordered = "SELECT h FROM (SELECT hash(range) AS h FROM range(30000)) ORDER BY h"
+    hashes = run(capsys, "sql", ordered, "--csv")[1].split()[1:]
+    assert len(hashes) == 30000
+    assert sorted(hashes, key=int) == hashes
+    code, _, error = run(capsys, "sql", "SELECT modell FROM model")
+    assert (code, "DESCRIBE" in error) == (2, True)
 
 
 def test_l_star_prints_each_profile_by_each_estimator(capsys):
