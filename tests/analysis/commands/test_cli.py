@@ -132,7 +132,8 @@ def test_sql_says_null_where_nothing_is_and_fits_a_terminal(capsys, monkeypatch)
     assert max(map(len, lines)) <= 16
 
 
-EXACT = """SELECT [1.5::DOUBLE, NULL, 'nan'] AS list, 'nan'::DOUBLE AS nothing, '-inf'::DOUBLE AS least,
+EXACT = """SELECT [1.5::DOUBLE, NULL, 'nan'] AS list, 'nan'::DOUBLE AS nothing,
+  '-inf'::DOUBLE AS least,
   1.5e-12::DOUBLE AS tiny, 132912182112123456789::HUGEINT AS long, DATE '2024-01-02' AS day,
   TIMESTAMP '2024-01-02 03:04:05.123456' AS time, '\\xAA'::BLOB AS bytes, {'x': [NULL]} AS made,
   NULL AS missing, '' AS empty, '=1+1' AS formula, 1 AS list, true AS yes; -- a comment"""
