@@ -36,6 +36,9 @@ LONG, SMALL = 20, 12
 #: Room for the names of rows, where a chart fixes it [px].
 NAMES = 126
 
+#: Styles of marks that one of the two drawings shows and the other does not.
+DESK, PHONE = "on-desk", "on-phone"
+
 Spec = dict[str, Any]
 
 
@@ -66,6 +69,24 @@ def narrowed(spec: Mapping[str, Any], width: float, *, legend_columns: int = 2) 
     return narrow
 
 
+def shown_on(spec: Mapping[str, Any], where: str) -> Spec:
+    """Return the specification without the layers that are for the other drawing.
+
+    Parameters
+    ----------
+    spec
+        Vega-Lite specification.
+    where
+        `DESK` or `PHONE`.
+    """
+    kept = _copied(spec)
+    other = DESK if where == PHONE else PHONE
+    for node in _nodes(kept):
+        if "layer" in node:
+            node["layer"] = [it for it in node["layer"] if _style(it) != other]
+    return kept
+
+
 def stacked(spec: Mapping[str, Any]) -> Spec:
     """Return the specification with panels that stood beside each other below each other."""
     below = {name: it for name, it in spec.items() if name != "hconcat"}
@@ -92,6 +113,12 @@ def _copied(spec: Mapping[str, Any]) -> Spec:
     """Return a copy to change; the rows, which nothing changes, are the same."""
     copied = copy.deepcopy({name: it for name, it in spec.items() if name != "datasets"})
     return copied | {"datasets": spec.get("datasets", {})}
+
+
+def _style(layer: Mapping[str, Any]) -> str:
+    """Return the style of the marks of a layer; empty if they have none."""
+    mark = layer.get("mark")
+    return str(mark.get("style", "")) if isinstance(mark, dict) else ""
 
 
 def _resized(view: Spec, width: float) -> None:
@@ -195,7 +222,7 @@ def _broken_titles(node: Spec, room: float) -> None:
 def _broken_names(view: Spec, spec: Spec) -> None:
     """Break the names of rows that are longer than a line, and give them room, in place."""
     root = (spec.get("data") or {}).get("name", "")
-    most, n_rows = 1, 1
+    most, n_rows, n_broken = 1, 1, 0
     for unit in spoken.units(view, root):
         y = unit.channels.get("y")
         if not isinstance(y, dict) or y.get("type") != "nominal" or "field" not in y:
@@ -209,8 +236,10 @@ def _broken_names(view: Spec, spec: Spec) -> None:
         small = {"labelFontSize": SMALL, "labelLineHeight": SMALL}
         y["axis"] = {**axis, "labelExpr": f"({said})[datum.label] || datum.label", **small}
         most, n_rows = max(most, *map(len, lines.values())), max(n_rows, len(names))
+        n_broken = max(n_broken, len(lines))
     if most > 1 and isinstance(view.get("height"), int | float):
-        view["height"] = max(view["height"], n_rows * (most * SMALL + 4))
+        beside = most if n_broken > 1 else 1  # lines of the name that may stand next to it
+        view["height"] = max(view["height"], n_rows * ((most + beside) / 2 * SMALL + 4))
 
 
 def _in_columns(spec: Spec, columns: int) -> None:

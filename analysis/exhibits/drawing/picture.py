@@ -52,8 +52,10 @@ def svg(spec: dict[str, Any], **_: Any) -> dict[str, str]:
     """
     typeface.register()
     said = spoken.spoken(spec)
-    drawn = _drawn(said)
-    wide, twin = _for_desk(said, drawn), _for_phone(said, _width(drawn))
+    desk = narrow.shown_on(said, narrow.DESK)
+    drawn = _drawn(desk)
+    wide = _for_desk(desk, drawn)
+    twin = _for_phone(narrow.shown_on(said, narrow.PHONE), _width(drawn))
     whole = typeface.with_typeface(BETWEEN.join([wide, twin] if twin else [wide]))
     pictures = whole.split(BETWEEN)
     rows = rows_of(spec).to_csv(index=False, lineterminator="\n")

@@ -6,6 +6,7 @@ import itertools
 from typing import cast
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from analysis.exhibits.drawing import names
@@ -38,8 +39,9 @@ CLAIMED = "10^(1/L)"
 #: What some laws are called at the ends of their curves.
 SPOKEN = {CLAIMED: "claimed", "1": "G = 1"}
 
-#: Height of a panel of the laws, its width on a phone, and least distance of two names [px].
-HIGH, PHONE, LINE = 420, 200, 14
+#: Height of a panel of the laws, its width on a phone and on a desk, and least distance of two
+#: names [px].
+HIGH, PHONE, DESK, LINE = 420, 200, 600, 14
 
 #: What the ticks of the figure of shares are.
 CHANCE = "pure noise"
@@ -166,8 +168,7 @@ def _twins(curves: pd.DataFrame) -> dict[str, str]:
 def _law_panel(
     models: pd.DataFrame, curves: pd.DataFrame, laws: list[str], definition: str
 ) -> alt.LayerChart:
-    said = definition.replace("over ", "") if definition == GROWTH else f"gain, {definition}"
-    title = [f"{said} [ratio]", SIDES]
+    title = [f"{'growth' if definition == GROWTH else 'gain'} [ratio]", SIDES]
     twins = _twins(curves)
     drawn = curves[~curves["law"].isin(list(twins))]
     low, high = reach(models["gain_mean"], drawn["fitted"])
@@ -181,18 +182,44 @@ def _law_panel(
     y = alt.Y(
         "gain_mean:Q", title=title, scale=alt.Scale(domain=[low, high], zero=False, nice=False)
     )
-    place = names.Panel(depths, (low, high), width=PHONE, height=HIGH)
+    place = names.Panel(depths, (low, high), width=PHONE, height=HIGH, desk=DESK)
     told = names.placed(
-        models.assign(name=prose.short_name(models["model_id"])), place, "n_layers", "gain_mean"
+        models.assign(name=prose.short_name(models["model_id"])),
+        place,
+        "n_layers",
+        "gain_mean",
+        curve=_kept_free(drawn, depths, (low, high)),
     )
     layers = alt.layer(
         *_law_lines(drawn, laws, x, (low, high)),
         points_by_lab(models).encode(x=x, y=y),
-        *names.texts(told, x, y),
+        *names.texts(told, x, y, is_sparse=True),
     ).properties(width=1.5 * WIDTH, height=HIGH)
-    heading = "; ".join(f"{law} lies on {other}" for law, other in twins.items())
-    note = alt.Title(heading, fontSize=14, fontWeight="normal", anchor="start", color=INK)
-    return cast(alt.LayerChart, layers.properties(title=note) if twins else layers)
+    alike = [f"{law} lies on {other}" for law, other in twins.items()]
+    note = alt.Title(
+        definition,
+        subtitle="; ".join(alike) or alt.Undefined,
+        fontSize=14,
+        fontWeight="normal",
+        anchor="start",
+        color=INK,
+        subtitleColor=INK,
+        subtitleFontSize=13,
+    )
+    return cast(alt.LayerChart, layers.properties(title=note))
+
+
+def _kept_free(
+    curves: pd.DataFrame, depths: tuple[float, float], ends: tuple[float, float]
+) -> pd.DataFrame:
+    """Return the points that names of models leave free: the claimed law, and the right edge.
+
+    Beyond that edge stand the names of the curves.
+    """
+    claimed = curves.loc[curves["law"] == CLAIMED, ["n_layers", "fitted"]]
+    heights = np.linspace(*ends, HIGH // LINE)
+    edge = pd.DataFrame({"n_layers": depths[1] + 1, "fitted": heights})
+    return pd.concat([claimed, edge]).rename(columns={"fitted": "gain_mean"})
 
 
 def _law_lines(

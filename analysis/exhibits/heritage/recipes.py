@@ -27,6 +27,9 @@ LAWS = {
     "peak_learning_rate": "peak learning rate [per step], log scale",
 }
 
+#: Width of a panel on a desk [px].
+DESK = 640
+
 #: Height of a panel [px].
 HIGH = 320
 
@@ -86,7 +89,7 @@ def chart_two_laws(rows: pd.DataFrame) -> alt.VConcatChart:
     rows
         As `gains_with_recipe` returns them; models of a suite are joined by a line.
     """
-    named = rows.assign(name=prose.short_name(rows["model_id"]))
+    named = rows.assign(name=_said(rows))
     panels = [_panel(named, column, title) for column, title in LAWS.items()]
     stacked = alt.vconcat(*panels, spacing=20).properties(
         description="The same gains against depth and against learning rate: within each suite "
@@ -94,6 +97,19 @@ def chart_two_laws(rows: pd.DataFrame) -> alt.VConcatChart:
     )
     shared = stacked.resolve_scale(color="shared", shape="shared")
     return cast(alt.VConcatChart, found(shared, findings.mirrored(rows)))
+
+
+def _said(rows: pd.DataFrame) -> pd.Series[str]:
+    """Return a name per model: whole for the shallowest of a suite, for the others what differs.
+
+    >>> models = ["EleutherAI/pythia-410m", "EleutherAI/pythia-70m", "EleutherAI/gpt-j-6b"]
+    >>> suites = {"suite": ["Pythia", "Pythia", "GPT-J"], "n_layers": [24, 6, 28]}
+    >>> _said(pd.DataFrame({"model_id": models, **suites})).tolist()
+    ['410m', 'pythia-70m', 'gpt-j-6b']
+    """
+    names = prose.short_name(rows["model_id"])
+    firsts = rows.sort_values("n_layers", kind="stable").drop_duplicates("suite").index
+    return names.where(names.index.isin(firsts), names.str.replace(r"^.*-", "", regex=True))
 
 
 def _panel(rows: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
@@ -107,7 +123,7 @@ def _panel(rows: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
         title=["gain of the penultimate block", SIDES],
         scale=alt.Scale(domain=list(ends), zero=False, nice=False),
     )
-    panel = names.Panel(sides, ends, height=HIGH, is_log=True)
+    panel = names.Panel(sides, ends, height=HIGH, is_log=True, desk=DESK)
     told = names.placed(rows, panel, column, "gain_mean", lines=[1])
     several = rows[rows.groupby("suite")["suite"].transform("size") > 1]
     lines = (

@@ -203,7 +203,7 @@ def chart_named_gains(models: pd.DataFrame, titles: Sequence[str]) -> alt.HConca
 def _named_panel(
     models: pd.DataFrame, title: str, ends: tuple[float, float], *, is_first: bool
 ) -> alt.LayerChart:
-    place = Panel(DEPTHS, ends, width=PHONE, height=HIGH)
+    place = Panel(DEPTHS, ends, width=PHONE, height=HIGH, desk=WIDE / 2)
     names = prose.within_suite(models["model"])
     told = placed(models.assign(name=names), place, "n_layers", "gain_mean", lines=[1])
     x = alt.X(

@@ -148,6 +148,20 @@ def test_a_wide_picture_carries_a_twin_whose_letters_can_be_read_on_a_phone() ->
     assert not any(title in line for line in lines)
 
 
+def test_a_name_for_the_desk_is_not_drawn_on_the_phone_nor_the_other_way_round() -> None:
+    base = alt.Chart(MODELS.head(1)).encode(x="gain:Q")
+    layers = [
+        base.mark_text(style=where).encode(text=alt.value(f"for {where}"))
+        for where in (narrow.DESK, narrow.PHONE)
+    ]
+    chart = alt.layer(base.mark_point(), *layers).properties(width=600)
+    wide, twin = picture.svg(chart.to_dict())["image/svg+xml"], twin_of(chart)
+    assert f"for {narrow.DESK}<" in wide
+    assert f"for {narrow.PHONE}<" in twin
+    assert f"for {narrow.PHONE}<" not in wide
+    assert f"for {narrow.DESK}<" not in twin
+
+
 def test_a_picture_that_fits_a_phone_has_no_twin() -> None:
     assert twin_of(alt.Chart(MODELS).mark_point().encode(x="gain:Q").properties(width=200)) == ""
 
