@@ -72,7 +72,7 @@ def chart(trajectory: pd.DataFrame) -> alt.LayerChart:
             "training_step:Q",
             title="step of training [1]",
             scale=alt.Scale(type="symlog"),
-            axis=alt.Axis(values=steps, labelOverlap=True, grid=False),
+            axis=alt.Axis(values=steps, tickCount=len(steps), labelOverlap=True, grid=False),
         ),
         y=alt.Y("gain_mean:Q", title="mean gain [ratio]", scale=alt.Scale(zero=False)),
         color=alt.Color(

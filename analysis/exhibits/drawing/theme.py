@@ -21,7 +21,7 @@ FONT = f"{typeface.FAMILY}, Helvetica, Arial, sans-serif"
 #: Under the title of an axis of gain: what either side of 1 means. It reads from low to high on an
 #: upright axis, too.
 SIDES = "←\u00a0shrinks the\u00a0stream · grows\u00a0it\u00a0→"
-#: Fewest ticks of a logarithmic axis.
+#: Fewest ticks of a logarithmic axis; others have about one more.
 TICKS = 4
 #: Room at either end of an axis, as a share of what the values span: half a line in a low panel.
 ROOM = 0.06
@@ -84,6 +84,7 @@ def _theme() -> alt.theme.ThemeConfig:
                 "symbolSize": 110,
                 "labelLimit": 300,
             },
+            "axisQuantitative": {"tickCount": TICKS + 1},
             "header": text,
             "title": {"color": INK},
         }
@@ -106,7 +107,9 @@ def log_axis(values: pd.Series[float], *, beyond: float = 1.15) -> dict[str, Any
         inside = inside if len(inside) >= TICKS else [it for it in ticks if low <= it <= high]
     return {
         "scale": alt.Scale(type="log", domain=[low, high], nice=False),
-        "axis": alt.Axis(values=inside, format="~g" if high < 1000 else "~s"),
+        "axis": alt.Axis(
+            values=inside, tickCount=len(inside), format="~g" if high < 1000 else "~s"
+        ),
     }
 
 

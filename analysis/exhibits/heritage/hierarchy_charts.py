@@ -66,7 +66,11 @@ def chart_forest(effects: pd.DataFrame) -> alt.VConcatChart:
         names=NAMES_OF_SETS,
         title="coefficient [nat per SD], logarithmic beyond ±0.1",
         scale=alt.Scale(type="symlog", constant=STRAIGHT, domain=[-reach, reach], nice=False),
-        axis=alt.Axis(values=[*(-tick for tick in inside[:0:-1]), *inside], format="~g"),
+        axis=alt.Axis(
+            values=[*(-tick for tick in inside[:0:-1]), *inside],
+            tickCount=2 * len(inside),
+            format="~g",
+        ),
         panels=list(PREDICTORS.values()),
         rows=list(dict.fromkeys(effects["data_set"])),
         marks=(ALONE, BESIDE),
