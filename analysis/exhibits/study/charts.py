@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import altair as alt
 import pandas as pd
@@ -16,7 +16,7 @@ from analysis.questions.study import fleet
 from analysis.questions.study.fleet import DRAWN, HELD, JOINT, Band
 
 #: Size of a mark by depth [px²].
-DEPTHS: Mapping[int, int] = {3: 34, 12: 110}
+DEPTHS: Mapping[int, int] = {3: 44, 12: 120}
 
 #: Grey of each source, and of what is written on it; each is told from its neighbours. Chance has
 #: none.
@@ -26,6 +26,10 @@ GREYS: Mapping[str, tuple[str, str]] = {
     "recipe:geometry": (TONES[1], PAPER),
     "seed": ("transparent", INK),
 }
+
+#: How a hollow mark is drawn, and the edge of a filled one, which parts it from one beneath it.
+RING: Mapping[str, Any] = {"strokeWidth": 2}
+EDGE: Mapping[str, Any] = {"stroke": PAPER, "strokeWidth": 0.75}
 
 #: What stands in the place of a lab where there is none.
 RANGE = "a range"
@@ -141,7 +145,7 @@ def _recipes(runs: pd.DataFrame, band: Band | None, title: str) -> alt.LayerChar
         "excess:Q",
         title=title,
         scale=alt.Scale(padding=8),
-        axis=alt.Axis(grid=False, tickCount=5),
+        axis=alt.Axis(grid=False, tickCount=4),
     )
     scale = series([f"{n} blocks" for n in present], [DEPTHS[n] for n in present])
     size = alt.Size("depth:N", scale=scale, legend=None)
@@ -150,14 +154,14 @@ def _recipes(runs: pd.DataFrame, band: Band | None, title: str) -> alt.LayerChar
     tips = ["recipe:N", "lab:N", "n_layers:Q", "d_model:Q", "seed:Q", "gain:N"]
     points = [
         alt.Chart(shown[shown["is_range"] == hollow])
-        .mark_point(filled=not hollow, opacity=0.85, strokeWidth=2)
+        .mark_point(filled=not hollow, opacity=1, **(RING if hollow else EDGE))
         .encode(x=x, y=y, color=colour, shape=shape, size=size, tooltip=tips)
         for hollow in (False, True)
         if hollow in set(shown["is_range"])
     ]
     ends = alt.Chart(means[means["lab"] == UNPUBLISHED]).mark_rule(color=INK, strokeWidth=1.5)
     labs = (
-        alt.Chart(means.assign(said=means["lab"].replace(UNPUBLISHED, RANGE)))
+        alt.Chart(_firsts(means))
         .mark_text(align="left", fontSize=14)
         .encode(x=alt.value(PANEL + BESIDE), y=y, text="said:N", color=colour)
     )
@@ -167,6 +171,13 @@ def _recipes(runs: pd.DataFrame, band: Band | None, title: str) -> alt.LayerChar
         "alt.LayerChart",
         alt.layer(*layers).properties(width=PANEL, height=ROW * len(order)),
     )
+
+
+def _firsts(means: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows above which stands no row of the same lab, with its name as `said`."""
+    rows = means.sort_values("mean")
+    rows = rows[rows["lab"] != rows["lab"].shift()]
+    return rows.assign(said=rows["lab"].replace(UNPUBLISHED, RANGE))
 
 
 def _reference(band: Band | None) -> list[alt.Chart]:
