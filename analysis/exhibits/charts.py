@@ -7,6 +7,7 @@ on a light and on a dark page.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -19,6 +20,7 @@ from analysis.exhibits.drawing.labs import ORDER
 from analysis.exhibits.drawing.marks import filled_and_hollow, lab_names, marks_by_lab, of_lab
 from analysis.exhibits.drawing.theme import (
     INK,
+    PAPER,
     SIDES,
     TONES,
     WIDTH,
@@ -43,8 +45,9 @@ ROW, DEFINITION, VERDICT = 17, 56, 25
 ABREAST = 16
 #: Size of the names of many rows [px].
 SMALL = 13
-#: Room for names at the right of a panel, as a share of what the marks take.
-ROOM = 0.3
+#: Room for names at the right of a panel, and beside a mark that may stand there, as shares of what
+#: the marks take.
+ROOM, BESIDE = 0.3, 0.2
 
 
 def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
@@ -58,13 +61,15 @@ def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
     low, high = float(drawn["gain_mean"].min()), float(drawn["gain_mean"].max())
     ends = [low - 0.05, high + ROOM * (high - low)]
     scale = alt.Scale(domain=ends, nice=False, zero=False)
-    rows = list(drawn["name"])
+    rows = _with_gaps(drawn)
     x = alt.X("gain_mean:Q", title=GAIN, scale=scale, axis=alt.Axis(grid=False))
     y = alt.Y(
         "name:N",
         title=None,
-        sort=rows,
-        axis=alt.Axis(grid=True, ticks=False, domain=False, labelFontSize=SMALL),
+        scale=alt.Scale(domain=rows),
+        axis=alt.Axis(
+            values=list(drawn["name"]), grid=True, ticks=False, domain=False, labelFontSize=SMALL
+        ),
     )
     points = [mark.encode(x=x, y=y) for mark in marks_by_lab(drawn)]
     labs = lab_names(drawn, y, x=alt.value(WIDTH), align="right")
@@ -73,6 +78,20 @@ def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
         "Gain of each published model, a row per model, by lab, with a line at 1.",
         findings.labs(models),
     )
+
+
+def _with_gaps(models: pd.DataFrame) -> list[str]:
+    """Return the names of models in their order, a blank row around each lab of several.
+
+    >>> _with_gaps(pd.DataFrame({"name": ["a", "b", "c", "d"], "lab": ["A", "A", "B", "C"]}))
+    ['a', 'b', '  ', 'c', 'd']
+    """
+    labs = [list(rows["name"]) for _, rows in models.groupby("lab", sort=False)]
+    rows = labs[0]
+    for before, after in itertools.pairwise(labs):
+        gap = " " * len(rows)  # names of rows differ
+        rows = [*rows, *([gap] if len(before) + len(after) > 2 else []), *after]
+    return rows
 
 
 def chart_gain_by_density(models: pd.DataFrame, *, band: tuple[float, float]) -> alt.LayerChart:
@@ -92,7 +111,9 @@ def chart_gain_by_density(models: pd.DataFrame, *, band: tuple[float, float]) ->
         scale=alt.Scale(domain=rows),
         axis=alt.Axis(grid=True, ticks=False, domain=False),
     )
-    x = alt.X("gain_mean:Q", title=GAIN, scale=alt.Scale(zero=False), axis=alt.Axis(grid=False))
+    low, high = reach(drawn["gain_mean"])
+    scale = alt.Scale(domain=[low, high + BESIDE * (high - low)], nice=False, zero=False)
+    x = alt.X("gain_mean:Q", title=GAIN, scale=scale, axis=alt.Axis(grid=False))
     critical = alt.Chart(drawn[drawn["rho"].between(*band)]).mark_rect(color=INK, opacity=0.2)
     points = [mark.encode(x=x, y=y) for mark in marks_by_lab(drawn)]
     labs = lab_names(drawn, y, x=x, align="left", dx=12)
@@ -156,7 +177,9 @@ def chart_definitions(gains: pd.DataFrame, *, order: Sequence[str]) -> alt.Layer
         title=["mean gain [ratio], log scale", SIDES],
         **log_axis(gains["gain_mean"], beyond=1.6),
     )
-    points = alt.Chart(gains).mark_point(filled=True, size=130, opacity=0.9)
+    points = alt.Chart(gains).mark_point(
+        filled=True, size=130, opacity=1, stroke=PAPER, strokeWidth=1
+    )
     widest = _widest(gains).sort_values("gain_mean", ignore_index=True)
     said = [
         alt.Chart(widest[widest.index % 2 == odd])

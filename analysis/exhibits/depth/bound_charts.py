@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import cast
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from analysis import evidence
 from analysis.exhibits.depth.depth_law import DEFINITIONS
 from analysis.exhibits.drawing.labs import lab_colour, lab_shape
 from analysis.exhibits.drawing.marks import filled_and_hollow
-from analysis.exhibits.drawing.theme import INK, SIDES, found, line_at
+from analysis.exhibits.drawing.theme import INK, SIDES, found, line_at, reach
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -53,8 +52,8 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.HConc
         name=prose.short_name(drawn["model_id"]) + ", " + drawn["n_layers"].astype(str),
     )
     rows = list(dict.fromkeys(drawn["name"]))
-    ends = drawn[["gain_mean", "conf_low", "conf_high", "bound"]].to_numpy(dtype=float)
-    scale = alt.Scale(domain=[float(np.nanmin(ends)), float(np.nanmax(ends))], zero=False)
+    ends = reach(*(drawn[it].dropna() for it in ("gain_mean", "conf_low", "conf_high", "bound")))
+    scale = alt.Scale(domain=list(ends), zero=False, nice=False)
     definitions = list(dict.fromkeys(drawn["definition"]))
     panels = [
         _panel(drawn[drawn["definition"] == words], rows, words, scale, is_first=position == 0)
