@@ -19,6 +19,10 @@ N_EXAMPLES = 3
 SHARED = 3
 PART, REFERS = "part of the key of a row", "refers to such a row"
 COLUMNS = {"column": "Column", "meaning": "Meaning and unit"}
+#: Axis of the keys: all are named, upright, however narrow their columns are.
+ABOVE: dict[str, Any] = {"orient": "top", "labelAngle": -90, "labelOverlap": False}
+#: Size of the names of tables [px].
+SMALL = 12
 
 
 def examples(store: Store) -> dict[str, pd.DataFrame]:
@@ -154,8 +158,9 @@ def chart_keys(shared: pd.DataFrame) -> alt.LayerChart:
     """
     roles = [PART, REFERS]
     order = list(dict.fromkeys(shared["key"]))
-    x = alt.X("key:N", sort=order, title=None, axis=alt.Axis(orient="top", labelAngle=-40))
-    y = alt.Y("table:N", sort=None, title=None, axis=alt.Axis(grid=True))
+    x = alt.X("key:N", sort=order, title=None, axis=alt.Axis(**ABOVE))
+    # Smaller names leave a phone room for all keys.
+    y = alt.Y("table:N", sort=None, title=None, axis=alt.Axis(grid=True, labelFontSize=SMALL))
     points = (
         alt.Chart(shared)
         .mark_point(size=80, filled=True, opacity=1)
