@@ -222,7 +222,7 @@ def _broken_titles(node: Spec, room: float) -> None:
 def _broken_names(view: Spec, spec: Spec) -> None:
     """Break the names of rows that are longer than a line, and give them room, in place."""
     root = (spec.get("data") or {}).get("name", "")
-    most, n_rows, n_broken = 1, 1, 0
+    most, n_rows = 1, 1
     for unit in spoken.units(view, root):
         y = unit.channels.get("y")
         if not isinstance(y, dict) or y.get("type") != "nominal" or "field" not in y:
@@ -236,10 +236,8 @@ def _broken_names(view: Spec, spec: Spec) -> None:
         small = {"labelFontSize": SMALL, "labelLineHeight": SMALL}
         y["axis"] = {**axis, "labelExpr": f"({said})[datum.label] || datum.label", **small}
         most, n_rows = max(most, *map(len, lines.values())), max(n_rows, len(names))
-        n_broken = max(n_broken, len(lines))
     if most > 1 and isinstance(view.get("height"), int | float):
-        beside = most if n_broken > 1 else 1  # lines of the name that may stand next to it
-        view["height"] = max(view["height"], n_rows * ((most + beside) / 2 * SMALL + 4))
+        view["height"] = max(view["height"], n_rows * (most * SMALL + 4))
 
 
 def _in_columns(spec: Spec, columns: int) -> None:

@@ -84,9 +84,7 @@ def test_names_of_models_of_one_depth_do_not_cover_each_other() -> None:
     assert len(corners) == 3
 
 
-def test_names_with_leaders_on_a_phone_stand_at_their_marks_on_a_desk() -> (
-    None
-):
+def test_names_with_leaders_on_a_phone_stand_at_their_marks_on_a_desk() -> None:
     points = pd.DataFrame({"name": ["model-one", "model-two", "model-three"], "at": [4.0, 5, 6]})
     points = points.assign(height=5.0)
     panel = names.Panel((0, 10), (0, 10), width=80, desk=800)
