@@ -11,7 +11,14 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from collect.instruments.measures import Largest, difference, lengths, ratios, stacked
+from collect.instruments.measures import (
+    Largest,
+    difference,
+    lengths,
+    ratios,
+    stacked,
+    stacked_products,
+)
 from collect.instruments.observation import Norms, Updates
 
 
@@ -47,7 +54,7 @@ class Ledger:
 
     def norms(self) -> Norms:
         """Return the norms at all sites."""
-        products = stacked([of_site for of_site, _ in self._norms.values()])
+        products = stacked_products([of_site for of_site, _ in self._norms.values()])
         norm, norm_centred = lengths(products, 1)
         largest = stacked([largest for _, (largest, _) in self._norms.values()])
         share = torch.where(norm > 0, (largest / norm).square(), 0.0)
@@ -56,14 +63,14 @@ class Ledger:
 
     def updates(self) -> Updates:
         """Return what attention, feed-forward and each block as a whole add."""
-        blocks = difference(stacked([*self._blocks.values()]), 2, 1)
+        blocks = difference(stacked_products([*self._blocks.values()]), 2, 1)
         lengths_of_blocks = (*lengths(blocks, 3), *ratios(blocks, 3, 1))
         nothing_read = torch.full_like(lengths_of_blocks[0], torch.nan)
         of_blocks = (*lengths_of_blocks, nothing_read)
         places = tuple((layer, "block") for layer in self._blocks)
         if not self._updates:
             return Updates(places, *of_blocks)
-        parts = stacked([*self._updates.values()])
+        parts = stacked_products([*self._updates.values()])
         input_norms = stacked([self._readings[place] for place in self._updates])
         of_parts = (*lengths(parts, 2), *ratios(parts, 2, 1), input_norms)
         joined = zip(of_parts, of_blocks, strict=True)

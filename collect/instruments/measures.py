@@ -205,7 +205,16 @@ def last_places(n_tokens: tuple[int, ...], width: int, device: torch.device) -> 
 
 def stacked(tensors: Sequence[Tensor]) -> Tensor:
     """Return tensors of one shape stacked, on the device of the first; they may be on several."""
-    return torch.stack([tensor.to(tensors[0].device) for tensor in tensors])
+    device = tensors[0].device
+    return torch.stack([tensor.to(device) for tensor in tensors])
+
+
+def stacked_products(products: Sequence[Tensor]) -> Tensor:
+    """Return what `grams` gave of several places stacked, each product of all tokens in one piece.
+
+    That is how they lie on a processor, and how they are read quickest.
+    """
+    return stacked([of_place.permute(1, 2, 0) for of_place in products]).permute(0, 3, 1, 2)
 
 
 def difference(products: Tensor, row: int, less: int) -> Tensor:
@@ -225,10 +234,8 @@ def difference(products: Tensor, row: int, less: int) -> Tensor:
     -------
     (..., k + 1, k + 1).
     """
-    change = torch.zeros_like(products[..., 0])
-    change[..., row], change[..., less] = 1, -1
-    with_all = (products @ change[..., None])[..., 0]
-    length = (with_all * change).sum(-1)
+    with_all = products[..., row] - products[..., less]
+    length = with_all[..., row] - with_all[..., less]
     total = products[..., row, row] + products[..., less, less]
     is_nothing = length <= _NOTHING * total
     with_all = torch.where(is_nothing[..., None], 0.0, with_all)
