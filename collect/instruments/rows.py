@@ -71,46 +71,44 @@ def across_prompts(recorder: Recorder, tokenizer: Any) -> dict[str, pd.DataFrame
 def residual_norms(batch: Batch, norms: Norms) -> pd.DataFrame:
     """Return table ``residual_norm``: one row per (prompt_id, layer, site, position)."""
     is_special = [flag for prompt in batch for flag in prompt.is_special]
-    rows = _of_tokens(batch, norms, "site")
-    return rows.assign(is_special=np.tile(is_special, len(norms.places)))
+    columns = _of_tokens(batch, norms, "site")
+    return pd.DataFrame({**columns, "is_special": np.tile(is_special, len(norms.places))})
 
 
 def residual_updates(batch: Batch, updates: Updates) -> pd.DataFrame:
     """Return table ``residual_update``: one row per (prompt_id, layer, part, position)."""
-    return _of_tokens(batch, updates, "part")
+    return pd.DataFrame(_of_tokens(batch, updates, "part"))
 
 
-def _of_tokens(batch: Batch, measured: Norms | Updates, place: str) -> pd.DataFrame:
-    """Return one row per (layer, place) and token of a batch."""
+def _of_tokens(batch: Batch, measured: Norms | Updates, place: str) -> dict[str, Any]:
+    """Return columns with one row per (layer, place) and token of a batch."""
     n_tokens = [len(prompt) for prompt in batch]
     n_places = len(measured.places)
     of_prompt = np.tile(np.repeat(np.arange(len(batch)), n_tokens), n_places)
     of_place = np.repeat(np.arange(n_places), sum(n_tokens))
     positions = np.concatenate([np.arange(n) for n in n_tokens])
     names = [quantity.name for quantity in fields(measured) if quantity.name != "places"]
-    return pd.DataFrame(
-        {
-            "prompt_id": _taken([prompt.prompt_id for prompt in batch], of_prompt),
-            "layer": _taken([layer for layer, _ in measured.places], of_place),
-            place: _taken([name for _, name in measured.places], of_place),
-            "position": np.tile(positions, n_places),
-            **{name: _numbers(getattr(measured, name)).ravel() for name in names},
-        }
-    )
+    return {
+        "prompt_id": _named([prompt.prompt_id for prompt in batch], of_prompt),
+        "layer": np.array([layer for layer, _ in measured.places])[of_place],
+        place: _named([name for _, name in measured.places], of_place),
+        "position": np.tile(positions, n_places),
+        **{name: _numbers(getattr(measured, name)).ravel() for name in names},
+    }
 
 
 def attention(batch: Batch, measured: Mapping[int, AttentionStatistics]) -> pd.DataFrame:
     """Return table ``attention``: one row per (prompt_id, layer, head)."""
     columns = _stacked(measured)
     of_layer, of_prompt, head = np.indices(columns["mass"].shape).reshape(3, -1)
-    return _of_maps(batch, measured, columns, of_layer, of_prompt).assign(head=head)
+    return pd.DataFrame({**_of_maps(batch, measured, columns, of_layer, of_prompt), "head": head})
 
 
 def attention_means(batch: Batch, measured: Mapping[int, MeanMapStatistics]) -> pd.DataFrame:
     """Return table ``attention_mean``: one row per (prompt_id, layer)."""
     columns = _stacked(measured)
     of_layer, of_prompt = np.indices(columns["mass"].shape).reshape(2, -1)
-    return _of_maps(batch, measured, columns, of_layer, of_prompt)
+    return pd.DataFrame(_of_maps(batch, measured, columns, of_layer, of_prompt))
 
 
 def _stacked(measured: Mapping[int, Any]) -> dict[str, NDArray[Any]]:
@@ -128,15 +126,13 @@ def _of_maps(
     columns: Mapping[str, NDArray[Any]],
     of_layer: NDArray[np.intp],
     of_prompt: NDArray[np.intp],
-) -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "prompt_id": _taken([prompt.prompt_id for prompt in batch], of_prompt),
-            "layer": _taken(list(measured), of_layer),
-            "n_tokens": _taken([len(prompt) for prompt in batch], of_prompt),
-            **{name: numbers.ravel() for name, numbers in columns.items()},
-        }
-    )
+) -> dict[str, Any]:
+    return {
+        "prompt_id": _named([prompt.prompt_id for prompt in batch], of_prompt),
+        "layer": np.array([*measured])[of_layer],
+        "n_tokens": np.array([len(prompt) for prompt in batch])[of_prompt],
+        **{name: numbers.ravel() for name, numbers in columns.items()},
+    }
 
 
 def token_geometry(batch: Batch, observation: Observation) -> pd.DataFrame:
@@ -147,10 +143,10 @@ def token_geometry(batch: Batch, observation: Observation) -> pd.DataFrame:
     correlations = [observation.embedding_correlation[place] for place in places]
     return pd.DataFrame(
         {
-            "prompt_id": _taken([prompt.prompt_id for prompt in batch], of_prompt),
-            "layer": _taken([layer for layer, _ in places], of_place),
-            "site": _taken([site for _, site in places], of_place),
-            "n_tokens": _taken([len(prompt) for prompt in batch], of_prompt),
+            "prompt_id": _named([prompt.prompt_id for prompt in batch], of_prompt),
+            "layer": np.array([layer for layer, _ in places])[of_place],
+            "site": _named([site for _, site in places], of_place),
+            "n_tokens": np.array([len(prompt) for prompt in batch])[of_prompt],
             "mean_cosine": np.array([of.mean_cosine for of in found], dtype=float),
             "mean_cosine_body": np.array([of.mean_cosine_body for of in found], dtype=float),
             "uniformity": np.array([of.uniformity for of in found], dtype=float),
@@ -229,9 +225,9 @@ def _numbers(measured: Tensor) -> NDArray[Any]:
     return numbers
 
 
-def _taken(values: Sequence[Any], places: NDArray[np.intp]) -> Any:
-    """Return ``values`` at ``places``, one per row of a frame.
+def _named(names: Sequence[str], places: NDArray[np.intp]) -> Any:
+    """Return the names at ``places``, one per row of a frame.
 
-    Each value becomes one of the frame's kind once, and not in every row.
+    Each name becomes a text of pandas once, and not in every row.
     """
-    return pd.Series(values).array.take(places)
+    return pd.array(names, dtype="str").take(places)
