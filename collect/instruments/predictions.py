@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from collect.instruments.crossing import on_processor
+
 #: Tokens whose logits are held at a time.
 TOKENS_AT_A_TIME = 64
+
+#: Tokens of which a processor turns logits into probabilities at a time, so that its cache holds
+#: them in float64.
+_TOKENS_IN_CACHE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +50,18 @@ def predictions(states: Tensor, logits: Callable[[Tensor], Tensor], coming: Tens
     coming
         (n_tokens,) token id that comes next, -1 where none does.
     """
-    parts = [
-        _of_logits(logits(few), next_ids)
-        for few, next_ids in zip(
-            states.split(TOKENS_AT_A_TIME), coming.split(TOKENS_AT_A_TIME), strict=True
-        )
-    ]
+    parts = []
+    for few, next_ids in _together(TOKENS_AT_A_TIME, states, coming):
+        of_few = logits(few)
+        at_a_time = _TOKENS_IN_CACHE if on_processor(of_few) else TOKENS_AT_A_TIME
+        parts += [_of_logits(*fewer) for fewer in _together(at_a_time, of_few, next_ids)]
     names = Predictions.__slots__
     return Predictions(*(torch.cat([getattr(part, name) for part in parts]) for name in names))
+
+
+def _together(at_a_time: int, rows: Tensor, numbers: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """Return at most so many rows at a time, with the number of each."""
+    return zip(rows.split(at_a_time), numbers.split(at_a_time), strict=True)
 
 
 def _of_logits(logits: Tensor, coming: Tensor) -> Predictions:
