@@ -157,7 +157,8 @@ class Answers(Fitted):
 
         Returns
         -------
-        The rows in their order with the three columns, None when they went to a file.
+        The rows used, in their order and with the index of the frame that they came in, and the
+        three columns; None when they went to a file, which holds no index.
 
         Raises
         ------

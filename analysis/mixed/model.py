@@ -55,7 +55,7 @@ class MixedModel(Generics):
         DesignError
             If the model was fitted from statistics alone and no rows are given.
         """
-        held = rows if rows is not None else (self.source.relation if self.source else None)
+        held = self.source if rows is None else rows
         if held is None:
             raise DesignError(
                 "A model must have its rows to be updated; this one was fitted from statistics.",

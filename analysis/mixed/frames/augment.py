@@ -27,6 +27,9 @@ BATCH = 100_000
 def augment(model: Fitted, path: Path | None) -> pd.DataFrame | None:
     """Return the rows in their order with `fitted`, `fitted_fixed` and `residual` added.
 
+    Rows of a frame keep its index: the columns added go back to the frame by label, whichever
+    rows were left out. Rows that had none are counted from zero.
+
     Parameters
     ----------
     model
@@ -54,7 +57,8 @@ def augment(model: Fitted, path: Path | None) -> pd.DataFrame | None:
         return None
     frame: pd.DataFrame = augmented.df()
     glossary.checked(frame.columns, also=rows.columns)
-    return frame
+    labels = None if model.source is None else model.source.index
+    return frame if labels is None else frame.set_axis(labels)
 
 
 class FittedRows:

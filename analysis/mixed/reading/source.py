@@ -18,24 +18,6 @@ from analysis.mixed.reading.expression import quoted
 from analysis.tidy.errors import ColumnError, QueryError, StoreError
 from analysis.tidy.frame import nearest
 
-#: What may hold the rows; a view of a store is ``store.connection.view("head")``. Files behind a
-#: server are ``connection.read_parquet("s3://place/*.parquet")`` once the connection knows the
-#: file system: DuckDB's own by INSTALL httpfs, or any of fsspec's by ``register_filesystem``.
-Rows: TypeAlias = (
-    pd.DataFrame
-    | pa.Table
-    | pa.RecordBatch
-    | Mapping[str, Any]
-    | Sequence[Mapping[str, Any]]
-    | np.ndarray[Any, Any]
-    | str
-    | Path
-    | duckdb.DuckDBPyRelation
-)
-
-#: Weights: an expression over columns, or a number per row of rows in memory.
-Weights: TypeAlias = str | Sequence[float] | np.ndarray[Any, Any] | pd.Series
-
 #: Names of columns in a formula: words that no bracket follows, and ``Q("a name")``.
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?!\w*\s*\()")
 QUOTED = re.compile(r"""Q\(\s*(?:"([^"]*)"|'([^']*)')\s*\)""")
@@ -61,11 +43,14 @@ class Source:
         Type of every column, as DuckDB names it.
     note
         What was done to the rows, empty for nothing.
+    index
+        Labels of the rows, where they are those of a frame.
     """
 
     relation: duckdb.DuckDBPyRelation
     types: dict[str, str]
     note: str = ""
+    index: pd.Index | None = None
 
     def query(self, sql: str) -> pa.Table:
         """Return the result of a query on ``observations``.
@@ -113,19 +98,44 @@ class Source:
                 )
 
 
+#: What may hold the rows; a view of a store is ``store.connection.view("head")``. Files behind a
+#: server are ``connection.read_parquet("s3://place/*.parquet")`` once the connection knows the
+#: file system: DuckDB's own by INSTALL httpfs, or any of fsspec's by ``register_filesystem``.
+#: The `source` of a fit holds the rows that it used.
+Rows: TypeAlias = (
+    pd.DataFrame
+    | pa.Table
+    | pa.RecordBatch
+    | Mapping[str, Any]
+    | Sequence[Mapping[str, Any]]
+    | np.ndarray[Any, Any]
+    | str
+    | Path
+    | duckdb.DuckDBPyRelation
+    | Source
+)
+
+#: Weights: an expression over columns, or a number per row of rows in memory.
+Weights: TypeAlias = str | Sequence[float] | np.ndarray[Any, Any] | pd.Series
+
+
 def open_source(rows: Rows) -> Source:
-    """Return rows ready to be queried.
+    """Return rows ready to be queried; those of another fit are so already.
 
     Raises
     ------
     StoreError
         If a path cannot be read as Parquet.
     """
-    relation = rows if isinstance(rows, duckdb.DuckDBPyRelation) else _own_relation(rows)
+    if isinstance(rows, Source):
+        return rows
+    table = table_of(rows)
+    relation = rows if isinstance(rows, duckdb.DuckDBPyRelation) else _own_relation(rows, table)
     types = {
         str(name): str(kind.id) for name, kind in zip(relation.columns, relation.types, strict=True)
     }
-    return Source(relation, types)
+    index = table.index if isinstance(table, pd.DataFrame) else None
+    return Source(relation, types, index=index)
 
 
 def complete(source: Source, texts: Iterable[str]) -> Source:
@@ -146,15 +156,21 @@ def complete(source: Source, texts: Iterable[str]) -> Source:
     conditions += [f"NOT isnan({quoted(name)})" for name in floats]
     if not conditions:
         return source
-    kept = replace(source, relation=source.relation.filter(" AND ".join(conditions)))
+    whole = " AND ".join(conditions)
+    kept = replace(source, relation=source.relation.filter(whole))
     counts = [
         int(each.query("SELECT count(*) AS n FROM observations").column("n")[0].as_py())
         for each in (source, kept)
     ]
     if counts[0] == counts[1]:
         return source
+    labels = source.index
+    if labels is not None:
+        told = source.query(f"SELECT {whole} AS whole FROM observations").column("whole")
+        labels = labels[told.to_numpy()]
     return replace(
         kept,
+        index=labels,
         note=f"{counts[0] - counts[1]} of {counts[0]} rows were dropped: a value of "
         f"{', '.join(read)} is missing.",
     )
@@ -175,7 +191,7 @@ def table_of(rows: Rows) -> pa.Table | pd.DataFrame | None:
     ColumnError
         If they are no rows with named columns, or columns differ in length.
     """
-    if isinstance(rows, str | Path | duckdb.DuckDBPyRelation):
+    if isinstance(rows, str | Path | duckdb.DuckDBPyRelation | Source):
         return None
     if isinstance(rows, pd.DataFrame | pa.Table):
         return rows
@@ -228,9 +244,8 @@ def with_weights(rows: Rows, weights: Weights | None) -> tuple[Rows, str | None]
     return table.append_column(name, pa.array(values)), name
 
 
-def _own_relation(rows: Rows) -> duckdb.DuckDBPyRelation:
+def _own_relation(rows: Rows, table: pa.Table | pd.DataFrame | None) -> duckdb.DuckDBPyRelation:
     connection = duckdb.connect()
-    table = table_of(rows)
     if table is not None:
         try:
             if isinstance(table, pa.Table):

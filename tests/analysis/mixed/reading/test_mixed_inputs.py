@@ -214,11 +214,30 @@ def test_rows_with_missing_values_are_dropped_when_asked_and_counted() -> None:
     assert ("rows dropped" in set(found.warnings()["guard"])) is True
     augmented = found.augment()
     assert augmented is not None
-    assert len(augmented) == 367
+    assert augmented.index.equals(holes.index.delete([0, 5, 7, 9]))
     plain = mixed.fit(FORMULA, rows, missing="drop")
     assert "rows dropped" not in set(plain.warnings()["guard"])
     with pytest.raises(AnalysisError, match="`missing` must be one of 'refuse', 'drop'"):
         mixed.fit(FORMULA, rows, missing="omit")
+
+
+def test_augmented_rows_keep_the_labels_of_their_frame() -> None:
+    named = rows.set_index(pd.Index([f"row {place}" for place in range(len(rows))], name="label"))
+    shuffled = named.sample(frac=1, random_state=2)
+    shuffled.loc["row 9", "gain"] = np.nan
+    model = mixed.fit(FORMULA, shuffled, missing="drop")
+    for fitted in (model, model.update(". ~ . - kind")):
+        augmented = fitted.augment()
+        assert augmented is not None
+        assert augmented.index.equals(shuffled.index.drop("row 9"))
+        assert augmented["gain"].equals(shuffled["gain"].drop("row 9"))
+        assert "1 of 371 rows were dropped" in fitted.glance()["note"].item()
+        back = shuffled.assign(residual=augmented["residual"], fitted=augmented["fitted"])
+        np.testing.assert_allclose(back["fitted"] + back["residual"], shuffled["gain"], atol=1e-12)
+        assert back["residual"].isna().sum() == 1
+    asked = mixed.fit(FORMULA, duckdb.from_df(shuffled), missing="drop").augment()
+    assert asked is not None
+    assert asked.index.equals(pd.RangeIndex(370))
 
 
 def test_columns_may_have_brooms_names() -> None:
