@@ -114,6 +114,7 @@ def words(found: SpecificationCurve) -> dict[str, str]:
         "estimated": prose.count(int(rows["estimate"].notna().sum())),
         "distinct": prose.count(len(some)),
         "exchanged": prose.percent(_share(_exchanged(some))),
+        "without_p": prose.count(int(some["p_value"].isna().sum())),
         "out_of_reach": prose.percent(float((some["smallest_p"] > SIGNIFICANT).mean())),
         "permutations": prose.count(int(joint["n_permutations"].max())),
         "leading": ASKED[str(leading["choice"])],
@@ -194,7 +195,8 @@ def level_rows(found: SpecificationCurve, choice: str) -> pd.DataFrame:
 
     A specification counts at its first level where several lead to the same rows. `ordinary`
     and `exchanged` are the shares that are as claimed with p below 0.05, units taken as
-    independent and labels exchanged between suites.
+    independent and labels exchanged between suites. One without variation in its groups has no
+    ordinary p and counts as none below 0.05.
     """
     some = distinct(found.specifications)
     rows = []
@@ -214,8 +216,8 @@ def level_rows(found: SpecificationCurve, choice: str) -> pd.DataFrame:
 
 
 def _ordinary(rows: pd.DataFrame) -> pd.Series[bool]:
-    """Tell which are as claimed with an ordinary p below 0.05; without variation it is 0."""
-    return rows["as_claimed"].astype(bool) & (rows["p_value"].fillna(0) < SIGNIFICANT)
+    """Tell which are as claimed with an ordinary p below 0.05; without variation there is none."""
+    return rows["as_claimed"].astype(bool) & (rows["p_value"] < SIGNIFICANT)
 
 
 def _exchanged(rows: pd.DataFrame) -> pd.Series[bool]:

@@ -45,8 +45,8 @@ class Analysis:
     null
         Standardised estimate under every joint assignment, the observed first, shape (B,).
     is_significant
-        Whether that estimate is positive with an ordinary p below 0.05, which is 0 where nothing
-        varies within the groups, shape (B,).
+        Whether that estimate is positive with an ordinary p below 0.05, shape (B,). Where nothing
+        varies within the groups there is no p: it is not significant, whoever has the labels.
     """
 
     row: dict[str, Any]
@@ -144,6 +144,6 @@ def _ordinary(estimate: Estimates) -> dict[str, Any]:
         "conf_low": found - reach if has_error else np.nan,
         "conf_high": found + reach if has_error else np.nan,
         "conf_level": CONF_LEVEL,
-        "p_value": float(estimate.p_values()[0]) if has_error else np.nan,
+        "p_value": float(estimate.p_values()[0]),
         "reason": "" if has_error else NO_VARIATION,
     }

@@ -80,9 +80,9 @@ class Estimates:
     df: Floats
 
     def p_values(self) -> Floats:
-        """Return the two-sided p of each estimate, 0 where the standard error is 0."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = -np.abs(self.estimate) / self.std_error
+        """Return the two-sided p of each estimate, NaN where the standard error is 0: no test."""
+        t = np.full(np.shape(self.estimate), np.nan)
+        np.divide(-np.abs(self.estimate), self.std_error, out=t, where=self.std_error > 0)
         return np.asarray(2 * np.where(np.isinf(self.df), ndtr(t), stdtr(self.df, t)))
 
     def reach(self, conf_level: float) -> Floats:

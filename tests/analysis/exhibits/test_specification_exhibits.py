@@ -71,6 +71,10 @@ def test_the_words_are_the_counts_of_the_rows(found):
     significant = joint.loc["share significant as claimed", "estimate"]
     level = specification_exhibits.level_rows(found, "figure").iloc[0]
     assert level["ordinary"].startswith(f"{100 * significant:.0f}")
+    by_row = (some["estimate"] > 0) & (some["p_value"] < 0.05)
+    assert significant == pytest.approx(by_row.mean())  # who has no p is not counted
+    assert said["without_p"] == str(some["p_value"].isna().sum())
+    assert some["p_value"].isna().any()
     assert said["claimed"].startswith(f"{100 * some['as_claimed'].mean():.0f}")
     assert all(isinstance(text, str) for text in said.values())
 

@@ -212,20 +212,25 @@ def test_the_joint_null_is_that_of_the_whole_analysis_on_relabelled_figures():
     found = specification_curve(figures, rng=rng(), levels=levels)
     first = distinct(found.specifications)
     suites = figures[["suite", "lab"]].drop_duplicates()
-    medians, shares = [], []
+    medians, shares, significant, untested = [], [], [], 0
     for order in permutations(range(len(suites))):
         named = suites.iloc[list(order)].set_axis(suites["suite"].to_numpy())
         relabelled = figures.assign(
             lab=figures["suite"].map(named["lab"]), suite=figures["suite"].map(named["suite"])
         )
         again = specification_curve(relabelled, rng=rng(), levels=levels).specifications
-        values = again["estimate"].to_numpy()[first["specification"] - 1] / first["outcome_sd"]
+        rows = again.iloc[first["specification"] - 1].reset_index(drop=True)
+        values = rows["estimate"] / first["outcome_sd"]
+        untested += int((rows["p_value"].isna() & rows["estimate"].notna()).sum())
+        significant.append(((rows["p_value"] < 0.05) & (values > 0)).sum() / values.notna().sum())
         medians.append(np.nanmedian(values))
         shares.append(np.nanmean(np.where(values.isna(), np.nan, values > 1e-9)))
+    assert untested
     joint = found.joint[found.joint["groups"] == specification.ALL_WAYS].set_index("term")
     for term, values in (
         ("median estimate", np.array(medians)),
         ("share with the claimed sign", np.array(shares)),
+        ("share significant as claimed", np.array(significant)),  # without a p: not counted
     ):
         row = joint.loc[term]
         assert row["estimate"] == pytest.approx(values[0], abs=1e-6)
