@@ -40,9 +40,9 @@ def measured_gains(store: Store, metric: str) -> pd.DataFrame:
                s.norm_kind, s.gain_primary, s.gain_mean_primary, s.gain_sd_primary
           FROM gain_by_model AS g
           JOIN primary_run AS r
-            ON r.run_id = g.file
+            ON r.run_id = g.run_id
           LEFT JOIN primary_sign AS s
-            ON s.run_id = g.file
+            ON s.run_id = g.run_id
            AND s.metric = g.metric
            AND s.metric IN ($one, $other)
          WHERE g.source = 'measured'

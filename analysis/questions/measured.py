@@ -16,7 +16,7 @@ def models(store: Store) -> pd.DataFrame:
             PIVOT (SELECT g.model_id, g.metric, g.gain_mean
                      FROM gain_by_model AS g
                      JOIN primary_run AS r
-                       ON r.run_id = g.file)
+                       ON r.run_id = g.run_id)
                ON metric IN ('gain_body', 'gain_last_block', 'gain_penultimate_block')
             USING avg(gain_mean)
             GROUP BY model_id

@@ -74,7 +74,12 @@ SELECT 'measured'                                   AS source,
        g.n_prompts,
        r.rendering,
        r.is_conforming,
-       ''                                           AS caveats
+       ''                                           AS caveats,
+       g.run_id,
+       r.special_tokens,
+       r.revision_name,
+       r.revision,
+       r.device
   FROM model_gain AS g
   JOIN run AS r USING (run_id, model_id)
  UNION ALL
@@ -89,11 +94,21 @@ SELECT 'published',
        n_prompts,
        'plain',
        NULL,
-       caveats
+       caveats,
+       NULL,
+       NULL,
+       NULL,
+       NULL,
+       NULL
   FROM published_gain;
-COMMENT ON VIEW gain_evidence IS 'One row per source, model, prompt set, definition of gain and file: everything known about gains at the level of models. The file of a measured gain is its run_id; a model measured in several ways has several.';
+COMMENT ON VIEW gain_evidence IS 'One row per source, model, prompt set, definition of gain and file: everything known about gains at the level of models. The file of a measured gain is its run_id; a model measured in several ways has several, told apart by run_id and by what run says of it. Join primary_run on run_id for one row per model and prompt set.';
 COMMENT ON COLUMN gain_evidence.rendering IS 'plain or chat, as in run; all published prompts are plain [-]';
 COMMENT ON COLUMN gain_evidence.is_conforming IS 'As in run; NULL for published figures, whose models nobody checked [-]';
+COMMENT ON COLUMN gain_evidence.run_id IS 'Run that measured it; NULL for published figures [-]';
+COMMENT ON COLUMN gain_evidence.special_tokens IS 'Policy asked for, as in run; NULL for published figures [-]';
+COMMENT ON COLUMN gain_evidence.revision_name IS 'As in run: with revision, which checkpoint of the model it is; NULL for published figures. Others that hold the same weights: run_revision [-]';
+COMMENT ON COLUMN gain_evidence.revision IS 'As in run; NULL for published figures [-]';
+COMMENT ON COLUMN gain_evidence.device IS 'As in run; NULL for published figures [-]';
 
 CREATE VIEW gain_by_model AS
 SELECT e.source,
@@ -122,12 +137,22 @@ SELECT e.source,
        head_density(m.n_heads, m.d_head)    AS rho,
        log10(m.n_parameters)                AS log_parameters,
        gain_bound(m.n_layers)               AS bound,
-       e.caveats
+       e.caveats,
+       e.run_id,
+       e.special_tokens,
+       e.revision_name,
+       e.revision,
+       e.device
   FROM gain_evidence AS e
   JOIN model AS m USING (model_id);
-COMMENT ON VIEW gain_by_model IS 'gain_evidence with the model''s lab, suite, geometry and scale: the frame most analyses start from.';
+COMMENT ON VIEW gain_by_model IS 'gain_evidence with the model''s lab, suite, geometry and scale: the frame most analyses start from. A model measured in several ways has a row for each run: join primary_run on run_id for one.';
 COMMENT ON COLUMN gain_by_model.rendering IS 'plain or chat, as in run; all published prompts are plain [-]';
 COMMENT ON COLUMN gain_by_model.is_conforming IS 'As in run; NULL for published figures, whose models nobody checked [-]';
+COMMENT ON COLUMN gain_by_model.run_id IS 'Run that measured it; NULL for published figures [-]';
+COMMENT ON COLUMN gain_by_model.special_tokens IS 'Policy asked for, as in run; NULL for published figures [-]';
+COMMENT ON COLUMN gain_by_model.revision_name IS 'As in run: with revision, which checkpoint of the model it is; NULL for published figures. Others that hold the same weights: run_revision [-]';
+COMMENT ON COLUMN gain_by_model.revision IS 'As in run; NULL for published figures [-]';
+COMMENT ON COLUMN gain_by_model.device IS 'As in run; NULL for published figures [-]';
 COMMENT ON COLUMN gain_by_model.sign_strict IS 'dampen when the mean gain is below 1, else expand [-]';
 COMMENT ON COLUMN gain_by_model.sign_banded IS 'neutral when |ln gain| is at most rounding_band(), which rounding in half precision can make [-]';
 COMMENT ON COLUMN gain_by_model.log_parameters IS 'Decimal logarithm of the parameter count [1]';

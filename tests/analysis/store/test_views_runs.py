@@ -62,6 +62,35 @@ def test_every_run_has_its_own_gains_and_says_how_it_was_made(add_run):
     assert gains["gain_mean"].to_dict() == pytest.approx(expected)
 
 
+def test_runs_that_differ_in_tokens_or_revision_are_told_apart_where_gains_are_read(add_run):
+    add_run("always", special_tokens="always", last_norm=1000.0)
+    add_run("early", revision_name="step10", revision="abc", last_norm=10.0)
+    store = open_store(add_run("device", device="cuda:0", last_norm=2.0))
+    gains = store.query("FROM gain_by_model WHERE metric = 'gain_last_block'")
+    assert gains["n_prompts"].tolist() == [2] * 4
+    told = ["special_tokens", "revision_name", "revision", "device"]
+    assert not gains.duplicated(["prompt_set", "dtype", "rendering", "is_conforming", *told]).any()
+    by_run = gains.set_index("run_id")[told].astype(object).where(lambda rows: rows.notna(), None)
+    assert by_run.loc["always"].tolist() == ["always", None, None, "cpu"]
+    assert by_run.loc["early"].tolist() == ["default", "step10", "abc", "cpu"]
+    one = store.query(
+        "SELECT gain_mean FROM gain_by_model JOIN primary_run USING (run_id, model_id, prompt_set) "
+        "WHERE metric = 'gain_last_block'"
+    )
+    assert len(one) == 1
+
+
+def test_every_view_of_measurements_has_the_run_of_each_row(add_run, tiny_directory):
+    names = "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
+    once, store = open_store(tiny_directory), open_store(add_run("again", special_tokens="always"))
+    untold = []
+    for view in store.query(names)["view_name"]:
+        rows = store.query(f"FROM {view}")
+        if len(rows) > len(once.query(f"FROM {view}")) and "run_id" not in rows:
+            untold.append(view)
+    assert untold == []
+
+
 def test_the_trace_takes_the_very_weights_that_were_asked(add_run):
     # Another checkpoint under the same name, its V three times as large.
     store = open_store(add_run("other", kind="weights", weights_sha256="1"))
