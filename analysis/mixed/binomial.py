@@ -27,7 +27,7 @@ from analysis.mixed.inference.r_squared import VarianceShares
 from analysis.mixed.reading.bases import with_bases
 from analysis.mixed.reading.definitions import count_definitions
 from analysis.mixed.reading.formula import MixedFormula
-from analysis.mixed.reading.source import Rows, Source, open_source
+from analysis.mixed.reading.source import Rows, Source, complete, open_source
 from analysis.mixed.reading.statistics import Statistics
 from analysis.mixed.reading.trials import count_trials, offset_name
 from analysis.tidy import glossary
@@ -150,6 +150,7 @@ class BinomialModel:
         """Return one row per thing a reader must know: `guard`, `term`, `group`, `note`."""
         return guards.frame_of(
             [
+                *guards.of_rows(self.source),
                 *guards.of_columns(self),
                 *guards.of_groups(self),
                 *_of_search(self.found),
@@ -165,6 +166,7 @@ def fit_binomial(
     rows: Rows,
     *,
     contrasts: Mapping[str, Any] | None = None,
+    missing: str = "refuse",
     aliased: str = "refuse",
 ) -> BinomialModel:
     """Return the fit of a mixed model of a binary response, by the package `glmm`.
@@ -179,6 +181,8 @@ def fit_binomial(
         A frame, a path or glob of Parquet files, or any relation of DuckDB.
     contrasts
         By column: the reference level, or a contrast of patsy's.
+    missing
+        As for `fit`.
     aliased
         What to do with a fixed column that is a linear combination of those before it:
         ``refuse`` it, or ``drop`` it as `glmer` does and say so in the guards.
@@ -194,8 +198,11 @@ def fit_binomial(
         without error, or a column is a linear combination of others and
         is not to be dropped.
     """
+    require_option("missing", missing, ("refuse", "drop"))
     require_option("aliased", aliased, ("refuse", "drop"))
     source = open_source(rows)
+    if missing == "drop":
+        source = complete(source, [formula])
     parsed = with_bases(formula, source)
     statistics = count_trials(parsed, source)
     design = build(parsed, statistics, contrasts)

@@ -47,7 +47,9 @@ class Generics(Answers):
         Returns
         -------
         `estimate`, `std_error`, `df`, `conf_low`, `conf_high` of the mean, `predicted_low`,
-        `predicted_high` of an observation with weight one, `conf_level`, `method`, `note`.
+        `predicted_high` of an observation with weight one, `conf_level`, `method`, `note`; the
+        index is that of the rows. A row that lacks a predictor has missing numbers, as from R's
+        predict, and a note that names the column.
 
         Raises
         ------

@@ -158,9 +158,10 @@ def require_variation(values: Floats, name: str) -> None:
 def require_option(argument: str, value: str, allowed: Sequence[str]) -> None:
     """Raise AnalysisError unless an option is one of those allowed."""
     if value not in allowed:
+        alike = get_close_matches(str(value), allowed, n=1)
         raise AnalysisError(
             f"`{argument}` must be one of {', '.join(map(repr, allowed))}; found {value!r}.",
-            f"Did you mean {nearest(value, allowed)!r}?",
+            f"Did you mean {alike[0]!r}?" if alike else "Write one of those.",
         )
 
 
@@ -183,8 +184,13 @@ def require_conf_level(conf_level: float) -> None:
 
 
 def nearest(name: str, choices: Sequence[str]) -> str:
-    """Return the choice that looks most like the name."""
-    return get_close_matches(str(name), choices, n=1, cutoff=0.0)[0]
+    """Return the choice that looks most like the name, first one that differs in case alone.
+
+    >>> nearest("X", ["y", "x"])
+    'x'
+    """
+    same = [choice for choice in choices if choice.lower() == str(name).lower()]
+    return same[0] if same else get_close_matches(str(name), choices, n=1, cutoff=0.0)[0]
 
 
 def _absence(name: str, present: Sequence[str]) -> str:

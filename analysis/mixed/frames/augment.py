@@ -57,8 +57,10 @@ def augment(model: Fitted, path: Path | None) -> pd.DataFrame | None:
         return None
     frame: pd.DataFrame = augmented.df()
     glossary.checked(frame.columns, also=rows.columns)
-    labels = None if model.source is None else model.source.index
-    return frame if labels is None else frame.set_axis(labels)
+    source = rows.source
+    if source.names:
+        frame = frame.set_axis([*source.names, *ADDED], axis="columns")
+    return frame if source.index is None else frame.set_axis(source.index)
 
 
 class FittedRows:
@@ -84,6 +86,7 @@ class FittedRows:
                 "Fitted values of rows need the rows; this model was fitted from statistics.",
                 "Fit it with the rows at hand.",
             )
+        self.source = model.source
         self.columns = list(model.source.types)
         self._connection = duckdb.connect()
         reader = model.source.relation.to_arrow_reader(BATCH)

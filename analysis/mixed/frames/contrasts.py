@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.mixed.algebra.design import Column, design_columns
 from analysis.mixed.frames.conditional import conditional
-from analysis.mixed.frames.grid import fixed_design, given_points, values_at
+from analysis.mixed.frames.grid import fixed_design, given_points, lacking, values_at
 from analysis.mixed.inference.distributions import t_quantile
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.fixed_effects import NAMES, ContrastTests
@@ -21,6 +21,7 @@ from analysis.tidy.frame import Floats, nearest, require_conf_level, require_opt
 
 #: Whether a prediction is for new levels of every group or for those that were fitted.
 GROUPS = ("new", "known")
+WORDS = {"new": "Fixed effects", "known": "Fixed effects and conditional modes"}
 
 
 def contrast(
@@ -57,7 +58,8 @@ def predict(
 
     `conf_low` and `conf_high` hold the mean; `predicted_low` and `predicted_high` an
     observation. In new groups its variance is that of the mean, of all random effects and of the
-    residual; in known ones, of the error of their effects and of the residual.
+    residual; in known ones, of the error of their effects and of the residual. A row that lacks a
+    predictor has missing numbers and a `note` that names it, as R's predict has.
 
     Raises
     ------
@@ -68,6 +70,23 @@ def predict(
     """
     require_conf_level(conf_level)
     require_option("groups", groups, GROUPS)
+    reasons = lacking(model, rows)
+    whole = reasons == ""
+    found = _predicted(model, rows[whole], df, conf_level, groups)
+    placed = found.reindex(np.where(whole, np.cumsum(whole) - 1, -1)).set_axis(rows.index)
+    result = placed.drop(columns="note").assign(
+        conf_level=conf_level,
+        method=f"{WORDS[groups]}; {NAMES[df]}",
+        note=np.where(whole, placed["note"], reasons),
+    )
+    glossary.checked(result.columns)
+    return result
+
+
+def _predicted(
+    model: Fitted, rows: pd.DataFrame, df: str, conf_level: float, groups: str
+) -> pd.DataFrame:
+    """Return the predictions of rows that lack nothing."""
     grid = given_points(model, rows)
     design = fixed_design(model, grid)
     tests = model.inference.tests(design, df)
@@ -83,8 +102,7 @@ def predict(
         estimates = estimates + values_at(model.formula.offset, open_source(rows))
     quantile = t_quantile((1 + conf_level) / 2, tests.df)
     reach, spread = quantile * std_errors, quantile * np.sqrt(std_errors**2 + added)
-    words = "Fixed effects" if groups == "new" else "Fixed effects and conditional modes"
-    result = pd.DataFrame(
+    return pd.DataFrame(
         {
             "estimate": estimates,
             "std_error": std_errors,
@@ -93,14 +111,9 @@ def predict(
             "conf_high": estimates + reach,
             "predicted_low": estimates - spread,
             "predicted_high": estimates + spread,
-            "conf_level": conf_level,
-            "method": f"{words}; {NAMES[df]}",
             "note": notes,
-        },
-        index=rows.index,
+        }
     )
-    glossary.checked(result.columns)
-    return result
 
 
 def _frame(

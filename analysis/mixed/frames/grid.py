@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analysis.mixed.algebra.design import design_columns, is_factor
 from analysis.mixed.algebra.rank import estimable
 from analysis.mixed.inference.fitted import Fitted
-from analysis.mixed.reading.expression import Expression, quoted, translate
+from analysis.mixed.reading.expression import Expression, quoted, shown, translate
 from analysis.mixed.reading.formula import terms
 from analysis.mixed.reading.plan import column_name, factor_column
 from analysis.mixed.reading.source import Source, open_source
@@ -114,6 +115,31 @@ def given_points(model: Fitted, rows: pd.DataFrame) -> Statistics:
         else:
             numbers[code] = values_at(translate(code), source)
     return points_at(factors, numbers, len(rows))
+
+
+def lacking(model: Fitted, rows: pd.DataFrame) -> NDArray[np.object_]:
+    """Return why each new row cannot be predicted, empty where it can, shape (rows,).
+
+    Raises
+    ------
+    ColumnError
+        If a column is absent.
+    """
+    source = open_source(rows)
+    reasons = np.full(len(rows), "", dtype=object)
+    for code in _codes_of(model, *(term.left for term in model.formula.random)):
+        if is_factor(code, model.statistics):
+            name = factor_column(code)
+            source.require([name])
+            reasons[rows[name].isna().to_numpy()] += f"{name!r} names no level. "
+        else:
+            unknown = ~np.isfinite(values_at(translate(code), source))
+            reasons[unknown] += f"{shown(code)!r} is no finite number. "
+    if model.formula.offset is not None:
+        unknown = ~np.isfinite(values_at(model.formula.offset, source))
+        reasons[unknown] += f"offset({model.formula.offset_text}) is no finite number. "
+    told = [f"No prediction: {each.strip()}" if each else "" for each in reasons]
+    return np.array(told, dtype=object)
 
 
 def values_at(expression: Expression, source: Source) -> Floats:

@@ -16,6 +16,7 @@ from analysis.mixed.algebra.optimise import NEAR_ZERO, natural_scale
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.reading.formula import MixedFormula, terms
 from analysis.mixed.reading.plan import factor_column
+from analysis.mixed.reading.source import Source
 from analysis.mixed.reading.statistics import Factor, Statistics
 from analysis.tidy import glossary
 from analysis.tidy.frame import Integers
@@ -70,7 +71,8 @@ def warnings(model: Fitted, df: str) -> pd.DataFrame:
     """
     return frame_of(
         [
-            *_of_rows(model),
+            *of_rows(model.source),
+            *of_columns(model),
             *of_groups(model),
             *_boundary(model),
             *_not_converged(model),
@@ -243,10 +245,10 @@ def of_groups(model: Designed) -> list[GuardRow]:
     ]
 
 
-def _of_rows(model: Fitted) -> list[GuardRow]:
-    note = model.source.note if model.source else ""
-    rows: list[GuardRow] = [("rows dropped", "", "", note)] if note else []
-    return rows + of_columns(model)
+def of_rows(source: Source | None) -> list[GuardRow]:
+    """Return a warning that counts the rows left out of the fit, if any are."""
+    note = source.note if source else ""
+    return [("rows dropped", "", "", note)] if note else []
 
 
 def of_columns(model: Designed) -> list[GuardRow]:

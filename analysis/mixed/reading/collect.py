@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from analysis.mixed.reading.expression import Expression, quoted
 from analysis.mixed.reading.plan import Plan
-from analysis.mixed.reading.source import Source
+from analysis.mixed.reading.source import DECIDE, Source
 from analysis.mixed.reading.statistics import Factor, Statistics
 from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.frame import LARGEST, Floats
@@ -184,7 +184,7 @@ def _refuse_values(source: Source, sql: str, label: str, n_rows: int) -> None:
     raise ColumnError(
         f"{label!r} must be a finite number in every row; rows where it is not: "
         f"{found.columns[0][0].as_py()} of {n_rows}.",
-        "Decide what they mean, then drop them before the fit; a logarithm of zero makes such.",
+        DECIDE,
     )
 
 
@@ -291,7 +291,7 @@ def require_levels(column: pa.ChunkedArray, name: str, counts: Floats) -> None:
         raise ColumnError(
             f"Column {name!r} must name a level in every row; rows without: "
             f"{int(without)} of {int(counts.sum())}.",
-            "Decide what they mean, then drop them before the fit.",
+            DECIDE,
         )
 
 

@@ -22,6 +22,12 @@ from analysis.tidy.frame import nearest
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?!\w*\s*\()")
 QUOTED = re.compile(r"""Q\(\s*(?:"([^"]*)"|'([^']*)')\s*\)""")
 
+#: What to do about a value that a fit cannot take.
+DECIDE = (
+    'Decide what they mean; missing="drop" of a fit leaves out rows in which a value is missing, '
+    "an infinite one must go before it."
+)
+
 #: DuckDB's names of types that are labels rather than numbers.
 LABEL_TYPES = ("varchar", "enum", "boolean", "uuid")
 
@@ -45,12 +51,16 @@ class Source:
         What was done to the rows, empty for nothing.
     index
         Labels of the rows, where they are those of a frame.
+    names
+        Columns as the caller named them, where the rows came in memory: DuckDB, which ignores
+        case, renames the second of two that differ in case alone.
     """
 
     relation: duckdb.DuckDBPyRelation
     types: dict[str, str]
     note: str = ""
     index: pd.Index | None = None
+    names: tuple[Any, ...] = ()
 
     def query(self, sql: str) -> pa.Table:
         """Return the result of a query on ``observations``.
@@ -78,14 +88,30 @@ class Source:
         return self.types[name] in LABEL_TYPES
 
     def require(self, names: Iterable[str]) -> None:
-        """Raise ColumnError unless every name is a column."""
+        """Raise ColumnError unless every name is a column, and one that can be told from others."""
         for name in names:
+            self._require_apart(name)
             if name not in self.types:
                 raise ColumnError(
                     f"The rows must have a column {name!r}; the nearest is "
                     f"{nearest(name, list(self.types))!r}.",
                     f"They have: {', '.join(self.types)}.",
                 )
+
+    def _require_apart(self, name: str) -> None:
+        """Raise ColumnError if the rows have a column and another shares or hides its name."""
+        alike = [str(each) for each in self.names if str(each).lower() == name.lower()]
+        if alike.count(name) > 1:
+            raise ColumnError(
+                f"Column {name!r} must occur once; it occurs {alike.count(name)} times.",
+                "Rename or drop the duplicates.",
+            )
+        if name in alike and name not in self.types:
+            raise ColumnError(
+                "Columns must differ in more than case, which DuckDB ignores; the rows have "
+                f"{' and '.join(map(repr, alike))}.",
+                f"Rename {name!r}.",
+            )
 
     def require_numbers(self, names: Iterable[str]) -> None:
         """Raise ColumnError unless every column exists and holds numbers or truth values."""
@@ -134,8 +160,10 @@ def open_source(rows: Rows) -> Source:
     types = {
         str(name): str(kind.id) for name, kind in zip(relation.columns, relation.types, strict=True)
     }
-    index = table.index if isinstance(table, pd.DataFrame) else None
-    return Source(relation, types, index=index)
+    if isinstance(table, pd.DataFrame):
+        return Source(relation, types, index=table.index, names=tuple(table.columns))
+    names = () if table is None else tuple(table.column_names)
+    return Source(relation, types, names=names)
 
 
 def complete(source: Source, texts: Iterable[str]) -> Source:

@@ -14,7 +14,7 @@ from analysis.mixed.reading.collect import factor_of, require_levels
 from analysis.mixed.reading.expression import Expression, quoted
 from analysis.mixed.reading.formula import MixedFormula
 from analysis.mixed.reading.plan import plan
-from analysis.mixed.reading.source import Source
+from analysis.mixed.reading.source import DECIDE, Source
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.frame import LARGEST, Floats
@@ -121,7 +121,7 @@ def _finite(column: pa.ChunkedArray, name: str, trials: Floats) -> Floats:
         raise ColumnError(
             f"{name!r} must be a finite number in every row; rows where it is not: "
             f"{int(trials[unusable].sum())} of {int(trials.sum())}.",
-            "Decide what they mean, then drop them before the fit.",
+            DECIDE,
         )
     largest = float(np.abs(values).max(initial=0.0))
     if largest > LARGEST:

@@ -237,6 +237,30 @@ def test_a_level_that_was_not_fitted_cannot_be_predicted(model: MixedModel) -> N
         model.predict(rows.head(2).assign(kind="poem"))
 
 
+@pytest.mark.parametrize("groups", ["new", "known"])
+def test_a_row_that_lacks_a_predictor_has_no_prediction_and_says_why(
+    model: MixedModel, groups: str
+) -> None:
+    labelled = rows.head(6).set_axis([3, 1, 4, 1, 5, 9])
+    holes = labelled.copy()
+    holes["depth"] = [np.nan, *labelled["depth"].iloc[1:4], np.inf, labelled["depth"].iloc[5]]
+    holes["kind"] = [*labelled["kind"].iloc[:4], None, None]
+    found, whole = (model.predict(each, groups=groups) for each in (holes, labelled))
+    assert found.columns.equals(whole.columns)
+    assert found.index.equals(labelled.index)
+    pd.testing.assert_frame_equal(found.iloc[1:4], whole.iloc[1:4])
+    assert found["note"].tolist() == [
+        "No prediction: 'depth' is no finite number.",
+        *whole["note"].iloc[1:4],
+        "No prediction: 'depth' is no finite number. 'kind' names no level.",
+        "No prediction: 'kind' names no level.",
+    ]
+    numbers = found[["estimate", "std_error", "df", "conf_low", "predicted_high"]].iloc[[0, 4, 5]]
+    assert numbers.isna().all(axis=None)
+    alone = model.predict(holes.iloc[[4]], groups=groups)
+    pd.testing.assert_frame_equal(alone, found.iloc[[4]], check_dtype=False)
+
+
 def test_an_unknown_effect_names_the_known_ones(model: MixedModel) -> None:
     with pytest.raises(AnalysisError, match="`effects` must be one of 'fixed', 'ran_pars'"):
         model.tidy(["random"])

@@ -217,8 +217,36 @@ def test_rows_with_missing_values_are_dropped_when_asked_and_counted() -> None:
     assert augmented.index.equals(holes.index.delete([0, 5, 7, 9]))
     plain = mixed.fit(FORMULA, rows, missing="drop")
     assert "rows dropped" not in set(plain.warnings()["guard"])
-    with pytest.raises(AnalysisError, match="`missing` must be one of 'refuse', 'drop'"):
+    with pytest.raises(AnalysisError, match="`missing` must be one of 'refuse', 'drop'") as refusal:
         mixed.fit(FORMULA, rows, missing="omit")
+    assert refusal.value.hint == "Write one of those."
+    for lacking in ("depth", "model"):
+        with pytest.raises(ColumnError) as unfit:
+            mixed.fit(formula, rows.assign(**{lacking: holes[lacking]}))
+        assert unfit.value.hint.startswith('Decide what they mean; missing="drop" of a fit leaves')
+    signs = mixed.fit_binomial("(gain > 1) ~ kind + (1 | model)", holes, missing="drop")
+    assert signs.statistics.n_obs == 368
+    assert "3 of 371 rows were dropped" in signs.glance()["note"].item()
+
+
+def test_columns_that_differ_in_case_alone_are_told_apart_or_refused_truly() -> None:
+    both = rows.assign(DEPTH=rows["depth"] ** 2)
+    plain = mixed.fit(FORMULA, rows)
+    model = mixed.fit(FORMULA, both)
+    pd.testing.assert_frame_equal(model.tidy(df="wald"), plain.tidy(df="wald"))
+    augmented = model.augment()
+    assert augmented is not None
+    pd.testing.assert_frame_equal(augmented[list(both)], both, check_dtype=False)
+    for held in (both, pa.Table.from_pandas(both)):
+        with pytest.raises(
+            ColumnError, match=r"case, .* the rows have 'depth' and 'DEPTH'\."
+        ) as said:
+            mixed.fit("gain ~ depth + DEPTH + (1 | model)", held)
+        assert said.value.hint == "Rename 'DEPTH'."
+    with pytest.raises(ColumnError, match="must have a column 'DEPTH'; the nearest is 'depth'"):
+        mixed.fit("gain ~ DEPTH + (1 | model)", rows)
+    with pytest.raises(ColumnError, match="Column 'depth' must occur once; it occurs 2 times"):
+        mixed.fit(FORMULA, pd.concat([rows, rows[["depth"]]], axis="columns"))
 
 
 def test_augmented_rows_keep_the_labels_of_their_frame() -> None:
