@@ -46,7 +46,8 @@ class OwnQuantity:
         padding, in the number format of the pass; ``attention`` is (n_heads, n_tokens, n_tokens),
         or None unless needed. With ``logits`` among the needs it gets ``logits`` too: a function
         of states (n, d) to logits (n, n_vocabulary), through the model's final norm and head.
-        Tensors and arrays are copies: what a function writes into them changes nothing else.
+        Tensors and arrays are copies, in lists and mappings too: what a function writes into them
+        changes nothing else.
     level
         What it returns: ``token``, (n_tokens,); ``prompt``, one number; ``head``, (n_heads,);
         ``vector``, (n_tokens, k), which is kept as safetensors.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -201,7 +201,7 @@ class OwnRecorder(Hooked):
             if quantity.is_vector:
                 self._keep_vectors((quantity.name, layer, site), quantity, found)
             else:
-                numbers = [of_prompt.detach().double().reshape(-1) for of_prompt in found]
+                numbers = [of_prompt.double().reshape(-1) for of_prompt in found]
                 self._values.setdefault(self._index, {})[quantity.name, layer, site] = numbers
 
     def _keep_vectors(self, at: _Place, quantity: OwnQuantity, found: Sequence[Tensor]) -> None:
@@ -210,7 +210,7 @@ class OwnRecorder(Hooked):
             positions = quantity.positions_of(len(prompt))
             kept.prompt_ids += [prompt.prompt_id] * len(positions)
             kept.positions += positions
-            kept.rows.append(of_prompt[positions].detach().clone())
+            kept.rows.append(of_prompt[positions])
             kept.n_crossing += 1
 
     def _measured(
@@ -234,7 +234,8 @@ class OwnRecorder(Hooked):
             found = quantity.measure(
                 site, layer, states[:n_tokens].clone(), attention, **more, **given
             )
-            numbers = torch.as_tensor(found)
+            # A function may fill one array of its own and return it every time.
+            numbers = torch.as_tensor(found).detach().clone()
         _check_shape(quantity, numbers, n_tokens, self._decoder.heads.n_heads)
         return numbers
 
@@ -250,6 +251,10 @@ class OwnRecorder(Hooked):
 
 def _of_its_own(value: Any) -> Any:
     """Return a copy of numbers that a function might write into."""
+    if isinstance(value, Mapping):
+        return {name: _of_its_own(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_of_its_own(one) for one in value]
     if isinstance(value, Tensor):
         return value.clone()
     return value.copy() if isinstance(value, np.ndarray) else value

@@ -83,18 +83,20 @@ def test_attention_comes_without_padding_and_a_number_per_head_or_prompt_is_kept
 
 
 def test_a_function_that_writes_into_what_it_is_given_changes_nothing_else(model):
-    def centred(site, layer, states, attention, direction):
+    def centred(site, layer, states, attention, *, direction, places):
         states -= states.mean(-1, keepdim=True)
         attention.zero_()
         direction *= 2
+        places["kept"][0] *= 3
+        places["kept"].append(layer)
         return states @ direction
 
     sites = ("block_mid", "block_output")
     needs = ("attention",)
     direction = torch.ones(model.config.hidden_size)
-    asked = own(
-        measure=centred, sites=sites, needs=needs, parameters={"direction": direction.clone()}
-    )
+    parameters = {"direction": direction.clone(), "places": {"kept": [direction.clone()]}}
+    asked = own(measure=centred, sites=sites, needs=needs, parameters=parameters)
+    definition = asked.sha256
     known = ["stream", "attention", "geometry", "predictions"]
     plain, beside = (
         collect.measure(model, tiny_tokenizer(), TEXTS, quantities=[*own_ones, *known])
@@ -109,6 +111,37 @@ def test_a_function_that_writes_into_what_it_is_given_changes_nothing_else(model
     ):
         pd.testing.assert_frame_equal(plain[name], beside[name])
     assert torch.equal(asked.parameters["direction"], direction)
+    assert asked.sha256 == definition
+    assert beside["own_quantity"]["definition_sha256"].tolist() == [definition]
+
+
+def test_a_function_that_returns_one_array_of_its_own_every_time_keeps_every_number(model):
+    one, many = np.zeros(()), {}
+
+    def mean(site, layer, states, attention):
+        one[...] = states.double().mean()
+        return one
+
+    def firsts(site, layer, states, attention):
+        array = many.setdefault(len(states), np.zeros((len(states), 2)))
+        array[:] = states[:, :2]
+        return array
+
+    def means(measure):
+        return own(name="mean", level="prompt", measure=measure)
+
+    def vectors(measure):
+        return own(name="first", level="vector", measure=measure)
+
+    reused = measured(model, means(mean), vectors(firsts))
+    anew = measured(
+        model,
+        means(lambda s, n, x, a: x.double().mean()),
+        vectors(lambda s, n, x, a: x[:, :2].double()),
+    )
+    assert np.array_equal(reused["own_value"]["value"], anew["own_value"]["value"])
+    found, expected = (np.stack(f["own_vector"]["vector"].to_numpy()) for f in (reused, anew))
+    assert np.array_equal(found, expected)
 
 
 def test_the_logit_lens_after_the_last_block_is_the_models_own_prediction(model):
