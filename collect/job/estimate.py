@@ -72,10 +72,10 @@ class Shape:
         All parameters, tied ones once.
     largest_block, largest_tensor
         Parameters of the largest block, and of the largest single tensor.
-    has_parts, has_mid, has_final_norm, has_gain, has_contiguous
-        Whether the model has parts of blocks, a stream between attention and feed-forward, a norm
-        after the last block, a norm in front of attention, and a fused matrix whose last third is
-        not V.
+    has_heads, has_parts, has_mid, has_final_norm, has_gain, has_contiguous
+        Whether the model has matrices of heads, parts of blocks, a stream between attention and
+        feed-forward, a norm after the last block, a norm in front of attention, and a fused matrix
+        whose last third is not V.
     """
 
     n_layers: int
@@ -86,6 +86,7 @@ class Shape:
     n_parameters: int
     largest_block: int
     largest_tensor: int
+    has_heads: bool
     has_parts: bool
     has_mid: bool
     has_final_norm: bool
@@ -108,6 +109,7 @@ def shape_of(skeleton: Decoder, n_vocabulary: int) -> Shape:
         n_parameters=sum(sizes),
         largest_block=max(blocks),
         largest_tensor=max(sizes),
+        has_heads=weights is not None,
         has_parts=has_parts,
         has_mid=has_parts and skeleton.sites(0).mid is not None,
         has_final_norm=skeleton.final_norm is not None,
@@ -116,7 +118,14 @@ def shape_of(skeleton: Decoder, n_vocabulary: int) -> Shape:
     )
 
 
-def n_rows(shape: Shape, lengths: Sequence[int], asked: Sequence[str]) -> dict[str, int]:
+def n_rows(
+    shape: Shape,
+    lengths: Sequence[int],
+    asked: Sequence[str],
+    *,
+    n_prompts: int | None = None,
+    is_first: bool = True,
+) -> dict[str, int]:
     """Return the rows that a unit puts into each table, but for ``run`` and ``not_measured``.
 
     Parameters
@@ -124,9 +133,13 @@ def n_rows(shape: Shape, lengths: Sequence[int], asked: Sequence[str]) -> dict[s
     shape
         The model.
     lengths
-        Tokens of each prompt; none for a unit of weights.
+        Tokens of each prompt that is read; none for a unit of weights.
     asked
         Quantities, names of `quantities.TABLES`.
+    n_prompts
+        Prompts of the set, where some of them are not read.
+    is_first
+        False when an earlier unit of the same run keeps the examination of the model.
     """
     layers, heads, prompts, tokens = shape.n_layers, shape.n_heads, len(lengths), sum(lengths)
     ends = 1 + layers + shape.has_final_norm
@@ -151,14 +164,16 @@ def n_rows(shape: Shape, lengths: Sequence[int], asked: Sequence[str]) -> dict[s
     asked_tables += [table for table in known if table.startswith("own_") and known[table]]
     shared = {
         "model": 1,
-        "conformance": len(PROPERTIES),
-        **({"prompt": prompts} if lengths else {}),
+        **({"conformance": len(PROPERTIES)} if is_first else {}),
+        **({"prompt": n_prompts or prompts} if lengths else {}),
     }
     return {**shared, **{table: known[table] for table in asked_tables}}
 
 
 def _n_own(shape: Shape, lengths: Sequence[int], quantity: OwnQuantity) -> int:
     """Return how many numbers, or vectors, a quantity of one's own has."""
+    if "attention" in quantity.needs and not shape.has_heads:
+        return 0
     blocks = len(quantity.layers_of(shape.n_layers))
     n_places = {
         "embedding": 1,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,15 +10,15 @@ import pandas as pd
 from torch import Tensor
 
 from collect import schema
-from collect.adapters.capability import HEADS, PARTS
 from collect.instruments import quantities, rows
 from collect.instruments.hooks import Recorder
 from collect.instruments.own.definition import OwnQuantity
 from collect.instruments.own.recording import OwnRecorder, Together
+from collect.job import not_measured
 from collect.job.subject import Subject
 from collect.job.task import Task
 from collect.model.checkpoint import memory
-from collect.model.checkpoint.description import missing, model_row, undefined
+from collect.model.checkpoint.description import model_row
 from collect.model.conformance.refusal import check_attention, check_finite
 from collect.prompts.tokens import buckets
 from collect.record import provenance
@@ -69,12 +69,18 @@ def measure(task: Task, subject: Subject, *, is_first: bool = True) -> Measured:
         memory.refuse_exhausted(error, task.unit.title)
         raise
     _check(measured, subject)
-    gaps = pd.concat([_missing(measured, subject), _not_there(task, subject)])
+    gaps = not_measured.lacking(
+        task,
+        subject.skeleton,
+        subject.settings.quantities,
+        measured,
+        unused=subject.unused,
+        uniform=subject.uniform,
+        is_first=is_first,
+    )
+    frames = {**measured, "not_measured": not_measured.rows(gaps)}
     if is_first:
-        gaps = pd.concat([gaps, _not_read(task)], ignore_index=True)
-        frames = {**measured, "conformance": findings, "not_measured": gaps}
-    else:
-        frames = {**measured, "not_measured": gaps[gaps["measured_table"] != "model"]}
+        frames["conformance"] = findings
     unit = task.unit
     labelled = {
         table: frame.assign(run_id=unit.run_id, model_id=unit.determinants["model_id"])
@@ -130,74 +136,6 @@ def _definitions(own: Sequence[OwnQuantity]) -> pd.DataFrame:
         }
         for found in own
     )
-
-
-def _not_there(task: Task, subject: Subject) -> pd.DataFrame:
-    """Return where quantities of one's own are to be taken and the model has no such place."""
-    if task.prompt_set is None:
-        return pd.DataFrame()
-    skeleton, found = subject.skeleton, []
-    n_layers = len(skeleton.blocks)
-    without = {
-        "block_mid": not skeleton.adapter.has(PARTS) or skeleton.sites(0).mid is None,
-        "final_norm": skeleton.final_norm is None,
-    }
-    for quantity in quantities.own_among(quantities_of(task.unit.determinants)):
-        table = "own_vector" if quantity.is_vector else "own_value"
-        if "attention" in quantity.needs and HEADS in skeleton.adapter.lacks:
-            found.append((table, quantity.name, skeleton.adapter.lacks[HEADS]))
-        for site in (site for site in quantity.sites if without.get(site)):
-            reason = f"The model has no {site}."
-            found.append((table, f"{quantity.name} at {site}", reason))
-        for layer in quantity.layers or ():
-            if not -n_layers <= layer < n_layers:
-                reason = f"The model has {n_layers} blocks."
-                found.append((table, f"{quantity.name} in layer {layer}", reason))
-    return pd.DataFrame(found, columns=["measured_table", "quantity", "reason"])
-
-
-def _missing(measured: Mapping[str, pd.DataFrame], subject: Subject) -> pd.DataFrame:
-    """Return what the model cannot give of the tables that were asked for, with reasons."""
-    asked = {
-        name: quantities.TABLES[name]
-        for name in subject.settings.quantities
-        if name in quantities.TABLES
-    }
-    gaps = [gap for gap in missing(subject.skeleton) if gap.table in {"model", *measured}]
-    found = [
-        {"measured_table": gap.table, "quantity": gap.quantity, "reason": gap.reason}
-        for gap in (*gaps, *undefined(subject.skeleton, asked))
-    ]
-    return pd.DataFrame(
-        [*found, *_odd_tensors(subject)], columns=["measured_table", "quantity", "reason"]
-    )
-
-
-def _not_read(task: Task) -> pd.DataFrame:
-    """Return the prompts that were left out or cut because they are too long."""
-    return pd.DataFrame(
-        [
-            {"measured_table": "prompt", "quantity": prompt_id, "reason": reason}
-            for prompt_id, reason in task.remarks.items()
-        ],
-        columns=["measured_table", "quantity", "reason"],
-    )
-
-
-def _odd_tensors(subject: Subject) -> Iterator[dict[str, str]]:
-    """Yield the stored tensors that are used nowhere, and those that hold one number alone."""
-    for name, n in sorted((subject.unused or {}).items()):
-        reason = (
-            f"{n} of this name, a number for N, {'lies' if n == 1 else 'lie'} in the files and "
-            f"{'is' if n == 1 else 'are'} used nowhere: "
-            f"config.json describes no place for {'it' if n == 1 else 'them'}."
-        )
-        yield {"measured_table": "model", "quantity": f"tensor {name}", "reason": reason}
-    for name, number in sorted(subject.uniform.items()):
-        reason = (
-            f"Every entry is {number:g}: never trained, pruned, or lost. It is measured as it is."
-        )
-        yield {"measured_table": "model", "quantity": f"matrix {name}", "reason": reason}
 
 
 def _check(measured: Mapping[str, pd.DataFrame], subject: Subject) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,15 @@ import pandas as pd
 from collect.errors import InputError
 from collect.instruments.quantities import about
 from collect.job import estimate
+from collect.job.not_measured import lacking
 from collect.job.outcome import Outcome, Refusal, noted, raise_if_refused
-from collect.job.run import Job, judged, name_of, prepare
+from collect.job.run import Job, Judged, judged, name_of, prepare
 from collect.job.settings import Settings
 from collect.job.subject import is_too_large
 from collect.job.task import Task
 from collect.model.checkpoint import memory
 from collect.model.checkpoint.checkpoint import Checkpoint
+from collect.model.checkpoint.description import Missing
 from collect.model.checkpoint.load import DTYPES
 from collect.record.inventory import Inventory
 from collect.record.units import quantities_of
@@ -53,6 +55,9 @@ class Planned:
         Weights to be fetched from the hub first, for all units of the model together [bytes].
     quantities
         What is measured.
+    not_measured
+        What the model or the prompts cannot give of what was asked for, and why; the rows of
+        ``not_measured`` but for matrices that hold one number throughout.
     """
 
     unit: str
@@ -65,6 +70,7 @@ class Planned:
     duration_s: float
     download_bytes: int
     quantities: tuple[str, ...] = ()
+    not_measured: tuple[Missing, ...] = ()
 
 
 def plan(
@@ -81,8 +87,9 @@ def plan(
 
     Returns
     -------
-    One entry per unit, in the order of the run. Rows are exact; bytes, memory and time are
-    estimates (see `estimate`), the time from products of matrices that are timed now.
+    One entry per unit, in the order of the run. Rows are exact, but for a row of ``not_measured``
+    for each matrix that holds one number throughout, which only the weights tell; bytes, memory
+    and time are estimates (see `estimate`), the time from products of matrices that are timed now.
 
     Raises
     ------
@@ -145,7 +152,7 @@ def drawn(
 
 def _repeated(found: Planned, same: str) -> Planned:
     """Return what becomes of a unit whose weights another has: nothing is measured or written."""
-    return replace(found, state=f"as {same}", n_rows={}, n_bytes=0, duration_s=0.0)
+    return replace(found, state=f"as {same}", n_rows={}, not_measured=(), n_bytes=0, duration_s=0.0)
 
 
 def _hashed(job: Job) -> dict[Path, str]:
@@ -168,64 +175,77 @@ def _hashed(job: Job) -> dict[Path, str]:
 def _of_checkpoint(
     checkpoint: Checkpoint, job: Job, out: Path | None, throughput: float, digest: str | None
 ) -> list[Planned]:
-    settings = job.settings
-    skeleton, asked = judged(checkpoint, job, weights_sha256=digest)
-    embedding: Any = skeleton.embedding
-    shape = estimate.shape_of(skeleton, int(embedding.weight.shape[0]))
-    streamed = not job.sets or settings.stream or is_too_large(skeleton, settings)
-    planned = []
-    for whole in asked:
-        task, state = _left(whole, out)
-        planned.append(
-            _planned(
-                task,
-                shape,
-                state,
-                settings,
-                streamed=streamed,
-                throughput=throughput,
-                download_bytes=checkpoint.download_bytes,
-            )
-        )
-    return planned
+    found = judged(checkpoint, job, weights_sha256=digest)
+    embedding: Any = found.skeleton.embedding
+    model = _Model(
+        found,
+        estimate.shape_of(found.skeleton, int(embedding.weight.shape[0])),
+        not job.sets or job.settings.stream or is_too_large(found.skeleton, job.settings),
+        throughput,
+        checkpoint.download_bytes,
+    )
+    return [_planned(_left(whole, out), model, job.settings) for whole in found.tasks]
 
 
-def _planned(
-    task: Task,
-    shape: estimate.Shape,
-    state: str,
-    settings: Settings,
-    *,
-    streamed: bool,
-    throughput: float,
-    download_bytes: int,
-) -> Planned:
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """What the plan of a unit depends on besides the unit."""
+
+    judged: Judged
+    shape: estimate.Shape
+    is_streamed: bool
+    throughput: float
+    download_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What is left of a unit, its state, and whether it tells of the model itself."""
+
+    task: Task
+    state: str
+    is_first: bool = True
+
+
+def _planned(left: _Left, model: _Model, settings: Settings) -> Planned:
+    task, shape, streamed = left.task, model.shape, model.is_streamed
     lengths = [len(prompt) for prompt in task.encoded]
-    is_of_prompts = task.prompt_set is not None
+    prompts = 0 if task.prompt_set is None else len(task.prompt_set.prompts)
     asked = quantities_of(task.unit.determinants)
-    rows = estimate.n_rows(shape, lengths, asked)
+    rows = estimate.n_rows(shape, lengths, asked, n_prompts=prompts, is_first=left.is_first)
+    filled = [table for table, n in rows.items() if n]
+    gaps = lacking(
+        task,
+        model.judged.skeleton,
+        settings.quantities,
+        filled,
+        unused=model.judged.unused,
+        is_first=left.is_first,
+    )
+    rows |= {"not_measured": len(gaps)} if gaps else {}
     how: dict[str, Any] = {"dtype": settings.dtype, "batch_size": settings.batch_size}
     return Planned(
         unit=task.unit.stem,
         run_id=task.unit.run_id,
-        state=state,
-        execution=("streamed" if streamed else "loaded") if is_of_prompts else "shards",
+        state=left.state,
+        execution=("streamed" if streamed else "loaded") if prompts else "shards",
         n_rows=rows,
         n_bytes=estimate.n_bytes(rows, shape.d_model * DTYPES[settings.dtype].itemsize),
         quantities=tuple(asked),
         peak_bytes=estimate.peak_bytes(shape, lengths, streamed=streamed, **how),
-        duration_s=estimate.duration_s(shape, lengths, rows, throughput=throughput, **how),
-        download_bytes=download_bytes,
+        duration_s=estimate.duration_s(shape, lengths, rows, throughput=model.throughput, **how),
+        download_bytes=model.download_bytes,
+        not_measured=tuple(gaps),
     )
 
 
-def _left(task: Task, out: Path | None) -> tuple[Task, str]:
+def _left(task: Task, out: Path | None) -> _Left:
     """Return what the output lacks of a unit, and in which state it is.
 
     Where the hash of the weights is not known, that of the unit that is there is taken for it.
     """
     if out is None:
-        return task, "to do"
+        return _Left(task, "to do")
     unit, inventory = task.unit, Inventory(out)
     mark = inventory.mark(unit)
     if unit.determinants["weights_sha256"] is None and mark is not None:
@@ -235,10 +255,11 @@ def _left(task: Task, out: Path | None) -> tuple[Task, str]:
     try:
         placed = inventory.missing(unit)
     except InputError:
-        return task, "measured otherwise"
+        return _Left(task, "measured otherwise")
     if placed is None:
-        return task, "complete"
-    return replace(task, unit=placed.unit), "to do"
+        return _Left(task, "complete")
+    is_first = not inventory.is_examined(placed.unit, placed.replaced)
+    return _Left(replace(task, unit=placed.unit), "to do", is_first)
 
 
 def as_text(units: Sequence[Planned]) -> str:
@@ -263,6 +284,8 @@ def as_text(units: Sequence[Planned]) -> str:
     lines += ["", "quantities"]
     for name in dict.fromkeys(name for unit in units for name in unit.quantities):
         lines.append(f"  {name}: {about(name)}")
+    gaps = list(dict.fromkeys(_said_of_gaps(units)))
+    lines += ["", "not measured", *gaps] if gaps else []
     first_of = {unit.unit.partition("@")[0].partition("+")[0]: unit for unit in reversed(units)}
     for unit in units:
         if unit.download_bytes and unit in first_of.values() and unit.state == "to do":
@@ -274,12 +297,29 @@ def as_text(units: Sequence[Planned]) -> str:
             f"To do: {len(to_do)} of {counted(len(units), 'unit')}, about {_time(total_s)} and "
             f"{memory.as_text(sum(unit.n_bytes for unit in to_do))} on disk; "
             f"{memory.as_text(memory.of_machine())} of memory are available.",
-            "Rows are exact. Disk and memory are estimates, good to a factor of 2. Times rest on "
-            "products of matrices timed just now",
+            "Rows are exact, but for matrices that hold one number throughout, which not_measured "
+            "names after a run. Disk and",
+            "memory are estimates, good to a factor of 2. Times rest on products of matrices "
+            "timed just now",
             f"and on weights read at {estimate.READ_RATE / 1e9:g} GB/s, which was not measured: "
             "expect a factor of 3 either way.",
         ]
     )
+
+
+def _said_of_gaps(units: Sequence[Planned]) -> Iterator[str]:
+    """Yield a line for each model and reason: what is not measured of it."""
+    for unit in units:
+        name = unit.unit.partition("@")[0]
+        by_reason: dict[str, list[str]] = {}
+        for gap in unit.not_measured:
+            if gap.table != "prompt":
+                by_reason.setdefault(gap.reason, []).append(f"{gap.table} {gap.quantity}")
+        for reason, lacks in by_reason.items():
+            yield f"  {name}: {', '.join(lacks)}: {reason}"
+        long = [gap.quantity for gap in unit.not_measured if gap.table == "prompt"]
+        if long:
+            yield f"  {unit.unit}: {counted(len(long), 'prompt')} too long, {long[0]} the first"
 
 
 def as_json(units: Sequence[Planned]) -> list[dict[str, Any]]:

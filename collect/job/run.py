@@ -24,7 +24,7 @@ from collect.job.roster import spread
 from collect.job.settings import Settings
 from collect.job.subject import Subject
 from collect.job.task import Task, check_chosen, tasks
-from collect.model.checkpoint import blueprint, hub, revisions
+from collect.model.checkpoint import blueprint, hub, leftovers, revisions
 from collect.model.checkpoint.checkpoint import Checkpoint, locate, with_listed_tensors
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_skeleton, load_tokenizer
@@ -224,9 +224,26 @@ def _all_judged(job: Job) -> Job:
     return replace(job, checkpoints=tuple(kept), refusals=tuple(refusals))
 
 
-def judged(
-    checkpoint: Checkpoint, job: Job, *, weights_sha256: str | None = None
-) -> tuple[Decoder, list[Task]]:
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A model that can be measured, as far as no weight tells it.
+
+    Attributes
+    ----------
+    skeleton
+        The model without its weights.
+    tasks
+        What there is to do of it.
+    unused
+        How many stored tensors make up none of its parameters, by name without numbers.
+    """
+
+    skeleton: Decoder
+    tasks: list[Task]
+    unused: dict[str, int]
+
+
+def judged(checkpoint: Checkpoint, job: Job, *, weights_sha256: str | None = None) -> Judged:
     """Return a model without its weights and what there is to do of it, if it can be measured.
 
     Of weights that are here the headers are read, of others the index, or the header of one file.
@@ -245,12 +262,13 @@ def judged(
     """
     skeleton = load_skeleton(checkpoint, dtype=job.settings.dtype)
     known = with_listed_tensors(checkpoint)
+    unused: list[str] = []
     if known.weight_files or known.listed_tensors:
-        Shards(known, blueprint.of_model(skeleton.model))
+        unused = Shards(known, blueprint.of_model(skeleton.model)).unused
     tokenizer = load_tokenizer(checkpoint) if job.sets else None
-    return skeleton, tasks(
-        checkpoint, skeleton, job.sets, tokenizer, job.settings, weights_sha256=weights_sha256
-    )
+    how: dict[str, Any] = {"weights_sha256": weights_sha256}
+    found = tasks(checkpoint, skeleton, job.sets, tokenizer, job.settings, **how)
+    return Judged(skeleton, found, leftovers.by_kind(unused))
 
 
 def _refuse_repeats(names: Sequence[str], kind: str) -> None:

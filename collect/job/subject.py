@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
@@ -104,7 +102,7 @@ class Subject:
     @property
     def unused(self) -> dict[str, int] | None:
         """The stored tensors that no parameter is made of: how many, by name without numbers."""
-        return Counter(re.sub(r"\.\d+(?=\.)", ".N", name) for name in self._shards.unused)
+        return leftovers.by_kind(self._shards.unused)
 
     @cached_property
     def uniform(self) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -32,6 +33,15 @@ def unexpected(left: dict[str, str], blueprint: Blueprint) -> list[str]:
         for key, target in left.items()
         if not any(pattern.search(name) for pattern in ignored for name in (key, target))
     ]
+
+
+def by_kind(names: Iterable[str]) -> dict[str, int]:
+    """Return how many tensors there are of each name, with N for the numbers in it.
+
+    >>> by_kind(["mtp.0.norm", "mtp.1.norm"])
+    {'mtp.N.norm': 2}
+    """
+    return dict(Counter(re.sub(r"\.\d+(?=\.)", ".N", name) for name in names))
 
 
 def refuse_beyond(names: Iterable[str], blueprint: Blueprint, directory: Path) -> None:

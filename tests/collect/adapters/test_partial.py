@@ -12,9 +12,11 @@ from duckdb import read_parquet
 from collect.adapters import ADAPTERS
 from collect.adapters.capability import CAPABILITIES, GAIN, HEADS, MAPS, PARTS
 from collect.adapters.register import IN_PART
+from collect.commands.cli import main
 from collect.errors import UnsupportedModelError
 from collect.gauge import group
 from collect.instruments.hooks import Recorder
+from collect.instruments.own.definition import OwnQuantity
 from collect.instruments.quantities import TABLES
 from collect.job.plan import plan
 from collect.job.run import run
@@ -125,16 +127,28 @@ def frame(out, table):
     return read_parquet(str(out / table / "*.parquet")).df()
 
 
-@pytest.mark.parametrize("model_type", ["mamba", "qwen3_next"])
-def test_what_is_defined_is_measured_and_the_rest_named(saved, prompt_file, tmp_path, model_type):
+@pytest.mark.parametrize("model_type", ["mamba", "qwen3_next", "deepseek_v3"])
+def test_what_is_defined_is_measured_and_the_rest_named(
+    saved, prompt_file, tmp_path, model_type, capsys
+):
     model, adapter = saved(model_type), ADAPTERS[model_type]
-    out, how = tmp_path / "out", {"quiet": True}
-    (planned,) = plan([model], [prompt_file], None)
-    run([model], [prompt_file], out, **how)
+    sinks = OwnQuantity(
+        "sinks", "1", "Sums", lambda s, n, x, a: a.sum(), level="prompt", needs=("attention",)
+    )
+    out, how = tmp_path / "out", {"quiet": True, "quantities": ["all", sinks]}
+    (planned,) = plan([model], [prompt_file], None, **how)
+    (done,) = run([model], [prompt_file], out, **how).units
+    assert done.n_rows == sum(planned.n_rows.values())
     tables = {path.name: len(frame(out, path.name)) for path in out.iterdir()}
     assert tables.pop("run") == 1
-    gaps = frame(out, "not_measured").set_index("measured_table")["quantity"]
-    assert tables.pop("not_measured") == len(gaps)
+    rows = frame(out, "not_measured")
+    foreseen = {(gap.table, gap.quantity, gap.reason) for gap in planned.not_measured}
+    assert {*zip(*(rows[name] for name in rows.columns[2:]), strict=True)} == foreseen
+    assert main(["plan", model, "--prompts", str(prompt_file), "--quantities", "all"]) == 0
+    said = capsys.readouterr().out.partition("not measured\n")[2]
+    assert f"  local--{model_type}: model " in said
+    assert "weight_norm every row, matrix_norm every row, " in said
+    gaps = rows.set_index("measured_table")["quantity"]
     assert tables == planned.n_rows
     assert {"weight_norm", "matrix_norm"} <= set(gaps.index[gaps == "every row"])
     assert ("attention" in tables) == adapter.has(MAPS) == ("attention" not in gaps.index)

@@ -23,9 +23,9 @@ def written(out: Path, unit: str) -> dict[str, int]:
         path.parent.name: pq.read_metadata(path).num_rows for path in out.glob(f"*/{unit}.parquet")
     }
     if "@" in unit:
-        prompt_set = unit.partition("@")[2].removesuffix("+chat")
+        prompt_set = unit.partition("@")[2].removesuffix("+chat").partition(",")[0]
         found["prompt"] = pq.read_metadata(out / "prompt" / f"{prompt_set}.parquet").num_rows
-    return {table: n for table, n in found.items() if table not in {"run", "not_measured"}}
+    return {table: n for table, n in found.items() if table != "run"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -63,6 +63,9 @@ def test_a_plan_says_what_is_complete_and_what_was_measured_otherwise(
     assert [unit.state for unit in later] == ["to do", "to do"]
     assert later[0].unit == "local--gpt2@own,predictions"
     assert "residual_norm" not in later[0].n_rows
+    run(*own, quantities=["stream", "predictions"], quiet=True)
+    for unit in later:
+        assert unit.n_rows == written(out, unit.unit), unit.unit
     labelled = plan(*own[:1], [], out, lab="another")
     assert [unit.state for unit in labelled] == ["complete"]
     (out / "attention" / "local--gpt2@own.parquet").unlink()
@@ -77,10 +80,21 @@ def test_a_plan_says_what_is_streamed(save_tiny, prompt_file, monkeypatch):
     assert [unit.execution for unit in plan(*where)] == ["shards", "streamed"]
 
 
-def test_a_prompt_that_does_not_fit_is_found_out_by_the_plan(save_tiny, prompt_file):
+def test_a_prompt_that_does_not_fit_is_found_out_by_the_plan(
+    save_tiny, prompt_file, tmp_path, capsys
+):
     prompt_file.write_text("x" * 65)
+    directory, out = str(save_tiny("gpt2")), tmp_path / "out"
     with pytest.raises(InputError, match="context of 64 tokens; 1 of 1 does not: own:00 has 65"):
-        plan([str(save_tiny("gpt2"))], [prompt_file], None)
+        plan([directory], [prompt_file], None)
+    prompt_file.write_text(f"The sky is\n{'x' * 65}\n")
+    how = {"quantities": ["stream"], "too_long": "skip"}
+    (planned,) = plan([directory], [prompt_file], out, **how)
+    run([directory], [prompt_file], out, quiet=True, **how)
+    assert planned.n_rows == written(out, "local--gpt2@own")
+    assert [gap.quantity for gap in planned.not_measured] == ["own:01"]
+    assert main(["plan", directory, "--prompts", str(prompt_file), "--too-long", "skip"]) == 0
+    assert "local--gpt2@own: 1 prompt too long, own:01 the first" in capsys.readouterr().out
 
 
 def test_the_plan_of_the_command_line_is_a_table_or_json(save_tiny, prompt_file, capsys):
@@ -107,6 +121,7 @@ SHAPE = estimate.Shape(
     n_parameters=124_439_808,
     largest_block=7_087_872,
     largest_tensor=38_597_376,
+    has_heads=True,
     has_parts=True,
     has_mid=True,
     has_final_norm=True,

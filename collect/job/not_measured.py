@@ -1,0 +1,103 @@
+"""What a unit lacks, and why: rows of table ``not_measured``, most of them known beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import pandas as pd
+
+from collect.adapters.capability import HEADS, PARTS
+from collect.instruments import quantities
+from collect.job.task import Task
+from collect.model.checkpoint.decoder import Decoder
+from collect.model.checkpoint.description import Missing, missing, undefined
+from collect.record.units import quantities_of
+
+
+def lacking(
+    task: Task,
+    skeleton: Decoder,
+    asked: Sequence[str],
+    filled: Collection[str],
+    *,
+    unused: Mapping[str, int] | None = None,
+    uniform: Mapping[str, float] | None = None,
+    is_first: bool = True,
+) -> list[Missing]:
+    """Return what could not be measured of a unit.
+
+    Parameters
+    ----------
+    task, skeleton
+        The unit, and its model, with or without its weights.
+    asked
+        All quantities that were asked for, also those that are not defined for the model.
+    filled
+        The tables that the unit has rows of.
+    unused
+        How many stored tensors make up no parameter, by name without numbers.
+    uniform
+        The number that fills a matrix, by the matrix; only the weights tell it.
+    is_first
+        False when an earlier unit of the same run says what concerns the model and the prompts.
+    """
+    tables = {name: quantities.TABLES[name] for name in asked if name in quantities.TABLES}
+    found = [
+        *(gap for gap in missing(skeleton) if gap.table in {"model", *filled}),
+        *undefined(skeleton, tables),
+        *_tensors(unused or {}),
+        *_matrices(uniform or {}),
+        *_places(task, skeleton),
+    ]
+    if not is_first:
+        return [gap for gap in found if gap.table != "model"]
+    return [*found, *(Missing("prompt", *remark) for remark in task.remarks.items())]
+
+
+def rows(found: Sequence[Missing]) -> pd.DataFrame:
+    """Return rows of ``not_measured``, without ``run_id`` and ``model_id``."""
+    return pd.DataFrame(
+        {"measured_table": gap.table, "quantity": gap.quantity, "reason": gap.reason}
+        for gap in found
+    )
+
+
+def _tensors(unused: Mapping[str, int]) -> Iterator[Missing]:
+    """Yield the stored tensors that are used nowhere."""
+    for name, n in sorted(unused.items()):
+        reason = (
+            f"{n} of this name, a number for N, {'lies' if n == 1 else 'lie'} in the files and "
+            f"{'is' if n == 1 else 'are'} used nowhere: "
+            f"config.json describes no place for {'it' if n == 1 else 'them'}."
+        )
+        yield Missing("model", f"tensor {name}", reason)
+
+
+def _matrices(uniform: Mapping[str, float]) -> Iterator[Missing]:
+    """Yield the matrices that hold one number alone."""
+    for name, number in sorted(uniform.items()):
+        reason = (
+            f"Every entry is {number:g}: never trained, pruned, or lost. It is measured as it is."
+        )
+        yield Missing("model", f"matrix {name}", reason)
+
+
+def _places(task: Task, skeleton: Decoder) -> Iterator[Missing]:
+    """Yield where quantities of one's own are to be taken and the model has no such place."""
+    if task.prompt_set is None:
+        return
+    n_layers = len(skeleton.blocks)
+    without = {
+        "block_mid": not skeleton.adapter.has(PARTS) or skeleton.sites(0).mid is None,
+        "final_norm": skeleton.final_norm is None,
+    }
+    for quantity in quantities.own_among(quantities_of(task.unit.determinants)):
+        table = "own_vector" if quantity.is_vector else "own_value"
+        if "attention" in quantity.needs and HEADS in skeleton.adapter.lacks:
+            yield Missing(table, quantity.name, skeleton.adapter.lacks[HEADS])
+        for site in (site for site in quantity.sites if without.get(site)):
+            yield Missing(table, f"{quantity.name} at {site}", f"The model has no {site}.")
+        for layer in quantity.layers or ():
+            if not -n_layers <= layer < n_layers:
+                reason = f"The model has {n_layers} blocks."
+                yield Missing(table, f"{quantity.name} in layer {layer}", reason)
