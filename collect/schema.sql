@@ -47,7 +47,7 @@ COMMENT ON COLUMN model.d_model IS 'Width of the residual stream [1]';
 COMMENT ON COLUMN model.n_heads IS 'Query heads per block, H; NULL where blocks have no heads or not all the same, see not_measured [1]';
 COMMENT ON COLUMN model.n_kv_heads IS 'Key and value heads per block; NULL where heads have no matrices of their own on the stream, see not_measured [1]';
 COMMENT ON COLUMN model.d_head IS 'Width of one head, read from the module or configuration, never assumed to be d_model / n_heads; NULL where n_kv_heads is [1]';
-COMMENT ON COLUMN model.d_ffn IS 'Inner width of the feed-forward layer [1]';
+COMMENT ON COLUMN model.d_ffn IS 'Inner width of the feed-forward layer; where blocks have experts that a router chooses from, of one of these, while blocks without them and experts that are shared may be wider; NULL where no block has such a layer [1]';
 COMMENT ON COLUMN model.n_vocabulary IS 'Rows of the token embedding [1]';
 COMMENT ON COLUMN model.n_context IS 'Longest input the configuration admits [tokens]';
 COMMENT ON COLUMN model.norm_kind IS 'Normalisation layer of the blocks [-]';

@@ -125,8 +125,8 @@ class Adapter:
         Attribute of the attention module that says how wide a head is; None where heads share the
         width of the stream and the module does not say.
     d_ffn
-        Inner width of the feed-forward layer; of one expert where there are several; None where
-        blocks have no such layer.
+        Inner width of the feed-forward layer; of one expert that is chosen where there are several,
+        also where other blocks have none; None where no block has such a layer.
     n_context
         Longest input, or None when the configuration names none.
     norm_kind, norm_position, positional_scheme

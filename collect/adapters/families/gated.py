@@ -120,4 +120,5 @@ NEOX_JAPANESE = replace(
     blocks="gpt_neox_japanese.layers",
     final_norm="gpt_neox_japanese.final_layer_norm",
     head="embed_out",
+    d_ffn=lambda config: int(config.hidden_size * config.intermediate_multiple_size),
 )

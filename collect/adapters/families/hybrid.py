@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from collect.adapters.capability import HEADS, MAPS
 from collect.adapters.configuration import always, expert_or_ffn_width
@@ -47,10 +48,24 @@ JAMBA = replace(
     positional_scheme=always("none"),
 )
 
+
+def _two_thirds(config: Any) -> int | None:
+    """Return the inner width: of an expert, or as named, or two thirds of it, rounded up."""
+    width = expert_or_ffn_width(config)
+    if width is None or not getattr(config, "block_auto_adjust_ff_dim", False):
+        return width
+    width = int(2 * width / 3)
+    if config.block_ffn_dim_multiplier is None:
+        return width
+    multiple = int(config.block_multiple_of)
+    return -(-int(config.block_ffn_dim_multiplier * width) // multiple) * multiple
+
+
 LFM = replace(
     HYBRID,
     name="lfm",
     model_types=("lfm2", "lfm2_moe"),
+    d_ffn=_two_thirds,
     final_norm="model.embedding_norm",
     attention="conv|self_attn",
     attention_update="conv|self_attn",
@@ -81,5 +96,6 @@ GRIFFIN = replace(
     mid="channel_pre_norm",
     attention_norm="temporal_pre_norm",
     gain_offset=1.0,
+    d_ffn=lambda config: config.intermediate_size // 2,
     logits=soft_capped_as("logits_soft_cap"),
 )

@@ -73,4 +73,5 @@ LATENT_TWICE = replace(
     name="latent_twice",
     model_types=("longcat_flash",),
     lacks=dict.fromkeys(OF_BLOCKS.lacks, _TWICE),
+    d_ffn=expert_or_ffn_width,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from collect.adapters.capability import CAPABILITIES
 from collect.adapters.configuration import always, entry, expert_or_ffn_width
@@ -38,6 +39,13 @@ OF_BLOCKS = replace(
 )
 
 
+def _rounded_up(config: Any) -> int:
+    """Return the inner width of the feed-forward layer, a multiple of a number of its own."""
+    multiple = int(config.ffn_round_up_to_multiple_of)
+    width = config.hidden_size * config.ffn_proj_factor
+    return int((width + multiple - 1) // multiple * multiple)
+
+
 def _lacking(reason: str) -> dict[str, str]:
     return dict.fromkeys(CAPABILITIES, reason)
 
@@ -66,6 +74,7 @@ RWKV = replace(
     blocks="rwkv.blocks",
     final_norm="rwkv.ln_out",
     head="head",
+    d_ffn=entry("intermediate_size"),
     norm_kind="LayerNorm",
 )
 
@@ -75,6 +84,7 @@ XLSTM = replace(
     model_types=("xlstm",),
     blocks="backbone.blocks",
     final_norm="backbone.out_norm",
+    d_ffn=_rounded_up,
     logits=soft_capped_as("output_logit_soft_cap"),
 )
 
@@ -84,6 +94,7 @@ NEMOTRON_H = replace(
     model_types=("nemotron_h",),
     lacks=_lacking(_ONE_EACH),
     final_norm="model.norm_f",
+    d_ffn=expert_or_ffn_width,
     positional_scheme=always("none"),
 )
 

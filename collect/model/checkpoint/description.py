@@ -101,7 +101,7 @@ def model_row(checkpoint: Checkpoint, placed: Decoder) -> pd.DataFrame:
         "n_heads": heads.n_heads or None,
         "n_kv_heads": heads.n_kv_heads or None,
         "d_head": heads.d_head or None,
-        "d_ffn": adapter.d_ffn(config),
+        "d_ffn": _d_ffn(placed),
         "n_vocabulary": embedding.weight.shape[0],
         "n_context": adapter.n_context(config),
         "norm_kind": adapter.norm_kind,
@@ -115,6 +115,19 @@ def model_row(checkpoint: Checkpoint, placed: Decoder) -> pd.DataFrame:
         "training_tokens": checkpoint.training_tokens,
     }
     return pd.DataFrame([row])
+
+
+def _d_ffn(placed: Decoder) -> int | None:
+    """Return the inner width of a feed-forward layer, of one expert where any block has experts.
+
+    A configuration may name the width of experts that no block has.
+    """
+    config = placed.config
+    width, of_experts = placed.adapter.d_ffn(config), getattr(config, "moe_intermediate_size", None)
+    if of_experts is None or width != of_experts:
+        return width
+    names = (name for block in placed.blocks for name, _ in block.named_parameters())
+    return width if any("expert" in name for name in names) else config.intermediate_size
 
 
 def _n_parameters(placed: Decoder) -> int:

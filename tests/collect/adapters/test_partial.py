@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -20,10 +22,13 @@ from collect.instruments.own.definition import OwnQuantity
 from collect.instruments.quantities import TABLES
 from collect.job.plan import plan
 from collect.job.run import run
+from collect.model.checkpoint import description
+from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import decoder
 from collect.model.conformance.refusal import TOLERANCES, examine
 from collect.model.forward.passes import inputs, whole
 from collect.model.forward.replay import NotReplayableError
+from collect.model.labels import Labels
 from tests.collect.adapters.on_disk import are_equal, loaded_and_streamed
 from tests.collect.conftest import tiny_tokenizer
 from tests.collect.partial_families import CONFIGURATIONS, tiny_partial
@@ -60,6 +65,35 @@ def test_it_conforms_and_its_stream_is_measured(model_type):
     parts = {placed.adapter.mixing, "ffn"} if placed.adapter.has(PARTS) else set()
     assert {part for _, part in seen.updates.places} == {*parts, "block"}
     assert bool(seen.attention) == placed.adapter.has(MAPS)
+    assert description.model_row(checkpoint(placed), placed)["d_ffn"].item() in inner(placed)
+
+
+def checkpoint(placed):
+    labels = Labels()
+    return Checkpoint("tiny", Path(), None, placed.adapter, {}, (), "float32", labels)
+
+
+def inner(placed):
+    """Return the widths that matrices of feed-forward layers have beside that of the stream.
+
+    Where blocks have experts, stacked in one tensor, theirs alone.
+    """
+    width = placed.config.hidden_size
+    weights = [
+        weight
+        for block in placed.blocks
+        for name, weight in block.named_parameters()
+        if re.search(r"mlp|ffn|feed_forward|experts", name) and "attention.experts" not in name
+    ]
+    stacked = {
+        n for weight in weights if weight.ndim == 3 and len(weight) > 1 for n in weight.shape[1:]
+    }
+    plain = {
+        n for weight in weights if weight.ndim == 2 and width in weight.shape for n in weight.shape
+    }
+    if placed.adapter.name == "dbrx":  # experts are rows of one matrix
+        return {n // placed.config.ffn_config.moe_num_experts for n in plain}
+    return ((stacked or plain) - {width}) or {None}
 
 
 #: Types whose blocks have more in common than the stream, and what says so.
