@@ -79,7 +79,8 @@ class Answers(Fitted):
         -------
         `n_obs`, `n_groups`, `sigma`, `criterion`, `log_likelihood`, `aic`, `bic`, `df_residual`,
         `r_squared_marginal`, `r_squared_conditional`, `icc`, `gradient`, `converged`, `singular`,
-        `method`, `note`.
+        `method`, `note`. With several grouping factors `n_groups` is that of the one with the
+        fewest levels, and the note counts each, as `groups` does.
         """
         found = tables.glance(self)
         criterion = {"criterion": "REMLcrit" if self.reml else "deviance"}

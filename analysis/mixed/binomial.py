@@ -20,7 +20,7 @@ from analysis.mixed.algebra.laplace import Laplace, maximise
 from analysis.mixed.algebra.rank import require_independent, without_aliased
 from analysis.mixed.algebra.separation import levels_with_both, separating_columns
 from analysis.mixed.frames import guards
-from analysis.mixed.frames.tables import EFFECTS, fixed_table
+from analysis.mixed.frames.tables import EFFECTS, fixed_table, several_groups
 from analysis.mixed.inference.fixed_effects import ContrastTests
 from analysis.mixed.inference.linear_predictor import fixed_part, variance
 from analysis.mixed.inference.r_squared import VarianceShares
@@ -119,6 +119,7 @@ class BinomialModel:
         converged.
         """
         found, shares, n_obs = self.found, variance_shares(self), self.statistics.n_obs
+        notes = dict.fromkeys(self.warnings()["note"])
         result = pd.DataFrame(
             {
                 "n_obs": [n_obs],
@@ -136,7 +137,7 @@ class BinomialModel:
                 "converged": [found.converged],
                 "singular": [found.singular],
                 "method": [METHOD],
-                "note": [" ".join(dict.fromkeys(self.warnings()["note"]))],
+                "note": [" ".join([*notes, *several_groups(self.design.blocks)])],
             }
         )
         glossary.checked(result.columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tokenize
 from dataclasses import dataclass
@@ -16,6 +17,11 @@ from analysis.tidy.frame import Floats, level_codes, numbers, require_columns
 #: A response, and columns that are added up as they are.
 _NAME = r"\s*[^\W\d]\w*\s*"
 _PLAIN = re.compile(rf"{_NAME}~{_NAME}(?:\+{_NAME})*")
+
+#: R's way to write a column that is no word, and the strings in which a backtick is a character.
+_BACKTICKS = re.compile(r"`([^`]*)`?")
+_QUOTED = re.compile(r"(?<![\w.])Q\(\s*('[^']*'|\"[^\"]*\")\s*\)")
+_STRINGS = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,8 @@ def model_matrices(frame: pd.DataFrame, formula: str) -> ModelMatrices:
         One row per observation. Text and truth values become factors with sorted levels,
         categorical columns keep their order; the first level present is the reference.
     formula
-        Such as ``gain ~ lab + np.log10(parameters)``. Only columns and ``np`` are known to it.
+        Such as ``gain ~ lab + np.log10(parameters)``. Only columns (``Q('a name')`` for one that is
+        no word) and ``np`` are known to it.
 
     Raises
     ------
@@ -58,6 +65,7 @@ def model_matrices(frame: pd.DataFrame, formula: str) -> ModelMatrices:
     DesignError
         If a factor has one level.
     """
+    require_no_backticks(formula)
     left, separator, right = formula.partition("~")
     if not separator or not left.strip() or not right.strip():
         raise ColumnError(
@@ -85,6 +93,17 @@ def model_matrices(frame: pd.DataFrame, formula: str) -> ModelMatrices:
             if any(_is_dummy_of(name, term) for term in terms)
         ),
     )
+
+
+def require_no_backticks(formula: str) -> None:
+    """Raise ColumnError if a formula names a column in backticks, as R's do."""
+    if found := _BACKTICKS.search(_STRINGS.sub("", formula)):
+        name = found.group(1).strip()
+        raise ColumnError(
+            "A column that is not a word must be written Q('its name'), not in backticks; found "
+            f"{found.group()!r}.",
+            f"Write Q({name!r}); rename a column that is a group, which must be a word.",
+        )
 
 
 def _evaluate(formula: str, columns: pd.DataFrame) -> tuple[tuple[str, ...], Floats, Floats]:
@@ -135,6 +154,7 @@ def _column_names(frame: pd.DataFrame, side: str) -> list[str]:
         leads = following is not None and following.string in ("(", ".", "=")
         if is_name and not is_attribute and not leads:
             names.append(token.string)
+    names += [ast.literal_eval(text) for text in _QUOTED.findall(side)]
     require_columns(frame, names)
     return list(dict.fromkeys(names))
 
@@ -156,7 +176,8 @@ def _factor(frame: pd.DataFrame, name: str) -> tuple[pd.Series, str]:
 
 def _is_dummy_of(name: str, term: str) -> bool:
     """Tell whether a term is a treatment dummy of a factor, alone or in an interaction."""
-    return any(part.startswith(f"{name}[T.") for part in term.split(":"))
+    spelt = tuple(f"{each}[T." for each in (name, f"Q('{name}')", f'Q("{name}")'))
+    return any(part.startswith(spelt) for part in term.split(":"))
 
 
 def _require_finite(design: Floats, response: Floats) -> None:

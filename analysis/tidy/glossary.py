@@ -31,7 +31,7 @@ GLOSSARY: dict[str, str] = {
     "method": "Method, named so that it can be looked up",
     "n_obs": "Rows that entered",
     "n_planned": "Rows that a design asks for; missing where it is not begun",
-    "n_groups": "Independent groups that entered",
+    "n_groups": "Independent groups that entered; of a model of several kinds, the fewest of any",
     "n_models": "Distinct models that entered",
     "n_suites": "Distinct training suites that entered",
     "n_resamples": "Resamples drawn",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
+from analysis.mixed.algebra.design import Block
 from analysis.mixed.algebra.estimates import Modes
 from analysis.mixed.frames import guards
 from analysis.mixed.inference.distributions import normal_quantile
@@ -65,11 +68,21 @@ def glance(model: Fitted) -> pd.DataFrame:
             "converged": [optimum.converged],
             "singular": [optimum.singular],
             "method": [_estimator(model)],
-            "note": [" ".join(notes)],
+            "note": [" ".join([*notes, *several_groups(model.design.blocks)])],
         }
     )
     glossary.checked(result.columns)
     return result
+
+
+def several_groups(blocks: Sequence[Block]) -> list[str]:
+    """Return the sentence that counts the levels of each grouping factor, if there are several.
+
+    `n_groups` of the whole model is the fewest of them.
+    """
+    if len(blocks) < 2:
+        return []
+    return [f"Groups: {'; '.join(f'{each.group}, {len(each.levels)}' for each in blocks)}."]
 
 
 def groups(model: Fitted) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from typing import Any
 
 from analysis.mixed.reading.expression import Expression, translate, whole
 from analysis.tidy.errors import ColumnError, DesignError
+from analysis.tidy.formula import require_no_backticks
 
 #: Wrappers that make a factor of a column: patsy's and R's.
 FACTOR_CALLS = ("C(", "factor(", "as_factor(")
@@ -95,6 +96,7 @@ def parse(text: str) -> MixedFormula:
     >>> [term.group_name for term in parse("y ~ x + (1 | lab/suite)").random]
     ['lab', 'lab:suite']
     """
+    require_no_backticks(text)
     left, separator, right = text.partition("~")
     if not separator or not left.strip() or not right.strip() or "~" in right:
         raise ColumnError(
@@ -262,7 +264,7 @@ def _groups(right: str, text: str) -> list[tuple[str, ...]]:
         if not all(name.isidentifier() for name in names):
             raise ColumnError(
                 f"A group must be a column, a:b or a/b; {right.strip()!r} in {text!r} is not.",
-                "Make the group a column of its own first.",
+                "A group's column must be a word: rename it, or make the group a column first.",
             )
         outer += tuple(name for name in names if name not in outer)
         groups.append(outer)

@@ -139,6 +139,20 @@ REFUSED: dict[str, tuple[str, pd.DataFrame, type[AnalysisError], str]] = {
         "The formula part 'depth *' must be readable; expected a noun, but instead the expression "
         "ended.",
     ),
+    "a column in backticks": (
+        "gain ~ `the depth` + (1 | model)",
+        rows,
+        ColumnError,
+        "A column that is not a word must be written Q('its name'), not in backticks; found "
+        "'`the depth`'.",
+    ),
+    "a group in backticks": (
+        "gain ~ depth + (1 | `the model`)",
+        rows,
+        ColumnError,
+        "A column that is not a word must be written Q('its name'), not in backticks; found "
+        "'`the model`'.",
+    ),
     "open bracket": (
         "gain ~ depth + (1 | model",
         rows,

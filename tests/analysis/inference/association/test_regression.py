@@ -224,6 +224,18 @@ def test_a_formula_that_cannot_be_used_says_why(formula: str, message: str) -> N
         regression.fit(models, formula)
 
 
+def test_a_column_that_is_no_word_is_written_in_q() -> None:
+    named = models.rename(columns={"density": "the density", "lab": "the lab"})
+    found = regression.fit(named, """gain ~ Q('the density') + Q("the lab")""")
+    plain = regression.fit(models, "gain ~ density + lab")
+    ours, theirs = (each.tidy().set_index("term")["estimate"] for each in (found, plain))
+    assert ours["Q('the density')"] == pytest.approx(theirs["density"])
+    assert "Reference level: the lab = Ainu." in found.note
+    with pytest.raises(ColumnError, match="not in backticks; found '`the density`'") as refusal:
+        regression.fit(named, "gain ~ `the density`")
+    assert refusal.value.hint.startswith("Write Q('the density');")
+
+
 def test_missing_values_are_refused_and_not_dropped() -> None:
     rows = models.assign(density=models["density"].where(models["density"] < 0.2))
     with pytest.raises(ColumnError, match=r"'density' must hold finite numbers; .* 6 of 24"):

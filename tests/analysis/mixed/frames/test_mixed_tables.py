@@ -88,6 +88,16 @@ def test_groups_lists_the_grouping_factors(model: MixedModel) -> None:
     ]
 
 
+def test_glance_counts_each_of_several_groups(model: MixedModel) -> None:
+    glance = model.glance()
+    assert glance["n_groups"].item() == 5
+    assert glance["note"].item().endswith("Groups: prompt, 15; model, 12; lab, 5.")
+    signs = mixed.fit_binomial("(gain > 1) ~ depth + (1 | model) + (1 | prompt)", rows).glance()
+    assert signs["note"].item().endswith("Groups: prompt, 15; model, 12.")
+    alone = mixed.fit("gain ~ depth + (1 | model)", rows).glance()
+    assert "Groups:" not in alone["note"].item()
+
+
 def test_augment_keeps_rows_order_and_columns(model: MixedModel) -> None:
     augmented = model.augment()
     assert augmented is not None
