@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -133,21 +133,42 @@ def bare(p: str) -> str:
 def interval(low: float, high: float, digits: int = 2) -> str:
     r"""Return a confidence interval in brackets.
 
+    An end that would print as zero without being it has more decimals: the interval must show on
+    which side of zero it ends.
+
     >>> interval(-0.97, -0.25)
     '[−0.97,\xa0−0.25]'
+    >>> interval(-0.00399, 0.237), interval(0.0004, 0.2), interval(0, 0.2), interval(-1, -3e-7)
+    ('[−0.004,\xa00.24]', '[0.0004,\xa00.20]', '[0.00,\xa00.20]', '[−1.00,\xa0−3\xa0×\xa010⁻⁷]')
     """
     if math.isnan(low) and math.isnan(high):
         return MISSING
-    return f"[{number(low, digits)},{NO_BREAK}{number(high, digits)}]"
+    return f"[{_end(low, number, digits)},{NO_BREAK}{_end(high, number, digits)}]"
 
 
 def percent_interval(low: float, high: float) -> str:
-    """Return the interval of a share in percent.
+    """Return the interval of a share, or of a difference of shares, in percent.
+
+    An end below zero that would print as zero has more decimals, as in `interval`; a share above
+    zero has not, since it cannot be below.
 
     >>> percent_interval(0.107, 0.502).replace(NO_BREAK, " ")
     '[11 %, 50 %]'
+    >>> percent_interval(-0.004, 0.2).replace(NO_BREAK, " ")
+    '[−0.4 %, 20 %]'
+    >>> percent_interval(-1e-9, 0.2).replace(NO_BREAK, " ")  # a rounding error
+    '[0 %, 20 %]'
     """
-    return MISSING if math.isnan(low) else f"[{percent(low)},{NO_BREAK}{percent(high)}]"
+    if math.isnan(low):
+        return MISSING
+    low_end, high_end = (_end(end, percent, 0) if end < 0 else percent(end) for end in (low, high))
+    return f"[{low_end},{NO_BREAK}{high_end}]"
+
+
+def _end(value: float, write: Callable[[float, int], str], digits: int) -> str:
+    """Return an end of an interval, with up to two more decimals where it would print as zero."""
+    texts = [write(value, digits + more) for more in range(3)]
+    return next((text for text in texts if set("123456789") & set(text)), texts[0])
 
 
 def share_of(part: int, whole: int) -> str:
