@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -74,9 +75,10 @@ class Settings:
         _refuse_unknown("rendering", self.rendering, RENDERINGS)
         _refuse_unknown("special tokens", self.special_tokens, SPECIAL_TOKENS)
         _refuse_unknown("too long", self.too_long, TOO_LONG)
-        if self.batch_size < 1:
+        is_whole = isinstance(self.batch_size, Integral) and not isinstance(self.batch_size, bool)
+        if not is_whole or self.batch_size < 1:
             raise InputError(
-                f"The batch size must be 1 or more; found {self.batch_size}.",
+                f"The batch size must be a whole number of 1 or more; found {self.batch_size!r}.",
                 "Use --batch-size 1 to measure one prompt at a time.",
             )
         if self.rendering == "chat" and self.special_tokens != "default":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -161,7 +162,7 @@ def measure_step(
     out
         The store: directory for ``<table>/<unit>.parquet``.
     step
-        Optimiser steps taken so far [1].
+        Optimiser steps taken so far, a whole number of 0 or more [1].
     model_id
         Name of the model, the same at every step.
     tokens
@@ -179,6 +180,8 @@ def measure_step(
         As `measure`; and if the store cannot be written, or holds this step of other weights.
     """
     out = Path(out)
+    step = whole("The step of a training", step, least=0)
+    tokens = None if tokens is None else whole("The tokens trained on", tokens, least=0)
     check_writable(out)
     state = _State(model_id, f"step{step}", step, tokens)
     named = (model_id,) if allow_nonconforming else ()
@@ -243,6 +246,22 @@ def run(
         quiet=quiet,
         **options,
     )
+
+
+def whole(what: str, found: Any, *, least: int) -> int:
+    """Return a whole number that a program gave, of whatever type of whole numbers.
+
+    Raises
+    ------
+    InputError
+        If it is none, less than `least`, or more than 64 bits hold.
+    """
+    is_whole = isinstance(found, Integral) and not isinstance(found, bool)
+    if not is_whole or not least <= int(found) < 2**63:
+        raise InputError(
+            f"{what} must be a whole number of {least} or more, below 2^63; found {found!r}."
+        )
+    return int(found)
 
 
 def _several(given_paths: str | Path | Sequence[str | Path]) -> list[str | Path]:

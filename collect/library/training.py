@@ -11,7 +11,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from collect.errors import InputError
 from collect.instruments.own.definition import OwnQuantity
-from collect.library.measuring import Prompts, measure_step
+from collect.library.measuring import Prompts, measure_step, whole
 from collect.prompts.sets import given
 
 
@@ -31,7 +31,7 @@ class MeasurementCallback(TrainerCallback):
     prompts, quantities, prompt_set
         As for `collect.measure`.
     every
-        Steps between two measurements [1].
+        Steps between two measurements, a whole number of 1 or more [1].
     model_id
         Name of the model; without one ``local/`` and the name of the Trainer's output directory.
     tokenizer
@@ -44,7 +44,7 @@ class MeasurementCallback(TrainerCallback):
     Raises
     ------
     InputError
-        If ``every`` is less than 1, or the prompts are ill-formed.
+        If ``every`` is no whole number of 1 or more, or the prompts are ill-formed.
     """
 
     def __init__(
@@ -60,8 +60,7 @@ class MeasurementCallback(TrainerCallback):
         is_strict: bool = False,
         **how: Any,
     ) -> None:
-        if every < 1:
-            raise InputError(f"A model must be measured every 1 step or more; found {every}.")
+        every = whole("The steps between two measurements, every,", every, least=1)
         self.out, self.every, self.is_strict = Path(out), every, is_strict
         self.prompts = given(prompts, prompt_set)
         self.model_id, self.tokenizer = model_id, tokenizer

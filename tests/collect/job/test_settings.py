@@ -19,7 +19,8 @@ def out(tmp_path):
     ("options", "sentence", "hint"),
     [
         ({"dtype": "int8"}, "one of float32, bfloat16, float16; found 'int8'", "--dtype float32"),
-        ({"batch_size": 0}, "must be 1 or more; found 0", "--batch-size 1"),
+        ({"batch_size": 0}, "must be a whole number of 1 or more; found 0", "--batch-size 1"),
+        ({"batch_size": 1.5}, "must be a whole number of 1 or more; found 1.5", "--batch-size 1"),
         ({"device": "abacus"}, "must be cpu, cuda .*, or auto; found 'abacus'", "--device cpu"),
         ({"device": "meta"}, "must be cpu, cuda .*, or auto; found 'meta'", "--device cpu"),
         ({"device": "cuda:-1"}, "must be cpu, .* found 'cuda:-1'", "--device cpu"),

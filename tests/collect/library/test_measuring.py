@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import re
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -201,6 +203,18 @@ def test_steps_of_any_loop_become_a_trajectory(model, tokenizer, tmp_path):
     assert gains["gain_mean"].nunique() == 3
     with pytest.raises(InputError, match="weights_sha256 is"):
         collect.measure_step(model, tokenizer, TEXTS, tmp_path, step=20, model_id="own/model")
+
+
+@pytest.mark.parametrize("number", [2.5, -1, "x", True, None, 2**63])
+def test_a_step_or_a_number_of_tokens_that_is_no_count_is_refused(model, tmp_path, number):
+    found = re.escape(f"must be a whole number of 0 or more, below 2^63; found {number!r}.")
+    how = {"model_id": "own/model", "prompts": TEXTS, "out": tmp_path / "out"}
+    with pytest.raises(InputError, match=f"The step of a training {found}"):
+        collect.measure_step(model, None, step=number, **how)
+    if number is not None:  # not known
+        with pytest.raises(InputError, match=f"The tokens trained on {found}"):
+            collect.measure_step(model, None, step=np.int64(3), tokens=number, **how)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_refused_run_names_what_can_be_given_to_it(tmp_path):

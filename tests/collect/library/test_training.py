@@ -99,6 +99,7 @@ def test_what_fails_later_is_a_warning_unless_strict_and_at_first_a_refusal(tmp_
         trained(tmp_path / "mine", strict, steps=1)
 
 
-def test_a_period_below_one_step_is_refused(tmp_path):
-    with pytest.raises(InputError, match="every 1 step or more; found 0"):
-        collect.MeasurementCallback(tmp_path, PROMPTS, every=0)
+@pytest.mark.parametrize("every", [0, 1.5, "x"])
+def test_a_period_that_is_no_number_of_steps_is_refused(tmp_path, every):
+    with pytest.raises(InputError, match=f"whole number of 1 or more, .*; found {every!r}"):
+        collect.MeasurementCallback(tmp_path, PROMPTS, every=every)
