@@ -14,7 +14,7 @@ from collect.adapters import ADAPTERS, Adapter, adapter_for, nearest
 from collect.adapters.within import PLACES, text_entry
 from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint import header, hub, revisions
-from collect.model.checkpoint.weight_files import weight_files
+from collect.model.checkpoint.weight_files import IncompleteError, weight_files
 from collect.model.labels import Labels, known_labels, known_suite
 
 #: File a checkpoint directory may hold to say who trained it; written by ``training.train``.
@@ -201,7 +201,8 @@ def _of_hub(model: str, revision: str | None, labels: Labels, *, needs_weights: 
         raise
     except InputError as error:
         if repository.is_listed:
-            raise InputError(error.problem, _CONVERSION) from error
+            is_incomplete = isinstance(error, IncompleteError)
+            raise InputError(error.problem, error.hint if is_incomplete else _CONVERSION) from error
         if needs_weights:
             raise hub.not_in_cache(model) from error
         return checkpoint

@@ -22,6 +22,14 @@ _ADAPTER = "adapter_config.json"
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 
 
+#: Missing files that a message names at most.
+_SHOWN = 3
+
+
+class IncompleteError(InputError):
+    """Some of the files that an index lists are not there."""
+
+
 @dataclass(frozen=True, slots=True)
 class WeightFiles:
     """The files that make up the weights, and what an index says of them.
@@ -67,8 +75,8 @@ def weight_files(
     Raises
     ------
     InputError
-        If there is no safetensors file, or an index is broken or names files that are not
-        there.
+        If there is no safetensors file, or an index is broken; `IncompleteError`, if it names
+        files that are not there.
     UnsupportedModelError
         If an adapter lies beside the weights, which would change activations but no weights.
     """
@@ -82,6 +90,8 @@ def weight_files(
     is_index = chosen.endswith(".index.json") and holds(chosen)
     found = _of_index(where, chosen, read_index(chosen)) if is_index else WeightFiles((chosen,))
     missing = [name for name in found.names if not holds(name)]
+    if missing and is_index:
+        raise _incomplete(where, chosen, missing, len(found.names))
     if missing:
         pickles = sorted(name for name in beside if PurePosixPath(name).suffix in _PICKLES)
         raise InputError(
@@ -91,6 +101,16 @@ def weight_files(
             "opened. Otherwise copy the whole directory again.",
         )
     return found
+
+
+def _incomplete(where: str, index: str, missing: list[str], n: int) -> IncompleteError:
+    more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+    return IncompleteError(
+        f"A checkpoint must hold every file of weights that its {index} lists; {where} lacks "
+        f"{len(missing)} of {n}: {', '.join(missing[:_SHOWN])}{more}.",
+        "Copy or download what is missing again, beside the others; where it was never uploaded, "
+        "name another revision.",
+    )
 
 
 def _chosen(where: str, config: dict[str, Any], beside: Collection[str]) -> str:

@@ -160,6 +160,25 @@ def test_the_file_that_the_configuration_names_is_the_one_that_is_measured(save_
     assert all(torch.equal(loaded[name], stored[name]) for name in stored)
 
 
+def test_a_checkpoint_that_lost_some_of_its_files_says_which_of_how_many(save_tiny):
+    directory = save_tiny("gpt2")
+    names = [f"model-{n:05}-of-00016.safetensors" for n in range(1, 17)]
+    for name in names:
+        shutil.copy(directory / "model.safetensors", directory / name)
+    (directory / "model.safetensors").unlink()
+    index = {"weight_map": {f"tensor {name}": name for name in names}}
+    (directory / "model.safetensors.index.json").write_text(json.dumps(index))
+    (directory / names[2]).unlink()
+    with pytest.raises(InputError, match=rf"lacks 1 of 16: {names[2]}\.") as refusal:
+        locate(str(directory))
+    assert "pickle" not in str(refusal.value)
+    assert refusal.value.hint.startswith("Copy or download what is missing again")
+    for name in names[3:9]:
+        (directory / name).unlink()
+    with pytest.raises(InputError, match=rf"lacks 7 of 16: {names[2]}, .*, {names[4]} and 4 more"):
+        locate(str(directory))
+
+
 @pytest.mark.parametrize(
     ("places", "sentence"),
     [
@@ -169,7 +188,7 @@ def test_the_file_that_the_configuration_names_is_the_one_that_is_measured(save_
         ({"a": 3}, "which file beside it holds it"),
         ({}, "which file beside it holds it"),
         (None, "which file beside it holds it"),
-        ({"a": "odd name.safetensors"}, "lacks odd name.safetensors and holds no other"),
+        ({"a": "odd name.safetensors"}, "lacks 1 of 1: odd name.safetensors."),
     ],
 )
 def test_an_index_that_lists_no_files_beside_it_is_refused(save_tiny, places, sentence):

@@ -40,12 +40,13 @@ def edit(directory: Path, **entries: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | entries))
 
 
-def shard(directory: Path, name: str) -> None:
-    """Let an index name the only file of weights."""
+def shard(directory: Path, name: str, **others: str) -> None:
+    """Let an index name the only file of weights, and others by tensor that may not be there."""
     from safetensors.torch import load_file
 
     (directory / WEIGHTS).rename(directory / name)
-    index = {"metadata": {}, "weight_map": dict.fromkeys(load_file(directory / name), name)}
+    places = {**dict.fromkeys(load_file(directory / name), name), **others}
+    index = {"metadata": {}, "weight_map": places}
     (directory / f"{WEIGHTS}.index.json").write_text(json.dumps(index))
 
 
@@ -179,6 +180,10 @@ def test_of_a_single_file_and_shards_what_transformers_loads_is_fetched(local_hu
     assert not local_hub.asked("of-00001.safetensors")
 
 
+def half_listed(directory: Path) -> None:
+    shard(directory, "kept.safetensors", lost="lost.safetensors")
+
+
 def pickles_only(directory: Path) -> None:
     (directory / WEIGHTS).rename(directory / "pytorch_model.bin")
 
@@ -192,6 +197,7 @@ def pickles_only(directory: Path) -> None:
         (lambda d: (d / "tokenizer.json").unlink(), "must bring its tokenizer"),
         (lambda d: edit(d, num_attention_heads=7), "must load as the model"),
         (pickles_only, "lacks model.safetensors and holds pytorch_model.bin"),
+        (half_listed, "lacks 1 of 2: lost.safetensors"),
         (lambda d: (d / "adapter_config.json").write_text("{}"), "holds adapter_config.json"),
         (lambda d: (d / "config.json").unlink(), "must hold config.json"),
     ],
@@ -206,6 +212,7 @@ def test_a_bad_model_after_a_good_one_costs_no_download(
     assert [name for name, _ in job.checkpoints] == ["acme/first"]
     (refusal,) = job.refusals
     assert re.search(sentence, refusal.sentence)
+    assert ("pickle" in refusal.hint) == (damage is pickles_only)
     assert not local_hub.fetched(WEIGHTS)
 
 
