@@ -74,6 +74,12 @@ def entry(record: object, place: str) -> Entry:
     known = _as_mapping(record, place)
     named = {name: value for name, value in known.items() if not _is_missing(value)}
     held = [(kind, name) for kind, names in CONTENT.items() for name in names if name in named]
+    present = [name for names in CONTENT.values() for name in names if name in known]
+    if present and all(_is_empty(known[name]) for name in present):
+        raise InputError(
+            f"A prompt must not be empty; {place} has nothing under {' and '.join(present)}.",
+            "Write the prompt there, or leave the record out.",
+        )
     if len(held) != 1:
         wanted = ", ".join(name for names in CONTENT.values() for name in names)
         found = " and ".join(name for _, name in held) or ", ".join(map(str, known)) or "nothing"
@@ -113,10 +119,8 @@ def _content(kind: str, value: Any, place: str) -> tuple[str, str]:
     if kind == "text" and _is_list(value):
         kind = "turns"  # as sets of preferences name the turns before an answer
     if kind == "text":
-        if not isinstance(value, str) or not value:
-            raise InputError(
-                f"A prompt's text must be text that is not empty; {place} has {value!r}."
-            )
+        if not isinstance(value, str):
+            raise InputError(f"A prompt's text must be text; {place} has {_short(value)}.")
         return kind, value
     items = _parsed(value, place)
     if kind == "turns":
@@ -174,6 +178,11 @@ def _name(named: Mapping[str, Any], place: str) -> str | None:
 def _is_list(value: Any) -> bool:
     """Return whether something is a sequence of items: list, tuple or array of one dimension."""
     return isinstance(value, (list, tuple)) or getattr(value, "ndim", None) == 1
+
+
+def _is_empty(value: Any) -> bool:
+    """Return whether there is no value, or a text or a list without items."""
+    return _is_missing(value) or (hasattr(value, "__len__") and not len(value))
 
 
 def _is_missing(value: Any) -> bool:
