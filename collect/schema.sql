@@ -375,7 +375,7 @@ CREATE TABLE next_token (
     n_special        INTEGER NOT NULL CHECK (n_special >= 0),
     entropy          DOUBLE NOT NULL,
     top_token_id     INTEGER NOT NULL CHECK (top_token_id >= 0),
-    top_token        VARCHAR NOT NULL,
+    top_token        VARCHAR,
     top_probability  DOUBLE NOT NULL,
     PRIMARY KEY (run_id, prompt_id)
 );
@@ -387,7 +387,7 @@ COMMENT ON COLUMN next_token.n_tokens IS 'Length of the prompt in tokens, specia
 COMMENT ON COLUMN next_token.n_special IS 'Tokens the tokenizer or the chat template added [tokens]';
 COMMENT ON COLUMN next_token.entropy IS 'Entropy of the next-token distribution, softmax in float64, no clipping [nat]';
 COMMENT ON COLUMN next_token.top_token_id IS 'Most probable token [-]';
-COMMENT ON COLUMN next_token.top_token IS 'Its text, as the tokenizer decodes it [-]';
+COMMENT ON COLUMN next_token.top_token IS 'Its text, as the tokenizer decodes it; NULL where token ids were measured without a tokenizer, see not_measured [-]';
 COMMENT ON COLUMN next_token.top_probability IS 'Its probability [1]';
 
 CREATE TABLE token_prediction (

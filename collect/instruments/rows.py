@@ -57,7 +57,7 @@ def across_prompts(recorder: Recorder, tokenizer: Any) -> dict[str, pd.DataFrame
     recorder
         After the last batch.
     tokenizer
-        The checkpoint's tokenizer.
+        The checkpoint's tokenizer; None where token ids are measured without one.
     """
     found = {}
     if recorder.next_token is not None:
@@ -185,7 +185,10 @@ def next_tokens(batch: Sequence[Any], measured: Predictions, tokenizer: Any) -> 
             "n_special": [sum(prompt.is_special) for prompt in batch],
             "entropy": _numbers(measured.entropy),
             "top_token_id": top_token_ids,
-            "top_token": [tokenizer.decode([token_id]) for token_id in top_token_ids],
+            "top_token": [
+                None if tokenizer is None else tokenizer.decode([token_id])
+                for token_id in top_token_ids
+            ],
             "top_probability": _numbers(measured.top_probability),
         }
     )

@@ -48,6 +48,7 @@ def lacking(
         *_tensors(unused or {}),
         *_matrices(uniform or {}),
         *_places(task, skeleton),
+        *(gap for gap in _names(task) if gap.table in filled),
     ]
     if not is_first:
         return [gap for gap in found if gap.table != "model"]
@@ -80,6 +81,16 @@ def _matrices(uniform: Mapping[str, float]) -> Iterator[Missing]:
             f"Every entry is {number:g}: never trained, pruned, or lost. It is measured as it is."
         )
         yield Missing("model", f"matrix {name}", reason)
+
+
+def _names(task: Task) -> Iterator[Missing]:
+    """Yield what only a tokenizer tells of tokens, where there is none."""
+    if task.prompt_set is not None and not task.is_decoded:
+        reason = "Token ids were measured without a tokenizer, which decodes them."
+        yield Missing("next_token", "top_token", reason)
+        reason = "Token ids were measured without a tokenizer: none is marked as special."
+        yield Missing("next_token", "n_special", reason)
+        yield Missing("residual_norm", "is_special", reason)
 
 
 def _places(task: Task, skeleton: Decoder) -> Iterator[Missing]:

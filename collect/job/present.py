@@ -29,7 +29,7 @@ class Present(Subject):
     decoder
         The model, lent by `in_memory.lent`.
     tokenizer
-        None when there are no prompts.
+        None when there are no prompts, or token ids alone.
     """
 
     def __init__(

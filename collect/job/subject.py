@@ -35,7 +35,7 @@ class Subject:
     skeleton
         Its model with all parameters on the meta device.
     tokenizer
-        None when there are no prompts.
+        None when there are no prompts, or token ids alone.
     is_only_examined
         True when no prompt is left to be run, so that the model need never be loaded: the
         weights are measured from the files.

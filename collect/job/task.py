@@ -57,12 +57,16 @@ class Task:
         The prompts as the model reads them.
     remarks
         By prompt_id: why a prompt is left out or cut.
+    is_decoded
+        Whether there is a tokenizer, which says what a token is: its text, and whether it is
+        special.
     """
 
     unit: Unit
     prompt_set: PromptSet | None = None
     encoded: tuple[Encoded, ...] = ()
     remarks: Mapping[str, str] = field(default_factory=dict)
+    is_decoded: bool = True
 
 
 def check_chosen(settings: Settings, n_sets: int) -> None:
@@ -104,7 +108,7 @@ def tasks(
     skeleton
         The checkpoint's model without its weights.
     tokenizer
-        The checkpoint's tokenizer; None when there are no prompts.
+        The checkpoint's tokenizer; None when there are no prompts, or token ids alone.
     weights_sha256
         Hash of the weights; None to leave it open.
 
@@ -121,13 +125,15 @@ def tasks(
     found = []
     if "weights" in asked:
         found.append(Task(Unit({**shared, **_OF_WEIGHTS}, labels)))
-    if sets and settings.rendering == "chat":
+    if tokenizer is not None and settings.rendering == "chat":
         check_template(tokenizer, checkpoint.model_id)
     for prompt_set in sets if quantities.of_prompts(asked) else ():
         read = _read(prompt_set, skeleton, tokenizer, settings)
         of_prompts = _of_prompts(prompt_set, read.prompts, skeleton, asked, settings)
         unit = Unit({**shared, **of_prompts}, labels)
-        found.append(Task(unit, prompt_set, read.prompts, read.remarks))
+        found.append(
+            Task(unit, prompt_set, read.prompts, read.remarks, is_decoded=tokenizer is not None)
+        )
     return found
 
 

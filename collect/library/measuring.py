@@ -24,6 +24,7 @@ from collect.job.task import Task, check_chosen, tasks
 from collect.library import in_memory
 from collect.library.wording import told_of_settings, told_to_programs
 from collect.prompts.sets import PromptSet, given
+from collect.prompts.tokens import needs_tokenizer
 from collect.record.commit import check_writable, remove_leftovers
 from collect.record.inventory import Inventory
 from collect.record.writer import conforming
@@ -73,7 +74,8 @@ def measure(
         Causal model of transformers of a type that has an adapter, on its device, in float32,
         bfloat16 or float16; a wrapper of torch or peft around it is looked through.
     tokenizer
-        Its tokenizer; None when there are no prompts.
+        Its tokenizer; None when there are no prompts, or token ids alone: tokens are then not
+        decoded, and none is marked as special, as ``not_measured`` says.
     prompts
         The name of a shipped set, the path of a file or data set, or prompts: texts, turns, token
         ids, or records with ``text``, ``messages`` or ``token_ids``, ``id``, ``category`` and
@@ -275,11 +277,12 @@ def _present(
     """Lend a model that is ready to be measured, with the tasks it is to be measured on."""
     settings = Settings.given({"quiet": True, **how})
     check_chosen(settings, len(sets))
-    if sets and tokenizer is None:
+    if tokenizer is None and any(needs_tokenizer(found.prompts) for found in sets):
         raise InputError(
-            "Prompts must come with the model's tokenizer, which reads them and names the tokens; "
-            "none was given.",
-            "Give tokenizer, or leave the prompts out to measure the weights alone.",
+            "Prompts that are text must come with the model's tokenizer, which reads them and "
+            "names the tokens; none was given.",
+            "Give tokenizer, or prompts as token ids; without prompts the weights are measured "
+            "alone.",
         )
     with in_memory.lent(model) as decoder:
         device, dtype = in_memory.device_of(decoder), in_memory.dtype_of(decoder)

@@ -35,7 +35,7 @@ class MeasurementCallback(TrainerCallback):
     model_id
         Name of the model; without one ``local/`` and the name of the Trainer's output directory.
     tokenizer
-        Without one, the Trainer's ``processing_class``.
+        Without one, the Trainer's ``processing_class``; token ids need none.
     is_strict
         True to end the training when a later step cannot be measured.
     **how

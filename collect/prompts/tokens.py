@@ -42,6 +42,11 @@ class Encoded:
         return len(self.token_ids)
 
 
+def needs_tokenizer(prompts: pd.DataFrame) -> bool:
+    """Return whether a prompt of table ``prompt`` is anything else than token ids."""
+    return "format" not in prompts.columns or bool((prompts["format"] != "tokens").any())
+
+
 def encode(
     prompts: pd.DataFrame,
     tokenizer: Any,
@@ -57,7 +62,8 @@ def encode(
         Table ``prompt``: one row per ``prompt_id``, with its ``text`` and, unless all are texts,
         its ``format``. Token ids are taken as they are.
     tokenizer
-        The checkpoint's tokenizer.
+        The checkpoint's tokenizer; None will do where all prompts are token ids, of which none is
+        then held for special.
     rendering
         ``plain``, or ``chat`` for the tokenizer's chat template, the tokens of the template
         marked as special; a text is then a user's turn.

@@ -168,6 +168,11 @@ def _refuse_offloaded(model: Any, checkpoint: Checkpoint) -> None:
         )
 
 
+def has_tokenizer(checkpoint: Checkpoint) -> bool:
+    """Return whether a checkpoint has any of the files that tokenizers are kept in."""
+    return any((checkpoint.directory / name).is_file() for name in _TOKENIZER_FILES)
+
+
 def load_tokenizer(checkpoint: Checkpoint) -> Any:
     """Load the tokenizer of a checkpoint.
 
@@ -177,11 +182,11 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
         If there is none, or it is broken.
     """
     quieten()
-    if not any((checkpoint.directory / name).is_file() for name in _TOKENIZER_FILES):
+    if not has_tokenizer(checkpoint):
         raise InputError(
             f"A checkpoint must bring its tokenizer; {checkpoint.directory} has none of "
             f"{', '.join(_TOKENIZER_FILES)}.",
-            "Save it there with tokenizer.save_pretrained.",
+            "Save it there with tokenizer.save_pretrained, or give prompts as token ids.",
         )
     try:
         return transformers.AutoTokenizer.from_pretrained(

@@ -61,3 +61,20 @@ def test_a_prompt_over_the_context_is_no_end_of_the_job(save_tiny, records, tmp_
     )
     assert sources["source"].fillna("none").tolist() == ["none", "book", "web"]
     assert sources["format"].tolist() == ["tokens", "text", "text"]
+
+
+def test_token_ids_need_no_tokenizer_and_text_beside_them_does(save_tiny, tmp_path):
+    directory, out = save_tiny("gpt2"), tmp_path / "out"
+    for path in directory.glob("tokenizer*"):
+        path.unlink()
+    ids = tmp_path / "ids.jsonl"
+    ids.write_text('{"token_ids": [5, 7]}')
+    (planned,) = plan([str(directory)], [ids], None, quantities=["stream"])
+    (done,) = run([str(directory)], [ids], out, quantities=["stream"], quiet=True).units
+    assert sum(planned.n_rows.values()) == done.n_rows
+    assert list(faults(out)) == []
+    store = open_store(out)
+    assert store.query("SELECT top_token FROM next_token")["top_token"].isna().tolist() == [True]
+    assert {"top_token", "is_special"} <= {*store.query("FROM not_measured")["quantity"]}
+    with pytest.raises(InputError, match="must bring its tokenizer"):
+        run([str(directory)], [ids, "A_grand_unified"], out, quantities=["stream"], quiet=True)

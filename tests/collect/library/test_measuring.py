@@ -135,6 +135,22 @@ def test_prompts_may_be_records_turns_tokens_or_a_frame(model, tokenizer):
     assert again["run"]["prompt_set"].tolist() == ["two"]
 
 
+def test_token_ids_are_measured_without_a_tokenizer(model, tokenizer):
+    frames, named = (
+        collect.measure(model, given, [[5, 7], [3]], quantities=["stream", "predictions"])
+        for given in (None, tokenizer)
+    )
+    assert frames["next_token"]["top_token"].isna().all()
+    assert named["next_token"]["top_token"].notna().all()
+    for table in ("residual_norm", "token_prediction"):
+        pd.testing.assert_frame_equal(frames[table], named[table])
+    gaps = frames["not_measured"].set_index(["measured_table", "quantity"])["reason"]
+    assert gaps["next_token", "top_token"].startswith("Token ids were measured without a tokenizer")
+    assert ("residual_norm", "is_special") in gaps.index
+    with pytest.raises(InputError, match="Token ids must be taken as they are"):
+        collect.measure(model, None, [[5, 7]], chat_template=True)
+
+
 def test_without_prompts_the_weights_are_measured_alone(model):
     frames = collect.measure(model, None)
     assert frames["run"]["kind"].tolist() == ["weights"]
@@ -142,8 +158,8 @@ def test_without_prompts_the_weights_are_measured_alone(model):
 
 
 def test_refusals_name_arguments_and_no_options_of_the_command(model, tokenizer):
-    with pytest.raises(InputError, match="must come with the model's tokenizer"):
-        collect.measure(model, None, ["x"])
+    with pytest.raises(InputError, match="text must come with the model's tokenizer"):
+        collect.measure(model, None, ["x", [5, 7]])
     with pytest.raises(InputError, match="Leave quantities out for the default, or register the"):
         collect.measure(model, tokenizer, ["x"], quantities=["no such"])
     with pytest.raises(InputError, match="Add prompts, or weights to quantities"):
