@@ -38,6 +38,9 @@ from collect.record.commit import check_writable, remove_leftovers
 from collect.record.inventory import Inventory
 from collect.record.writer import file_stem
 
+#: What `prepare` and `collect.run` take besides the attributes of settings.
+_OF_MODELS = ("engine", "revision", "lab", "suite", "year", "register")
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -154,7 +157,7 @@ def prepare(
     """
     quantities.load(register)
     models = spread(models)
-    settings = Settings.given(how)
+    settings = Settings.given(how, _OF_MODELS)
     check_chosen(settings, len(prompt_sets))
     if out is not None:
         check_writable(out)

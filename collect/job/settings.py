@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import Any
 
@@ -95,14 +96,22 @@ class Settings:
             )
 
     @classmethod
-    def given(cls, how: Mapping[str, Any]) -> Settings:
+    def given(cls, how: Mapping[str, Any], besides: Sequence[str] = ()) -> Settings:
         """Return settings from attributes by name, quantities named as `quantities.chosen` has it.
+
+        Parameters
+        ----------
+        how
+            The attributes.
+        besides
+            What else could have been meant by a name that is none.
 
         Raises
         ------
         InputError
-            As the settings themselves; and if a quantity is unknown.
+            As the settings themselves; and if an attribute or a quantity is unknown.
         """
+        _refuse_no_attributes(how, [*besides, *(attribute.name for attribute in fields(cls))])
         entries: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in how.items()
         }
@@ -131,6 +140,16 @@ def progress_bar(total: int, title: str, unit: str, *, quiet: bool, progress: bo
     """
     watched = progress or sys.stderr.isatty()
     return tqdm(total=total, desc=title, unit=unit, disable=quiet or not watched)
+
+
+def _refuse_no_attributes(how: Mapping[str, Any], known: Sequence[str]) -> None:
+    for name in how:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1, cutoff=0.5)
+            raise InputError(
+                f"An option must be one of {', '.join(sorted(known))}; found {name!r}.",
+                f"The nearest is {near[0]}." if near else "Leave it out.",
+            )
 
 
 def _refuse_unknown(kind: str, value: str, known: tuple[str, ...]) -> None:

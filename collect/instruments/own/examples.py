@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
+from collect.errors import InputError
 from collect.instruments.own.definition import OwnQuantity
 from collect.instruments.predictions import predictions
 
@@ -60,7 +62,20 @@ def probe_projection(
         (d,) in the coordinates of the stream; only where it points counts.
     name, description, layers, sites
         As of `OwnQuantity`; two probes of one model need two names.
+
+    Raises
+    ------
+    InputError
+        If the direction is no vector of finite numbers, or points nowhere.
     """
+    given = torch.as_tensor(direction)
+    length = float(given.abs().double().norm())
+    if given.ndim != 1 or given.is_complex() or not 0 < length < math.inf:
+        raise InputError(
+            "The direction of a probe must be a vector, (d,), of finite numbers that are not all "
+            f"0; that of {name} has the shape {tuple(given.shape)} and the length {length:g}.",
+            "Give the weights of the probe.",
+        )
     return OwnQuantity(
         name=name,
         unit="activation units",
@@ -68,7 +83,7 @@ def probe_projection(
         measure=projection,
         layers=layers,
         sites=sites,
-        parameters={"direction": torch.as_tensor(direction)},
+        parameters={"direction": given},
     )
 
 

@@ -233,6 +233,27 @@ def test_a_step_or_a_number_of_tokens_that_is_no_count_is_refused(model, tmp_pat
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("option", "hint"),
+    [
+        ("quantites", "The nearest is quantities."),
+        ("revison", "nearest is revision."),
+        ("q7", "Le"),
+    ],
+)
+def test_an_option_that_is_none_is_refused_with_the_nearest(model, tmp_path, option, hint):
+    with pytest.raises(
+        InputError, match=f"An option must be one of .*; found '{option}'"
+    ) as refusal:
+        collect.run("no model", "A_grand_unified", tmp_path / "out", **{option: ["stream"]})
+    assert hint in refusal.value.hint
+    with pytest.raises(InputError, match="The nearest is batch_size"):
+        collect.measure_step(
+            model, None, [[5]], tmp_path / "out", step=1, model_id="own/model", batchsize=1
+        )
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_refused_run_names_what_can_be_given_to_it(tmp_path):
     with pytest.raises(CollectError) as refusal:
         collect.run(tmp_path, "A_grand_unified", tmp_path / "out", stream=True, device="auto")

@@ -169,6 +169,14 @@ def test_a_probe_is_projected_on_its_direction_of_length_one(model):
     assert other.sha256 != collect.probe_projection(direction).sha256
 
 
+@pytest.mark.parametrize(
+    "direction", [[0.0, 0.0], [[1.0, 0.0]], [1.0, float("nan")], [float("inf"), 1.0], [], 3.0]
+)
+def test_a_probe_that_points_nowhere_is_refused(direction):
+    with pytest.raises(InputError, match="The direction of a probe must be a vector"):
+        collect.probe_projection(direction)
+
+
 def test_vectors_lie_beside_their_rows_with_hash_and_size_in_the_plan(save_tiny, tmp_path):
     directory, out = str(save_tiny("gpt2")), tmp_path / "out"
     prompts = tmp_path / "own.txt"
