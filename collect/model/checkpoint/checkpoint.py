@@ -230,7 +230,7 @@ def with_listed_tensors(checkpoint: Checkpoint) -> Checkpoint:
     Raises
     ------
     InputError
-        If the file is not safetensors.
+        If the file is not safetensors, or holds no tensor.
     UnreachableError
         If the hub does not answer, or not to this account.
     """
@@ -242,6 +242,11 @@ def with_listed_tensors(checkpoint: Checkpoint) -> Checkpoint:
         found = header.of_file(cached)
     else:
         found = header.of_hub(checkpoint.model_id, str(checkpoint.revision), name)
+    if not found:
+        raise InputError(
+            f"A checkpoint must hold weights; {name} of {checkpoint.model_id} holds no tensor.",
+            "Name another revision of the model, or another model.",
+        )
     return replace(checkpoint, listed_tensors={**found})
 
 

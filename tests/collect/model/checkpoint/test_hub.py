@@ -180,6 +180,12 @@ def test_of_a_single_file_and_shards_what_transformers_loads_is_fetched(local_hu
     assert not local_hub.asked("of-00001.safetensors")
 
 
+def no_tensors(directory: Path) -> None:
+    from safetensors.torch import save_file
+
+    save_file({}, directory / WEIGHTS)
+
+
 def half_listed(directory: Path) -> None:
     shard(directory, "kept.safetensors", lost="lost.safetensors")
 
@@ -197,6 +203,7 @@ def pickles_only(directory: Path) -> None:
         (lambda d: (d / "tokenizer.json").unlink(), "must bring its tokenizer"),
         (lambda d: edit(d, num_attention_heads=7), "must load as the model"),
         (pickles_only, "lacks model.safetensors and holds pytorch_model.bin"),
+        (no_tensors, "model.safetensors of acme/bad holds no tensor"),
         (half_listed, "lacks 1 of 2: lost.safetensors"),
         (lambda d: (d / "adapter_config.json").write_text("{}"), "holds adapter_config.json"),
         (lambda d: (d / "config.json").unlink(), "must hold config.json"),
