@@ -76,8 +76,8 @@ class Settings:
         _refuse_unknown("rendering", self.rendering, RENDERINGS)
         _refuse_unknown("special tokens", self.special_tokens, SPECIAL_TOKENS)
         _refuse_unknown("too long", self.too_long, TOO_LONG)
-        is_whole = isinstance(self.batch_size, Integral) and not isinstance(self.batch_size, bool)
-        if not is_whole or self.batch_size < 1:
+        given: object = self.batch_size  # a caller without types gives anything
+        if isinstance(given, bool) or not isinstance(given, Integral) or self.batch_size < 1:
             raise InputError(
                 f"The batch size must be a whole number of 1 or more; found {self.batch_size!r}.",
                 "Use --batch-size 1 to measure one prompt at a time.",
