@@ -96,11 +96,31 @@ def check_reads(sql: str, connection: duckdb.DuckDBPyConnection) -> None:
     if len(found) != 1 or found[0] not in READING:
         hint = _PIVOT if found == ["MULTI"] else _HINT
         raise _refusal(", ".join(found) or "nothing", hint)
-    read = _explained(sql) if found[0] == "EXPLAIN" else sql
-    for node in _nodes(_tree(read, connection)):
+    for node in _nodes(_tree(_read(sql), connection)):
         _check_kind(node)
         _check_place(node)
         _check_function(node, connection)
+
+
+def read_tables(sql: str, connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Return the names of the tables and views of a database that a reading statement names.
+
+    Parameters
+    ----------
+    sql
+        A statement that `check_reads` lets pass.
+    connection
+        Connection to the database.
+    """
+    known = connection.execute("SELECT table_name FROM information_schema.tables").fetchall()
+    nodes = _nodes(_tree(_read(sql), connection))
+    named = {node["table_name"].lower() for node in nodes if node.get("type") == "BASE_TABLE"}
+    return sorted(name for (name,) in known if name.lower() in named)
+
+
+def _read(sql: str) -> str:
+    """Return the statement that is read: what an EXPLAIN explains, or the text itself."""
+    return explained(sql) if kinds(sql) == ["EXPLAIN"] else sql
 
 
 def plain(error: duckdb.Error) -> str:
@@ -144,7 +164,7 @@ def _check_text(sql: str) -> None:
         ) from error
 
 
-def _explained(sql: str) -> str:
+def explained(sql: str) -> str:
     """Return what an EXPLAIN explains: the text after it and its options, which must be a SELECT.
 
     It is judged as a statement of its own, so a word skipped wrongly makes it none.

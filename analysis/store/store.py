@@ -23,6 +23,7 @@ import pandas as pd
 
 from analysis.store import exact
 from analysis.store.deferred import Deferred
+from analysis.store.hint import hint
 from analysis.store.remote import Remote, RemotePath, is_address
 from analysis.store.statement import check_reads, plain
 from analysis.tidy.errors import QueryError, StoreError, UnreachableError
@@ -168,7 +169,7 @@ class Store:
             except duckdb.Error as error:
                 raise_interruption(error)
                 _raise_unreached(self.sources, error)
-                raise QueryError(plain(error), _hint(error)) from error
+                raise QueryError(plain(error), hint(error, sql, self._engine)) from error
 
     def counts(self) -> pd.DataFrame:
         """Return one row per table: `table` and `n_rows`."""
@@ -306,15 +307,6 @@ class _Listed:
             self._files = ListedFiles()
             self._connection.register_filesystem(self._files)
         return self._files.add(path)
-
-
-def _hint(error: duckdb.Error) -> str:
-    """Return where the names are listed of which an error says that one is not known."""
-    if isinstance(error, duckdb.BinderException):
-        return "List the columns of a table or view with: DESCRIBE its name"
-    if isinstance(error, duckdb.CatalogException):
-        return "List tables and views with: SHOW TABLES"
-    return ""
 
 
 def _forget_failures(sources: Iterable[Path | RemotePath]) -> None:

@@ -161,8 +161,25 @@ def test_sql_prints_what_the_engine_found_and_nothing_else(capsys):
     hashes = run(capsys, "sql", ordered, "--csv")[1].split()[1:]
     assert len(hashes) == 30000
     assert sorted(hashes, key=int) == hashes
-    code, _, error = run(capsys, "sql", "SELECT modell FROM model")
-    assert (code, "DESCRIBE" in error) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("SELECT modell FROM MODEL", "hint: List columns with: DESCRIBE model"),
+        ("EXPLAIN SELECT m.x FROM gain_by_model m", "List columns with: DESCRIBE gain_by_model"),
+        ("FROM model JOIN metric USING (lab)", "DESCRIBE metric or DESCRIBE model"),
+        ("FROM modell", "hint: List tables and views with: SHOW TABLES"),
+        ("SELECT foo(1)", "hint: List functions with: SELECT DISTINCT function_name"),
+        ("SELECT lab FROM model a, model b", "'a.lab' or 'b.lab')\n"),
+        ("SELECT sum(sum(1))", "nested\n"),
+    ],
+)  # fmt: skip
+def test_a_name_that_is_not_known_is_answered_by_where_such_names_are_listed(capsys, query, hint):
+    code, _, error = run(capsys, "sql", query)
+    assert code == 2
+    assert hint in error
+    assert "SHOW TABLES" in hint or "SHOW TABLES" not in error
 
 
 def test_l_star_prints_each_profile_by_each_estimator(capsys):
