@@ -7,6 +7,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from analysis.commands.sources import named, opened
@@ -101,10 +102,15 @@ def sql(options: argparse.Namespace) -> int:
 
 
 def as_lines(found: Sequence[Column], texts: Iterable[Sequence[str | None]]) -> Iterator[str]:
-    """Yield an answer as lines of CSV, the names of its columns first."""
+    """Yield an answer as lines of CSV, the names of its columns first.
+
+    They wait for the first row: an answer that fails in it prints nothing.
+    """
+    rows = iter(texts)
+    first = list(islice(rows, 1))
     yield line([column.name for column in found], [True] * len(found))
     are_words = [column.is_text for column in found]
-    for row in texts:
+    for row in chain(first, rows):
         yield line(row, are_words)
 
 

@@ -71,7 +71,7 @@ def _add_sql(verb: argparse.ArgumentParser) -> None:
     form.add_argument(
         "--json",
         action="store_true",
-        help='print JSON with every digit, one object per row: NULL is null, no number is "NaN"',
+        help='print JSON with every digit, one object per row: NULL is null, NaN the text "NaN"',
     )
 
 
@@ -151,7 +151,7 @@ def _add_init(verb: argparse.ArgumentParser) -> None:
 
 
 def _add_csv(verb: argparse._ActionsContainer) -> None:
-    verb.add_argument("--csv", action="store_true", help="print CSV")
+    verb.add_argument("--csv", action="store_true", help="print CSV, ten significant digits")
 
 
 @dataclass(frozen=True, slots=True)

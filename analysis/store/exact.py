@@ -3,19 +3,20 @@
 A frame of pandas holds NULL and NaN alike, rounds integers beyond 64 bits, and knows no NULL within
 a list. Here every value is what DuckDB writes: for CSV its text, for JSON its JSON, lists and
 structures as JSON in both. A number that JSON does not have is the word for it: "NaN", "Infinity",
-"-Infinity"; NULL is nothing in CSV and null in JSON.
+"-Infinity"; NULL is nothing in CSV and null in JSON. Columns of one name are numbered.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import duckdb
 
-from analysis.store.statement import kinds
+from analysis.store.statement import explained, kinds
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -27,13 +28,19 @@ Form = Literal["csv", "json", "table"]
 AT_A_TIME = 10_000
 
 #: Types whose values are made of others.
-_NESTED = frozenset({"list", "array", "struct", "map", "union"})
+_NESTED = frozenset({"list", "array", "struct", "tuple", "map", "union", "variant"})
 
 #: Types that a spreadsheet could take for a formula.
 _WORDS = frozenset({"varchar", "enum", "blob", *_NESTED})
 
-#: Words for what JSON has no number for, as the engine's JSON writes them bare.
-_NO_NUMBERS = ("NaN", "Infinity")
+#: The type of a column that holds NULL alone; the engine would not ask for its values to make JSON.
+_NOTHING = "null"
+
+#: What JSON has no number for, as the engine's JSON writes it bare; a column of JSON, as it was.
+_NO_NUMBER = re.compile(r"(-?)(nan|inf(?:inity)?)", re.IGNORECASE)
+
+#: A text within JSON, or such a word.
+_TEXT_OR_WORD = re.compile(rf'"(?:[^"\\]|\\.)*"|{_NO_NUMBER.pattern}', re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +62,13 @@ class Column:
 
     def is_json(self, form: Form) -> bool:
         """Whether its values are written as JSON."""
-        return form == "json" or (form == "csv" and self.type in _NESTED)
+        return self.type != _NOTHING and (
+            form == "json" or (form == "csv" and self.type in _NESTED)
+        )
 
 
 def columns(sql: str, cursor: DuckDBPyConnection) -> tuple[Column, ...]:
-    """Return the columns that a statement would answer with; an EXPLAIN is run for them.
+    """Return the columns that a statement would answer with; nothing of it is run.
 
     Raises
     ------
@@ -67,7 +76,9 @@ def columns(sql: str, cursor: DuckDBPyConnection) -> tuple[Column, ...]:
         If the engine refuses the statement.
     """
     cursor.execute(
-        sql if _is_explain(sql) else f"SELECT * FROM (\n{bare(sql)}\n) AS answer LIMIT 0"
+        f"EXPLAIN {explained(sql)}"
+        if _is_explain(sql)
+        else f"SELECT * FROM (\n{bare(sql)}\n) AS answer LIMIT 0"
     )
     return tuple(Column(str(name), str(kind.id)) for name, kind, *_ in cursor.description or ())
 
@@ -110,29 +121,35 @@ def rows(
 
 
 def bare(sql: str) -> str:
-    """Return one statement without the semicolons that end it and what follows them.
+    """Return one statement without the semicolons around it and what follows them.
 
-    >>> bare("SELECT ';' AS a; -- a comment")
+    >>> bare("; SELECT ';' AS a; -- a comment")
     "SELECT ';' AS a"
     """
+    (statement,) = duckdb.extract_statements(sql)
+    text = statement.query.encode()
     ends = [
         place
-        for place, kind in duckdb.tokenize(sql)
-        if kind == duckdb.token_type.operator and sql.encode()[place : place + 1] == b";"
+        for place, kind in duckdb.tokenize(statement.query)
+        if kind == duckdb.token_type.operator and text[place : place + 1] == b";"
     ]
-    return sql.encode()[: ends[0]].decode() if ends else sql
+    return (text[: ends[0]] if ends else text).decode()
 
 
 def strict(text: str) -> str:
     """Return JSON as the engine writes it as JSON that every reader takes.
 
-    >>> strict("[1.5,null,NaN]"), strict('"NaN"'), strict("-Infinity")
-    ('[1.5,null,"NaN"]', '"NaN"', '"-Infinity"')
+    >>> strict("[1.50,null,NaN]"), strict('"NaN"'), strict("-Infinity"), strict('{"inf":inf}')
+    ('[1.50,null,"NaN"]', '"NaN"', '"-Infinity"', '{"inf":"Infinity"}')
     """
-    if not any(word in text for word in _NO_NUMBERS):
-        return text
-    read = json.loads(text, parse_constant=str)
-    return json.dumps(read, ensure_ascii=False, separators=(",", ":"))
+    return _TEXT_OR_WORD.sub(_quoted, text) if _NO_NUMBER.search(text) else text
+
+
+def _quoted(found: re.Match[str]) -> str:
+    sign, word = found[1], found[2]
+    if word is None:
+        return found[0]
+    return '"NaN"' if word.lower() == "nan" else f'"{sign}Infinity"'
 
 
 def _is_explain(sql: str) -> bool:

@@ -39,11 +39,12 @@ def to_csv(rows: pd.DataFrame) -> str:
 def line(values: Iterable[str | None], are_words: Iterable[bool]) -> str:
     r"""Return one line of CSV: nothing for None, quotes where a text needs them, no formula.
 
-    >>> line(["a,b", None, "", "=1", "-1"], [True, True, True, True, False])
-    '"a,b",,"",\'=1,-1\n'
+    >>> line(["a,b", None, "", "=1", "-1", "a\rb"], [True, True, True, True, False, True])
+    '"a,b",,"",\'=1,-1,"a\rb"\n'
     """
     told = zip(values, are_words, strict=True)
-    return ",".join(_cell(_inert(text) if is_word else text) for text, is_word in told) + "\n"
+    cells = (_cell(_no_formula(text) if is_word and text else text) for text, is_word in told)
+    return ",".join(cells) + "\n"
 
 
 def _cell(text: str | None) -> str:
@@ -66,5 +67,8 @@ def _inert(value: Any) -> Any:
     """Return a text that starts no formula and ends no line early; anything else as it is."""
     if not isinstance(value, str):
         return value
-    text = value.replace("\r\n", "\n").replace("\r", "\n")
-    return f"'{text}" if FORMULA.match(value) and not NUMBER.fullmatch(text) else text
+    return _no_formula(value).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _no_formula(text: str) -> str:
+    return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text

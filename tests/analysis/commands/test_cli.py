@@ -163,6 +163,38 @@ def test_sql_prints_what_the_engine_found_and_nothing_else(capsys):
     assert sorted(hashes, key=int) == hashes
 
 
+ODD = """; SELECT
+  {'a': 'nan'::DOUBLE, 'd': 12345678901234567890.12345678901::DECIMAL(38, 11)} AS beside,
+  {'n': 'inf'::DOUBLE, 'b': repeat('9', 5000)::BIGNUM} AS long, (1, '=1') AS pair,
+  ['NaN', '"-Infinity"', '\\'] AS words, '{"a": nan, "b": [-inf, "inf"]}'::JSON AS loose,
+  'a' || chr(13) || 'b' AS line, '=x'::VARIANT AS any, 1.5 AS a_1, 2 AS a, 3 AS A"""
+
+
+def test_values_beside_what_json_has_no_number_for_keep_every_digit(capsys):
+    code, out, _ = run(capsys, "sql", ODD, "--json")
+    assert code == 0
+    (told,) = json.loads(out, parse_float=str, parse_int=str, parse_constant=pytest.fail)
+    assert told == {
+        "beside": {"a": "NaN", "d": "12345678901234567890.12345678901"},
+        "long": {"n": "Infinity", "b": "9" * 5000},
+        "pair": ["1", "=1"], "words": ["NaN", '"-Infinity"', "\\"],
+        "loose": {"a": "NaN", "b": ["-Infinity", "inf"]}, "line": "a\rb", "any": "=x",
+        "a_1": "1.5", "a": "2", "A_2": "3",
+    }  # fmt: skip
+    lines = csv.DictReader(io.StringIO(run(capsys, "sql", ODD, "--csv")[1], newline=""))
+    (row,) = lines
+    assert (row["line"], row["any"], row["pair"]) == ("a\rb", '"=x"', '[1,"=1"]')
+    assert row["beside"] == '{"a":"NaN","d":12345678901234567890.12345678901}'
+
+
+@pytest.mark.parametrize("form", [["--csv"], ["--json"], []])
+@pytest.mark.parametrize("query", ["SELECT error('no') AS a", "SELECT 'a'::INTEGER AS a"])
+def test_a_query_that_fails_in_its_first_row_prints_nothing(capsys, form, query):
+    code, out, error = run(capsys, "sql", query, *form)
+    assert (code, out) == (2, "")
+    assert error.startswith("error: ")
+
+
 @pytest.mark.parametrize(
     ("query", "hint"),
     [
