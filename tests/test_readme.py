@@ -54,16 +54,19 @@ def test_the_shares_of_the_study_are_those_of_the_file():
     chance = round(told.loc[("S5", "equal steps"), "null_value"])
     assert (
         f"{lab} % of those between recipes lie between labs (by chance {chance} %; at equal loss "
-        f"{round(told.loc[('S5', 'equal loss'), 'estimate'])} and "
-        f"{round(told.loc[('S5', 'equal loss'), 'null_value'])} %)" in said
+        f"{round(told.loc[('S5', 'equal loss'), 'estimate'])} against "
+        f"{round(told.loc[('S5', 'equal loss'), 'null_value'])} %, not told from chance)" in said
     )
     share, low, high = told.loc[("S1", "equal loss"), ENDS].round().astype(int)
-    assert f"after equal steps, {share} % ({low} % to {high} %) at equal loss" in said
+    missed = (
+        f"after equal steps, {share} % ({low} % to {high} %) at equal loss, where the registered"
+    )
+    assert f"{missed} rule is missed" in said
     share, low, high = told.loc[("S9", "equal steps"), ENDS].round().astype(int)
     most = round(told.loc[("S9", "equal steps"), "null_value"])
     assert (
-        f"keep to their first: it makes {share} % ({low} % to {high} %) of the differences, the "
-        f"later settings at most {most} %" in said
+        f"keep the mark of their first, which makes {share} % ({low} % to {high} %) of the "
+        f"differences, the later settings at most {most} %" in said
     )
 
 

@@ -261,7 +261,8 @@ def whole(what: str, found: Any, *, least: int) -> int:
     is_whole = isinstance(found, Integral) and not isinstance(found, bool)
     if not is_whole or not least <= int(found) < 2**63:
         raise InputError(
-            f"{what} must be a whole number of {least} or more, below 2^63; found {found!r}."
+            f"{what} must be a whole number of {least} or more, below 2^63; found {found!r}.",
+            "Give a count, such as that of the optimiser's steps.",
         )
     return int(found)
 

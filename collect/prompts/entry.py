@@ -182,7 +182,9 @@ def _is_list(value: Any) -> bool:
 
 def _is_empty(value: Any) -> bool:
     """Return whether there is no value, or a text or a list without items."""
-    return _is_missing(value) or (hasattr(value, "__len__") and not len(value))
+    return _is_missing(value) or (
+        (_is_list(value) or isinstance(value, (str, Mapping))) and not len(value)
+    )
 
 
 def _is_missing(value: Any) -> bool:

@@ -116,7 +116,7 @@ def log_axis(values: pd.Series[float], *, beyond: float = 1.15) -> dict[str, Any
 def reach(*values: pd.Series[float]) -> tuple[float, float]:
     """Return the ends of an axis around values, with a little room at either."""
     every = pd.concat(values)
-    room = ROOM * float(every.max() - every.min())
+    room = ROOM * float(every.max() - every.min()) or ROOM  # of one value, too
     return float(every.min()) - room, float(every.max()) + room
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.questions.study.verdict import HELD, UNTOLD
+from analysis.questions.study.verdict import HELD, MISSED, UNTOLD
 from analysis.tidy import prose
 
 #: The horizon that the figures do not show, as `registered.outcomes` names it.
@@ -37,7 +37,7 @@ def shares_at_loss(outcomes: pd.DataFrame) -> str:
         for claim_id, row in rows.items()
         if row["verdict"] != UNTOLD
     ]
-    missed = [claim_id for claim_id, row in rows.items() if row["verdict"] != HELD]
+    missed = [claim_id for claim_id, row in rows.items() if row["verdict"] == MISSED]
     return (
         "That is after equally many steps. At equal loss, which "
         f"{prose.share_of(int(first['n_obs']), int(first['n_planned']))} networks reach, the share "
@@ -48,7 +48,7 @@ def shares_at_loss(outcomes: pd.DataFrame) -> str:
 def share_at_loss(outcomes: pd.DataFrame) -> str:
     """Return the share of the recipe in growth at equal loss, in few words; empty if untold."""
     row = _at_loss(outcomes, "S1")
-    return "" if row["verdict"] == UNTOLD else f"At equal loss: {_share(row)}."
+    return "" if row["verdict"] == UNTOLD else f"Recipe at equal loss: {_share(row)}."
 
 
 def labs_at_loss(outcomes: pd.DataFrame) -> str:
@@ -79,4 +79,7 @@ def _missed(claim_ids: list[str]) -> str:
         return ""
     verb = prose.form(len(claim_ids), "is", "are")
     named = prose.listing(claim_ids)
-    return f" {named} asked for a lower limit above one half at both and {verb} missed."
+    return (
+        f" {named} asked at both for a lower limit above one half and above the shape's upper one, "
+        f"and {verb} missed."
+    )

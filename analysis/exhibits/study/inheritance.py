@@ -39,7 +39,7 @@ def share_sentence(shares: pd.DataFrame) -> str:
     said = share_words(shares[shares["response"] == KEPT[0]])
     return (
         "When networks are trained further with each other's training settings, the first recipe "
-        f"makes {said['birth']} of the differences in growth, the later settings "
+        f"makes {said['birth']} of the differences in growth after equal steps, the later settings "
         f"{said['upbringing']}."
     )
 
@@ -73,7 +73,7 @@ def treatment_sentence(told: pd.Series[Any]) -> str:
         f"The later settings are {prose.listing(settings)}, for {prose.count(told['steps_after'])} "
         f"steps after {prose.count(told['steps_before'])}. They change less than birth does, which "
         "sets architecture and first weights too: the shares compare these treatments, not birth "
-        "with any training there is."
+        "with every possible training."
     )
 
 

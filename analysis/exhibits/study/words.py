@@ -229,8 +229,8 @@ def ladder_sentence(lengths: pd.DataFrame) -> str:
     """
     enough, longest = int(lengths["holds"].sum()), lengths.iloc[-1]
     return (
-        f"By the registered rule {prose.share_of(enough, len(lengths))} lengths of the ladder "
-        f"{prose.form(enough, 'was', 'were')} enough. At the longest "
+        f"By the registered rule, at equal steps, {prose.share_of(enough, len(lengths))} lengths "
+        f"of the ladder {prose.form(enough, 'was', 'were')} enough. At the longest "
         f"{prose.percent(longest['share'])} of the networks beat a trigram, and another first "
         f"spread moves the response by "
         f"{prose.number(longest['statistic'], 1)} standard deviations between seeds. These are "

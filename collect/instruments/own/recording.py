@@ -255,6 +255,8 @@ def _of_its_own(value: Any) -> Any:
         return {name: _of_its_own(one) for name, one in value.items()}
     if isinstance(value, list):
         return [_of_its_own(one) for one in value]
+    if type(value) is tuple:
+        return tuple(_of_its_own(one) for one in value)
     if isinstance(value, Tensor):
         return value.clone()
     return value.copy() if isinstance(value, np.ndarray) else value

@@ -82,10 +82,12 @@ def test_a_share_is_told_at_equal_loss_too() -> None:
     assert horizon.shares_at_loss(outcomes).replace("\xa0", " ") == (
         "That is after equally many steps. At equal loss, which 35 of 64 networks reach, the share "
         "of the recipe is 80 % [40 %, 90 %] in growth and 75 % [60 %, 90 %] in the gain of the "
-        "last block. S1 asked for a lower limit above one half at both and is missed."
+        "last block. S1 asked at both for a lower limit above one half and above the shape's upper "
+        "one, and is missed."
     )
     assert (
-        horizon.share_at_loss(outcomes).replace("\xa0", " ") == "At equal loss: 80 % [40 %, 90 %]."
+        horizon.share_at_loss(outcomes).replace("\xa0", " ")
+        == "Recipe at equal loss: 80 % [40 %, 90 %]."
     )
     assert horizon.labs_at_loss(outcomes).replace("\xa0", " ") == (
         "At equal loss it is 97 %, where chance would put 60 %: not told from chance."
@@ -146,7 +148,9 @@ def test_the_ladder_is_told_by_its_longest_length_and_its_shape() -> None:
         {"share": [0.25, 1.0], "sd": [0.05, 0.002], "statistic": [7.0, 53.75], "holds": [False] * 2}
     )
     told = words.ladder_sentence(found)
-    assert told.startswith("By the registered rule 0 of 2 lengths of the ladder were enough.")
+    assert told.startswith(
+        "By the registered rule, at equal steps, 0 of 2 lengths of the ladder were enough."
+    )
     assert "At the longest 100\u00a0% of the networks" in told
     assert "by 53.8 standard deviations" in told
     assert "0.050 nat at the shortest length and 0.002 nat at the longest" in told
