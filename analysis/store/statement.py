@@ -105,6 +105,8 @@ def check_reads(sql: str, connection: duckdb.DuckDBPyConnection) -> None:
 def read_tables(sql: str, connection: duckdb.DuckDBPyConnection) -> list[str]:
     """Return the names of the tables and views of a database that a reading statement names.
 
+    A name that the statement defines itself, in a WITH clause, is not one of them.
+
     Parameters
     ----------
     sql
@@ -113,9 +115,14 @@ def read_tables(sql: str, connection: duckdb.DuckDBPyConnection) -> list[str]:
         Connection to the database.
     """
     known = connection.execute("SELECT table_name FROM information_schema.tables").fetchall()
-    nodes = _nodes(_tree(_read(sql), connection))
+    nodes = list(_nodes(_tree(_read(sql), connection)))
     named = {node["table_name"].lower() for node in nodes if node.get("type") == "BASE_TABLE"}
-    return sorted(name for (name,) in known if name.lower() in named)
+    own = {
+        str(entry["key"]).lower()
+        for node in nodes
+        for entry in (node.get("cte_map") or {}).get("map", [])
+    }
+    return sorted(name for (name,) in known if name.lower() in named - own)
 
 
 def _read(sql: str) -> str:

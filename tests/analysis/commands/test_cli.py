@@ -205,6 +205,7 @@ def test_a_query_that_fails_in_its_first_row_prints_nothing(capsys, form, query)
         ("SELECT foo(1)", "hint: List functions with: SELECT DISTINCT function_name"),
         ("SELECT lab FROM model a, model b", "'a.lab' or 'b.lab')\n"),
         ("SELECT sum(sum(1))", "nested\n"),
+        ("WITH model AS (SELECT 1 AS a) SELECT nope FROM model, metric", "with: DESCRIBE metric\n"),
     ],
 )  # fmt: skip
 def test_a_name_that_is_not_known_is_answered_by_where_such_names_are_listed(capsys, query, hint):
