@@ -220,6 +220,15 @@ def judged_by_interval(judged: pd.DataFrame) -> str:
     return linked(prose.listing([str(claim_id) for claim_id in chosen["claim_id"]]))
 
 
+def claims_read(made: Mapping[int, Sequence[claims.Check]], words: str) -> str:
+    """Return the numbers of the claims with a reading whose condition has some words, as links.
+
+    ``made`` has the checks of each claim; see `analysis.claims.examined`.
+    """
+    found = [claim_id for claim_id, of in made.items() if any(words in it.condition for it in of)]
+    return linked(prose.listing([str(claim_id) for claim_id in found]))
+
+
 def penultimate_gains(store: Store) -> pd.DataFrame:
     """Return one row per base model: gain of the penultimate block with a 95 % t interval."""
     return evidence.with_interval(evidence.base_gains(store, "gain_penultimate_block"))

@@ -11,9 +11,6 @@ import pandas as pd
 from analysis.store import Store
 from analysis.tidy.defaults import BAND
 
-#: A gain whose centred and raw logarithms differ by less is the same gain to two decimals [nat].
-SAME = 0.005
-
 
 def signs(store: Store, metric: str = "gain_last_block") -> pd.DataFrame:
     """Return the sign of each model measured here by the raw and by the centred gain.
@@ -114,65 +111,6 @@ def mean_shares(store: Store) -> pd.DataFrame:
           JOIN model AS m USING (model_id, family)
          GROUP BY family, layer
          ORDER BY family, layer
-        """
-    )
-
-
-def agreement(store: Store) -> pd.DataFrame:
-    """Return how far raw and centred gain agree, block by block, in LayerNorm models.
-
-    Returns
-    -------
-    One row per `family` and `layer`: `n_gains` (model by prompt), `n_same_sign` of them, `n_same`
-    of them whose logarithms differ by less than `SAME`, and `largest_difference` [nat].
-    """
-    return store.query(
-        """
-        SELECT m.family, g.layer, count(*) AS n_gains,
-               count(*) FILTER (WHERE (g.log_gain < 0) = (g.log_gain_centred < 0)) AS n_same_sign,
-               count(*) FILTER (WHERE abs(g.log_gain - g.log_gain_centred) < $same) AS n_same,
-               max(abs(g.log_gain - g.log_gain_centred))                    AS largest_difference
-          FROM function_gain AS g
-          JOIN primary_run AS r USING (run_id)
-          JOIN model AS m ON m.model_id = g.model_id
-         WHERE g.norm_kind = 'LayerNorm'
-         GROUP BY m.family, g.layer
-         ORDER BY m.family, g.layer
-        """,
-        same=SAME,
-    )
-
-
-def agreement_in_study(store: Store) -> pd.DataFrame:
-    """Return how far raw and centred gain agree in the networks of a study, by weight decay.
-
-    Empty where the store holds no study, and for families whose norm is an RMSNorm. All tokens
-    count, and the last checkpoint of each run.
-
-    Returns
-    -------
-    One row per `family` and `decay_turns` (sum over steps of learning rate times decay
-    [e-foldings]): `weight_decay` at least and at most, `n_runs`, `n_same_sign` of their last
-    blocks, and the largest difference of log gains at block 0 (`first_difference`), over later
-    blocks together (`later_difference`) and at the last block (`last_difference`) [nat].
-    """
-    return store.query(
-        """
-        SELECT s.family, s.decay_turns,
-               min(s.weight_decay) AS weight_decay_low, max(s.weight_decay) AS weight_decay_high,
-               count(*) AS n_runs,
-               count(*) FILTER (WHERE (r.last_log_gain < 0) = (r.last_log_gain_centred < 0))
-                   AS n_same_sign,
-               max(abs(r.first_log_gain - r.first_log_gain_centred)) AS first_difference,
-               max(abs(r.later_log_gain - r.later_log_gain_centred)) AS later_difference,
-               max(abs(r.last_log_gain - r.last_log_gain_centred))   AS last_difference
-          FROM study_response AS r
-          JOIN study_run AS s USING (study_run_id)
-         WHERE r.step = s.n_steps
-           AND r.tokens = 'all'
-           AND s.family IN (SELECT family FROM model WHERE norm_kind = 'LayerNorm')
-         GROUP BY s.family, s.decay_turns
-         ORDER BY s.decay_turns, s.family
         """
     )
 

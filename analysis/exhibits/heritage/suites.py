@@ -175,6 +175,7 @@ def words(told: Views) -> dict[str, str]:
     by_entry = _by_entry(told.orders)
     suites, labs = by_entry["suite", "depth"], by_entry["lab", "depth"]
     inside = by_entry["suite", "depth + lab"]
+    suites_of_lab = told.models.groupby("lab")["suite"].nunique()
     size = by_entry["size", "depth + head density + head width + suite"]
     known = told.predictions.set_index(["condition", "term"]).to_dict("index")
     sibling = known[siblings.SIBLING, f"suite + {DEPTH}"]
@@ -192,6 +193,7 @@ def words(told: Views) -> dict[str, str]:
         "labs_change": prose.number(labs["estimate"]),
         "inside_f": _f(inside),
         "inside_p": prose.p_value(inside["p_permutation"]),
+        "several": prose.listing(suites_of_lab.index[suites_of_lab > 1].tolist()),
         "size_change": prose.number(size["estimate"], 3),
         "sibling": prose.number(sibling["r_squared"]),
         "sibling_signs": prose.share_of(int(sibling["n_hits"]), int(sibling["n_obs"])),

@@ -24,7 +24,8 @@ RESPONSES = (
 )
 
 #: Where along the training runs are compared.
-HORIZONS = ("equal steps", "equal loss")
+STEPS, LOSS = "equal steps", "equal loss"
+HORIZONS = (STEPS, LOSS)
 
 TOKENS = "without_first"
 
@@ -35,7 +36,7 @@ _IDENTITY = [
 
 
 def responses(
-    store: Store, study: str, *, horizon: str = "equal steps", tokens: str = TOKENS
+    store: Store, study: str, *, horizon: str = STEPS, tokens: str = TOKENS
 ) -> pd.DataFrame:
     """Return one row per run of a study: its responses at a horizon, and its levels.
 
@@ -78,7 +79,7 @@ def _responses(store: Store, study: str, horizon: str, tokens: str) -> pd.DataFr
             f"The store must hold runs of the study {study!r}; it holds none.",
             "Carry it out with: thermoscope collect study.",
         )
-    place = at_last if horizon == "equal steps" else at_loss
+    place = at_last if horizon == STEPS else at_loss
     found = [
         {**dict(run.iloc[0][_IDENTITY]), **place(run, float(run["trigram_loss"].iloc[0]))}
         for _, run in rows.groupby("study_run_id", sort=True)

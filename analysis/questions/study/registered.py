@@ -57,7 +57,7 @@ class Prediction:
     """A registered statement: what it says, what makes it hold, and how it is computed.
 
     ``foreseen`` is whether it was expected to hold; ``compute`` returns the numbers and whether it
-    does.
+    does; ``at_loss`` is what there is to say of its row at equal loss.
     """
 
     claim_id: str
@@ -65,6 +65,7 @@ class Prediction:
     rule: str
     foreseen: bool
     compute: Callable[[Store, str, np.random.Generator], tuple[dict[str, float], bool]]
+    at_loss: str = ""
 
 
 def outcomes(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
@@ -83,7 +84,7 @@ def outcomes(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
     One row per statement and horizon: `claim_id`, `statement`, `rule`, `foreseen`, `condition`
     (the horizon), `estimate`, `conf_low`, `conf_high`, `null_value` (what it is
     compared with), `holds`, `verdict` (held, missed or cannot be told), `note` (why it cannot
-    be told).
+    be told, or `at_loss`).
     """
     rows = []
     for prediction, own in zip(PREDICTIONS, rng.spawn(len(PREDICTIONS)), strict=True):
@@ -112,7 +113,8 @@ def _judged(
     except AnalysisError as error:
         return {**empty, "holds": None, "verdict": UNTOLD, "note": error.problem}
     verdict = HELD if holds else MISSED
-    return {**empty, **numbers, "holds": holds, "verdict": verdict, "note": ""}
+    note = prediction.at_loss if horizon == horizons.LOSS else ""
+    return {**empty, **numbers, "holds": holds, "verdict": verdict, "note": note}
 
 
 def documented(store: Store, horizon: str) -> pd.DataFrame:
@@ -366,6 +368,8 @@ PREDICTIONS = (
         "of training on, whatever the horizon.",
         True,
         _born,
+        "The numbers at equal steps again: those trained further start near the loss at which "
+        "others end.",
     ),
     Prediction(
         "S10",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.questions.study import registered
+from analysis.questions.study import horizons, registered
 from analysis.questions.study.inheritance import OF_NO_LAB
 from analysis.store import Store
 from analysis.tidy import glossary
@@ -102,7 +102,7 @@ def _sums(counted: pd.DataFrame, bases: Sequence[Basis], horizon: str) -> tuple[
     """Return how many runs of some bases reach a horizon, and how many were planned."""
     rows = [counted[_belongs(counted, basis)] for basis in bases]
     columns = [
-        "n_steps" if basis.is_later or horizon == "equal steps" else "n_loss" for basis in bases
+        "n_steps" if basis.is_later or horizon == horizons.STEPS else "n_loss" for basis in bases
     ]
     reached = sum(int(part[column].sum()) for part, column in zip(rows, columns, strict=True))
     if any(part.empty for part in rows):

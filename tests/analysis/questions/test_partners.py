@@ -102,15 +102,6 @@ def test_the_freedom_used_is_below_that_of_a_random_vector(store):
     assert (shares["share"] <= shares["share_upper"]).all()
 
 
-def test_raw_and_centred_gain_agree_where_they_were_measured(store):
-    found = partners.agreement(store)
-    assert (found["n_same_sign"] == found["n_gains"]).all()
-    study = partners.agreement_in_study(store)
-    assert (study["n_same_sign"] == study["n_runs"]).all()
-    runs = store.query("SELECT count(*) AS n FROM study_run WHERE family <> 'llama'")
-    assert 40 <= study["n_runs"].sum() <= runs["n"].item()
-
-
 def test_published_decay_counts_each_free_model_once(store):
     found = partners.published_decay(store)
     free = store.query("SELECT count(*) AS n FROM gain_freedom WHERE is_free")

@@ -77,3 +77,6 @@ def test_birth_and_upbringing_are_told_apart(tmp_path: Path) -> None:
     ]
     store = filled(tmp_path, runs)
     assert [judged(store, "S9", horizon=horizon) for horizon in HORIZONS] == [[True], [True]]
+    told = registered.outcomes(store, rng=rng).set_index(["claim_id", "condition"])["note"]
+    assert told["S9", HORIZONS[0]] == ""
+    assert told["S9", HORIZONS[1]].startswith("The numbers at equal steps again")
