@@ -16,11 +16,16 @@ from analysis.exhibits.drawing.theme import DASHES, INK, SHAPES, WIDTH, found, g
 
 HEIGHT = 150
 
-#: Columns that tell lines apart.
-RECIPE, DEPTH, PART = "suite", "n_blocks", "part"
+#: Columns that tell lines apart: by lightness and shape, and by dashes and hollow points.
+RECIPE, DEPTH = "suite", "n_blocks"
 
-#: Where the shapes of the parts begin, so that they are not those of recipes.
-OF_PARTS = 3
+#: Axes of the updates, attention and feed-forward part one below the other.
+UPDATES = {
+    "log_ratio_attention": "attention: ln ratio [nat]",
+    "log_ratio_ffn": "feed-forward: ln ratio [nat]",
+    "cosine_attention": "attention: cosine [1]",
+    "cosine_ffn": "feed-forward: cosine [1]",
+}
 
 #: Room above and below lines that are named [px].
 ABOVE = 18
@@ -34,7 +39,6 @@ def chart_stream(layers: pd.DataFrame) -> alt.VConcatChart:
     return _profiles(
         layers,
         panels={"log_norm": "ln |x| [nat]", "log_gain": "log gain [nat]"},
-        lines=RECIPE,
         lines_at={"log_gain": 0},
         description="Length of the stream and log gain of each block over depth, by family.",
         finding=findings.stream(layers),
@@ -46,12 +50,16 @@ def chart_updates(blocks: pd.DataFrame) -> alt.VConcatChart:
 
     ``blocks`` has one row per model, layer and part, as `profiles.updates` returns it.
     """
+    wide = blocks.pivot_table(
+        index=["family", "suite", "model_id", "layer"],
+        columns="part",
+        values=["log_ratio", "cosine"],
+    )
+    wide.columns = wide.columns.map("_".join)
     return _profiles(
-        blocks,
-        panels={"log_ratio": "ln ratio [nat]", "cosine": "cosine [1]"},
-        lines=PART,
-        dashes=RECIPE,
-        lines_at={"cosine": 0},
+        wide.reset_index(),
+        panels=UPDATES,
+        lines_at={column: 0 for column in UPDATES if column.startswith("cosine")},
         description="Updates of attention and feed-forward part relative to the stream, by family.",
         finding=findings.updates(blocks),
     )
@@ -70,7 +78,6 @@ def chart_attention(layers: pd.DataFrame, even: Mapping[str, float]) -> alt.VCon
     return _profiles(
         layers,
         panels={"relative_entropy": "entropy / ln n [1]", "sink_share": "on first token [1]"},
-        lines=RECIPE,
         lines_at=even,
         description="Relative entropy of attention and its share on the first token, by family; "
         "lines mark attention that looks back evenly.",
@@ -86,7 +93,6 @@ def chart_geometry(layers: pd.DataFrame) -> alt.VConcatChart:
     return _profiles(
         layers,
         panels={"anisotropy": "anisotropy [1]", "relative_rank": "rank share [1]"},
-        lines=RECIPE,
         description="Anisotropy and relative effective rank of the tokens over depth, by family.",
         finding=findings.geometry(layers),
     )
@@ -100,7 +106,6 @@ def chart_circuit(layers: pd.DataFrame) -> alt.VConcatChart:
     return _profiles(
         layers,
         panels={"sigma_max": "σ [weight units²]", "stable_rank": "stable rank [1]"},
-        lines=RECIPE,
         description="Largest singular value and stable rank of the folded OV circuit, by family.",
         finding=findings.circuit(layers),
     )
@@ -110,29 +115,26 @@ def _profiles(
     layers: pd.DataFrame,
     *,
     panels: Mapping[str, str],
-    lines: str,
     description: str,
     finding: str,
-    dashes: str = DEPTH,
     lines_at: Mapping[str, float] = MappingProxyType({}),
 ) -> alt.VConcatChart:
     """Return one row of panels per quantity: column to draw and title of its axis.
 
-    ``lines`` and ``dashes`` are columns that tell lines apart; panels of
-    columns in ``lines_at`` have a line across at that value.
+    Panels of columns in ``lines_at`` have a line across at that value.
     """
     columns = list(panels)
     deep = layers.assign(n_blocks=layers.groupby("model_id")["layer"].transform("max") + 1)
     present = {column: deep.dropna(subset=[column]) for column in columns}
-    named, family = _clearest(present, lines)
+    named, family = _clearest(present)
     rows = [
         _row(
             present[column],
             column,
             panels[column],
             depths=sorted(layers["layer"].unique()),
-            marks=_marks(present[column], lines, dashes),
-            names=_names(present[column], column, lines, dashes, family) if column == named else [],
+            marks=_marks(present[column]),
+            names=_names(present[column], column, family) if column == named else [],
             line_at=lines_at.get(column),
             has_header=column == columns[0],
             has_labels=column == columns[-1],
@@ -186,33 +188,30 @@ def _row(
     )
 
 
-def _marks(layers: pd.DataFrame, lines: str, dashes: str) -> list[alt.Chart]:
-    """Return lines and points, told apart by colour and shape, and by dashes and hollow points.
+def _marks(layers: pd.DataFrame) -> list[alt.Chart]:
+    """Return lines and points: recipes by lightness and shape, depths by dashes and hollow points.
 
-    The deepest model, or the first of other values of the column of ``dashes``, has solid lines and
-    filled points.
+    The deepest models have solid lines and filled points.
     """
-    column, start = lines, OF_PARTS if lines == PART else 0
-    names = sorted(layers[column].unique())
+    names, depths = sorted(layers[RECIPE].unique()), _depths(layers)
     encoded = alt.Chart(layers).encode(
         detail="model_id:N",
-        color=alt.Color(f"{column}:N", scale=greys(names), legend=None),
-        shape=alt.Shape(f"{column}:N", scale=series(names, SHAPES[start:]), legend=None),
+        color=alt.Color(f"{RECIPE}:N", scale=greys(names), legend=None),
+        shape=alt.Shape(f"{RECIPE}:N", scale=series(names, SHAPES), legend=None),
     )
-    kinds = _kinds(layers, dashes)
-    scale = series(kinds, DASHES)
-    dashed = alt.StrokeDash(f"{dashes}:N", scale=scale, sort=kinds, legend=None)
+    scale = series(depths, DASHES)
+    dashed = alt.StrokeDash(f"{DEPTH}:N", scale=scale, sort=depths, legend=None)
     points = [
         encoded.mark_point(filled=is_filled, size=55, strokeWidth=1.3, opacity=1).transform_filter(
-            alt.FieldOneOfPredicate(field=dashes, oneOf=of)
+            alt.FieldOneOfPredicate(field=DEPTH, oneOf=of)
         )
-        for is_filled, of in ((False, kinds[1:]), (True, kinds[:1]))
+        for is_filled, of in ((False, depths[1:]), (True, depths[:1]))
     ]
     return [encoded.mark_line(opacity=0.7).encode(strokeDash=dashed), *points]
 
 
-def _clearest(present: Mapping[str, pd.DataFrame], lines: str) -> tuple[str, str]:
-    """Return the column and the family of the panel where lines of different names end furthest.
+def _clearest(present: Mapping[str, pd.DataFrame]) -> tuple[str, str]:
+    """Return the column and the family of the panel where lines of two recipes end furthest apart.
 
     ``present`` has the rows that have a value, by column.
     """
@@ -221,7 +220,7 @@ def _clearest(present: Mapping[str, pd.DataFrame], lines: str) -> tuple[str, str
         whole = float(rows[column].max() - rows[column].min())
         for family, panel in _ends(rows).groupby("family"):
             one, other = panel[column].to_numpy()[:, None], panel[column].to_numpy()
-            differs = panel[lines].to_numpy()[:, None] != panel[lines].to_numpy()
+            differs = panel[RECIPE].to_numpy()[:, None] != panel[RECIPE].to_numpy()
             gaps = np.abs(one - other)[differs]
             apart[column, str(family)] = float(gaps.min()) / whole if gaps.size else 0.0
     return max(apart, key=lambda panel: apart[panel])
@@ -232,12 +231,10 @@ def _ends(layers: pd.DataFrame) -> pd.DataFrame:
     return layers[layers["layer"] == layers.groupby("model_id")["layer"].transform("max")]
 
 
-def _names(
-    layers: pd.DataFrame, column: str, lines: str, dashes: str, family: str
-) -> list[alt.Chart]:
-    """Return the names of the solid lines of a family at their ends."""
+def _names(layers: pd.DataFrame, column: str, family: str) -> list[alt.Chart]:
+    """Return the recipes of the deepest models of a family at the ends of their lines."""
     own = _ends(layers)
-    own = own[(own["family"] == family) & (own[dashes] == _kinds(layers, dashes)[0])]
+    own = own[(own["family"] == family) & (own[DEPTH] == _depths(layers)[0])]
     texts = []
     for row in own.to_dict("records"):
         is_least = row[column] == own[column].min()
@@ -246,12 +243,12 @@ def _names(
         )
         is_own = " && ".join(
             f"datum[{json.dumps(name)}] === {json.dumps(row[name])}"
-            for name in dict.fromkeys(("model_id", "layer", lines))
+            for name in ("model_id", "layer", RECIPE)
         )
-        texts.append(text.encode(text=f"{lines}:N").transform_filter(is_own))
+        texts.append(text.encode(text=f"{RECIPE}:N").transform_filter(is_own))
     return texts
 
 
-def _kinds(layers: pd.DataFrame, dashes: str) -> list[Any]:
-    """Return what dashes tell apart, what has solid lines first: the deepest, or the first name."""
-    return sorted(layers[dashes].unique().tolist(), reverse=dashes == DEPTH)
+def _depths(layers: pd.DataFrame) -> list[Any]:
+    """Return the depths, the deepest first."""
+    return sorted(layers[DEPTH].unique().tolist(), reverse=True)

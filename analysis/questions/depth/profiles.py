@@ -93,11 +93,6 @@ def updates_found(blocks: pd.DataFrame) -> dict[str, str]:
     return words
 
 
-def deepest(layers: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the deepest models of each family."""
-    return layers[layers["n_layers"] == layers.groupby("family")["n_layers"].transform("max")]
-
-
 def attention(store: Store) -> pd.DataFrame:
     """Return how evenly each layer attends and how much of it goes to the first token.
 

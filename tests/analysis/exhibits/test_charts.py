@@ -43,7 +43,7 @@ def drawn(request):
         "trace": charts.chart_trace_profile(exhibits.published_traces(store)),
         "twins": charts.chart_twins(exhibits.twins(store)),
         "stream": depth_charts.chart_stream(profiles.stream(store)),
-        "updates": depth_charts.chart_updates(profiles.deepest(profiles.updates(store))),
+        "updates": depth_charts.chart_updates(profiles.updates(store)),
         "attention": depth_charts.chart_attention(profiles.attention(store), even_attention(store)),
         "geometry": depth_charts.chart_geometry(profiles.geometry(store)),
         "circuit": depth_charts.chart_circuit(profiles.circuit(store)),

@@ -40,13 +40,6 @@ def test_updates_are_those_of_the_sub_layers_over_the_body(tiny_store):
     }
 
 
-def test_the_deepest_models_of_each_family_are_drawn():
-    layers = pd.DataFrame(
-        {"family": ["a", "a", "b"], "n_layers": [4, 8, 4], "model_id": ["x", "y", "z"]}
-    )
-    assert profiles.deepest(layers)["model_id"].tolist() == ["y", "z"]
-
-
 def test_attention_over_depth(tiny_store):
     layers = profiles.attention(tiny_store)
     assert layers["relative_entropy"].tolist() == pytest.approx([QUARTER / 2 / math.log(2)] * 3)
