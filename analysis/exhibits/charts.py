@@ -223,7 +223,7 @@ def chart_trace_profile(layers: pd.DataFrame) -> alt.LayerChart:
     labels = names.at_ends(
         layers.assign(name=layers["model"]), x, "trace", least=math.log(LABELS_APART), is_log=True
     )
-    marks = [encoded.mark_line(opacity=0.6), encoded.mark_point(filled=True, size=60)]
+    marks = [encoded.mark_line(point=False, opacity=0.6), encoded.mark_point(filled=True, size=60)]
     return named(
         alt.layer(*marks, labels).properties(width=WIDTH - 90),
         f"Trace of the sheaf Laplacian per layer for {layers['model'].nunique()} published models, "

@@ -31,3 +31,18 @@ def borrowed(node: Any) -> list[str]:
         return [it for name, it in pairs if isinstance(it, str) and labs.borrowed(it, name)]
     drawn = [it for name, it in node.items() if name not in ("datasets", "field")]
     return [look for it in drawn for look in borrowed(it)]
+
+
+def lines_with_points(node: Any) -> list[dict[str, Any]]:
+    """Return the marks of lines that Vega-Lite gives points of its own, as it does given a shape.
+
+    Points that are drawn beside them would cover these, so that hollow ones look filled.
+    """
+    if isinstance(node, list):
+        return [mark for item in node for mark in lines_with_points(item)]
+    if not isinstance(node, dict):
+        return []
+    mark = node.get("mark")
+    is_line = isinstance(mark, dict) and mark.get("type") == "line"
+    own = [mark] if is_line and "shape" in node.get("encoding", {}) and "point" not in mark else []
+    return own + [it for name, of in node.items() if name != "mark" for it in lines_with_points(of)]

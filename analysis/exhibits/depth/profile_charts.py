@@ -27,6 +27,9 @@ UPDATES = {
     "cosine_ffn": "feed-forward: cosine [1]",
 }
 
+#: Shapes without a hole, so that what is hollow says the depth.
+WHOLE = SHAPES[::2]
+
 #: Room above and below lines that are named [px].
 ABOVE = 18
 
@@ -197,7 +200,7 @@ def _marks(layers: pd.DataFrame) -> list[alt.Chart]:
     encoded = alt.Chart(layers).encode(
         detail="model_id:N",
         color=alt.Color(f"{RECIPE}:N", scale=greys(names), legend=None),
-        shape=alt.Shape(f"{RECIPE}:N", scale=series(names, SHAPES), legend=None),
+        shape=alt.Shape(f"{RECIPE}:N", scale=series(names, WHOLE), legend=None),
     )
     scale = series(depths, DASHES)
     dashed = alt.StrokeDash(f"{DEPTH}:N", scale=scale, sort=depths, legend=None)
@@ -207,7 +210,7 @@ def _marks(layers: pd.DataFrame) -> list[alt.Chart]:
         )
         for is_filled, of in ((False, depths[1:]), (True, depths[:1]))
     ]
-    return [encoded.mark_line(opacity=0.7).encode(strokeDash=dashed), *points]
+    return [encoded.mark_line(point=False, opacity=0.7).encode(strokeDash=dashed), *points]
 
 
 def _clearest(present: Mapping[str, pd.DataFrame]) -> tuple[str, str]:

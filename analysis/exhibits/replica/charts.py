@@ -213,7 +213,7 @@ def chart_spectral_profiles(layers: pd.DataFrame, *, is_squared: bool) -> alt.La
         **of_lab(rows),
     )
     cut = alt.Scale(domain=list(MIXED), range=[[1, 0], [6, 4]])
-    lines = encoded.mark_line(opacity=0.7).encode(
+    lines = encoded.mark_line(point=False, opacity=0.7).encode(
         strokeDash=alt.StrokeDash("cut:N", scale=cut, legend=None)
     )
     least = float(np.log(values.max() / values.min())) * LINE / HEIGHT

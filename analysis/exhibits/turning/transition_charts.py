@@ -160,7 +160,9 @@ def chart_noise_layers(layers: pd.DataFrame) -> alt.LayerChart:
     ]
     return named(
         alt.layer(
-            encoded.mark_line(opacity=0.6), encoded.mark_point(filled=True, size=70), *words
+            encoded.mark_line(point=False, opacity=0.6),
+            encoded.mark_point(filled=True, size=70),
+            *words,
         ).properties(height=230),
         "Probability that each estimator names each layer of pure noise.",
         _noise_found(spoken),

@@ -18,7 +18,7 @@ from analysis.exhibits.depth import profile_charts as depth_charts
 from analysis.exhibits.drawing import findings, labs, theme, verdicts
 from analysis.questions.depth import profiles
 from analysis.questions.turning.even_attention import even_attention, even_map
-from tests.analysis.drawn import borrowed, encodings
+from tests.analysis.drawn import borrowed, encodings, lines_with_points
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +99,11 @@ def test_colour_never_stands_alone(drawn):
         coloured = {e["color"]["field"] for e in found if "field" in e.get("color", {})}
         shaped = {e["shape"]["field"] for e in found if "field" in e.get("shape", {})}
         assert coloured <= shaped, name
+
+
+def test_no_mark_is_drawn_twice(drawn):
+    for name, chart in drawn.items():
+        assert not lines_with_points(chart.to_dict()), name
 
 
 def test_every_number_axis_has_a_unit(drawn):

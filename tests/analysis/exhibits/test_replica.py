@@ -13,7 +13,7 @@ from analysis.exhibits import tables as exhibits
 from analysis.exhibits.replica import charts as replica_charts
 from analysis.exhibits.replica import figures as replica
 from analysis.exhibits.replica import findings
-from tests.analysis.drawn import borrowed
+from tests.analysis.drawn import borrowed, lines_with_points
 
 ROOT = Path(__file__).parents[3]
 PROFILES = pd.read_csv(ROOT / "data/published/published_profile.csv")
@@ -127,6 +127,7 @@ def test_every_chart_describes_itself(shipped):
     ]
     for chart in charts:
         spec = chart.to_dict()
+        assert not lines_with_points(spec)
         assert len(spec["description"].split()) > 8
         assert not borrowed(spec)
 

@@ -6,7 +6,7 @@ import pytest
 from analysis.exhibits.turning import l_star as l_star_exhibits
 from analysis.exhibits.turning import transition_charts
 from analysis.tidy import prose
-from tests.analysis.drawn import encodings
+from tests.analysis.drawn import encodings, lines_with_points
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,11 @@ def test_no_colour_stands_alone_and_nothing_is_computed_in_a_chart(drawn):
             if "field" in encoding.get("color", {}):
                 beside = {"shape", "strokeDash"} & set(encoding)
                 assert any(encoding[c]["field"] == encoding["color"]["field"] for c in beside), name
+
+
+def test_no_mark_is_drawn_twice(drawn):
+    for name, chart in drawn.items():
+        assert not lines_with_points(chart.to_dict()), name
 
 
 def test_axes_carry_units(drawn):
