@@ -96,6 +96,17 @@ def read_source(path: Path) -> Source:
     return source
 
 
+def whole(path: Path) -> str:
+    """Return the text of a source with every included file in its place.
+
+    Raises
+    ------
+    ReportError
+        As for `read_source`, of files and includes.
+    """
+    return "".join(f"{line.text}\n" for line in _expanded(path, (), path.parent))
+
+
 def _expanded(path: Path, including: tuple[Line, ...], base: Path) -> Iterator[Line]:
     """Yield the lines of a file with its includes, whose paths start at the main document."""
     for line in _file_lines(path, including):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import re
 from pathlib import Path
 
 import pytest
 
 from analysis.report.reading.chunk import Chunk, assignments, chunk_of
+from analysis.report.reading.origin import link
 from analysis.report.reading.settings import settings_of
 from analysis.report.reading.source import Prose, read_source
 from analysis.tidy.errors import ReportError
+
+QUARTO = Path(__file__).parents[3] / "quarto"
 
 
 def written(directory: Path, name: str, text: str) -> Path:
@@ -64,6 +69,16 @@ def test_a_nested_include_starts_at_the_main_document(tmp_path: Path) -> None:
     written(tmp_path, "sections/_c.qmd", "```{python}\n#| label: deep\n1\n```\n")
     source = read_source(written(tmp_path, "paper.qmd", "{{< include sections/_b.qmd >}}\n"))
     assert [chunk.place for chunk in source.chunks] == ["_c.qmd:1"]
+
+
+def test_a_page_hands_out_its_source_with_included_files_in_their_places() -> None:
+    address = re.search(r'download="paper.qmd" href="data:[^,]*,([^"]*)"', link(QUARTO, "paper"))
+    assert address is not None
+    text = base64.b64decode(address[1]).decode()
+    page = read_source(QUARTO / "paper.qmd")
+    assert "{{<" not in text
+    assert [chunk.code in text for chunk in page.chunks] == [True] * len(page.chunks)
+    assert text.count("\n") > 2 * (QUARTO / "paper.qmd").read_text().count("\n")
 
 
 def test_a_nested_include_beside_the_including_file_is_refused_as_quarto_does(
