@@ -1,12 +1,13 @@
 """The few ways collection can refuse, each with its exit code.
 
 The first sentence says what must hold and what was found; the hint says what to do.
+A name that is unknown is answered with the nearest that is known.
 """
 
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 #: How native libraries say that memory is short, in whatever exception.
@@ -121,6 +122,52 @@ def scarcity(error: BaseException) -> ScarcityError | None:
     if "can't start new thread" in said:
         return ScarcityError("processes and threads")
     return None
+
+
+def nearest(name: object, known: Iterable[str], n: int = 1, *, cutoff: float = 0.5) -> list[str]:
+    """Return the known names most like one, the nearest first, whatever their case.
+
+    Parameters
+    ----------
+    name
+        What was given.
+    known
+        The names there are.
+    n
+        How many at most [1].
+    cutoff
+        From 0, to return names however unlike, to 1, for the same name alone [1].
+
+    Examples
+    --------
+    >>> nearest("Atention", ["weights", "attention"]), nearest("q7", ["weights", "attention"])
+    (['attention'], [])
+    """
+    from difflib import get_close_matches
+
+    in_lower = {each.lower(): each for each in known}
+    found = get_close_matches(str(name).lower(), in_lower, n, cutoff=cutoff)
+    return [in_lower[each] for each in found]
+
+
+def unknown_name(what: str, name: object, known: Iterable[str], otherwise: str = "") -> InputError:
+    """Return the refusal of a name that is none of those there are; its hint is the nearest.
+
+    Parameters
+    ----------
+    what
+        What it should name, as a sentence begins: "A quantity".
+    name, known
+        As for `nearest`.
+    otherwise
+        The hint where no name is like it.
+    """
+    names = list(known)
+    near = nearest(name, names)
+    return InputError(
+        f"{what} must be one of {', '.join(names)}; found {name!r}.",
+        f"The nearest is {near[0]}." if near else otherwise,
+    )
 
 
 @contextmanager

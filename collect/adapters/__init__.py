@@ -6,7 +6,7 @@ from collect.adapters.adapter import Adapter, AttentionCall, Form
 from collect.adapters.cutting import cut, weight_names
 from collect.adapters.layouts import Heads, HeadWeights
 from collect.adapters.refused import REFUSED
-from collect.adapters.register import ADAPTERS, LAYOUTS, adapter_for, nearest
+from collect.adapters.register import ADAPTERS, LAYOUTS, adapter_for, nearest_types
 
 __all__ = [
     "ADAPTERS",
@@ -19,6 +19,6 @@ __all__ = [
     "Heads",
     "adapter_for",
     "cut",
-    "nearest",
+    "nearest_types",
     "weight_names",
 ]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from collect.adapters import within
 from collect.adapters.adapter import Adapter
 from collect.adapters.families.bloom import BLOOM, MPT
@@ -70,7 +68,7 @@ from collect.adapters.families.state import (
     ZAMBA,
 )
 from collect.adapters.refused import REFUSED
-from collect.errors import UnsupportedModelError
+from collect.errors import UnsupportedModelError, nearest
 
 #: Layouts of which everything is defined.
 WHOLE = (
@@ -188,13 +186,13 @@ def adapter_for(model_type: str, text_type: str | None = None) -> Adapter:
     if model_type not in ADAPTERS:
         raise UnsupportedModelError(
             f"The model must be of a type with an adapter; {model_type!r} has none. "
-            f"Nearest in name: {', '.join(nearest(model_type))}.",
+            f"Nearest in name: {', '.join(nearest_types(model_type))}.",
             "If it has the layout of one of these, add its type to that adapter; "
             "collect/adapters/README.md says how, and how to describe another layout.",
         )
     return ADAPTERS[model_type]
 
 
-def nearest(model_type: str) -> list[str]:
+def nearest_types(model_type: str) -> list[str]:
     """Return the three supported types whose names are most like one."""
-    return get_close_matches(model_type, sorted(ADAPTERS), n=3, cutoff=0.0)
+    return nearest(model_type, sorted(ADAPTERS), 3, cutoff=0.0)

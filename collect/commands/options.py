@@ -9,7 +9,7 @@ from typing import Any
 
 from collect.commands import keeping, making, measuring
 from collect.commands.verbs import Verbs
-from collect.errors import InputError
+from collect.errors import InputError, nearest
 
 #: What the command is called, and what it is called when it is run as a module.
 PROGRAM, MODULE = "thermoscope collect", "python -m collect"
@@ -124,9 +124,7 @@ def unknown_verb(arguments: Sequence[str], program: str) -> InputError | None:
     word = ascii(found.words[0])[1:-1][:60] if found.words else ""
     if found.help or found.version or not word or word in VERBS or word.startswith("-"):
         return None
-    import difflib
-
-    near = difflib.get_close_matches(word.lower(), list(VERBS), 1, cutoff=0.5)
+    near = nearest(word, VERBS)
     return InputError(
         f"A verb must be one of {', '.join(VERBS)}; {word} is not.",
         f"Did you mean: {program} {near[0]}" if near else f"List them with: {program} --help",

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from collect.errors import InputError
+from collect.errors import InputError, unknown_name
 from collect.gauge.group import part_head
 from collect.gauge.logits import Difference, difference, logits
 from collect.gauge.measured import measured
@@ -68,9 +68,7 @@ def shifts(quantity: str, n_layers: int, shift: float) -> list[float]:
         If no rule says which shifts move the quantity.
     """
     if quantity not in _RAISED:
-        raise InputError(
-            f"The quantity to move must be one of {', '.join(_RAISED)}; found {quantity!r}."
-        )
+        raise unknown_name("The quantity to move", quantity, _RAISED)
     raised = _RAISED[quantity](n_layers)
     return [shift * s if shift > 0 else -shift * (1 - s) for s in raised]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
-from collect.errors import InputError
+from collect.errors import InputError, unknown_name
 from collect.gauge.transformations.mean_shift import MEAN_SHIFT
 from collect.gauge.transformations.neurons import NEURON_ORDER, NEURON_SCALE
 from collect.gauge.transformations.norm_fold import NORM_FOLD, NORM_SCALE
@@ -62,11 +61,7 @@ def chosen(decoder: Decoder, names: Sequence[str]) -> tuple[str, ...]:
     reasons = refusals(decoder)
     for name in names:
         if name not in reasons:
-            near = difflib.get_close_matches(name, list(reasons), 1)
-            raise InputError(
-                f"A transformation must be one of {', '.join(reasons)}; found {name!r}.",
-                f"The nearest is {near[0]}." if near else "",
-            )
+            raise unknown_name("A transformation", name, reasons)
         if reasons[name] is not None:
             raise InputError(
                 f"The network must be free under {name}; this {decoder.model.config.model_type} "

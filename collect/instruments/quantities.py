@@ -5,7 +5,6 @@ All are known by one registry, which the command line, the plan and the run go b
 
 from __future__ import annotations
 
-import difflib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +14,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
-from collect.errors import InputError, of_others
+from collect.errors import InputError, of_others, unknown_name
 from collect.instruments.own.definition import OwnQuantity
 
 
@@ -207,12 +206,11 @@ def chosen(names: Sequence[str | OwnQuantity]) -> tuple[str, ...]:
 def _unknown(name: str) -> InputError:
     known = [*BUILT_IN, ALL, *_SHIPPED]
     own_names = sorted({*_REGISTERED, *entry_points(group=GROUP).names} - {*known})
-    near = difflib.get_close_matches(name.lower(), [*known, *own_names], 1, cutoff=0.5)
-    return InputError(
-        f"A quantity must be one of {', '.join([*known, *own_names])}; found {name!r}.",
-        f"The nearest is {near[0]}."
-        if near
-        else "Leave --quantities out for the default, or --register the file that defines it.",
+    return unknown_name(
+        "A quantity",
+        name,
+        [*known, *own_names],
+        "Leave --quantities out for the default, or --register the file that defines it.",
     )
 
 

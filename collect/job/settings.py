@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from collect.errors import InputError
+from collect.errors import InputError, nearest, unknown_name
 from collect.instruments import quantities
 from collect.model.checkpoint.load import DTYPES
 from collect.prompts.fitting import TOO_LONG
@@ -145,18 +144,14 @@ def progress_bar(total: int, title: str, unit: str, *, quiet: bool, progress: bo
 def _refuse_no_attributes(how: Mapping[str, Any], known: Sequence[str]) -> None:
     for name in how:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1, cutoff=0.5)
-            raise InputError(
-                f"An option must be one of {', '.join(sorted(known))}; found {name!r}.",
-                f"The nearest is {near[0]}." if near else "Leave it out.",
-            )
+            raise unknown_name("An option", name, sorted(known), "Leave it out.")
 
 
 def _refuse_unknown(kind: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
         raise InputError(
             f"The {kind} must be one of {', '.join(known)}; found {value!r}.",
-            f"Use --{kind.replace(' ', '-')} {known[0]}.",
+            f"Use --{kind.replace(' ', '-')} {[*nearest(value, known), *known][0]}.",
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from collect.errors import nearest
 from collect.schema.contract import ADDED, ContractError, arrow_schema
 
 #: What reading a damaged file raises.
@@ -205,7 +205,7 @@ def completed(rows: pa.Table, table: str) -> pa.Table:
 
 
 def _guess(missing: list[str], unknown: list[str]) -> str:
-    pairs = [(name, difflib.get_close_matches(name, unknown, 1)) for name in missing]
+    pairs = [(name, nearest(name, unknown, cutoff=0.6)) for name in missing]
     return "; ".join(f"{near[0]} is probably {name}" for name, near in pairs if near)
 
 

@@ -7,7 +7,6 @@ impossible by raising ValueError.
 
 from __future__ import annotations
 
-import difflib
 import math
 import tomllib
 from dataclasses import MISSING, fields, is_dataclass
@@ -15,7 +14,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from collect.errors import InputError
+from collect.errors import InputError, nearest
 
 #: How TOML's own specification calls the types that values are made of.
 TOML_TYPES = {str: "a string", int: "an integer", float: "a float", bool: "a boolean"}
@@ -162,8 +161,8 @@ def _without_none(expected: Any) -> Any:
 def _refuse_unknown_keys(keys: list[str], known: list[str], where: str) -> None:
     for key in keys:
         if key not in known:
-            nearest = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+            near = nearest(key, known)
             raise InputError(
                 f"{where} must have only the keys {', '.join(known)}; found {key!r} besides.",
-                f"Did you mean {nearest[0]!r}?" if nearest else "Remove it.",
+                f"Did you mean {near[0]!r}?" if near else "Remove it.",
             )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from collect.errors import InputError
+from collect.errors import InputError, unknown_name
 
 #: Numbers a function may return: one per token, one per prompt, one per head, or vectors.
 LEVELS = ("token", "prompt", "head", "vector")
@@ -150,10 +150,8 @@ class OwnQuantity:
 def _check_among(kind: str, found: Any, known: tuple[str, ...], name: str) -> None:
     unknown = [one for one in found if one not in known]
     if unknown or (kind == "site" and not found):
-        raise InputError(
-            f"The {kind} of a quantity must be one of {', '.join(known)}; {name} has "
-            f"{unknown[0] if unknown else 'none'!r}."
-        )
+        given = unknown[0] if unknown else "none"
+        raise unknown_name(f"The {kind} of quantity {name}", given, known)
 
 
 def _code(function: Any) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from collect.adapters import ADAPTERS, Adapter, adapter_for, nearest
+from collect.adapters import ADAPTERS, Adapter, adapter_for, nearest_types
 from collect.adapters.within import PLACES, text_entry
 from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint import header, hub, revisions
@@ -318,7 +318,7 @@ def _config(directory: Path) -> dict[str, Any]:
             f"The model must be one that transformers itself can run; {directory} brings code "
             f"of its own for model_type {config['model_type']!r}, which is never run.",
             "Use a conversion of the model to a type that has an adapter; nearest in name: "
-            f"{', '.join(nearest(str(config['model_type'])))}.",
+            f"{', '.join(nearest_types(str(config['model_type'])))}.",
         )
     return config
 

@@ -19,6 +19,8 @@ def out(tmp_path):
     ("options", "sentence", "hint"),
     [
         ({"dtype": "int8"}, "one of float32, bfloat16, float16; found 'int8'", "--dtype float32"),
+        ({"dtype": "BF16"}, "found 'BF16'", "--dtype bfloat16"),
+        ({"too_long": "truncated"}, "found 'truncated'", "--too-long truncate"),
         ({"batch_size": 0}, "must be a whole number of 1 or more; found 0", "--batch-size 1"),
         ({"batch_size": 1.5}, "must be a whole number of 1 or more; found 1.5", "--batch-size 1"),
         ({"device": "abacus"}, "must be cpu, cuda .*, or auto; found 'abacus'", "--device cpu"),

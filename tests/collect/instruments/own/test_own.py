@@ -293,9 +293,9 @@ def test_a_function_that_fails_is_refused_with_its_place(model, changes, sentenc
     [
         ({"name": "Width"}, "small letters, digits and underscores"),
         ({"name": "stream"}, "not one of all, weights"),
-        ({"level": "layer"}, "level of a quantity must be one of token, prompt"),
-        ({"sites": ()}, "site of a quantity must be one of embedding"),
-        ({"needs": ("gradients",)}, "must be one of attention, logits; width has 'gradients'"),
+        ({"level": "layer"}, "level of quantity width must be one of token, prompt"),
+        ({"sites": ()}, "site of quantity width must be one of embedding.* found 'none'"),
+        ({"needs": ("gradients",)}, "must be one of attention, logits; found 'gradients'"),
         ({"unit": ""}, "must say its unit"),
         ({"sites": ("block_input",), "needs": ("attention",)}, "must have run where it is looked"),
     ],
