@@ -6,7 +6,6 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from numbers import Integral
 from typing import Any
 
 import torch
@@ -18,6 +17,7 @@ from collect.model.checkpoint.load import DTYPES
 from collect.prompts.fitting import TOO_LONG
 from collect.prompts.rendering import RENDERINGS
 from collect.prompts.tokens import SPECIAL_TOKENS
+from collect.schema.counting import as_count
 
 #: Devices with float64, in which every norm is accumulated; mps has none.
 _DEVICE = re.compile(r"(cpu|cuda)(?::([0-9]{1,3}))?")
@@ -75,12 +75,8 @@ class Settings:
         _refuse_unknown("rendering", self.rendering, RENDERINGS)
         _refuse_unknown("special tokens", self.special_tokens, SPECIAL_TOKENS)
         _refuse_unknown("too long", self.too_long, TOO_LONG)
-        given: object = self.batch_size  # a caller without types gives anything
-        if isinstance(given, bool) or not isinstance(given, Integral) or self.batch_size < 1:
-            raise InputError(
-                f"The batch size must be a whole number of 1 or more; found {self.batch_size!r}.",
-                "Use --batch-size 1 to measure one prompt at a time.",
-            )
+        one = "Use --batch-size 1 to measure one prompt at a time."
+        as_count("The batch size", self.batch_size, least=1, hint=one)
         if self.rendering == "chat" and self.special_tokens != "default":
             raise InputError(
                 "A chat template must place the special tokens itself; "

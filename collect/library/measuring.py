@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -28,6 +27,7 @@ from collect.prompts.tokens import needs_tokenizer
 from collect.record.commit import check_writable, remove_leftovers
 from collect.record.inventory import Inventory
 from collect.record.writer import conforming
+from collect.schema.counting import as_count
 
 #: Prompts as a program has them: the name or the path of a set, a set, a frame, or records; see
 #: `collect.prompts.entry`.
@@ -35,6 +35,8 @@ Prompts: TypeAlias = "str | Path | PromptSet | pd.DataFrame | Iterable[Any]"
 
 #: Name of a model that was never saved.
 IN_MEMORY = "in-memory"
+
+_OF_TRAINING = "Give a count, such as that of the optimiser's steps."
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +184,9 @@ def measure_step(
         As `measure`; and if the store cannot be written, or holds this step of other weights.
     """
     out = Path(out)
-    step = whole("The step of a training", step, least=0)
-    tokens = None if tokens is None else whole("The tokens trained on", tokens, least=0)
+    step = as_count("The step of a training", step, least=0, hint=_OF_TRAINING)
+    if tokens is not None:
+        tokens = as_count("The tokens trained on", tokens, least=0, hint=_OF_TRAINING)
     check_writable(out)
     state = _State(model_id, f"step{step}", step, tokens)
     named = (model_id,) if allow_nonconforming else ()
@@ -248,23 +251,6 @@ def run(
         quiet=quiet,
         **options,
     )
-
-
-def whole(what: str, found: Any, *, least: int) -> int:
-    """Return a whole number that a program gave, of whatever type of whole numbers.
-
-    Raises
-    ------
-    InputError
-        If it is none, less than `least`, or more than 64 bits hold.
-    """
-    is_whole = isinstance(found, Integral) and not isinstance(found, bool)
-    if not is_whole or not least <= int(found) < 2**63:
-        raise InputError(
-            f"{what} must be a whole number of {least} or more, below 2^63; found {found!r}.",
-            "Give a count, such as that of the optimiser's steps.",
-        )
-    return int(found)
 
 
 def _several(given_paths: str | Path | Sequence[str | Path]) -> list[str | Path]:

@@ -11,8 +11,11 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from collect.errors import InputError
 from collect.instruments.own.definition import OwnQuantity
-from collect.library.measuring import Prompts, measure_step, whole
+from collect.library.measuring import Prompts, measure_step
 from collect.prompts.sets import given
+from collect.schema.counting import as_count
+
+_EVERY = "Give a count of the optimiser's steps, such as 100."
 
 
 class MeasurementCallback(TrainerCallback):
@@ -60,7 +63,7 @@ class MeasurementCallback(TrainerCallback):
         is_strict: bool = False,
         **how: Any,
     ) -> None:
-        every = whole("The steps between two measurements, every,", every, least=1)
+        every = as_count("The steps between two measurements, every,", every, least=1, hint=_EVERY)
         self.out, self.every, self.is_strict = Path(out), every, is_strict
         self.prompts = given(prompts, prompt_set)
         self.model_id, self.tokenizer = model_id, tokenizer

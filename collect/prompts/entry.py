@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 from collect.errors import InputError
+from collect.schema.counting import is_count
 
 #: Names under which a record may hold its prompt, by what it then is; see column prompt.format.
 CONTENT = {
@@ -125,15 +125,11 @@ def _content(kind: str, value: Any, place: str) -> tuple[str, str]:
     items = _parsed(value, place)
     if kind == "turns":
         return kind, _json([_turn(item, place) for item in items])
-    if not all(_is_token_id(item) for item in items):
+    if not all(is_count(item) for item in items):
         raise InputError(
             f"Token ids must be whole numbers of 0 or more; {place} has {_short(value)}."
         )
     return kind, _json([int(n) for n in items])
-
-
-def _is_token_id(item: Any) -> bool:
-    return not isinstance(item, bool) and isinstance(item, Integral) and int(item) >= 0
 
 
 def _parsed(value: Any, place: str) -> Sequence[Any]:

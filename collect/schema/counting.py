@@ -1,6 +1,11 @@
-"""A count with its noun, as a sentence has it."""
+"""Counts: said with their noun, and taken from what a caller without types gave."""
 
 from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+from collect.errors import InputError
 
 
 def counted(n: int, noun: str, several: str = "") -> str:
@@ -17,3 +22,38 @@ def counted(n: int, noun: str, several: str = "") -> str:
     ('1 matrix', '2,000 rows')
     """
     return f"{n:,} {noun if n == 1 else several or f'{noun}s'}"
+
+
+def is_count(found: Any, *, least: int = 0) -> bool:
+    """Return whether something is a whole number, of whatever type, that is not too small.
+
+    >>> is_count(0), is_count(0, least=1), is_count(True), is_count(2.0)
+    (True, False, False, False)
+    """
+    return not isinstance(found, bool) and isinstance(found, Integral) and int(found) >= least
+
+
+def as_count(what: str, found: Any, *, least: int, hint: str) -> int:
+    """Return a whole number that was given, of whatever type of whole numbers.
+
+    Parameters
+    ----------
+    what
+        What it counts, as a sentence begins: "The batch size".
+    found
+        What was given.
+    least
+        The smallest that is taken [1].
+    hint
+        What to give instead.
+
+    Raises
+    ------
+    InputError
+        If it is none, less than `least`, or more than 64 bits hold.
+    """
+    if not is_count(found, least=least) or int(found) >= 2**63:
+        raise InputError(
+            f"{what} must be a whole number of {least} or more, below 2^63; found {found!r}.", hint
+        )
+    return int(found)
