@@ -120,14 +120,18 @@ def _content(kind: str, value: Any, place: str) -> tuple[str, str]:
         kind = "turns"  # as sets of preferences name the turns before an answer
     if kind == "text":
         if not isinstance(value, str):
-            raise InputError(f"A prompt's text must be text; {place} has {_short(value)}.")
+            raise InputError(
+                f"A prompt's text must be text; {place} has {_short(value)}.",
+                "Put it between quotes, or name it messages or token_ids if it is one of these.",
+            )
         return kind, value
     items = _parsed(value, place)
     if kind == "turns":
         return kind, _json([_turn(item, place) for item in items])
     if not all(is_count(item) for item in items):
         raise InputError(
-            f"Token ids must be whole numbers of 0 or more; {place} has {_short(value)}."
+            f"Token ids must be whole numbers of 0 or more; {place} has {_short(value)}.",
+            "Give the ids that the model's tokenizer returns.",
         )
     return kind, _json([int(n) for n in items])
 
@@ -166,7 +170,8 @@ def _name(named: Mapping[str, Any], place: str) -> str | None:
     if len(given) > 1 or not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
         raise InputError(
             f"The identifier of a prompt must be one, of 1 to {_LONGEST_NAME} printable signs; "
-            f"{place} has {_short(' and '.join(map(str, given)))}."
+            f"{place} has {_short(' and '.join(map(str, given)))}.",
+            "Correct it, or leave it out: prompts are then numbered.",
         )
     return name
 

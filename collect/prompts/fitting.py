@@ -72,7 +72,10 @@ def fitted(
     """
     for prompt in prompts:
         if not prompt.token_ids:
-            raise InputError(f"A prompt must have at least one token; {prompt.prompt_id} has none.")
+            raise InputError(
+                f"A prompt must have at least one token; {prompt.prompt_id} has none.",
+                "Leave it out, or put a start token in front with --special-tokens always.",
+            )
         if max(prompt.token_ids) >= n_vocabulary:
             raise InputError(
                 f"Every token must be one of the model's {n_vocabulary}; {prompt.prompt_id} holds "

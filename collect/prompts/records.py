@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -51,9 +52,23 @@ def records(path: Path) -> list[Placed]:
     try:
         read = _of_dataset if path.is_dir() else _READERS[path.suffix.lower()]
         return list(read(path))
-    except (OSError, pa.ArrowException) as error:
-        reason = getattr(error, "strerror", None) or str(error).strip().partition("\n")[0]
-        raise InputError(f"The prompts of {path} must be readable; {reason}.") from error
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error).strip().partition("\n")[0]
+        raise unreadable(path, reason) from error
+    except pa.ArrowException as error:
+        said = str(error).strip().partition("\n")[0].removesuffix(".")
+        raise InputError(
+            f"The prompts of {path} must be written as its name says; they are not ({said}).",
+            "Write the file again, or give it the ending of what it is.",
+        ) from error
+
+
+def unreadable(path: Path, reason: str) -> InputError:
+    """Return the refusal of a file of prompts that the system does not let this program read."""
+    return InputError(
+        f"The prompts of {path} must be readable; {reason}.",
+        "Check that the file is whole, and that you may read it.",
+    )
 
 
 def text_of(path: Path) -> str:
@@ -133,7 +148,10 @@ def _separated(delimiter: str) -> Callable[[Path], Iterator[Placed]]:
 def _check_names(names: list[str], path: Path) -> None:
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
-        raise InputError(f"Columns must have different names; {path} has {repeated[0]!r} twice.")
+        raise InputError(
+            f"Columns must have different names; {path} has {repeated[0]!r} twice.",
+            "Rename one of them, or leave it out.",
+        )
 
 
 def _of_parquet(path: Path) -> Iterator[Placed]:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from collect.errors import InputError
+from collect.errors import InputError, nearest
 from collect.prompts.entry import Entry, entry
-from collect.prompts.records import readable, records, set_name, text_of
+from collect.prompts.records import is_dataset, readable, records, set_name, text_of, unreadable
 from collect.schema.marks import prompts_sha256
 
 #: Where the shipped sets live in a clone of the repository.
@@ -79,7 +79,7 @@ def load(name_or_path: str | Path) -> PromptSet:
     if not len(found.prompts):
         raise InputError(
             f"A prompt set must hold at least one prompt; {path} holds none.",
-            "Write one prompt per line.",
+            "Write one record per prompt." if readable(path) else "Write one prompt per line.",
         )
     _refuse_a_taken_name(path, found)
     return found
@@ -110,7 +110,8 @@ def given(
     if not _NAME.fullmatch(name):
         raise InputError(
             f"The name of a prompt set may hold letters a to z, digits, '_', '-' and '.'; "
-            f"found {name!r}."
+            f"found {name!r}.",
+            "Give another prompt_set: it becomes part of every prompt_id.",
         )
     rows = prompts.to_dict("records") if isinstance(prompts, pd.DataFrame) else prompts
     return prompt_set(name, [entry(row, f"prompt {place}") for place, row in enumerate(rows)])
@@ -147,11 +148,12 @@ def prompt_set(name: str, entries: Iterable[Entry]) -> PromptSet:
 def _find(name_or_path: str) -> Path:
     shipped = DIRECTORY / f"{name_or_path}.txt"
     path = shipped if name_or_path in names() else Path(name_or_path).expanduser()
-    if not path.is_file() and not readable(path):
+    if not path.exists():
+        raise _unknown(name_or_path)
+    if path.is_dir() and not is_dataset(path):
         raise InputError(
-            f"A prompt set must be a known name, a file, or a directory that datasets saved; "
-            f"{name_or_path!r} is neither.",
-            f"The sets are: {', '.join(names()) or 'none, outside a clone of the repository'}.",
+            f"A directory of prompts must be a data set that datasets saved; {path} is none.",
+            "Give the files in it, or save the data set with save_to_disk.",
         )
     if not _NAME.fullmatch(set_name(path)):
         raise InputError(
@@ -162,14 +164,22 @@ def _find(name_or_path: str) -> Path:
     return path
 
 
+def _unknown(name_or_path: str) -> InputError:
+    near = nearest(name_or_path, names())
+    there_are = f"The sets are: {', '.join(names()) or 'none, outside a clone of the repository'}."
+    return InputError(
+        "A prompt set must be a known name, or the path of a file or data set that is there; "
+        f"{name_or_path!r} is neither.",
+        f"The nearest is {near[0]}." if near else f"Check the path. {there_are}",
+    )
+
+
 def _text(path: Path) -> str:
     """Return the text of a file of lines."""
     try:
         text = text_of(path)
     except OSError as error:
-        raise InputError(
-            f"The prompt file {path} must be readable; {error.strerror or error}."
-        ) from error
+        raise unreadable(path, error.strerror or str(error)) from error
     _refuse_records(text, path)
     return text
 

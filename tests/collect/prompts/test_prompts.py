@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
@@ -102,7 +103,7 @@ def test_more_than_a_hundred_prompts_are_still_in_order(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("empty.txt", b"", "must hold at least one prompt"),
+        ("empty.txt", b"", "must hold at least one prompt.*\nhint: Write one prompt per line"),
         ("blank.txt", b"## only a remark\n\n  \n", "must hold at least one prompt"),
         ("latin.txt", b"caf\xe9", "must be UTF-8 text; .* is not, at byte 3"),
         ("escape.txt", b"fine\nC:\\dir", r"found \\d .*line 2"),
@@ -119,6 +120,31 @@ def test_an_ill_formed_file_is_refused(tmp_path, name, content, sentence):
 
 
 def test_an_unknown_name_is_answered_with_the_sets_there_are():
-    with pytest.raises(InputError, match="'Z_unknown' is neither") as refusal:
-        prompts.load("Z_unknown")
+    with pytest.raises(InputError, match="'Z_7' is neither") as refusal:
+        prompts.load("Z_7")
     assert "A_grand_unified, B_pythia_sweep" in refusal.value.hint
+
+
+def test_a_misspelt_name_is_answered_with_the_nearest():
+    with pytest.raises(InputError, match="'A_grand_unifed' is neither") as refusal:
+        prompts.load("A_grand_unifed")
+    assert refusal.value.hint == "The nearest is A_grand_unified."
+
+
+@pytest.mark.parametrize("name", ["missing.txt", "missing.jsonl", "missing.parquet"])
+def test_a_file_that_is_not_there_is_refused_as_it_was_typed(name):
+    with pytest.raises(InputError, match=f"that is there; '{name}' is neither") as refusal:
+        prompts.load(name)
+    assert refusal.value.hint.startswith("Check the path. The sets are: A_grand_unified,")
+
+
+@pytest.mark.parametrize("name", ["mine.txt", "mine.jsonl"])
+def test_a_file_that_may_not_be_read_is_refused_with_what_to_do(tmp_path, monkeypatch, name):
+    def refused(path):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    (tmp_path / name).write_text('"a"')
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    with pytest.raises(InputError, match=f"{name} must be readable; Permission denied") as refusal:
+        prompts.load(tmp_path / name)
+    assert "that you may read it" in refusal.value.hint

@@ -128,12 +128,13 @@ def test_a_split_of_a_data_set_bears_the_name_of_both(tmp_path):
         ("x.jsonl", '{"messages": [{"role": "user"}]}', "a role and a content"),
         ("x.jsonl", '{"id": "a", "text": "a"}\n{"id": "a", "text": "b"}', "x:a comes up twice"),
         ("x.jsonl", '{"id": "a\\n", "text": "a"}', "printable signs"),
-        ("x.jsonl", "", "must hold at least one prompt"),
+        ("x.jsonl", "", "must hold at least one prompt.*\nhint: Write one record per prompt"),
         ("x.json", '{"text": "a"}', "must be a list of them; .* is one dict"),
         ("x.csv", "id,text\na\n", "Every row must have 2 cells"),
         ("x.csv", "text,text\na,b\n", "has 'text' twice"),
         ("x.csv", 'text\n"a', "must be a well-formed table"),
-        ("x.parquet", "none", "must be readable"),
+        ("x.parquet", "none", "written as its name says; .*\nhint: Write the file again"),
+        ("x.parquet", "", "written as its name says; they are not .Parquet file size is 0 bytes"),
         ("x.jsonl", b"caf\xe9", "must be UTF-8 text; .* is not, at byte 3"),
         ("A_grand_unified.jsonl", '"other"', "must not bear the name of a shipped set"),
     ],
@@ -150,8 +151,16 @@ def test_a_directory_without_a_list_of_files_is_refused(tmp_path):
     (path / "state.json").write_text("{}")
     with pytest.raises(InputError, match="must list the files of the set"):
         load(path)
-    with pytest.raises(InputError, match="is neither"):
+    with pytest.raises(InputError, match=r"must be a data set that .* is none"):
         load(tmp_path)
+
+
+def test_a_data_set_that_lacks_a_file_is_refused(tmp_path):
+    path = save_dataset(tmp_path / "mine", RECORDS)
+    for part in path.glob("*.arrow"):
+        part.unlink()
+    with pytest.raises(InputError, match="mine must be readable; No such file or directory"):
+        load(path)
 
 
 def test_arrays_of_a_frame_are_lists_too():
