@@ -132,6 +132,14 @@ def _run(source: str) -> None:
         import_module(source)
         return
     path = Path(source).expanduser().resolve()
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise InputError(
+            f"A file that registers quantities must be readable; {source} is not: "
+            f"{error.strerror or error}.",
+            "Check the path after --register.",
+        ) from error
     name = f"thermoscope_quantities_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

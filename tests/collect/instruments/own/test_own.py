@@ -268,11 +268,30 @@ def test_the_command_line_knows_what_a_file_registers(save_tiny, prompt_file, tm
         streamed,
         check_exact=True,
     )
-    file.write_text("1 / 0")
-    assert main(["plan", *asked]) == 2
-    assert "mine.py does not: ZeroDivisionError" in capsys.readouterr().err
     assert main(["plan", *what, "--quantities", "sizes"]) == 2
     assert "logit_lens_entropy, last_states" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("none.py", "must be readable; none.py is not: No such file or directory."),
+        ("folder.py", "must be readable; folder.py is not: Is a directory."),
+        ("fails.py", "must run; fails.py does not: ZeroDivisionError: division by zero"),
+        ("nowhere", "must run; nowhere does not: ModuleNotFoundError: No module named 'nowhere'"),
+    ],
+)
+def test_a_file_that_cannot_register_is_refused_as_it_was_typed(
+    tmp_path, monkeypatch, capsys, name, sentence
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.py").mkdir()
+    (tmp_path / "fails.py").write_text("1 / 0")
+    assert main(["plan", "any", "--register", name]) == 2
+    said = capsys.readouterr().err
+    assert f"A file that registers quantities {sentence}" in said
+    assert str(tmp_path) not in said
+    assert "hint: " in said
 
 
 @pytest.mark.parametrize(
