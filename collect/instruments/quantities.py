@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from typing import Any, TypeVar
 
 from collect.errors import InputError, of_others, unknown_name
 from collect.instruments.own.definition import OwnQuantity
+from collect.schema.paths import as_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def _run(source: str) -> None:
     if not source.endswith(".py"):
         import_module(source)
         return
-    path = Path(source).expanduser().resolve()
+    path = as_path(source).resolve()
     try:
         path.open("rb").close()
     except OSError as error:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import ray
 
+from collect.schema.paths import as_path
+
 
 def join() -> int:
     """Join the cluster in use, the one that RAY_ADDRESS names, or a new one of this machine.
@@ -30,5 +32,5 @@ def words(error: Exception) -> str:
 
 def absolute(path: str | Path) -> str:
     """Return a path that exists as an absolute one; the name of something else as it is."""
-    found = Path(path).expanduser()
+    found = as_path(path)
     return str(found.resolve()) if found.exists() else str(path)

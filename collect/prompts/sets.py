@@ -19,6 +19,7 @@ from collect.errors import InputError, nearest
 from collect.prompts.entry import Entry, entry
 from collect.prompts.records import is_dataset, readable, records, set_name, text_of, unreadable
 from collect.schema.marks import prompts_sha256
+from collect.schema.paths import as_path
 
 #: Where the shipped sets live in a clone of the repository.
 DIRECTORY = Path(__file__).resolve().parents[2] / "data" / "prompts"
@@ -147,7 +148,7 @@ def prompt_set(name: str, entries: Iterable[Entry]) -> PromptSet:
 
 def _find(name_or_path: str) -> Path:
     shipped = DIRECTORY / f"{name_or_path}.txt"
-    path = shipped if name_or_path in names() else Path(name_or_path).expanduser()
+    path = shipped if name_or_path in names() else as_path(name_or_path)
     if not path.exists():
         raise _unknown(name_or_path)
     if path.is_dir() and not is_dataset(path):

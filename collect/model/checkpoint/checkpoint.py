@@ -16,6 +16,7 @@ from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint import header, hub, revisions
 from collect.model.checkpoint.weight_files import IncompleteError, weight_files
 from collect.model.labels import Labels, known_labels, known_suite
+from collect.schema.paths import as_path
 
 #: File a checkpoint directory may hold to say who trained it; written by ``training.train``.
 SIDECAR = "thermoscope.json"
@@ -148,7 +149,7 @@ def locate(
     OutputError
         If the hub's cache cannot be written.
     """
-    path = Path(model).expanduser()
+    path = as_path(model)
     if model and path.is_dir():
         holder = path if revision is None else revisions.within(path, revision)
         named = f"local/{path.resolve().name}"

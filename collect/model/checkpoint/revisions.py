@@ -11,6 +11,7 @@ from typing import Any
 
 from collect.errors import InputError
 from collect.model.checkpoint import hub
+from collect.schema.paths import as_path
 
 #: What makes a name a pattern.
 _WILD = re.compile(r"[*?\[]")
@@ -69,7 +70,7 @@ def asked_for(model: str, revisions: Sequence[str]) -> list[str | None]:
 
 
 def _known(model: str) -> list[str]:
-    directory = Path(model).expanduser()
+    directory = as_path(model)
     return beside(directory) if directory.is_dir() else hub.references(model)
 
 

@@ -70,6 +70,8 @@ def test_labels_and_overwrite_reach_the_model_table(save_tiny, out):
     [
         (["run", "/no/such/place", "--out", "OUT"], "'/no/such/place' is neither"),
         (["run", "GOOD", "--prompts", "nosuch", "--out", "OUT"], "'nosuch' is neither"),
+        (["run", "~nobody-here/x", "--out", "OUT"], "'~nobody-here/x' is neither"),
+        (["run", "GOOD", "--prompts", "~nobody-here/x", "--out", "OUT"], "here/x' is neither"),
         (["run", "GOOD", "--dtype", "int3", "--out", "OUT"], "found 'int3'"),
         (["run", "GOOD", "--revision", "x", "--out", "OUT"], "A revision of a directory"),
         (["run", "GOOD", "--batch-size", "0", "--out", "OUT"], "found 0"),
