@@ -89,7 +89,8 @@ def check(decoder: Decoder, quantity: str) -> None:
     if reason is not None:
         raise InputError(
             f"The network must be free to shift its stream for {quantity} to move; this "
-            f"{decoder.model.config.model_type} model is not: {reason}."
+            f"{decoder.model.config.model_type} model is not: {reason}.",
+            "Leave --extreme out: the transformations that are free are applied.",
         )
 
 

@@ -95,7 +95,8 @@ def read_document(path: Path) -> object:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise InputError(f"The file {path} must be readable; {error.strerror}.") from error
+        reason = error.strerror or error
+        raise InputError(f"The file {path} must be readable; {reason}.", _FETCH_AGAIN) from error
     except UnicodeDecodeError as error:
         raise InputError(
             f"The file {path.name} must be UTF-8 text; byte {error.start} is not.", _FETCH_AGAIN

@@ -101,7 +101,8 @@ class OwnQuantity:
             raise InputError(
                 "Attention must have run where it is looked at, which is so at "
                 f"{' and '.join(sorted(_AFTER_ATTENTION))}; {self.name} asks for it at "
-                f"{', '.join(self.sites)}."
+                f"{', '.join(self.sites)}.",
+                "Name these sites, or leave attention out of its needs.",
             )
 
     @property

@@ -27,6 +27,7 @@ _CONVERSION = (
     "A pickle can run code and is never opened. A conversion may wait as a pull request on the "
     "hub's page of the model: give --revision refs/pr/N; or convert it with save_pretrained."
 )
+_COPY_AGAIN = "Correct the file, or copy or download it again."
 _FLOAT_NAMES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 
 
@@ -305,7 +306,10 @@ def _config(directory: Path) -> dict[str, Any]:
         )
     config = _json_object(path)
     if "model_type" not in config:
-        raise InputError(f"{path} must say which model_type it configures; it does not.")
+        raise InputError(
+            f"{path} must say which model_type it configures; it does not.",
+            "Give the directory that save_pretrained wrote.",
+        )
     quantised = config.get("quantization_config") or text_entry(config, "quantization_config")
     if quantised:
         method = quantised.get("quant_method") if isinstance(quantised, dict) else None
@@ -328,9 +332,11 @@ def _json_object(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, OSError, RecursionError) as error:
-        raise InputError(f"{path} must be readable JSON; {error}.") from error
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} must be readable JSON; {reason}.", _COPY_AGAIN) from error
     if not isinstance(content, dict):
-        raise InputError(f"{path} must hold a JSON object; found {type(content).__name__}.")
+        found = type(content).__name__
+        raise InputError(f"{path} must hold a JSON object; found {found}.", _COPY_AGAIN)
     return content
 
 
@@ -350,7 +356,8 @@ def _dtype(paths: tuple[Path, ...]) -> str:
     floats = sorted(_FLOAT_NAMES[name] for name in found if name in _FLOAT_NAMES)
     if not floats:
         raise UnsupportedModelError(
-            f"The weights must be floating numbers; found {', '.join(sorted(found)) or 'none'}."
+            f"The weights must be floating numbers; found {', '.join(sorted(found)) or 'none'}.",
+            "Use the checkpoint that these were quantised from.",
         )
     return "+".join(floats)
 

@@ -243,8 +243,9 @@ def no_safetensors_at_all(directory: Path) -> None:
 def test_a_damaged_checkpoint_is_refused(save_tiny, damage, sentence):
     directory = save_tiny("gpt2")
     damage(directory)
-    with pytest.raises(InputError, match=sentence):
+    with pytest.raises(InputError, match=sentence) as refusal:
         locate(str(directory))
+    assert refusal.value.hint
 
 
 def test_a_quantised_checkpoint_is_refused(save_tiny):
