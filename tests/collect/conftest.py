@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from copy import deepcopy
@@ -191,6 +192,12 @@ def save_tiny(tmp_path: Path, saved_models: Callable[..., Path]) -> Callable[...
         return shutil.copytree(saved_models(name, seed, adds_start), directory, dirs_exist_ok=True)
 
     return save
+
+
+def edit_config(directory: Path, **entries: object) -> None:
+    """Change entries of a checkpoint's ``config.json``."""
+    path = directory / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | entries))
 
 
 @pytest.fixture

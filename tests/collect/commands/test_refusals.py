@@ -18,6 +18,7 @@ from safetensors.torch import load_file, save_file
 
 from collect.commands.cli import main
 from collect.record.integrity import faults
+from tests.collect.conftest import edit_config
 from tests.collect.record.written import fill_disk
 
 
@@ -39,11 +40,6 @@ def command(save_tiny, prompt_file, out):
 
 def contents(out: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in out.rglob("*") if path.is_file()}
-
-
-def edit_config(directory: Path, **entries: object) -> None:
-    path = directory / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | entries))
 
 
 def edit_weight(directory: Path, name: str, change) -> None:

@@ -18,6 +18,9 @@ from struct import pack
 from threading import Event, Thread
 from urllib.parse import quote, unquote, urlsplit
 
+#: The file of weights of a small model.
+WEIGHTS = "model.safetensors"
+
 #: What the hub keeps apart from its repositories.
 _LARGE = (".safetensors", ".bin")
 
@@ -246,3 +249,18 @@ def served() -> Iterator[LocalHub]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def shard(directory: Path, name: str, **others: str) -> None:
+    """Let an index name the only file of weights, and others by tensor that may not be there."""
+    from safetensors.torch import load_file
+
+    (directory / WEIGHTS).rename(directory / name)
+    places = {**dict.fromkeys(load_file(directory / name), name), **others}
+    index = {"metadata": {}, "weight_map": places}
+    (directory / f"{WEIGHTS}.index.json").write_text(json.dumps(index))
+
+
+def pickles_only(directory: Path) -> None:
+    """Leave no other weights than those of a pickle."""
+    (directory / WEIGHTS).rename(directory / "pytorch_model.bin")

@@ -21,14 +21,10 @@ from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.model.checkpoint.shards import Shards
 from collect.model.labels import Labels, known_labels
+from tests.collect.conftest import edit_config
 
 ROOT = Path(__file__).parents[4]
 PUBLISHED_MODELS = ROOT / "data" / "published" / "model.csv"
-
-
-def edit_config(directory: Path, **entries: object) -> None:
-    path = directory / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | entries))
 
 
 def test_a_local_checkpoint_is_named_after_its_directory(save_tiny):
@@ -315,3 +311,6 @@ def test_a_model_outside_the_cache_is_refused_when_the_hub_must_not_be_asked(mon
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(UnreachableError, match="not asked while HF_HUB_OFFLINE is set"):
         locate("someone/something")
+
+
+# FIX

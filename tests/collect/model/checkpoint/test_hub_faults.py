@@ -1,0 +1,170 @@
+"""A hub that is not there, refuses, breaks off or goes silent, and a cache that is full."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+
+import huggingface_hub
+import pytest
+from huggingface_hub import constants
+
+from collect.errors import InputError, OutputError, UnreachableError
+from collect.model.checkpoint import hub
+from collect.model.checkpoint.checkpoint import locate
+from tests.collect.model.checkpoint.local_hub import WEIGHTS
+
+
+def test_a_disk_without_room_is_found_out_before_anything_is_fetched(local_hub, offer, monkeypatch):
+    size = (offer("tiny") / WEIGHTS).stat().st_size
+    usage = shutil.disk_usage("/")._replace(free=size - 1)
+    monkeypatch.setattr(hub.shutil, "disk_usage", lambda _path: usage)
+    with pytest.raises(OutputError, match="must have room for the weights of acme/tiny"):
+        locate("acme/tiny")
+    assert not local_hub.fetched(WEIGHTS)
+
+
+def test_content_that_is_not_what_the_hub_lists_is_refused(local_hub, offer):
+    offer("tiny")
+    local_hub.listed_sha256[WEIGHTS] = "0" * 64
+    with pytest.raises(InputError, match="must have the content that the hub lists"):
+        locate("acme/tiny").weights_sha256()
+
+
+def test_a_transfer_that_breaks_off_goes_on_where_it_stopped(local_hub, offer, monkeypatch):
+    directory = offer("tiny")
+    breaks = iter(["break", "break"])
+
+    def fault(_method: str, path: str) -> str | None:
+        return next(breaks, None) if path.startswith("/cdn/") else None
+
+    local_hub.fault = fault
+    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 1024)
+    assert locate("acme/tiny").weights_sha256() == locate(str(directory)).weights_sha256()
+    ranges = [asked for _, path, asked, _ in local_hub.log if path.startswith("/cdn/")]
+    starts = [int(asked.strip("bytes=-")) if asked else 0 for asked in ranges]
+    assert starts[0] == 0 < starts[1] < starts[2] < (directory / WEIGHTS).stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [("stall", "did not answer in time"), ("reset", "could not be reached, or broke off")],
+)
+def test_a_transfer_that_goes_silent_or_is_cut_is_told_in_a_sentence_and_harms_nothing(
+    local_hub, offer, monkeypatch, fault, sentence
+):
+    directory = offer("tiny")
+    local_hub.fault = lambda _method, path: fault if path.startswith("/cdn/") else None
+    monkeypatch.setattr(constants, "HF_HUB_DOWNLOAD_TIMEOUT", 0.2)
+    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 1024)
+    with pytest.raises(UnreachableError, match=sentence):
+        locate("acme/tiny")
+    local_hub.fault = lambda _method, _path: None
+    assert locate("acme/tiny").weights_sha256() == locate(str(directory)).weights_sha256()
+
+
+def test_the_keyboard_interrupts_a_transfer_at_once(local_hub, offer, monkeypatch):
+    offer("tiny")
+
+    def interrupt(_method: str, path: str) -> str | None:
+        if not path.startswith("/cdn/"):
+            return None
+        os.kill(os.getpid(), signal.SIGINT)
+        return "stall"
+
+    local_hub.fault = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        locate("acme/tiny")
+    assert not local_hub.go_on.is_set()
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        (403, "refuses this account or token"),
+        (429, "too many requests from here"),
+        (503, r"out of order \(503\)"),
+        (500, r"out of order \(500\)"),
+        (418, "it answers 418"),
+        ("html", "does not answer as a hub does"),
+    ],
+)
+@pytest.mark.parametrize("at", ["/api/models/acme/tiny", "config.json"])
+def test_what_a_hub_answers_in_place_of_a_file_is_told_in_a_sentence(
+    local_hub, offer, fault, sentence, at
+):
+    offer("tiny")
+    local_hub.fault = lambda _method, path: fault if path.endswith(at) else None
+    with pytest.raises(UnreachableError, match=sentence) as refusal:
+        locate("acme/tiny")
+    assert "\n" not in refusal.value.problem
+
+
+def test_a_transfer_that_always_breaks_off_is_told_in_a_sentence(local_hub, offer):
+    offer("tiny")
+    local_hub.fault = lambda _method, path: 503 if path.startswith("/cdn/") else None
+    with pytest.raises(UnreachableError, match="out of order"):
+        locate("acme/tiny")
+
+
+def test_a_hub_that_is_not_there_is_told_in_a_sentence_unless_the_cache_has_the_model(
+    local_hub, offer, monkeypatch
+):
+    offer("tiny")
+    found = locate("acme/tiny")
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    again = locate("acme/tiny")
+    assert (again.revision, again.weights_sha256()) == (found.revision, found.weights_sha256())
+    with pytest.raises(UnreachableError, match="could not be reached"):
+        locate("acme/other")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert locate("acme/tiny").revision == found.revision
+    with pytest.raises(UnreachableError, match="not asked while HF_HUB_OFFLINE is set"):
+        locate("acme/other")
+
+
+def test_without_the_hub_a_plan_needs_no_weights_and_a_run_says_what_is_missing(offer, monkeypatch):
+    offer("tiny")
+    locate("acme/tiny", needs_weights=False)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert locate("acme/tiny", needs_weights=False).weight_files == ()
+    with pytest.raises(UnreachableError, match="the cache has the small files alone"):
+        locate("acme/tiny")
+
+
+@pytest.mark.parametrize(
+    ("token", "kind", "sentence"),
+    [
+        ("", UnreachableError, "asks for a licence first"),
+        ("wrong", UnreachableError, r"does not accept the token \(401\)"),
+    ],
+)
+def test_a_model_that_is_not_open_is_told_apart_from_a_token_that_is_wrong(
+    offer, monkeypatch, token, kind, sentence
+):
+    offer("closed", token="right")
+    monkeypatch.setenv("HF_TOKEN", token)
+    with pytest.raises(kind, match=sentence):
+        locate("acme/closed")
+
+
+@pytest.mark.parametrize("endpoint", ["hub.example", "ftp://hub.example", ""])
+def test_an_address_of_the_hub_without_its_scheme_is_wrong_input(offer, monkeypatch, endpoint):
+    offer("tiny")
+    monkeypatch.setattr(constants, "ENDPOINT", endpoint)
+    with pytest.raises(InputError, match="HF_ENDPOINT must be an address that begins with http"):
+        locate("acme/tiny")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS])
+def test_a_cache_that_cannot_be_written_is_named(offer, monkeypatch, number):
+    offer("tiny")
+
+    def full(*_: object, **__: object) -> str:
+        raise OSError(number, "no")
+
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", full)
+    with pytest.raises(OutputError, match=r"of the hub must be writable; .*cache is not"):
+        locate("acme/tiny")
