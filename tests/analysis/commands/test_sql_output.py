@@ -1,0 +1,129 @@
+"""What `sql` prints: every digit, every value, and a hint where a name is not known."""
+
+import csv
+import io
+import json
+import sys
+
+import pandas as pd
+import pytest
+
+from tests.analysis.commands.conftest import run
+
+pytestmark = pytest.mark.usefixtures("in_the_checkout")
+
+
+def test_a_name_like_that_of_the_exception_is_no_interrupt(capsys):
+    code, _, err = run(capsys, "sql", 'SELECT "KeyboardInterrupt"')
+    assert code == 2
+    assert "KeyboardInterrupt" in err
+
+
+def test_sql_prints_csv_that_pandas_reads_back(capsys):
+    code, out, _ = run(capsys, "sql", "SELECT claim_id FROM claim ORDER BY 1 LIMIT 2", "--csv")
+    assert code == 0
+    assert pd.read_csv(io.StringIO(out))["claim_id"].tolist() == [1, 2]
+
+
+VALUES = """FROM (VALUES (1.5::DOUBLE, 'a/b', 1, 'nan'::DOUBLE), (NULL, NULL, NULL, NULL),
+  (3, 'c', 3, 2)) AS t(number, word, count, odd)"""
+
+
+def test_sql_says_null_where_nothing_is_and_fits_a_terminal(capsys, monkeypatch):
+    code, out, _ = run(capsys, "sql", f"{VALUES}; -- as it is")
+    assert code == 0
+    assert [line.split() for line in out.splitlines()] == [
+        ["number", "word", "count", "odd"],
+        ["1.5", "a/b", "1", "NaN"],
+        ["NULL", "NULL", "NULL", "NULL"],
+        ["3.0", "c", "3", "2.0"],
+    ]
+    assert '"word":"a/b"' in run(capsys, "sql", VALUES, "--json")[1]
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "16")
+    lines = run(capsys, "sql", VALUES)[1].splitlines()
+    assert len(lines) > 4
+    assert max(map(len, lines)) <= 16
+
+
+EXACT = """SELECT [1.5::DOUBLE, NULL, 'nan'] AS list, 'nan'::DOUBLE AS nothing,
+  '-inf'::DOUBLE AS least,
+  1.5e-12::DOUBLE AS tiny, 132912182112123456789::HUGEINT AS long, DATE '2024-01-02' AS day,
+  TIMESTAMP '2024-01-02 03:04:05.123456' AS time, '\\xAA'::BLOB AS bytes, {'x': [NULL]} AS made,
+  NULL AS missing, '' AS empty, '=1+1' AS formula, 1 AS list, true AS yes; -- a comment"""
+
+
+def test_sql_prints_what_the_engine_found_and_nothing_else(capsys):
+    (told,) = json.loads(run(capsys, "sql", EXACT, "--json")[1])
+    assert told == {
+        "list": [1.5, None, "NaN"], "nothing": "NaN", "least": "-Infinity", "tiny": 1.5e-12,
+        "long": 132912182112123456789, "day": "2024-01-02", "time": "2024-01-02 03:04:05.123456",
+        "bytes": "\\xAA", "made": {"x": [None]}, "missing": None, "empty": "",
+        "formula": "=1+1", "list_1": 1, "yes": True,
+    }  # fmt: skip
+    head, row = csv.reader(io.StringIO(run(capsys, "sql", EXACT, "--csv")[1]))
+    assert head == [*told]
+    assert row == [
+        '[1.5,null,"NaN"]', "nan", "-inf", "1.5e-12", "132912182112123456789", "2024-01-02",
+        "2024-01-02 03:04:05.123456", "\\xAA", '{"x":[null]}', "", "", "'=1+1", "1", "true",
+    ]  # fmt: skip
+    assert run(capsys, "sql", "SELECT NULL AS a, '' AS b", "--csv")[1] == 'a,b\n,""\n'
+    assert " 132912182112123456789 " in run(capsys, "sql", EXACT)[1]
+    assert json.loads(run(capsys, "sql", "FROM model WHERE false", "--json")[1]) == []
+    assert "explain_key" in run(capsys, "sql", "EXPLAIN SELECT 1", "--csv")[1]
+    ordered = "SELECT h FROM (SELECT hash(range) AS h FROM range(30000)) ORDER BY h"
+    hashes = run(capsys, "sql", ordered, "--csv")[1].split()[1:]
+    assert len(hashes) == 30000
+    assert sorted(hashes, key=int) == hashes
+
+
+ODD = """; SELECT
+  {'a': 'nan'::DOUBLE, 'd': 12345678901234567890.12345678901::DECIMAL(38, 11)} AS beside,
+  {'n': 'inf'::DOUBLE, 'b': repeat('9', 5000)::BIGNUM} AS long, (1, '=1') AS pair,
+  ['NaN', '"-Infinity"', '\\'] AS words, '{"a": nan, "b": [-inf, "inf"]}'::JSON AS loose,
+  'a' || chr(13) || 'b' AS line, '=x'::VARIANT AS any, 1.5 AS a_1, 2 AS a, 3 AS A"""
+
+
+def test_values_beside_what_json_has_no_number_for_keep_every_digit(capsys):
+    code, out, _ = run(capsys, "sql", ODD, "--json")
+    assert code == 0
+    (told,) = json.loads(out, parse_float=str, parse_int=str, parse_constant=pytest.fail)
+    assert told == {
+        "beside": {"a": "NaN", "d": "12345678901234567890.12345678901"},
+        "long": {"n": "Infinity", "b": "9" * 5000},
+        "pair": ["1", "=1"], "words": ["NaN", '"-Infinity"', "\\"],
+        "loose": {"a": "NaN", "b": ["-Infinity", "inf"]}, "line": "a\rb", "any": "=x",
+        "a_1": "1.5", "a": "2", "A_2": "3",
+    }  # fmt: skip
+    lines = csv.DictReader(io.StringIO(run(capsys, "sql", ODD, "--csv")[1], newline=""))
+    (row,) = lines
+    assert (row["line"], row["any"], row["pair"]) == ("a\rb", '"=x"', '[1,"=1"]')
+    assert row["beside"] == '{"a":"NaN","d":12345678901234567890.12345678901}'
+
+
+@pytest.mark.parametrize("form", [["--csv"], ["--json"], []])
+@pytest.mark.parametrize("query", ["SELECT error('no') AS a", "SELECT 'a'::INTEGER AS a"])
+def test_a_query_that_fails_in_its_first_row_prints_nothing(capsys, form, query):
+    code, out, error = run(capsys, "sql", query, *form)
+    assert (code, out) == (2, "")
+    assert error.startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("SELECT modell FROM MODEL", "hint: List columns with: DESCRIBE model"),
+        ("EXPLAIN SELECT m.x FROM gain_by_model m", "List columns with: DESCRIBE gain_by_model"),
+        ("FROM model JOIN metric USING (lab)", "DESCRIBE metric or DESCRIBE model"),
+        ("FROM modell", "hint: List tables and views with: SHOW TABLES"),
+        ("SELECT foo(1)", "hint: List functions with: SELECT DISTINCT function_name"),
+        ("SELECT lab FROM model a, model b", "'a.lab' or 'b.lab')\n"),
+        ("SELECT sum(sum(1))", "nested\n"),
+        ("WITH model AS (SELECT 1 AS a) SELECT nope FROM model, metric", "with: DESCRIBE metric\n"),
+    ],
+)  # fmt: skip
+def test_a_name_that_is_not_known_is_answered_by_where_such_names_are_listed(capsys, query, hint):
+    code, _, error = run(capsys, "sql", query)
+    assert code == 2
+    assert hint in error
+    assert "SHOW TABLES" in hint or "SHOW TABLES" not in error
