@@ -17,7 +17,7 @@ from collect.gauge.logits import difference, logits
 from collect.gauge.precision import widened
 from collect.model.checkpoint.checkpoint import SIDECAR, Checkpoint, locate
 from collect.model.checkpoint.decoder import Decoder
-from collect.model.checkpoint.load import load_model, load_tokenizer
+from collect.model.checkpoint.load import load_model, tokenizer_for
 from collect.prompts.fitting import fitted
 from collect.prompts.sets import load as load_prompts
 from collect.prompts.tokens import Encoded, encode
@@ -89,10 +89,9 @@ def gauge(
     _refuse_occupied(out, overwrite=overwrite)
     checkpoint = locate(model, revision=revision)
     decoder = load_model(checkpoint)
-    tokenizer = load_tokenizer(checkpoint)
-    prompts = [
-        prompt for name in prompt_sets for prompt in encode(load_prompts(name).prompts, tokenizer)
-    ]
+    sets = [load_prompts(name) for name in prompt_sets]
+    tokenizer = tokenizer_for(checkpoint, sets)
+    prompts = [prompt for found in sets for prompt in encode(found.prompts, tokenizer)]
     n_context = decoder.adapter.n_context(decoder.model.config)
     embedding: Any = decoder.embedding
     fitted(prompts, n_context, embedding.weight.shape[0])

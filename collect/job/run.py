@@ -27,13 +27,12 @@ from collect.job.task import Task, check_chosen, tasks
 from collect.model.checkpoint import blueprint, hub, leftovers, revisions
 from collect.model.checkpoint.checkpoint import Checkpoint, locate, with_listed_tensors
 from collect.model.checkpoint.decoder import Decoder
-from collect.model.checkpoint.load import has_tokenizer, load_skeleton, load_tokenizer
+from collect.model.checkpoint.load import load_skeleton, tokenizer_for
 from collect.model.checkpoint.memory import as_text as as_size
 from collect.model.checkpoint.shards import Shards
 from collect.model.labels import Labels
 from collect.prompts.sets import PromptSet
 from collect.prompts.sets import load as load_prompts
-from collect.prompts.tokens import needs_tokenizer
 from collect.record.commit import check_writable, remove_leftovers
 from collect.record.inventory import Inventory
 from collect.record.writer import file_stem
@@ -269,16 +268,10 @@ def judged(checkpoint: Checkpoint, job: Job, *, weights_sha256: str | None = Non
     unused: list[str] = []
     if known.weight_files or known.listed_tensors:
         unused = Shards(known, blueprint.of_model(skeleton.model)).unused
-    tokenizer = _tokenizer(checkpoint, job.sets)
+    tokenizer = tokenizer_for(checkpoint, job.sets)
     how: dict[str, Any] = {"weights_sha256": weights_sha256}
     found = tasks(checkpoint, skeleton, job.sets, tokenizer, job.settings, **how)
     return Judged(skeleton, found, leftovers.by_kind(unused))
-
-
-def _tokenizer(checkpoint: Checkpoint, sets: Sequence[PromptSet]) -> Any:
-    """Return a checkpoint's tokenizer; None without prompts, or where it has none and need not."""
-    is_needed = any(needs_tokenizer(prompt_set.prompts) for prompt_set in sets)
-    return load_tokenizer(checkpoint) if is_needed or (sets and has_tokenizer(checkpoint)) else None
 
 
 def _refuse_repeats(names: Sequence[str], kind: str) -> None:
@@ -300,7 +293,7 @@ def _run_checkpoint(
     sets, settings = job.sets, job.settings
     checkpoint = _under_its_name(name, checkpoint, inventory, settings)
     skeleton = load_skeleton(checkpoint, dtype=settings.dtype, device=settings.main_device)
-    tokenizer = _tokenizer(checkpoint, sets)
+    tokenizer = tokenizer_for(checkpoint, sets)
     digest = checkpoint.listed_weights_sha256()
     if digest is None:
         checkpoint = _with_weights(name, checkpoint, job)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -22,6 +23,8 @@ from collect.model.checkpoint.configuration import (
 )
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.checkpoint.shards import Shards, refuse_non_finite
+from collect.prompts.sets import PromptSet
+from collect.prompts.tokens import needs_tokenizer
 
 #: Number formats a forward pass may run in.
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -168,7 +171,22 @@ def _refuse_offloaded(model: Any, checkpoint: Checkpoint) -> None:
         )
 
 
-def has_tokenizer(checkpoint: Checkpoint) -> bool:
+def tokenizer_for(checkpoint: Checkpoint, sets: Sequence[PromptSet]) -> Any:
+    """Return a checkpoint's tokenizer; None without prompts, or where it has none and need not.
+
+    Token ids need none; one that is there tells which of them are special.
+
+    Raises
+    ------
+    InputError
+        If prompts need a tokenizer and there is none, or it is broken.
+    """
+    is_needed = any(needs_tokenizer(prompt_set.prompts) for prompt_set in sets)
+    is_asked = is_needed or (len(sets) > 0 and _has_tokenizer(checkpoint))
+    return load_tokenizer(checkpoint) if is_asked else None
+
+
+def _has_tokenizer(checkpoint: Checkpoint) -> bool:
     """Return whether a checkpoint has any of the files that tokenizers are kept in."""
     return any((checkpoint.directory / name).is_file() for name in _TOKENIZER_FILES)
 
@@ -182,7 +200,7 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
         If there is none, or it is broken.
     """
     quieten()
-    if not has_tokenizer(checkpoint):
+    if not _has_tokenizer(checkpoint):
         raise InputError(
             f"A checkpoint must bring its tokenizer; {checkpoint.directory} has none of "
             f"{', '.join(_TOKENIZER_FILES)}.",

@@ -70,6 +70,19 @@ def test_the_last_gain_goes_as_far_as_float32_allows_both_ways(save_tiny, prompt
     assert reached["lower"] < 1 / 20
 
 
+def test_token_ids_need_no_tokenizer_and_texts_do(changed, tmp_path, capsys):
+    before, after, texts = changed("gpt2")
+    for file in before.glob("*token*"):
+        file.unlink()
+    ids = tmp_path / "ids.jsonl"
+    ids.write_text("[5, 6, 7]\n")
+    arguments = ["gauge", str(before), "--out", str(after)]
+    assert main([*arguments, "--prompts", str(ids), str(texts[-1])]) == 2
+    assert "must bring its tokenizer" in capsys.readouterr().err
+    assert main([*arguments, "--prompts", str(ids)]) == 0
+    assert certificate(after)["n_prompts"] == 1
+
+
 @pytest.mark.parametrize(
     ("family", "options", "word"),
     [
