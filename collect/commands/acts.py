@@ -210,6 +210,7 @@ def _gauge(options: argparse.Namespace) -> int:
         extreme_of=options.extreme,
         lowers=options.lower,
         prompt_sets=options.prompts,
+        too_long=options.too_long,
         revision=options.revision,
         overwrite=options.overwrite,
     )

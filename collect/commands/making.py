@@ -126,6 +126,12 @@ def add_gauge(verbs: Verbs) -> argparse.ArgumentParser:
         default=["A_grand_unified"],
         help="prompt sets on which logits and quantities are compared (A_grand_unified)",
     )
+    parser.add_argument(
+        "--too-long",
+        choices=("refuse", "skip", "truncate"),
+        default="refuse",
+        help="of prompts longer than the context: refuse (default), skip, or truncate",
+    )
     parser.add_argument("--revision", help="branch, tag or commit on the hub")
     parser.add_argument("--overwrite", action="store_true", help="replace what is there already")
     return parser

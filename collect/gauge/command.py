@@ -19,9 +19,10 @@ from collect.model.checkpoint.checkpoint import SIDECAR, Checkpoint, locate
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, tokenizer_for
 from collect.prompts.fitting import fitted
-from collect.prompts.sets import load as load_prompts
+from collect.prompts.sets import PromptSet, load_all
 from collect.prompts.tokens import Encoded, encode
 from collect.record.provenance import versions
+from collect.schema.counting import as_count
 from collect.training.architecture import save_network
 from collect.training.train import complete_or_absent
 
@@ -46,6 +47,7 @@ def gauge(
     extreme_of: str | None = None,
     lowers: bool = False,
     prompt_sets: Sequence[str] = ("A_grand_unified",),
+    too_long: str = "refuse",
     revision: str | None = None,
     overwrite: bool = False,
 ) -> Path:
@@ -70,7 +72,9 @@ def gauge(
     lowers
         Move it down and not up.
     prompt_sets
-        Names of shipped sets, or text files, on which logits and quantities are compared.
+        Names of shipped sets, or files, on which logits and quantities are compared.
+    too_long
+        What becomes of prompts longer than the model's context; see `fitting.fitted`.
     revision
         Branch, tag or commit of a hub repository.
     overwrite
@@ -86,15 +90,12 @@ def gauge(
         If something given is wrong, a transformation is not free in this network, or the output
         cannot be written. Nothing half-written remains.
     """
+    seed = as_count("The seed", seed, least=0, hint="Use --seed 0.")
     _refuse_occupied(out, overwrite=overwrite)
+    sets = load_all(prompt_sets)
     checkpoint = locate(model, revision=revision)
     decoder = load_model(checkpoint)
-    sets = [load_prompts(name) for name in prompt_sets]
-    tokenizer = tokenizer_for(checkpoint, sets)
-    prompts = [prompt for found in sets for prompt in encode(found.prompts, tokenizer)]
-    n_context = decoder.adapter.n_context(decoder.model.config)
-    embedding: Any = decoder.embedding
-    fitted(prompts, n_context, embedding.weight.shape[0])
+    prompts = _readable(sets, checkpoint, decoder, too_long)
     wide = widened(decoder)
     if extreme_of is None:
         changed = _transformed(wide, transformations, seed)
@@ -115,6 +116,17 @@ def gauge(
     }
     _write(checkpoint, short, content, out)
     return out
+
+
+def _readable(
+    sets: Sequence[PromptSet], checkpoint: Checkpoint, decoder: Decoder, too_long: str
+) -> tuple[Encoded, ...]:
+    """Return prompts as token ids that the network can read."""
+    tokenizer = tokenizer_for(checkpoint, sets)
+    prompts = [prompt for found in sets for prompt in encode(found.prompts, tokenizer)]
+    n_context = decoder.adapter.n_context(decoder.model.config)
+    embedding: Any = decoder.embedding
+    return fitted(prompts, n_context, embedding.weight.shape[0], policy=too_long).prompts
 
 
 def _transformed(wide: Decoder, names: Sequence[str], seed: int) -> Changed:

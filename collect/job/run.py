@@ -31,8 +31,7 @@ from collect.model.checkpoint.load import load_skeleton, tokenizer_for
 from collect.model.checkpoint.memory import as_text as as_size
 from collect.model.checkpoint.shards import Shards
 from collect.model.labels import Labels
-from collect.prompts.sets import PromptSet
-from collect.prompts.sets import load as load_prompts
+from collect.prompts.sets import PromptSet, load_all
 from collect.record.commit import check_writable, remove_leftovers
 from collect.record.inventory import Inventory
 from collect.record.writer import file_stem
@@ -160,7 +159,7 @@ def prepare(
     check_chosen(settings, len(prompt_sets))
     if out is not None:
         check_writable(out)
-    sets = tuple(load_prompts(name) for name in prompt_sets)
+    sets = load_all(prompt_sets)
     labels = Labels(lab, suite, year)
     hub.silence(quiet=settings.quiet)
     named = [revision] if isinstance(revision, str) else list(revision or [])
@@ -170,8 +169,7 @@ def prepare(
     for model in models:
         with noted(model, refusals, goes_on=goes_on):
             found += _found(model, named, labels, sets)
-    _refuse_repeats([name_of(checkpoint) for _, checkpoint in found], "model")
-    _refuse_repeats([prompt_set.name for prompt_set in sets], "prompt set")
+    _refuse_repeats([name_of(checkpoint) for _, checkpoint in found])
     job = Job(tuple(found), sets, settings, labels, tuple(refusals))
     if needs_weights:
         job = _all_judged(job)
@@ -274,16 +272,14 @@ def judged(checkpoint: Checkpoint, job: Job, *, weights_sha256: str | None = Non
     return Judged(skeleton, found, leftovers.by_kind(unused))
 
 
-def _refuse_repeats(names: Sequence[str], kind: str) -> None:
-    """Refuse a model or prompt set that is named twice, since its files would be the same."""
+def _refuse_repeats(names: Sequence[str]) -> None:
+    """Refuse a model that is named twice, since its files would be the same."""
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise InputError(
-            f"Every {kind} must be named once; {', '.join(repeated)} comes up more than once.",
+            f"Every model must be named once; {', '.join(repeated)} comes up more than once.",
             "Local checkpoints are named local/<directory>; a model_id in thermoscope.json "
-            "beside the weights gives another name."
-            if kind == "model"
-            else "Leave the repetition out.",
+            "beside the weights gives another name.",
         )
 
 

@@ -86,6 +86,25 @@ def load(name_or_path: str | Path) -> PromptSet:
     return found
 
 
+def load_all(names_or_paths: Iterable[str | Path]) -> tuple[PromptSet, ...]:
+    """Read prompt sets, each named once; see `load`.
+
+    Raises
+    ------
+    InputError
+        As `load`; and if two have one name.
+    """
+    found = tuple(load(name_or_path) for name_or_path in names_or_paths)
+    named = [each.name for each in found]
+    repeated = sorted({name for name in named if named.count(name) > 1})
+    if repeated:
+        raise InputError(
+            f"Every prompt set must be named once; {', '.join(repeated)} comes up more than once.",
+            "Leave the repetition out, or rename a file: its name is that of the set.",
+        )
+    return found
+
+
 def given(
     prompts: str | Path | PromptSet | pd.DataFrame | Iterable[object], name: str
 ) -> PromptSet:

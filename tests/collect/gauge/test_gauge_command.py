@@ -83,12 +83,22 @@ def test_token_ids_need_no_tokenizer_and_texts_do(changed, tmp_path, capsys):
     assert certificate(after)["n_prompts"] == 1
 
 
+def test_prompts_beyond_the_context_may_be_left_out(changed):
+    before, after, _ = changed("gpt2")
+    arguments = ["gauge", str(before), "--out", str(after), "--transformations", "value_basis"]
+    assert main([*arguments, "--prompts", "A_grand_unified", "--too-long", "skip"]) == 0
+    assert certificate(after)["n_prompts"] == 15
+
+
 @pytest.mark.parametrize(
     ("family", "options", "word"),
     [
         ("llama", ["--extreme", "gain_last_block"], "RMSNorm"),
         ("llama", ["--transformations", "mean_shift"], "RMSNorm"),
         ("gpt2", ["--extreme", "entropy"], "gain_last_block"),
+        ("gpt2", ["--seed", "-1"], "The seed must be a whole number of 0 or more"),
+        ("gpt2", ["--prompts", *["L2_opt_anomaly"] * 2], "prompt set must be named once; L2_opt"),
+        ("gpt2", ["--prompts", "A_grand_unified"], "hint: Add --too-long skip"),
     ],
 )
 def test_what_is_not_free_is_one_sentence(family, options, word, changed, capsys):
