@@ -19,7 +19,7 @@ def _plan(options: argparse.Namespace) -> int:
     with libraries_imported():
         from collect.job import plan
 
-    how = {"revision": options.revision, **_how(options)}
+    how = {"revision": options.revision, "overwrite": options.overwrite, **_how(options)}
     drawn = plan.drawn(options.models, options.prompts, options.out, **how)
     show(as_json(plan.as_json(drawn.units)) if options.json else plan.as_text(drawn.units))
     drawn.raise_if_refused()

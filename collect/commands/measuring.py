@@ -62,6 +62,9 @@ def add_plan(verbs: Verbs) -> argparse.ArgumentParser:
     output.add_argument(
         "--out", type=Path, metavar="DIR", help="where to look for units that are complete"
     )
+    output.add_argument(
+        "--overwrite", action="store_true", help="plan to do again what is there already"
+    )
     output.add_argument("--json", action="store_true", help="print JSON instead of a table")
     return parser
 

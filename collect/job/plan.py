@@ -38,9 +38,9 @@ class Planned:
     run_id
         Identity of its run; of no meaning where the hash of the weights is not known yet.
     state
-        ``to do``; ``complete``, if the weights are still those it was measured with; ``as`` and
-        a unit before it that has the same content, measured once; or ``measured otherwise``,
-        which a run refuses.
+        ``to do``, also where it replaces what is there; ``complete``, if the weights are still
+        those it was measured with; ``as`` and a unit before it that has the same content,
+        measured once; or ``measured otherwise``, which a run refuses.
     execution
         ``loaded``, ``streamed`` or ``shards``.
     n_rows
@@ -137,13 +137,14 @@ def drawn(
     settings = job.settings
     throughput = estimate.calibrate(settings.dtype, settings.device)
     hashed = _hashed(job)
+    inventory = None if out is None else Inventory(out)
     first: dict[str, str] = {}
     planned: list[Planned] = []
     refusals = [*job.refusals]
     for _, checkpoint in job.checkpoints:
         digest = hashed.get(checkpoint.directory)
         with noted(name_of(checkpoint), refusals, goes_on=job.goes_on):
-            for found in _of_checkpoint(checkpoint, job, out, throughput, digest):
+            for found in _of_checkpoint(checkpoint, job, inventory, throughput, digest):
                 same = first.setdefault(found.run_id, found.unit) if digest else found.unit
                 is_repeated = same != found.unit and found.state == "to do"
                 planned.append(_repeated(found, same) if is_repeated else found)
@@ -173,7 +174,11 @@ def _hashed(job: Job) -> dict[Path, str]:
 
 
 def _of_checkpoint(
-    checkpoint: Checkpoint, job: Job, out: Path | None, throughput: float, digest: str | None
+    checkpoint: Checkpoint,
+    job: Job,
+    inventory: Inventory | None,
+    throughput: float,
+    digest: str | None,
 ) -> list[Planned]:
     found = judged(checkpoint, job, weights_sha256=digest)
     embedding: Any = found.skeleton.embedding
@@ -184,7 +189,9 @@ def _of_checkpoint(
         throughput,
         checkpoint.download_bytes,
     )
-    return [_planned(_left(whole, out), model, job.settings) for whole in found.tasks]
+    how: dict[str, Any] = {"overwrites": job.settings.overwrite}
+    lefts = [_left(whole, inventory, **how) for whole in found.tasks]
+    return [_planned(left, model, job.settings) for left in lefts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,21 +246,21 @@ def _planned(left: _Left, model: _Model, settings: Settings) -> Planned:
     )
 
 
-def _left(task: Task, out: Path | None) -> _Left:
-    """Return what the output lacks of a unit, and in which state it is.
+def _left(task: Task, inventory: Inventory | None, *, overwrites: bool) -> _Left:
+    """Return what is to be measured of a unit, and in which state it is.
 
     Where the hash of the weights is not known, that of the unit that is there is taken for it.
     """
-    if out is None:
+    if inventory is None:
         return _Left(task, "to do")
-    unit, inventory = task.unit, Inventory(out)
+    unit = task.unit
     mark = inventory.mark(unit)
     if unit.determinants["weights_sha256"] is None and mark is not None:
         known = {"weights_sha256": mark.determinants.get("weights_sha256")}
         unit = replace(unit, determinants={**unit.determinants, **known})
         unit = replace(unit, labels=mark.labels)
     try:
-        placed = inventory.missing(unit)
+        placed = inventory.instead(unit) if overwrites else inventory.missing(unit)
     except InputError:
         return _Left(task, "measured otherwise")
     if placed is None:

@@ -72,6 +72,21 @@ def test_a_plan_says_what_is_complete_and_what_was_measured_otherwise(
     assert [unit.state for unit in plan(*own)] == ["complete", "to do", "to do"]
 
 
+def test_a_plan_that_overwrites_says_what_is_done_again(save_tiny, prompt_file, tmp_path, capsys):
+    directory, out = str(save_tiny("gpt2")), tmp_path / "out"
+    own = [directory], [prompt_file], out
+    run(*own, quantities=["stream"], quiet=True)
+    rows = written(out, "local--gpt2@own")
+    (again,) = plan(*own, quantities=["stream"], overwrite=True)
+    assert (again.unit, again.state, again.n_rows) == ("local--gpt2@own", "to do", rows)
+    (more,) = plan(*own, quantities=["attention"], overwrite=True)
+    assert (more.state, more.quantities) == ("to do", ("attention",))
+    arguments = ["plan", directory, "--prompts", str(prompt_file), "--out", str(out)]
+    for option, n_to_do in ((["--overwrite"], 1), ([], 0)):
+        assert main([*arguments, "--quantities", "stream", *option]) == 0
+        assert f"To do: {n_to_do} of 1 unit," in capsys.readouterr().out
+
+
 def test_a_plan_says_what_is_streamed(save_tiny, prompt_file, monkeypatch):
     where = [str(save_tiny("gpt2"))], [prompt_file], None
     assert [unit.execution for unit in plan(*where)] == ["shards", "loaded"]
