@@ -67,14 +67,11 @@ def gauge(
         Names of `group.TRANSFORMATIONS`; none for all that are free.
     seed
         Of the random element.
-    extreme_of
-        A quantity to move as far as float32 allows instead; see `extreme`.
-    lowers
-        Move it down and not up.
-    prompt_sets
-        Names of shipped sets, or files, on which logits and quantities are compared.
-    too_long
-        What becomes of prompts longer than the model's context; see `fitting.fitted`.
+    extreme_of, lowers
+        A quantity to move as far as float32 allows instead, and whether down; see `extreme`.
+    prompt_sets, too_long
+        On which prompts logits and quantities are compared, and what becomes of those beyond the
+        model's context; see `sets.load` and `fitting.fitted`.
     revision
         Branch, tag or commit of a hub repository.
     overwrite
@@ -87,7 +84,7 @@ def gauge(
     Raises
     ------
     CollectError
-        If something given is wrong, a transformation is not free in this network, or the output
+        If something given is wrong, the network is not free under a transformation, or the output
         cannot be written. Nothing half-written remains.
     """
     seed = as_count("The seed", seed, least=0, hint="Use --seed 0.")
@@ -101,21 +98,28 @@ def gauge(
         changed = _transformed(wide, transformations, seed)
     else:
         changed = _moved(wide, extreme_of, prompts, lowers=lowers)
-    found = certificate.compared(wide, changed.network, prompts)
+    compared = certificate.compared(wide, changed.network, prompts)
     short = replace(changed.network, model=changed.network.model.float())
     in_short = difference(logits(decoder, prompts), logits(short, prompts))
-    content = {
+    found = {**compared, "logits_float32": certificate.as_json(in_short)}
+    _write(checkpoint, short, _content(checkpoint, changed, len(prompts), found), out)
+    return out
+
+
+def _content(
+    checkpoint: Checkpoint, changed: Changed, n_prompts: int, found: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what the certificate says: of which model, what was done, and how far it moved."""
+    return {
         "model_id": checkpoint.model_id,
         "weights_sha256": checkpoint.weights_sha256(),
         **changed.done,
-        "n_prompts": len(prompts),
+        "n_prompts": n_prompts,
         "logits_float64": found["logits_float64"],
-        "logits_float32": certificate.as_json(in_short),
+        "logits_float32": found["logits_float32"],
         "quantities": found["quantities"],
         **versions(),
     }
-    _write(checkpoint, short, content, out)
-    return out
 
 
 def _readable(

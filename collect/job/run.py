@@ -163,14 +163,7 @@ def prepare(
     labels = Labels(lab, suite, year)
     hub.silence(quiet=settings.quiet)
     named = [revision] if isinstance(revision, str) else list(revision or [])
-    goes_on = len(models) > 1 and not settings.fail_fast
-    found: list[tuple[str, Checkpoint]] = []
-    refusals: list[Refusal] = []
-    for model in models:
-        with noted(model, refusals, goes_on=goes_on):
-            found += _found(model, named, labels, sets)
-    _refuse_repeats([name_of(checkpoint) for _, checkpoint in found])
-    job = Job(tuple(found), sets, settings, labels, tuple(refusals))
+    job = _listed(models, named, Job((), sets, settings, labels))
     if needs_weights:
         job = _all_judged(job)
     if job.refusals and not job.checkpoints:
@@ -178,6 +171,18 @@ def prepare(
     if job.refusals:
         settings.say(as_text(job.refusals))
     return job
+
+
+def _listed(models: Sequence[str], named: Sequence[str], job: Job) -> Job:
+    """Return a job with every revision that is asked for, and the models that have none."""
+    goes_on = len(models) > 1 and not job.settings.fail_fast
+    found: list[tuple[str, Checkpoint]] = []
+    refusals: list[Refusal] = []
+    for model in models:
+        with noted(model, refusals, goes_on=goes_on):
+            found += _found(model, named, job.labels, job.sets)
+    _refuse_repeats([name_of(checkpoint) for _, checkpoint in found])
+    return replace(job, checkpoints=tuple(found), refusals=tuple(refusals))
 
 
 def _found(

@@ -79,12 +79,11 @@ def measure(
         Its tokenizer; None when there are no prompts, or token ids alone: tokens are then not
         decoded, and none is marked as special, as ``not_measured`` says.
     prompts
-        The name of a shipped set, the path of a file or data set, or prompts: texts, turns, token
-        ids, or records with ``text``, ``messages`` or ``token_ids``, ``id``, ``category`` and
-        metadata; also as a frame. None at all: the weights are measured alone.
+        The name of a shipped set, the path of a file or data set, or prompts as
+        `collect.prompts.entry` takes them, also as a frame. None at all: the weights are measured
+        alone.
     quantities
-        What to measure: names, or quantities of your own themselves; without any, as on the
-        command line.
+        What to measure: names, or quantities of your own; by default as on the command line.
     model_id, prompt_set
         Names that the rows bear; ``prompt_set`` counts where prompts have no name of their own.
     chat_template, special_tokens, too_long, batch_size
@@ -123,19 +122,9 @@ def measure(
         found,
     ):
         for task in found:
-            frames = measured(task, subject)
-            vectors = _with_vectors(frames)
-            if vectors is not None:
-                parts["own_vector"] = [vectors]
-            row = run_row(task, subject) | _timeless()
-            for table, frame in {**frames, "run": pd.DataFrame([row])}.items():
-                if table != "own_vector":
-                    parts.setdefault(table, []).append(frame)
-    return {
-        table: frames[0] if table == "own_vector" else _of_contract(table, frames)
-        for table, frames in parts.items()
-        if _any(frames)
-    }
+            for table, frame in _rows_of(task, subject).items():
+                parts.setdefault(table, []).append(frame)
+    return {table: _joined(table, frames) for table, frames in parts.items() if _any(frames)}
 
 
 @told_to_programs
@@ -287,9 +276,13 @@ def _sets(prompts: Prompts, name: str) -> list[PromptSet]:
     return [found] if len(found.prompts) else []
 
 
-def _timeless() -> dict[str, Any]:
-    """Return columns of ``run`` that say when something was measured: now, at once."""
-    return {"started_at": pd.Timestamp.now("UTC").tz_localize(None), "duration_s": 0.0}
+def _rows_of(task: Task, subject: Present) -> dict[str, pd.DataFrame]:
+    """Return what is measured of a task, by table, as if it took no time; vectors themselves."""
+    frames = measured(task, subject)
+    now = {"started_at": pd.Timestamp.now("UTC").tz_localize(None), "duration_s": 0.0}
+    rows = {**frames, "run": pd.DataFrame([run_row(task, subject) | now])}
+    vectors = _with_vectors(frames)
+    return rows if vectors is None else {**rows, "own_vector": vectors}
 
 
 def _with_vectors(frames: Measured) -> pd.DataFrame | None:
@@ -307,9 +300,11 @@ def _any(frames: Sequence[pd.DataFrame]) -> bool:
     return any(len(frame) for frame in frames)
 
 
-def _of_contract(table: str, frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return the rows of a table, typed and sorted as the contract says, each once."""
+def _joined(table: str, frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return the rows of a table, each once, typed and sorted as the contract says."""
     kept = [frame for frame in frames if len(frame)]
+    if table == "own_vector":
+        return kept[0]  # its vectors have no type in the contract, and one task alone has any
     if table == "model":
         kept = kept[:1]
     rows = conforming(table, pd.concat(kept, ignore_index=True))

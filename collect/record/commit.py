@@ -58,36 +58,27 @@ def commit(
     replaced
         Run files of units whose place this one takes.
     gone
-        Run files that others are about to replace, so that what they say is no contradiction.
+        Run files that others are about to replace: what they say is no contradiction.
     write_vectors
-        Writes the file of vectors that table ``own_vector`` points into; None where there is none.
+        Writes the file that table ``own_vector`` points into; None where there is none.
 
     Returns
     -------
-    Number of rows written, that of ``run`` left out; none if another process has meanwhile put
-    down the same quantities of the same run under another name.
+    Number of rows written, without that of ``run``; 0 if another process was faster.
 
     Raises
     ------
     OutputError
         If a file cannot be written; what was there before remains.
     InputError
-        If rows break the contract, or another process has meanwhile put down a unit that
-        contradicts this one.
+        If rows break the contract, or contradict what another process has put down meanwhile.
     """
     inventory = Inventory(out)
     with locks.held(out, locks.OF_MARKS, wait=True):
         refuse_mixtures([unit], inventory, [*replaced, *gone])
     with _unfinished(unit, out) as staged:
         beside = _write_vectors(unit, staged, write_vectors)
-        pointing = {"own_vector": {"file": min(beside, default=None)}}
-        rows = {
-            table: write_table(
-                table, frame.assign(**pointing.get(table, {})), staged / table, metadata=provenance
-            )
-            for table, frame in frames.items()
-            if table != "prompt" and len(frame)
-        }
+        rows = _write_rows(frames, staged, provenance, file_of_vectors=min(beside, default=None))
         with locks.held(out, locks.OF_MARKS, wait=True):
             refuse_mixtures([unit], inventory, [*replaced, *gone])
             if repeated_by(unit, inventory, replaced) is not None:
@@ -99,6 +90,24 @@ def commit(
             write_table("run", run_row, staged / "run", metadata=metadata)
             _move(unit, staged, [*rows, "run"], out, replaced, beside=beside)
     return sum(mark.rows.values())
+
+
+def _write_rows(
+    frames: Mapping[str, pd.DataFrame],
+    staged: Path,
+    provenance: Mapping[str, str],
+    *,
+    file_of_vectors: str | None,
+) -> dict[str, int]:
+    """Write the tables of a unit, where it has rows of them; those of prompts are no unit's."""
+    pointing = {"own_vector": {"file": file_of_vectors}}
+    return {
+        table: write_table(
+            table, frame.assign(**pointing.get(table, {})), staged / table, metadata=provenance
+        )
+        for table, frame in frames.items()
+        if table != "prompt" and len(frame)
+    }
 
 
 #: Name, among the files of a unit that are not in place yet, of its file of vectors.

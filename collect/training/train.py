@@ -19,10 +19,10 @@ from collect.record import locks, placement
 from collect.record.writer import remove, remove_of_dead_processes, temporary_beside
 from collect.training import kept
 from collect.training.architecture import save_network
-from collect.training.descent import fit, tokenizer_of
+from collect.training.descent import Training, fit, tokenizer_of
 from collect.training.input_table import fold_table
 from collect.training.optimiser import decay_turns, equilibrium_scale, weight_decay
-from collect.training.recipe import read_recipe
+from collect.training.recipe import Recipe, read_recipe
 from collect.training.sidecar import (
     file_hashes,
     fingerprint,
@@ -46,9 +46,8 @@ def train(
     """Train the model of a recipe and save it as the checkpoint ``out/<name of the recipe>``.
 
     The checkpoint holds weights, configuration, the tokenizer, the recipe and
-    ``thermoscope.json``. If it is there already, trained from the same recipe and text, it
-    is left as it is, unless `overwrite` asks for it anew or one of its files is missing or
-    changed.
+    ``thermoscope.json``. One that is there already, whole and from the same recipe and text, is
+    left as it is.
 
     Parameters
     ----------
@@ -57,7 +56,7 @@ def train(
     out
         Directory of checkpoints, created if need be.
     overwrite
-        Replace a checkpoint of that name.
+        Train anew, and replace a checkpoint of that name.
     keep
         Keep the network at each of the recipe's checkpoints too, under ``step<N>`` within.
     quiet, progress
@@ -73,8 +72,7 @@ def train(
         If the recipe or its text is wrong, the loss ceases to be finite, or something else
         has the checkpoint's name.
     OutputError
-        If the checkpoint cannot be written; a directory that takes no files is found out
-        before training starts.
+        If the checkpoint cannot be written, which is found out before training starts.
     """
     plan = read_recipe(recipe)
     text = read_text(recipe.parent / plan.text)
@@ -92,19 +90,24 @@ def train(
     with complete_or_absent(checkpoint) as directory:
         watch = kept.keeper(plan, text, hashes, directory) if keep else None
         training = fit(plan, text, watch=watch, quiet=quiet, progress=progress)
-        content = sidecar(
-            plan,
-            hashes,
-            n_steps=training.n_steps,
-            losses=(training.loss_before, training.loss_after),
-            trajectory=training.trajectory,
-        )
-        fold_table(training.network)
-        save_network(training.network, directory)
         tokenizer_of(plan, text).save_pretrained(directory)
         shutil.copyfile(recipe, directory / "recipe.toml")
-        write_sidecar({**content, "files": file_hashes(directory)}, directory)
+        _save(training, plan, hashes, directory)
     return checkpoint
+
+
+def _save(training: Training, plan: Recipe, hashes: dict[str, str], directory: Path) -> None:
+    """Write the network, and the sidecar, which hashes every file that lies there before it."""
+    content = sidecar(
+        plan,
+        hashes,
+        n_steps=training.n_steps,
+        losses=(training.loss_before, training.loss_after),
+        trajectory=training.trajectory,
+    )
+    fold_table(training.network)
+    save_network(training.network, directory)
+    write_sidecar({**content, "files": file_hashes(directory)}, directory)
 
 
 def decay_shown(recipe: Path) -> str:

@@ -74,14 +74,18 @@ def carry_out(
         for run, failure in _finished(todo, start, out, workers.n, minutes):
             bar.update(round(run.seconds))
             failures.extend([failure] if failure is not None else [])
-    left = sum(not is_complete(out, run) for run in planned)
+    _raise_first(failures, design.head.name)
+    return sum(not is_complete(out, run) for run in planned)
+
+
+def _raise_first(failures: Sequence[CollectError], study: str) -> None:
+    """Raise what the first run that failed says, with how many did."""
     if failures:
         raise InputError(
-            f"Every run of {design.head.name} must train; {len(failures)} did not, "
+            f"Every run of {study} must train; {len(failures)} did not, "
             f"the first: {failures[0].problem}",
             failures[0].hint,
         )
-    return left
 
 
 def _finished(

@@ -21,7 +21,7 @@ from collect.record.provenance import versions
 from collect.record.tensors import write_tensors
 from collect.record.writer import write_atomically, write_tables
 from collect.schema import SCHEMA_VERSION
-from collect.training.descent import fit, some_held_out, windows_of
+from collect.training.descent import Training, fit, some_held_out, windows_of
 from collect.training.optimiser import decay_turns, equilibrium_scale, weight_decay
 from collect.training.study.design import Design
 from collect.training.study.ngram import held_out_loss
@@ -85,25 +85,10 @@ def perform(design: Design, run: Run, out: Path, *, keeps_network: bool) -> None
         "study_level": _level_rows(design, run),
         "study_response": pd.DataFrame(responses),
         "study_profile": pd.concat(profiles),
-        "study_run": pd.DataFrame(
-            [
-                {
-                    **_identity(design, run),
-                    **_settings(run),
-                    "n_parameters": sum(p.numel() for p in network.parameters()),
-                    "n_steps": training.n_steps,
-                    "loss_before": training.loss_before,
-                    "loss_after": training.loss_after,
-                    "bigram_loss": _ngram_loss(run.text, 2),
-                    "trigram_loss": _ngram_loss(run.text, 3),
-                    "text_sha256": hashlib.sha256(text).hexdigest(),
-                    "weights_sha256": _state_sha256(state),
-                    "started_at": started,
-                    "cpu_s": time.process_time() - clock,
-                }
-            ]
-        ),
     }
+    found = {**_identity(design, run), **_settings(run), **_reached(training, run, text, state)}
+    found |= {"started_at": started, "cpu_s": time.process_time() - clock}
+    rows["study_run"] = pd.DataFrame([found])
     if keeps_network:
         write_atomically(network_file(out, run), lambda path: write_tensors(state, path))
     write_tables({table: rows[table] for table in TABLES}, lambda table: run_file(out, table, run))
@@ -151,6 +136,22 @@ def _settings(run: Run) -> dict[str, Any]:
         "weight_decay": weight_decay(recipe),
         "decay_turns": decay_turns(recipe),
         "equilibrium_scale": scale if math.isfinite(scale) else None,
+    }
+
+
+def _reached(
+    training: Training, run: Run, text: bytes, state: Mapping[str, torch.Tensor]
+) -> dict[str, Any]:
+    """Return what a run came to, and what it is to be compared with."""
+    return {
+        "n_parameters": sum(p.numel() for p in training.network.parameters()),
+        "n_steps": training.n_steps,
+        "loss_before": training.loss_before,
+        "loss_after": training.loss_after,
+        "bigram_loss": _ngram_loss(run.text, 2),
+        "trigram_loss": _ngram_loss(run.text, 3),
+        "text_sha256": hashlib.sha256(text).hexdigest(),
+        "weights_sha256": _state_sha256(state),
     }
 
 
