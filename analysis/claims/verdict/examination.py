@@ -9,6 +9,7 @@ import pandas as pd
 
 from analysis.claims.verdict.claim import Claim
 from analysis.evidence.checks import Check
+from analysis.evidence.figure import require_sound
 from analysis.store import Store, shared
 from analysis.tidy.errors import AnalysisError
 from collect.schema import raise_interruption
@@ -21,7 +22,10 @@ def examined(one: Claim, store: Store) -> Sequence[Check]:
     ------
     AnalysisError
         If its function raises anything, or returns something other than checks.
+    StoreError
+        If published figures are of unknown models, or those of a metric in several units.
     """
+    require_sound(store)
     try:
         # Frames here have a few hundred rows: pandas reads Python's text faster than Arrow's.
         with pd.option_context("mode.string_storage", "python"):

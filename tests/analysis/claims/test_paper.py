@@ -188,3 +188,21 @@ def test_the_paper_audited_here_stays_the_default():
 
 def test_caveats_are_in_the_order_of_their_numbers_whatever_they_are_called():
     assert caveats_of(["B10", "B9", "seed", "B9"]) == ("B9", "B10", "seed")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        ("invented/c,held", "invented/C,held", "it lacks invented/C."),
+        ("2.9,,1,nat", "2.9,,1,bit", "held_out_loss in published_figure has bit, nat."),
+    ],
+)
+def test_a_figure_that_a_claim_would_pass_over_or_mix_up_is_refused(
+    capsys, folder, before, after, sentence
+):
+    figures = (folder / "published_figure.csv").read_text()
+    (folder / "published_figure.csv").write_text(figures.replace(before, after))
+    for verb in (["claims"], ["claim", "1"]):
+        code, out, err = run(capsys, folder, *verb)
+        assert (code, out) == (2, "")
+        assert sentence in err
