@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import numbers
 import re
+import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from scipy import stats
 
 from analysis.evidence.decision import Kind
 from analysis.inference.counts import fisher
+from analysis.tidy.errors import AnalysisError
 
 NAN = float("nan")
 
@@ -47,6 +51,16 @@ class Check:
         How the estimate was computed.
     note
         What a reader must know.
+
+    Raises
+    ------
+    AnalysisError
+        If ``holds`` is no truth value, or a number none.
+
+    Examples
+    --------
+    >>> Check("part", "condition", np.float64(2.9) < 3).holds is True
+    True
     """
 
     part: str
@@ -66,6 +80,25 @@ class Check:
     kind: Kind | None = None
     decides: bool = True
     has_data: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse an answer that is none: a text or a NaN would count as one that holds."""
+        answer: object = self.holds
+        if isinstance(answer, np.bool_):
+            object.__setattr__(self, "holds", bool(answer))
+        elif not isinstance(answer, bool | None):
+            raise AnalysisError(
+                "What a check says, holds, must be True, False or None (the data cannot tell); "
+                f"found {reprlib.repr(answer)}.",
+                "Write bool(...) around a comparison of two numbers.",
+            )
+        for name in ("estimate", "conf_low", "conf_high", "p_value"):
+            if not isinstance(getattr(self, name), numbers.Real):
+                raise AnalysisError(
+                    f"The {name} of a check must be a number; "
+                    f"found {reprlib.repr(getattr(self, name))}.",
+                    "Leave it out where there is none.",
+                )
 
 
 def caveats_of(names: Iterable[str]) -> tuple[str, ...]:

@@ -30,9 +30,10 @@ from typing import Literal
 import numpy as np
 
 from analysis.evidence.checks import Check
-from analysis.evidence.decision import Kind
+from analysis.evidence.decision import KINDS, Kind
 from analysis.inference.effects import multiplicity
 from analysis.store import Store
+from analysis.tidy.errors import AnalysisError
 
 Verdict = Literal["reproduced", "depends on the reading", "contradicted", "undecided", "no data"]
 VERDICTS: tuple[Verdict, ...] = (
@@ -71,6 +72,11 @@ class Claim:
         Function from a store to checks; the first one of a part is its stated reading.
     kind
         Kind of statement, unless a check says otherwise; see `analysis.evidence.decision.KINDS`.
+
+    Raises
+    ------
+    AnalysisError
+        If the kind is none that there is.
     """
 
     claim_id: int
@@ -78,6 +84,15 @@ class Claim:
     rule: str
     examine: Callable[[Store], Sequence[Check]]
     kind: Kind = "difference"
+
+    def __post_init__(self) -> None:
+        """Refuse a kind that no rule decides."""
+        if self.kind not in KINDS:
+            raise AnalysisError(
+                f"The kind of a claim must be one of {', '.join(KINDS)}; "
+                f"claim {self.claim_id} has {self.kind!r}.",
+                "`analysis.evidence.decision.KINDS` says what decides each.",
+            )
 
 
 def verdict(checks: Sequence[Check], kind: Kind = "difference") -> Verdict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
@@ -29,7 +29,8 @@ def examined(one: Claim, store: Store) -> Sequence[Check]:
     try:
         # Frames here have a few hundred rows: pandas reads Python's text faster than Arrow's.
         with pd.option_context("mode.string_storage", "python"):
-            found = list(one.examine(store))
+            returned = one.examine(store)
+            found = list(returned) if isinstance(returned, Iterable) else [returned]
     except (Exception, SystemExit) as error:
         raise_interruption(error)
         raise AnalysisError(

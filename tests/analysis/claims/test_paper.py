@@ -141,6 +141,11 @@ def test_a_claim_without_a_statement_is_named(capsys, folder):
             "CLAIMS = tuple(Claim(1, 'a', 'b', list) for _ in 'ab')\n",
             "must have a number of its own; repeated: 1.",
         ),
+        (
+            "from analysis.claims import Claim\n"
+            "CLAIMS = (Claim(1, 'a', 'b', list, 'sometimes'),)\n",
+            "existence; claim 1 has 'sometimes'.",
+        ),
     ],
 )
 def test_claims_that_cannot_be_read_name_their_file(capsys, folder, text, sentence):
@@ -160,11 +165,15 @@ def test_claims_that_cannot_be_read_name_their_file(capsys, folder, text, senten
         ("    return store.query('FROM nowhere')\n", "line 3 with QueryError: Catalog Error"),
         ("    return []\n", "at least one Check and nothing else; it returned none."),
         ("    return ['yes']\n", "at least one Check and nothing else; it returned str."),
+        ("    pass\n", "at least one Check and nothing else; it returned NoneType."),
+        ("    return [Check('a', 'b', 'no')]\n", "True, False or None (the data cannot tell); fou"),
+        ("    return [Check('a', 'b', float('nan'))]\n", "the data cannot tell); found nan."),
+        ("    return [Check('a', 'b', True, estimate='big')]\n", "must be a number; found 'big'."),
     ],
 )
 def test_a_function_that_fails_names_its_claim(capsys, folder, body, sentence):
     (folder / "claims.py").write_text(
-        "from analysis.claims import Claim\n"
+        "from analysis.claims import Check, Claim\n"
         f"def examine(store):\n{body}"
         "CLAIMS = (Claim(1, 'a', 'b', examine),)\n"
     )
