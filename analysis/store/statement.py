@@ -227,7 +227,8 @@ def _check_kind(node: dict[str, Any]) -> None:
 
 def _check_place(node: dict[str, Any]) -> None:
     """Refuse the name of a table, view or function of another database."""
-    if node.get("type") not in {"BASE_TABLE", "FUNCTION", "WINDOW", "SHOW_REF"}:
+    kind = node.get("type")  # Of a value, such as the size of a sample, that is an object.
+    if not isinstance(kind, str) or kind not in {"BASE_TABLE", "FUNCTION", "WINDOW", "SHOW_REF"}:
         return
     named = [node.get(part) for part in ("catalog", "schema", "catalog_name", "schema_name")]
     path = (node.get("qualified_name") or {}).get("path", [])[:-1]

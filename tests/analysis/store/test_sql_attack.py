@@ -72,6 +72,8 @@ def test_the_engine_itself_refuses_to_change_rows_in_a_query(tiny_store):
         "FROM duckdb_columns() LIMIT 1",
         "SELECT random(), count(*) OVER () FROM model",
         "PIVOT model ON family IN ('gpt2') USING count(*)",
+        "FROM model USING SAMPLE 3 ROWS",
+        "FROM model TABLESAMPLE reservoir(100%) REPEATABLE (1)",
     ],
 )
 def test_what_reads_is_run(tiny_store, reading):
@@ -86,6 +88,7 @@ def test_what_reads_is_run(tiny_store, reading):
         ("SELECT setseed(0.5)", r"must not call setseed\(\)"),
         ("FROM elsewhere.main.model", "elsewhere is another place"),
         ("PIVOT model ON family USING count(*)", "found MULTI"),
+        ("FROM elsewhere.main.model TABLESAMPLE 10%", "elsewhere is another place"),
         ("SELECT " + "1 + " * 900 + "1", "nested too deeply"),
         ("SELECT '\ud800'", "must be text that UTF-8 can hold"),
         ("UPDATE EXTENSIONS", "found OTHER"),
