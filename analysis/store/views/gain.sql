@@ -11,10 +11,10 @@ COMMENT ON MACRO head_density_published IS 'rho = H / (d_model // H), as the not
 
 CREATE MACRO gain_sign(log_gain, band) AS
     CASE WHEN log_gain < -band THEN 'dampen'
-         WHEN log_gain > band THEN 'expand'
-         ELSE 'neutral'
+         WHEN log_gain <= band THEN 'neutral'
+         WHEN log_gain <= CAST('Infinity' AS DOUBLE) THEN 'expand' -- NaN sorts above it
      END;
-COMMENT ON MACRO gain_sign IS 'dampen, neutral or expand: the sign of a log gain outside a neutral band around 0; band 0 is the paper''s strict rule [-]';
+COMMENT ON MACRO gain_sign IS 'dampen, neutral or expand: the sign of a log gain outside a neutral band around 0; band 0 is the paper''s strict rule; NULL where the log gain is NULL or NaN [-]';
 
 CREATE MACRO rounding_band() AS 0.01;
 COMMENT ON MACRO rounding_band IS 'Log gain that rounding in half precision can make: the neutral band of sign_banded [nat]';

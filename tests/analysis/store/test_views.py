@@ -142,6 +142,14 @@ def test_the_neutral_band_is_inclusive_and_symmetric(tiny_store):
     assert rows["sign"].tolist() == ["dampen", "neutral", "neutral", "neutral", "expand"]
 
 
+def test_what_has_no_sign_is_not_called_neutral(tiny_store):
+    rows = tiny_store.query(
+        "SELECT gain_sign(x, 0.01) AS sign FROM (VALUES (NULL), ('NaN'::DOUBLE), ('Infinity')) t(x)"
+    )
+    assert rows["sign"].isna().tolist() == [True, True, False]
+    assert rows["sign"].tolist()[2] == "expand"
+
+
 def test_the_bound_and_the_density_are_the_papers(tiny_store):
     row = tiny_store.query("SELECT gain_bound(10) AS g, head_density(32, 128) AS rho").iloc[0]
     assert row["g"] == pytest.approx(1.2589254117941673)
