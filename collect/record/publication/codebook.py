@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -65,13 +66,14 @@ def _key_lines(table: Table, references: dict[str, str]) -> list[str]:
 
 
 def _references(table: Table) -> dict[str, str]:
-    """Return the table that each foreign key refers to: keys have the same name everywhere."""
-    keys = {other.key[0]: other.name for other in tables().values() if len(other.key) == 1}
-    return {
-        column.name: keys[column.name]
-        for column in table.columns
-        if column.name in keys and keys[column.name] != table.name
-    }
+    """Return the table that each foreign key refers to, which its meaning names: see TABLE."""
+    found = {}
+    for column in table.columns:
+        named = re.search(r"\bsee (\w+)", column.meaning, re.IGNORECASE)
+        parent = tables().get(named[1]) if named else None
+        if parent and parent is not table and parent.key == (column.name,):
+            found[column.name] = parent.name
+    return found
 
 
 def table_section(table: Table) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import duckdb
+import pandas as pd
 import pytest
 
 from collect.job.run import run
@@ -45,6 +46,18 @@ def test_the_diagram_joins_tables_by_their_keys():
     assert "run ||--o{ residual_norm : run_id" in lines
     assert "model |o--o{ published_value : model_id" in lines
     assert not [line for line in lines if line.startswith("run ||--o{ run ")]
+
+
+def test_every_shipped_row_has_the_row_that_a_line_of_the_diagram_leads_from():
+    lines = re.findall(r"(\w+) \S+--o\{ (\w+) : (\w+)", codebook.diagram())
+    compared = 0
+    for parent, table, name in lines:
+        paths = [codebook.PATH.parent / "published" / f"{one}.csv" for one in (parent, table)]
+        if all(path.is_file() for path in paths):
+            above, below = (pd.read_csv(path, dtype=str)[name] for path in paths)
+            assert set(below.dropna()) <= set(above), f"{table}.{name}"
+            compared += 1
+    assert compared > 10
 
 
 def test_a_bar_in_a_comment_does_not_break_the_table():
