@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from collect.errors import InputError, of_others, unknown_name
 from collect.instruments.own.definition import OwnQuantity
@@ -72,6 +72,9 @@ _SHIPPED = {
 }
 
 _REGISTERED: dict[str, OwnQuantity] = {}
+
+#: One quantity or several, by name or themselves.
+Named: TypeAlias = "str | OwnQuantity | Iterable[str | OwnQuantity]"
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -186,21 +189,45 @@ def _loaded(point: EntryPoint) -> OwnQuantity:
     return register(found)
 
 
-def chosen(names: Sequence[str | OwnQuantity]) -> tuple[str, ...]:
+def listed(names: Named) -> tuple[str | OwnQuantity, ...]:
+    """Return one quantity, or several, as a tuple.
+
+    >>> listed("stream"), listed(["stream", "weights"])
+    (('stream',), ('stream', 'weights'))
+
+    Raises
+    ------
+    InputError
+        If something is neither a name nor a quantity of one's own.
+    """
+    entries: tuple[Any, ...] = (names,)
+    if isinstance(names, Iterable) and not isinstance(names, str):
+        entries = tuple(names)
+    for entry in entries:
+        if not isinstance(entry, (str, OwnQuantity)):
+            raise InputError(
+                f"A quantity must be a name, or an OwnQuantity; found {type(entry).__name__}.",
+                "Give a function's quantity by the name that it was registered under.",
+            )
+    return entries
+
+
+def chosen(names: Named) -> tuple[str, ...]:
     """Return the quantities that some names ask for: those of `TABLES` in its order, then others.
 
     Parameters
     ----------
     names
         Names of quantities or ``all`` (that are built in), each alone or several joined by
-        commas; or quantities of one's own themselves. None at all means `DEFAULT`.
+        commas; or quantities of one's own themselves. None at all means `DEFAULT`. One alone
+        needs no list.
 
     Raises
     ------
     InputError
         If a name is unknown.
     """
-    said = [entry if isinstance(entry, str) else register(entry).name for entry in names]
+    said = [entry if isinstance(entry, str) else register(entry).name for entry in listed(names)]
     asked = [name.strip() for entry in said for name in entry.split(",") if name.strip()]
     for name in asked:
         if name not in BUILT_IN and name != ALL and own(name) is None:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import pandas as pd
 
 from collect.errors import InputError
-from collect.instruments.own.definition import OwnQuantity
+from collect.instruments.quantities import Named, listed
 from collect.job import run as job
 from collect.job.completion import complete, left
 from collect.job.measurement import Measured, run_row
@@ -55,7 +55,7 @@ def measure(
     tokenizer: Any,
     prompts: Prompts = (),
     *,
-    quantities: Sequence[str | OwnQuantity] = (),
+    quantities: Named = (),
     model_id: str = IN_MEMORY,
     prompt_set: str = "prompts",
     chat_template: bool = False,
@@ -83,7 +83,8 @@ def measure(
         `collect.prompts.entry` takes them, also as a frame. None at all: the weights are measured
         alone.
     quantities
-        What to measure: names, or quantities of your own; by default as on the command line.
+        What to measure: names, or quantities of your own themselves, one or several; without
+        any, as on the command line.
     model_id, prompt_set
         Names that the rows bear; ``prompt_set`` counts where prompts have no name of their own.
     chat_template, special_tokens, too_long, batch_size
@@ -109,7 +110,7 @@ def measure(
     >>> frames["residual_norm"].groupby("layer")["norm"].mean()  # doctest: +SKIP
     """
     how = {
-        "quantities": list(quantities),
+        "quantities": listed(quantities),
         "rendering": "chat" if chat_template else "plain",
         "special_tokens": special_tokens,
         "too_long": too_long,
@@ -137,7 +138,7 @@ def measure_step(
     step: int,
     model_id: str,
     tokens: int | None = None,
-    quantities: Sequence[str | OwnQuantity] = ("stream",),
+    quantities: Named = ("stream",),
     prompt_set: str = "prompts",
     allow_nonconforming: bool = False,
     **how: Any,
@@ -179,7 +180,7 @@ def measure_step(
     check_writable(out)
     state = _State(model_id, f"step{step}", step, tokens)
     named = (model_id,) if allow_nonconforming else ()
-    asked = {"quiet": True, **how, "quantities": list(quantities), "allow_nonconforming": named}
+    asked = {"quiet": True, **how, "quantities": listed(quantities), "allow_nonconforming": named}
     sets = _sets(prompts, prompt_set)
     with _present(model, tokenizer, sets, state, asked) as (subject, found):
         remove_leftovers(out)
@@ -253,6 +254,12 @@ def _present(
     """Lend a model that is ready to be measured, with the tasks it is to be measured on."""
     settings = Settings.given({"quiet": True, **how})
     check_chosen(settings, len(sets))
+    _require_name(state.model_id)
+    if tokenizer is not None and not callable(tokenizer):
+        raise InputError(
+            f"The tokenizer must be one of transformers; found {type(tokenizer).__name__}.",
+            "AutoTokenizer.from_pretrained makes it from a name or a directory.",
+        )
     if tokenizer is None and any(needs_tokenizer(found.prompts) for found in sets):
         raise InputError(
             "Prompts that are text must come with the model's tokenizer, which reads them and "
@@ -269,6 +276,15 @@ def _present(
         digest = in_memory.weights_sha256(decoder)
         found = tasks(checkpoint, decoder, sets, tokenizer, settings, weights_sha256=digest)
         yield Present(checkpoint, decoder, tokenizer, settings), found
+
+
+def _require_name(model_id: Any) -> None:
+    if not isinstance(model_id, str) or not model_id.strip() or not model_id.isprintable():
+        raise InputError(
+            "The name of a model must be text that can be printed and is not empty; "
+            f"found {model_id!r}.",
+            'Give model_id, such as "own/gpt2".',
+        )
 
 
 def _sets(prompts: Prompts, name: str) -> list[PromptSet]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from collect.errors import InputError
-from collect.instruments.own.definition import OwnQuantity
+from collect.instruments.quantities import Named, listed
 from collect.library.measuring import Prompts, measure_step
 from collect.prompts.sets import given
 from collect.schema.counting import as_count
@@ -56,7 +55,7 @@ class MeasurementCallback(TrainerCallback):
         prompts: Prompts,
         *,
         every: int,
-        quantities: Sequence[str | OwnQuantity] = ("stream",),
+        quantities: Named = ("stream",),
         prompt_set: str = "prompts",
         model_id: str | None = None,
         tokenizer: Any = None,
@@ -67,7 +66,7 @@ class MeasurementCallback(TrainerCallback):
         self.out, self.every, self.is_strict = Path(out), every, is_strict
         self.prompts = given(prompts, prompt_set)
         self.model_id, self.tokenizer = model_id, tokenizer
-        self._how = {"quantities": tuple(quantities), **how}
+        self._how = {"quantities": listed(quantities), **how}
         self._last: int | None = None
 
     def on_train_begin(

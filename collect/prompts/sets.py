@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -133,7 +134,12 @@ def given(
             f"found {name!r}.",
             "Give another prompt_set: it becomes part of every prompt_id.",
         )
-    rows = prompts.to_dict("records") if isinstance(prompts, pd.DataFrame) else prompts
+    rows: Any = prompts.to_dict("records") if isinstance(prompts, pd.DataFrame) else prompts
+    if not isinstance(rows, Iterable):
+        raise InputError(
+            "Prompts must be the name or path of a set, a frame, or a list of texts or records; "
+            f"found {type(prompts).__name__}."
+        )
     return prompt_set(name, [entry(row, f"prompt {place}") for place, row in enumerate(rows)])
 
 

@@ -166,6 +166,30 @@ def test_refusals_name_arguments_and_no_options_of_the_command(model, tokenizer)
         collect.measure(model, tokenizer, quantities=["stream"])
 
 
+def test_one_quantity_needs_no_list(model, tokenizer):
+    alone, listed = (
+        collect.measure(model, tokenizer, ["x"], quantities=given)
+        for given in ("stream", ["stream"])
+    )
+    assert list(alone) == list(listed)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"quantities": [len]}, "A quantity must be a name, or an OwnQuantity; found builtin"),
+        ({"model_id": ""}, "can be printed and is not empty; found ''"),
+        ({"model_id": None}, "can be printed and is not empty; found None"),
+        ({"tokenizer": "gpt2"}, "one of transformers; found str"),
+        ({"prompts": 3}, "a list of texts or records; found int"),
+    ],
+)
+def test_arguments_of_another_type_are_refused_in_a_sentence(model, tokenizer, given, sentence):
+    arguments = {"tokenizer": tokenizer, "prompts": ["x"], **given}
+    with pytest.raises(InputError, match=sentence):
+        collect.measure(model, **arguments)
+
+
 def test_a_model_edited_by_a_hook_is_refused_unless_allowed(model, tokenizer):
     block = model.model.layers[1]
     handle = block.mlp.register_forward_hook(lambda _module, _args, output: output * 2.0)
