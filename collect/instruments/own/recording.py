@@ -229,7 +229,8 @@ class OwnRecorder(Hooked):
         with of_others(
             f"The function of {quantity.name} must return its numbers; in layer {layer} at "
             f"{site} it raised",
-            "Correct it, or leave the quantity out; no number of this unit was kept.",
+            f"{_unasked(quantity)}Correct it, or leave the quantity out; no number of this unit "
+            "was kept.",
         ):
             found = quantity.measure(
                 site, layer, states[:n_tokens].clone(), attention, **more, **given
@@ -276,3 +277,10 @@ def _check_shape(quantity: OwnQuantity, found: Tensor, n_tokens: int, n_heads: i
             f"number per {quantity.level}; it returned {tuple(found.shape)}, {found.dtype}.",
             "Correct it, or give the quantity another level.",
         )
+
+
+def _unasked(quantity: OwnQuantity) -> str:
+    """Return that attention was not asked for, for the author of a function that may need it."""
+    if "attention" in quantity.needs:
+        return ""
+    return 'Its attention is None without needs=("attention",). '
