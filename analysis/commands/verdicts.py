@@ -37,6 +37,7 @@ def verdicts(options: argparse.Namespace) -> int:
         )
     registry = claims_of(options)
     store = opened(options)
+    _tell_unjudged(store, registry)
     judged = claims.evaluate(store, registry, made=_examined(options, store, registry))
     if options.adjusted:
         return show(claims.adjusted(judged), as_csv=options.csv)
@@ -51,6 +52,15 @@ def verdicts(options: argparse.Namespace) -> int:
     else:
         print(_overview(judged))
     return 0
+
+
+def _tell_unjudged(store: Store, registry: Mapping[int, Claim]) -> None:
+    """Say which statements no function judges: no table has a row for them."""
+    from analysis.claims.verdict import wording
+
+    left = sorted({*store.facts("FROM claim")["claim_id"]} - {*registry})
+    if left:
+        print(f"note: stated, and judged by no function: {wording.in_runs(left)}", file=sys.stderr)
 
 
 def _examined(

@@ -119,6 +119,14 @@ def test_a_folder_without_a_file_is_one_sentence(capsys, folder, missing, named)
     assert named in err
 
 
+def test_a_statement_without_a_function_is_named(capsys, folder):
+    with (folder / "claim.csv").open("a") as statements:
+        statements.write("4,depth lowers the loss,section 4\n5,so does width,section 4\n")
+    code, out, err = run(capsys, folder, "claims", "--csv")
+    assert (code, err) == (0, "note: stated, and judged by no function: 4 to 5\n")
+    assert pd.read_csv(io.StringIO(out))["claim_id"].tolist() == [1, 2, 3]
+
+
 def test_a_claim_without_a_statement_is_named(capsys, folder):
     statements = (folder / "claim.csv").read_text().splitlines()
     (folder / "claim.csv").write_text("\n".join(statements[:-1]) + "\n")
