@@ -6,6 +6,7 @@ import argparse
 import json
 import shutil
 import sys
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -18,36 +19,36 @@ if TYPE_CHECKING:
 
     from analysis.store.exact import Column
 
-#: Rows that are printed whole.
-MOST_SHOWN = 200
+#: A row of an answer as text; None is NULL.
+Row = Sequence[str | None]
+
+#: Rows of an answer that are printed whole, and of a longer one at each end.
+MOST_SHOWN, AT_AN_END = 200, 5
 
 
 def show(rows: pd.DataFrame, *, as_csv: bool) -> int:
-    """Print rows as CSV or aligned, in which case they are counted on standard error; return 0.
-
-    At a terminal what is wider than it goes on below, columns together.
-    """
-    import pandas as pd
-
-    from analysis.tidy import prose
-
+    """Print rows as CSV or aligned, in which case they are counted on standard error; return 0."""
     if as_csv:
         sys.stdout.write(to_csv(rows))
     else:
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        with pd.option_context(
-            "display.max_rows",
-            MOST_SHOWN,
-            "display.max_columns",
-            None,
-            "display.width",
-            width or 160,
-        ):
-            print(
-                rows.to_string(index=False, line_width=width) if len(rows) <= MOST_SHOWN else rows
-            )
-        print(prose.plural(len(rows), "row"), file=sys.stderr)
+        print(aligned(rows))
+        count_rows(len(rows))
     return 0
+
+
+def aligned(rows: pd.DataFrame) -> str:
+    """Return rows under their heads; what is wider than a terminal goes on below."""
+    if rows.empty:
+        return " ".join(str(name) for name in rows.columns)
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return rows.to_string(index=False, line_width=width)
+
+
+def count_rows(n: int) -> None:
+    """Print on standard error how many rows an answer has."""
+    from analysis.tidy import prose
+
+    print(prose.plural(n, "row"), file=sys.stderr)
 
 
 def as_json(rows: pd.DataFrame) -> str:
@@ -97,11 +98,46 @@ def sql(options: argparse.Namespace) -> int:
     elif options.json:
         sys.stdout.writelines(as_objects(found, store.texts(query, found, "json")))
     else:
-        show(as_frame(found, list(store.texts(query, found, "table"))), as_csv=False)
+        rows, count = ends(store.texts(query, found, "table"))
+        print(words(found, rows, is_whole=len(rows) == count))
+        count_rows(count)
     return 0
 
 
-def as_lines(found: Sequence[Column], texts: Iterable[Sequence[str | None]]) -> Iterator[str]:
+def ends(rows: Iterable[Row]) -> tuple[list[Row], int]:
+    """Return rows, of more than are printed whole those at both ends, and how many there were."""
+    left = iter(rows)
+    first = list(islice(left, MOST_SHOWN + 1))
+    if len(first) <= MOST_SHOWN:
+        return first, len(first)
+    placed = chain(enumerate(first, start=1), enumerate(left, start=len(first) + 1))
+    last = deque(placed, maxlen=AT_AN_END)
+    return [*first[:AT_AN_END], *(row for _, row in last)], last[-1][0]
+
+
+def words(found: Sequence[Column], rows: Sequence[Row], *, is_whole: bool) -> str:
+    """Return an answer as words to be read: aligned, and a plan of the engine as it drew it.
+
+    Numbers are rounded alike, unless the rows are but the ends of a longer answer, with an ellipsis
+    between them; NULL stands where nothing is.
+    """
+    import pandas as pd
+
+    if [column.name for column in found] == ["explain_key", "explain_value"]:
+        return "\n".join(plan or "" for _, plan in rows).rstrip()
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in found]
+    told = [
+        _rounded(column) if kind.is_float and is_whole else column
+        for column, kind in zip(columns, found, strict=True)
+    ]
+    cells = [["NULL" if text is None else text for text in column] for column in told]
+    if not is_whole:
+        cells = [[*column[:AT_AN_END], "...", *column[AT_AN_END:]] for column in cells]
+    frame = pd.DataFrame(dict(enumerate(cells)))
+    return aligned(frame.set_axis([column.name for column in found], axis="columns"))
+
+
+def as_lines(found: Sequence[Column], texts: Iterable[Row]) -> Iterator[str]:
     """Yield an answer as lines of CSV, the names of its columns first.
 
     They wait for the first row: an answer that fails in it prints nothing.
@@ -114,7 +150,7 @@ def as_lines(found: Sequence[Column], texts: Iterable[Sequence[str | None]]) -> 
         yield line(row, are_words)
 
 
-def as_objects(found: Sequence[Column], texts: Iterable[Sequence[str | None]]) -> Iterator[str]:
+def as_objects(found: Sequence[Column], texts: Iterable[Row]) -> Iterator[str]:
     """Yield an answer as JSON: a list of objects, one to a line."""
     names = [json.dumps(column.name, ensure_ascii=False) for column in found]
     before = "["
@@ -123,23 +159,6 @@ def as_objects(found: Sequence[Column], texts: Iterable[Sequence[str | None]]) -
         yield f"{before}\n{{{','.join(members)}}}"
         before = ","
     yield "[]\n" if before == "[" else "\n]\n"
-
-
-def as_frame(found: Sequence[Column], texts: Sequence[Sequence[str | None]]) -> pd.DataFrame:
-    """Return an answer as words to be read: numbers rounded alike, NULL where nothing is.
-
-    Of a long answer numbers stay as the engine writes them.
-    """
-    import pandas as pd
-
-    columns = [list(column) for column in zip(*texts, strict=True)] or [[] for _ in found]
-    told = [
-        _rounded(column) if kind.is_float and len(texts) <= MOST_SHOWN else column
-        for column, kind in zip(columns, found, strict=True)
-    ]
-    words = [["NULL" if text is None else text for text in column] for column in told]
-    frame = pd.DataFrame(dict(enumerate(words)))
-    return frame.set_axis([column.name for column in found], axis="columns")
 
 
 def _rounded(texts: Sequence[str | None]) -> list[str | None]:

@@ -8,6 +8,7 @@ import sys
 import pandas as pd
 import pytest
 
+from analysis.commands import tables
 from tests.analysis.commands.conftest import run
 
 pytestmark = pytest.mark.usefixtures("in_the_checkout")
@@ -99,6 +100,27 @@ def test_values_beside_what_json_has_no_number_for_keep_every_digit(capsys):
     (row,) = lines
     assert (row["line"], row["any"], row["pair"]) == ("a\rb", '"=x"', '[1,"=1"]')
     assert row["beside"] == '{"a":"NaN","d":12345678901234567890.12345678901}'
+
+
+def test_of_a_long_answer_both_ends_are_kept_and_every_row_is_counted(capsys):
+    code, out, err = run(capsys, "sql", "SELECT range AS n, range / 3 AS third FROM range(25000)")
+    assert (code, err) == (0, "25,000 rows\n")
+    lines = [line.split()[0] for line in out.splitlines()]
+    ends = ["0", "1", "2", "3", "4", "...", "24995", "24996", "24997", "24998", "24999"]
+    assert lines == ["n", *ends]
+    assert "0.3333333333333333" in out
+    whole = run(capsys, "sql", f"SELECT range AS n FROM range({tables.MOST_SHOWN})")[1]
+    assert len(whole.splitlines()) == tables.MOST_SHOWN + 1
+    rows, count = tables.ends((str(n),) for n in range(10**6))
+    assert (len(rows), count) == (2 * tables.AT_AN_END, 10**6)
+
+
+def test_no_rows_are_heads_alone_and_a_plan_is_as_the_engine_drew_it(capsys):
+    assert run(capsys, "sql", "SELECT 1 AS a, 2 AS b WHERE false")[1:] == ("a b\n", "0 rows\n")
+    plan = run(capsys, "sql", "EXPLAIN SELECT 1")[1]
+    assert "explain" not in plan
+    assert "\\n" not in plan
+    assert len(plan.splitlines()) > 3
 
 
 @pytest.mark.parametrize("form", [["--csv"], ["--json"], []])
