@@ -48,6 +48,12 @@ SIGN_LEVEL = 0.01
 #: Level of a single test.
 ALPHA = 0.05
 
+#: Recipes that two texts must share for their order to be compared.
+_FEWEST_RECIPES = 5
+
+#: The numbers of a statement, and whether it holds.
+Outcome = tuple[dict[str, float], bool]
+
 #: What must be reached, and by how much, for each statement.
 HALF, MECHANISM, PLANNED_WIDTH, LIKE_TEXTS = 0.5, 0.7, 0.05, 0.8
 
@@ -64,7 +70,7 @@ class Prediction:
     statement: str
     rule: str
     foreseen: bool
-    compute: Callable[[Store, str, np.random.Generator], tuple[dict[str, float], bool]]
+    compute: Callable[[Store, str, np.random.Generator], Outcome]
     at_loss: str = ""
 
 
@@ -158,10 +164,8 @@ def _number(table: pd.DataFrame, term: str, column: str) -> float:
     return float(table[column].to_dict()[term])
 
 
-def _dominates(response: str) -> Callable[..., tuple[dict[str, float], bool]]:
-    def compute(
-        store: Store, horizon: str, rng: np.random.Generator
-    ) -> tuple[dict[str, float], bool]:
+def _dominates(response: str) -> Callable[..., Outcome]:
+    def compute(store: Store, horizon: str, rng: np.random.Generator) -> Outcome:
         table = fleet_shares(store, horizon, response, rng)
         recipe, geometry = _joint(table, "recipe"), _joint(table, "geometry")
         holds = recipe["conf_low"] > HALF and recipe["conf_low"] > geometry["conf_high"]
@@ -170,34 +174,28 @@ def _dominates(response: str) -> Callable[..., tuple[dict[str, float], bool]]:
     return compute
 
 
-def _refuted(store: Store, horizon: str, rng: np.random.Generator) -> tuple[dict[str, float], bool]:
+def _refuted(store: Store, horizon: str, rng: np.random.Generator) -> Outcome:
     table = fleet_shares(store, horizon, "excess", rng)
     recipe, geometry = _joint(table, "recipe"), _joint(table, "geometry")
     smaller = geometry["estimate"] > recipe["estimate"]
     return {**recipe, "null_value": geometry["estimate"]}, recipe["conf_high"] < HALF or smaller
 
 
-def _recipe_over_lab(
-    store: Store, horizon: str, _rng: np.random.Generator
-) -> tuple[dict[str, float], bool]:
+def _recipe_over_lab(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
     means = documented(store, horizon).groupby(["recipe", "lab"])["excess"].mean().reset_index()
     table = labs.lab_share(means, "excess").set_index("term")
     within, lab = (_number(table, term, "estimate") for term in ("recipe within lab", "lab"))
     return {"estimate": within, "null_value": lab}, within > lab
 
 
-def _lab_beyond_chance(
-    store: Store, horizon: str, _rng: np.random.Generator
-) -> tuple[dict[str, float], bool]:
+def _lab_beyond_chance(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
     means = documented(store, horizon).groupby(["recipe", "lab"])["excess"].mean().reset_index()
     table = labs.lab_share(means, "excess").set_index("term")
     numbers = {name: _number(table, "lab", name) for name in ("estimate", "null_value")}
     return numbers, _number(table, "lab", "p_value") < ALPHA
 
 
-def _some_negative(
-    store: Store, horizon: str, _rng: np.random.Generator
-) -> tuple[dict[str, float], bool]:
+def _some_negative(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
     runs = documented(store, horizon)
     tables = [signs.negative_cells(runs, name) for name in ("excess", "last_log_gain")]
     negative = {
@@ -208,9 +206,7 @@ def _some_negative(
     return {"estimate": float(len(negative)), "null_value": 2.0}, len(negative) > 1
 
 
-def _foretold(
-    store: Store, horizon: str, _rng: np.random.Generator
-) -> tuple[dict[str, float], bool]:
+def _foretold(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
     screened = horizons.responses(store, "ingredients", horizon=horizon)
     others = horizons.responses(store, "ingredients_check", horizon=horizon)
     screened, others = (runs.dropna(subset=["excess"]) for runs in (screened, others))
@@ -227,9 +223,7 @@ def levels_of(screened: pd.DataFrame) -> pd.Series:
     return LOW.rename(index=lambda name: f"{name}_level" if f"{name}_level" in screened else name)
 
 
-def _rate_makes_slope(
-    store: Store, horizon: str, _rng: np.random.Generator
-) -> tuple[dict[str, float], bool]:
+def _rate_makes_slope(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
     runs = horizons.responses(store, "depth_and_rate", horizon=horizon)
     table = slope.slopes(runs, "penultimate_log_gain").set_index("term")
     ends = ("estimate", "conf_low", "conf_high")
@@ -238,9 +232,7 @@ def _rate_makes_slope(
     return {**numbers, "null_value": slope.PUBLISHED_SLOPE}, holds
 
 
-def _same_on_both_texts(
-    store: Store, horizon: str, _rng: np.random.Generator
-) -> tuple[dict[str, float], bool]:
+def _same_on_both_texts(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
     runs = horizons.responses(store, "packages", horizon=horizon)
     runs = runs[(runs["geometry"] == "l3d64") & (runs["heads"] == "w16")]
     runs = runs[runs["status"] == "documented"].dropna(subset=["excess"])
@@ -255,7 +247,7 @@ def _same_on_both_texts(
     return {"estimate": found, "null_value": LIKE_TEXTS}, found >= LIKE_TEXTS
 
 
-def _robust(store: Store, horizon: str, _rng: np.random.Generator) -> tuple[dict[str, float], bool]:
+def _robust(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
     runs = horizons.responses(store, "threats", horizon=horizon)
     table = runs.pivot_table(index="recipe", columns="check", values="excess", aggfunc="mean")
     checks = [name for name in table.columns if name != "plain"]
@@ -274,29 +266,21 @@ def _robust(store: Store, horizon: str, _rng: np.random.Generator) -> tuple[dict
     return {"estimate": shift, "null_value": bound}, shift < bound
 
 
-#: Recipes that two texts must share for their order to be compared.
-_FEWEST_RECIPES = 5
-
-
-def _born(store: Store, _horizon: str, rng: np.random.Generator) -> tuple[dict[str, float], bool]:
+def _born(store: Store, _horizon: str, rng: np.random.Generator) -> Outcome:
     table = inherited_shares(store, "excess", rng)
     birth, upbringing = _joint(table, "birth"), _joint(table, "upbringing")
     holds = birth["conf_low"] > upbringing["conf_high"]
     return {**birth, "null_value": upbringing["conf_high"]}, holds
 
 
-def _long_enough(
-    store: Store, horizon: str, _rng: np.random.Generator
-) -> tuple[dict[str, float], bool]:
+def _long_enough(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
     table = ladder.lengths(horizons.responses(store, "ladder", horizon=horizon))
     longest = table.iloc[-1]
     numbers = {"estimate": float(longest["statistic"]), "null_value": 2.0}
     return numbers, bool(table["holds"].any())
 
 
-def _planned_width(
-    store: Store, horizon: str, rng: np.random.Generator
-) -> tuple[dict[str, float], bool]:
+def _planned_width(store: Store, horizon: str, rng: np.random.Generator) -> Outcome:
     table = fleet_shares(store, horizon, "excess", rng)
     rows = table[table["method"] == "parametric bootstrap"]
     half = float(((rows["conf_high"] - rows["conf_low"]) / 2).max())
