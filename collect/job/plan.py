@@ -180,18 +180,18 @@ def _of_checkpoint(
     throughput: float,
     digest: str | None,
 ) -> list[Planned]:
+    settings = job.settings
     found = judged(checkpoint, job, weights_sha256=digest)
     embedding: Any = found.skeleton.embedding
     model = _Model(
         found,
         estimate.shape_of(found.skeleton, int(embedding.weight.shape[0])),
-        not job.sets or job.settings.stream or is_too_large(found.skeleton, job.settings),
+        not job.sets or settings.stream or is_too_large(found.skeleton, settings),
         throughput,
         checkpoint.download_bytes,
     )
-    how: dict[str, Any] = {"overwrites": job.settings.overwrite}
-    lefts = [_left(whole, inventory, **how) for whole in found.tasks]
-    return [_planned(left, model, job.settings) for left in lefts]
+    lefts = [_left(whole, inventory, overwrites=settings.overwrite) for whole in found.tasks]
+    return [_planned(left, model, settings) for left in lefts]
 
 
 @dataclass(frozen=True, slots=True)

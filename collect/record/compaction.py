@@ -14,6 +14,7 @@ from collect.record import locks
 from collect.record.commit import check_writable, in_place, remove_leftovers
 from collect.record.packed import leftovers, packing, revisions, unpacking
 from collect.record.packed.packs import packs
+from collect.record.units import run_files
 from collect.record.writer import remove, remove_of_dead_processes, temporary_beside
 from collect.schema import UNFINISHED
 from collect.schema.counting import counted
@@ -91,7 +92,7 @@ _Change = Callable[[Path], tuple[int, int, int, list[str]]]
 
 
 def _changed(directory: Path, out: Path | None, change: _Change) -> Compaction:
-    _check_units(directory)
+    run_files(directory)  # refuses a directory without any
     before = _measured(directory)
     if out is None:
         check_writable(directory)
@@ -130,15 +131,6 @@ def _compaction(
     files, sizes = zip(before, after, strict=True)
     n_units, n_packs, n_revisions = numbers
     return Compaction(n_units, n_packs, n_revisions, tuple(sorted(left)), files, sizes)
-
-
-def _check_units(directory: Path) -> None:
-    if not any((directory / "run").glob("*.parquet")):
-        raise InputError(
-            f"There must be units of measurement in {directory}; no run file was found in "
-            f"{directory / 'run'}.",
-            "Name the directory given to `collect run` as --out.",
-        )
 
 
 def _link(source: str, target: str) -> str:

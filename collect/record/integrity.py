@@ -9,18 +9,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from collect.errors import InputError
 from collect.record import locks
 from collect.record.packed import leftovers
 from collect.record.packed.packs import Pack, Rows, packs
 from collect.record.packed.revisions import is_intact, revision_packs
 from collect.record.units import (
-    UNREADABLE,
     Mark,
     is_run_as_marked,
     quantities_of,
     read_mark,
     read_run,
+    run_files,
     run_id,
     stored_prompts_sha256,
     variant_of,
@@ -40,7 +39,7 @@ from collect.schema import (
     tables,
 )
 from collect.schema.counting import counted
-from collect.schema.headers import Headers, completed
+from collect.schema.headers import UNREADABLE, Headers, completed
 from collect.schema.marks import file_sha256, prompts_of
 from collect.schema.packs import is_pack
 
@@ -70,12 +69,7 @@ def faults(out: Path) -> Iterator[str]:
     InputError
         If there is no such directory, or it holds no complete unit.
     """
-    marks = sorted((out / "run").glob("*.parquet"))
-    if not marks:
-        raise InputError(
-            f"There must be units of measurement in {out}; no run file was found in {out / 'run'}.",
-            "Name the directory given to `collect run` as --out.",
-        )
+    marks = run_files(out)
     found: dict[str, Mark] = {}
     listed: set[str] = set()
     held = packs(out)

@@ -15,10 +15,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
+from collect.errors import InputError
 from collect.record.writer import file_stem
+from collect.schema.headers import UNREADABLE
 from collect.schema.marks import file_sha256, prompts_of, prompts_sha256, run_sha256
 
 #: What the units of one model must share within an output, whatever the revision.
@@ -37,9 +38,6 @@ _EARLIER = (1, 2)
 
 #: What stands between the name of a run and the quantities of a later unit of it.
 _LATER = ","
-
-#: What reading a damaged Parquet file raises; names in its footer may be no text (ValueError).
-UNREADABLE = (OSError, pa.ArrowException, ValueError, OverflowError)
 
 #: Longest name of a file of a table [bytes], and signs of a device's name that are kept in it.
 _LONGEST_STEM, _DEVICE_SIGNS = 240, 24
@@ -209,6 +207,23 @@ def variant_of(stem: str) -> str:
 def run_file(out: Path, unit: Unit) -> Path:
     """Return the file that marks a unit as complete."""
     return out / "run" / f"{unit.stem}.parquet"
+
+
+def run_files(out: Path) -> list[Path]:
+    """Return the run files of an output directory, of units and of packs, sorted.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    found = sorted((out / "run").glob("*.parquet"))
+    if not found:
+        raise InputError(
+            f"There must be units of measurement in {out}; no run file was found in {out / 'run'}.",
+            "Name the directory given to `collect run` as --out.",
+        )
+    return found
 
 
 def read_mark(path: Path) -> Mark | None:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from collect.errors import nearest
 from collect.schema.contract import ADDED, ContractError, arrow_schema
 
-#: What reading a damaged file raises.
+#: What reading a damaged file raises; names in its footer may be no text (ValueError).
 UNREADABLE = (pa.ArrowException, OSError, ValueError, OverflowError)
 
 

@@ -20,8 +20,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from collect.record.units import UNREADABLE, Mark, has_its_files, mark_of, read_mark
+from collect.record.units import Mark, has_its_files, mark_of, read_mark
 from collect.schema import MEASURED
+from collect.schema.headers import UNREADABLE
 from collect.schema.marks import run_sha256
 from collect.schema.packs import MARKS, MARKS_SUFFIX, is_pack
 
