@@ -19,6 +19,9 @@ from collect.prompts.rendering import RENDERINGS
 from collect.prompts.tokens import SPECIAL_TOKENS
 from collect.schema.counting import as_count
 
+#: What models, or the runs of a study, are carried out by.
+ENGINES = ("local", "ray")
+
 #: Devices with float64, in which every norm is accumulated; mps has none.
 _DEVICE = re.compile(r"(cpu|cuda)(?::([0-9]{1,3}))?")
 
@@ -125,6 +128,12 @@ class Settings:
     def bar(self, total: int, title: str, unit: str) -> Any:
         """Return a progress bar with rate and time left; silent when nobody watches."""
         return progress_bar(total, title, unit, quiet=self.quiet, progress=self.progress)
+
+
+def check_engine(engine: str) -> None:
+    """Raise InputError unless an engine is one of `ENGINES`."""
+    if engine not in ENGINES:
+        raise unknown_name("The engine", engine, ENGINES, "Use --engine local.")
 
 
 def progress_bar(total: int, title: str, unit: str, *, quiet: bool, progress: bool) -> Any:

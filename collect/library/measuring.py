@@ -18,7 +18,7 @@ from collect.job.measurement import Measured, run_row
 from collect.job.measurement import measure as measured
 from collect.job.outcome import Done, Outcome
 from collect.job.present import Present
-from collect.job.settings import Settings
+from collect.job.settings import Settings, check_engine
 from collect.job.task import Task, check_chosen, tasks
 from collect.library import in_memory
 from collect.library.wording import told_of_settings, told_to_programs
@@ -229,6 +229,7 @@ def run(
         As the command refuses; `RefusedError`, whose ``outcome`` says what was done all the
         same, if some of several models were refused.
     """
+    check_engine(engine)
     measure_all = job.run
     if engine == "ray":
         from collect.job import fleet

@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from collect.errors import CollectError, OutputError
+from collect.job.settings import check_engine
 from collect.training.study import training
 from collect.training.study.design import Design
 from collect.training.study.plan import Run
-
-#: Where runs are carried out.
-ENGINES = ("local", "ray")
 
 #: What is given to a worker: design, run, output, and whether the network is kept.
 Given = tuple[Design, Run, Path, bool]
@@ -40,10 +38,16 @@ def lent(engine: str, n: int | None) -> Iterator[Workers]:
     Parameters
     ----------
     engine
-        One of `ENGINES`.
+        ``local``, or ``ray`` for a cluster; see `collect.job.settings.ENGINES`.
     n
         Runs at a time; None for one on this machine, and for one per processor of a cluster.
+
+    Raises
+    ------
+    InputError
+        If there is no such engine.
     """
+    check_engine(engine)
     if engine == "ray":
         lending = _of_cluster(n)
     elif n is None or n == 1:

@@ -278,6 +278,12 @@ def test_an_option_that_is_none_is_refused_with_the_nearest(model, tmp_path, opt
     assert not (tmp_path / "out").exists()
 
 
+def test_an_engine_that_there_is_not_is_refused_before_anything_runs(tmp_path):
+    with pytest.raises(InputError, match="must be one of local, ray; found 'rai'") as refusal:
+        collect.run("no model", "A_grand_unified", tmp_path / "out", engine="rai")
+    assert refusal.value.hint == "The nearest is ray."
+
+
 def test_a_refused_run_names_what_can_be_given_to_it(tmp_path):
     with pytest.raises(CollectError) as refusal:
         collect.run(tmp_path, "A_grand_unified", tmp_path / "out", stream=True, device="auto")
