@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from collect.errors import InputError
+from collect.errors import OUT_OF_MEMORY, InputError
 
 _MEMINFO = Path("/proc/meminfo")
 
@@ -21,12 +21,7 @@ _LIMITS = (
 
 
 #: What the messages of failed allocations say that have no class of their own.
-_EXHAUSTED = (
-    "can't allocate memory",
-    "cannot allocate memory",
-    "not enough memory",
-    "can't start new thread",
-)
+_EXHAUSTED = (*OUT_OF_MEMORY, "can't start new thread")
 
 
 def available(device: str = "cpu") -> int:
