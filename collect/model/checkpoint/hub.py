@@ -107,13 +107,9 @@ def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
     OutputError
         If the cache cannot be written.
     """
-    from huggingface_hub import constants
-
     try:
         with told(model, revision):
-            _check_endpoint(constants.ENDPOINT)
-            if constants.HF_HUB_OFFLINE:
-                raise _unreachable(model, "is not asked while HF_HUB_OFFLINE is set")
+            _check_asked(model)
             listed = _listed(model, revision)
     except UnreachableError:
         found = _cached(model, "config.json", revision)
@@ -150,9 +146,7 @@ def references(model: str) -> list[str]:
 
     try:
         with told(model, None):
-            _check_endpoint(constants.ENDPOINT)
-            if constants.HF_HUB_OFFLINE:
-                raise _unreachable(model, "is not asked while HF_HUB_OFFLINE is set")
+            _check_asked(model)
             found = HfApi(endpoint=constants.ENDPOINT).list_repo_refs(model)
     except UnreachableError:
         folder = Path(constants.HF_HUB_CACHE, f"models--{model.replace('/', '--')}", "refs")
@@ -214,13 +208,18 @@ def silence(*, quiet: bool) -> None:
         utils.logging.set_verbosity_error()
 
 
-def _check_endpoint(endpoint: str) -> None:
-    if not endpoint.startswith(("http://", "https://")):
+def _check_asked(model: str) -> None:
+    """Raise unless the hub may be asked, at an address that is one."""
+    from huggingface_hub import constants
+
+    if not constants.ENDPOINT.startswith(("http://", "https://")):
         raise InputError(
             f"HF_ENDPOINT must be an address that begins with http:// or https://; found "
-            f"{endpoint!r}.",
+            f"{constants.ENDPOINT!r}.",
             "Correct the variable, or unset it.",
         )
+    if constants.HF_HUB_OFFLINE:
+        raise _unreachable(model, "is not asked while HF_HUB_OFFLINE is set")
 
 
 def _listed(model: str, revision: str | None) -> Repository:
