@@ -35,6 +35,7 @@ from collect.prompts.sets import PromptSet, load_all
 from collect.record.commit import check_writable, remove_leftovers
 from collect.record.inventory import Inventory
 from collect.record.writer import file_stem
+from collect.schema.counting import repeated
 
 #: What `prepare` and `collect.run` take besides the attributes of settings.
 _OF_MODELS = ("engine", "revision", "lab", "suite", "year", "register")
@@ -279,10 +280,10 @@ def judged(checkpoint: Checkpoint, job: Job, *, weights_sha256: str | None = Non
 
 def _refuse_repeats(names: Sequence[str]) -> None:
     """Refuse a model that is named twice, since its files would be the same."""
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
+    twice = repeated(names)
+    if twice:
         raise InputError(
-            f"Every model must be named once; {', '.join(repeated)} comes up more than once.",
+            f"Every model must be named once; {', '.join(twice)} comes up more than once.",
             "Local checkpoints are named local/<directory>; a model_id in thermoscope.json "
             "beside the weights gives another name.",
         )

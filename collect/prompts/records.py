@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from collect.errors import InputError
+from collect.schema.counting import repeated
 
 #: Where a record stands, for messages, and the record.
 Placed: TypeAlias = "tuple[str, Any]"
@@ -146,10 +147,10 @@ def _separated(delimiter: str) -> Callable[[Path], Iterator[Placed]]:
 
 
 def _check_names(names: list[str], path: Path) -> None:
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
+    twice = repeated(names)
+    if twice:
         raise InputError(
-            f"Columns must have different names; {path} has {repeated[0]!r} twice.",
+            f"Columns must have different names; {path} has {twice[0]!r} twice.",
             "Rename one of them, or leave it out.",
         )
 

@@ -19,6 +19,7 @@ import pandas as pd
 from collect.errors import InputError, nearest
 from collect.prompts.entry import Entry, entry
 from collect.prompts.records import is_dataset, readable, records, set_name, text_of, unreadable
+from collect.schema.counting import repeated
 from collect.schema.marks import prompts_sha256
 from collect.schema.paths import as_path
 
@@ -96,11 +97,10 @@ def load_all(names_or_paths: Iterable[str | Path]) -> tuple[PromptSet, ...]:
         As `load`; and if two have one name.
     """
     found = tuple(load(name_or_path) for name_or_path in names_or_paths)
-    named = [each.name for each in found]
-    repeated = sorted({name for name in named if named.count(name) > 1})
-    if repeated:
+    twice = repeated(each.name for each in found)
+    if twice:
         raise InputError(
-            f"Every prompt set must be named once; {', '.join(repeated)} comes up more than once.",
+            f"Every prompt set must be named once; {', '.join(twice)} comes up more than once.",
             "Leave the repetition out, or rename a file: its name is that of the set.",
         )
     return found
@@ -159,10 +159,10 @@ def prompt_set(name: str, entries: Iterable[Entry]) -> PromptSet:
         If two prompts have the same identifier.
     """
     prompts = _frame(name, list(entries))
-    repeated = prompts["prompt_id"][prompts["prompt_id"].duplicated()]
-    if len(repeated):
+    twice = repeated(prompts["prompt_id"])
+    if twice:
         raise InputError(
-            f"Every prompt must have an identifier of its own; {repeated.iloc[0]} comes up twice.",
+            f"Every prompt must have an identifier of its own; {twice[0]} comes up twice.",
             "Give each another id, or leave ids out: prompts are then numbered.",
         )
     rows = prompts.astype(object).where(prompts.notna(), None).to_dict("records")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 from collect.errors import InputError
+from collect.schema.counting import repeated
 
 Step = str | int
 Scalar = str | int | float | bool | None
@@ -189,7 +190,7 @@ def _csv_rows(text: str, name: str) -> list[dict[str, str]]:
 
 
 def _refuse_twins(header: list[str], name: str) -> None:
-    twins = sorted({column for column in header if header.count(column) > 1})
+    twins = repeated(header)
     if twins:
         raise InputError(
             f"The columns of {name} must have different names; {twins[0]!r} stands there twice.",

@@ -1,7 +1,9 @@
-"""Counts: said with their noun, and taken from what a caller without types gave."""
+"""Counts: said with their noun, taken from a caller without types; and what comes twice."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any
 
@@ -22,6 +24,15 @@ def counted(n: int, noun: str, several: str = "") -> str:
     ('1 matrix', '2,000 rows')
     """
     return f"{n:,} {noun if n == 1 else several or f'{noun}s'}"
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """Return the names that come up more than once, sorted, each once.
+
+    >>> repeated(["b", "a", "c", "a", "b", "a"])
+    ['a', 'b']
+    """
+    return sorted(name for name, n in Counter(names).items() if n > 1)
 
 
 def is_count(found: Any, *, least: int = 0) -> bool:

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from collect.errors import nearest
 from collect.schema.contract import ADDED, ContractError, arrow_schema
+from collect.schema.counting import repeated
 
 #: What reading a damaged file raises; names in its footer may be no text (ValueError).
 UNREADABLE = (pa.ArrowException, OSError, ValueError, OverflowError)
@@ -179,7 +180,7 @@ def check_names(path: Path, table: str, found: Sequence[str]) -> None:
     expected = arrow_schema(table).names
     missing = [n for n in expected if n not in found and n not in ADDED.get(table, ())]
     unknown = [name for name in found if name not in expected]
-    repeated = sorted({name for name in found if list(found).count(name) > 1})
+    twice = repeated(found)
     if missing or unknown:
         raise ContractError(
             f"{path} must have exactly the columns of table {table}; "
@@ -187,10 +188,10 @@ def check_names(path: Path, table: str, found: Sequence[str]) -> None:
             _guess(missing, unknown)
             or _remedy(path, "It comes from another version: measure or import again."),
         )
-    if repeated:
+    if twice:
         raise ContractError(
             f"{path} must have each column of table {table} once; found twice or more: "
-            f"{', '.join(repeated)}.",
+            f"{', '.join(twice)}.",
             "Leave one of each, or measure or import again.",
         )
 
