@@ -12,9 +12,9 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from collect.gauge.stream import block_outputs
 from collect.instruments.geometry import Geometry, geometry
 from collect.model.checkpoint.decoder import Decoder
-from collect.model.forward.passes import inputs
 from collect.prompts.tokens import Encoded
 
 _COLUMNS = ("mean_cosine", "mean_cosine_body", "uniformity", "effective_rank")
@@ -38,7 +38,8 @@ def centred_geometries(decoder: Decoder, prompts: Sequence[Encoded]) -> dict[str
     """
     rows, last = [], dict[int, list[Tensor]]()
     for prompt in prompts:
-        for layer, states in _streams(decoder, prompt).items():
+        for layer, stream in block_outputs(decoder, prompt).items():
+            states = stream - stream.mean(-1, keepdim=True)
             rows.append({"prompt_id": prompt.prompt_id, "layer": layer, **_numbers(states)})
             last.setdefault(layer, []).append(states[-1])
     across = [{"layer": layer, **_numbers(torch.stack(of))} for layer, of in last.items()]
@@ -46,24 +47,6 @@ def centred_geometries(decoder: Decoder, prompts: Sequence[Encoded]) -> dict[str
         "centred_geometry": _frame(rows),
         "centred_prompt_geometry": _frame(across),
     }
-
-
-@torch.no_grad()
-def _streams(decoder: Decoder, prompt: Encoded) -> dict[int, Tensor]:
-    """Return by block its output (n_tokens, d), each vector less its mean over features."""
-    seen: dict[int, Tensor] = {}
-    hooks = [
-        block.register_forward_hook(
-            lambda _module, _args, output, layer=layer: seen.update(
-                {layer: (output[0] if isinstance(output, tuple | list) else output)[0]}
-            )
-        )
-        for layer, block in enumerate(decoder.blocks)
-    ]
-    decoder.body(**inputs(decoder, (prompt,)), use_cache=False)
-    for hook in hooks:
-        hook.remove()
-    return {layer: states - states.mean(-1, keepdim=True) for layer, states in seen.items()}
 
 
 def _numbers(vectors: Tensor) -> dict[str, float | None]:

@@ -12,12 +12,13 @@ from torch import Tensor
 
 from collect.gauge.centred import centred_geometries
 from collect.gauge.precision import Float64
+from collect.gauge.stream import block_outputs
 from collect.instruments import quantities, rows
 from collect.instruments.hooks import Recorder
 from collect.instruments.weights import spectra
 from collect.instruments.weights.singular import grams, product_norms
 from collect.model.checkpoint.decoder import Decoder, HeadWeights
-from collect.model.forward.passes import inputs, whole
+from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded, buckets
 from collect.schema import schema_sql, tables, views_sql
 
@@ -178,22 +179,10 @@ def lens(decoder: Decoder, prompts: Sequence[Encoded]) -> list[tuple[str, int, f
     if decoder.final_norm is None:
         return []
     found: list[tuple[str, int, float]] = []
-    seen: dict[int, Tensor] = {}
-    hooks = [
-        block.register_forward_hook(
-            lambda _module, _args, output, layer=layer: seen.update(
-                {layer: output[0] if isinstance(output, tuple | list) else output}
-            )
-        )
-        for layer, block in enumerate(decoder.blocks)
-    ]
     for prompt in prompts:
-        decoder.body(**inputs(decoder, (prompt,)), use_cache=False)
-        for layer, states in seen.items():
-            logits = decoder.next_token_logits(decoder.final_norm(states[0, -1:]))
+        for layer, states in block_outputs(decoder, prompt).items():
+            logits = decoder.next_token_logits(decoder.final_norm(states[-1:]))
             found.append((prompt.prompt_id, layer, float(_entropy(logits))))
-    for hook in hooks:
-        hook.remove()
     return found
 
 
