@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from collect.commands.options import PROGRAM, as_typed
@@ -13,6 +12,7 @@ from collect.commands.printing import as_json, show
 from collect.commands.starting import libraries_imported
 from collect.errors import InputError
 from collect.schema.counting import counted
+from collect.schema.paths import text_at
 
 
 def _plan(options: argparse.Namespace) -> int:
@@ -108,7 +108,9 @@ def _publish(options: argparse.Namespace) -> int:
     from collect.record.publication.description import About
     from collect.record.publication.publish import publish
 
-    citation = None if options.citation is None else _text(options.citation)
+    citation = None
+    if options.citation is not None:
+        citation = text_at(options.citation, "A citation", "Name a file of BibTeX.")
     about = About(
         name=options.name or options.directory.resolve().name,
         licence=options.license,
@@ -121,15 +123,6 @@ def _publish(options: argparse.Namespace) -> int:
     )
     show(f"{options.directory}: {publish(options.directory, about).words}")
     return 0
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"A citation must be a file of text; {path} cannot be read ({error}).", "Name another."
-        ) from error
 
 
 def _train(options: argparse.Namespace) -> int:

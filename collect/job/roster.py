@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from collect.errors import InputError
+from collect.schema.paths import text_at
 
 #: What a name begins with that stands for a list.
 MARK = "@"
@@ -31,14 +32,8 @@ def spread(models: Sequence[str]) -> list[str]:
 
 
 def _listed(path: Path) -> list[str]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise InputError(
-            f"A list of models must be a text file that can be read; {path} cannot: {reason}.",
-            f"Give {MARK} and the path of a file with one model a line.",
-        ) from error
+    hint = f"Give {MARK} and the path of a file with one model a line."
+    text = text_at(path, "A list of models", hint)
     lines = [line.partition("#")[0].split() for line in text.splitlines()]
     for number, words in enumerate(lines, start=1):
         if len(words) > 1:

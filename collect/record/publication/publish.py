@@ -19,6 +19,7 @@ from collect.schema import arrow_schema, incomplete_units, read_rows
 from collect.schema.counting import counted
 from collect.schema.listing import DESCRIPTION, Listed
 from collect.schema.marks import file_sha256
+from collect.schema.paths import text_at
 from collect.schema.sources import Sources
 
 CARD = "README.md"
@@ -77,7 +78,8 @@ def publish(directory: Path, about: About) -> Published:
     n_rows = {table: _n_rows(paths, table) for table, paths in sources.files.items()}
     done = Published(len(files), sum(file.n_bytes for file in files), n_rows)
     path = directory / CARD
-    before = path.read_text(encoding="utf-8") if path.is_file() else ""
+    hint = "Save it as UTF-8, or move it away: one is written where there is none."
+    before = text_at(path, "The card of a data set", hint) if path.is_file() else ""
     shown = card(about, by_table, n_rows, n_bytes=done.n_bytes, before=before)
     described = description(about, files, by_table, _lacking(sources))
     text = json.dumps(described, indent=1, ensure_ascii=False)

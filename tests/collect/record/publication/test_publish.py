@@ -134,6 +134,19 @@ def test_the_card_has_a_head_for_hubs_and_keeps_what_a_person_wrote(store, tmp_p
     assert "# Streams" not in card
 
 
+def test_a_card_or_a_citation_that_is_no_text_is_refused_and_left(store, tmp_path, capsys):
+    again = Path(shutil.copytree(store, tmp_path / "again"))
+    cite = ["publish", str(again), *OPTIONS, "--citation", str(tmp_path / "none.bib")]
+    assert main(cite) == 2
+    said = capsys.readouterr().err
+    assert "A citation must be a text file that can be read" in said
+    assert "none.bib cannot: No such file or directory." in said
+    (again / "README.md").write_bytes(b"caf\xe9")
+    assert main(["publish", str(again), *OPTIONS]) == 2
+    assert "README.md cannot: it is not UTF-8." in capsys.readouterr().err
+    assert (again / "README.md").read_bytes() == b"caf\xe9"
+
+
 def about(**other: object) -> About:
     known = {"name": "n", "licence": "MIT", "description": "d", "creators": ("c",)}
     return About(**{**known, "version": "1.0.0", "published": date(2026, 11, 22), **other})
