@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from collect.errors import InputError, of_others, unknown_name
@@ -109,25 +110,26 @@ def quantity(
     return registered
 
 
-def load(sources: Iterable[str]) -> None:
+def load(sources: str | Path | Iterable[str | Path]) -> None:
     """Run files or modules of Python, which register the quantities they define.
 
     Parameters
     ----------
     sources
-        Paths of files that end in ``.py``, or names of modules that can be imported.
+        Paths of files that end in ``.py``, or names of modules that can be imported; one or
+        several.
 
     Raises
     ------
     InputError
         If there is no such file or module, or it fails.
     """
-    for source in sources:
+    for source in [sources] if isinstance(sources, str | Path) else sources:
         with of_others(
             f"A file that registers quantities must run; {source} does not:",
             "Name a file that ends in .py, or a module that Python can import.",
         ):
-            _run(source)
+            _run(str(source))
 
 
 def _run(source: str) -> None:

@@ -30,7 +30,7 @@ def run(
     *,
     quiet: bool = False,
     fail_fast: bool = False,
-    register: Sequence[str] = (),
+    register: str | Path | Sequence[str | Path] = (),
     **options: Any,
 ) -> Outcome:
     """Measure as ``run.run`` does, each model on a worker of a Ray cluster.
@@ -56,7 +56,8 @@ def run(
     """
     named = [cluster.absolute(model) for model in spread(models)]
     sets = [cluster.absolute(prompt_set) for prompt_set in prompt_sets]
-    options["register"] = [cluster.absolute(source) for source in register]
+    sources = [register] if isinstance(register, str | Path) else register
+    options["register"] = [cluster.absolute(source) for source in sources]
     job = local.prepare(named, sets, out, fail_fast=fail_fast, quiet=quiet, **options)
     cluster.join()
     task = ray.remote(num_cpus=1, num_gpus=int(job.settings.device != "cpu"), max_retries=2)(

@@ -124,7 +124,7 @@ def prepare(
     suite: str | None = None,
     year: int | None = None,
     needs_weights: bool = True,
-    register: Sequence[str] = (),
+    register: str | Path | Sequence[str | Path] = (),
     **how: Any,
 ) -> Job:
     """Return what a command asks for, after checking all that can be checked without weights.

@@ -113,7 +113,12 @@ class Settings:
         entries: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in how.items()
         }
-        return cls(**{**entries, "quantities": quantities.chosen(entries.get("quantities", ()))})
+        allowed = entries.get("allow_nonconforming", ())
+        several = {
+            "allow_nonconforming": (allowed,) if isinstance(allowed, str) else tuple(allowed),
+            "quantities": quantities.chosen(entries.get("quantities", ())),
+        }
+        return cls(**{**entries, **several})
 
     @property
     def main_device(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import pandas as pd
 
 from collect.errors import InputError
-from collect.instruments.quantities import Named, listed
+from collect.instruments.quantities import Named
 from collect.job import run as job
 from collect.job.completion import complete, left
 from collect.job.measurement import Measured, run_row
@@ -110,7 +110,7 @@ def measure(
     >>> frames["residual_norm"].groupby("layer")["norm"].mean()  # doctest: +SKIP
     """
     how = {
-        "quantities": listed(quantities),
+        "quantities": quantities,
         "rendering": "chat" if chat_template else "plain",
         "special_tokens": special_tokens,
         "too_long": too_long,
@@ -180,7 +180,7 @@ def measure_step(
     check_writable(out)
     state = _State(model_id, f"step{step}", step, tokens)
     named = (model_id,) if allow_nonconforming else ()
-    asked = {"quiet": True, **how, "quantities": listed(quantities), "allow_nonconforming": named}
+    asked = {"quiet": True, **how, "quantities": quantities, "allow_nonconforming": named}
     sets = _sets(prompts, prompt_set)
     with _present(model, tokenizer, sets, state, asked) as (subject, found):
         remove_leftovers(out)

@@ -9,7 +9,7 @@ from typing import Any
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from collect.errors import InputError
-from collect.instruments.quantities import Named, listed
+from collect.instruments.quantities import Named, chosen
 from collect.library.measuring import Prompts, measure_step
 from collect.prompts.sets import given
 from collect.schema.counting import as_count
@@ -46,7 +46,8 @@ class MeasurementCallback(TrainerCallback):
     Raises
     ------
     InputError
-        If ``every`` is no whole number of 1 or more, or the prompts are ill-formed.
+        If ``every`` is no whole number of 1 or more, a quantity is unknown, or the prompts are
+        ill-formed.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class MeasurementCallback(TrainerCallback):
         self.out, self.every, self.is_strict = Path(out), every, is_strict
         self.prompts = given(prompts, prompt_set)
         self.model_id, self.tokenizer = model_id, tokenizer
-        self._how = {"quantities": listed(quantities), **how}
+        self._how = {"quantities": chosen(quantities), **how}
         self._last: int | None = None
 
     def on_train_begin(

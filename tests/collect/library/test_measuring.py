@@ -13,6 +13,7 @@ from torch import nn
 
 import collect
 from collect.errors import CollectError, ConformanceError, InputError
+from collect.job.settings import Settings
 from collect.record.integrity import faults
 from collect.schema import tables
 from tests.collect.conftest import tiny_model, tiny_tokenizer
@@ -276,6 +277,24 @@ def test_an_option_that_is_none_is_refused_with_the_nearest(model, tmp_path, opt
             model, None, [[5]], tmp_path / "out", step=1, model_id="own/model", batchsize=1
         )
     assert not (tmp_path / "out").exists()
+
+
+def test_what_may_be_several_may_be_one(model, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import collect\n"
+        "@collect.quantity('alone', unit='1', description='One for each token')\n"
+        "def alone(site, layer, states, attention):\n"
+        "    return states[:, 0] * 0 + 1\n"
+    )
+    assert set(collect.measure(model, None, [[5, 6]], quantities="stream")) >= {"residual_norm"}
+    how = {"register": tmp_path / "mine.py", "quantities": "alone"}
+    with pytest.raises(InputError, match="'no model at all' is neither"):
+        collect.run("no model at all", "A_grand_unified", tmp_path / "out", **how)
+    assert Settings.given({"allow_nonconforming": "me"}).allow_nonconforming == ("me",)
+    following = collect.MeasurementCallback(tmp_path, [[5]], every=1, quantities="stream")
+    assert following._how["quantities"] == ("stream",)
+    with pytest.raises(InputError, match="found 'steam'"):
+        collect.MeasurementCallback(tmp_path, [[5]], every=1, quantities="steam")
 
 
 def test_an_engine_that_there_is_not_is_refused_before_anything_runs(tmp_path):
