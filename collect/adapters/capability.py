@@ -20,5 +20,5 @@ GAIN = "gain"
 
 CAPABILITIES = (HEADS, MAPS, PARTS, GAIN)
 
-#: By quantity (see ``measure.quantities``): what it needs; the others need a stream alone.
+#: By quantity of `collect.instruments.quantities`: what it needs; others need a stream alone.
 NEEDED = {"weights": (HEADS,), "attention": (MAPS,), "legacy": (HEADS, MAPS)}

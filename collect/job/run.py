@@ -134,7 +134,7 @@ def prepare(
     models
         Checkpoint directories or hub identifiers; ``@FILE`` for those that a file lists.
     prompt_sets
-        Names of shipped sets, or paths of text files.
+        Names of shipped sets, or paths of files and data sets; see `sets.load`.
     out
         Directory that must be writable; None when nothing is written.
     revision

@@ -38,7 +38,7 @@ class Settings:
     batch_size
         Prompts per forward pass at most.
     quantities
-        What to measure; names of `quantities.TABLES`.
+        What to measure; names as `quantities.chosen` returns them.
     rendering, special_tokens
         How prompts become tokens; see `tokens.encode`.
     too_long
