@@ -7,7 +7,7 @@ that held-out bytes come from everywhere in the text. No window crosses a cut.
 from __future__ import annotations
 
 import lzma
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,16 +83,20 @@ def cut_tokens(token_ids: Sequence[int], n_bytes: int, context: int) -> Windows:
 
 def training_part(text: bytes) -> bytes:
     """Return the text without what is held out of it, byte for byte as `cut_windows` cuts."""
-    length = len(text) // N_SLABS
-    kept = length - length // HELD_OUT_DIVISOR
-    return b"".join(text[slab * length : slab * length + kept] for slab in range(N_SLABS))
+    return b"".join(kept for kept, _ in _stretches(text))
 
 
 def held_out_part(text: bytes) -> list[bytes]:
     """Return the stretches of a text that are held out, one of each slab."""
+    return [held_out for _, held_out in _stretches(text)]
+
+
+def _stretches(text: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """Yield of each slab what is trained on, and what is held out; a last rest is in neither."""
     length = len(text) // N_SLABS
     kept = length - length // HELD_OUT_DIVISOR
-    return [text[slab * length + kept : (slab + 1) * length] for slab in range(N_SLABS)]
+    for start in (slab * length for slab in range(N_SLABS)):
+        yield text[start : start + kept], text[start + kept : start + length]
 
 
 def _cut(tokens: np.ndarray, context: int, unit: str, bytes_per_token: float) -> Windows:
