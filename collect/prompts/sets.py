@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,15 +107,16 @@ def load_all(names_or_paths: Iterable[str | Path]) -> tuple[PromptSet, ...]:
 
 
 def given(
-    prompts: str | Path | PromptSet | pd.DataFrame | Iterable[object], name: str
+    prompts: str | Path | PromptSet | pd.DataFrame | Mapping[str, object] | Iterable[object],
+    name: str,
 ) -> PromptSet:
     """Return prompts as a program gives them as a set.
 
     Parameters
     ----------
     prompts
-        The name or the path of a set, a set, a frame with a record per row, or records; see
-        `entry.entry`.
+        The name or the path of a set, a set, a frame with a record per row, or records, one or
+        several; see `entry.entry`.
     name
         Name of the set where the prompts bring none.
 
@@ -140,6 +141,7 @@ def given(
             "Prompts must be the name or path of a set, a frame, or a list of texts or records; "
             f"found {type(prompts).__name__}."
         )
+    rows = [rows] if isinstance(rows, Mapping) else rows
     return prompt_set(name, [entry(row, f"prompt {place}") for place, row in enumerate(rows)])
 
 

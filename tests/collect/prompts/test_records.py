@@ -10,7 +10,7 @@ import pytest
 
 from collect.errors import InputError
 from collect.prompts.entry import entry
-from collect.prompts.sets import load
+from collect.prompts.sets import given, load
 from collect.record.writer import conforming
 from collect.schema.marks import prompts_sha256
 
@@ -161,6 +161,12 @@ def test_a_data_set_that_lacks_a_file_is_refused(tmp_path):
         part.unlink()
     with pytest.raises(InputError, match="mine must be readable; No such file or directory"):
         load(path)
+
+
+def test_one_record_is_a_prompt_and_not_the_names_of_its_entries():
+    assert given({"text": "The sky"}, "own").prompts["text"].tolist() == ["The sky"]
+    with pytest.raises(InputError, match=r"under one of text, .* holds train"):
+        given({"train": ["a"], "test": ["b"]}, "own")  # splits of a data set
 
 
 def test_arrays_of_a_frame_are_lists_too():
