@@ -74,8 +74,10 @@ _SHIPPED = {
 
 _REGISTERED: dict[str, OwnQuantity] = {}
 
-#: One quantity or several, by name or themselves.
-Named: TypeAlias = "str | OwnQuantity | Iterable[str | OwnQuantity]"
+#: Quantities as a program names them: by name, themselves, or by their functions; one or several.
+Named: TypeAlias = (
+    "str | OwnQuantity | Callable[..., Any] | Iterable[str | OwnQuantity | Callable[..., Any]]"
+)
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -191,29 +193,6 @@ def _loaded(point: EntryPoint) -> OwnQuantity:
     return register(found)
 
 
-def listed(names: Named) -> tuple[str | OwnQuantity, ...]:
-    """Return one quantity, or several, as a tuple.
-
-    >>> listed("stream"), listed(["stream", "weights"])
-    (('stream',), ('stream', 'weights'))
-
-    Raises
-    ------
-    InputError
-        If something is neither a name nor a quantity of one's own.
-    """
-    entries: tuple[Any, ...] = (names,)
-    if isinstance(names, Iterable) and not isinstance(names, str):
-        entries = tuple(names)
-    for entry in entries:
-        if not isinstance(entry, (str, OwnQuantity)):
-            raise InputError(
-                f"A quantity must be a name, or an OwnQuantity; found {type(entry).__name__}.",
-                "Give a function's quantity by the name that it was registered under.",
-            )
-    return entries
-
-
 def chosen(names: Named) -> tuple[str, ...]:
     """Return the quantities that some names ask for: those of `TABLES` in its order, then others.
 
@@ -221,15 +200,18 @@ def chosen(names: Named) -> tuple[str, ...]:
     ----------
     names
         Names of quantities or ``all`` (that are built in), each alone or several joined by
-        commas; or quantities of one's own themselves. None at all means `DEFAULT`. One alone
-        needs no list.
+        commas; or quantities of one's own themselves, or the functions that were registered; one
+        or several. None at all means `DEFAULT`.
 
     Raises
     ------
     InputError
         If a name is unknown.
     """
-    said = [entry if isinstance(entry, str) else register(entry).name for entry in listed(names)]
+    entries: tuple[Any, ...] = (names,)
+    if isinstance(names, Iterable) and not isinstance(names, str):
+        entries = tuple(names)
+    said = [_name(entry) for entry in entries]
     asked = [name.strip() for entry in said for name in entry.split(",") if name.strip()]
     for name in asked:
         if name not in BUILT_IN and name != ALL and own(name) is None:
@@ -240,7 +222,22 @@ def chosen(names: Named) -> tuple[str, ...]:
     return (*built_in, *sorted({*asked} - {*BUILT_IN, ALL}))
 
 
-def _unknown(name: str) -> InputError:
+def _name(entry: Any) -> str:
+    """Return the name of a quantity that is given by it, as itself, or as its function."""
+    if isinstance(entry, str):
+        return entry
+    if isinstance(entry, OwnQuantity):
+        return register(entry).name
+    of_function = [own.name for own in _REGISTERED.values() if own.measure is entry]
+    if not of_function:
+        raise InputError(
+            f"A quantity must be a name, or a quantity of one's own; found {entry!r}.",
+            "Register a function with @collect.quantity first.",
+        )
+    return of_function[0]
+
+
+def _unknown(name: object) -> InputError:
     known = [*BUILT_IN, ALL, *_SHIPPED]
     own_names = sorted({*_REGISTERED, *entry_points(group=GROUP).names} - {*known})
     return unknown_name(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,7 +31,7 @@ from collect.schema.counting import as_count
 
 #: Prompts as a program has them: the name or the path of a set, a set, a frame, or records; see
 #: `collect.prompts.entry`.
-Prompts: TypeAlias = "str | Path | PromptSet | pd.DataFrame | Iterable[Any]"
+Prompts: TypeAlias = "str | Path | PromptSet | pd.DataFrame | Mapping[str, Any] | Iterable[Any]"
 
 #: Name of a model that was never saved.
 IN_MEMORY = "in-memory"

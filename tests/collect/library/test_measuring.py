@@ -178,7 +178,6 @@ def test_one_quantity_needs_no_list(model, tokenizer):
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"quantities": [len]}, "A quantity must be a name, or an OwnQuantity; found builtin"),
         ({"model_id": ""}, "can be printed and is not empty; found ''"),
         ({"model_id": None}, "can be printed and is not empty; found None"),
         ({"tokenizer": "gpt2"}, "one of transformers; found str"),
@@ -295,6 +294,21 @@ def test_what_may_be_several_may_be_one(model, tmp_path):
     assert following._how["quantities"] == ("stream",)
     with pytest.raises(InputError, match="found 'steam'"):
         collect.MeasurementCallback(tmp_path, [[5]], every=1, quantities="steam")
+
+
+def test_a_quantity_is_named_by_its_function_too(model):
+    @collect.quantity("ones", unit="1", description="One for each token")
+    def ones(site, layer, states, attention):
+        return states[:, 0] * 0 + 1
+
+    for asked in (ones, [ones], ["ones"]):
+        rows = collect.measure(model, None, [[5, 6]], quantities=asked)["own_value"]
+        assert set(rows["measure"]) == {"ones"}
+    for wrong in (len, [3]):
+        with pytest.raises(
+            InputError, match=r"A quantity must be a name, or a quantity of one's own; found "
+        ):
+            collect.measure(model, None, [[5, 6]], quantities=wrong)
 
 
 def test_an_engine_that_there_is_not_is_refused_before_anything_runs(tmp_path):
