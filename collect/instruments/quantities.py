@@ -16,7 +16,6 @@ from typing import Any, TypeAlias, TypeVar
 
 from collect.errors import InputError, of_others, unknown_name
 from collect.instruments.own.definition import OwnQuantity
-from collect.schema.paths import as_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +137,8 @@ def _run(source: str) -> None:
     if not source.endswith(".py"):
         import_module(source)
         return
+    from collect.schema.paths import as_path  # the options import this module, for their help
+
     path = as_path(source).resolve()
     try:
         path.open("rb").close()
