@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from analysis.report.kept import LOCKS
+from analysis.report.reading.inline import Inline
 from analysis.tidy.errors import ReportError
 from analysis.tidy.extra import extra
 
@@ -143,20 +144,29 @@ class Kernel:
             raise ReportError(f"The chunk {name} must run; it ended with {_last_line(reply)}")
         return _joined_streams(outputs)
 
-    def evaluate(self, expression: str, *, place: str) -> dict[str, Any]:
-        """Return the representations of an expression's value by MIME type.
+    def evaluate(self, asked: Sequence[Inline]) -> list[dict[str, Any]]:
+        """Return the representations by MIME type of the values of expressions, in their order.
+
+        They are asked in one request: most of what one alone would cost is the asking.
 
         Raises
         ------
         ReportError
-            If the expression raises, takes too long or ends the kernel.
+            If an expression raises, or they take too long or end the kernel.
         """
-        name = f"The inline code '{expression}' at {place}"
-        _, reply = self._execute("", {"value": expression}, name=name)
-        answer = reply["user_expressions"]["value"] if reply["status"] == "ok" else reply
-        if answer["status"] != "ok":
-            raise ReportError(f"{name} must have a value; it ended with {_last_line(answer)}")
-        return dict(answer["data"])
+        if not asked:
+            return []
+        numbered = {str(number): inline.expression for number, inline in enumerate(asked)}
+        _, reply = self._execute("", numbered, name=asked[0].name)
+        found = []
+        for number, inline in zip(numbered, asked, strict=True):
+            answer = reply["user_expressions"][number] if reply["status"] == "ok" else reply
+            if answer["status"] != "ok":
+                raise ReportError(
+                    f"{inline.name} must have a value; it ended with {_last_line(answer)}"
+                )
+            found.append(dict(answer["data"]))
+        return found
 
     def forget(self) -> None:
         """Forget every name that code has bound; what is imported stays loaded."""

@@ -207,9 +207,7 @@ def executed(
     parts = [written(settings.title_block)]
     for block in source.blocks:
         if isinstance(block, Prose):
-            parts.append(
-                prose_markdown(block.lines, lambda code, place: runner.evaluate(code, place=place))
-            )
+            parts.append(prose_markdown(block.lines, runner.evaluate))
             continue
         outputs = _run(runner, block, settings.chunk_defaults)
         if "parameters" in block.tags and overriding:

@@ -11,7 +11,7 @@ import copy
 import hashlib
 import subprocess
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from analysis.report import kept
 from analysis.report.making.pandoc import other_than_shipped
 from analysis.report.reading import places
+from analysis.report.reading.inline import Inline
 from analysis.tidy.errors import ReportError
 
 
@@ -29,8 +30,8 @@ class Runner(Protocol):
     def run(self, code: str, *, name: str) -> list[dict[str, Any]]:
         """Return the outputs of a chunk, as `execution.Kernel.run`."""
 
-    def evaluate(self, expression: str, *, place: str) -> dict[str, Any]:
-        """Return the representations of a value, as `execution.Kernel.evaluate`."""
+    def evaluate(self, asked: Sequence[Inline]) -> list[dict[str, Any]]:
+        """Return the representations of values, as `execution.Kernel.evaluate`."""
 
 
 class NewCodeError(Exception):
@@ -56,25 +57,23 @@ class Replay:
     def run(self, code: str, *, name: str) -> list[dict[str, Any]]:
         """Return the outputs of a chunk."""
         self._past = _digest("chunk", self._past, code)
-        answer: list[dict[str, Any]] = self._answer(
-            self._past, lambda kernel: kernel.run(code, name=name)
-        )
-        return answer
-
-    def evaluate(self, expression: str, *, place: str) -> dict[str, Any]:
-        """Return the representations of an expression's value by MIME type."""
-        answer: dict[str, Any] = self._answer(
-            _digest("value", self._past, expression),
-            lambda kernel: kernel.evaluate(expression, place=place),
-        )
-        return answer
-
-    def _answer(self, asked: str, ask: Callable[[Runner], Any]) -> Any:
         if self._kernel is not None:
-            self._known[asked] = copy.deepcopy(ask(self._kernel))
-        elif asked not in self._known:
+            self._known[self._past] = copy.deepcopy(self._kernel.run(code, name=name))
+        outputs: list[dict[str, Any]] = self._recalled(self._past)
+        return outputs
+
+    def evaluate(self, asked: Sequence[Inline]) -> list[dict[str, Any]]:
+        """Return the representations of the values of expressions by MIME type."""
+        digests = [_digest("value", self._past, inline.expression) for inline in asked]
+        if self._kernel is not None:
+            answers = copy.deepcopy(self._kernel.evaluate(asked))
+            self._known.update(zip(digests, answers, strict=True))
+        return [self._recalled(digest) for digest in digests]
+
+    def _recalled(self, digest: str) -> Any:
+        if digest not in self._known:
             raise NewCodeError
-        return copy.deepcopy(self._known[asked])
+        return copy.deepcopy(self._known[digest])
 
 
 @dataclass(frozen=True, slots=True)

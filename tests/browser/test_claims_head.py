@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,9 @@ class InProcess:
         data = {"text/markdown": shown.data} if shown is not None else {}
         return [{"type": "display", "data": data}] if data else []
 
-    def evaluate(self, expression: str, *, place: str) -> dict[str, Any]:
-        """Return a value as text."""
-        return {"text/plain": str(eval(expression, self.names))}
+    def evaluate(self, asked: Sequence[inline.Inline]) -> list[dict[str, Any]]:
+        """Return values as text."""
+        return [{"text/plain": str(eval(it.expression, self.names))} for it in asked]
 
 
 @pytest.fixture(scope="module")

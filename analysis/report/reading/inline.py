@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from analysis.tidy import prose
@@ -18,6 +19,27 @@ from analysis.tidy.extra import extra
 
 #: What the representation of a value shows that is no text for a reader.
 RAW = re.compile(r"\\|^np\.\w+\(|^<.*>$", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """An expression inside a sentence.
+
+    Attributes
+    ----------
+    expression
+        Python code.
+    place
+        Where it stands, in messages.
+    """
+
+    expression: str
+    place: str
+
+    @property
+    def name(self) -> str:
+        """The inline code in messages."""
+        return f"The inline code '{self.expression}' at {self.place}"
 
 
 def register_strings() -> None:

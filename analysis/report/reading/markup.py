@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from analysis.report.reading.chunk import Chunk
-from analysis.report.reading.inline import inline_markdown
+from analysis.report.reading.inline import Inline, inline_markdown
 from analysis.report.reading.source import Line
 from analysis.tidy.errors import ReportError
+
+#: Takes inline code and returns the representations of each value by MIME type.
+Evaluate: TypeAlias = Callable[[Sequence[Inline]], Sequence[Mapping[str, Any]]]
 
 INLINE_CODE = re.compile(r"(?<!`)`\{python\}[ \t]([^`]+)`")
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -60,7 +63,7 @@ class Gallery:
         return name
 
 
-def prose_markdown(lines: Iterable[Line], evaluate: Callable[[str, str], Mapping[str, Any]]) -> str:
+def prose_markdown(lines: Sequence[Line], evaluate: Evaluate) -> str:
     """Return prose with its inline code replaced by values.
 
     Parameters
@@ -68,14 +71,24 @@ def prose_markdown(lines: Iterable[Line], evaluate: Callable[[str, str], Mapping
     lines
         Source lines; inside code fences nothing is replaced.
     evaluate
-        Takes an expression and its place, returns representations by MIME type.
+        Asked once, for all values in their order.
 
     Raises
     ------
     ReportError
         If a value has no form for readers.
     """
-    return "\n".join(line.text if line.fence else _with_values(line, evaluate) for line in lines)
+    asked = [
+        Inline(match[1].strip(), line.place)
+        for line in lines
+        if not line.fence
+        for match in INLINE_CODE.finditer(line.text)
+    ]
+    values = map(_value, asked, evaluate(asked))
+    return "\n".join(
+        line.text if line.fence else INLINE_CODE.sub(lambda _: next(values), line.text)
+        for line in lines
+    )
 
 
 def preferred(representations: Mapping[str, Any]) -> str:
@@ -120,14 +133,8 @@ def chunk_markdown(
     return f"\n{code}\n\n{body}\n"
 
 
-def _with_values(line: Line, evaluate: Callable[[str, str], Mapping[str, Any]]) -> str:
-    def value(match: re.Match[str]) -> str:
-        expression = match[1].strip()
-        found = evaluate(expression, line.place)
-        name = f"The inline code '{expression}' at {line.place}"
-        return inline_markdown(found, mime=preferred(found), name=name)
-
-    return INLINE_CODE.sub(value, line.text)
+def _value(asked: Inline, found: Mapping[str, Any]) -> str:
+    return inline_markdown(found, mime=preferred(found), name=asked.name)
 
 
 def _is_shown(output: Mapping[str, Any], options: Mapping[str, Any]) -> bool:

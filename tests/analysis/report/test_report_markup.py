@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from analysis.report.reading.chunk import chunk_of
+from analysis.report.reading.inline import Inline
 from analysis.report.reading.markup import Gallery, chunk_markdown, prose_markdown
 from analysis.report.reading.source import Line
 from analysis.tidy.errors import ReportError
@@ -37,15 +39,15 @@ def test_an_inline_value_is_literal_text_unless_it_is_markup(
     value: dict[str, str], markdown: str
 ) -> None:
     line = Line("`{python} f()`", Path("paper.qmd"), 1)
-    assert prose_markdown([line], lambda code, place: value) == markdown
+    assert prose_markdown([line], lambda asked: [value]) == markdown
 
 
 def test_inline_code_is_replaced_outside_of_fences_only() -> None:
-    asked = []
+    requests = []
 
-    def evaluate(expression: str, place: str) -> dict[str, str]:
-        asked.append((expression, place))
-        return {"text/plain": "7"}
+    def evaluate(asked: Sequence[Inline]) -> list[dict[str, str]]:
+        requests.append(asked)
+        return [{"text/plain": str(7 + place)} for place in range(len(asked))]
 
     path = Path("paper.qmd")
     lines = [
@@ -54,8 +56,8 @@ def test_inline_code_is_replaced_outside_of_fences_only() -> None:
         Line("``{python} z`` and `python w`", path, 3),
     ]
     text = prose_markdown(lines, evaluate)
-    assert text == "a 7 and 7.\n`{python} y`\n``{python} z`` and `python w`"
-    assert asked == [("x", "paper.qmd:1"), ("f('b')", "paper.qmd:1")]
+    assert text == "a 7 and 8.\n`{python} y`\n``{python} z`` and `python w`"
+    assert requests == [[Inline("x", "paper.qmd:1"), Inline("f('b')", "paper.qmd:1")]]
 
 
 def test_html_outranks_markdown_and_plain_text() -> None:

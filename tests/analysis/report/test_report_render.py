@@ -14,6 +14,7 @@ import pytest
 
 from analysis.report import render
 from analysis.report.execution import Kernel
+from analysis.report.reading.inline import Inline
 from analysis.tidy.errors import MissingExtraError, ReportError
 from analysis.tidy.extra import extra
 
@@ -274,9 +275,11 @@ def test_a_missing_source_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_code_that_takes_too_long_or_ends_the_kernel_is_refused(tmp_path: Path) -> None:
     with Kernel(tmp_path, time_limit=1.0) as kernel:
-        assert kernel.evaluate("__import__('sys').executable", place="x") == {
-            "text/plain": repr(sys.executable)
-        }
+        asked = [Inline("__import__('sys').executable", "x"), Inline("1 + 1", "x")]
+        assert kernel.evaluate(asked) == [
+            {"text/plain": repr(sys.executable)},
+            {"text/plain": "2"},
+        ]
         assert kernel.run("import os; os.getcwd()", name="x")[0]["data"] == {
             "text/plain": repr(str(tmp_path))
         }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from analysis.report import kept, render
+from analysis.report.reading.inline import Inline
 from analysis.report.replay import Memory, NewCodeError, Replay, memory_of
 
 PAGE = """---
@@ -35,17 +37,18 @@ class Counting:
         self.asked.append(code)
         return [{"type": "stream", "text": f"{code} in {name}"}]
 
-    def evaluate(self, expression: str, *, place: str) -> dict[str, str]:
-        self.asked.append(expression)
-        return {"text/plain": f"{expression} at {place}"}
+    def evaluate(self, asked: Sequence[Inline]) -> list[dict[str, str]]:
+        self.asked += [it.expression for it in asked]
+        return [{"text/plain": it.name} for it in asked]
 
 
 def test_known_code_is_answered_without_a_kernel():
     known: dict[str, object] = {}
     first = Replay(known, Counting())
-    said = [first.run("a", name="one"), first.evaluate("b", place="two")]
+    said = [first.run("a", name="one"), first.evaluate([Inline("b", "two"), Inline("c", "two")])]
     again = Replay(known)
-    assert [again.run("a", name="other"), again.evaluate("b", place="elsewhere")] == said
+    elsewhere = [Inline("b", "elsewhere"), Inline("c", "elsewhere")]
+    assert [again.run("a", name="other"), again.evaluate(elsewhere)] == said
 
 
 def test_code_after_a_changed_chunk_is_unknown():
@@ -57,7 +60,7 @@ def test_code_after_a_changed_chunk_is_unknown():
     with pytest.raises(NewCodeError):
         again.run("b", name="two")
     with pytest.raises(NewCodeError):
-        Replay(known).evaluate("a", place="here")
+        Replay(known).evaluate([Inline("a", "here")])
 
 
 def test_what_is_done_with_an_answer_does_not_change_what_is_known():
