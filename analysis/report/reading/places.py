@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -151,7 +151,8 @@ def block(project: Path, page: str, claims: Sequence[int] = ()) -> str:
     return f"```{{.site-places}}\n{json.dumps(said, ensure_ascii=True)}\n```"
 
 
-def titles(project: Path) -> dict[str, str]:
+@cache
+def titles(project: Path) -> Mapping[str, str]:
     """Return the short title of each page, by its stem."""
     heads = {path.stem: read_source(path).front_matter for path in pages(project)}
     return {
