@@ -7,7 +7,15 @@ one), list a `Claim` there and the module in `register`. The statement and its p
 """
 
 from analysis import evidence
-from analysis.claims.evaluation import check_rows, checks, claim, evaluate, examine, judge
+from analysis.claims.evaluation import (
+    check_records,
+    check_rows,
+    checks,
+    claim,
+    evaluate,
+    examine,
+    judge,
+)
 from analysis.claims.property import properties, remarked
 from analysis.claims.register import CLAIMS
 from analysis.claims.verdict.claim import VERDICTS, Claim, verdict
@@ -21,6 +29,7 @@ __all__ = [
     "Check",
     "Claim",
     "adjusted",
+    "check_records",
     "check_rows",
     "checks",
     "claim",

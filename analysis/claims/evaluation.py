@@ -50,7 +50,14 @@ def check_rows(made: Sequence[Check], kind: Kind = "difference") -> pd.DataFrame
     `holds` is what a check counts for beside the others, see `verdict.claim.counted`; where that
     is not its own answer the note says so.
     """
-    rows = [
+    found = pd.DataFrame(check_records(made, kind))
+    checked(found.columns)
+    return found
+
+
+def check_records(made: Sequence[Check], kind: Kind = "difference") -> list[dict[str, Any]]:
+    """Return the rows of `check_rows`, each by itself."""
+    return [
         {
             "term": check.part,
             "condition": check.condition,
@@ -75,9 +82,6 @@ def check_rows(made: Sequence[Check], kind: Kind = "difference") -> pd.DataFrame
             made, adjusted_over_readings(made), counted(made, kind), strict=True
         )
     ]
-    found = pd.DataFrame(rows)
-    checked(found.columns)
-    return found
 
 
 def _uncounted(check: Check, answer: bool | None) -> str:

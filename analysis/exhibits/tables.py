@@ -93,7 +93,7 @@ class Words:
 
 def words(made: Sequence[claims.Check]) -> list[Words]:
     """Return the checks of one claim, in their order, ready for sentences."""
-    return [Words(row) for row in claims.check_rows(made).to_dict("records")]
+    return [Words(row) for row in claims.check_records(made)]
 
 
 def verdict_rows(judged: pd.DataFrame, claim_ids: Sequence[int] | None = None) -> pd.DataFrame:
