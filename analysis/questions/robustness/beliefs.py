@@ -94,6 +94,7 @@ def believe(
         Of each quadrature, a power of two.
     """
     found = []
+    known: dict[tuple[bytes, float], Quadrature] = {}  # most definitions were read on one design
     for metric, rows in definitions.gains(store).groupby("metric"):
         models = rows.reset_index(drop=True)
         gains = models["log_gain"].to_numpy(dtype=np.float64)
@@ -101,8 +102,11 @@ def believe(
         n_effects = sources.columns.shape[1]
         drawn = answers.draws(n_nodes, n_effects, rng=np.random.default_rng(SEED + 1))
         for width in widths:
-            rng = np.random.default_rng(SEED)
-            nodes = hierarchy.quadrature(sources, Prior(width), rng=rng, n_nodes=n_nodes)
+            key = (sources.columns.tobytes(), width)
+            if key not in known:
+                rng = np.random.default_rng(SEED)
+                known[key] = hierarchy.quadrature(sources, Prior(width), rng=rng, n_nodes=n_nodes)
+            nodes = known[key]
             after = hierarchy.posterior(nodes, gains)
             found.append(Beliefs(str(metric), models, nodes, after, _asked(nodes, after, drawn)))
     return found
