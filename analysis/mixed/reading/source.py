@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -272,9 +274,18 @@ def with_weights(rows: Rows, weights: Weights | None) -> tuple[Rows, str | None]
     return table.append_column(name, pa.array(values)), name
 
 
+@cache
+def _database(process: int) -> duckdb.DuckDBPyConnection:
+    """Return the database through which a process reads rows in memory; it holds none of them.
+
+    To open one costs more than to read a small frame. A forked process cannot use its parent's.
+    """
+    return duckdb.connect()
+
+
 def _own_relation(rows: Rows, table: pa.Table | pd.DataFrame | None) -> duckdb.DuckDBPyRelation:
-    connection = duckdb.connect()
     if table is not None:
+        connection = _database(os.getpid()).cursor()
         try:
             if isinstance(table, pa.Table):
                 return connection.from_arrow(table)
@@ -286,6 +297,7 @@ def _own_relation(rows: Rows, table: pa.Table | pd.DataFrame | None) -> duckdb.D
                 f"{' '.join(str(error).split())}",
                 "Drop or convert the columns that are neither.",
             ) from error
+    connection = duckdb.connect()
     with suppress(duckdb.CatalogException):
         # Row groups read ahead would double the memory of a fit; on a disk it is no faster.
         connection.execute("SET disable_parquet_prefetching = true")
