@@ -125,7 +125,7 @@ def kenward_roger(cross: CrossProducts, found: Profile, products: Information) -
     scaled = expected * np.outer(units, units)
     uncertainty = 2 * np.linalg.pinv(scaled, hermitian=True) * np.outer(units, units)
     excess = inner @ orders.seconds @ inner
-    excess -= np.einsum("rab,bc,scd->rsad", slopes, products.fixed, slopes)
+    excess -= (slopes @ products.fixed)[:, None] @ slopes
     adjusted = inner + 2 * np.einsum("rs,rsab->ab", uncertainty, excess)
     centring = cross.centring
     # phi = sigma^2 psi and Phi = sigma^2 inner: the powers of sigma^2 cancel in slopes and W.
