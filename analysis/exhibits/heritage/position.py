@@ -65,13 +65,14 @@ class Views:
 def views(store: Store) -> Views:
     """Return all frames of the published blocks."""
     blocks = published_blocks(store)
+    fits = {cut: suites.fit(blocks, cut) for cut in CUTS}
     return Views(
-        tests={cut: suites.part_tests(suites.fit(blocks, cut), cut) for cut in CUTS},
+        tests={cut: suites.part_tests(fitted, cut) for cut, fitted in fits.items()},
         plain={cut: suites.part_by_part(blocks, cut) for cut in CUTS},
         without=suites.without_each_suite(blocks),
         numbers=suites.summaries(blocks),
         fewer=suites.summaries(blocks[blocks["suite"] != "GPT-Neo"]),
-        profiles=_with_lab(suites.profiles(suites.fit(blocks)), blocks),
+        profiles=_with_lab(suites.profiles(fits["quarter"]), blocks),
     )
 
 
