@@ -14,6 +14,8 @@ PENULTIMATE = "gain_penultimate_block"
 SHAPE = ("rho", "d_head")
 DEPTH, SCALE = "n_layers", "log_parameters"
 
+COLUMNS = ["model_id", "lab", "suite", DEPTH, *SHAPE, SCALE, "gain_mean", "log_gain"]
+
 
 def base_models(store: Store, metric: str = PENULTIMATE) -> pd.DataFrame:
     """Return one row per base model with a published gain, post-norm models left out.
@@ -27,5 +29,5 @@ def base_models(store: Store, metric: str = PENULTIMATE) -> pd.DataFrame:
     [decades], `gain_mean` [ratio] and `log_gain` [nat], by suite and depth.
     """
     gains = evidence.base_gains(store, metric)
-    kept = evidence.without_post_norm(gains)
+    kept = evidence.without_post_norm(gains)[COLUMNS]
     return kept.sort_values(["suite", "n_layers", "model_id"], ignore_index=True)
