@@ -40,7 +40,7 @@ def tables(checks: Sequence[Mapping[Any, Any]], caveats: Mapping[str, str]) -> l
         What each known defect is called, as Markdown, by its name.
     """
     said = [_sources(check, caveats) for check in checks]
-    whole = f"[All readings: {said[0]}]{{.check-basis}}"
+    whole = _basis(f"All readings: {said[0]}")
     is_shared = len(said) > 1 and len(set(said)) == 1 and bool(said[0])
     rows = [
         {**check, "sources": "" if is_shared else it}
@@ -110,7 +110,12 @@ def _reading(check: Mapping[Any, Any]) -> str:
     made = " ".join(it for it in (check["note"], f"{_opened(method)}." if method else "") if it)
     small = " ".join(it for it in (prose.literal(made), check["sources"]) if it)
     said = prose.literal(str(check["condition"]))
-    return f"{said} [{small}]{{.check-basis}}" if small else said
+    return f"{said} {_basis(small)}" if small else said
+
+
+def _basis(said: str) -> str:
+    """Return what a reading rests on, as a span; pandoc tries brackets as four things first."""
+    return f'<span class="check-basis">{said}</span>'
 
 
 def _sources(check: Mapping[Any, Any], caveats: Mapping[str, str]) -> str:
