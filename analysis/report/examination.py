@@ -13,6 +13,7 @@ import binascii
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, unquote_to_bytes, urlsplit
@@ -58,6 +59,9 @@ SILENT = frozenset({"script", "style", "pre", "title"})
 LOADING = ("src", "srcset", "data", "poster")
 N_SHOWN = 12
 
+#: Read pages that are held: those of a site are examined one by one, then together.
+MOST_PAGES = 32
+
 
 @dataclass(slots=True)
 class Anchors:
@@ -80,8 +84,9 @@ class PageFaults(HTMLParser):
         self._drawing: str | None = None
 
     @classmethod
+    @lru_cache(maxsize=MOST_PAGES)
     def parsed(cls, markup: str) -> PageFaults:
-        """Return the parser after it has read a page."""
+        """Return the parser after it has read a page; it must not be changed."""
         parser = cls()
         parser.feed(markup)
         parser.close()
