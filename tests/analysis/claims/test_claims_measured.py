@@ -10,7 +10,7 @@ from analysis.store import open_store
 from collect import schema
 from collect.record.writer import write_table
 
-BASE, TUNED = "test/tiny", "test/tiny-it"
+BASE, TUNED, OTHER = "test/tiny", "test/tiny-it", "another/model"
 TABLES = ("model", "residual_norm", "next_token", "run")
 
 
@@ -24,6 +24,7 @@ def twins(tiny_copy):
             tuned = dampening(table, rows, 0.6).assign(model_id=TUNED)
             if table == "model":
                 tuned["base_model_id"] = BASE
+                tuned = pd.concat([tuned, rows.assign(model_id=OTHER)])
             if "run_id" in tuned:
                 tuned["run_id"] += "-tuned"
             write_table(table, tuned, path.with_stem(f"{path.stem}-it"))
@@ -63,7 +64,7 @@ def test_a_dampener_of_the_paper_that_was_measured_decides(twins):
 
 
 def test_a_pair_the_paper_does_not_have_is_shown_only(twins):
-    found = measured(with_figures_of(twins, "another/model"))
+    found = measured(with_figures_of(twins, OTHER))
     assert found["estimate"].tolist() == [1.0]
     assert found["holds"].tolist() == [None]
     assert found["note"].item().endswith(evidence.NOT_THEIRS)
