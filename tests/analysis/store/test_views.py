@@ -142,6 +142,17 @@ def test_the_neutral_band_is_inclusive_and_symmetric(tiny_store):
     assert rows["sign"].tolist() == ["dampen", "neutral", "neutral", "neutral", "expand"]
 
 
+def test_every_metric_of_a_gain_is_defined_where_the_comment_of_gain_definition_says(shipped_store):
+    missing = shipped_store.query(
+        "SELECT DISTINCT metric FROM prompt_gain ANTI JOIN gain_definition USING (metric)"
+    )["metric"].tolist()
+    said = shipped_store.query(
+        "SELECT comment FROM duckdb_views() WHERE view_name = 'gain_definition'"
+    )["comment"].item()
+    assert missing
+    assert [metric for metric in missing if metric not in said] == []
+
+
 def test_what_has_no_sign_is_not_called_neutral(tiny_store):
     rows = tiny_store.query(
         "SELECT gain_sign(x, 0.01) AS sign FROM (VALUES (NULL), ('NaN'::DOUBLE), ('Infinity')) t(x)"
