@@ -213,8 +213,18 @@ def _insert(
         reason = " ".join(str(error).split())
         raise ContractError(
             f"Rows of table {table} must satisfy collect/schema.sql; found: {reason}",
-            f"The rows come from {_shown(paths)}.",
+            f"The rows come from {_shown(paths)}.{_other_prompts(table, reason)}",
         ) from error
+
+
+def _other_prompts(table: str, reason: str) -> str:
+    """Return what to do when two prompts have one identifier, as sets of one name have them."""
+    if table != "prompt" or "duplicate key" not in reason:
+        return ""
+    return (
+        " Two prompt sets of one name hold different prompts: measure one of them again under "
+        "another name, or open them apart."
+    )
 
 
 def _distinct_in_order(rows: pa.Table, key: Sequence[str]) -> pa.Table | None:

@@ -321,3 +321,13 @@ def test_keys_that_cannot_be_read_are_refused(tiny_directory, tmp_path):
     path.write_bytes(content[:4] + bytes(40) + content[44:])
     with pytest.raises(StoreError, match=r"The keys of table residual_norm must be readable; "):
         open_store(tmp_path)
+
+
+def test_two_prompt_sets_of_one_name_are_told_apart_in_the_hint(tmp_path):
+    for place, text in (("ours", "The sky is"), ("theirs", "The sea is")):
+        (tmp_path / place).mkdir()
+        row = {"prompt_set": "prompts", "prompt_id": "prompts:00", "text": text}
+        rows = pd.DataFrame([row], columns=schema.arrow_schema("prompt").names)
+        rows.to_csv(tmp_path / place / "prompt.csv", index=False)
+    with pytest.raises(StoreError, match="under another name, or open them apart"):
+        open_store(tmp_path / "ours", tmp_path / "theirs")
