@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from analysis.commands.options import as_typed
+from analysis.commands.sources import claims_of
 from analysis.tidy.errors import AnalysisError
 
 
@@ -37,6 +38,7 @@ def report(options: argparse.Namespace) -> int:
         )
     project, place, parameters = project_of_pages(), root / "reports" / "paper", {}
     if options.paper:
+        claims_of(options)  # What is wrong with the folder is said before a page is begun.
         project, place = project / "audit", options.paper / "report"
         sources = ";".join(str(path.resolve()) for path in options.data or [])
         parameters = {"folder": str(options.paper.resolve()), "measurements": sources}

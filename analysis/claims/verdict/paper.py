@@ -38,9 +38,8 @@ def load(folder: Path) -> Mapping[int, Claim]:
     path = folder / FUNCTIONS
     claims = _run(path).get("CLAIMS")
     if not isinstance(claims, tuple) or not all(isinstance(one, Claim) for one in claims):
-        found = "nothing of that name" if claims is None else type(claims).__name__
         raise AnalysisError(
-            f"{path} must assign a tuple of Claim objects to CLAIMS; it holds {found}.",
+            f"{path} must assign a tuple of Claim objects to CLAIMS; it holds {_found(claims)}.",
             "End the file with CLAIMS = (Claim(1, ...), Claim(2, ...)).",
         )
     numbers = [one.claim_id for one in claims]
@@ -52,6 +51,15 @@ def load(folder: Path) -> Mapping[int, Claim]:
             f"Number claims as {STATEMENTS} does.",
         )
     return {one.claim_id: one for one in sorted(claims, key=lambda one: one.claim_id)}
+
+
+def _found(claims: object) -> str:
+    """Return in words what stands where a tuple of claims should."""
+    if claims is None:
+        return "nothing of that name"
+    kinds = {type(one).__name__ for one in claims} if isinstance(claims, tuple) else set()
+    others = sorted(kinds - {Claim.__name__})
+    return type(claims).__name__ + (f" with {', '.join(others)}" if others else "")
 
 
 def _require_files(folder: Path) -> None:

@@ -119,6 +119,14 @@ def test_a_folder_without_a_file_is_one_sentence(capsys, folder, missing, named)
     assert named in err
 
 
+def test_a_report_says_what_its_folder_lacks_before_a_page_is_begun(capsys, folder):
+    (folder / "claims.py").unlink()
+    code, out, err = run(capsys, folder, "report")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: The folder of a paper must hold its statements")
+    assert not (folder / "report").exists()
+
+
 def test_a_statement_without_a_function_is_named(capsys, folder):
     with (folder / "claim.csv").open("a") as statements:
         statements.write("4,depth lowers the loss,section 4\n5,so does width,section 4\n")
@@ -144,6 +152,10 @@ def test_a_claim_without_a_statement_is_named(capsys, folder):
         ("import sys\nsys.exit(3)\n", "must run; it fails in line 2 with SystemExit: 3"),
         ("CLAIM = ()\n", "must assign a tuple of Claim objects to CLAIMS; it holds nothing"),
         ("CLAIMS = [1]\n", "must assign a tuple of Claim objects to CLAIMS; it holds list"),
+        (
+            "CLAIMS = (1, 'a')\n",
+            "must assign a tuple of Claim objects to CLAIMS; it holds tuple with",
+        ),
         (
             "from analysis.claims import Claim\n"
             "CLAIMS = tuple(Claim(1, 'a', 'b', list) for _ in 'ab')\n",
