@@ -69,10 +69,11 @@ def from_statistic(test: str, value: float, df: float = nan, df_numerator: float
     require_option("test", test, TESTS)
     if isnan(value):
         raise DesignError(f"A {test} must be a number; found {value!r}.", "Drop the test.")
-    needed = [] if test in WITHOUT_DF else [df, df_numerator] if test == "F" else [df]
+    needed = [] if test in WITHOUT_DF else [df_numerator, df] if test == "F" else [df]
     if any(isnan(number) or number <= 0 for number in needed) or (test == "F" and inf in needed):
         raise DesignError(
-            f"A {test} needs positive degrees of freedom; found {needed}.",
+            f"The degrees of freedom of {test} must be above 0; found "
+            f"{' and '.join(f'{number:g}' for number in needed)}.",
             "For a correlation of n pairs they are n - 2.",
         )
     return float(_p(test, abs(value), np.asarray(df, dtype=np.float64), df_numerator))
@@ -168,8 +169,9 @@ def _judge(row: Mapping[Any, Any], alpha: float) -> dict[str, object]:
     df, df_numerator = row["df"], row["df_numerator"]
     p_value = from_statistic(row["test"], statistic.value, df, df_numerator)
     low, high = p_range(row["test"], statistic, df, df_numerator)
-    if quoted.value <= 0:
-        return _verdict(INCONSISTENT, p_value, low, high, "A p cannot be 0.")
+    if not 0 < quoted.value <= 1:
+        note = "A p cannot be 0." if quoted.value == 0 else "A p lies between 0 and 1."
+        return _verdict(INCONSISTENT, p_value, low, high, note)
     if quoted.meets(low, high):
         return _verdict(CONSISTENT, p_value, low, high)
     bounds = {"=": (p_value, p_value), "<": (p_value, 1.0), ">": (0.0, p_value)}

@@ -96,7 +96,7 @@ def test_an_impossible_test_is_a_row_with_its_reason_among_the_others(tmp_path):
     assert rows["line"].tolist() == [1, 3, 5]
     assert rows["consistency"].tolist() == ["consistent", "inconsistent", "inconsistent"]
     assert rows["quoted"][1] == "t(0) = 2.0, p = .05"
-    assert rows["note"][1] == "A t needs positive degrees of freedom; found [0.0]."
+    assert rows["note"][1] == "The degrees of freedom of t must be above 0; found 0."
 
 
 def test_a_number_too_long_to_read_is_a_row_with_its_reason(tmp_path):
