@@ -27,6 +27,8 @@ from collect.model.checkpoint.load import DTYPES
 from collect.model.checkpoint.shards import refuse_non_finite
 from collect.model.labels import Labels
 
+_DIVERGED = "Its training may have diverged: go back to a step before, at a lower learning rate."
+
 
 @contextmanager
 def lent(model: Any) -> Iterator[Decoder]:
@@ -174,7 +176,7 @@ def _refuse_absent(model: nn.Module) -> None:
                 f"All weights must be in the memory of this process; {name} is not.",
                 "Gather the weights first: a sharded model is measured from a saved checkpoint.",
             )
-        refuse_non_finite(name, parameter.detach())
+        refuse_non_finite(name, parameter.detach(), _DIVERGED)
 
 
 @contextmanager

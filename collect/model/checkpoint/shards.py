@@ -29,6 +29,11 @@ from collect.model.checkpoint.leftovers import refuse_beyond, unexpected
 #: Plain floating numbers; everything else is a quantised weight, whose norm means nothing.
 _FLOATS = ("F64", "F32", "F16", "BF16")
 
+_SAVED_BADLY = (
+    "Copy or download the checkpoint again; in a narrow format it may have overflowed when it was "
+    "saved."
+)
+
 #: Entries that are looked at together in the search for numbers that are not finite.
 _SCANNED = 1 << 24
 
@@ -240,7 +245,7 @@ class Shards:
             raise contradiction(self.directory, name, found, expected)
 
 
-def refuse_non_finite(name: str, tensor: Tensor) -> None:
+def refuse_non_finite(name: str, tensor: Tensor, hint: str = _SAVED_BADLY) -> None:
     """Raise InputError if a parameter holds NaN or an infinite number.
 
     Parameters
@@ -249,6 +254,8 @@ def refuse_non_finite(name: str, tensor: Tensor) -> None:
         The parameter's name.
     tensor
         Its numbers; those of an integer format are not looked at.
+    hint
+        What to do about it.
     """
     if not tensor.is_floating_point():
         return
@@ -260,8 +267,7 @@ def refuse_non_finite(name: str, tensor: Tensor) -> None:
     raise InputError(
         f"Every weight must be a finite number; {name} holds {n_bad} that are NaN or infinite, "
         f"of {tensor.numel()}.",
-        "Copy or download the checkpoint again; in a narrow format it may have overflowed when "
-        "it was saved.",
+        hint,
     )
 
 

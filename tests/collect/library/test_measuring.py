@@ -215,7 +215,7 @@ def test_a_model_edited_by_a_hook_is_refused_unless_allowed(model, tokenizer):
         (lambda model: model.config, "must be a causal model of transformers"),
         (lambda model: model.double(), "one of float32, bfloat16, float16; this one is in float64"),
         (lambda model: model.to("meta"), "in the memory of this process"),
-        (lambda model: model.lm_head.weight.data.fill_(torch.nan) is None or model, "finite"),
+        (lambda model: model.lm_head.weight.data.fill_(torch.nan) is None or model, "diverged"),
     ],
 )
 def test_an_object_that_cannot_be_measured_is_refused(model, tokenizer, spoil, sentence):
