@@ -153,7 +153,7 @@ COMMENT ON COLUMN gain_by_model.special_tokens IS 'Policy asked for, as in run; 
 COMMENT ON COLUMN gain_by_model.revision_name IS 'As in run: with revision, which checkpoint of the model it is; NULL for published figures. Others that hold the same weights: run_revision [-]';
 COMMENT ON COLUMN gain_by_model.revision IS 'As in run; NULL for published figures [-]';
 COMMENT ON COLUMN gain_by_model.device IS 'As in run; NULL for published figures [-]';
-COMMENT ON COLUMN gain_by_model.sign_strict IS 'dampen when the mean gain is below 1, else expand [-]';
+COMMENT ON COLUMN gain_by_model.sign_strict IS 'dampen when the mean gain is below 1, expand when it is above, neutral when it is 1 to the last digit [-]';
 COMMENT ON COLUMN gain_by_model.sign_banded IS 'neutral when |ln gain| is at most rounding_band(), which rounding in half precision can make [-]';
 COMMENT ON COLUMN gain_by_model.log_parameters IS 'Decimal logarithm of the parameter count [1]';
 COMMENT ON COLUMN gain_by_model.bound IS 'gain_bound(n_layers) [ratio]';

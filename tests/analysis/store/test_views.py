@@ -131,6 +131,11 @@ def test_a_model_of_one_definition_can_dampen_where_another_expands(tiny_store):
         "('gain_last_block', 'gain_body', 'gain_penultimate_block')"
     )
     assert set(signs["sign_strict"]) == {"expand", "neutral"}
+    said = tiny_store.query(
+        "SELECT comment FROM duckdb_columns() WHERE (table_name, column_name) = "
+        "('gain_by_model', 'sign_strict')"
+    )["comment"].item()
+    assert [sign for sign in ("dampen", "neutral", "expand") if sign not in said] == []
 
 
 def test_the_neutral_band_is_inclusive_and_symmetric(tiny_store):
