@@ -34,7 +34,7 @@ CREATE TABLE model (
     training_tokens     BIGINT CHECK (training_tokens >= 0),
     PRIMARY KEY (model_id)
 );
-COMMENT ON TABLE model IS 'One row per model: who made it and how it is shaped. Of several revisions that were measured, an opened store shows the one that primary_run prefers: the one without a training step, which is the model as released, else the one of the last step; see revision for all.';
+COMMENT ON TABLE model IS 'One row per model: who made it and how it is shaped. In the files every unit has a row of its model: take each model once before a join. Of several revisions that were measured, an opened store shows the one that primary_run prefers: the one without a training step, which is the model as released, else the one of the last step; see revision for all.';
 COMMENT ON COLUMN model.model_id IS 'Hub identifier, or the name of a local checkpoint [-]';
 COMMENT ON COLUMN model.revision IS 'Commit of the hub repository, or name of one of several checkpoints in a local directory; NULL for a single local checkpoint and for published figures that name none [-]';
 COMMENT ON COLUMN model.lab IS 'Organisation that trained the model; NULL when the checkpoint does not say [-]';

@@ -6,6 +6,8 @@ import re
 
 import duckdb
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from collect.job.run import run
@@ -58,6 +60,17 @@ def test_every_shipped_row_has_the_row_that_a_line_of_the_diagram_leads_from():
             assert set(below.dropna()) <= set(above), f"{table}.{name}"
             compared += 1
     assert compared > 10
+
+
+def test_a_key_that_repeats_in_the_shipped_files_is_said_to():
+    repeating = []
+    for table in tables().values():
+        paths = sorted((codebook.PATH.parent / "sample" / table.name).glob("*.parquet"))
+        parts = [pq.read_table(path, columns=list(table.key), partitioning=None) for path in paths]
+        if parts and pa.concat_tables(parts).to_pandas().duplicated().any():
+            repeating.append(table)
+    assert [table.name for table in repeating] == ["model"]
+    assert [table.name for table in repeating if "In the files" not in table.meaning] == []
 
 
 def test_a_bar_in_a_comment_does_not_break_the_table():
