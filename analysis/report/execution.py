@@ -157,7 +157,9 @@ class Kernel:
         if not asked:
             return []
         numbered = {str(number): inline.expression for number, inline in enumerate(asked)}
-        _, reply = self._execute("", numbered, name=asked[0].name)
+        several = f"The inline code from {asked[0].place} to {asked[-1].place}"
+        name = several if len(asked) > 1 else asked[0].name
+        _, reply = self._execute("", numbered, name=name)
         found = []
         for number, inline in zip(numbered, asked, strict=True):
             answer = reply["user_expressions"][number] if reply["status"] == "ok" else reply
