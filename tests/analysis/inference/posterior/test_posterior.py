@@ -162,12 +162,6 @@ def test_posteriors_are_calibrated_and_the_test_sees_one_that_is_not():
     assert calibration.uniformity(wrong)["p_value"].min() < 1e-6
 
 
-@pytest.mark.parametrize("df", [2.0, 10.0, 24.0, 25.0, 7.5])
-def test_a_t_distribution_is_that_of_scipy_whatever_its_degrees_of_freedom(df: float):
-    values = np.linspace(-40, 40, 801)
-    assert answers.t_below(df, values) == pytest.approx(stats.t.cdf(values, df), abs=1e-15)
-
-
 def test_sources_need_rows_in_common():
     with pytest.raises(DesignError, match="same number of rows"):
         hierarchy.sources({"a": np.ones((2, 1)), "b": np.ones((3, 1))}, {"a": ("a",), "b": ("b",)})
