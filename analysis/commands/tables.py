@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: A row of an answer as text; None is NULL.
 Row = Sequence[str | None]
 
+#: How a break or a tabulator stands in a cell.
+ESCAPED = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
+
 #: Rows of an answer that are printed whole, and of a longer one at each end.
 MOST_SHOWN, AT_AN_END = 200, 5
 
@@ -40,15 +43,17 @@ def aligned(rows: pd.DataFrame) -> str:
     """Return rows under their heads; what is wider than a terminal goes on below."""
     if rows.empty:
         return " ".join(str(name) for name in rows.columns)
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    return rows.to_string(index=False, line_width=width)
+    return rows.to_string(index=False, line_width=_room())
+
+
+def _room() -> int | None:
+    """Return the width of the terminal in characters; None where the output is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def count_rows(n: int) -> None:
     """Print on standard error how many rows an answer has."""
-    from analysis.tidy import prose
-
-    print(prose.plural(n, "row"), file=sys.stderr)
+    print(f"{n:,} row{'s' if n != 1 else ''}", file=sys.stderr)
 
 
 def as_json(rows: pd.DataFrame) -> str:
@@ -121,8 +126,6 @@ def words(found: Sequence[Column], rows: Sequence[Row], *, is_whole: bool) -> st
     Numbers are rounded alike, unless the rows are but the ends of a longer answer, with an ellipsis
     between them; NULL stands where nothing is.
     """
-    import pandas as pd
-
     if [column.name for column in found] == ["explain_key", "explain_value"]:
         return "\n".join(plan or "" for _, plan in rows).rstrip()
     columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in found]
@@ -133,8 +136,30 @@ def words(found: Sequence[Column], rows: Sequence[Row], *, is_whole: bool) -> st
     cells = [["NULL" if text is None else text for text in column] for column in told]
     if not is_whole:
         cells = [[*column[:AT_AN_END], "...", *column[AT_AN_END:]] for column in cells]
-    frame = pd.DataFrame(dict(enumerate(cells)))
-    return aligned(frame.set_axis([column.name for column in found], axis="columns"))
+    return _under_heads([column.name for column in found], cells)
+
+
+def _under_heads(heads: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
+    """Return columns of text aligned at their right, as pandas has them and without it.
+
+    Its import would take longer than most answers. What is wider than a terminal is left to it.
+
+    >>> print(_under_heads(["a", "long"], [["1", "22"], ["x", "NULL"]]))
+     a long
+     1    x
+    22 NULL
+    """
+    escaped = [[text.translate(ESCAPED) for text in column] for column in columns]
+    widths = [max(map(len, (head, *cells))) for head, cells in zip(heads, escaped, strict=True)]
+    room = _room()
+    if room is not None and sum(widths) + len(widths) - 1 > room:
+        import pandas as pd
+
+        return aligned(pd.DataFrame(dict(enumerate(columns))).set_axis([*heads], axis="columns"))
+    rows = [heads, *zip(*escaped, strict=True)]
+    return "\n".join(
+        " ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in rows
+    )
 
 
 def as_lines(found: Sequence[Column], texts: Iterable[Row]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from analysis.report import kept
-from analysis.report.making.pandoc import other_than_shipped
+from analysis.report.making import pandoc
 from analysis.report.reading import places
 from analysis.report.reading.inline import Inline
 from analysis.tidy.errors import ReportError
@@ -103,7 +103,7 @@ class Memory:
 
     def finished(self, project: Path) -> Finished:
         """Return the pages that the files of a project give, as they and pandoc are now."""
-        key = kept.extended(self.results.key + other_than_shipped().encode(), [project])
+        key = kept.extended(self.results.key + pandoc.state().encode(), [project])
         return Finished(self.results.directory / f"pages-{key.hex()[:32]}{kept.SUFFIX}")
 
     def _path(self) -> Path:

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 import duckdb
-import pandas as pd
 
 from analysis.store import exact
 from analysis.store.deferred import Deferred
@@ -31,6 +30,8 @@ from collect import schema
 from collect.schema import raise_interruption
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from analysis.store.listed_files import ListedFiles
 
 Further = ParamSpec("Further")
@@ -173,6 +174,8 @@ class Store:
 
     def counts(self) -> pd.DataFrame:
         """Return one row per table: `table` and `n_rows`."""
+        import pandas as pd
+
         names = list(schema.tables())
         rows = [
             self.connection.sql(f'SELECT count(*) FROM "{name}"').fetchall()[0][0] for name in names

@@ -101,6 +101,8 @@ def _unexpected(error: Exception, options: argparse.Namespace) -> int:
 def _options(arguments: Sequence[str], program: str) -> argparse.Namespace:
     try:
         return accepted.parser(program).parse_args(arguments)
+    except BrokenPipeError:  # earlier releases of Python 3.11 do not catch it where help is printed
+        raise SystemExit(0) from None
     finally:
         show("", end="")  # sends off the help, which parse_args leaves in the buffer
 

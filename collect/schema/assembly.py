@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
@@ -199,7 +200,7 @@ def _insert(
     incoming = None if table in merging.MERGED else _distinct_in_order(rows, key)
     chosen = "* FROM incoming"  # DuckDB finds the rows by the name of the variable
     if incoming is None:
-        incoming = rows.append_column(_ORDER, pa.array(range(len(rows)), pa.int64()))
+        incoming = rows.append_column(_ORDER, _counting(len(rows)))
         pairs = zip(parts, ordered, strict=True)
         n_measured = sum(len(part) for part, path in pairs if path.suffix != ".csv")
         distinct = merging.rows_of(table, "incoming", _ORDER, n_measured)
@@ -215,6 +216,11 @@ def _insert(
             f"Rows of table {table} must satisfy collect/schema.sql; found: {reason}",
             f"The rows come from {_shown(paths)}.{_other_prompts(table, reason)}",
         ) from error
+
+
+def _counting(n: int) -> pa.Array:
+    """Return 0 to ``n`` - 1, from a buffer: Arrow imports pandas to take them from a range."""
+    return pa.Array.from_buffers(pa.int64(), n, [None, pa.py_buffer(array("q", range(n)))])
 
 
 def _other_prompts(table: str, reason: str) -> str:

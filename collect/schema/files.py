@@ -87,6 +87,10 @@ def incomplete_units(directory: Path) -> list[str]:
     return sorted(stem for stem in begun - committed - packed if not is_pack(stem))
 
 
+#: Empty text, made of its buffers: Arrow imports pandas to make it of a str, for .3 s.
+_EMPTY = pa.StringArray.from_buffers(1, pa.py_buffer(bytes(8)), pa.py_buffer(b""))[0]
+
+
 def read_rows(path: Path, table: str, headers: Headers | None = None) -> pa.Table:
     """Return the rows of one file, typed as the contract says.
 
@@ -141,6 +145,6 @@ def _filled(rows: pa.Table, expected: pa.Schema) -> pa.Table:
     for field in expected:
         if not field.nullable and pa.types.is_string(field.type):
             place = rows.column_names.index(field.name)
-            filled = rows.column(field.name).fill_null("")
+            filled = rows.column(field.name).fill_null(_EMPTY)
             rows = rows.set_column(place, field.name, filled)
     return rows

@@ -16,13 +16,31 @@ WARNING = re.compile(r"^\[(?:WARNING|ERROR)\] *", re.MULTILINE)
 MISSING_CITATION = re.compile(r"citation (\S+) not found")
 
 
-def other_than_shipped() -> str:
-    """Return what tells which pandoc may be taken for the one that is shipped, and its state."""
-    place = os.environ.get("PYPANDOC_PANDOC") or shutil.which("pandoc")
-    if place is None or not Path(place).is_file():
-        return repr(place)
-    state = Path(place).stat()
-    return repr((place, state.st_size, state.st_mtime_ns))
+def program() -> Path:
+    """Return the pandoc that converts: the one named by PYPANDOC_PANDOC, or the one shipped.
+
+    Another on the path is not asked, newer or older: pages do not depend on the machine.
+
+    Raises
+    ------
+    ReportError
+        If none is there.
+    """
+    shipped = Path(extra("pypandoc").__file__).parent / "files"
+    named = os.environ.get("PYPANDOC_PANDOC")
+    place = Path(shutil.which(named or "pandoc", path=None if named else str(shipped)) or "")
+    if not place.is_file():
+        raise ReportError(
+            f"Pandoc must be there to make a page; {named or shipped / 'pandoc'} is no program.",
+            "Unset PYPANDOC_PANDOC." if named else "Install the package pypandoc_binary.",
+        )
+    return place
+
+
+def state() -> str:
+    """Return what tells one pandoc from another."""
+    found = program().stat()
+    return repr((str(program()), found.st_size, found.st_mtime_ns))
 
 
 def pandoc(text: str, arguments: Sequence[str], *, directory: Path) -> str:
@@ -40,10 +58,10 @@ def pandoc(text: str, arguments: Sequence[str], *, directory: Path) -> str:
     Raises
     ------
     ReportError
-        If pandoc fails or warns; a citation key missing from the bibliography is named.
+        If pandoc is missing, fails or warns; a citation key missing from the bibliography is named.
     """
     process = subprocess.run(
-        [extra("pypandoc").get_pandoc_path(), *arguments],
+        [str(program()), *arguments],
         input=text,
         capture_output=True,
         encoding="utf-8",

@@ -177,11 +177,14 @@ def test_the_version_is_that_of_the_distribution() -> None:
     assert line.startswith("thermoscope 0.")
 
 
-def test_asking_for_help_loads_nothing_of_collection() -> None:
+@pytest.mark.parametrize(
+    ("arguments", "spared"), [(["--help"], "collect"), (["sql", "SELECT 1 AS one"], "pandas")]
+)
+def test_a_verb_loads_only_what_it_needs(arguments: list[str], spared: str) -> None:
     program = (
         "import sys; from analysis.commands import thermoscope\n"
-        "try: thermoscope.main(['--help'])\n"
-        "except SystemExit: print([m for m in sys.modules if m.partition('.')[0] == 'collect'])"
+        f"try: thermoscope.main({arguments})\n"
+        f"finally: print([m for m in sys.modules if m.partition('.')[0] == '{spared}'])"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT

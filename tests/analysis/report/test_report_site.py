@@ -12,7 +12,7 @@ import pytest
 from analysis.claims import CLAIMS
 from analysis.report import site
 from analysis.report.examination import refuse_faults
-from analysis.report.making.pandoc import pandoc
+from analysis.report.making.pandoc import pandoc, program
 from analysis.report.reading import places
 from analysis.report.reading.source import Line, Prose, read_source
 from analysis.report.replay import Memory, memory_of
@@ -177,6 +177,7 @@ def test_pages_of_another_pandoc_are_others(project: Path, monkeypatch: pytest.M
     memory = memory_of(project.parent, {}, project.parent / "kept")
     own, other = project.parent / "pandoc", memory.finished(project)
     own.write_text("#!/bin/sh", encoding="utf-8")
+    own.chmod(0o700)
     monkeypatch.setenv("PYPANDOC_PANDOC", str(own))
     named = memory.finished(project)
     own.write_text("#!/bin/sh\necho", encoding="utf-8")
@@ -233,3 +234,16 @@ def test_every_page_of_the_site_stands_among_its_links() -> None:
 def test_every_page_has_a_short_title() -> None:
     for path in places.pages(ROOT / "quarto"):
         assert read_source(path).front_matter["short-title"]
+
+
+def test_no_pandoc_of_the_path_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = tmp_path / "pandoc"
+    other.write_text("#!/bin/sh\necho pandoc 99.9", encoding="utf-8")
+    other.chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "pypandoc" in str(program())
+    monkeypatch.setenv("PYPANDOC_PANDOC", str(other))
+    assert program() == other
+    monkeypatch.setenv("PYPANDOC_PANDOC", str(tmp_path / "none"))
+    with pytest.raises(ReportError, match=r"Pandoc must be there to make a page; .*none is no"):
+        program()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gc
 import os
 import runpy
@@ -290,6 +291,16 @@ def test_fetched_files_are_kept_beside_what_is_imported(out, monkeypatch):
     )
     assert main(["published", "--fetch", "--out", str(out)]) == 0
     assert seen == {"fetched": out / "raw", "s": out / "raw"}
+
+
+def test_help_that_nobody_reads_is_no_defect(monkeypatch):
+    def broken(*_):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(argparse.ArgumentParser, "_print_message", broken)
+    with pytest.raises(SystemExit) as end:
+        main(["--help"])
+    assert end.value.code == 0
 
 
 def readme_commands() -> list[str]:
