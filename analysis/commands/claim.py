@@ -55,14 +55,16 @@ def claim(options: argparse.Namespace) -> int:
 
 
 def _counted(checks: pd.DataFrame) -> str:
-    """Return how many of the readings that decide hold, and how many cannot be told."""
+    """Return how many of the readings that decide hold, are undecided and lack data."""
     from analysis.tidy import prose
 
-    answers = checks.loc[checks["decides"].astype(bool), "holds"].tolist()
-    said = f"{prose.share_of(answers.count(True), len(answers))} readings hold"
-    n_open = answers.count(None)
-    told = f"{said}, {n_open} cannot be told" if n_open else said
-    return told.replace(prose.NO_BREAK, " ")
+    deciding = checks[checks["decides"].astype(bool)]
+    is_open, has_data = deciding["holds"].isna(), deciding["has_data"].astype(bool)
+    n_hold = deciding["holds"].tolist().count(True)
+    said = [f"{prose.share_of(n_hold, len(deciding))} readings hold"]
+    said += [f"{n} undecided" for n in [(is_open & has_data).sum()] if n]
+    said += [f"{n} without data" for n in [(~has_data).sum()] if n]
+    return ", ".join(said).replace(prose.NO_BREAK, " ")
 
 
 def _rate_lines(store: Store, claim_id: int) -> str:

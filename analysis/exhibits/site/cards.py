@@ -151,12 +151,13 @@ def reasons(checks: Sequence[Mapping[Any, Any]]) -> dict[str, str]:
 
     ``checks`` are rows of `analysis.claims.check_rows`; those that decide nothing are left out.
     """
-    by_part: dict[str, list[Any]] = {}
+    by_part: dict[str, list[str]] = {}
     for check in checks:
         if check["decides"]:
-            by_part.setdefault(str(check["term"]), []).append(check["holds"])
+            by_part.setdefault(str(check["term"]), []).append(readings.outcome(check))
     return {
-        part: f"{notation.typeset(part)}: {readings.held(held)}" for part, held in by_part.items()
+        part: f"{notation.typeset(part)}: {readings.held(outcomes)}"
+        for part, outcomes in by_part.items()
     }
 
 

@@ -58,19 +58,30 @@ def mark(said: str) -> str:
     return f"[{said}]{{.verdict .{look(said)}}}"
 
 
-def held(found: Sequence[bool | None]) -> str:
-    """Return how many readings hold, and of how many it cannot be told.
+def held(outcomes: Sequence[str]) -> str:
+    """Return how many readings hold, how many are undecided and how many lack data.
 
-    >>> held([True, False, None]), held([None])
-    ('1 of 2 readings hold, 1 undecided', 'undecided in 1 reading')
+    ``outcomes`` are those of `outcome`, without what is shown only.
+
+    >>> held(["holds", "fails", "undecided"]), held(["no data"])
+    ('1 of 2 readings hold, 1 undecided', 'no data for 1 reading')
     """
-    known = [holds for holds in found if holds is not None]
-    n_open = len(found) - len(known)
-    if not known:
-        return f"undecided in {prose.plural(n_open, 'reading')}"
-    said = f"{sum(known)} of {prose.plural(len(known), 'reading')} hold"
-    said = said if len(known) > 1 else f"its one reading {'holds' if known[0] else 'fails'}"
-    return f"{said}, {n_open} undecided" if n_open else said
+    n_hold, n_fail = outcomes.count("holds"), outcomes.count("fails")
+    n_open, n_without = outcomes.count("undecided"), outcomes.count("no data")
+    said = []
+    if n_hold + n_fail == 1:
+        said.append(f"its one reading {'holds' if n_hold else 'fails'}")
+    elif n_hold or n_fail:
+        said.append(f"{n_hold} of {_readings(n_hold + n_fail)} hold")
+    if n_open:
+        said.append(f"{n_open} undecided" if said else f"undecided in {_readings(n_open)}")
+    if n_without:
+        said.append(f"no data for {n_without if said else _readings(n_without)}")
+    return ", ".join(said)
+
+
+def _readings(number: int) -> str:
+    return prose.plural(number, "reading")
 
 
 def _table(checks: Sequence[Mapping[Any, Any]]) -> str:

@@ -143,8 +143,7 @@ def drawn(checks: Sequence[Mapping[Any, Any]], line: Line) -> list[Mark]:
 
 def finding(marks: Sequence[Mark], line: Line) -> str:
     """Return what a strip shows, in one sentence a fact."""
-    by_word = {word: holds for holds, word in readings.OUTCOMES.items()}
-    deciding = [by_word[mark.outcome] for mark in marks if mark.outcome != readings.SHOWN]
+    deciding = [mark.outcome for mark in marks if mark.outcome != readings.SHOWN]
     least, most = (_written(line.measure, end([m.value for m in marks])) for end in (min, max))
     across = [m for m in marks if not math.isnan(m.low)]
     n_on = sum(m.low <= line.value <= m.high for m in across)

@@ -76,6 +76,11 @@ def test_one_claim_is_printed_check_by_check(capsys):
     assert "Verdict:  contradicted" in out
 
 
+def test_readings_without_data_are_told_from_undecided_ones(capsys):
+    _, out, _ = run(capsys, "claim", "16")
+    assert out.splitlines()[1] == "2 of 8 readings hold, 3 undecided, 1 without data"
+
+
 def test_l_star_prints_each_profile_by_each_estimator(capsys):
     code, out, _ = run(capsys, "l-star", "--profile", "trace_first_head", "--csv")
     assert code == 0

@@ -82,14 +82,19 @@ def test_the_reason_counts_readings_part_by_part() -> None:
     rows = [
         {"term": "a", "holds": True, "decides": True},
         {"term": "a", "holds": False, "decides": True},
+        {"term": "a", "holds": None, "decides": True, "has_data": False},
         {"term": "b", "holds": None, "decides": True},
         {"term": "b", "holds": True, "decides": False},
         {"term": "c", "holds": False, "decides": True},
+        {"term": "c", "holds": None, "decides": True},
+        {"term": "d", "holds": None, "decides": True, "has_data": False},
     ]
+    rows = [{"has_data": True, **row} for row in rows]
     assert cards.reasons(rows) == {
-        "a": "a: 1 of 2 readings hold",
+        "a": "a: 1 of 2 readings hold, no data for 1",
         "b": "b: undecided in 1 reading",
-        "c": "c: its one reading fails",
+        "c": "c: its one reading fails, 1 undecided",
+        "d": "d: no data for 1 reading",
     }
     assert cards.found(rows, []) == [f"{'; '.join(cards.reasons(rows).values())}."]
 
