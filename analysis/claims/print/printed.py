@@ -224,7 +224,7 @@ CLAIMS = (
         52,
         "Whether the experiments' code fixes the seeds of its random numbers, and PYTHONHASHSEED",
         "The code sets the seeds of its random numbers, and PYTHONHASHSEED was 42; what was set "
-        "outside the code cannot be seen and leaves that part undecided.",
+        "outside the code cannot be seen, so that part has no data.",
         seeds,
         "universal",
     ),

@@ -320,7 +320,7 @@ CLAIMS = (
         "of 1; and whether models keep their order",
         "No model changes sides, of those that expand and of those that dampen; the order of the "
         "models stays, and base and instruct gains correlate above 0.8; undecided where an "
-        "interval or the lack of a pair leaves it open.",
+        "interval leaves it open, no data where no such pair was compared.",
         character,
         "universal",
     ),
@@ -342,7 +342,7 @@ CLAIMS = (
         49,
         "Share of pairs of a base model and its instruct version whose gains lie on the same side "
         "of 1",
-        "No model changes sides, of those that expand and of those that dampen; undecided where "
+        "No model changes sides, of those that expand and of those that dampen; no data where "
         "no such pair was compared.",
         invariance,
         "universal",
