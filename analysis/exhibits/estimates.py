@@ -32,9 +32,9 @@ NAMES = {
     "count": "count",
     "number of": "count",
     "smallest number of prompts": "count",
-    "mean of |formula - L*|": "error/L",
-    "mean of |L/2 - L*|": "error/L",
-    "mean over models [%]": "error/L",
+    "mean of |formula - L*|": "error",
+    "mean of |L/2 - L*|": "error",
+    "mean over models [%]": "error",
     "largest relative difference": "deviation",
     "largest |instruct / base - 1|": "change",
     "mean over layers": "mean trace",
@@ -60,7 +60,7 @@ NAMES = {
 
 #: What lies between 0 and 1, and all that is printed in percent.
 SHARES = ("accuracy", "share", "share above")
-IN_PERCENT = (*SHARES, "error/L", "deviation", "change")
+IN_PERCENT = (*SHARES, "error", "deviation", "change")
 
 #: Mark of a method whose estimate is in percent already.
 PERCENT = "[%]"
@@ -84,7 +84,7 @@ def estimate(row: Mapping[Any, Any]) -> str:
     >>> estimate({"estimate": 0.4375, "method": "accuracy of a rule"})
     'accuracy 43.8\xa0%'
     >>> estimate({"estimate": 55.69, "method": "mean over models [%]"})
-    'error/L 55.7\xa0%'
+    'error 55.7\xa0%'
     """
     value, said = in_its_unit(row, float(row["estimate"])), name(row)
     if math.isnan(value):

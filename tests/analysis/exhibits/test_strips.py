@@ -116,6 +116,6 @@ def test_every_value_that_a_claim_names_is_drawn_and_divides_its_readings(
 
 def test_a_percentage_is_drawn_as_the_share_it_is() -> None:
     row = check("file", 55.0, 50.0, 60.0, method="mean over models [%]")
-    (mark,) = strips.drawn([row], Line("a <part>", "error/L", 0.05))
+    (mark,) = strips.drawn([row], Line("a <part>", "error", 0.05))
     assert (mark.value, mark.low, mark.high) == pytest.approx((0.55, 0.5, 0.6))
-    assert estimates.written("error/L", mark.value) == "55\u00a0%"
+    assert estimates.written("error", mark.value) == "55\u00a0%"
