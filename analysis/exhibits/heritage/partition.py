@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -152,12 +153,15 @@ def confounding_rows(models: pd.DataFrame) -> pd.DataFrame:
             "columns": [prose.count(factors[name]["df"]) for name in shown],
             "inflation": [prose.number(factors[name]["inflation"], 1) for name in shown],
             "predicted": [prose.number(_exactly(new[name]["estimate"])) for name in shown],
-            "interval": [
-                prose.interval(_exactly(new[name]["conf_low"]), _exactly(new[name]["conf_high"]))
-                for name in shown
-            ],
+            "interval": [_interval(new[name]) for name in shown],
         }
     )
+
+
+def _interval(found: Mapping[Any, Any]) -> str:
+    """Return the interval of a predictive R squared; a dash where it is zero by construction."""
+    ends = _exactly(found["conf_low"]), _exactly(found["conf_high"])
+    return prose.interval(*ends) if any(ends) else prose.MISSING
 
 
 def _exactly(value: float) -> float:
