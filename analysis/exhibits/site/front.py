@@ -103,8 +103,8 @@ def resting(judged: pd.DataFrame) -> str:
     if not n:
         return ""
     return (
-        f"{prose.share_of(n, len(judged))} claims rest on how the weights are written down, not on "
-        "what they compute."
+        f"{prose.share_of(n, len(judged))} claims rest on how weights are written, not on what "
+        "they compute."
     )
 
 
@@ -124,6 +124,18 @@ def of_network(gauges: pd.DataFrame) -> str:
     if gauges.empty:
         raise AnalysisError("The front needs a network in several gauges; the store has none.")
     return OF_NETWORK[len(set(gauges["verdict"])) > 1]
+
+
+def in_practice(agree: pd.Series) -> str:
+    """Return in how many gains of trained networks the free part of the stream moves no sign.
+
+    ``agree`` is the row of `analysis.questions.gauge.raw_against_centred`.
+    """
+    same = prose.share_of(int(agree["n_same_sign"]), int(agree["n_gains"]))
+    return (
+        f"In {prose.plural(int(agree['n_models']), 'network')} trained here the sign is the same "
+        f"without the free part of the stream in {same} pairs of prompt and block."
+    )
 
 
 def chart_gauges(layers: pd.DataFrame) -> alt.LayerChart:

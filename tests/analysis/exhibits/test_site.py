@@ -16,6 +16,7 @@ from analysis.exhibits.drawing import names
 from analysis.exhibits.drawing import verdicts as looks
 from analysis.exhibits.site import front, imprint, relations
 from analysis.store import open_store
+from analysis.tidy import prose
 from analysis.tidy.errors import AnalysisError
 from tests.analysis.drawn import borrowed
 
@@ -48,13 +49,16 @@ def test_the_front_counts_every_claim_once_and_links_to_cards() -> None:
 
 def test_the_front_counts_the_claims_that_rest_on_the_parametrisation() -> None:
     judged = pd.DataFrame({"property": ["parametrisation", "function", "parametrisation"]})
-    assert front.resting(judged).startswith("2 of 3 claims rest on how the weights")
+    assert front.resting(judged).startswith("2 of 3 claims rest on how weights")
     assert front.resting(judged[1:2]) == ""
 
 
 def test_what_the_front_says_of_the_network_follows_from_its_gauges() -> None:
     assert front.of_network(pd.DataFrame({"verdict": ["dampen", "expand"]})).startswith("Not")
     assert front.of_network(pd.DataFrame({"verdict": ["expand", "expand"]})).startswith("Yes")
+    agree = pd.Series({"n_models": 2, "n_gains": 100, "n_same_sign": 99})
+    assert "In 2 networks" in front.in_practice(agree)
+    assert "in 99 of 100 pairs" in front.in_practice(agree).replace(prose.NO_BREAK, " ")
     with pytest.raises(AnalysisError, match="the store has none"):
         front.of_network(pd.DataFrame({"verdict": []}))
 
