@@ -45,10 +45,16 @@ def shares_at_loss(outcomes: pd.DataFrame) -> str:
     )
 
 
-def share_at_loss(outcomes: pd.DataFrame) -> str:
-    """Return the share of the recipe in growth at equal loss, in few words; empty if untold."""
+def share_at_loss(outcomes: pd.DataFrame, *, has_rule: bool = False) -> str:
+    """Return the share of the recipe in growth at equal loss, in few words; empty if untold.
+
+    With ``has_rule`` it says, too, if the registered rule is missed there.
+    """
     row = _at_loss(outcomes, "S1")
-    return "" if row["verdict"] == UNTOLD else f"Recipe at equal loss: {_share(row)}."
+    if row["verdict"] == UNTOLD:
+        return ""
+    rule = ", where the registered rule is missed" if has_rule and row["verdict"] == MISSED else ""
+    return f"Recipe at equal loss: {_share(row)}{rule}."
 
 
 def labs_at_loss(outcomes: pd.DataFrame) -> str:

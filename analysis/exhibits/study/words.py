@@ -248,6 +248,18 @@ def shape(runs: pd.DataFrame) -> str:
     return f"{depths} blocks, width {widths}"
 
 
+def coordinates_sentence(runs: pd.DataFrame) -> str:
+    """Return how far growth moves without the mean over features, which a LayerNorm leaves free.
+
+    ``runs`` has one row per network: `excess` and `excess_centred` [nat].
+    """
+    largest = float((runs["excess"] - runs["excess_centred"]).abs().max())
+    return (
+        "Growth is that of the raw stream, as registered; without the mean over features it "
+        f"differs by at most {prose.number(largest, 3)} nat."
+    )
+
+
 def band_words(band: Band) -> str:
     """Return what chance alone does, in units of the response."""
     return (

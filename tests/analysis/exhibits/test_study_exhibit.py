@@ -65,6 +65,11 @@ def test_the_study_is_told_in_words_that_follow_its_numbers(
     )
 
 
+def test_growth_is_told_in_both_coordinates() -> None:
+    runs = pd.DataFrame({"excess": [0.5, -1.0], "excess_centred": [0.49, -1.05]})
+    assert words.coordinates_sentence(runs).endswith("differs by at most 0.050 nat.")
+
+
 def test_a_share_is_told_at_equal_loss_too() -> None:
     outcomes = pd.DataFrame(
         {
@@ -89,10 +94,14 @@ def test_a_share_is_told_at_equal_loss_too() -> None:
         horizon.share_at_loss(outcomes).replace("\xa0", " ")
         == "Recipe at equal loss: 80 % [40 %, 90 %]."
     )
+    assert horizon.share_at_loss(outcomes, has_rule=True).endswith(
+        "], where the registered rule is missed."
+    )
     assert horizon.labs_at_loss(outcomes).replace("\xa0", " ") == (
         "At equal loss it is 97 %, where chance would put 60 %: not told from chance."
     )
     held = outcomes.assign(verdict="held")
+    assert horizon.share_at_loss(held, has_rule=True) == horizon.share_at_loss(held)
     assert horizon.shares_at_loss(held).endswith("in the gain of the last block.")
     assert horizon.labs_at_loss(held).endswith(": beyond chance.")
     untold = outcomes.assign(verdict="cannot be told")
