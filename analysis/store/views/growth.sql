@@ -87,7 +87,7 @@ SELECT f.model_id,
   FROM published_figure AS f
   JOIN model AS m USING (model_id)
  WHERE f.metric = 'total_amplification';
-COMMENT ON VIEW published_growth IS 'One row per model and file with a published profile or a published total: growth after block 0 against that of equal writes. Norms of updates were not published, so the input of block 0 is taken for nothing: |x_l|^2 = (l + 1) w^2.';
+COMMENT ON VIEW published_growth IS 'One row per model and file with a published profile or a published total: growth after block 0 against that of equal writes. Norms of updates were not published, so the input of block 0 is taken for nothing: |x_l|^2 = w^2 (l + 1).';
 COMMENT ON COLUMN published_growth.n_blocks IS 'k, blocks after block 0 that the growth goes over; L - 2 where the last block is missing (caveat B1) [1]';
 COMMENT ON COLUMN published_growth.later_log_gain IS 'Sum of ln(gain) over blocks 1 to k, gains being means over prompts [nat]';
 COMMENT ON COLUMN published_growth.equal_writes IS '1/2 ln(k + 1) [nat]';

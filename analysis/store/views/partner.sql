@@ -119,6 +119,6 @@ SELECT u.run_id,
     ON after.run_id = u.run_id AND after.model_id = u.model_id AND after.prompt_id = u.prompt_id AND after.position = u.position
    AND after.layer = u.layer
  WHERE u.part = 'block';
-COMMENT ON VIEW centred_update IS 'One row per model, prompt, block and token: ratio and cosine of residual_update (part block) for the stream without its mean over features, which are the primary ones under LayerNorm. The cosine follows from three lengths: |x + u|^2 = |x|^2 + |u|^2 + 2 |x| |u| cosine.';
+COMMENT ON VIEW centred_update IS 'One row per model, prompt, block and token: ratio and cosine of residual_update (part block) for the stream without its mean over features, which are the primary ones under LayerNorm. The cosine follows from three lengths, of x, u and x + u.';
 COMMENT ON COLUMN centred_update.ratio_centred IS '|update| / |stream before|, both centred [ratio]';
 COMMENT ON COLUMN centred_update.cosine_centred IS 'Cosine of update and stream before, both centred [1]';
