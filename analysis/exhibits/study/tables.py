@@ -172,14 +172,18 @@ def runs_words(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
 
 
 def found_words(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
-    """Return what was found, with its interval, and what it had to be compared with."""
+    """Return what was found, with its interval, and what it had to be compared with.
+
+    Counts are printed as such.
+    """
     if row["verdict"] == UNTOLD:
         return str(row["note"])
     interval = ""
     if pd.notna(row["conf_low"]):
         interval = f" {prose.interval(float(row['conf_low']), float(row['conf_high']))}"
-    needed = prose.number(float(row["null_value"]))
-    return f"{prose.number(float(row['estimate']))}{interval}; {needed}"
+    found, needed = float(row["estimate"]), float(row["null_value"])
+    digits = 0 if not interval and found.is_integer() and needed.is_integer() else 2
+    return f"{prose.number(found, digits)}{interval}; {prose.number(needed, digits)}"
 
 
 def _steps(term: str) -> int:

@@ -70,6 +70,20 @@ def test_growth_is_told_in_both_coordinates() -> None:
     assert words.coordinates_sentence(runs).endswith("differs by at most 0.050 nat.")
 
 
+@pytest.mark.parametrize(
+    ("found", "needed", "ends", "said"),
+    [
+        (22, 2, np.nan, "22; 2"),
+        (53.78, 2, np.nan, "53.78; 2.00"),
+        (1, 0, 0.5, "1.00 [0.50, 1.00]; 0.00"),
+    ],
+)
+def test_a_count_that_was_found_has_no_decimals(found, needed, ends, said) -> None:
+    row = {"verdict": "held", "estimate": found, "null_value": needed, "conf_low": ends}
+    row["conf_high"] = 1.0
+    assert tables.found_words(row).replace("\xa0", " ") == said
+
+
 def test_a_share_is_told_at_equal_loss_too() -> None:
     outcomes = pd.DataFrame(
         {
