@@ -19,8 +19,7 @@ def _plan(options: argparse.Namespace) -> int:
     with libraries_imported():
         from collect.job import plan
 
-    how = {"revision": options.revision, "overwrite": options.overwrite, **_how(options)}
-    drawn = plan.drawn(options.models, options.prompts, options.out, **how)
+    drawn = plan.drawn(options.models, options.prompts, options.out, **_how(options))
     show(as_json(plan.as_json(drawn.units)) if options.json else plan.as_text(drawn.units))
     drawn.raise_if_refused()
     return 0
@@ -37,13 +36,6 @@ def _run(options: argparse.Namespace) -> int:
         options.models,
         options.prompts,
         options.out,
-        revision=options.revision,
-        lab=options.lab,
-        suite=options.suite,
-        year=options.year,
-        allow_nonconforming=options.allow_nonconforming,
-        fail_fast=options.fail_fast,
-        overwrite=options.overwrite,
         quiet=options.quiet,
         progress=options.progress,
         **_how(options),
@@ -52,8 +44,12 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _how(options: argparse.Namespace) -> dict[str, Any]:
-    """Return how to measure, as attributes of `settings.Settings`."""
+    """Return what a plan and a run both take, as options of `run.prepare`."""
     return {
+        "revision": options.revision,
+        "lab": options.lab,
+        "suite": options.suite,
+        "year": options.year,
         "dtype": options.dtype,
         "device": options.device,
         "batch_size": options.batch_size,
@@ -63,6 +59,9 @@ def _how(options: argparse.Namespace) -> dict[str, Any]:
         "special_tokens": options.special_tokens,
         "too_long": options.too_long,
         "stream": options.stream,
+        "allow_nonconforming": options.allow_nonconforming,
+        "fail_fast": options.fail_fast,
+        "overwrite": options.overwrite,
     }
 
 

@@ -21,28 +21,12 @@ def add_run(verbs: Verbs) -> argparse.ArgumentParser:
     _add_what(parser)
     how = _add_how(parser)
     how.add_argument(
-        "--allow-nonconforming",
-        nargs="+",
-        default=[],
-        metavar="MODEL",
-        help="measure these models even if they fail a check, marked so in the data",
-    )
-    how.add_argument(
-        "--fail-fast",
-        action="store_true",
-        help="end at the first model that is refused; else the others are measured, and all "
-        "refusals named before and after",
-    )
-    how.add_argument(
         "--engine",
         choices=("local", "ray"),
         default="local",
         help="local (default), or ray to spread the models over a Ray cluster",
     )
-    labels = parser.add_argument_group("labels, where the checkpoint does not say or is wrong")
-    labels.add_argument("--lab", help="who trained the models")
-    labels.add_argument("--suite", help="the suite they were trained in")
-    labels.add_argument("--year", type=int, help="year of first public release")
+    _add_labels(parser)
     add_output(parser)
     return parser
 
@@ -53,11 +37,13 @@ def add_plan(verbs: Verbs) -> argparse.ArgumentParser:
         "plan",
         help="say what a run would do: rows, bytes, memory, time",
         usage="%(prog)s MODEL [MODEL ...] [--prompts SET [SET ...]] [--out DIR] [options]",
-        description="Say what `run` with the same arguments would write and need, without "
-        "reading any weight.",
+        description="Say what `run` with the same arguments would write and need, or refuse "
+        "before it measures, without reading any weight. It takes all of them but --engine, "
+        "--quiet and --progress.",
     )
     _add_what(parser)
     _add_how(parser)
+    _add_labels(parser)
     output = parser.add_argument_group("output")
     output.add_argument(
         "--out", type=Path, metavar="DIR", help="where to look for units that are complete"
@@ -143,4 +129,24 @@ def _add_how(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         metavar="POLICY",
         help="of prompts longer than the context: refuse (default), skip, or truncate",
     )
+    how.add_argument(
+        "--allow-nonconforming",
+        nargs="+",
+        default=[],
+        metavar="MODEL",
+        help="measure these models even if they fail a check, marked so in the data",
+    )
+    how.add_argument(
+        "--fail-fast",
+        action="store_true",
+        help="end at the first model that is refused; else the others are measured, and all "
+        "refusals named before and after",
+    )
     return how
+
+
+def _add_labels(parser: argparse.ArgumentParser) -> None:
+    labels = parser.add_argument_group("labels, where the checkpoint does not say or is wrong")
+    labels.add_argument("--lab", help="who trained the models")
+    labels.add_argument("--suite", help="the suite they were trained in")
+    labels.add_argument("--year", type=int, help="year of first public release")

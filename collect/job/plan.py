@@ -22,8 +22,8 @@ from collect.model.checkpoint import memory
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.description import Missing
 from collect.model.checkpoint.load import DTYPES
-from collect.record.inventory import Inventory
-from collect.record.units import quantities_of
+from collect.record.inventory import Inventory, Placed, refuse_mixtures
+from collect.record.units import Unit, quantities_of
 from collect.schema.counting import counted
 
 
@@ -40,7 +40,8 @@ class Planned:
     state
         ``to do``, also where it replaces what is there; ``complete``, if the weights are still
         those it was measured with; ``as`` and a unit before it that has the same content,
-        measured once; or ``measured otherwise``, which a run refuses.
+        measured once; or ``measured otherwise``, where the output holds something that
+        contradicts it, or another unit of the model, so that a run refuses the model.
     execution
         ``loaded``, ``streamed`` or ``shards``.
     n_rows
@@ -144,10 +145,13 @@ def drawn(
     for _, checkpoint in job.checkpoints:
         digest = hashed.get(checkpoint.directory)
         with noted(name_of(checkpoint), refusals, goes_on=job.goes_on):
-            for found in _of_checkpoint(checkpoint, job, inventory, throughput, digest):
+            units, refusal = _of_checkpoint(checkpoint, job, inventory, throughput, digest)
+            for found in units:
                 same = first.setdefault(found.run_id, found.unit) if digest else found.unit
                 is_repeated = same != found.unit and found.state == "to do"
                 planned.append(_repeated(found, same) if is_repeated else found)
+            if refusal is not None:
+                raise refusal
     return Drawn(planned, refusals, job.n_models)
 
 
@@ -179,7 +183,8 @@ def _of_checkpoint(
     inventory: Inventory | None,
     throughput: float,
     digest: str | None,
-) -> list[Planned]:
+) -> tuple[list[Planned], InputError | None]:
+    """Return the units of a model, and why a run refuses it for what the output holds."""
     settings = job.settings
     found = judged(checkpoint, job, weights_sha256=digest)
     embedding: Any = found.skeleton.embedding
@@ -190,8 +195,10 @@ def _of_checkpoint(
         throughput,
         checkpoint.download_bytes,
     )
-    lefts = [_left(whole, inventory, overwrites=settings.overwrite) for whole in found.tasks]
-    return [_planned(left, model, settings) for left in lefts]
+    lefts, refusal = [_Left(whole, "to do") for whole in found.tasks], None
+    if inventory is not None:
+        lefts, refusal = _left(found.tasks, inventory, overwrites=settings.overwrite)
+    return [_planned(left, model, settings) for left in lefts], refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,27 +253,66 @@ def _planned(left: _Left, model: _Model, settings: Settings) -> Planned:
     )
 
 
-def _left(task: Task, inventory: Inventory | None, *, overwrites: bool) -> _Left:
-    """Return what is to be measured of a unit, and in which state it is.
+def _left(
+    tasks: Sequence[Task], inventory: Inventory, *, overwrites: bool
+) -> tuple[list[_Left], InputError | None]:
+    """Return what is to be measured of a model, and the refusal of a run where it refuses."""
+    lefts: list[_Left] = []
+    placed_units: list[Placed] = []
+    refusal: InputError | None = None
+    for task in tasks:
+        unit = _with_known_weights(task.unit, inventory)
+        try:
+            placed = inventory.instead(unit) if overwrites else inventory.missing(unit)
+        except InputError as error:
+            refusal = refusal or error
+            lefts.append(_Left(task, "to do"))
+            continue
+        if placed is None:
+            lefts.append(_Left(task, "complete"))
+            continue
+        placed_units.append(placed)
+        is_first = not inventory.is_examined(placed.unit, placed.replaced)
+        lefts.append(_Left(replace(task, unit=placed.unit), "to do", is_first))
+    refusal = refusal or _mixture(placed_units, inventory)
+    if refusal is None:
+        return lefts, None
+    return [replace(left, state=_refused(left.state)) for left in lefts], refusal
 
-    Where the hash of the weights is not known, that of the unit that is there is taken for it.
-    """
-    if inventory is None:
-        return _Left(task, "to do")
-    unit = task.unit
-    mark = inventory.mark(unit)
-    if unit.determinants["weights_sha256"] is None and mark is not None:
-        known = {"weights_sha256": mark.determinants.get("weights_sha256")}
-        unit = replace(unit, determinants={**unit.determinants, **known})
-        unit = replace(unit, labels=mark.labels)
+
+def _refused(state: str) -> str:
+    """Return the state of a unit whose model a run refuses for what the output holds."""
+    return "measured otherwise" if state == "to do" else state
+
+
+def _mixture(placed_units: Sequence[Placed], inventory: Inventory) -> InputError | None:
+    """Return why units may not stand beside what the output holds; None where they may."""
+    gone = [path for placed in placed_units for path in placed.replaced]
     try:
-        placed = inventory.instead(unit) if overwrites else inventory.missing(unit)
-    except InputError:
-        return _Left(task, "measured otherwise")
-    if placed is None:
-        return _Left(task, "complete")
-    is_first = not inventory.is_examined(placed.unit, placed.replaced)
-    return _Left(replace(task, unit=placed.unit), "to do", is_first)
+        refuse_mixtures([placed.unit for placed in placed_units], inventory, gone)
+    except InputError as error:
+        return error
+    return None
+
+
+def _with_known_weights(unit: Unit, inventory: Inventory) -> Unit:
+    """Return a unit with the hash of its weights.
+
+    Where it is not known, that of the same unit, or else of another of the same revision, that is
+    there is taken for it.
+    """
+    if unit.determinants["weights_sha256"] is not None:
+        return unit
+    of_model = ("model_id", "revision_name")
+    own = inventory.mark(unit)
+    marks = [] if own is None else [own]
+    marks += [entry.mark for entry in inventory.entries()]
+    for mark in marks:
+        known = mark.determinants
+        if all(known.get(name) == unit.determinants[name] for name in of_model):
+            found = {"weights_sha256": known.get("weights_sha256")}
+            return replace(unit, determinants={**unit.determinants, **found})
+    return unit
 
 
 def as_text(units: Sequence[Planned]) -> str:
@@ -282,7 +328,7 @@ def as_text(units: Sequence[Planned]) -> str:
             "time": [_time(unit.duration_s) for unit in units],
         }
     )
-    to_do = [unit for unit in units if unit.state in ("to do", "measured otherwise")]
+    to_do = [unit for unit in units if unit.state == "to do"]
     total_s = estimate.START_S + sum(unit.duration_s for unit in to_do)
     lines = [table.to_string(index=False), "", "rows per table"]
     for unit in (unit for unit in units if unit.n_rows):

@@ -11,7 +11,8 @@ import pytest
 from collect.commands.cli import main
 from collect.errors import InputError
 from collect.job import estimate
-from collect.job.plan import plan
+from collect.job.outcome import RefusedError
+from collect.job.plan import drawn, plan
 from collect.job.run import run
 
 NAMES = ["gpt2", "gpt_neox", "gpt_neox_sequential", "llama", "llama_shared_values"]
@@ -66,10 +67,44 @@ def test_a_plan_says_what_is_complete_and_what_was_measured_otherwise(
     run(*own, quantities=["stream", "predictions"], quiet=True)
     for unit in later:
         assert unit.n_rows == written(out, unit.unit), unit.unit
-    labelled = plan(*own[:1], [], out, lab="another")
-    assert [unit.state for unit in labelled] == ["complete"]
     (out / "attention" / "local--gpt2@own.parquet").unlink()
     assert [unit.state for unit in plan(*own)] == ["complete", "to do", "to do"]
+
+
+def test_a_plan_is_refused_as_the_run_would_be(save_tiny, prompt_file, tmp_path, capsys):
+    directory, out = str(save_tiny("gpt2")), tmp_path / "out"
+    own = [directory, "--prompts", str(prompt_file), "--out", str(out)]
+    assert main(["run", *own, "--lab", "one", "--suite", "tiny", "--quiet"]) == 0
+    prompts = prompt_file.with_stem("others")
+    prompts.write_text("The sea\n")
+    for other, said in (
+        (["--year", "2020"], "lab is one there and None here"),
+        (["--lab", "one", "--suite", "tiny", "--overwrite", "--dtype", "half"], "The dtype"),
+        (["--lab", "one", "--suite", "tiny", "--year", "1"], "The year"),
+    ):
+        assert main(["plan", *own, *other]) == main(["run", *own, *other]) == 2
+        refusals = capsys.readouterr().err.split("error: ")[1:]
+        assert said in refusals[0]
+        assert refusals[0] == refusals[1]
+    labelled = ["--lab", "one", "--suite", "tiny", "--allow-nonconforming", directory]
+    assert main(["plan", *own, *labelled, "--fail-fast"]) == 0
+    assert "To do: 0 of 2 units" in capsys.readouterr().out
+
+
+def test_a_plan_of_several_names_those_that_the_output_contradicts(
+    save_tiny, prompt_file, tmp_path
+):
+    directories, out = [str(save_tiny(name)) for name in ("gpt2", "llama")], tmp_path / "out"
+    run(directories[:1], [prompt_file], out, quantities=["stream"], quiet=True)
+    prompt_file.write_text("Other prompts\n")
+    how = {"quantities": ["stream", "weights"]}
+    planned = drawn([*directories], [prompt_file], out, **how)
+    with pytest.raises(RefusedError, match="2 of 2 models were refused") as refusal:
+        run(directories, [prompt_file], out, quiet=True, **how)
+    assert planned.refusals == refusal.value.outcome.refusals
+    assert {unit.state for unit in planned.units} == {"measured otherwise"}
+    both = drawn([*directories], [], out, **how)
+    assert [unit.state for unit in both.units] == ["to do", "to do"]
 
 
 def test_a_plan_that_overwrites_says_what_is_done_again(save_tiny, prompt_file, tmp_path, capsys):
