@@ -258,7 +258,7 @@ def _models(options: argparse.Namespace) -> int:
     from dataclasses import asdict
 
     from collect.adapters import answers
-    from collect.record.writer import write_text
+    from collect.record.atomic.files import write_text
 
     found = answers.answers()
     if options.write:

@@ -34,7 +34,7 @@ from collect.model.labels import Labels
 from collect.prompts.sets import PromptSet, load_all
 from collect.record.commit import check_writable, remove_leftovers
 from collect.record.inventory import Inventory
-from collect.record.writer import file_stem
+from collect.record.stem import file_stem
 from collect.schema.counting import repeated
 
 #: What `prepare` and `collect.run` take besides the attributes of settings.

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from collect.errors import InputError, UnreachableError
 from collect.published import catalogue
-from collect.record import writer
+from collect.record.atomic.files import write_atomically
 
 #: The paper's repository at the commit whose files `published_file.csv` describes.
 BASE_URL = "https://github.com/buk81/uniformity-asymmetry/raw/660747c/paper3/Results"
@@ -81,4 +81,4 @@ def _write(path: Path, content: bytes) -> None:
     def write(temporary: Path) -> None:
         temporary.write_bytes(content)
 
-    writer.write_atomically(path, write)
+    write_atomically(path, write)

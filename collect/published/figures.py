@@ -23,6 +23,7 @@ from collect.prompts import sets as prompts
 from collect.published import catalogue, importer
 from collect.published.values import published_values
 from collect.record import writer
+from collect.record.atomic.files import write_atomically
 
 #: Metrics that have one number per model in a file.
 FIGURES = (
@@ -251,5 +252,5 @@ def write_csv(table: str, rows: pd.DataFrame, directory: Path) -> int:
     def write(temporary: Path) -> None:
         ordered.to_csv(temporary, index=False, lineterminator="\n")
 
-    writer.write_atomically(directory / f"{table}.csv", write)
+    write_atomically(directory / f"{table}.csv", write)
     return len(ordered)

@@ -1,1 +1,1 @@
-"""What comes out, kept: units, locks, atomic files, their marks, the database, the codebook."""
+"""What comes out, kept: units and their marks, rows of the contract, what an output holds."""

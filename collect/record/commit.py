@@ -19,11 +19,12 @@ from pathlib import Path
 import pandas as pd
 
 from collect.errors import OutputError
-from collect.record import locks, placement
+from collect.record.atomic import locks, placement
+from collect.record.atomic.files import write_atomically
 from collect.record.inventory import Inventory, refuse_mixtures, repeated_by
 from collect.record.packed import leftovers, unpacking
 from collect.record.units import Mark, Unit, variant_of
-from collect.record.writer import conforming, write_atomically, write_table
+from collect.record.writer import conforming, write_table
 from collect.schema import MEASURED, UNFINISHED
 from collect.schema.marks import file_sha256, run_sha256
 

@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 
 from collect.errors import InputError, OutputError
-from collect.record import locks
+from collect.record.atomic import locks
+from collect.record.atomic.files import remove, remove_of_dead_processes, temporary_beside
 from collect.record.commit import check_writable, in_place, remove_leftovers
 from collect.record.packed import leftovers, packing, revisions, unpacking
 from collect.record.packed.packs import packs
 from collect.record.units import run_files
-from collect.record.writer import remove, remove_of_dead_processes, temporary_beside
 from collect.schema import UNFINISHED
 from collect.schema.counting import counted
 

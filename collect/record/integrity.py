@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from collect.record import locks
+from collect.record.atomic import locks
 from collect.record.packed import leftovers
 from collect.record.packed.packs import Pack, Rows, packs
 from collect.record.packed.revisions import is_intact, revision_packs

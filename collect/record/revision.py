@@ -8,8 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from collect.record.packed.revisions import is_packed
+from collect.record.stem import file_stem
 from collect.record.units import Unit
-from collect.record.writer import file_stem, write_table
+from collect.record.writer import write_table
 
 #: Name of the revision that the hub gives when none is asked for.
 _DEFAULT = "main"

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from collect.errors import InputError
-from collect.record import locks
+from collect.record.atomic import locks
 from collect.record.packed.packs import Pack, packs
 from collect.record.units import (
     Mark,

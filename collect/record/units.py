@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from collect.errors import InputError
-from collect.record.writer import file_stem
+from collect.record.stem import file_stem
 from collect.schema.headers import UNREADABLE
 from collect.schema.marks import file_sha256, prompts_of, prompts_sha256, run_sha256
 

@@ -15,8 +15,8 @@ from safetensors import SafetensorError
 
 from collect.errors import InputError, OutputError
 from collect.model.checkpoint.checkpoint import SIDECAR
-from collect.record import locks, placement
-from collect.record.writer import remove, remove_of_dead_processes, temporary_beside
+from collect.record.atomic import locks, placement
+from collect.record.atomic.files import remove, remove_of_dead_processes, temporary_beside
 from collect.training import kept
 from collect.training.architecture import save_network
 from collect.training.descent import Training, fit, tokenizer_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from collect.record import locks, placement
+from collect.record.atomic import locks, placement
 from collect.record.packed.packs import TABLES, packs
 from collect.schema.packs import MARKS, MARKS_SUFFIX, is_pack
 

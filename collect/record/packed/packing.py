@@ -21,7 +21,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from collect.errors import OutputError
-from collect.record import locks, placement
+from collect.record.atomic import locks, placement
+from collect.record.atomic.files import write_atomically
 from collect.record.packed.packs import (
     Part,
     Rows,
@@ -40,7 +41,7 @@ from collect.record.units import (
     read_run,
     run_id,
 )
-from collect.record.writer import ROW_GROUP_ROWS, layout, write_atomically
+from collect.record.writer import ROW_GROUP_ROWS, layout
 from collect.schema import MEASURED, READABLE_VERSIONS, UNFINISHED, arrow_schema
 from collect.schema.marks import file_sha256, prompts_of
 from collect.schema.packs import MARKS, MARKS_SUFFIX, is_pack, pack_name

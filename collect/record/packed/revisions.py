@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from collect.errors import InputError, OutputError
+from collect.record.atomic.files import write_atomically
 from collect.record.packed.packs import UNDECODABLE, Part, as_given, decoded, encoded
 from collect.record.packed.rows import file_of, is_same, rows_of, typed
-from collect.record.writer import layout, write_atomically, write_parquet
+from collect.record.writer import layout, write_parquet
 from collect.schema import arrow_schema, read_rows
 from collect.schema.packs import is_pack, pack_name
 

@@ -12,9 +12,10 @@ from functools import partial
 from pathlib import Path
 
 from collect.errors import InputError
-from collect.record import locks, placement
+from collect.record.atomic import locks, placement
+from collect.record.atomic.files import write_atomically
 from collect.record.packed.packs import Pack, PackedUnit, Rows, packs, remove_pack
-from collect.record.writer import write_atomically, write_parquet
+from collect.record.writer import write_parquet
 from collect.schema import UNFINISHED
 from collect.schema.marks import file_sha256, run_sha256
 from collect.schema.packs import MARKS, pack_name

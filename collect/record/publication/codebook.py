@@ -9,7 +9,7 @@ from string import Template
 
 import duckdb
 
-from collect.record.writer import write_text
+from collect.record.atomic.files import write_text
 from collect.schema import Table, connect, tables, views_sql
 
 PATH = Path(__file__).resolve().parents[3] / "data" / "README.md"

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from collect.errors import InputError, OutputError
-from collect.record.writer import write_atomically
+from collect.record.atomic.files import write_atomically
 from collect.schema import assemble, schema_sql, table_files, tables, views_sql
 
 #: Oldest storage format that carries comments and is read by DuckDB 1.2 and later.

@@ -11,10 +11,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from collect.errors import InputError
+from collect.record.atomic.files import text_writing, write_together
 from collect.record.packed import leftovers
 from collect.record.publication.card import card
 from collect.record.publication.description import About, description
-from collect.record.writer import text_writing, write_together
 from collect.schema import arrow_schema, incomplete_units, read_rows
 from collect.schema.counting import counted
 from collect.schema.listing import DESCRIPTION, Listed

@@ -15,7 +15,7 @@ import pytest
 from analysis.store import open_store
 from collect.errors import InputError, OutputError
 from collect.job.run import run
-from collect.record import locks
+from collect.record.atomic import locks
 from collect.record.integrity import faults
 from collect.schema import incomplete_units
 from tests.collect.record.written import close, contents, files, frame

@@ -16,7 +16,8 @@ from collect.commands.cli import main
 from collect.errors import InputError
 from collect.job.plan import plan
 from collect.job.run import run
-from collect.record import integrity, locks, status
+from collect.record import integrity, status
+from collect.record.atomic import locks
 from collect.record.compaction import compact
 from collect.record.integrity import faults
 from collect.record.packed.packs import packs

@@ -13,14 +13,15 @@ from analysis.store import open_store
 from analysis.tidy.errors import StoreError
 from collect.commands.cli import main
 from collect.errors import InputError, OutputError
-from collect.record import placement, status
+from collect.record import status
+from collect.record.atomic import placement
 from collect.record.compaction import compact, expand
 from collect.record.integrity import faults
 from collect.record.inventory import Inventory
 from collect.record.packed import packing, packs, revisions, unpacking
 from collect.record.revision import write_revision
+from collect.record.stem import file_stem
 from collect.record.units import Unit
-from collect.record.writer import file_stem
 from collect.schema import ContractError, incomplete_units, table_files
 from tests.collect.record.written import close, files
 

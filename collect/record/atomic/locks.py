@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from collect.errors import OutputError
-from collect.record import placement
+from collect.record.atomic import placement
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock

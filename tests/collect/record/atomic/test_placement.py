@@ -12,8 +12,9 @@ from types import SimpleNamespace
 import pytest
 
 from collect.errors import OutputError
-from collect.record import commit, locks, placement
-from collect.record.writer import text_writing, write_together
+from collect.record import commit
+from collect.record.atomic import locks, placement
+from collect.record.atomic.files import text_writing, write_together
 from collect.training.train import complete_or_absent
 from tests.collect.record.written import close, files, fill_disk
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from collect.errors import OutputError
-from collect.record import locks
+from collect.record.atomic import locks
 
 #: Not a fork of this process: it has threads of other libraries by now, and could hang or crash.
 SPAWN = multiprocessing.get_context("spawn")
