@@ -21,10 +21,10 @@ from collect.model.checkpoint.load import load_model, tokenizer_for
 from collect.prompts.fitting import fitted
 from collect.prompts.sets import PromptSet, load_all
 from collect.prompts.tokens import Encoded, encode
+from collect.record.atomic.directory import complete_or_absent
 from collect.record.provenance import versions
 from collect.schema.counting import as_count
 from collect.training.architecture import save_network
-from collect.training.train import complete_or_absent
 
 #: Files of a checkpoint that hold weights or speak of them, which a changed one writes anew.
 _REPLACED = ("config.json", "recipe.toml", SIDECAR, certificate.FILE)

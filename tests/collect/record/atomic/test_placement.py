@@ -14,8 +14,8 @@ import pytest
 from collect.errors import OutputError
 from collect.record import commit
 from collect.record.atomic import locks, placement
+from collect.record.atomic.directory import complete_or_absent
 from collect.record.atomic.files import text_writing, write_together
-from collect.training.train import complete_or_absent
 from tests.collect.record.written import close, files, fill_disk
 
 ENDINGS = (signal.SIGINT, signal.SIGTERM)

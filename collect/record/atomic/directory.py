@@ -1,0 +1,64 @@
+"""The directory of a checkpoint, which appears under its name complete or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from safetensors import SafetensorError
+
+from collect.errors import OutputError
+from collect.record.atomic import locks, placement
+from collect.record.atomic.files import remove, remove_of_dead_processes, temporary_beside
+
+
+@contextmanager
+def complete_or_absent(checkpoint: Path) -> Iterator[Path]:
+    """Lend a temporary directory and, if all goes well, rename it to the checkpoint.
+
+    A killed process leaves at most a directory whose name starts with a dot and which the next
+    writing of that checkpoint removes. Two processes may write one checkpoint: each prepares its
+    own directory, and the later one stays.
+
+    Parameters
+    ----------
+    checkpoint
+        Where the directory will lie, in the place of what lies there.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written; what lay there stays.
+    """
+    temporary = temporary_beside(checkpoint)
+    try:
+        temporary.mkdir(parents=True)
+        remove_of_dead_processes(checkpoint)
+        yield temporary
+        with locks.held(checkpoint.parent, checkpoint.name, wait=True):
+            _replace(checkpoint, temporary)
+    except (OSError, SafetensorError) as error:
+        raise OutputError(
+            f"The checkpoint {checkpoint} must be writable; "
+            f"{getattr(error, 'strerror', None) or error}.",
+            "Choose another --out, or free the space.",
+        ) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _replace(checkpoint: Path, temporary: Path) -> None:
+    """Flush the files of a directory to disk and rename it, setting an older one aside."""
+    for path in (path for path in temporary.rglob("*") if path.is_file()):
+        with path.open("rb+") as handle:
+            os.fsync(handle.fileno())
+    retired = checkpoint.with_name(f".{checkpoint.name}.old")
+    remove(retired)
+    with placement.uninterrupted():
+        if checkpoint.exists() or checkpoint.is_symlink():
+            checkpoint.rename(retired)
+        temporary.rename(checkpoint)
+    remove(retired)
