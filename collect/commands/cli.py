@@ -18,7 +18,6 @@ from collect.errors import (
     UnexpectedError,
     scarcity,
 )
-from collect.schema import ContractError
 from collect.schema.interruption import is_interruption
 
 #: Packages that come with an extra, and its name.
@@ -59,10 +58,9 @@ def main(  # noqa: PLR0911  # one per kind of end
             raise refusal
         options = _options(given, program)
         return ACTS[options.verb](options)
-    except (CollectError, ContractError) as error:
-        exit_code = getattr(error, "exit_code", InputError.exit_code)
+    except CollectError as error:
         hint = accepted.as_typed(error.hint, program)
-        return _complain(accepted.as_typed(error.problem, program), hint, exit_code)
+        return _complain(accepted.as_typed(error.problem, program), hint, error.exit_code)
     except ModuleNotFoundError as error:
         extra = _EXTRAS.get((error.name or "").partition(".")[0])
         if extra is None:

@@ -20,7 +20,6 @@ from collect.job import cluster
 from collect.job import run as local
 from collect.job.outcome import Outcome, Refusal, RefusedError, raise_if_refused, refusal_of
 from collect.job.roster import spread
-from collect.schema import ContractError
 
 
 def run(
@@ -111,7 +110,7 @@ def _measure(model: str, sets: Sequence[str], out: str, options: dict[str, Any])
         return local.run([model], sets, Path(out), **options, quiet=True)
     except RefusedError as error:
         return error.outcome
-    except (CollectError, ContractError) as error:
+    except CollectError as error:
         return Outcome(refusals=[refusal_of(model, error)])
     except Exception as error:
         return _failure(model, error)

@@ -13,7 +13,6 @@ from collect.errors import (
     UnexpectedError,
     scarcity,
 )
-from collect.schema import ContractError
 from collect.schema.counting import counted
 from collect.schema.interruption import is_interruption
 
@@ -111,8 +110,6 @@ class RefusedError(CollectError):
 
 def refusal_of(model: str, error: Exception) -> Refusal:
     """Return the refusal that an exception stands for; one that nobody foresaw is a defect."""
-    if isinstance(error, ContractError):
-        return Refusal(model, error.problem, error.hint, CollectError.exit_code)
     known = error if isinstance(error, CollectError) else UnexpectedError(error)
     return Refusal(model, known.problem, known.hint, known.exit_code)
 

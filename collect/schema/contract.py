@@ -13,6 +13,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from collect.errors import CollectError
+
 SCHEMA_VERSION = 3
 
 #: Versions whose files can be read: this one, and those that lack only columns that may be NULL.
@@ -51,21 +53,8 @@ _SMALL = ("model", "own_quantity", "conformance", "not_measured")
 LARGE = (*(table for table in MEASURED if table not in _SMALL), "published_value")
 
 
-class ContractError(ValueError):
-    """A file or row breaks the contract.
-
-    Parameters
-    ----------
-    problem
-        What must hold, and what was found, in one sentence.
-    hint
-        What to do about it, in one sentence.
-    """
-
-    def __init__(self, problem: str, hint: str = "") -> None:
-        self.problem = problem
-        self.hint = hint
-        super().__init__(f"{problem}\nhint: {hint}" if hint else problem)
+class ContractError(CollectError, ValueError):
+    """A file or row breaks the contract (exit code 2): a value that cannot be read, as others."""
 
 
 _COMMENT = re.compile(r"COMMENT ON (?:TABLE|VIEW|COLUMN) ([\w.]+) IS '((?:[^']|'')*)';")

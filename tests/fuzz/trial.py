@@ -20,7 +20,6 @@ import numpy as np
 
 from analysis.tidy.errors import AnalysisError
 from collect.errors import CollectError
-from collect.schema import ContractError
 
 ANSWERED = "answered"
 REFUSED = "refused"
@@ -123,7 +122,7 @@ def _outcome(act: Callable[[], tuple[int, str] | None]) -> tuple[str, str]:
         with _limited(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             answer = act()
-    except (AnalysisError, CollectError, ContractError) as error:
+    except (AnalysisError, CollectError) as error:
         return _refusal(error.problem)
     except OSError as error:
         # Both commands turn this one into a sentence.

@@ -13,6 +13,7 @@ from analysis.exhibits.site.colophon import colophon
 from analysis.store import open_store
 from analysis.tidy.errors import StoreError
 from collect import schema
+from collect.errors import CollectError
 
 SAMPLE = Path(__file__).resolve().parents[3] / "data" / "sample"
 STEM = "thermoscope--gpt2-l4-adamw"
@@ -225,3 +226,12 @@ def test_comments_read_off_the_text_are_those_that_the_engine_has():
     _, comments = schema.commented(schema.schema_sql())
     assert len(comments) == schema.schema_sql().count("COMMENT ON ")
     assert comments["residual_norm"] == tables["residual_norm"].meaning
+
+
+def test_a_broken_contract_is_one_of_the_refusals_of_collection(tmp_path):
+    (tmp_path / "run.parquet").write_bytes(b"no Parquet")
+    with pytest.raises(CollectError, match="must be a complete") as refusal:
+        schema.read_rows(tmp_path / "run.parquet", "run")
+    assert isinstance(refusal.value, schema.ContractError)
+    assert isinstance(refusal.value, schema.headers.UNREADABLE)
+    assert refusal.value.exit_code == 2
