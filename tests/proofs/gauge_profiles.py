@@ -18,12 +18,12 @@ from collect.gauge.extreme import shifted
 from collect.gauge.logits import difference, logits
 from collect.gauge.measured import measured
 from collect.gauge.precision import widened
-from collect.gauge.profile import GAUGES, shifts, target
 from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, load_tokenizer
 from collect.prompts.sets import load
 from collect.prompts.tokens import Encoded, encode
+from tests.proofs.gauge_shapes import GAUGES, shifts, target
 
 OUT = Path(__file__).parents[2] / "data" / "sample" / "gauge_profile.csv"
 
