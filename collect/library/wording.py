@@ -22,6 +22,7 @@ _OPTION = re.compile(
     r"(?<![\w-])--(?P<name>[a-z][a-z-]*[a-z])"
     rf"(?P<value>(?<=dtype) {_NO_VALUE}[\w:]+|(?<=device) {_NO_VALUE}[\w:]+"
     rf"|(?<=batch-size) {_NO_VALUE}\w+|(?<=too-long) {_NO_VALUE}\w+"
+    r"|(?<=revision) '[^']+'"
     rf"|(?<=special-tokens) {_NO_VALUE}\w+|(?<=allow-nonconforming) \S+(?=\.))?"
 )
 
@@ -56,6 +57,8 @@ def in_python(text: str, *, of_settings: bool = False) -> str:
     'Give overwrite=True, or choose another batch_size.'
     >>> in_python("Use --device cpu, or leave --special-tokens out.")
     'Use device="cpu", or leave special_tokens out.'
+    >>> in_python("Add --revision 'step*' to measure them.")
+    'Add revision="step*" to measure them.'
     >>> in_python("Add --allow-nonconforming ./tiny."), in_python("Add --chat-template.")
     ('Add allow_nonconforming=True.', 'Add chat_template=True.')
     >>> in_python("Add --allow-nonconforming ./tiny or --chat-template.", of_settings=True)
@@ -67,7 +70,7 @@ def in_python(text: str, *, of_settings: bool = False) -> str:
 
 
 def _argument(found: re.Match[str], *, of_settings: bool) -> str:
-    option, value = found["name"], (found["value"] or "").strip()
+    option, value = found["name"], (found["value"] or "").strip(" '")
     name = option.replace("-", "_")
     if option == "chat-template" and of_settings:
         return 'rendering="chat"'

@@ -152,6 +152,8 @@ def locate(
     """
     path = as_path(model)
     if model and path.is_dir():
+        if revision is None:
+            revisions.refuse_series(path)
         holder = path if revision is None else revisions.within(path, revision)
         named = f"local/{path.resolve().name}"
         return _inspect(

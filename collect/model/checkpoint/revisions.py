@@ -11,6 +11,7 @@ from typing import Any
 
 from collect.errors import InputError
 from collect.model.checkpoint import hub
+from collect.schema.counting import counted
 from collect.schema.paths import as_path
 
 #: What makes a name a pattern.
@@ -95,6 +96,38 @@ def within(directory: Path, revision: str) -> Path:
             _there_are(beside(directory)),
         )
     return directory / revision
+
+
+def refuse_series(directory: Path) -> None:
+    """Refuse a directory that is no checkpoint and holds some, as a training leaves it.
+
+    Raises
+    ------
+    InputError
+        If it is one; the hint names the revisions that it has.
+    """
+    names = [] if (directory / "config.json").is_file() else beside(directory)
+    if names:
+        raise InputError(
+            f"A checkpoint directory must hold config.json; {directory} does not, but "
+            f"{counted(len(names), 'directory', 'directories')} in it "
+            f"{'does' if len(names) == 1 else 'do'}.",
+            f"Add --revision '{_standing_for(names)}' to measure them. {_there_are(names)}",
+        )
+
+
+def _standing_for(names: Sequence[str]) -> str:
+    """Return a pattern for all of some names.
+
+    >>> _standing_for(["checkpoint-100", "checkpoint-150"]), _standing_for(["final"])
+    ('checkpoint-*', 'final')
+    >>> _standing_for(["checkpoint-100", "final"])
+    '*'
+    """
+    if len(names) == 1:
+        return names[0]
+    series = {name.rstrip("0123456789") for name in names}
+    return f"{series.pop() if len(series) == 1 else ''}*"
 
 
 def _there_are(names: Sequence[str]) -> str:

@@ -48,6 +48,23 @@ def test_a_pattern_stands_for_the_checkpoints_of_a_directory_by_their_step(side_
     assert refusal.value.hint == "There are step0, step2, step10."
 
 
+def test_a_directory_that_holds_checkpoints_and_is_none_names_its_revisions(side_by_side):
+    with pytest.raises(InputError, match="but 3 directories in it do") as refusal:
+        locate(str(side_by_side))
+    assert refusal.value.hint == (
+        "Add --revision 'step*' to measure them. There are step0, step2, step10."
+    )
+    (side_by_side / "step10").rename(side_by_side / "final")
+    shutil.rmtree(side_by_side / "step2")
+    with pytest.raises(InputError, match="but 2 directories") as refusal:
+        locate(str(side_by_side))
+    assert refusal.value.hint.startswith("Add --revision '*' to measure them.")
+    shutil.rmtree(side_by_side / "step0")
+    with pytest.raises(InputError, match="but 1 directory in it does") as refusal:
+        locate(str(side_by_side))
+    assert refusal.value.hint.startswith("Add --revision 'final' to measure them.")
+
+
 def test_checkpoints_of_a_directory_are_revisions_of_one_model(side_by_side):
     found = [locate(str(side_by_side), revision=name) for name in STEPS]
     assert {checkpoint.model_id for checkpoint in found} == {"local/series"}
