@@ -156,6 +156,8 @@ def prepare(
     """
     quantities.load(register)
     models = spread(models)
+    if not models:
+        raise InputError("At least one model must be given; there is none.", "Name one.")
     settings = Settings.given(how, _OF_MODELS)
     check_chosen(settings, len(prompt_sets))
     if out is not None:

@@ -165,15 +165,15 @@ def _refuse_unknown(kind: str, value: str, known: tuple[str, ...]) -> None:
         )
 
 
-def _refuse_absent(device: str) -> None:
+def _refuse_absent(device: Any) -> None:
     """Refuse a device of a kind that cannot be measured on, or that this machine lacks."""
     if device == "auto":
         return
-    match = _DEVICE.fullmatch(device)
-    if match is None:
+    match = _DEVICE.fullmatch(str(device))
+    if match is None or not isinstance(device, str):
         raise InputError(
             f"The device must be cpu, cuda with or without a number, or auto; found {device!r}.",
-            "Use --device cpu.",
+            f"Use --device {'cpu' if match is None else device}.",
         )
     kind, number = match.groups()
     n_devices = torch.cuda.device_count() if kind == "cuda" else 1

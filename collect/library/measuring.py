@@ -36,6 +36,8 @@ Prompts: TypeAlias = "str | Path | PromptSet | pd.DataFrame | Mapping[str, Any] 
 #: Name of a model that was never saved.
 IN_MEMORY = "in-memory"
 
+_OF_MODELS = "Give checkpoint directories or hub identifiers; measure takes a model object."
+_OF_PROMPTS = "Give names of shipped sets or files of prompts, or [] to measure the weights alone."
 _OF_TRAINING = "Give a count, such as that of the optimiser's steps."
 
 
@@ -173,7 +175,7 @@ def measure_step(
     CollectError
         As `measure`; and if the store cannot be written, or holds this step of other weights.
     """
-    out = Path(out)
+    out = as_output(out)
     step = as_count("The step of a training", step, least=0, hint=_OF_TRAINING)
     if tokens is not None:
         tokens = as_count("The tokens trained on", tokens, least=0, hint=_OF_TRAINING)
@@ -230,22 +232,47 @@ def run(
         same, if some of several models were refused.
     """
     check_engine(engine)
+    named = _several(models, "Models", _OF_MODELS)
+    sets = _several(prompts, "Prompts", _OF_PROMPTS)
     measure_all = job.run
     if engine == "ray":
         from collect.job import fleet
 
         measure_all = fleet.run
     return measure_all(
-        [str(model) for model in _several(models)],
-        _several(prompts),
-        Path(out),
+        [str(model) for model in named],
+        sets,
+        as_output(out),
         quiet=quiet,
         **options,
     )
 
 
-def _several(given_paths: str | Path | Sequence[str | Path]) -> list[str | Path]:
-    return [given_paths] if isinstance(given_paths, (str, Path)) else list(given_paths)
+def _several(given_names: Any, what: str, hint: str) -> list[str | Path]:
+    """Return names or paths that were given as one or as several."""
+    is_one = isinstance(given_names, (str, Path)) or not isinstance(given_names, Iterable)
+    named = [given_names] if is_one else list(given_names)
+    for name in named:
+        if not isinstance(name, (str, Path)):
+            found = type(name).__name__
+            raise InputError(f"{what} must be given as names or paths; found {found}.", hint)
+    return named
+
+
+def as_output(out: Any) -> Path:
+    """Return the directory that rows go to.
+
+    Raises
+    ------
+    InputError
+        If what was given is no path.
+    """
+    if not isinstance(out, (str, Path)):
+        raise InputError(
+            f"The output must be the path of a directory; found {type(out).__name__}.",
+            'Give out, such as "runs/mine".',
+        )
+    return Path(out)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from collect.errors import InputError
 from collect.instruments.quantities import Named, chosen
-from collect.library.measuring import Prompts, measure_step
+from collect.library.measuring import Prompts, as_output, measure_step
 from collect.prompts.sets import given
 from collect.schema.counting import as_count
 
@@ -64,7 +64,7 @@ class MeasurementCallback(TrainerCallback):
         **how: Any,
     ) -> None:
         every = as_count("The steps between two measurements, every,", every, least=1, hint=_EVERY)
-        self.out, self.every, self.is_strict = Path(out), every, is_strict
+        self.out, self.every, self.is_strict = as_output(out), every, is_strict
         self.prompts = given(prompts, prompt_set)
         self.model_id, self.tokenizer = model_id, tokenizer
         self._how = {"quantities": chosen(quantities), **how}

@@ -317,6 +317,28 @@ def test_an_engine_that_there_is_not_is_refused_before_anything_runs(tmp_path):
     assert refusal.value.hint == "The nearest is ray."
 
 
+@pytest.mark.parametrize(
+    ("wrong", "sentence", "hint"),
+    [
+        ({"models": []}, "At least one model must be given; there is none.", "Name one."),
+        ({"models": None}, "Models must be given as names or paths; found NoneType.", "Give check"),
+        ({"models": [nn.Identity()]}, "Models .* found Identity.", "takes a model object"),
+        ({"prompts": None}, "Prompts must be given as .* found NoneType.", r"or \[\] to measure"),
+        ({"out": None}, "The output must be the path of a directory; found NoneType.", "Give out"),
+        ({"device": 0}, "The device must be cpu, .* found 0.", 'Use device="cpu"'),
+        ({"device": torch.device("cpu")}, "found device.type='cpu'.", 'Use device="cpu"'),
+    ],
+)
+def test_a_run_of_nothing_or_of_another_type_is_refused_in_a_sentence(
+    tmp_path, wrong, sentence, hint
+):
+    given = {"models": "no model", "prompts": [], "out": tmp_path / "out", **wrong}
+    with pytest.raises(InputError) as refusal:
+        collect.run(**given)
+    assert re.search(sentence, refusal.value.problem)
+    assert re.search(hint, refusal.value.hint)
+
+
 def test_a_refused_run_names_what_can_be_given_to_it(tmp_path):
     with pytest.raises(CollectError) as refusal:
         collect.run(tmp_path, "A_grand_unified", tmp_path / "out", stream=True, device="auto")
