@@ -66,7 +66,8 @@ def add_publish(verbs: Verbs) -> argparse.ArgumentParser:
         "--license",
         required=True,
         metavar="LICENCE",
-        help="SPDX identifier such as CC-BY-4.0, or an address",
+        help="SPDX identifier such as CC-BY-4.0, an address, or another name, which stands as it "
+        "is, without a link",
     )
     parser.add_argument(
         "--creator", required=True, action="append", metavar="NAME", help="who made it; repeat"

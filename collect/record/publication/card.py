@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from collect.errors import InputError
 from collect.record.publication.description import About
+from collect.record.publication.licence import LICENCES, named
 from collect.schema import tables
 from collect.schema.counting import counted
 
@@ -66,15 +67,26 @@ def card(
 
 def _head(about: About, by_table: Mapping[str, Sequence[str]]) -> str:
     """Return the metadata in front: YAML, of which every value is written as JSON."""
-    licence = about.licence.lower() if "://" not in about.licence else "other"
-    lines = ["---", f"pretty_name: {json.dumps(about.name)}", f"license: {licence}"]
-    if licence == "other":
-        lines += ["license_name: other", f"license_link: {json.dumps(about.licence)}"]
+    lines = ["---", f"pretty_name: {json.dumps(about.name)}", *_licence_of_head(about)]
     lines += ["tags:", "- interpretability", "- transformers", "- residual-stream", "configs:"]
     for table, names in by_table.items():
         place = f"{table}/*.parquet" if "/" in names[0] else names[0]
         lines += [f"- config_name: {table}", f"  data_files: {json.dumps(place)}"]
     return "\n".join([*lines, "---"])
+
+
+def _licence_of_head(about: About) -> list[str]:
+    licence = named(about.licence)
+    if licence in LICENCES:
+        return [f"license: {LICENCES[licence]}"]
+    if about.licence_url is None:
+        return ["license: other", f"license_name: {json.dumps(licence)}"]
+    return ["license: other", "license_name: other", f"license_link: {json.dumps(licence)}"]
+
+
+def _licence(about: About) -> str:
+    licence = named(about.licence)
+    return licence if about.licence_url is None else f"[{licence}]({about.licence_url})"
 
 
 def _facts(about: About, n_rows: int, n_bytes: int) -> list[str]:
@@ -83,7 +95,7 @@ def _facts(about: About, n_rows: int, n_bytes: int) -> list[str]:
         f" by {', '.join(about.creators)}.",
         f"- {counted(n_rows, 'row')} in {n_bytes:,} bytes; `croissant.json` has size and SHA-256 "
         "of every file, and the meaning and unit of every column.",
-        f"- Licence: [{about.licence}]({about.licence_url}).",
+        f"- Licence: {_licence(about)}.",
     ]
     if about.url:
         facts.append(f"- To be found at <{about.url}>.")

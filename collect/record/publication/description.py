@@ -12,6 +12,7 @@ from datetime import date
 from pathlib import PurePosixPath
 from typing import Any
 
+from collect.record.publication.licence import address
 from collect.schema import Column, Table, tables
 from collect.schema.counting import counted
 from collect.schema.listing import Listed
@@ -92,7 +93,7 @@ class About:
     name
         Its title.
     licence
-        Identifier of SPDX, such as CC-BY-4.0, or the address of a licence's text.
+        Identifier of SPDX, such as CC-BY-4.0, the address of a licence's text, or another name.
     description
         What it holds, in a sentence or two.
     creators
@@ -117,10 +118,9 @@ class About:
     citation: str | None = None
 
     @property
-    def licence_url(self) -> str:
-        """Address of the licence's text."""
-        is_address = "://" in self.licence
-        return self.licence if is_address else f"https://spdx.org/licenses/{self.licence}.html"
+    def licence_url(self) -> str | None:
+        """Address of the licence's text; None where the licence is not known."""
+        return address(self.licence)
 
 
 def description(
@@ -150,7 +150,7 @@ def description(
         "conformsTo": CONFORMS_TO,
         "name": about.name,
         "description": about.description,
-        "license": about.licence_url,
+        "license": about.licence_url or about.licence,
         "creator": [{"@type": "sc:Organization", "name": name} for name in about.creators],
         "version": about.version,
         "datePublished": about.published.isoformat(),

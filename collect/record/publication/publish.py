@@ -123,7 +123,8 @@ def _n_rows(paths: Sequence[Path], table: str) -> int:
 def _check(about: About) -> None:
     if "://" not in about.licence and not _SPDX.fullmatch(about.licence):
         raise InputError(
-            f"A licence must be an identifier of SPDX or an address; found {about.licence!r}.",
+            "A licence must be an identifier such as those of SPDX, or an address; "
+            f"found {about.licence!r}.",
             "Give for example --license CC-BY-4.0.",
         )
     if not _VERSION.fullmatch(about.version):

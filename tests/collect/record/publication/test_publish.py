@@ -155,7 +155,7 @@ def about(**other: object) -> About:
 @pytest.mark.parametrize(
     ("other", "problem"),
     [
-        ({"licence": "CC BY 4"}, "identifier of SPDX or an address; found 'CC BY 4'"),
+        ({"licence": "CC BY 4"}, "those of SPDX, or an address; found 'CC BY 4'"),
         ({"version": "1"}, "three numbers with points; found '1'"),
         ({"name": " "}, "one is empty"),
     ],
@@ -163,6 +163,24 @@ def about(**other: object) -> About:
 def test_what_is_said_of_a_data_set_is_checked(store, other, problem):
     with pytest.raises(InputError, match=problem):
         publish(store, about(**other))
+
+
+@pytest.mark.parametrize(
+    ("licence", "in_card", "described"),
+    [
+        ("MIT", ["license: mit\n", "[MIT](https://spdx.org/licenses/MIT.html)"], "MIT.html"),
+        ("odbl-1.0", ["license: odbl\n", "[ODbL-1.0](https://spdx.org/l"], "ODbL-1.0.html"),
+        ("foo", ['license: other\nlicense_name: "foo"\ntags', "Licence: foo."], "foo"),
+        ("https://x.org/l", ['license_link: "https://x.org/l"', "(https://x.org/l)"], "x.org/l"),
+    ],
+)
+def test_a_licence_is_linked_where_it_is_known(store, tmp_path, licence, in_card, described):
+    again = Path(shutil.copytree(store, tmp_path / "again"))
+    publish(again, about(licence=licence))
+    card = (again / "README.md").read_text(encoding="utf-8")
+    assert all(said in card for said in in_card)
+    found = json.loads((again / DESCRIPTION).read_text(encoding="utf-8"))
+    assert found["license"].endswith(described)
 
 
 def test_what_is_not_whole_is_not_published(store, tmp_path):
