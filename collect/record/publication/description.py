@@ -16,6 +16,7 @@ from collect.record.publication.licence import address
 from collect.schema import Column, Table, tables
 from collect.schema.counting import counted
 from collect.schema.listing import Listed
+from collect.schema.merging import MERGED
 
 CONFORMS_TO = "http://mlcommons.org/croissant/1.0"
 
@@ -79,9 +80,6 @@ _FORMATS = {
     ".md": "text/markdown",
     ".txt": "text/plain",
 }
-
-#: Tables of which files may hold a row more than once: each unit brings its own.
-_REPEATED = ("model", "run", "revision")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +204,7 @@ def _record_set(table: Table, names: Sequence[str], lacking: Collection[str]) ->
         "name": table.name,
         "description": table.meaning,
     }
-    if table.name not in _REPEATED:
+    if table.name not in MERGED:  # each unit brings its own row
         found["key"] = [{"@id": f"{table.name}/{name}"} for name in table.key]
     columns = [column for column in table.columns if column.name not in lacking]
     return {**found, "field": [_field(table.name, column, source) for column in columns]}

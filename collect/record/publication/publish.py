@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow.parquet as pq
+import pyarrow as pa
 
 from collect.errors import InputError
 from collect.record.atomic.files import text_writing, write_together
 from collect.record.packed import leftovers
 from collect.record.publication.card import card
 from collect.record.publication.description import About, description
-from collect.schema import arrow_schema, incomplete_units, read_rows
+from collect.schema import LARGE, arrow_schema, incomplete_units, read_rows, tables
 from collect.schema.counting import counted
+from collect.schema.headers import Headers
 from collect.schema.listing import DESCRIPTION, Listed
 from collect.schema.marks import file_sha256
 from collect.schema.paths import text_at
@@ -30,7 +31,11 @@ _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What was described: number of files, their size [bytes], and rows [1] by table."""
+    """What was described: number of files, their size [bytes], and rows [1] by table.
+
+    A row that several files hold, such as that of a model, of which each unit brings one, counts
+    once.
+    """
 
     n_files: int
     n_bytes: int
@@ -75,7 +80,9 @@ def publish(directory: Path, about: About) -> Published:
     }
     counting = {name for names in by_table.values() for name in names}
     files = _files(directory, counting)
-    n_rows = {table: _n_rows(paths, table) for table, paths in sources.files.items()}
+    n_rows = {
+        table: _n_rows(paths, table, sources.headers) for table, paths in sources.files.items()
+    }
     done = Published(len(files), sum(file.n_bytes for file in files), n_rows)
     path = directory / CARD
     hint = "Save it as UTF-8, or move it away: one is written where there is none."
@@ -113,11 +120,13 @@ def _lacking(sources: Sources) -> dict[str, set[str]]:
     }
 
 
-def _n_rows(paths: Sequence[Path], table: str) -> int:
-    return sum(
-        len(read_rows(path, table)) if path.suffix == ".csv" else pq.read_metadata(path).num_rows
-        for path in paths
-    )
+def _n_rows(paths: Sequence[Path], table: str, headers: Headers) -> int:
+    """Return how many rows a table has as the store opens: of small ones each key counts once."""
+    if table in LARGE and not any(path.suffix == ".csv" for path in paths):
+        return sum(headers.of(path).n_rows for path in paths)
+    key = list(tables()[table].key)
+    rows = pa.concat_tables([read_rows(path, table, headers).select(key) for path in paths])
+    return int(rows.group_by(key).aggregate([]).num_rows)
 
 
 def _check(about: About) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import shutil
 from datetime import date
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from analysis.store import open_store
 from collect.commands.cli import main
 from collect.errors import InputError
 from collect.record.publication.description import CONTEXT, About
@@ -132,6 +134,17 @@ def test_the_card_has_a_head_for_hubs_and_keeps_what_a_person_wrote(store, tmp_p
     card = (again / "README.md").read_text(encoding="utf-8")
     assert card.count("What a person wrote.") == card.count("# Other") == 1
     assert "# Streams" not in card
+
+
+def test_the_card_counts_the_rows_that_the_store_opens_with(store):
+    text = (store / "README.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| `(\w+)` \| ([\d,]+) \|", text, flags=re.MULTILINE))
+    opened = open_store(store)
+    assert told.keys() >= {"model", "run", "prompt", "residual_norm", "gauge_range"}
+    for table, n in told.items():
+        n_opened = opened.query(f"SELECT count(*) AS n FROM {table}")["n"].item()
+        assert int(n.replace(",", "")) == n_opened, table
+    assert told["model"] == "1"
 
 
 def test_a_card_or_a_citation_that_is_no_text_is_refused_and_left(store, tmp_path, capsys):
