@@ -1,4 +1,8 @@
-"""What published figures must be before a claim rests on them: of known models, in one unit."""
+"""What published figures must be before a claim rests on them: of known models, in one unit.
+
+No standard deviation is below 0. This is asked here, not by a CHECK of the contract: a database
+that was built without the CHECK would have another contract, and would not open.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +20,12 @@ def require_sound(store: Store) -> None:
     ------
     StoreError
         If a figure is of a model that table model lacks, whose row every join would drop, or if
-        the figures of a metric are in several units.
+        the figures of a metric are in several units, or a standard deviation is negative.
     """
     for table in _TABLES:
         _require_models(store, table)
         _require_one_unit(store, table)
+    _require_spreads(store)
 
 
 def _require_models(store: Store, table: str) -> None:
@@ -56,4 +61,22 @@ def _require_one_unit(store: Store, table: str) -> None:
             f"The figures of a metric must be in one unit; {first['metric']} in {table} has "
             f"{first['units']}.",
             "Convert the numbers, or give them a metric of their own.",
+        )
+
+
+def _require_spreads(store: Store) -> None:
+    negative = store.facts(
+        """
+        SELECT model_id, metric, sd
+          FROM published_figure
+         WHERE sd < 0
+         ORDER BY ALL
+        """
+    )
+    if len(negative):
+        first = negative.iloc[0]
+        raise StoreError(
+            "A standard deviation must be 0 or more; that of "
+            f"{first['metric']} of {first['model_id']} in published_figure is {first['sd']:g}.",
+            "Correct sd, or leave it empty where it is not known.",
         )

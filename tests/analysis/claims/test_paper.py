@@ -224,6 +224,7 @@ def test_caveats_are_in_the_order_of_their_numbers_whatever_they_are_called():
     [
         ("invented/c,held", "invented/C,held", "it lacks invented/C."),
         ("2.9,,1,nat", "2.9,,1,bit", "held_out_loss in published_figure has bit, nat."),
+        ("2.9,,1,nat", "2.9,-0.5,2,nat", "in published_figure is -0.5."),
     ],
 )
 def test_a_figure_that_a_claim_would_pass_over_or_mix_up_is_refused(
