@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from analysis.mixed.answers import Answers, noted
-from analysis.mixed.frames import contrasts as contrasts_of
 from analysis.mixed.frames import summary as pages
 from analysis.mixed.frames import tables
 from analysis.mixed.frames.summary import Page
+from analysis.mixed.prediction import linear
 from analysis.tidy.errors import AnalysisError
 from analysis.tidy.frame import Floats, require_option
 
@@ -57,7 +57,7 @@ class Generics(Answers):
             If a column is absent, or a level of the fixed part was not fitted.
         """
         method, note = self.df_method(df)
-        found = contrasts_of.predict(self, rows, method, conf_level, groups=groups)
+        found = linear.predict(self, rows, method, conf_level, groups=groups)
         return noted(found, note)
 
     def summary(self, *, df: str | None = None) -> Page:

@@ -1,31 +1,39 @@
-"""Points at which a fitted model is asked: new rows, or factors' levels with numbers at means."""
+"""Points at which a fitted model is asked: factors' levels with numbers at their means."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
 
 from analysis.mixed.algebra.design import design_columns, is_factor
 from analysis.mixed.algebra.rank import estimable
+from analysis.mixed.frames.guards import Designed
 from analysis.mixed.inference.fitted import Fitted
-from analysis.mixed.reading.expression import Expression, quoted, shown, translate
+from analysis.mixed.reading.expression import Expression, quoted, translate
 from analysis.mixed.reading.formula import terms
 from analysis.mixed.reading.plan import column_name, factor_column
-from analysis.mixed.reading.source import Source, open_source
+from analysis.mixed.reading.source import Source
 from analysis.mixed.reading.statistics import Factor, Statistics
-from analysis.tidy.errors import ColumnError, DesignError
-from analysis.tidy.frame import Floats, Integers
+from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import Floats
 
 #: Offsets of a column at which its derivative's difference quotient is taken [steps].
 STENCIL = {-2.0: 1 / 12, -1.0: -8 / 12, 1.0: 8 / 12, 2.0: -1 / 12}
 
 #: A step of that quotient, in standard deviations of the column.
 STEP = 1e-3
+
+
+class Contrasted(Designed, Protocol):
+    """What the design at a point is made from."""
+
+    @property
+    def contrasts(self) -> Mapping[str, Any]:
+        """Contrasts of factors, as stated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +78,7 @@ def points_at(factors: dict[str, Factor], numbers: dict[str, Floats], size: int)
     )
 
 
-def fixed_design(model: Fitted, points: Statistics) -> Floats:
+def fixed_design(model: Contrasted, points: Statistics) -> Floats:
     """Return the fixed design at the points, shape (points, p).
 
     Raises
@@ -94,80 +102,6 @@ def fixed_design(model: Fitted, points: Statistics) -> Floats:
     return design[:, [column.name not in left_out.names for column in columns]]
 
 
-def given_points(model: Fitted, rows: pd.DataFrame) -> Statistics:
-    """Return a point per new row.
-
-    Raises
-    ------
-    ColumnError
-        If a column is absent, or a level was not fitted.
-    """
-    source = open_source(rows)
-    known = model.statistics.factors
-    factors, numbers = {}, {}
-    for code in _codes_of(model, *(term.left for term in model.formula.random)):
-        if is_factor(code, model.statistics):
-            name = factor_column(code)
-            source.require([name])
-            factors[name] = Factor(
-                known[name].levels, level_places(rows[name], name, known[name].levels)
-            )
-        else:
-            numbers[code] = values_at(translate(code), source)
-    return points_at(factors, numbers, len(rows))
-
-
-def lacking(model: Fitted, rows: pd.DataFrame) -> NDArray[np.object_]:
-    """Return why each new row cannot be predicted, empty where it can, shape (rows,).
-
-    Raises
-    ------
-    ColumnError
-        If a column is absent.
-    """
-    source = open_source(rows)
-    reasons = np.full(len(rows), "", dtype=object)
-    for code in _codes_of(model, *(term.left for term in model.formula.random)):
-        if is_factor(code, model.statistics):
-            name = factor_column(code)
-            source.require([name])
-            reasons[rows[name].isna().to_numpy()] += f"{name!r} names no level. "
-        else:
-            unknown = ~np.isfinite(values_at(translate(code), source))
-            reasons[unknown] += f"{shown(code)!r} is no finite number. "
-    if model.formula.offset is not None:
-        unknown = ~np.isfinite(values_at(model.formula.offset, source))
-        reasons[unknown] += f"offset({model.formula.offset_text}) is no finite number. "
-    told = [f"No prediction: {each.strip()}" if each else "" for each in reasons]
-    return np.array(told, dtype=object)
-
-
-def values_at(expression: Expression, source: Source) -> Floats:
-    """Return an expression's value in every row.
-
-    Raises
-    ------
-    ColumnError
-        If a column is absent or holds no numbers.
-    """
-    source.require_numbers(expression.columns)
-    table = source.query(f"SELECT {expression.sql} AS value FROM observations")
-    return np.asarray(table.column("value").to_numpy(), dtype=np.float64)
-
-
-def level_places(column: pd.Series, name: str, levels: tuple[str, ...]) -> Integers:
-    """Return the level of every row, refusing those that were not fitted."""
-    position = {level: code for code, level in enumerate(levels)}
-    labels = [str(each).lower() if isinstance(each, bool) else str(each) for each in column]
-    unknown = sorted(set(labels) - set(position))
-    if unknown:
-        raise ColumnError(
-            f"Column {name!r} must hold levels that were fitted; {unknown} were not.",
-            f"Fitted: {', '.join(levels)}.",
-        )
-    return np.array([position[label] for label in labels], dtype=np.intp)
-
-
 def reference_grid(model: Fitted) -> Grid:
     """Return every combination of the fixed factors' levels, columns of numbers at their means.
 
@@ -176,7 +110,7 @@ def reference_grid(model: Fitted) -> Grid:
     """
     names = tuple(
         dict.fromkeys(
-            factor_column(code) for code in _codes_of(model) if is_factor(code, model.statistics)
+            factor_column(code) for code in codes_of(model) if is_factor(code, model.statistics)
         )
     )
     points, note = _at(model, names, _values(model, {}))
@@ -202,7 +136,7 @@ def derivatives(model: Fitted, number: str) -> Grid:
         If the column is no number of the fixed part, or the rows are not at hand.
     """
     source = model.source
-    codes = [code for code in _codes_of(model) if not is_factor(code, model.statistics)]
+    codes = [code for code in codes_of(model) if not is_factor(code, model.statistics)]
     read = sorted({column for code in codes for column in translate(code).columns})
     if source is None:
         raise DesignError(
@@ -255,7 +189,7 @@ def averaged(grid: Grid, factors: Sequence[str]) -> tuple[Floats, list[str]]:
     return np.array(rows), labels
 
 
-def _codes_of(model: Fitted, *sides: str) -> list[str]:
+def codes_of(model: Contrasted, *sides: str) -> list[str]:
     """Return the factors and numbers of the fixed part, and of other right sides, sorted."""
     found = {
         factor.code
@@ -284,7 +218,7 @@ def _at(
 
 def _values(model: Fitted, moved: Mapping[str, float]) -> tuple[dict[str, float], str]:
     """Return every number of the fixed part at the means of its columns, and a note."""
-    codes = [code for code in _codes_of(model) if not is_factor(code, model.statistics)]
+    codes = [code for code in codes_of(model) if not is_factor(code, model.statistics)]
     if model.source is None:
         return _means_of_sums(model, codes)
     found = _evaluated(model.source, [translate(code) for code in codes], moved)

@@ -17,6 +17,7 @@ import analysis.mixed
 from analysis import mixed
 from analysis.mixed import answers, binomial
 from analysis.mixed.frames import anova, comparison, contrasts, diagnostics, guards, means, tables
+from analysis.mixed.prediction import linear, new_rows
 from analysis.mixed.refitting import (
     bootstrap,
     influence,
@@ -85,7 +86,15 @@ CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
         f.model, "rho", ["kind"], pairs=False, adjust="none", df=KR, conf_level=0.95
     ),
     "answers.Answers.trends": lambda f: f.model.trends("rho"),
-    "contrasts.predict": lambda f: contrasts.predict(f.model, rows.head(3), KR, 0.95),
+    "linear.predict": lambda f: linear.predict(f.model, rows.head(3), KR, 0.95),
+    "new_rows.predictions": lambda f: new_rows.predictions(
+        f.model,
+        rows.head(3).assign(rho=[0.1, np.nan, 0.2]),
+        lambda whole: pd.DataFrame({"estimate": whole["rho"].to_numpy(), "note": ""}),
+        groups="known",
+        conf_level=0.95,
+        reference="normal",
+    ),
     "diagnostics.binned_residuals": lambda f: diagnostics.binned_residuals(f.model, "depth"),
     "diagnostics.quantile_residuals": lambda f: diagnostics.quantile_residuals(
         f.model, rng=rng(), n_simulations=5

@@ -247,6 +247,11 @@ def test_a_level_that_was_not_fitted_cannot_be_predicted(model: MixedModel) -> N
         model.predict(rows.head(2).assign(kind="poem"))
 
 
+def test_predictions_are_of_a_frame(model: MixedModel) -> None:
+    with pytest.raises(ColumnError, match="must be a pandas DataFrame; found dict"):
+        model.predict({"depth": [0.5]})  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("groups", ["new", "known"])
 def test_a_row_that_lacks_a_predictor_has_no_prediction_and_says_why(
     model: MixedModel, groups: str

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from scipy.linalg import solve_triangular
 
-from analysis.mixed.algebra.design import Block, design_columns
 from analysis.mixed.algebra.deviance import relative_factors
 from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.prediction.new_rows import effects_at, levels_at, note_new, quadratic
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.frame import Floats, Integers
 
@@ -46,13 +46,12 @@ def conditional(
     effects, levels = [], []
     for modes in estimated.modes:
         block = modes.block
-        columns = _effects(model, block, points)
-        level = _levels(model, block, rows)
+        columns = effects_at(model, block, points)
+        level = levels_at(block, rows)
         new = level < 0
         mean += np.where(new, 0.0, np.einsum("nk,nk->n", columns, modes.effects[level]))
-        added += np.where(new, np.einsum("ni,ij,nj->n", columns, modes.covariance, columns), 0.0)
-        for row in np.flatnonzero(new):
-            notes[row] = f"{notes[row]} A level of {block.group} was not fitted.".strip()
+        added += np.where(new, quadratic(columns, modes.covariance), 0.0)
+        note_new(notes, new, block)
         effects.append(np.where(new[:, None], 0.0, columns))
         levels.append(np.where(new, 0, level))
     variance = np.empty(len(rows))
@@ -88,26 +87,3 @@ def _forms(
         start = end
     solved = solve_triangular(found.root, across.T, lower=True)
     return np.asarray(form + (solved**2).sum(axis=0), dtype=np.float64)
-
-
-def _effects(model: Fitted, block: Block, points: Statistics) -> Floats:
-    """Return the columns of a group's effects in every row, shape (n, k)."""
-    columns = [
-        column.coefficient
-        for term in model.formula.random
-        if term.group_name == block.group
-        for column in design_columns(term.left, points, model.contrasts)[0]
-    ]
-    return np.column_stack(columns)
-
-
-def _levels(model: Fitted, block: Block, rows: pd.DataFrame) -> Integers:
-    """Return the level of every row in a group, -1 where it was not fitted."""
-    names = block.group.split(":")
-    parts = [
-        [str(each).lower() if isinstance(each, bool) else str(each) for each in rows[name]]
-        for name in names
-    ]
-    position = {level: place for place, level in enumerate(block.levels)}
-    labels = [":".join(each) for each in zip(*parts, strict=True)]
-    return np.array([position.get(label, -1) for label in labels], dtype=np.intp)

@@ -1,0 +1,1 @@
+"""A fitted model asked of new rows: means, their errors, and what a row lacks."""

@@ -1,0 +1,190 @@
+"""New rows as points at which a fitted model is asked, and what a row lacks to be one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.mixed.algebra.design import Block, design_columns, is_factor
+from analysis.mixed.frames.grid import Contrasted, codes_of, points_at
+from analysis.mixed.reading.expression import Expression, shown, translate
+from analysis.mixed.reading.plan import factor_column
+from analysis.mixed.reading.source import Source, open_source
+from analysis.mixed.reading.statistics import Factor, Statistics
+from analysis.tidy import glossary
+from analysis.tidy.errors import ColumnError
+from analysis.tidy.frame import (
+    Floats,
+    Integers,
+    require_columns,
+    require_conf_level,
+    require_option,
+)
+
+#: Whether a prediction is for new levels of every group or for those that were fitted.
+GROUPS = ("new", "known")
+WORDS = {"new": "Fixed effects", "known": "Fixed effects and conditional modes"}
+
+
+def predictions(
+    model: Contrasted,
+    rows: pd.DataFrame,
+    of_whole: Callable[[pd.DataFrame], pd.DataFrame],
+    *,
+    groups: str,
+    conf_level: float,
+    reference: str,
+) -> pd.DataFrame:
+    """Return one row per new row: its prediction, or missing numbers and what it lacks.
+
+    Parameters
+    ----------
+    model
+        The fit.
+    rows
+        The new rows.
+    of_whole
+        The predictions, with a `note`, of rows that lack nothing.
+    groups
+        ``new`` or ``known``.
+    conf_level
+        Nominal coverage of the intervals.
+    reference
+        The distribution that the intervals are from.
+
+    Raises
+    ------
+    AnalysisError
+        If `groups` is neither ``new`` nor ``known``.
+    ColumnError
+        If the rows are no frame, a column is absent, or a level of the fixed part was not fitted.
+    """
+    require_conf_level(conf_level)
+    require_option("groups", groups, GROUPS)
+    require_columns(rows, ())
+    if groups == "known":
+        open_source(rows).require(name for term in model.formula.random for name in term.group)
+    reasons = lacking(model, rows)
+    whole = reasons == ""
+    found = of_whole(rows[whole])
+    placed = found.reindex(np.where(whole, np.cumsum(whole) - 1, -1)).set_axis(rows.index)
+    result = placed.drop(columns="note").assign(
+        conf_level=conf_level,
+        method=f"{WORDS[groups]}; {reference}",
+        note=np.where(whole, placed["note"], reasons),
+    )
+    glossary.checked(result.columns)
+    return result
+
+
+def given_points(model: Contrasted, rows: pd.DataFrame) -> Statistics:
+    """Return a point per new row.
+
+    Raises
+    ------
+    ColumnError
+        If a column is absent, or a level was not fitted.
+    """
+    source = open_source(rows)
+    known = model.statistics.factors
+    factors, numbers = {}, {}
+    for code in codes_of(model, *(term.left for term in model.formula.random)):
+        if is_factor(code, model.statistics):
+            name = factor_column(code)
+            source.require([name])
+            factors[name] = Factor(
+                known[name].levels, level_places(rows[name], name, known[name].levels)
+            )
+        else:
+            numbers[code] = values_at(translate(code), source)
+    return points_at(factors, numbers, len(rows))
+
+
+def lacking(model: Contrasted, rows: pd.DataFrame) -> NDArray[np.object_]:
+    """Return why each new row cannot be predicted, empty where it can, shape (rows,).
+
+    Raises
+    ------
+    ColumnError
+        If a column is absent.
+    """
+    source = open_source(rows)
+    reasons = np.full(len(rows), "", dtype=object)
+    for code in codes_of(model, *(term.left for term in model.formula.random)):
+        if is_factor(code, model.statistics):
+            name = factor_column(code)
+            source.require([name])
+            reasons[rows[name].isna().to_numpy()] += f"{name!r} names no level. "
+        else:
+            unknown = ~np.isfinite(values_at(translate(code), source))
+            reasons[unknown] += f"{shown(code)!r} is no finite number. "
+    if model.formula.offset is not None:
+        unknown = ~np.isfinite(values_at(model.formula.offset, source))
+        reasons[unknown] += f"offset({model.formula.offset_text}) is no finite number. "
+    told = [f"No prediction: {each.strip()}" if each else "" for each in reasons]
+    return np.array(told, dtype=object)
+
+
+def values_at(expression: Expression, source: Source) -> Floats:
+    """Return an expression's value in every row.
+
+    Raises
+    ------
+    ColumnError
+        If a column is absent or holds no numbers.
+    """
+    source.require_numbers(expression.columns)
+    table = source.query(f"SELECT {expression.sql} AS value FROM observations")
+    return np.asarray(table.column("value").to_numpy(), dtype=np.float64)
+
+
+def level_places(column: pd.Series, name: str, levels: tuple[str, ...]) -> Integers:
+    """Return the level of every row, refusing those that were not fitted."""
+    position = {level: code for code, level in enumerate(levels)}
+    labels = [_label(each) for each in column]
+    unknown = sorted(set(labels) - set(position))
+    if unknown:
+        raise ColumnError(
+            f"Column {name!r} must hold levels that were fitted; {unknown} were not.",
+            f"Fitted: {', '.join(levels)}.",
+        )
+    return np.array([position[label] for label in labels], dtype=np.intp)
+
+
+def effects_at(model: Contrasted, block: Block, points: Statistics) -> Floats:
+    """Return the columns of a group's effects at every point, shape (n, k)."""
+    columns = [
+        column.coefficient
+        for term in model.formula.random
+        if term.group_name == block.group
+        for column in design_columns(term.left, points, model.contrasts)[0]
+    ]
+    return np.column_stack(columns)
+
+
+def levels_at(block: Block, rows: pd.DataFrame) -> Integers:
+    """Return the level of every row in a group, -1 where it was not fitted."""
+    names = block.group.split(":")
+    parts = [[_label(each) for each in rows[name]] for name in names]
+    position = {level: place for place, level in enumerate(block.levels)}
+    labels = [":".join(each) for each in zip(*parts, strict=True)]
+    return np.array([position.get(label, -1) for label in labels], dtype=np.intp)
+
+
+def note_new(notes: list[str], new: NDArray[np.bool_], block: Block) -> None:
+    """Add to the notes of rows whose level of a group was not fitted that it was not."""
+    for row in np.flatnonzero(new):
+        notes[row] = f"{notes[row]} A level of {block.group} was not fitted.".strip()
+
+
+def quadratic(columns: Floats, covariance: Floats) -> Floats:
+    """Return the variance of every row's sum of effects, shape (n,)."""
+    return np.asarray(np.einsum("ni,ij,nj->n", columns, covariance, columns), dtype=np.float64)
+
+
+def _label(value: object) -> str:
+    """Return a level as DuckDB writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
