@@ -24,6 +24,7 @@ from analysis.mixed.frames.tables import EFFECTS, fixed_table, several_groups
 from analysis.mixed.inference.fixed_effects import ContrastTests
 from analysis.mixed.inference.linear_predictor import fixed_part, variance
 from analysis.mixed.inference.r_squared import VarianceShares
+from analysis.mixed.prediction import logistic
 from analysis.mixed.reading.bases import with_bases
 from analysis.mixed.reading.definitions import count_definitions
 from analysis.mixed.reading.formula import MixedFormula
@@ -62,6 +63,8 @@ class BinomialModel:
         The maximum of the approximate likelihood.
     source
         The rows.
+    contrasts
+        Contrasts of factors, as stated.
     """
 
     formula: MixedFormula
@@ -69,6 +72,7 @@ class BinomialModel:
     design: Design
     found: Laplace
     source: Source
+    contrasts: Mapping[str, Any]
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -79,6 +83,11 @@ class BinomialModel:
     def coefficients(self) -> Floats:
         """Fixed effects [log odds], shape (p,)."""
         return self.found.coefficients
+
+    @property
+    def offset(self) -> Floats | None:
+        """What is added to the log odds of every cell, None for nothing."""
+        return _offset(self.formula, self.statistics)
 
     @cached_property
     def definitions(self) -> dict[str, int]:
@@ -147,6 +156,46 @@ class BinomialModel:
         """Return one row per conditional mode: `group`, `level`, `term`, `estimate`."""
         return self.tidy(("ran_vals",))
 
+    def predict(
+        self,
+        rows: pd.DataFrame,
+        *,
+        kind: str = "response",
+        groups: str = "new",
+        conf_level: float = 0.95,
+    ) -> pd.DataFrame:
+        """Return one row per new row: the probability of the outcome 1, or its log odds.
+
+        Parameters
+        ----------
+        rows
+            New rows; with an offset they have its columns.
+        kind
+            ``response``: probabilities. ``link``: log odds, which R's predict gives by default.
+        groups
+            ``new``: random effects are zero, so that a probability is the median over levels,
+            not their mean. ``known``: the conditional modes of the rows' levels are added, and
+            the intervals allow for their error; a level that was not fitted is new, and noted.
+        conf_level
+            Nominal coverage of the intervals.
+
+        Returns
+        -------
+        `estimate`, `std_error`, `df`, `conf_low`, `conf_high`, `conf_level`, `method`, `note`;
+        the index is that of the rows. The interval of a probability is that of its log odds,
+        its standard error is the first-order one. A row that lacks a predictor has missing
+        numbers and a note that names the column.
+
+        Raises
+        ------
+        AnalysisError
+            If `kind` or `groups` is unknown.
+        ColumnError
+            If the rows are no frame, a column is absent, or a level of the fixed part was not
+            fitted.
+        """
+        return logistic.predict(self, rows, conf_level, kind=kind, groups=groups)
+
     def warnings(self) -> pd.DataFrame:
         """Return one row per thing a reader must know: `guard`, `term`, `group`, `note`."""
         return guards.frame_of(
@@ -210,8 +259,8 @@ def fit_binomial(
     if aliased == "drop":
         design = without_aliased(_fixed_squares(design, statistics), design)
     _require_maximum(design, statistics)
-    offset = None if parsed.offset is None else statistics.constants[offset_name(parsed.offset)]
-    return BinomialModel(parsed, statistics, design, maximise(design, statistics, offset), source)
+    found = maximise(design, statistics, _offset(parsed, statistics))
+    return BinomialModel(parsed, statistics, design, found, source, dict(contrasts or {}))
 
 
 def variance_shares(model: BinomialModel) -> VarianceShares:
@@ -229,6 +278,10 @@ def variance_shares(model: BinomialModel) -> VarianceShares:
         random += float((squares * covariance).sum())
     part = fixed_part(model.design.fixed, model.coefficients, statistics)
     return VarianceShares(variance(part, statistics), random, LOGISTIC_VARIANCE)
+
+
+def _offset(formula: MixedFormula, statistics: Statistics) -> Floats | None:
+    return None if formula.offset is None else statistics.constants[offset_name(formula.offset)]
 
 
 def _fixed_matrix(design: Design) -> Floats:

@@ -17,7 +17,7 @@ import analysis.mixed
 from analysis import mixed
 from analysis.mixed import answers, binomial
 from analysis.mixed.frames import anova, comparison, contrasts, diagnostics, guards, means, tables
-from analysis.mixed.prediction import linear, new_rows
+from analysis.mixed.prediction import linear, logistic, new_rows
 from analysis.mixed.refitting import (
     bootstrap,
     influence,
@@ -59,6 +59,10 @@ def rng() -> np.random.Generator:
 CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
     "anova.anova": lambda f: anova.anova(f.model, "II", KR),
     "binomial.BinomialModel.glance": lambda f: f.binary.glance(),
+    "binomial.BinomialModel.predict": lambda f: f.binary.predict(rows.head(3), groups="known"),
+    "logistic.predict": lambda f: logistic.predict(
+        f.binary, rows.head(3), 0.95, kind="link", groups="new"
+    ),
     "binomial.BinomialModel.ranef": lambda f: f.binary.ranef(),
     "binomial.BinomialModel.tidy": lambda f: f.binary.tidy(["fixed", "ran_pars", "ran_vals"]),
     "binomial.BinomialModel.warnings": lambda f: f.binary.warnings(),

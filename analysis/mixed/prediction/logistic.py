@@ -1,0 +1,196 @@
+"""Predictions of a mixed model of a binary response for new rows, as log odds or probabilities.
+
+Given the fixed effects, the random ones have the inverse of Z'WZ + inv(Sigma) as covariance, W
+being the variances of the cells' outcomes at the modes; the modes follow the fixed effects, whose
+errors are those of the table (Booth and Hobert 1998, JASA 93, 262).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from analysis.mixed.frames.grid import Contrasted, fixed_design
+from analysis.mixed.inference.distributions import normal_quantile
+from analysis.mixed.inference.fixed_effects import NAMES
+from analysis.mixed.prediction.new_rows import (
+    effects_at,
+    given_points,
+    levels_at,
+    note_new,
+    predictions,
+    quadratic,
+    values_at,
+)
+from analysis.mixed.reading.source import open_source
+from analysis.mixed.reading.statistics import Statistics
+from analysis.tidy.frame import Floats, Integers, require_option
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
+
+    from analysis.mixed.algebra.laplace import Laplace
+
+#: The scales of a prediction, and how its method names them.
+KINDS = {"response": "probability", "link": "log odds"}
+
+#: What a prediction on one scale is of one on the other, point by point.
+ENDS = ("estimate", "conf_low", "conf_high")
+
+#: Rows whose random effects are solved for at a time.
+BATCH = 2000
+
+
+class Logistic(Contrasted, Protocol):
+    """What a prediction reads of a mixed model of a binary response."""
+
+    @property
+    def found(self) -> Laplace:
+        """The maximum of the approximate likelihood."""
+
+    @property
+    def offset(self) -> Floats | None:
+        """What is added to the log odds of every cell, None for nothing."""
+
+
+def predict(
+    model: Logistic, rows: pd.DataFrame, conf_level: float, *, kind: str, groups: str
+) -> pd.DataFrame:
+    """Return one row per new row: its probability or log odds, with an interval.
+
+    Raises
+    ------
+    AnalysisError
+        If `kind` is neither ``response`` nor ``link``, or `groups` neither ``new`` nor ``known``.
+    ColumnError
+        If the rows are no frame, a column is absent, or a level of the fixed part was not fitted.
+    """
+    require_option("kind", kind, tuple(KINDS))
+
+    def on_scale(whole: pd.DataFrame) -> pd.DataFrame:
+        log_odds = _log_odds(model, whole, conf_level, groups)
+        return log_odds if kind == "link" else _probabilities(log_odds)
+
+    return predictions(
+        model,
+        rows,
+        on_scale,
+        groups=groups,
+        conf_level=conf_level,
+        reference=f"{KINDS[kind]}; {NAMES['wald']}",
+    )
+
+
+def _log_odds(model: Logistic, rows: pd.DataFrame, conf_level: float, groups: str) -> pd.DataFrame:
+    points = given_points(model, rows)
+    design = fixed_design(model, points)
+    estimates = design @ model.found.coefficients
+    variances, notes = quadratic(design, model.found.covariance), [""] * len(rows)
+    if groups == "known":
+        added, variances, notes = _conditional(model, design, points, rows)
+        estimates = estimates + added
+    if model.formula.offset is not None:
+        estimates = estimates + values_at(model.formula.offset, open_source(rows))
+    errors = np.sqrt(variances)
+    reach = normal_quantile((1 + conf_level) / 2) * errors
+    return pd.DataFrame(
+        {
+            "estimate": estimates,
+            "std_error": errors,
+            "df": np.inf,
+            "conf_low": estimates - reach,
+            "conf_high": estimates + reach,
+            "note": notes,
+        }
+    )
+
+
+def _probabilities(log_odds: pd.DataFrame) -> pd.DataFrame:
+    """Return predictions as probabilities; the error is the first-order one."""
+    share = {name: expit(log_odds[name].to_numpy()) for name in ENDS}
+    slope = share["estimate"] * expit(-log_odds["estimate"].to_numpy())
+    return log_odds.assign(**share, std_error=slope * log_odds["std_error"])
+
+
+def _conditional(
+    model: Logistic, design: Floats, points: Statistics, rows: pd.DataFrame
+) -> tuple[Floats, Floats, list[str]]:
+    """Return the modes' part of every row, the variance of the whole's error, and a note.
+
+    A level that was not fitted has an effect of zero, whose whole variance is added.
+    """
+    modes, whole = np.zeros(len(rows)), np.zeros(len(rows))
+    notes = [""] * len(rows)
+    effects, levels = [], []
+    found = model.found
+    for block, covariance, values in zip(
+        model.design.blocks, found.covariances, found.modes, strict=True
+    ):
+        columns, level = effects_at(model, block, points), levels_at(block, rows)
+        new = level < 0
+        modes += np.where(new, 0.0, np.einsum("nk,nk->n", columns, values[level]))
+        whole += np.where(new, quadratic(columns, covariance), 0.0)
+        note_new(notes, new, block)
+        effects.append(np.where(new[:, None], 0.0, columns))
+        levels.append(np.where(new, 0, level))
+    return modes, whole + _variances(model, design, effects, levels), notes
+
+
+def _variances(
+    model: Logistic, design: Floats, effects: list[Floats], levels: list[Integers]
+) -> Floats:
+    """Return the variance of every row's error, shape (n,)."""
+    from scipy.sparse import diags_array, eye_array
+    from scipy.sparse.linalg import splu
+
+    blocks = model.design.blocks
+    of_cells = [np.column_stack([c.coefficient for c in block.columns]) for block in blocks]
+    cells = _spherical(model, of_cells, [block.codes for block in blocks])
+    fixed = np.column_stack([column.coefficient for column in model.design.fixed])
+    weights = diags_array(_outcome_variances(model, fixed))
+    information = cells.T @ weights @ cells + eye_array(cells.shape[1])
+    factored = splu(information.tocsc())
+    across = cells.T @ (weights @ fixed)
+    ours = _spherical(model, effects, levels).tocsr()
+    variances = np.empty(len(design))
+    for start in range(0, len(design), BATCH):
+        part = slice(start, start + BATCH)
+        random = ours[part].toarray()
+        solved = factored.solve(random.T)
+        left = design[part] - solved.T @ across
+        within = np.einsum("nq,qn->n", random, solved)
+        variances[part] = within + quadratic(left, model.found.covariance)
+    return variances
+
+
+def _spherical(model: Logistic, effects: list[Floats], levels: list[Integers]) -> csc_array:
+    """Return Z times a root of Sigma, sparse, shape (n, q): its effects are independent, of one."""
+    from scipy.sparse import csc_array, hstack
+
+    parts = []
+    triples = zip(model.design.blocks, model.found.covariances, effects, levels, strict=True)
+    for block, covariance, columns, level in triples:
+        values, vectors = np.linalg.eigh(covariance)
+        scaled = columns @ (vectors * np.sqrt(np.maximum(values, 0.0)))
+        rows, width = scaled.shape
+        starts = np.repeat(np.arange(rows), width)
+        places = (level[:, None] * width + np.arange(width)).ravel()
+        shape = (rows, len(block.levels) * width)
+        parts.append(csc_array((scaled.ravel(), (starts, places)), shape=shape))
+    return csc_array(hstack(parts))
+
+
+def _outcome_variances(model: Logistic, fixed: Floats) -> Floats:
+    """Return the variance of every cell's successes at the maximum."""
+    log_odds = fixed @ model.found.coefficients
+    for block, values in zip(model.design.blocks, model.found.modes, strict=True):
+        columns = np.column_stack([column.coefficient for column in block.columns])
+        log_odds += np.einsum("nk,nk->n", columns, values[block.codes])
+    if model.offset is not None:
+        log_odds += model.offset
+    share = expit(log_odds)
+    variances: Floats = model.statistics.product(0, 0) * share * expit(-log_odds)
+    return variances
