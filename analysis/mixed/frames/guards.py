@@ -13,6 +13,7 @@ import pandas as pd
 
 from analysis.mixed.algebra.design import Block, Column, Design, is_factor
 from analysis.mixed.algebra.optimise import NEAR_ZERO, natural_scale
+from analysis.mixed.frames.repeats import repeated
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.reading.formula import MixedFormula, terms
 from analysis.mixed.reading.plan import factor_column
@@ -102,10 +103,12 @@ def of_terms(model: Designed, df: str, remedy: str = REMEDY) -> list[GuardRow]:
         What to do instead of a z test with few groups.
     """
     uncovered = _without_intercept(model)
-    rows: list[GuardRow] = []
+    rows = _repeats(model)
+    again = {(term, group) for _, term, group, _ in rows}
     for column in model.design.fixed:
         if column.name != "Intercept":
-            rows += [*_of_term(model, column, df, remedy), *_missing_intercepts(column, uncovered)]
+            rows += _of_term(model, column, df, remedy, again)
+            rows += _missing_intercepts(column, uncovered)
     return rows
 
 
@@ -148,10 +151,13 @@ def is_in_fixed(model: Designed, name: str) -> bool:
     return any(is_factor(code, model.statistics) and factor_column(code) == name for code in codes)
 
 
-def _of_term(model: Designed, column: Column, df: str, remedy: str) -> list[GuardRow]:
+def _of_term(
+    model: Designed, column: Column, df: str, remedy: str, again: set[tuple[str, str]]
+) -> list[GuardRow]:
+    """Return what is against a term's test; `again` are terms and groups that repeat each other."""
     rows = []
     unit, carrier = unit_of(model, column), carrier_of(model, column)
-    if unit is not None:
+    if unit is not None and (column.name, unit.group) not in again:
         rows.append(_confounded(column, unit))
     if df == "wald" and carrier is not None and len(carrier.levels) < ENOUGH_FOR_Z:
         note = (
@@ -167,6 +173,23 @@ def _of_term(model: Designed, column: Column, df: str, remedy: str) -> list[Guar
         )
         rows.append(("no random slope", column.name, group, note))
     return rows
+
+
+def _repeats(model: Designed) -> list[GuardRow]:
+    """Return a warning for every fixed effect that a random effect repeats."""
+    return [
+        (
+            "fixed and random",
+            term,
+            each.block.group,
+            f"The fixed part gives every level of {each.block.group} its own {each.effect.name}: "
+            f"its variance among {each.block.group} is zero by maximum likelihood, undetermined by "
+            "restricted likelihood, and so are standard errors that it enters. Leave out one of "
+            "the two.",
+        )
+        for each in repeated(model.design)
+        for term in each.terms
+    ]
 
 
 def _confounded(column: Column, unit: Block) -> GuardRow:
