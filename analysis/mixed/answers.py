@@ -16,6 +16,7 @@ from analysis.mixed.frames import means as marginal
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.fixed_effects import method_named
 from analysis.tidy.broom import renamed
+from analysis.tidy.frame import require_flags
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,10 +59,11 @@ class Answers(Fitted):
         Raises
         ------
         AnalysisError
-            If an effect or a method is unknown.
+            If an effect or a method is unknown, or `broom` is neither true nor false.
         DesignError
             If the method asked for cannot be had.
         """
+        require_flags(broom=broom)
         method, note = self.df_method(df) if "fixed" in effects else (self.default_df, "")
         frame = tables.tidy(self, tuple(effects), method, conf_level)
         found = noted(frame, note, where=frame["effect"] == "fixed")
@@ -82,6 +84,7 @@ class Answers(Fitted):
         `method`, `note`. With several grouping factors `n_groups` is that of the one with the
         fewest levels, and the note counts each, as `groups` does.
         """
+        require_flags(broom=broom)
         found = tables.glance(self)
         criterion = {"criterion": "REMLcrit" if self.reml else "deviance"}
         return renamed(found).rename(columns=criterion) if broom else found
@@ -235,6 +238,7 @@ class Answers(Fitted):
         DesignError
             If a factor is not in the fixed part, or Tukey's adjustment is asked without pairs.
         """
+        require_flags(pairs=pairs)
         names = (factors,) if isinstance(factors, str) else tuple(factors)
         method, note = self.df_method(df)
         found = marginal.means(
@@ -274,6 +278,7 @@ class Answers(Fitted):
             If the column is no number of the fixed part, a factor is not in it, or the model was
             fitted from statistics alone.
         """
+        require_flags(pairs=pairs)
         names = (factors,) if isinstance(factors, str) else tuple(factors)
         method, note = self.df_method(df)
         found = marginal.trends(

@@ -17,7 +17,7 @@ from analysis.mixed.reading.plan import plan
 from analysis.mixed.reading.source import Rows, Source, Weights, complete, open_source, with_weights
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, require_option
+from analysis.tidy.frame import Floats, require_flags, require_option
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,6 +120,8 @@ def fit(
 
     Raises
     ------
+    AnalysisError
+        If `missing` or `aliased` is no option, or `reml` or `deterministic` neither true nor false.
     ColumnError
         If the formula cannot be read, names no column, or a value is missing or infinite.
     DesignError
@@ -163,11 +165,12 @@ def fit_many(
 
     Raises
     ------
-    ColumnError, DesignError
+    AnalysisError, ColumnError, DesignError
         As in `fit`.
     """
     require_option("missing", missing, ("refuse", "drop"))
     require_option("aliased", aliased, ("refuse", "drop"))
+    require_flags(reml=reml, deterministic=deterministic)
     held, precision = with_weights(rows, weights)
     source = open_source(held)
     if missing == "drop":
@@ -207,6 +210,7 @@ def collect_statistics(
     every cell, which places that want to merge must agree on. So must they on the constants of
     ``scale``, ``poly``, ``bs`` and ``ns``: those of `bases_of` are used where it has them.
     """
+    require_flags(deterministic=deterministic)
     held, precision = with_weights(rows, weights)
     source = open_source(held)
     parsed = with_bases(formula, source, bases_of.bases if bases_of else None)
@@ -252,6 +256,7 @@ def fit_statistics(
     DesignError
         As in `fit`, or if the statistics lack what the formula needs.
     """
+    require_flags(reml=reml)
     return _fit(
         with_bases(formula, None, statistics.bases),
         statistics,

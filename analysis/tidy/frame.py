@@ -165,6 +165,16 @@ def require_option(argument: str, value: str, allowed: Sequence[str]) -> None:
         )
 
 
+def require_flags(**flags: object) -> None:
+    """Raise AnalysisError unless every argument that says yes or no is True or False."""
+    for argument, value in flags.items():
+        if not isinstance(value, bool | np.bool_):
+            raise AnalysisError(
+                f"`{argument}` must be True or False; found {value!r}.",
+                "Text is not read as yes or no: 'no' would count as yes.",
+            )
+
+
 def require_count(argument: str, value: int) -> None:
     """Raise AnalysisError unless a number of draws or units is whole and at least 1."""
     if not isinstance(value, int | np.integer) or value < 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -272,3 +273,38 @@ def test_a_contrast_of_no_factor_is_refused() -> None:
 def test_numbers_whose_squares_overflow_are_refused() -> None:
     with pytest.raises(ColumnError, match="'depth' must be at most 1e"):
         mixed.fit("gain ~ depth + (1 | model)", rows.assign(depth=rows["depth"] * 1e200))
+
+
+@pytest.fixture(scope="module")
+def plain() -> mixed.MixedModel:
+    return mixed.fit("gain ~ depth + kind + (1 | model)", rows)
+
+
+FLAGS: dict[str, tuple[str, Callable[[mixed.MixedModel], object]]] = {
+    "fit": ("reml", lambda m: mixed.fit(m.formula.text, rows, reml="yes")),  # type: ignore[arg-type]
+    "a sum": ("deterministic", lambda m: mixed.fit(m.formula.text, rows, deterministic=1)),  # type: ignore[arg-type]
+    "update": ("reml", lambda m: m.update(reml="no")),  # type: ignore[arg-type]
+    "statistics": (
+        "reml",
+        lambda m: mixed.fit_statistics(m.formula.text, m.statistics, reml="ML"),  # type: ignore[arg-type]
+    ),
+    "collected": (
+        "deterministic",
+        lambda m: mixed.collect_statistics(m.formula.text, rows, deterministic="no"),  # type: ignore[arg-type]
+    ),
+    "tidy": ("broom", lambda m: m.tidy(broom="no")),  # type: ignore[arg-type]
+    "glance": ("broom", lambda m: m.glance(broom=0)),  # type: ignore[arg-type]
+    "means": ("pairs", lambda m: m.means("kind", pairs="kind")),  # type: ignore[arg-type]
+    "trends": ("pairs", lambda m: m.trends("depth", "kind", pairs="none")),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", FLAGS)
+def test_what_says_yes_or_no_is_true_or_false(plain: mixed.MixedModel, name: str) -> None:
+    argument, call = FLAGS[name]
+    with pytest.raises(AnalysisError, match=f"`{argument}` must be True or False; found"):
+        call(plain)
+
+
+def test_numpys_truth_values_are_truth_values() -> None:
+    assert not mixed.fit("gain ~ depth + (1 | model)", rows, reml=np.bool_(False)).reml
