@@ -143,12 +143,7 @@ def derivatives(model: Fitted, number: str) -> Grid:
             "Trends need the rows; this model was fitted from statistics.",
             "Fit it with the rows at hand.",
         )
-    if number not in read:
-        raise DesignError(
-            f"A trend must be by a column of numbers of the fixed part; {number!r} is none of "
-            f"{read}.",
-            "Name one of them.",
-        )
+    _require_of_fixed_part("A trend must be by", "column of numbers", number, read)
     grid = reference_grid(model)
     spread = source.query(f"SELECT stddev_samp({quoted(number)}) AS s FROM observations")
     step = STEP * float(spread.column("s")[0].as_py())
@@ -172,12 +167,7 @@ def averaged(grid: Grid, factors: Sequence[str]) -> tuple[Floats, list[str]]:
         If a factor is not in the fixed part.
     """
     for factor in factors:
-        if factor not in grid.names:
-            raise DesignError(
-                f"Marginal means need a factor of the fixed part; {factor!r} is none of "
-                f"{list(grid.names)}.",
-                "Name one of them.",
-            )
+        _require_of_fixed_part("Marginal means need", "factor", factor, list(grid.names))
     known = grid.points.factors
     rows, labels = [], []
     for levels in itertools.product(*(range(len(known[name].levels)) for name in factors)):
@@ -187,6 +177,14 @@ def averaged(grid: Grid, factors: Sequence[str]) -> tuple[Floats, list[str]]:
         rows.append(grid.design[inside].mean(axis=0))
         labels.append(":".join(known[n].levels[k] for n, k in zip(factors, levels, strict=True)))
     return np.array(rows), labels
+
+
+def _require_of_fixed_part(what: str, kind: str, name: str, known: list[str]) -> None:
+    """Raise DesignError unless a name is one of those known, which may be none at all."""
+    if name not in known:
+        found = f"{name!r} is none of {known}" if known else f"it has none, nor {name!r}"
+        hint = "Name one of them." if known else f"Fit a formula whose fixed part has a {kind}."
+        raise DesignError(f"{what} a {kind} of the fixed part; {found}.", hint)
 
 
 def codes_of(model: Contrasted, *sides: str) -> list[str]:

@@ -219,6 +219,14 @@ def test_marginal_means_need_a_factor_of_the_fixed_part(model: MixedModel) -> No
         model.means("lab")
 
 
+def test_a_fixed_part_without_factors_or_numbers_says_that_it_has_none() -> None:
+    bare = mixed.fit("gain ~ 1 + (1 | model)", rows)
+    with pytest.raises(DesignError, match="need a factor of the fixed part; it has none, nor 'k"):
+        bare.means("kind")
+    with pytest.raises(DesignError, match="by a column of numbers of the fixed part; it has none"):
+        bare.trends("depth")
+
+
 def test_predictions_are_the_fixed_part_with_wider_intervals_for_observations(
     model: MixedModel,
 ) -> None:
