@@ -68,6 +68,20 @@ def tiny_copy(tiny_directory: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(tiny_directory, tmp_path / "copy"))
 
 
+@pytest.fixture
+def one_block_copy(tiny_copy: Path) -> Path:
+    """Return a copy of the tiny directory that also holds a model of one block."""
+    norms = _residual_norms().query("layer == 0").assign(run_id="run-one")
+    for table, stem, rows in (
+        ("model", "test--one@S", _model().assign(n_layers=1)),
+        ("residual_norm", "test--one@S", norms),
+        ("next_token", "test--one@S", _next_tokens().assign(run_id="run-one")),
+        ("run", "test--one@S", _run("run-one", "prompts")),
+    ):
+        write_table(table, rows.assign(model_id="test/one"), tiny_copy / table / f"{stem}.parquet")
+    return tiny_copy
+
+
 #: Adds a run to a directory that holds the tiny model, and gives the directory back.
 AddRun = Callable[..., Path]
 

@@ -205,14 +205,17 @@ def l_star(options: argparse.Namespace) -> int:
 
 
 def signs(options: argparse.Namespace) -> int:
-    """Print whether each measured model dampens or expands; return 0."""
+    """Print whether each measured model dampens or expands, and which are left out; return 0."""
     import numpy as np
 
     from analysis.claims.sign.heritage import SEED
-    from analysis.questions.signs import signs
+    from analysis.questions.signs import signs, without_gain
 
-    rng = np.random.default_rng(SEED)
-    rows = signs(opened(options), options.gain, rng=rng, band=options.band)
+    store, rng = opened(options), np.random.default_rng(SEED)
+    rows = signs(store, options.gain, rng=rng, band=options.band)
+    if lacking := without_gain(store, options.gain):
+        told = f"note: left out, {options.gain} is not defined or measured: {', '.join(lacking)}"
+        print(told, file=sys.stderr)
     return show(rows, as_csv=options.csv)
 
 

@@ -89,6 +89,24 @@ def signs(
     return pd.DataFrame(rows)
 
 
+def without_gain(store: Store, metric: str) -> list[str]:
+    """Return the models whose primary runs over prompts have no gain of a definition.
+
+    A network of one block, for example, has neither a body nor a block before the last.
+    """
+    found = store.query(
+        """
+        SELECT DISTINCT model_id
+          FROM primary_run
+          ANTI JOIN (SELECT run_id FROM prompt_gain WHERE metric = $metric) USING (run_id)
+         WHERE kind = 'prompts'
+         ORDER BY model_id
+        """,
+        metric=metric,
+    )
+    return [str(model_id) for model_id in found["model_id"]]
+
+
 def _sign(estimate: float, low: float, high: float, band: float) -> str:
     """Return the sign that interval and band leave."""
     if high < 0 and estimate < -band:

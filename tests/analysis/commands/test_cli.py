@@ -94,10 +94,16 @@ def test_l_star_prints_each_profile_by_each_estimator(capsys):
 
 
 def test_signs_are_printed_for_each_measured_model(capsys, shipped_store):
-    code, out, _ = run(capsys, "signs", "--csv")
-    assert code == 0
+    code, out, err = run(capsys, "signs", "--csv")
+    assert (code, err) == (0, "")
     runs = shipped_store.query("FROM primary_run WHERE kind = 'prompts'")
     assert len(pd.read_csv(io.StringIO(out))) == len(runs)
+
+
+def test_models_without_a_sign_are_named_beside_the_table(capsys, one_block_copy):
+    code, out, err = run(capsys, "--data", str(one_block_copy), "signs", "--csv")
+    assert (code, len(pd.read_csv(io.StringIO(out)))) == (0, 1)
+    assert err == "note: left out, gain_body is not defined or measured: test/one\n"
 
 
 @pytest.mark.parametrize(

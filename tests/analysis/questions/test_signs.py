@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.questions.signs import signs
+from analysis.questions.signs import signs, without_gain
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError
 
@@ -58,3 +58,12 @@ def test_an_unmeasured_gain_is_refused(tiny_store, published_store):
     assert refusal.value.hint == "Did you mean 'gain_body'?"
     with pytest.raises(AnalysisError, match="must be one that was measured"):
         signs(published_store, "gain_body", rng=rng())
+
+
+def test_a_model_of_one_block_is_left_out_and_named(one_block_copy):
+    store = open_store(one_block_copy)
+    for metric, left_out in [("gain_body", ["test/one"]), ("gain_last_block", [])]:
+        given = set(signs(store, metric, rng=rng())["model_id"])
+        assert without_gain(store, metric) == left_out
+        assert given | {*left_out} == {"test/tiny", "test/one"}
+        assert given.isdisjoint(left_out)
