@@ -1,4 +1,4 @@
-"""What published figures must be before a claim rests on them: of known models, in one unit.
+"""What published figures must be before a claim rests on them: known by name, in one unit.
 
 No standard deviation is below 0. This is asked here, not by a CHECK of the contract: a database
 that was built without the CHECK would have another contract, and would not open.
@@ -11,6 +11,15 @@ from analysis.tidy.errors import StoreError
 
 _TABLES = ("published_figure", "published_profile")
 
+#: What explains a name that figures use, where a folder has it: its table, and their names.
+_EXPLAINED = {
+    "metric": ("metric", "SELECT DISTINCT metric AS name FROM {table}"),
+    "caveat": (
+        "caveat_id",
+        "SELECT DISTINCT trim(unnest(string_split(caveats, ','))) AS name FROM {table}",
+    ),
+}
+
 
 @shared
 def require_sound(store: Store) -> None:
@@ -19,11 +28,15 @@ def require_sound(store: Store) -> None:
     Raises
     ------
     StoreError
-        If a figure is of a model that table model lacks, whose row every join would drop, or if
-        the figures of a metric are in several units, or a standard deviation is negative.
+        If a figure is of a model that table model lacks, whose row every join would drop; if it
+        names a metric or caveat that the tables of that name, where they hold anything, do not
+        explain; if the figures of a metric are in several units, or a standard deviation is
+        negative.
     """
     for table in _TABLES:
         _require_models(store, table)
+        for explaining in _EXPLAINED:
+            _require_explained(store, table, explaining)
         _require_one_unit(store, table)
     _require_spreads(store)
 
@@ -40,8 +53,28 @@ def _require_models(store: Store, table: str) -> None:
     if unknown:
         raise StoreError(
             f"Every figure of {table} must be of a model that table model holds; it lacks "
-            f"{', '.join(unknown[:5])}{' and others' if len(unknown) > 5 else ''}.",
+            f"{_first(unknown)}.",
             "Give model.csv a row with this model_id, or correct the name.",
+        )
+
+
+def _require_explained(store: Store, table: str, explaining: str) -> None:
+    key, names = _EXPLAINED[explaining]
+    unknown = store.facts(
+        f"""
+        SELECT name
+          FROM ({names.format(table=table)}) AS used
+          ANTI JOIN {explaining} ON {explaining}.{key} = used.name
+         WHERE name <> ''
+           AND EXISTS (FROM {explaining})
+         ORDER BY name
+        """
+    )["name"].tolist()
+    if unknown:
+        raise StoreError(
+            f"Every {explaining} that {table} names must be explained by table {explaining}; it "
+            f"lacks {_first(unknown)}.",
+            f"Give {explaining}.csv a row with this {key}, or correct the name.",
         )
 
 
@@ -80,3 +113,8 @@ def _require_spreads(store: Store) -> None:
             f"{first['metric']} of {first['model_id']} in published_figure is {first['sd']:g}.",
             "Correct sd, or leave it empty where it is not known.",
         )
+
+
+def _first(names: list[str]) -> str:
+    """Return the first few names, and whether there are others."""
+    return f"{', '.join(names[:5])}{' and others' if len(names) > 5 else ''}"

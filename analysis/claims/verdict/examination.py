@@ -23,7 +23,8 @@ def examined(one: Claim, store: Store) -> Sequence[Check]:
     AnalysisError
         If its function raises anything, or returns something other than checks.
     StoreError
-        If published figures are of unknown models, or those of a metric in several units.
+        If published figures name a model, metric or caveat that no table explains, or those of a
+        metric are in several units.
     """
     require_sound(store)
     try:

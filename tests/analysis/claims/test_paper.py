@@ -88,6 +88,9 @@ def test_another_source_of_figures_is_opened_beside_the_folder(capsys, folder, t
         metric="held_out_loss_with_dropout", mean=2.0
     )
     rows.to_csv(more / "published_figure.csv", index=False)
+    (more / "metric.csv").write_text(
+        "metric,symbol,unit,definition\nheld_out_loss_with_dropout,,nat,The same with dropout.\n"
+    )
     code, out, _ = run(capsys, folder, "--data", more, "claim", 3)
     assert code == 0
     assert "Verdict:  reproduced" in out
@@ -225,6 +228,12 @@ def test_caveats_are_in_the_order_of_their_numbers_whatever_they_are_called():
         ("invented/c,held", "invented/C,held", "it lacks invented/C."),
         ("2.9,,1,nat", "2.9,,1,bit", "held_out_loss in published_figure has bit, nat."),
         ("2.9,,1,nat", "2.9,-0.5,2,nat", "in published_figure is -0.5."),
+        ("c,held_out_loss", "c,held_out_los", "explained by table metric; it lacks held_out_los."),
+        (
+            "2.9,,1,nat,one-seed",
+            '2.9,,1,nat,"no-seed, one-seed"',
+            "by table caveat; it lacks no-seed.",
+        ),
     ],
 )
 def test_a_figure_that_a_claim_would_pass_over_or_mix_up_is_refused(
