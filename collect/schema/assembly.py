@@ -200,6 +200,9 @@ def _insert(
     incoming = None if table in merging.MERGED else _distinct_in_order(rows, key)
     chosen = "* FROM incoming"  # DuckDB finds the rows by the name of the variable
     if incoming is None:
+        for part, path in zip(parts, ordered, strict=True):
+            if path.suffix == ".csv" and table not in merging.MERGED:
+                _require_once(part, table, path)
         incoming = rows.append_column(_ORDER, _counting(len(rows)))
         pairs = zip(parts, ordered, strict=True)
         n_measured = sum(len(part) for part, path in pairs if path.suffix != ".csv")
@@ -221,6 +224,20 @@ def _insert(
 def _counting(n: int) -> pa.Array:
     """Return 0 to ``n`` - 1, from a buffer: Arrow imports pandas to take them from a range."""
     return pa.Array.from_buffers(pa.int64(), n, [None, pa.py_buffer(array("q", range(n)))])
+
+
+def _require_once(rows: pa.Table, table: str, path: Path) -> None:
+    """Refuse a hand-made file that has a key twice: of two like rows one was meant to differ."""
+    key = tables()[table].key
+    counts = rows.group_by(key, use_threads=False).aggregate([([], "count_all")])
+    again = counts.filter(pc.greater(counts["count_all"], 1)).to_pylist()
+    if again:
+        named = ", ".join(f"{name} {again[0][name]}" for name in key)
+        raise ContractError(
+            f"Each key of table {table} must occur once in a file; {named} occurs "
+            f"{again[0]['count_all']} times.",
+            f"Correct or drop the others in {path}.",
+        )
 
 
 def _other_prompts(table: str, reason: str) -> str:

@@ -222,6 +222,10 @@ def test_caveats_are_in_the_order_of_their_numbers_whatever_they_are_called():
     assert caveats_of(["B10", "B9", "seed", "B9"]) == ("B9", "B10", "seed")
 
 
+#: A row of the second paper again, to the last letter, and the beginning of another.
+COPY = "invented/a,held_out_loss,none,fp32,table_2,row 1,2.5,,1,nat,one-seed\ninvented/d"
+
+
 @pytest.mark.parametrize(
     ("before", "after", "sentence"),
     [
@@ -234,6 +238,8 @@ def test_caveats_are_in_the_order_of_their_numbers_whatever_they_are_called():
             '2.9,,1,nat,"no-seed, one-seed"',
             "by table caveat; it lacks no-seed.",
         ),
+        ("invented/b,", "invented/c,", "must occur once in a file; model_id invented/c, metric"),
+        ("invented/d", COPY, "must occur once in a file; model_id invented/a, metric held_out_"),
     ],
 )
 def test_a_figure_that_a_claim_would_pass_over_or_mix_up_is_refused(
