@@ -70,7 +70,8 @@ def held(outcomes: Sequence[str]) -> str:
     n_open, n_without = outcomes.count("undecided"), outcomes.count("no data")
     said = []
     if n_hold + n_fail == 1:
-        said.append(f"its one reading {'holds' if n_hold else 'fails'}")
+        which = "its one reading" if len(outcomes) == 1 else _readings(1)
+        said.append(f"{which} {'holds' if n_hold else 'fails'}")
     elif n_hold or n_fail:
         said.append(f"{n_hold} of {_readings(n_hold + n_fail)} hold")
     if n_open:

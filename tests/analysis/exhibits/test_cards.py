@@ -87,13 +87,15 @@ def test_the_reason_counts_readings_part_by_part() -> None:
         {"term": "b", "holds": True, "decides": False},
         {"term": "c", "holds": False, "decides": True},
         {"term": "c", "holds": None, "decides": True},
+        {"term": "e", "holds": True, "decides": True},
         {"term": "d", "holds": None, "decides": True, "has_data": False},
     ]
     rows = [{"has_data": True, **row} for row in rows]
     assert cards.reasons(rows) == {
         "a": "a: 1 of 2 readings hold, no data for 1",
         "b": "b: undecided in 1 reading",
-        "c": "c: its one reading fails, 1 undecided",
+        "c": "c: 1 reading fails, 1 undecided",
+        "e": "e: its one reading holds",
         "d": "d: no data for 1 reading",
     }
     assert cards.found(rows, []) == [f"{'; '.join(cards.reasons(rows).values())}."]
