@@ -7,6 +7,10 @@ median of the runs is printed: seconds from the open file to the tests, seconds 
 process with its imports, its processor seconds (which other work on the machine hardly moves), and
 peak memory. Programs that are not installed are left out and
 named. Nothing is asserted; a time is a property of a machine and of its load, which is printed.
+
+The estimates agree; statsmodels' standard errors of unbalanced rows are a little larger, as it
+inverts the observed information of fixed effects and variances together, where lme4 and this
+package invert the expected one (tests/analysis/mixed/inference/test_mixed_statsmodels.py).
 """
 
 from __future__ import annotations
