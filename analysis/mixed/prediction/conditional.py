@@ -13,7 +13,7 @@ from scipy.linalg import solve_triangular
 
 from analysis.mixed.algebra.deviance import relative_factors
 from analysis.mixed.inference.fitted import Fitted
-from analysis.mixed.prediction.new_rows import effects_at, levels_at, note_new, quadratic
+from analysis.mixed.prediction.known_levels import known_effects
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.frame import Floats, Integers
 
@@ -40,28 +40,17 @@ def conditional(
         The rows, for the levels of the groups.
     """
     estimated, cross = model.inference.estimated, model.cross
-    mean = design @ estimated.coefficients
-    added = np.zeros(len(rows))
-    notes = [""] * len(rows)
-    effects, levels = [], []
-    for modes in estimated.modes:
-        block = modes.block
-        columns = effects_at(model, block, points)
-        level = levels_at(block, rows)
-        new = level < 0
-        mean += np.where(new, 0.0, np.einsum("nk,nk->n", columns, modes.effects[level]))
-        added += np.where(new, quadratic(columns, modes.covariance), 0.0)
-        note_new(notes, new, block)
-        effects.append(np.where(new[:, None], 0.0, columns))
-        levels.append(np.where(new, 0, level))
+    groups = [(modes.block, modes.covariance, modes.effects) for modes in estimated.modes]
+    known = known_effects(model, groups, points, rows)
     variance = np.empty(len(rows))
     internal = design @ cross.centring
     for start in range(0, len(rows), BATCH):
         part = slice(start, start + BATCH)
         variance[part] = _forms(
-            model, internal[part], [e[part] for e in effects], [k[part] for k in levels]
+            model, internal[part], [e[part] for e in known.columns], [k[part] for k in known.levels]
         )
-    return mean, model.found.variance * variance + added, notes
+    mean = design @ estimated.coefficients + known.part
+    return mean, model.found.variance * variance + known.variances, known.notes
 
 
 def _forms(

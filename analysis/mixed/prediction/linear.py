@@ -10,13 +10,8 @@ from analysis.mixed.inference.distributions import t_quantile
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.fixed_effects import NAMES
 from analysis.mixed.prediction.conditional import conditional
-from analysis.mixed.prediction.new_rows import (
-    effects_at,
-    given_points,
-    predictions,
-    quadratic,
-    values_at,
-)
+from analysis.mixed.prediction.known_levels import effects_at, quadratic
+from analysis.mixed.prediction.new_rows import given_points, predictions, values_at
 from analysis.mixed.reading.source import open_source
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.frame import Floats

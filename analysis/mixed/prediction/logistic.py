@@ -16,15 +16,8 @@ from scipy.special import expit
 from analysis.mixed.frames.grid import Contrasted, fixed_design
 from analysis.mixed.inference.distributions import normal_quantile
 from analysis.mixed.inference.fixed_effects import NAMES
-from analysis.mixed.prediction.new_rows import (
-    effects_at,
-    given_points,
-    levels_at,
-    note_new,
-    predictions,
-    quadratic,
-    values_at,
-)
+from analysis.mixed.prediction.known_levels import known_effects, quadratic
+from analysis.mixed.prediction.new_rows import given_points, predictions, values_at
 from analysis.mixed.reading.source import open_source
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.frame import Floats, Integers, require_option
@@ -122,21 +115,11 @@ def _conditional(
 
     A level that was not fitted has an effect of zero, whose whole variance is added.
     """
-    modes, whole = np.zeros(len(rows)), np.zeros(len(rows))
-    notes = [""] * len(rows)
-    effects, levels = [], []
     found = model.found
-    for block, covariance, values in zip(
-        model.design.blocks, found.covariances, found.modes, strict=True
-    ):
-        columns, level = effects_at(model, block, points), levels_at(block, rows)
-        new = level < 0
-        modes += np.where(new, 0.0, np.einsum("nk,nk->n", columns, values[level]))
-        whole += np.where(new, quadratic(columns, covariance), 0.0)
-        note_new(notes, new, block)
-        effects.append(np.where(new[:, None], 0.0, columns))
-        levels.append(np.where(new, 0, level))
-    return modes, whole + _variances(model, design, effects, levels), notes
+    groups = zip(model.design.blocks, found.covariances, found.modes, strict=True)
+    known = known_effects(model, groups, points, rows)
+    variances = known.variances + _variances(model, design, known.columns, known.levels)
+    return known.part, variances, known.notes
 
 
 def _variances(

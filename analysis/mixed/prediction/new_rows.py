@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.mixed.algebra.design import Block, design_columns, is_factor
+from analysis.mixed.algebra.design import is_factor
 from analysis.mixed.frames.grid import Contrasted, codes_of, points_at
 from analysis.mixed.reading.expression import Expression, shown, translate
 from analysis.mixed.reading.plan import factor_column
@@ -144,7 +144,7 @@ def values_at(expression: Expression, source: Source) -> Floats:
 def level_places(column: pd.Series, name: str, levels: tuple[str, ...]) -> Integers:
     """Return the level of every row, refusing those that were not fitted."""
     position = {level: code for code, level in enumerate(levels)}
-    labels = [_label(each) for each in column]
+    labels = [label(each) for each in column]
     unknown = sorted(set(labels) - set(position))
     if unknown:
         raise ColumnError(
@@ -154,37 +154,6 @@ def level_places(column: pd.Series, name: str, levels: tuple[str, ...]) -> Integ
     return np.array([position[label] for label in labels], dtype=np.intp)
 
 
-def effects_at(model: Contrasted, block: Block, points: Statistics) -> Floats:
-    """Return the columns of a group's effects at every point, shape (n, k)."""
-    columns = [
-        column.coefficient
-        for term in model.formula.random
-        if term.group_name == block.group
-        for column in design_columns(term.left, points, model.contrasts)[0]
-    ]
-    return np.column_stack(columns)
-
-
-def levels_at(block: Block, rows: pd.DataFrame) -> Integers:
-    """Return the level of every row in a group, -1 where it was not fitted."""
-    names = block.group.split(":")
-    parts = [[_label(each) for each in rows[name]] for name in names]
-    position = {level: place for place, level in enumerate(block.levels)}
-    labels = [":".join(each) for each in zip(*parts, strict=True)]
-    return np.array([position.get(label, -1) for label in labels], dtype=np.intp)
-
-
-def note_new(notes: list[str], new: NDArray[np.bool_], block: Block) -> None:
-    """Add to the notes of rows whose level of a group was not fitted that it was not."""
-    for row in np.flatnonzero(new):
-        notes[row] = f"{notes[row]} A level of {block.group} was not fitted.".strip()
-
-
-def quadratic(columns: Floats, covariance: Floats) -> Floats:
-    """Return the variance of every row's sum of effects, shape (n,)."""
-    return np.asarray(np.einsum("ni,ij,nj->n", columns, covariance, columns), dtype=np.float64)
-
-
-def _label(value: object) -> str:
+def label(value: object) -> str:
     """Return a level as DuckDB writes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,98 @@
+"""The random effects of new rows whose levels were fitted, by the modes of those levels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.mixed.algebra.design import Block, design_columns
+from analysis.mixed.frames.grid import Contrasted
+from analysis.mixed.prediction.new_rows import label
+from analysis.mixed.reading.statistics import Statistics
+from analysis.tidy.frame import Floats, Integers
+
+
+@dataclass(frozen=True, slots=True)
+class KnownEffects:
+    """The random effects of n rows; a level that was not fitted has none, and its whole variance.
+
+    Attributes
+    ----------
+    part
+        Sum of the modes' effects, shape (n,).
+    variances
+        Variance of the effects of levels that were not fitted, shape (n,).
+    notes
+        Per row, the groups whose level was not fitted.
+    columns
+        Per group the columns of the effects, zero where the level was not fitted, shape (n, k).
+    levels
+        Per group the level of every row, the first where it was not fitted, shape (n,).
+    """
+
+    part: Floats
+    variances: Floats
+    notes: list[str]
+    columns: list[Floats]
+    levels: list[Integers]
+
+
+def known_effects(
+    model: Contrasted,
+    groups: Iterable[tuple[Block, Floats, Floats]],
+    points: Statistics,
+    rows: pd.DataFrame,
+) -> KnownEffects:
+    """Return the random effects of new rows.
+
+    Parameters
+    ----------
+    model
+        The fit.
+    groups
+        Every group with the covariance of its effects and their modes, shape (levels, k).
+    points
+        The rows' factors and numbers.
+    rows
+        The rows, for the levels of the groups.
+    """
+    found = KnownEffects(np.zeros(len(rows)), np.zeros(len(rows)), [""] * len(rows), [], [])
+    for block, covariance, modes in groups:
+        columns, level = effects_at(model, block, points), _levels_at(block, rows)
+        new = level < 0
+        found.part[:] += np.where(new, 0.0, np.einsum("nk,nk->n", columns, modes[level]))
+        found.variances[:] += np.where(new, quadratic(columns, covariance), 0.0)
+        for row in np.flatnonzero(new):
+            told = f"{found.notes[row]} A level of {block.group} was not fitted."
+            found.notes[row] = told.strip()
+        found.columns.append(np.where(new[:, None], 0.0, columns))
+        found.levels.append(np.where(new, 0, level))
+    return found
+
+
+def effects_at(model: Contrasted, block: Block, points: Statistics) -> Floats:
+    """Return the columns of a group's effects at every point, shape (n, k)."""
+    columns = [
+        column.coefficient
+        for term in model.formula.random
+        if term.group_name == block.group
+        for column in design_columns(term.left, points, model.contrasts)[0]
+    ]
+    return np.column_stack(columns)
+
+
+def _levels_at(block: Block, rows: pd.DataFrame) -> Integers:
+    """Return the level of every row in a group, -1 where it was not fitted."""
+    names = block.group.split(":")
+    parts = [[label(each) for each in rows[name]] for name in names]
+    position = {level: place for place, level in enumerate(block.levels)}
+    labels = [":".join(each) for each in zip(*parts, strict=True)]
+    return np.array([position.get(label, -1) for label in labels], dtype=np.intp)
+
+
+def quadratic(columns: Floats, covariance: Floats) -> Floats:
+    """Return the variance of every row's sum of effects, shape (n,)."""
+    return np.asarray(np.einsum("ni,ij,nj->n", columns, covariance, columns), dtype=np.float64)
