@@ -174,10 +174,10 @@ def _end(value: float, write: Callable[[float, int], str], digits: int) -> str:
 def share_of(part: int, whole: int) -> str:
     """Return a count out of a total.
 
-    >>> share_of(4, 5)
-    '4 of 5'
+    >>> share_of(4, 5), share_of(1199, 1200)
+    ('4 of 5', '1,199 of 1,200')
     """
-    return f"{part} of {whole}"
+    return f"{part:,} of {whole:,}"
 
 
 def form(n: int, one: str, several: str) -> str:

@@ -103,7 +103,7 @@ def resting(judged: pd.DataFrame) -> str:
     if not n:
         return ""
     return (
-        f"{prose.share_of(n, len(judged))} claims rest on how weights are written, not on what "
+        f"{prose.share_of(n, len(judged))} claims rest on how weights are written, not what "
         "they compute."
     )
 

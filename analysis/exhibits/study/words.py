@@ -198,7 +198,7 @@ def use_short(found: pd.DataFrame) -> str:
     how_many = prose.count(shown) if shown else "None"
     return (
         f"{how_many} of {prose.count(len(found))} definitions of growth "
-        f"{prose.form(shown or 1, 'is', 'are')} shown to go with the held-out loss."
+        f"{prose.form(shown or 1, 'is', 'are')} shown to go with held-out loss."
     )
 
 
