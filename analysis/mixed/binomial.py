@@ -20,7 +20,7 @@ from analysis.mixed.algebra.laplace import Laplace, maximise
 from analysis.mixed.algebra.rank import require_independent, without_aliased
 from analysis.mixed.algebra.separation import levels_with_both, separating_columns
 from analysis.mixed.frames import guards
-from analysis.mixed.frames.tables import EFFECTS, fixed_table, several_groups
+from analysis.mixed.frames.tables import EFFECTS, fixed_table, several_groups, spread_rows
 from analysis.mixed.inference.fixed_effects import ContrastTests
 from analysis.mixed.inference.linear_predictor import fixed_part, variance
 from analysis.mixed.inference.r_squared import VarianceShares
@@ -351,15 +351,7 @@ def _fixed(model: BinomialModel, conf_level: float) -> pd.DataFrame:
 def _variance_parameters(model: BinomialModel) -> pd.DataFrame:
     rows = []
     for block, covariance in zip(model.design.blocks, model.found.covariances, strict=True):
-        deviations = np.sqrt(np.diag(covariance))
-        names = [column.name for column in block.columns]
-        for row, column in block.positions:
-            value, term = deviations[row], f"sd__{names[row]}"
-            if row != column:
-                term = f"cor__{names[column]}.{names[row]}"
-                product = deviations[row] * deviations[column]
-                value = covariance[row, column] / product if product > 0 else np.nan
-            rows.append((block.group, term, float(value), len(block.levels)))
+        rows += spread_rows(block, covariance)
     parameters = pd.DataFrame(rows, columns=["group", "term", "estimate", "n_groups"])
     note = " ".join(row[-1] for row in _of_search(model.found))
     return parameters.assign(effect="ran_pars", level="", method=METHOD, note=note)

@@ -16,7 +16,7 @@ from analysis.mixed.inference.fixed_effects import NAMES, ContrastTests
 from analysis.mixed.inference.r_squared import variance_shares
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError
-from analysis.tidy.frame import require_conf_level, require_option
+from analysis.tidy.frame import Floats, require_conf_level, require_option
 
 EFFECTS = ("fixed", "ran_pars", "ran_vals")
 
@@ -162,20 +162,29 @@ def _df_note(df: float) -> list[str]:
     return [f"Fewer than {RELIABLE_DF} degrees of freedom: the p-value is unreliable."]
 
 
+def spread_rows(block: Block, covariance: Floats) -> list[tuple[str, str, float, int]]:
+    """Return `group`, `term`, `estimate`, `n_groups` of deviations and correlations of a group.
+
+    Terms are named as by broom.mixed.
+    """
+    deviations = np.sqrt(np.diag(covariance))
+    names = [column.name for column in block.columns]
+    rows = []
+    for row, column in block.positions:
+        value, term = deviations[row], f"sd__{names[row]}"
+        if row != column:
+            term = f"cor__{names[column]}.{names[row]}"
+            product = deviations[row] * deviations[column]
+            value = covariance[row, column] / product if product > 0 else np.nan
+        rows.append((block.group, term, float(value), len(block.levels)))
+    return rows
+
+
 def _variance_parameters(model: Fitted) -> pd.DataFrame:
-    """Return standard deviations and correlations, named as by broom.mixed."""
     rows = []
     for modes in model.inference.estimated.modes:
-        deviations = np.sqrt(np.diag(modes.covariance))
-        names = [column.name for column in modes.block.columns]
-        for row, column in modes.block.positions:
-            value, term = deviations[row], f"sd__{names[row]}"
-            if row != column:
-                term = f"cor__{names[column]}.{names[row]}"
-                product = deviations[row] * deviations[column]
-                value = modes.covariance[row, column] / product if product > 0 else np.nan
-            rows.append((modes.block.group, term, value, len(modes.block.levels)))
-    sigma = np.sqrt(model.found.variance)
+        rows += spread_rows(modes.block, modes.covariance)
+    sigma = float(np.sqrt(model.found.variance))
     rows.append(("Residual", "sd__Observation", sigma, model.statistics.n_obs))
     parameters = pd.DataFrame(rows, columns=["group", "term", "estimate", "n_groups"])
     return parameters.assign(
