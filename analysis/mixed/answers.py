@@ -28,7 +28,7 @@ class Answers(Fitted):
 
     def tidy(
         self,
-        effects: Sequence[str] = ("fixed", "ran_pars"),
+        effects: str | Sequence[str] = ("fixed", "ran_pars"),
         *,
         df: str | None = None,
         conf_level: float = 0.95,
@@ -40,7 +40,7 @@ class Answers(Fitted):
         ----------
         effects
             Any of ``fixed``, ``ran_pars`` (standard deviations and correlations, without
-            standard errors: their likelihood is skew, see `profile`), ``ran_vals``
+            standard errors: their likelihood is skew, see `confint`), ``ran_vals``
             (conditional modes with conditional standard deviations).
         df
             ``kenward-roger`` (``KR``, the default of a REML fit), ``satterthwaite`` (of an ML
@@ -59,13 +59,15 @@ class Answers(Fitted):
         Raises
         ------
         AnalysisError
-            If an effect or a method is unknown, or `broom` is neither true nor false.
+            If no effect is asked for, an effect or a method is unknown, or `broom` is neither
+            true nor false.
         DesignError
             If the method asked for cannot be had.
         """
         require_flags(broom=broom)
-        method, note = self.df_method(df) if "fixed" in effects else (self.default_df, "")
-        frame = tables.tidy(self, tuple(effects), method, conf_level)
+        asked = tables.effects_asked(effects)
+        method, note = self.df_method(df) if "fixed" in asked else (self.default_df, "")
+        frame = tables.tidy(self, asked, method, conf_level)
         found = noted(frame, note, where=frame["effect"] == "fixed")
         return renamed(found) if broom else found
 

@@ -20,7 +20,12 @@ from analysis.mixed.algebra.laplace import Laplace, maximise
 from analysis.mixed.algebra.rank import require_independent, without_aliased
 from analysis.mixed.algebra.separation import levels_with_both, separating_columns
 from analysis.mixed.frames import guards
-from analysis.mixed.frames.tables import EFFECTS, fixed_table, several_groups, spread_rows
+from analysis.mixed.frames.tables import (
+    effects_asked,
+    fixed_table,
+    several_groups,
+    spread_rows,
+)
 from analysis.mixed.inference.fixed_effects import ContrastTests
 from analysis.mixed.inference.linear_predictor import fixed_part, variance
 from analysis.mixed.inference.r_squared import VarianceShares
@@ -95,7 +100,7 @@ class BinomialModel:
         return count_definitions(self.source, self.statistics.factors)
 
     def tidy(
-        self, effects: Sequence[str] = ("fixed", "ran_pars"), *, conf_level: float = 0.95
+        self, effects: str | Sequence[str] = ("fixed", "ran_pars"), *, conf_level: float = 0.95
     ) -> pd.DataFrame:
         """Return one row per estimate, with the columns of `MixedModel.tidy`.
 
@@ -114,9 +119,8 @@ class BinomialModel:
             "ran_pars": lambda: _variance_parameters(self),
             "ran_vals": lambda: _modes(self),
         }
-        for effect in effects:
-            require_option("effects", effect, EFFECTS)
-        parts = pd.concat([frames[effect]() for effect in effects], ignore_index=True)
+        asked = effects_asked(effects)
+        parts = pd.concat([frames[effect]() for effect in asked], ignore_index=True)
         result = parts.assign(n_obs=self.statistics.n_obs)
         glossary.checked(result.columns)
         return result

@@ -1,7 +1,7 @@
 """What a reader must know before using a mixed model's numbers, as rows of a frame.
 
-The false-positive rates behind these guards are simulated in `statistics.md` of the reference
-and by Barr, Levy, Scheepers and Tily (2013), Journal of Memory and Language 68, 255.
+Barr, Levy, Scheepers and Tily (2013), Journal of Memory and Language 68, 255, simulate the
+false-positive rates behind these guards; `tests/benchmarks/mixed_size.py` does for designs of ours.
 """
 
 from __future__ import annotations

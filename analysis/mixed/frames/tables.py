@@ -24,16 +24,29 @@ EFFECTS = ("fixed", "ran_pars", "ran_vals")
 RELIABLE_DF = 4
 
 
-def tidy(model: Fitted, effects: tuple[str, ...], df: str, conf_level: float) -> pd.DataFrame:
-    """Return one row per fixed effect, variance parameter or conditional mode."""
-    require_conf_level(conf_level)
-    if not effects:
+def effects_asked(effects: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the kinds of effects asked for, one by its name or several.
+
+    Raises
+    ------
+    AnalysisError
+        If there are none, or one is unknown.
+    """
+    asked = (effects,) if isinstance(effects, str) else tuple(effects)
+    if not asked:
         raise AnalysisError(
             "Some effects must be asked for; found none.", f"Choose from {', '.join(EFFECTS)}."
         )
-    parts = []
-    for effect in effects:
+    for effect in asked:
         require_option("effects", effect, EFFECTS)
+    return asked
+
+
+def tidy(model: Fitted, effects: tuple[str, ...], df: str, conf_level: float) -> pd.DataFrame:
+    """Return one row per fixed effect, variance parameter or conditional mode."""
+    require_conf_level(conf_level)
+    parts = []
+    for effect in effects_asked(effects):
         if effect == "fixed":
             parts.append(_fixed(model, df, conf_level))
         elif effect == "ran_pars":

@@ -306,5 +306,17 @@ def test_what_says_yes_or_no_is_true_or_false(plain: mixed.MixedModel, name: str
         call(plain)
 
 
+def test_one_kind_of_effect_may_be_asked_by_its_name_and_none_may_not(
+    plain: mixed.MixedModel,
+) -> None:
+    binary = mixed.fit_binomial("(gain > 1) ~ depth + (1 | model)", rows)
+    for model in (plain, binary):
+        pd.testing.assert_frame_equal(model.tidy("fixed"), model.tidy(["fixed"]))
+        with pytest.raises(AnalysisError, match="Some effects must be asked for; found none"):
+            model.tidy(())
+        with pytest.raises(AnalysisError, match=r"`effects` must be one of .*found 'random'"):
+            model.tidy("random")
+
+
 def test_numpys_truth_values_are_truth_values() -> None:
     assert not mixed.fit("gain ~ depth + (1 | model)", rows, reml=np.bool_(False)).reml
