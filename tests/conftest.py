@@ -360,12 +360,8 @@ def _conformance() -> pd.DataFrame:
 
 
 def _not_measured() -> pd.DataFrame:
-    return _of_run(
-        [
-            {"measured_table": "residual_norm", "quantity": "site block_mid"}
-            | {"reason": "attention and feed-forward read the same stream"}
-        ]
-    )
+    what = {"measured_table": "residual_norm", "quantity": "site block_mid"}
+    return _of_run([{**what, "reason": "attention and feed-forward read the same stream"}])
 
 
 def _run(run_id: str, kind: str, **settings: object) -> pd.DataFrame:

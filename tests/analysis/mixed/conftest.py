@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from analysis import mixed
+from analysis.mixed.binomial import BinomialModel
 from analysis.mixed.model import at_theta
+from tests.analysis.mixed.glmer import CASES
 
 R = Path(__file__).parents[2] / "r"
 
@@ -112,3 +114,8 @@ def plain_label(label: str) -> tuple[str, ...]:
 def against_r() -> AgainstR:
     """Return R's answers beside ours."""
     return AgainstR()
+
+
+@pytest.fixture(scope="session")
+def binomial_models() -> dict[str, BinomialModel]:
+    return {name: mixed.fit_binomial(formula, frame) for name, (frame, formula) in CASES.items()}

@@ -1,13 +1,11 @@
 """Mixed models of a binary response: glmer's answers, whole cells, and what is refused.
 
-`tests/r/mixed_binomial.R` wrote the answers with lme4 1.1-31 and performance 0.10.2,
-`tests/r/mixed_predict.R` those on new rows.
+`tests/r/mixed_binomial.R` wrote the answers with lme4 1.1-31 and performance 0.10.2.
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,33 +20,16 @@ from analysis.mixed.algebra.separation import separating_columns
 from analysis.mixed.binomial import BinomialModel
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, MissingExtraError
-
-R = Path(__file__).parents[2] / "r"
-rows = pd.read_csv(R / "mixed_data_crossed.csv")
-cows = pd.read_csv(R / "mixed_data_cows.csv")
-
-#: Both programs search the same function for its maximum, which is flat: an error of 1e-5 in a
-#: parameter changes it by 1e-9. Both differentiate it twice for the standard errors, glmer by
-#: differences of step 1e-4, which keep four digits where a variance is hardly known.
-ESTIMATE = 2e-5
-STD_ERROR = 3e-4
-DEVIATION = 1e-4
-MODE = 1e-4
-LOG_LIKELIHOOD = 1e-6
-
-CASES = {
-    "cows": (cows, "ill ~ period + (1 | herd)"),
-    "sign_crossed": (rows, "(gain > 1) ~ rho + depth + (1 | model) + (1 | prompt)"),
-    "sign_factor": (rows, "(gain > 1) ~ kind * depth + (1 | model) + (1 | prompt)"),
-    "sign_slope": (rows, "(gain > 1) ~ depth + (1 + depth | model) + (1 | prompt)"),
-    "sign_nested": (rows, "(gain > 1) ~ rho + (1 | lab / model) + (1 | prompt)"),
-    "sign_offset": (rows, "(gain > 1) ~ depth + offset(known) + (1 | model)"),
-}
-
-
-@pytest.fixture(scope="module")
-def models() -> dict[str, BinomialModel]:
-    return {name: mixed.fit_binomial(formula, frame) for name, (frame, formula) in CASES.items()}
+from tests.analysis.mixed.glmer import (
+    CASES,
+    DEVIATION,
+    ESTIMATE,
+    LOG_LIKELIHOOD,
+    MODE,
+    STD_ERROR,
+    R,
+    rows,
+)
 
 
 def answer(table: str, name: str) -> pd.DataFrame:
@@ -64,8 +45,10 @@ def plain(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_fixed_effects_agree_with_glmer(models: dict[str, BinomialModel], name: str) -> None:
-    ours = models[name].tidy(["fixed"])
+def test_fixed_effects_agree_with_glmer(
+    binomial_models: dict[str, BinomialModel], name: str
+) -> None:
+    ours = binomial_models[name].tidy(["fixed"])
     ours.index = pd.Index([plain(term) for term in ours["term"]])
     theirs = answer("fixed", name)
     ours = ours.loc[[plain(term) for term in theirs["term"]]]
@@ -76,8 +59,10 @@ def test_fixed_effects_agree_with_glmer(models: dict[str, BinomialModel], name: 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_variance_parameters_agree_with_glmer(models: dict[str, BinomialModel], name: str) -> None:
-    ours = models[name].tidy(["ran_pars"])
+def test_variance_parameters_agree_with_glmer(
+    binomial_models: dict[str, BinomialModel], name: str
+) -> None:
+    ours = binomial_models[name].tidy(["ran_pars"])
     for row in answer("pars", name).itertuples():
         kind = "cor" if row.term2 else "sd"
         effects = {plain(str(each)) for each in (row.term1, row.term2) if each}
@@ -94,9 +79,9 @@ def test_variance_parameters_agree_with_glmer(models: dict[str, BinomialModel], 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_maximum_is_never_lower_than_glmers(
-    models: dict[str, BinomialModel], name: str
+    binomial_models: dict[str, BinomialModel], name: str
 ) -> None:
-    ours, theirs = models[name].glance().iloc[0], answer("glance", name).iloc[0]
+    ours, theirs = binomial_models[name].glance().iloc[0], answer("glance", name).iloc[0]
     assert ours["log_likelihood"] > float(theirs["log_likelihood"]) - 1e-9
     for column in ("log_likelihood", "aic", "bic"):
         assert ours[column] == pytest.approx(float(theirs[column]), abs=LOG_LIKELIHOOD, rel=0)
@@ -107,9 +92,9 @@ def test_the_maximum_is_never_lower_than_glmers(
 
 @pytest.mark.parametrize("name", CASES)
 def test_shares_of_variance_agree_with_performance(
-    models: dict[str, BinomialModel], name: str
+    binomial_models: dict[str, BinomialModel], name: str
 ) -> None:
-    ours, theirs = models[name].glance().iloc[0], answer("glance", name).iloc[0]
+    ours, theirs = binomial_models[name].glance().iloc[0], answer("glance", name).iloc[0]
     if theirs["icc"] == "NA":
         assert ours["singular"]
         return
@@ -118,8 +103,10 @@ def test_shares_of_variance_agree_with_performance(
 
 
 @pytest.mark.parametrize("name", ["cows", "sign_crossed", "sign_slope"])
-def test_conditional_modes_agree_with_glmer(models: dict[str, BinomialModel], name: str) -> None:
-    ours, theirs = models[name].ranef(), answer("modes", name)
+def test_conditional_modes_agree_with_glmer(
+    binomial_models: dict[str, BinomialModel], name: str
+) -> None:
+    ours, theirs = binomial_models[name].ranef(), answer("modes", name)
     theirs["term"] = [plain(term) for term in theirs["term"]]
     theirs["estimate"] = theirs["estimate"].astype(float)
     both = ours.assign(term=[plain(term) for term in ours["term"]]).merge(
@@ -127,86 +114,6 @@ def test_conditional_modes_agree_with_glmer(models: dict[str, BinomialModel], na
     )
     assert len(both) == len(ours) == len(theirs)
     np.testing.assert_allclose(both["estimate"], both["estimate_r"], atol=MODE)
-
-
-@pytest.fixture(scope="module")
-def new_rows() -> dict[str, pd.DataFrame]:
-    """Return the new rows of every case; the groups of the last were never fitted."""
-    answers = pd.read_csv(R / "mixed_predict.csv")
-    groups = {"herd", "model", "prompt", "lab"}
-    found = {}
-    for name, of_case in answers.groupby("name"):
-        new = CASES[str(name)][0].iloc[of_case["row"]].reset_index(drop=True)
-        new.loc[of_case["is_new"].to_numpy(), list(groups & set(new.columns))] = "never seen"
-        found[str(name)] = new
-    return found
-
-
-@pytest.mark.parametrize("groups", ["new", "known"])
-@pytest.mark.parametrize("name", ["cows", "sign_slope", "sign_nested", "sign_offset"])
-def test_predictions_agree_with_glmer(
-    models: dict[str, BinomialModel], new_rows: dict[str, pd.DataFrame], name: str, groups: str
-) -> None:
-    theirs = pd.read_csv(R / "mixed_predict.csv").query("name == @name")
-    for kind, atol in (("link", ESTIMATE), ("response", ESTIMATE / 4)):
-        ours = models[name].predict(new_rows[name], kind=kind, groups=groups)
-        assert set(ours["method"].str.contains("log odds")) == {kind == "link"}
-        np.testing.assert_allclose(ours["estimate"], theirs[f"{kind}_{groups}"], atol=atol)
-        if kind == "link":
-            np.testing.assert_allclose(ours["std_error"], theirs[f"error_{groups}"], rtol=STD_ERROR)
-    told = ours["note"].iloc[-1].count("was not fitted.")
-    assert told == (len(models[name].design.blocks) if groups == "known" else 0)
-    assert set(ours["note"].iloc[:-1]) == {""}
-
-
-def test_a_probability_is_its_log_odds_turned_round(
-    models: dict[str, BinomialModel], new_rows: dict[str, pd.DataFrame]
-) -> None:
-    new = new_rows["cows"]
-    odds = models["cows"].predict(new, kind="link", groups="known", conf_level=0.9)
-    share = models["cows"].predict(new, groups="known", conf_level=0.9)
-    np.testing.assert_allclose(odds["conf_high"] - odds["estimate"], 1.6448536 * odds["std_error"])
-    for column in ("estimate", "conf_low", "conf_high"):
-        np.testing.assert_allclose(share[column], 1 / (1 + np.exp(-odds[column])))
-    error = share["estimate"] * (1 - share["estimate"]) * odds["std_error"]
-    np.testing.assert_allclose(share["std_error"], error)
-    assert np.isinf(odds["df"]).all()
-    assert (odds["conf_level"] == 0.9).all()
-
-
-@pytest.mark.parametrize("groups", ["new", "known"])
-def test_a_row_that_lacks_a_predictor_has_no_probability(
-    models: dict[str, BinomialModel], groups: str
-) -> None:
-    whole = rows.head(3).set_axis(["a", "b", "a"])
-    holes = whole.assign(depth=[whole["depth"].iloc[0], np.nan, whole["depth"].iloc[2]])
-    model = models["sign_slope"]
-    found, known = (model.predict(each, groups=groups) for each in (holes, whole))
-    assert found["note"].tolist() == ["", "No prediction: 'depth' is no finite number.", ""]
-    pd.testing.assert_frame_equal(found.iloc[[0, 2]], known.iloc[[0, 2]])
-    assert found[["estimate", "std_error", "conf_low"]].iloc[1].isna().all()
-
-
-def test_what_cannot_be_predicted_is_refused_as_by_a_linear_model(
-    models: dict[str, BinomialModel],
-) -> None:
-    model, one = models["sign_slope"], rows.head(1)
-    with pytest.raises(AnalysisError, match="`kind` must be one of 'response', 'link'"):
-        model.predict(one, kind="odds")
-    with pytest.raises(AnalysisError, match="`groups` must be one of 'new', 'known'"):
-        model.predict(one, groups="all")
-    with pytest.raises(AnalysisError, match="`conf_level` must lie between 0 and 1"):
-        model.predict(one, conf_level=95)
-    with pytest.raises(ColumnError, match="must have a column 'prompt'"):
-        model.predict(one.drop(columns="prompt"), groups="known")
-    with pytest.raises(ColumnError, match=r"must hold levels that were fitted; \['poem'\]"):
-        models["sign_factor"].predict(one.assign(kind="poem"))
-
-
-def test_a_singular_fit_has_errors_of_known_groups() -> None:
-    singular = mixed.fit_binomial("(gain > 1) ~ 0 + kind + (1 | lab / model)", rows)
-    known = singular.predict(rows.head(2), kind="link", groups="known")
-    assert (known["std_error"] > 0).all()
 
 
 def test_rows_of_one_cell_count_together_as_they_do_alone() -> None:
@@ -257,11 +164,11 @@ def test_aliased_columns_are_left_out_and_named() -> None:
 
 
 def test_the_frames_have_the_columns_of_a_linear_mixed_model(
-    models: dict[str, BinomialModel],
+    binomial_models: dict[str, BinomialModel],
 ) -> None:
     linear = mixed.fit("gain ~ depth + (1 + depth | model) + (1 | prompt)", rows)
     effects = ["fixed", "ran_pars", "ran_vals"]
-    ours, theirs = models["sign_slope"].tidy(effects), linear.tidy(effects)
+    ours, theirs = binomial_models["sign_slope"].tidy(effects), linear.tidy(effects)
     assert set(ours.columns) == set(theirs.columns) <= set(glossary.GLOSSARY)
     keys = ["effect", "group", "level", "term"]
     assert not ours.duplicated(keys).any()
@@ -272,11 +179,11 @@ def test_the_frames_have_the_columns_of_a_linear_mixed_model(
         for effect, group, level, term in named
         if (group, term) not in left_out
     } == set(ours[keys].itertuples(index=False, name=None))
-    assert models["cows"].glance().columns.tolist() == linear.glance().columns.tolist()
+    assert binomial_models["cows"].glance().columns.tolist() == linear.glance().columns.tolist()
 
 
-def test_guards_speak(models: dict[str, BinomialModel]) -> None:
-    nested = models["sign_nested"].warnings()
+def test_guards_speak(binomial_models: dict[str, BinomialModel]) -> None:
+    nested = binomial_models["sign_nested"].warnings()
     few = nested.set_index("guard").loc["few groups for a z test", "note"]
     assert few.endswith("rejects too often: confirm it by permuting the levels.")
     assert "variance at the boundary" not in set(nested["guard"])
@@ -291,7 +198,7 @@ def test_guards_speak(models: dict[str, BinomialModel]) -> None:
 
 
 def test_a_search_that_failed_is_told(
-    models: dict[str, BinomialModel], monkeypatch: pytest.MonkeyPatch
+    binomial_models: dict[str, BinomialModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = laplace._glmm()
 

@@ -15,8 +15,7 @@ import pytest
 from analysis.report import render
 from analysis.report.execution import Kernel
 from analysis.report.reading.inline import Inline
-from analysis.tidy.errors import MissingExtraError, ReportError
-from analysis.tidy.extra import extra
+from analysis.tidy.errors import ReportError
 
 EXAMPLE = Path(__file__).parent / "report_example" / "paper.qmd"
 VOID = {"meta", "link", "img", "br", "hr", "input", "col", "wbr"}
@@ -391,13 +390,3 @@ def test_a_page_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(ReportError, match=r"page\.html must be writable; "):
         render(document(tmp_path, "Text."), tmp_path / "file" / "page.html", engine="embedded")
-
-
-def test_a_missing_package_is_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pypandoc", None)
-    with pytest.raises(MissingExtraError) as caught:
-        extra("pypandoc")
-    assert str(caught.value) == (
-        "Rendering the report needs the package 'pypandoc'; it is not installed.\n"
-        'hint: Run: pip install "thermoscope[report]"'
-    )
