@@ -62,8 +62,8 @@ def _counted(checks: pd.DataFrame) -> str:
     is_open, has_data = deciding["holds"].isna(), deciding["has_data"].astype(bool)
     n_hold = deciding["holds"].tolist().count(True)
     said = [f"{prose.share_of(n_hold, len(deciding))} readings hold"]
-    said += [f"{n} undecided" for n in [(is_open & has_data).sum()] if n]
-    said += [f"{n} without data" for n in [(~has_data).sum()] if n]
+    others = {"undecided": int((is_open & has_data).sum()), "without data": int((~has_data).sum())}
+    said += [f"{n} {word}" for word, n in others.items() if n]
     return ", ".join(said).replace(prose.NO_BREAK, " ")
 
 

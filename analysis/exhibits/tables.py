@@ -223,7 +223,7 @@ def judged_by_interval(judged: pd.DataFrame) -> str:
 def claims_read(made: Mapping[int, Sequence[claims.Check]], words: str) -> str:
     """Return the numbers of the claims with a reading whose condition has some words, as links.
 
-    ``made`` has the checks of each claim; see `analysis.claims.examined`.
+    ``made`` has the checks of each claim; see `analysis.claims.examine`.
     """
     found = [claim_id for claim_id, of in made.items() if any(words in it.condition for it in of)]
     return linked(prose.listing([str(claim_id) for claim_id in found]))

@@ -150,7 +150,10 @@ def _check(about: About) -> None:
 
 def _check_complete(directory: Path) -> None:
     if not directory.is_dir():
-        raise InputError(f"The store must be a directory; {directory} is none.", "Name one.")
+        raise InputError(
+            f"The store must be a directory; {directory} is none.",
+            "Name the directory given to `collect run` as --out.",
+        )
     interrupted = [*incomplete_units(directory), *map(str, leftovers.leftovers(directory))]
     if interrupted:
         raise InputError(
