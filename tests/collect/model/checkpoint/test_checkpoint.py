@@ -311,6 +311,3 @@ def test_a_model_outside_the_cache_is_refused_when_the_hub_must_not_be_asked(mon
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(UnreachableError, match="not asked while HF_HUB_OFFLINE is set"):
         locate("someone/something")
-
-
-# FIX
