@@ -34,7 +34,7 @@ def program() -> Path:
             f"Pandoc must be there to make a page; {named or shipped / 'pandoc'} is no program.",
             "Unset PYPANDOC_PANDOC." if named else "Install the package pypandoc_binary.",
         )
-    return place
+    return place.absolute()  # it runs in the directory of a page
 
 
 def state() -> str:

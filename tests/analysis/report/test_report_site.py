@@ -242,8 +242,10 @@ def test_no_pandoc_of_the_path_is_taken(tmp_path: Path, monkeypatch: pytest.Monk
     other.chmod(0o700)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "pypandoc" in str(program())
-    monkeypatch.setenv("PYPANDOC_PANDOC", str(other))
-    assert program() == other
+    monkeypatch.chdir(tmp_path)
+    for named in (str(other), "./pandoc"):
+        monkeypatch.setenv("PYPANDOC_PANDOC", named)
+        assert program() == other
     monkeypatch.setenv("PYPANDOC_PANDOC", str(tmp_path / "none"))
     with pytest.raises(ReportError, match=r"Pandoc must be there to make a page; .*none is no"):
         program()
