@@ -125,7 +125,7 @@ def load(sources: str | Path | Iterable[str | Path]) -> None:
     InputError
         If there is no such file or module, or it fails.
     """
-    for source in [sources] if isinstance(sources, str | Path) else sources:
+    for source in files_of(sources):
         with of_others(
             f"A file that registers quantities must run; {source} does not:",
             "Name a file that ends in .py, or a module that Python can import.",
@@ -133,11 +133,25 @@ def load(sources: str | Path | Iterable[str | Path]) -> None:
             _run(str(source))
 
 
+def files_of(sources: str | Path | Iterable[str | Path]) -> list[str | Path]:
+    """Return the files or modules that `load` is given, as one or as several.
+
+    Raises
+    ------
+    InputError
+        If something is neither a name nor a path.
+    """
+    from collect.schema.paths import several  # the options import this module, for their help
+
+    hint = "Name files that end in .py, or modules that Python can import."
+    return several(sources, "Files that register quantities", hint)
+
+
 def _run(source: str) -> None:
     if not source.endswith(".py"):
         import_module(source)
         return
-    from collect.schema.paths import as_path  # the options import this module, for their help
+    from collect.schema.paths import as_path
 
     path = as_path(source).resolve()
     try:

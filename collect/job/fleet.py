@@ -16,6 +16,7 @@ import ray
 import ray.exceptions
 
 from collect.errors import CollectError
+from collect.instruments.quantities import files_of
 from collect.job import cluster
 from collect.job import run as local
 from collect.job.outcome import Outcome, Refusal, RefusedError, raise_if_refused, refusal_of
@@ -55,8 +56,7 @@ def run(
     """
     named = [cluster.absolute(model) for model in spread(models)]
     sets = [cluster.absolute(prompt_set) for prompt_set in prompt_sets]
-    sources = [register] if isinstance(register, str | Path) else register
-    options["register"] = [cluster.absolute(source) for source in sources]
+    options["register"] = [cluster.absolute(source) for source in files_of(register)]
     job = local.prepare(named, sets, out, fail_fast=fail_fast, quiet=quiet, **options)
     cluster.join()
     task = ray.remote(num_cpus=1, num_gpus=int(job.settings.device != "cpu"), max_retries=2)(

@@ -18,6 +18,7 @@ from collect.prompts.fitting import TOO_LONG
 from collect.prompts.rendering import RENDERINGS
 from collect.prompts.tokens import SPECIAL_TOKENS
 from collect.schema.counting import as_count
+from collect.schema.paths import several
 
 #: What models, or the runs of a study, are carried out by.
 ENGINES = ("local", "ray")
@@ -113,12 +114,16 @@ class Settings:
         entries: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in how.items()
         }
-        allowed = entries.get("allow_nonconforming", ())
-        several = {
-            "allow_nonconforming": (allowed,) if isinstance(allowed, str) else tuple(allowed),
+        allowed = several(
+            entries.get("allow_nonconforming", ()),
+            "Models that need not conform",
+            "Name those that may fail a check.",
+        )
+        named = {
+            "allow_nonconforming": tuple(map(str, allowed)),
             "quantities": quantities.chosen(entries.get("quantities", ())),
         }
-        return cls(**{**entries, **several})
+        return cls(**{**entries, **named})
 
     @property
     def main_device(self) -> str:

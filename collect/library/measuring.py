@@ -28,6 +28,7 @@ from collect.record.commit import check_writable, remove_leftovers
 from collect.record.inventory import Inventory
 from collect.record.writer import conforming
 from collect.schema.counting import as_count
+from collect.schema.paths import several
 
 #: Prompts as a program has them: the name or the path of a set, a set, a frame, or records; see
 #: `collect.prompts.entry`.
@@ -232,8 +233,8 @@ def run(
         same, if some of several models were refused.
     """
     check_engine(engine)
-    named = _several(models, "Models", _OF_MODELS)
-    sets = _several(prompts, "Prompts", _OF_PROMPTS)
+    named = several(models, "Models", _OF_MODELS)
+    sets = several(prompts, "Prompts", _OF_PROMPTS)
     measure_all = job.run
     if engine == "ray":
         from collect.job import fleet
@@ -246,17 +247,6 @@ def run(
         quiet=quiet,
         **options,
     )
-
-
-def _several(given_names: Any, what: str, hint: str) -> list[str | Path]:
-    """Return names or paths that were given as one or as several."""
-    is_one = isinstance(given_names, (str, Path)) or not isinstance(given_names, Iterable)
-    named = [given_names] if is_one else list(given_names)
-    for name in named:
-        if not isinstance(name, (str, Path)):
-            found = type(name).__name__
-            raise InputError(f"{what} must be given as names or paths; found {found}.", hint)
-    return named
 
 
 def as_output(out: Any) -> Path:

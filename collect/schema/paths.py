@@ -1,8 +1,10 @@
-"""Paths as a person types them, and the text that lies there."""
+"""Paths as they are given, one or several, and the text that lies there."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from collect.errors import InputError
 
@@ -17,6 +19,38 @@ def as_path(typed: str | Path) -> Path:
         return Path(typed).expanduser()
     except RuntimeError:
         return Path(typed)
+
+
+def several(given: Any, what: str, hint: str) -> list[str | Path]:
+    """Return names or paths that were given as one or as several.
+
+    Parameters
+    ----------
+    given
+        A name, a path, or some of them.
+    what
+        What they are, as a sentence begins: "Models".
+    hint
+        What to give instead of something else.
+
+    Raises
+    ------
+    InputError
+        If something is neither a name nor a path.
+
+    Examples
+    --------
+    >>> several("gpt2", "Models", ""), several(("gpt2", "opt"), "Models", "")
+    (['gpt2'], ['gpt2', 'opt'])
+    """
+    is_one = isinstance(given, (str, Path)) or not isinstance(given, Iterable)
+    found = [given] if is_one else list(given)
+    for each in found:
+        if not isinstance(each, (str, Path)):
+            raise InputError(
+                f"{what} must be given as names or paths; found {type(each).__name__}.", hint
+            )
+    return found
 
 
 def text_at(path: Path, what: str, hint: str) -> str:

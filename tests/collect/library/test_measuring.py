@@ -324,6 +324,8 @@ def test_an_engine_that_there_is_not_is_refused_before_anything_runs(tmp_path):
         ({"models": None}, "Models must be given as names or paths; found NoneType.", "Give check"),
         ({"models": [nn.Identity()]}, "Models .* found Identity.", "takes a model object"),
         ({"prompts": None}, "Prompts must be given as .* found NoneType.", r"or \[\] to measure"),
+        ({"allow_nonconforming": True}, "Models that need not .* found bool.", "Name those"),
+        ({"register": 3}, "Files that register .* found int.", "Name files that end in .py"),
         ({"out": None}, "The output must be the path of a directory; found NoneType.", "Give out"),
         ({"device": 0}, "The device must be cpu, .* found 0.", 'Use device="cpu"'),
         ({"device": torch.device("cpu")}, "found device.type='cpu'.", 'Use device="cpu"'),
