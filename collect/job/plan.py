@@ -277,12 +277,10 @@ def _left(
     refusal = refusal or _mixture(placed_units, inventory)
     if refusal is None:
         return lefts, None
-    return [replace(left, state=_refused(left.state)) for left in lefts], refusal
-
-
-def _refused(state: str) -> str:
-    """Return the state of a unit whose model a run refuses for what the output holds."""
-    return "measured otherwise" if state == "to do" else state
+    return [
+        replace(left, state="measured otherwise") if left.state == "to do" else left
+        for left in lefts
+    ], refusal
 
 
 def _mixture(placed_units: Sequence[Placed], inventory: Inventory) -> InputError | None:
@@ -298,18 +296,15 @@ def _mixture(placed_units: Sequence[Placed], inventory: Inventory) -> InputError
 def _with_known_weights(unit: Unit, inventory: Inventory) -> Unit:
     """Return a unit with the hash of its weights.
 
-    Where it is not known, that of the same unit, or else of another of the same revision, that is
-    there is taken for it.
+    Where it is not known, that of a unit of the same revision that is there is taken for it: an
+    output holds one for each.
     """
     if unit.determinants["weights_sha256"] is not None:
         return unit
-    of_model = ("model_id", "revision_name")
-    own = inventory.mark(unit)
-    marks = [] if own is None else [own]
-    marks += [entry.mark for entry in inventory.entries()]
-    for mark in marks:
-        known = mark.determinants
-        if all(known.get(name) == unit.determinants[name] for name in of_model):
+    of_revision = ("model_id", "revision_name")
+    for entry in inventory.entries():
+        known = entry.mark.determinants
+        if all(known.get(name) == unit.determinants[name] for name in of_revision):
             found = {"weights_sha256": known.get("weights_sha256")}
             return replace(unit, determinants={**unit.determinants, **found})
     return unit

@@ -76,11 +76,6 @@ class Inventory:
         """Return the units whose marks can be read, sorted by the name of their run file."""
         return sorted(self._by_path().values(), key=lambda entry: entry.path)
 
-    def mark(self, unit: Unit) -> Mark | None:
-        """Return what the run file of a unit says; None where there is none that can be read."""
-        entry = self._entry(run_file(self.out, unit))
-        return None if entry is None else entry.mark
-
     def _entry(self, path: Path) -> Entry | None:
         return self._by_path().get(path)
 
