@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.mixed.algebra.design import Design, build
+from analysis.mixed.algebra.design import Design, build, matrix_of
 from analysis.mixed.algebra.laplace import Laplace, maximise
 from analysis.mixed.algebra.rank import require_independent, without_aliased
 from analysis.mixed.algebra.separation import levels_with_both, separating_columns
@@ -277,7 +277,7 @@ def variance_shares(model: BinomialModel) -> VarianceShares:
     trials = statistics.product(0, 0)
     random = 0.0
     for block, covariance in zip(model.design.blocks, model.found.covariances, strict=True):
-        columns = np.column_stack([column.coefficient for column in block.columns])
+        columns = matrix_of(block.columns)
         squares = np.einsum("ni,n,nj->ij", columns, trials, columns) / trials.sum()
         random += float((squares * covariance).sum())
     part = fixed_part(model.design.fixed, model.coefficients, statistics)
@@ -288,13 +288,9 @@ def _offset(formula: MixedFormula, statistics: Statistics) -> Floats | None:
     return None if formula.offset is None else statistics.constants[offset_name(formula.offset)]
 
 
-def _fixed_matrix(design: Design) -> Floats:
-    return np.column_stack([column.coefficient for column in design.fixed])
-
-
 def _fixed_squares(design: Design, statistics: Statistics) -> Floats:
     """Return X'X of the fixed columns over rows, from the cells."""
-    matrix = _fixed_matrix(design)
+    matrix = matrix_of(design.fixed)
     squares: Floats = matrix.T @ (statistics.product(0, 0)[:, None] * matrix)
     return squares
 
@@ -303,7 +299,7 @@ def _require_maximum(design: Design, statistics: Statistics) -> None:
     """Refuse predictors and groups for which the likelihood has no maximum."""
     trials, successes = statistics.product(0, 0), statistics.product(0, 1)
     require_independent(_fixed_squares(design, statistics), design, statistics.n_obs)
-    places = separating_columns(_fixed_matrix(design), trials, successes)
+    places = separating_columns(matrix_of(design.fixed), trials, successes)
     if places:
         names = [design.fixed[place].name for place in places]
         raise DesignError(

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from analysis.mixed.algebra.design import Block, Column, Design
+from analysis.mixed.algebra.design import Block, Column, Design, matrix_of
 from analysis.mixed.algebra.levels import Levels, gather
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.frame import Floats, Integers
@@ -205,7 +205,7 @@ def _response_variable(
         return _Variable(ones, position, 0.0), fixed_shift
     plain = [place for place, column in enumerate(design.fixed) if column.basis == 0]
     if plain:
-        columns = np.column_stack([design.fixed[place].coefficient for place in plain])
+        columns = matrix_of(design.fixed[place] for place in plain)
         weights = np.linalg.lstsq(columns, ones)[0]
         if np.abs(columns @ weights - ones).max() < ROUNDING:
             fixed_shift[plain] = shift * weights

@@ -7,7 +7,7 @@ the columns themselves are never written out over rows.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -45,6 +45,11 @@ class Column:
     name: str
     coefficient: Floats
     basis: int
+
+
+def matrix_of(columns: Iterable[Column]) -> Floats:
+    """Return the coefficients of columns beside each other, shape (n cells, columns)."""
+    return np.column_stack([column.coefficient for column in columns])
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.mixed.algebra.design import Column, design_columns, is_factor
+from analysis.mixed.algebra.design import Column, design_columns, is_factor, matrix_of
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.fixed_effects import NAMES
 from analysis.mixed.reading.formula import term_name, term_parts, terms
@@ -120,9 +120,9 @@ def _turn(columns: list[Column], fitted: list[Column]) -> Floats:
     for basis in {column.basis for column in fitted}:
         ours = [place for place, column in enumerate(columns) if column.basis == basis]
         theirs = [place for place, column in enumerate(fitted) if column.basis == basis]
-        into = np.column_stack([fitted[place].coefficient for place in theirs])
+        into = matrix_of(fitted[place] for place in theirs)
         if ours:
-            of = np.column_stack([columns[place].coefficient for place in ours])
+            of = matrix_of(columns[place] for place in ours)
             scale = np.abs(of).max(axis=0)
             found = np.linalg.lstsq(of / scale, into, rcond=None)[0] / scale[:, None]
             turn[np.ix_(ours, theirs)] = found

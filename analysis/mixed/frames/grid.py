@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from analysis.mixed.algebra.design import design_columns, is_factor
+from analysis.mixed.algebra.design import design_columns, is_factor, matrix_of
 from analysis.mixed.algebra.rank import estimable
 from analysis.mixed.frames.guards import Designed
 from analysis.mixed.inference.fitted import Fitted
@@ -87,7 +87,7 @@ def fixed_design(model: Contrasted, points: Statistics) -> Floats:
         If columns were left out as aliased and a point depends on their coefficients.
     """
     columns, _ = design_columns(model.formula.fixed, points, model.contrasts)
-    design = np.column_stack([column.coefficient for column in columns])
+    design = matrix_of(columns)
     left_out = model.design.left_out
     if not left_out.names:
         return design

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.mixed.algebra.design import Block, Column, Design
+from analysis.mixed.algebra.design import Block, Column, Design, matrix_of
 
 #: A column lies in a span if its squared distance is below this share of its own square.
 ROUNDING = 1e-10
@@ -55,7 +55,7 @@ def _terms_that_sum_to(block: Block, effect: Column, fixed: list[Column]) -> tup
     n_levels = len(block.levels)
     if len(fixed) < n_levels:
         return ()
-    columns = np.column_stack([each.coefficient for each in fixed])
+    columns = matrix_of(fixed)
     across, root = np.linalg.qr(columns / np.linalg.norm(columns, axis=0))
     products = np.array(
         [np.bincount(block.codes, effect.coefficient * each, n_levels) for each in across.T]

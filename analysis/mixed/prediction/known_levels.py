@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.mixed.algebra.design import Block, design_columns
+from analysis.mixed.algebra.design import Block, design_columns, matrix_of
 from analysis.mixed.frames.grid import Contrasted
 from analysis.mixed.prediction.new_rows import label
 from analysis.mixed.reading.statistics import Statistics
@@ -75,13 +75,12 @@ def known_effects(
 
 def effects_at(model: Contrasted, block: Block, points: Statistics) -> Floats:
     """Return the columns of a group's effects at every point, shape (n, k)."""
-    columns = [
-        column.coefficient
+    return matrix_of(
+        column
         for term in model.formula.random
         if term.group_name == block.group
         for column in design_columns(term.left, points, model.contrasts)[0]
-    ]
-    return np.column_stack(columns)
+    )
 
 
 def _levels_at(block: Block, rows: pd.DataFrame) -> Integers:

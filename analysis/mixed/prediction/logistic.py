@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from analysis.mixed.algebra.design import matrix_of
 from analysis.mixed.frames.grid import Contrasted, fixed_design
 from analysis.mixed.inference.distributions import normal_quantile
 from analysis.mixed.inference.fixed_effects import NAMES
@@ -130,9 +131,9 @@ def _variances(
     from scipy.sparse.linalg import splu
 
     blocks = model.design.blocks
-    of_cells = [np.column_stack([c.coefficient for c in block.columns]) for block in blocks]
+    of_cells = [matrix_of(block.columns) for block in blocks]
     cells = _spherical(model, of_cells, [block.codes for block in blocks])
-    fixed = np.column_stack([column.coefficient for column in model.design.fixed])
+    fixed = matrix_of(model.design.fixed)
     weights = diags_array(_outcome_variances(model, fixed))
     information = cells.T @ weights @ cells + eye_array(cells.shape[1])
     factored = splu(information.tocsc())
@@ -170,8 +171,7 @@ def _outcome_variances(model: Logistic, fixed: Floats) -> Floats:
     """Return the variance of every cell's successes at the maximum."""
     log_odds = fixed @ model.found.coefficients
     for block, values in zip(model.design.blocks, model.found.modes, strict=True):
-        columns = np.column_stack([column.coefficient for column in block.columns])
-        log_odds += np.einsum("nk,nk->n", columns, values[block.codes])
+        log_odds += np.einsum("nk,nk->n", matrix_of(block.columns), values[block.codes])
     if model.offset is not None:
         log_odds += model.offset
     share = expit(log_odds)
