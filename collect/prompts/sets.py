@@ -139,7 +139,8 @@ def given(
     if not isinstance(rows, Iterable):
         raise InputError(
             "Prompts must be the name or path of a set, a frame, or a list of texts or records; "
-            f"found {type(prompts).__name__}."
+            f"found {type(prompts).__name__}.",
+            'Give for example ["The sky is"].',
         )
     rows = [rows] if isinstance(rows, Mapping) else rows
     return prompt_set(name, [entry(row, f"prompt {place}") for place, row in enumerate(rows)])

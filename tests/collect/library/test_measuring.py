@@ -186,8 +186,9 @@ def test_one_quantity_needs_no_list(model, tokenizer):
 )
 def test_arguments_of_another_type_are_refused_in_a_sentence(model, tokenizer, given, sentence):
     arguments = {"tokenizer": tokenizer, "prompts": ["x"], **given}
-    with pytest.raises(InputError, match=sentence):
+    with pytest.raises(InputError, match=sentence) as refusal:
         collect.measure(model, **arguments)
+    assert refusal.value.hint
 
 
 def test_a_model_edited_by_a_hook_is_refused_unless_allowed(model, tokenizer):
