@@ -46,7 +46,7 @@ def tidy(model: Fitted, effects: tuple[str, ...], df: str, conf_level: float) ->
     """Return one row per fixed effect, variance parameter or conditional mode."""
     require_conf_level(conf_level)
     parts = []
-    for effect in effects_asked(effects):
+    for effect in effects:
         if effect == "fixed":
             parts.append(_fixed(model, df, conf_level))
         elif effect == "ran_pars":
