@@ -11,7 +11,7 @@ from analysis.tidy.errors import StoreError
 
 _TABLES = ("published_figure", "published_profile")
 
-#: What explains a name that figures use, where a folder has it: its table, and their names.
+#: By table that explains names, where a folder has rows of it: its key, and the names in use.
 _EXPLAINED = {
     "metric": ("metric", "SELECT DISTINCT metric AS name FROM {table}"),
     "caveat": (

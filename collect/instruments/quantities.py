@@ -243,16 +243,16 @@ def _name(entry: Any) -> str:
         return entry
     if isinstance(entry, OwnQuantity):
         return register(entry).name
-    of_function = [own.name for own in _REGISTERED.values() if own.measure is entry]
-    if not of_function:
-        raise InputError(
-            f"A quantity must be a name, or a quantity of one's own; found {entry!r}.",
-            "Register a function with @collect.quantity first.",
-        )
-    return of_function[0]
+    for registered in _REGISTERED.values():
+        if registered.measure is entry:
+            return registered.name
+    raise InputError(
+        f"A quantity must be a name, or a quantity of one's own; found {entry!r}.",
+        "Register a function with @collect.quantity first.",
+    )
 
 
-def _unknown(name: object) -> InputError:
+def _unknown(name: str) -> InputError:
     known = [*BUILT_IN, ALL, *_SHIPPED]
     own_names = sorted({*_REGISTERED, *entry_points(group=GROUP).names} - {*known})
     return unknown_name(

@@ -16,9 +16,11 @@ from collect.schema.packs import is_pack, packed_units
 #: Directory of the files of units that are being written, out of the way of globs over tables.
 UNFINISHED = ".unfinished"
 
-
 #: Endings of a table that lies in one file.
 _WHOLE = (".csv", ".parquet")
+
+#: Empty text, made of its buffers: Arrow imports pandas to make it of a str, for .3 s.
+_EMPTY = pa.StringArray.from_buffers(1, pa.py_buffer(bytes(8)), pa.py_buffer(b""))[0]
 
 
 def table_files(directory: Path) -> dict[str, list[Path]]:
@@ -85,10 +87,6 @@ def incomplete_units(directory: Path) -> list[str]:
     begun = {path.name for path in (directory / UNFINISHED).glob("*")}
     begun |= set().union(*(_stems(directory, table) for table in MEASURED))
     return sorted(stem for stem in begun - committed - packed if not is_pack(stem))
-
-
-#: Empty text, made of its buffers: Arrow imports pandas to make it of a str, for .3 s.
-_EMPTY = pa.StringArray.from_buffers(1, pa.py_buffer(bytes(8)), pa.py_buffer(b""))[0]
 
 
 def read_rows(path: Path, table: str, headers: Headers | None = None) -> pa.Table:

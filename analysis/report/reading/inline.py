@@ -92,8 +92,7 @@ def inline_markdown(representations: Mapping[str, Any], *, mime: str, name: str)
         raise ReportError(
             f"{name} must have a form that readers can read; Quarto would print {text[:60]}.",
             "Call register_strings() of analysis.report.reading.inline in the set-up chunk, or "
-            "return a "
-            "string of 'prose' or IPython.display.Markdown.",
+            "return a string of 'prose' or IPython.display.Markdown.",
         )
     is_string = text[:1] in ("'", '"')
     return prose.literal(str(ast.literal_eval(text))) if is_string else text

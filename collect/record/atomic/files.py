@@ -66,7 +66,8 @@ def write_together(writes: Mapping[Path, Write]) -> None:
         ) from error
     finally:
         for temporary in prepared.values():
-            temporary.unlink(missing_ok=True) if temporary.parent.is_dir() else None
+            if temporary.parent.is_dir():
+                temporary.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
