@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from safetensors import SafetensorError
@@ -60,5 +60,10 @@ def _replace(checkpoint: Path, temporary: Path) -> None:
     with placement.uninterrupted():
         if checkpoint.exists() or checkpoint.is_symlink():
             checkpoint.rename(retired)
-        temporary.rename(checkpoint)
+        try:
+            temporary.rename(checkpoint)
+        except OSError:
+            with suppress(FileNotFoundError):
+                retired.rename(checkpoint)
+            raise
     remove(retired)

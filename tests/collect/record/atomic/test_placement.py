@@ -113,6 +113,24 @@ def test_an_interrupted_process_leaves_the_old_checkpoint_or_the_new_one(tmp_pat
     assert (place / "weights").read_text(encoding="utf-8") == "new"
 
 
+def test_where_a_new_checkpoint_cannot_be_put_the_old_one_stays(tmp_path, monkeypatch):
+    place, rename = tmp_path / "model", Path.rename
+    place.mkdir()
+    (place / "weights").write_text("old", encoding="utf-8")
+
+    def full(path, target):
+        if path.suffix == ".tmp":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", full)
+    refused = pytest.raises(OutputError, match="model must be writable; No space left")
+    with refused, complete_or_absent(place) as directory:
+        (directory / "weights").write_text("new", encoding="utf-8")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert (place / "weights").read_text(encoding="utf-8") == "old"
+
+
 def test_a_directory_that_may_not_change_is_found_before_anything_does(tmp_path, monkeypatch):
     close(monkeypatch, tmp_path / "b")
     with pytest.raises(OutputError, match="b must be writable; files in it may not be changed"):
