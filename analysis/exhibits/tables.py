@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import claims, evidence
-from analysis.claims.sign import benchmark, finetuning, heritage, ranking
+from analysis.claims.sign import benchmark, finetuning, ranking, readings
 from analysis.claims.weights import spectral
 from analysis.exhibits import estimates as estimates_shown
 from analysis.inference.partition import partition
@@ -169,8 +169,8 @@ def base_sets(store: Store) -> dict[str, str]:
     All have a published gain of the penultimate block; a post-norm model is kept only where signs
     are counted as the paper counts them.
     """
-    sets = heritage.readings(store)
-    every, kept = sets[heritage.EVERY], sets[heritage.KEPT]
+    sets = readings.model_sets(store)
+    every, kept = sets[readings.EVERY], sets[readings.KEPT]
     out = every[~every["model_id"].isin(kept["model_id"])]
     return {
         "all": prose.plural(len(every), "base model"),

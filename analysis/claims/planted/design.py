@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis import evidence
-from analysis.claims.sign import finetuning, heritage
+from analysis.claims.sign import finetuning, readings
 from analysis.claims.weights import spectral
 from analysis.store import Store
 from analysis.tidy.frame import Floats
@@ -70,11 +70,11 @@ def design_of(store: Store) -> Design:
     models = pd.concat(
         [gained, others[["model_id", "lab", "suite", "n_layers"]]], ignore_index=True
     )
-    sets = heritage.readings(store)
+    sets = readings.model_sets(store)
     last = evidence.without_post_norm(evidence.base_gains(store, "gain_last_block"))
     known, hunted, every, of_last, weighed = (
         models["model_id"].isin(rows["model_id"]).to_numpy()
-        for rows in (gained, sets[heritage.HUNT], sets[heritage.EVERY], last, norms)
+        for rows in (gained, sets[readings.HUNT], sets[readings.EVERY], last, norms)
     )
     spread = float(np.log(norms["value_norm"].astype("float64")).std())
     return Design(models, known, hunted, every, of_last, weighed, _pairs(store, models), spread)

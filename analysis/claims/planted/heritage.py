@@ -35,7 +35,7 @@ def heritage_checks(design: Design, log_gains: Floats) -> list[list[Check]]:
 
 
 def sets(design: Design) -> dict[str, Bools]:
-    """Return which models are in each reading of claim 7, as `heritage.readings` has them."""
+    """Return which models are in each reading of claim 7, as `readings.model_sets` has them."""
     every, joined = design.penultimate, design.known
     return {
         "hunt": design.hunted,

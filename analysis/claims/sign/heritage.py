@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from analysis import evidence
+from analysis.claims.sign.readings import EVERY, HUNT, beside_lab, each_once, model_sets, of_lab
 from analysis.claims.verdict.claim import Claim
 from analysis.evidence.checks import Check
 from analysis.inference.counts import fisher
@@ -17,35 +19,16 @@ from analysis.inference.resampling import permutation
 from analysis.store import Store, shared
 from analysis.tidy import prose
 
-HUNT = "the models of the hunt, penultimate block"
-EVERY = "all base models, penultimate block"
-KEPT = "all base models without the post-norm model, penultimate block"
+#: The lab that the claims set against all others.
+OURS = "EleutherAI"
 BELOW = "EleutherAI's mean gain is below 1"
 SEED = 20260106
 
 
 @shared
-def readings(store: Store) -> Mapping[str, pd.DataFrame]:
-    """Return the defensible sets of models, one row per base model, the paper's own first."""
-    hunt = evidence.base_gains(store, "gain_penultimate_block", evidence.HUNT)
-    every = evidence.base_gains(store, "gain_penultimate_block")
-    joined = evidence.penultimate_or_last(store)
-    return {
-        HUNT: hunt,
-        "the hunt without the post-norm model": evidence.without_post_norm(hunt),
-        "the hunt without gains within 1 % of 1": evidence.away_from_one(hunt),
-        EVERY: every,
-        KEPT: evidence.without_post_norm(every),
-        "all base models, penultimate or else last block": joined,
-        "the same without the post-norm model": evidence.without_post_norm(joined),
-        "the same without gains within 1 % of 1": evidence.away_from_one(joined),
-    }
-
-
-@shared
 def fisher_test(store: Store) -> Sequence[Check]:
     """Check claim 7: Fisher's exact test of lab against sign gives p < 0.001."""
-    sets = readings(store)
+    sets = model_sets(store)
     return [
         *(_fisher(condition, rows) for condition, rows in sets.items()),
         *(
@@ -60,63 +43,44 @@ def fisher_test(store: Store) -> Sequence[Check]:
 def eleuther_dampens(store: Store) -> Sequence[Check]:
     """Check claim 8: 80 % of EleutherAI's models dampen."""
     part = "80 % of EleutherAI's models dampen"
-    sets = readings(store)
-    last = evidence.base_gains(store, "gain_last_block")
-    every = sets["all base models, penultimate block"]
+    sets = model_sets(store)
     chosen = {
-        "the models of the hunt, penultimate block": sets[HUNT],
-        "all base models, penultimate block": every,
-        "all base models without gains within 1 % of 1": evidence.away_from_one(every),
-        "all base models, last block": last,
+        HUNT: sets[HUNT],
+        EVERY: sets[EVERY],
+        "all base models without gains within 1 % of 1": evidence.away_from_one(sets[EVERY]),
+        "all base models, last block": evidence.base_gains(store, "gain_last_block"),
     }
-    return [
-        _share(part, condition, rows[rows["lab"] == "EleutherAI"], dampening=True, quoted=80)
-        for condition, rows in chosen.items()
-    ]
+    return _shares(part, of_lab(chosen, OURS), dampening=True, quoted=80)
 
 
 def others_expand(store: Store) -> Sequence[Check]:
     """Check claim 9: all models of Meta and OpenAI expand."""
-    sets = readings(store)
-    named = ("Meta", "OpenAI")
-    checks = [
-        _share(
-            f"100 % of {lab}'s models expand",
-            condition,
-            rows[rows["lab"] == lab],
-            dampening=False,
-            quoted=100,
-        )
-        for lab in named
-        for condition, rows in sets.items()
-    ]
     whole = evidence.base_gains(store, "gain_whole_matrix")
-    meta = whole[whole["lab"] == "Meta"]
-    condition = "whole-matrix gain of the last block (Llama 3.1)"
+    of_last = {"whole-matrix gain of the last block (Llama 3.1)": whole}
+    chosen = {"Meta": {**model_sets(store), **of_last}, "OpenAI": model_sets(store)}
     return [
-        *checks,
-        _share("100 % of Meta's models expand", condition, meta, dampening=False, quoted=100),
+        check
+        for lab, sets in chosen.items()
+        for check in _shares(
+            f"100 % of {lab}'s models expand", of_lab(sets, lab), dampening=False, quoted=100
+        )
     ]
 
 
 def section_4_2(store: Store) -> Sequence[Check]:
     """Check claim 22: 80 % against 100 %, Fisher p < 0.001."""
-    others = [
-        _share(
-            "100 % of the other labs' models expand",
-            condition,
-            rows[rows["lab"] != "EleutherAI"],
-            dampening=False,
-            quoted=100,
-        )
-        for condition, rows in readings(store).items()
+    part = "100 % of the other labs' models expand"
+    others = beside_lab(model_sets(store), OURS)
+    return [
+        *fisher_test(store),
+        *eleuther_dampens(store),
+        *_shares(part, others, dampening=False, quoted=100),
     ]
-    return [*fisher_test(store), *eleuther_dampens(store), *others]
 
 
 def only_below(store: Store) -> Sequence[Check]:
     """Check claim 23: EleutherAI is the only lab whose mean gain is below 1."""
-    sets = readings(store)
+    sets = model_sets(store)
     chosen = {
         **{condition: rows for condition, rows in sets.items() if "within 1 %" not in condition},
         "all base models, last block": evidence.base_gains(store, "gain_last_block"),
@@ -126,25 +90,18 @@ def only_below(store: Store) -> Sequence[Check]:
         "all base models, mean over blocks 1 to L-1": evidence.base_gains(store, "gain_body"),
     }
     return [
-        *_lab_means(chosen),
-        *(_lab_beyond(condition, sets[condition]) for condition in (HUNT, EVERY)),
-        *(_other_labs(condition, rows) for condition, rows in chosen.items()),
+        *each_once(of_lab(chosen, OURS), _lab_mean),
+        *(
+            _lab_beyond(condition, rows)
+            for condition, rows in of_lab(sets, OURS).items()
+            if condition in (HUNT, EVERY)
+        ),
+        *each_once(beside_lab(chosen, OURS), _other_labs),
     ]
 
 
-def _lab_means(chosen: Mapping[str, pd.DataFrame]) -> list[Check]:
-    """Check the lab's mean under each reading; sets with the same models of the lab are one."""
-    distinct: dict[tuple[Any, ...], Check] = {}
-    for condition, rows in chosen.items():
-        ours = rows.loc[rows["lab"] == "EleutherAI", ["model_id", "gain_mean"]]
-        figures = tuple(ours.sort_values("model_id").itertuples(index=False, name=None))
-        distinct.setdefault(figures, _lab_mean(condition, rows))
-    return list(distinct.values())
-
-
-def _lab_mean(condition: str, rows: pd.DataFrame) -> Check:
-    """Compare the lab's mean over its models in hand with 1, as a bar of Fig. 2 does."""
-    ours = rows[rows["lab"] == "EleutherAI"]
+def _lab_mean(condition: str, ours: pd.DataFrame) -> Check:
+    """Compare the mean over a lab's models in hand with 1, as a bar of Fig. 2 does."""
     if ours.empty:
         return evidence.missing(BELOW, condition, "no such model of EleutherAI is in the store")
     found = evidence.mean_of(ours["gain_mean"], 1)
@@ -160,9 +117,9 @@ def _lab_mean(condition: str, rows: pd.DataFrame) -> Check:
     )
 
 
-def _lab_beyond(condition: str, rows: pd.DataFrame) -> Check:
+def _lab_beyond(condition: str, ours: pd.DataFrame) -> Check:
     """Decide about the lab rather than its models in hand: its interval must exclude 1."""
-    found = _lab_mean(condition, rows)
+    found = _lab_mean(condition, ours)
     is_open = not (found.conf_low > 1 or found.conf_high < 1)
     return replace(
         found,
@@ -174,9 +131,8 @@ def _lab_beyond(condition: str, rows: pd.DataFrame) -> Check:
     )
 
 
-def _other_labs(condition: str, rows: pd.DataFrame) -> Check:
+def _other_labs(condition: str, others: pd.DataFrame) -> Check:
     part = "the mean of every other lab is above 1"
-    others = rows[rows["lab"] != "EleutherAI"]
     if others.empty:
         return evidence.missing(part, condition, "no model of another lab is in the store")
     means = others.groupby("lab")["gain_mean"].mean().sort_values()
@@ -227,14 +183,14 @@ def central_p(rows: pd.DataFrame) -> float:
 
 def least_p(store: Store, condition: str) -> tuple[float, float]:
     """Return the smallest p that Fisher's test and the exchange of suites can give a reading."""
-    rows = readings(store)[condition]
+    rows = model_sets(store)[condition]
     table = fisher.fisher_exact(_labelled(rows), row="heritage", column="sign")
     return float(table["smallest_p"].iloc[0]), float(_exchange(_suites(rows))["smallest_p"])
 
 
 def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
-    ours = rows["lab"] == "EleutherAI"
-    return rows.assign(heritage=np.where(ours, "EleutherAI", "other"), sign=rows["sign_strict"])
+    ours = rows["lab"] == OURS
+    return rows.assign(heritage=np.where(ours, OURS, "other"), sign=rows["sign_strict"])
 
 
 def _by_suite(condition: str, rows: pd.DataFrame) -> Check:
@@ -272,9 +228,16 @@ def _exchange(suites: pd.DataFrame) -> pd.Series[Any]:
 
 
 def _difference_in_dampening(suites: pd.DataFrame) -> float:
-    ours = suites["heritage"].to_numpy() == "EleutherAI"
+    ours = suites["heritage"].to_numpy() == OURS
     shares = suites["dampens"].to_numpy()
     return float(shares[ours].mean() - shares[~ours].mean())
+
+
+def _shares(
+    part: str, sets: Mapping[str, pd.DataFrame], *, dampening: bool, quoted: int
+) -> list[Check]:
+    """Check under each reading that a percentage of the models lie on one side of 1."""
+    return each_once(sets, partial(_share, part, dampening=dampening, quoted=quoted))
 
 
 def _share(part: str, condition: str, rows: pd.DataFrame, *, dampening: bool, quoted: int) -> Check:
@@ -310,7 +273,7 @@ CLAIMS = (
     ),
     Claim(
         9,
-        "Share of Meta's (shown) and of OpenAI's base models whose mean gain is above 1",
+        "Share of Meta's, and of OpenAI's, base models whose mean gain is above 1",
         "Both shares are 100 %.",
         others_expand,
         "universal",

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis import evidence
 from analysis.claims.sign import popular
-from analysis.claims.sign.heritage import EVERY, HUNT, KEPT, readings
+from analysis.claims.sign.readings import EVERY, HUNT, KEPT, model_sets
 from analysis.claims.verdict.claim import Claim
 from analysis.evidence.checks import Check
 from analysis.inference.partition import partition
@@ -41,7 +41,7 @@ def ranked_sets(store: Store) -> Mapping[str, pd.DataFrame]:
 
     A geometric mean over blocks is known of every model with a published profile.
     """
-    every = readings(store)[EVERY]
+    every = model_sets(store)[EVERY]
     means = popular.mean_over_blocks(store).set_index("model_id")["gain_mean"]
     over_blocks = every.assign(gain_mean=every["model_id"].map(means)).dropna(subset=["gain_mean"])
     return {
@@ -49,7 +49,7 @@ def ranked_sets(store: Store) -> Mapping[str, pd.DataFrame]:
             log_gain=np.log(over_blocks["gain_mean"].astype("float64"))
         ),
         EVERY: every,
-        HUNT: readings(store)[HUNT],
+        HUNT: model_sets(store)[HUNT],
         "all base models, penultimate or else last block": evidence.penultimate_or_last(store),
         "all base models, largest gain of a block": evidence.base_gains(store, "gain_maximum"),
         "all base models, last block": evidence.base_gains(store, "gain_last_block"),
@@ -58,7 +58,7 @@ def ranked_sets(store: Store) -> Mapping[str, pd.DataFrame]:
 
 def hierarchy_models(store: Store) -> pd.DataFrame:
     """Return the frame behind claim 20: one row per base model that is not post-norm."""
-    return readings(store)[KEPT]
+    return model_sets(store)[KEPT]
 
 
 def _hierarchy(condition: str, rows: pd.DataFrame, heritage: str) -> list[Check]:

@@ -3,7 +3,7 @@
 import pytest
 
 from analysis import claims, evidence
-from analysis.claims.sign import heritage, threshold
+from analysis.claims.sign import heritage, readings, threshold
 
 
 def row(judged, claim_id):
@@ -71,14 +71,14 @@ def test_fishers_p_and_interval_are_told_apart(check, shipped_store):
 def test_one_model_moves_fishers_p_over_the_usual_level(check, shipped_store):
     with_it, without = (
         check(shipped_store, 7, f"Fisher's exact test; {name}")
-        for name in (heritage.EVERY, heritage.KEPT)
+        for name in (readings.EVERY, readings.KEPT)
     )
     assert (with_it["n_models"], without["n_models"]) == (23, 22)
     assert without["p_value"] < 0.05 < with_it["p_value"]
 
 
 def test_the_smallest_p_of_a_reading_is_that_of_its_margins_and_suites(shipped_store):
-    by_models, by_suites = heritage.least_p(shipped_store, heritage.HUNT)
+    by_models, by_suites = heritage.least_p(shipped_store, readings.HUNT)
     # Six of 16 dampen and five are of the lab: 6 of 4368 tables are as extreme as can be.
     assert by_models == pytest.approx(6 / 4368)
     # Three of seven suites are EleutherAI's: one of 35 assignments.
