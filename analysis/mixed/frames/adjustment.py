@@ -140,16 +140,18 @@ def _largest_t(correlation: Floats) -> Tail:
 
 def _critical(tail: Tail, df: Floats, conf_level: float) -> Floats:
     """Return the value that the largest |t| exceeds with the chance left, for every df."""
-    from scipy.optimize import brentq
+    from scipy.optimize import brentq, newton
 
-    found: dict[float, float] = {}
-    for each in np.unique(np.round(df, 6)):
+    def excess(t: float, df: float) -> float:
+        return tail(t, df) - (1 - conf_level)
 
-        def excess(t: float, each: float = float(each)) -> float:
-            return tail(t, each) - (1 - conf_level)
-
-        high = 4.0
-        while excess(high) > 0:
-            high *= 2
-        found[float(each)] = float(brentq(excess, 1e-6, high, xtol=1e-8))
-    return np.array([found[float(each)] for each in np.round(df, 6)])
+    # The fewer df, the larger the value: that of more df lies close beneath it.
+    each, place = np.unique(-np.round(df, 6), return_inverse=True)
+    most, *fewer = -each
+    high = 4.0
+    while excess(high, most) > 0:
+        high *= 2
+    found = [brentq(excess, 1e-6, high, (most,), xtol=1e-8)]
+    for own in fewer:
+        found.append(newton(excess, found[-1], args=(own,), tol=1e-8))
+    return np.array(found)[place]
