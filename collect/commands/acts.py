@@ -17,10 +17,11 @@ from collect.schema.paths import text_at
 
 def _plan(options: argparse.Namespace) -> int:
     with libraries_imported():
-        from collect.job import plan
+        from collect.job.planning import plan, planned, wording
 
     drawn = plan.drawn(options.models, options.prompts, options.out, **_how(options))
-    show(as_json(plan.as_json(drawn.units)) if options.json else plan.as_text(drawn.units))
+    units = drawn.units
+    show(as_json(planned.as_json(units)) if options.json else wording.as_text(units))
     drawn.raise_if_refused()
     return 0
 

@@ -20,7 +20,7 @@ from collect.gauge import group
 from collect.instruments.hooks import Recorder
 from collect.instruments.own.definition import OwnQuantity
 from collect.instruments.quantities import TABLES
-from collect.job.plan import plan
+from collect.job.planning.plan import plan
 from collect.job.run import run
 from collect.model.checkpoint import description
 from collect.model.checkpoint.checkpoint import Checkpoint

@@ -12,7 +12,7 @@ from collect.commands.cli import main
 from collect.errors import InputError
 from collect.job import estimate
 from collect.job.outcome import RefusedError
-from collect.job.plan import drawn, plan
+from collect.job.planning.plan import drawn, plan
 from collect.job.run import run
 
 NAMES = ["gpt2", "gpt_neox", "gpt_neox_sequential", "llama", "llama_shared_values"]

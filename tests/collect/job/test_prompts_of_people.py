@@ -9,7 +9,7 @@ import pytest
 from analysis.store import open_store
 from collect.errors import InputError
 from collect.job.outcome import RefusedError
-from collect.job.plan import plan
+from collect.job.planning.plan import plan
 from collect.job.run import prepare, run
 from collect.record.integrity import faults
 

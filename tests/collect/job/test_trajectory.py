@@ -9,7 +9,7 @@ import pytest
 
 from analysis.store import open_store
 from collect.errors import InputError
-from collect.job.plan import plan
+from collect.job.planning.plan import plan
 from collect.job.run import run
 from collect.record.integrity import faults
 from collect.training.recipe import read_recipe

@@ -14,7 +14,7 @@ import pytest
 
 from collect.commands.cli import main
 from collect.errors import InputError
-from collect.job.plan import plan
+from collect.job.planning.plan import plan
 from collect.job.run import run
 from collect.record import integrity, status
 from collect.record.atomic import locks

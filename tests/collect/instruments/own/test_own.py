@@ -17,7 +17,7 @@ from collect.commands.cli import main
 from collect.errors import InputError
 from collect.instruments import quantities
 from collect.instruments.own.definition import OwnQuantity
-from collect.job.plan import plan
+from collect.job.planning.plan import plan
 from collect.job.run import run
 from collect.record.integrity import faults
 from tests.collect.conftest import tiny_model, tiny_tokenizer

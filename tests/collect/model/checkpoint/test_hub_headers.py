@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from collect.errors import CollectError, InputError, UnreachableError, UnsupportedModelError
-from collect.job.plan import plan
+from collect.job.planning.plan import plan
 from collect.job.run import prepare, run
 from collect.model.checkpoint.checkpoint import locate
 from tests.collect.conftest import edit_config
