@@ -256,8 +256,6 @@ def _plain(told: Views) -> dict[str, str]:
         "lab_percent_interval": f"{_percent(lab['conf_low'])} and {_percent(lab['conf_high'])}",
         "driver": f"{'mostly' if half else 'not mainly'} through {driver} "
         f"(without it {_percent(changes[driver])})",
-        "driver_name": driver,
-        "driver_percent": _percent(changes[driver]),
         "size_percent_low": _signed(size["conf_low"]),
         "size_percent_high": _signed(size["conf_high"]),
     }
