@@ -22,7 +22,7 @@ def variance_components(
 ) -> pd.DataFrame:
     """Return the deviation among groups and within them, given the terms of a formula.
 
-    Estimates are by restricted, intervals by profile maximum likelihood. With few groups the
+    Estimates are by restricted maximum likelihood, intervals by its profile. With few groups the
     interval of the first is wide, and everything computed from it is as unsure.
 
     Parameters
@@ -48,8 +48,7 @@ def variance_components(
     """
     fitted = mixed.fit(f"{formula} + (1 | {group})", models)
     estimated = fitted.tidy(["ran_pars"])
-    profiled = mixed.profile_intervals(fitted, conf_level=conf_level)
-    profiled = profiled[profiled["effect"] == "ran_pars"]
+    profiled = mixed.profile_intervals(fitted, conf_level=conf_level, reml=True)
     result = pd.DataFrame(
         {
             "term": ["between", "within"],
@@ -59,7 +58,7 @@ def variance_components(
             "conf_level": conf_level,
             "n_obs": len(models),
             "n_groups": models[group].nunique(),
-            "method": "REML estimate, profile-likelihood interval",
+            "method": "REML estimate, interval by its profile",
             "note": f"Standard deviation, intercepts of {group}.",
         }
     )

@@ -1,4 +1,4 @@
-"""The least deviance (ML) with a standard deviation or a correlation held.
+"""The least deviance with a standard deviation or a correlation held.
 
 The first effect of a correlated term has a row of the relative factor to itself, so that its
 standard deviation is one element of theta times sigma; the row of the second is its relative
@@ -51,11 +51,14 @@ class Held:
         The unconstrained optimum, where every search starts.
     sigma
         The residual standard deviation there.
+    reml
+        Whether the deviance is that of the restricted likelihood.
     """
 
     cross: CrossProducts
     theta: Floats
     sigma: float
+    reml: bool
 
     def with_deviation(self, place: int, value: float) -> float:
         """Return the least deviance with theta[place] * sigma equal to a value.
@@ -69,7 +72,7 @@ class Held:
             theta = np.empty(len(self.theta))
             theta[others] = at[:-1] / scale[others]
             theta[place] = value / sigma
-            found = profile(self.cross, theta, reml=False, variance=sigma**2)
+            found = profile(self.cross, theta, reml=self.reml, variance=sigma**2)
             by_theta = found.gradient
             by_log = 2 * found.df - 2 * found.residual / sigma**2 - by_theta[place] * theta[place]
             return found.criterion, np.append(by_theta[others] / scale[others], by_log)
@@ -101,7 +104,7 @@ class Held:
             theta[others] = at / scale[others]
             deviation = theta[place]
             theta[place], theta[diagonal] = along * deviation, across * deviation
-            found = profile(self.cross, theta, reml=False)
+            found = profile(self.cross, theta, reml=self.reml)
             slope = found.gradient.copy()
             slope[place] = along * slope[place] + across * slope[diagonal]
             return found.criterion, slope[others] / scale[others]
@@ -118,7 +121,7 @@ class Held:
         scale = natural_scale(self.cross)
 
         def objective(at: Floats) -> tuple[float, Floats]:
-            found = profile(self.cross, at / scale, reml=False, variance=sigma**2)
+            found = profile(self.cross, at / scale, reml=self.reml, variance=sigma**2)
             return found.criterion, found.gradient / scale
 
         start = self._inside() * self.sigma / sigma
@@ -135,8 +138,9 @@ class Held:
 
 
 def held(model: Fitted) -> Held:
-    """Return a model fitted by maximum likelihood, to ask its deviance of."""
-    return Held(model.cross, model.found.theta, float(np.sqrt(model.found.variance)))
+    """Return a fitted model, to ask the deviance that it was fitted by."""
+    sigma = float(np.sqrt(model.found.variance))
+    return Held(model.cross, model.found.theta, sigma, model.reml)
 
 
 def brought_forward(model: Fitted, which: int, effects: tuple[int, ...]) -> Held:
@@ -145,7 +149,7 @@ def brought_forward(model: Fitted, which: int, effects: tuple[int, ...]) -> Held
     Parameters
     ----------
     model
-        A fit by maximum likelihood.
+        A fit.
     which
         Place of the block.
     effects
@@ -167,7 +171,7 @@ def brought_forward(model: Fitted, which: int, effects: tuple[int, ...]) -> Held
         for factor, each in zip(factors, blocks, strict=True)
         for row, column in each.positions
     ]
-    return Held(cross, np.array(theta), float(np.sqrt(model.found.variance)))
+    return Held(cross, np.array(theta), float(np.sqrt(model.found.variance)), model.reml)
 
 
 def term_of(block: Block, effect: int) -> range:

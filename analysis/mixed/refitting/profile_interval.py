@@ -2,6 +2,9 @@
 
 Bates et al. (2015), section 5.1: the signed root of the rise of the deviance (ML) over its
 minimum, with one parameter held and all others optimised, is compared with a normal quantile.
+The deviance of the restricted likelihood does the same for deviations and correlations. With few
+groups it is the one to use: maximum likelihood takes deviations for smaller than they are, and so
+do its intervals.
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ if TYPE_CHECKING:
 MOST_DOUBLINGS = 40
 
 
-def profile_intervals(model: Fitted, *, conf_level: float = 0.95) -> pd.DataFrame:
+def profile_intervals(
+    model: Fitted, *, conf_level: float = 0.95, reml: bool = False
+) -> pd.DataFrame:
     """Return one row per fixed effect, deviation and correlation: its profile interval.
 
     As R's ``confint(method = "profile")``: by maximum likelihood, whatever the fit. A deviation
@@ -45,16 +50,20 @@ def profile_intervals(model: Fitted, *, conf_level: float = 0.95) -> pd.DataFram
         The fit.
     conf_level
         Nominal coverage.
+    reml
+        True for the restricted likelihood, whatever the fit. It says nothing of fixed effects,
+        which then have no rows.
 
     Returns
     -------
-    `effect`, `group`, `term`, `estimate` (of the maximum likelihood), `conf_low`, `conf_high`,
-    `conf_level`.
+    `effect`, `group`, `term`, `estimate` (where the likelihood is largest), `conf_low`,
+    `conf_high`, `conf_level`.
     """
     require_conf_level(conf_level)
-    fitted = model.refitted(reml=False) if model.reml else model
+    fitted = model if model.reml is reml else model.refitted(reml=reml)
     rise = chi_squared_quantile(conf_level, 1)
-    rows = [_fixed_row(fitted, place, rise) for place in range(len(fitted.terms))]
+    fixed = range(0 if reml else len(fitted.terms))
+    rows = [_fixed_row(fitted, place, rise) for place in fixed]
     rows += [_variance_row(fitted, place, rise) for place in range(len(fitted.found.theta))]
     rows.append(_sigma_row(fitted, rise))
     result = pd.DataFrame(
@@ -62,7 +71,7 @@ def profile_intervals(model: Fitted, *, conf_level: float = 0.95) -> pd.DataFram
     ).assign(
         conf_level=conf_level,
         n_obs=fitted.statistics.n_obs,
-        method="Profile likelihood",
+        method="Profile of the restricted likelihood" if reml else "Profile likelihood",
         note="",
     )
     glossary.checked(result.columns)

@@ -103,12 +103,12 @@ def deviations(models: pd.DataFrame, *, conf_level: float = 0.95) -> pd.DataFram
     Returns
     -------
     One row per group: `group`, `condition` (what is beside it), `estimate` [nat] by restricted
-    maximum likelihood, `conf_low`, `conf_high` by the profile of the likelihood, `n_groups`.
+    maximum likelihood, `conf_low`, `conf_high` by the profile of it, `n_groups`.
     """
     rows = []
     for group, groups in ((SUITE, (SUITE,)), (LAB, (LAB, SUITE))):
         model = fitted(models, (DEPTH,), groups)
-        profiles = mixed.profile_intervals(model, conf_level=conf_level)
+        profiles = mixed.profile_intervals(model, conf_level=conf_level, reml=True)
         ends = profiles[(profiles["group"] == group) & (profiles["effect"] == "ran_pars")].iloc[0]
         pars = model.tidy(["ran_pars"])
         own = pars[pars["group"] == group].iloc[0]
@@ -122,7 +122,7 @@ def deviations(models: pd.DataFrame, *, conf_level: float = 0.95) -> pd.DataFram
                 "conf_level": conf_level,
                 "n_groups": models[group].nunique(),
                 "n_obs": len(models),
-                "method": "Restricted maximum likelihood; profile likelihood interval",
+                "method": "Restricted maximum likelihood; interval by its profile",
                 "note": "",
             }
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 
 from analysis import mixed
 from analysis.mixed.refitting.profile_interval import profile_intervals
@@ -113,3 +113,32 @@ def test_at_the_ends_of_a_profile_interval_the_deviance_has_risen_by_the_quantil
     null = mixed.fit("gain ~ 1 + (1 | model)", held, reml=False)
     rise = null.found.criterion - model.found.criterion
     assert rise == pytest.approx(stats.chi2.isf(0.05, 1), abs=1e-5)
+
+
+def test_a_restricted_profile_of_a_balanced_layout_ends_where_its_two_mean_squares_say() -> None:
+    """With groups of equal size it is the likelihood of two independent sums of squares."""
+    a, n = 7, 3
+    rng = np.random.default_rng(7)
+    layout = pd.DataFrame({"g": np.repeat(list("abcdefg"), n), "y": rng.normal(size=a * n)})
+    layout["y"] += np.repeat(rng.normal(size=a), n)
+    means = layout.groupby("g")["y"].transform("mean")
+    between = float(((means - layout["y"].mean()) ** 2).sum())
+    within = float(((layout["y"] - means) ** 2).sum())
+
+    def least(deviation: float) -> float:
+        def deviance(log_sigma: float) -> float:
+            sigma = np.exp(2 * log_sigma)
+            group = sigma + n * deviation**2
+            whole = (a - 1) * np.log(group) + between / group
+            return float(whole + a * (n - 1) * np.log(sigma) + within / sigma)
+
+        return float(optimize.minimize_scalar(deviance, bounds=(-5, 5), method="bounded").fun)
+
+    model = mixed.fit("y ~ 1 + (1 | g)", layout)
+    found = profile_intervals(model, reml=True).set_index("group").loc["g"]
+    assert set(profile_intervals(model, reml=True)["effect"]) == {"ran_pars"}
+    estimate = np.sqrt((between / (a - 1) - within / (a * (n - 1))) / n)
+    assert found["estimate"] == pytest.approx(estimate, rel=1e-6)
+    for end in ("conf_low", "conf_high"):
+        rise = least(found[end]) - least(estimate)
+        assert rise == pytest.approx(stats.chi2.isf(0.05, 1), abs=1e-4)
