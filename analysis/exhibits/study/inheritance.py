@@ -21,17 +21,19 @@ KINDS = dict(zip(("its own recipe", "another recipe", "Muon"), SHAPES, strict=Fa
 PANEL, ROW = 300, 27
 
 
-def sentence(shares: pd.DataFrame, turned: pd.DataFrame) -> str:
+def sentence(shares: pd.DataFrame, parents: pd.DataFrame, turned: pd.DataFrame) -> str:
     """Return what birth and upbringing make of growth, and how often a sign turned.
 
     Parameters
     ----------
-    shares, turned
-        From `inheritance.shares` and `inheritance.turned`; shares are empty while networks lack.
+    shares, parents, turned
+        From `inheritance.shares`, `inheritance.between_parents` and `inheritance.turned`; shares
+        are empty while networks lack.
     """
     if shares.empty:
         return "Not told yet: births lack upbringings."
-    return f"{share_sentence(shares)} {turned_sentence(turned)}"
+    said = [share_sentence(shares), parents_sentence(parents), turned_sentence(turned)]
+    return " ".join(filter(None, said))
 
 
 def share_sentence(shares: pd.DataFrame) -> str:
@@ -44,12 +46,29 @@ def share_sentence(shares: pd.DataFrame) -> str:
     )
 
 
+def parents_sentence(parents: pd.DataFrame) -> str:
+    """Return what birth makes of the differences between parents; empty while it cannot be told.
+
+    ``parents`` is from `inheritance.between_parents`.
+    """
+    if parents.empty:
+        return ""
+    shares = [share_words(rows)["birth"] for _, rows in parents.groupby("response", sort=False)]
+    return (
+        "That interval takes the networks as independent, as registered, though those from one "
+        f"parent are alike. Between the {prose.count(parents['n_obs'].iloc[0])} parents, each with "
+        f"the mean of its networks, birth makes {shares[0]} of the differences in growth and "
+        f"{shares[1]} of those in the gain of the last block."
+    )
+
+
 def turned_sentence(turned: pd.DataFrame) -> str:
     """Return in how many cases training on under another recipe turned a sign."""
     others = turned[~turned["is_own"]].set_index("response")
     said = [
         f"{prose.share_of(int(row['n_turned']), int(row['n_cells']))} cases for "
-        f"{'' if name == KEPT[0] else 'the '}{RESPONSES[str(name)]}"
+        f"{'' if name == KEPT[0] else 'the '}{RESPONSES[str(name)]} "
+        f"(with one seed at least in {prose.count(row['n_turned_once'])})"
         for name, row in others.to_dict("index").items()
     ]
     return (

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.questions.study import horizons, registered
+from analysis.questions.study.shares import variance_shares
 from analysis.store import Store
 from analysis.tidy.errors import DesignError
 
@@ -93,8 +94,41 @@ def shares(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True)
 
 
+def between_parents(children: pd.DataFrame, *, rng: np.random.Generator) -> pd.DataFrame:
+    """Return the share of birth among parents, each with the mean of what became of it.
+
+    Networks that were trained on from one parent share what the seed made of it, and the shares of
+    `shares` count them as independent, as registered. Here the parents are the units.
+
+    Parameters
+    ----------
+    children
+        From `networks`.
+    rng
+        Draws the bootstrap.
+
+    Returns
+    -------
+    One row per response, source and method, as `shares`; empty unless every birth has as many
+    parents as the others, two at least.
+    """
+    ours = children[children["upbringing"] != OF_NO_LAB]
+    means = ours.groupby(["birth", "seed"])[list(KEPT)].mean()
+    counts = means.groupby("birth").size()
+    if len(counts) < 2 or counts.min() < max(2, counts.max()):
+        return pd.DataFrame()
+    found = []
+    for response in KEPT:
+        values = means[response].to_numpy(dtype=float).reshape(len(counts), 1, -1)
+        table = variance_shares(values, "birth", {}, rng=rng)
+        found.append(table.assign(response=response))
+    return pd.concat(found, ignore_index=True)
+
+
 def turned(children: pd.DataFrame, responses: Sequence[str] = KEPT) -> pd.DataFrame:
-    """Return in how many ways of training on a response changes its sign in every seed.
+    """Return in how many ways of training on a response changes its sign.
+
+    What no lab does is left out, as it is of the shares.
 
     Parameters
     ----------
@@ -105,16 +139,23 @@ def turned(children: pd.DataFrame, responses: Sequence[str] = KEPT) -> pd.DataFr
 
     Returns
     -------
-    One row per response and kind: `response`, `is_own` (under its own recipe again), `n_turned` of
-    `n_cells`, where a cell is a birth with an upbringing.
+    One row per response and kind: `response`, `is_own` (under its own recipe again), `n_turned`
+    (in every seed) and `n_turned_once` (in one at least) of `n_cells`, where a cell is a birth with
+    an upbringing.
     """
+    ours = children[children["upbringing"] != OF_NO_LAB]
     rows = []
     for response in responses:
-        is_turned = children[response] * children[f"{response}_born"] < 0
-        cells = children.assign(
+        cells = ours.assign(
             response=response,
-            is_turned=is_turned,
-            is_own=children["upbringing"] == "as_" + children["birth"],
+            is_turned=ours[response] * ours[f"{response}_born"] < 0,
+            is_own=ours["upbringing"] == "as_" + ours["birth"],
         ).groupby(["response", "is_own", "birth", "upbringing"])["is_turned"]
-        rows.append(cells.all().groupby(["response", "is_own"]).agg(["sum", "size"]).reset_index())
-    return pd.concat(rows, ignore_index=True).rename(columns={"sum": "n_turned", "size": "n_cells"})
+        kinds = cells.agg(["all", "any"]).groupby(["response", "is_own"])
+        counts = {
+            "n_turned": kinds["all"].sum(),
+            "n_turned_once": kinds["any"].sum(),
+            "n_cells": kinds.size(),
+        }
+        rows.append(pd.DataFrame(counts).reset_index())
+    return pd.concat(rows, ignore_index=True)
