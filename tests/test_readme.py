@@ -48,7 +48,9 @@ def test_the_shares_of_the_study_are_those_of_the_file():
     assert f"recipe makes {share} % ({low} % to {high} %) of the differences in growth" in said
     share, low, high = told.loc[("S1", "equal loss"), ENDS].round().astype(int)
     assert (
-        f"after equal steps, and {share} % ({low} % to {high} %) at equal loss, where the "
+        f"after equal steps, and {share} % ({low} % to {high} %) at equal loss, which "
+        f"{rows.loc[('S1', 'equal loss'), 'n_groups']:.0f} of "
+        f"{rows.loc[('S1', 'equal steps'), 'n_groups']:.0f} recipes reach and where the "
         "registered rule is missed" in said
     )
 

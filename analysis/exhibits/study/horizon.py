@@ -13,8 +13,8 @@ import pandas as pd
 from analysis.questions.study.verdict import HELD, MISSED, UNTOLD
 from analysis.tidy import prose
 
-#: The horizon that the figures do not show, as `registered.outcomes` names it.
-AT_LOSS = "equal loss"
+#: The horizon that the figures show, and the one that they do not; as in `registered.outcomes`.
+AT_STEPS, AT_LOSS = "equal steps", "equal loss"
 
 #: Statements whose estimate is the share of the recipe, and what it is a share of.
 SHARES = {"S1": "growth", "S2": "the gain of the last block"}
@@ -28,7 +28,7 @@ def shares_at_loss(outcomes: pd.DataFrame) -> str:
     outcomes
         From `standing.statements`.
     """
-    rows = {claim_id: _at_loss(outcomes, claim_id) for claim_id in SHARES}
+    rows = {claim_id: _row(outcomes, claim_id) for claim_id in SHARES}
     first = rows["S1"]
     if first["verdict"] == UNTOLD:
         return "That is after equally many steps; at equal loss it cannot be told."
@@ -40,8 +40,9 @@ def shares_at_loss(outcomes: pd.DataFrame) -> str:
     missed = [claim_id for claim_id, row in rows.items() if row["verdict"] == MISSED]
     return (
         "That is after equally many steps. At equal loss, which "
-        f"{prose.share_of(int(first['n_obs']), int(first['n_planned']))} networks reach, the share "
-        f"of the recipe is {prose.listing(said)}.{_missed(missed)}"
+        f"{prose.share_of(int(first['n_obs']), int(first['n_planned']))} networks reach, and "
+        f"{_recipes(outcomes)} recipes in every shape and with every seed, the share of the recipe "
+        f"among these is {prose.listing(said)}.{_missed(missed)}"
     )
 
 
@@ -50,27 +51,39 @@ def share_at_loss(outcomes: pd.DataFrame, *, has_rule: bool = False) -> str:
 
     With ``has_rule`` it says, too, if the registered rule is missed there.
     """
-    row = _at_loss(outcomes, "S1")
+    row = _row(outcomes, "S1")
     if row["verdict"] == UNTOLD:
         return ""
     rule = ", where the registered rule is missed" if has_rule and row["verdict"] == MISSED else ""
-    return f"Recipe at equal loss: {_share(row)}{rule}."
+    return f"Recipe at equal loss ({_recipes(outcomes)} recipes): {_share(row)}{rule}."
 
 
 def labs_at_loss(outcomes: pd.DataFrame) -> str:
-    """Return how much of what sets recipes apart goes with their labs at equal loss."""
-    row = _at_loss(outcomes, "S5")
+    """Return how much of what sets recipes apart goes with their labs at equal loss.
+
+    What no labelling of so few recipes could have told is said to be so.
+    """
+    row = _row(outcomes, "S5")
     if row["verdict"] == UNTOLD:
         return ""
     told = "beyond chance" if row["verdict"] == HELD else "not told from chance"
+    least = ", the smallest possible" if row["p_value"] <= row["smallest_p"] else ""
     return (
-        f"At equal loss it is {prose.percent(float(row['estimate']))}, where chance would put "
-        f"{prose.percent(float(row['null_value']))}: {told}."
+        f"At equal loss it is {prose.percent(float(row['estimate']))} among "
+        f"{prose.count(row['n_groups'])} recipes, where chance would put "
+        f"{prose.percent(float(row['null_value']))}: {told} "
+        f"({prose.p_value(float(row['p_value']))}{least})."
     )
 
 
-def _at_loss(outcomes: pd.DataFrame, claim_id: str) -> dict[str, Any]:
-    rows = outcomes[(outcomes["claim_id"] == claim_id) & (outcomes["condition"] == AT_LOSS)]
+def _recipes(outcomes: pd.DataFrame) -> str:
+    """Return how many recipes are compared at equal loss, of those at equal steps."""
+    counts = [_row(outcomes, "S1", horizon)["n_groups"] for horizon in (AT_LOSS, AT_STEPS)]
+    return prose.share_of(*map(int, counts))
+
+
+def _row(outcomes: pd.DataFrame, claim_id: str, horizon: str = AT_LOSS) -> dict[str, Any]:
+    rows = outcomes[(outcomes["claim_id"] == claim_id) & (outcomes["condition"] == horizon)]
     (row,) = rows.to_dict("records")
     return {str(name): value for name, value in row.items()}
 

@@ -51,6 +51,11 @@ ALPHA = 0.05
 #: Recipes that two texts must share for their order to be compared.
 _FEWEST_RECIPES = 5
 
+#: What the numbers of a statement may be; `outcomes` says what each is.
+NUMBERS = (
+    "estimate", "conf_low", "conf_high", "null_value", "p_value", "smallest_p", "n_groups",
+)  # fmt: skip
+
 #: The numbers of a statement, and whether it holds.
 Outcome = tuple[dict[str, float], bool]
 
@@ -89,8 +94,9 @@ def outcomes(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
     -------
     One row per statement and horizon: `claim_id`, `statement`, `rule`, `foreseen`, `condition`
     (the horizon), `estimate`, `conf_low`, `conf_high`, `null_value` (what it is
-    compared with), `holds`, `verdict` (held, missed or cannot be told), `note` (why it cannot
-    be told, or `at_loss`).
+    compared with), `p_value` and `smallest_p` (the least that the test could return) where the
+    rule is on p, `n_groups` (recipes or births compared), `holds`, `verdict` (held,
+    missed or cannot be told), `note` (why it cannot be told, or `at_loss`).
     """
     rows = []
     for prediction, own in zip(PREDICTIONS, rng.spawn(len(PREDICTIONS)), strict=True):
@@ -113,7 +119,7 @@ def outcomes(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
 def _judged(
     prediction: Prediction, store: Store, horizon: str, rng: np.random.Generator
 ) -> Mapping[str, object]:
-    empty = dict.fromkeys(("estimate", "conf_low", "conf_high", "null_value"), np.nan)
+    empty = dict.fromkeys(NUMBERS, np.nan)
     try:
         numbers, holds = prediction.compute(store, horizon, rng)
     except AnalysisError as error:
@@ -157,7 +163,8 @@ def inherited_shares(store: Store, response: str, rng: np.random.Generator) -> p
 
 def _joint(table: pd.DataFrame, term: str) -> dict[str, float]:
     rows = table[(table["term"] == term) & (table["method"] == "F inversion, joint")]
-    return {name: float(rows[name].iloc[0]) for name in ("estimate", "conf_low", "conf_high")}
+    found = {name: float(rows[name].iloc[0]) for name in ("estimate", "conf_low", "conf_high")}
+    return {**found, "n_groups": float(rows["df"].iloc[0]) + 1}
 
 
 def _number(table: pd.DataFrame, term: str, column: str) -> float:
@@ -185,14 +192,17 @@ def _recipe_over_lab(store: Store, horizon: str, _rng: np.random.Generator) -> O
     means = documented(store, horizon).groupby(["recipe", "lab"])["excess"].mean().reset_index()
     table = labs.lab_share(means, "excess").set_index("term")
     within, lab = (_number(table, term, "estimate") for term in ("recipe within lab", "lab"))
-    return {"estimate": within, "null_value": lab}, within > lab
+    numbers = {"estimate": within, "null_value": lab, "n_groups": _number(table, "lab", "n_obs")}
+    return numbers, within > lab
 
 
 def _lab_beyond_chance(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
     means = documented(store, horizon).groupby(["recipe", "lab"])["excess"].mean().reset_index()
     table = labs.lab_share(means, "excess").set_index("term")
-    numbers = {name: _number(table, "lab", name) for name in ("estimate", "null_value")}
-    return numbers, _number(table, "lab", "p_value") < ALPHA
+    names = ("estimate", "null_value", "p_value", "smallest_p")
+    numbers = {name: _number(table, "lab", name) for name in names}
+    numbers["n_groups"] = _number(table, "lab", "n_obs")
+    return numbers, numbers["p_value"] < ALPHA
 
 
 def _some_negative(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
@@ -244,7 +254,8 @@ def _same_on_both_texts(store: Store, horizon: str, _rng: np.random.Generator) -
             "Train the runs that are missing.",
         )
     found = float(pairs["kjv"].corr(pairs["jargon"], method="spearman"))
-    return {"estimate": found, "null_value": LIKE_TEXTS}, found >= LIKE_TEXTS
+    numbers = {"estimate": found, "null_value": LIKE_TEXTS, "n_groups": float(len(pairs))}
+    return numbers, found >= LIKE_TEXTS
 
 
 def _robust(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:
@@ -284,7 +295,9 @@ def _planned_width(store: Store, horizon: str, rng: np.random.Generator) -> Outc
     table = fleet_shares(store, horizon, "excess", rng)
     rows = table[table["method"] == "parametric bootstrap"]
     half = float(((rows["conf_high"] - rows["conf_low"]) / 2).max())
-    return {"estimate": half, "null_value": PLANNED_WIDTH}, half <= PLANNED_WIDTH
+    n_recipes = _joint(table, "recipe")["n_groups"]
+    numbers = {"estimate": half, "null_value": PLANNED_WIDTH, "n_groups": n_recipes}
+    return numbers, half <= PLANNED_WIDTH
 
 
 PREDICTIONS = (

@@ -19,8 +19,7 @@ SEED = 2026
 #: What identifies a row, and what a finding consists of.
 KEYS = ("claim_id", "condition")
 FOUND = (
-    "statement", "rule", "foreseen", "verdict", "estimate", "conf_low", "conf_high", "null_value",
-    "n_obs", "n_planned", "note",
+    "statement", "rule", "foreseen", "verdict", *registered.NUMBERS, "n_obs", "n_planned", "note",
 )  # fmt: skip
 
 
@@ -66,7 +65,8 @@ def statements(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
     -------
     One row per statement and horizon: `claim_id`, `condition` (the horizon) and the columns of
     `FOUND`; `n_obs` counts the complete runs that reach the horizon, `n_planned` those that the
-    designs ask for, missing where a design is not begun.
+    designs ask for, missing where a design is not begun. Shares are of the `n_groups` recipes whose
+    every run reaches it.
     """
     outcomes = registered.outcomes(store, rng=rng)
     counted = _counted(store)

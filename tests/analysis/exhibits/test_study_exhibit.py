@@ -94,30 +94,35 @@ def test_a_share_is_told_at_equal_loss_too() -> None:
             "conf_low": [0.7, 0.4, 0.6, np.nan],
             "conf_high": [0.95, 0.9, 0.9, np.nan],
             "null_value": [0.1, 0.2, 0.1, 0.6],
+            "p_value": [np.nan, np.nan, np.nan, 0.05],
+            "smallest_p": [np.nan, np.nan, np.nan, 0.05],
+            "n_groups": [8, 4, 4, 6],
             "n_obs": [64, 35, 35, 35],
             "n_planned": 64,
         }
     )
     assert horizon.shares_at_loss(outcomes).replace("\xa0", " ") == (
-        "That is after equally many steps. At equal loss, which 35 of 64 networks reach, the share "
-        "of the recipe is 80 % [40 %, 90 %] in growth and 75 % [60 %, 90 %] in the gain of the "
-        "last block. S1 asked at both for a lower limit above one half and above the shape's upper "
-        "one, and is missed."
+        "That is after equally many steps. At equal loss, which 35 of 64 networks reach, and 4 of "
+        "8 recipes in every shape and with every seed, the share of the recipe among these is "
+        "80 % [40 %, 90 %] in growth and 75 % [60 %, 90 %] in the gain of the last block. S1 asked "
+        "at both for a lower limit above one half and above the shape's upper one, and is missed."
     )
     assert (
         horizon.share_at_loss(outcomes).replace("\xa0", " ")
-        == "Recipe at equal loss: 80 % [40 %, 90 %]."
+        == "Recipe at equal loss (4 of 8 recipes): 80 % [40 %, 90 %]."
     )
     assert horizon.share_at_loss(outcomes, has_rule=True).endswith(
         "], where the registered rule is missed."
     )
     assert horizon.labs_at_loss(outcomes).replace("\xa0", " ") == (
-        "At equal loss it is 97 %, where chance would put 60 %: not told from chance."
+        "At equal loss it is 97 % among 6 recipes, where chance would put 60 %: not told from "
+        "chance (p = 0.050, the smallest possible)."
     )
     held = outcomes.assign(verdict="held")
     assert horizon.share_at_loss(held, has_rule=True) == horizon.share_at_loss(held)
     assert horizon.shares_at_loss(held).endswith("in the gain of the last block.")
-    assert horizon.labs_at_loss(held).endswith(": beyond chance.")
+    held = held.assign(p_value=0.02, smallest_p=0.002)
+    assert horizon.labs_at_loss(held).endswith("beyond chance (p\u00a0=\u00a00.020).")
     untold = outcomes.assign(verdict="cannot be told")
     assert horizon.shares_at_loss(untold).endswith("at equal loss it cannot be told.")
     assert horizon.share_at_loss(untold) == horizon.labs_at_loss(untold) == ""

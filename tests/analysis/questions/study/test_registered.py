@@ -49,6 +49,21 @@ def test_a_run_that_never_learns_enough_does_not_count_at_equal_loss(tmp_path: P
     assert counted[["n_steps", "n_loss", "n_planned"]].sum().tolist() == [4, 3, 5]
 
 
+def test_at_equal_loss_the_recipes_are_counted_that_reach_it_whole(tmp_path: Path) -> None:
+    """One run short of the goal leaves its recipe out of the shares, and all its other runs."""
+    runs = packages(np.random.default_rng(17))
+    store = filled(tmp_path, [{**runs[0], "ends_at": 1.9}, *runs[1:]])
+    found = standing.statements(store, rng=np.random.default_rng(0))
+    rows = found.set_index(["claim_id", "condition"])
+    assert rows.loc[("S1", "equal steps"), "n_groups"] == len(RECIPES)
+    for claim_id in ("S1", "S2", "S3", "S11"):
+        assert rows.loc[(claim_id, "equal loss"), "n_groups"] == len(RECIPES) - 1
+    assert rows.loc[("S5", "equal loss"), "n_groups"] == len(RECIPES)
+    assert (
+        rows.loc[("S5", "equal steps"), "p_value"] >= rows.loc[("S5", "equal steps"), "smallest_p"]
+    )
+
+
 def test_no_difference_between_recipes_is_not_called_one(tmp_path: Path) -> None:
     store = filled(tmp_path, packages(np.random.default_rng(11), dict.fromkeys(RECIPES, 0.5)))
     assert judged(store, "S1", "S5", "S6") == [False, False, False]
