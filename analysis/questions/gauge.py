@@ -99,14 +99,15 @@ def raw_against_centred(store: Store) -> pd.DataFrame:
 
     Returns
     -------
-    One row: `n_models`, `n_gains` (prompt by block, block 0 included), `n_same_sign` of them,
-    and `largest_difference` of the two log gains after block 0 [nat].
+    One row: `n_models`, `n_gains` (prompt by block, block 0 included), `n_same_sign` and `n_shrink`
+    (raw gain below 1) of them, and `largest_difference` of the two log gains after block 0 [nat].
     """
     return store.query(
         """
         SELECT count(DISTINCT model_id)                                 AS n_models,
                count(*)                                                 AS n_gains,
                count(*) FILTER (WHERE (log_gain < 0) = (log_gain_centred < 0)) AS n_same_sign,
+               count(*) FILTER (WHERE log_gain < 0)                     AS n_shrink,
                max(abs(log_gain - log_gain_centred)) FILTER (WHERE layer > 0) AS largest_difference
           FROM function_gain
          WHERE norm_kind = 'LayerNorm'
@@ -115,17 +116,19 @@ def raw_against_centred(store: Store) -> pd.DataFrame:
 
 
 def largest_mean_share(store: Store) -> pd.DataFrame:
-    """Return the largest share of the stream's squared norm along the mean over features.
+    """Return how much of the stream's squared norm lies along the mean over features at most.
 
     Returns
     -------
-    One row per `place` (``embedding`` or ``blocks``) with `share` [1], over the models and
-    depths measured here, LayerNorm models only.
+    One row per `place` (``embedding`` or ``blocks``) with `share` and `share_upper` [1], the
+    largest median and the largest 90th percentile over tokens of the models and depths measured
+    here, LayerNorm models only.
     """
     return store.query(
         """
         SELECT CASE layer WHEN -1 THEN 'embedding' ELSE 'blocks' END AS place,
-               max(share) AS share
+               max(share)       AS share,
+               max(share_upper) AS share_upper
           FROM mean_share
           JOIN model USING (model_id)
          WHERE norm_kind = 'LayerNorm'

@@ -134,7 +134,8 @@ def in_practice(agree: pd.Series) -> str:
     same = prose.share_of(int(agree["n_same_sign"]), int(agree["n_gains"]))
     return (
         f"In {prose.plural(int(agree['n_models']), 'network')} trained here the sign is the same "
-        f"without the free part of the stream in {same} pairs of prompt and block."
+        f"without the free part of the stream in {same} pairs of prompt and block, "
+        f"{prose.count(agree['n_shrink'])} of which shrink it."
     )
 
 

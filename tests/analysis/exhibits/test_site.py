@@ -56,9 +56,10 @@ def test_the_front_counts_the_claims_that_rest_on_the_parametrisation() -> None:
 def test_what_the_front_says_of_the_network_follows_from_its_gauges() -> None:
     assert front.of_network(pd.DataFrame({"verdict": ["dampen", "expand"]})).startswith("Not")
     assert front.of_network(pd.DataFrame({"verdict": ["expand", "expand"]})).startswith("Yes")
-    agree = pd.Series({"n_models": 2, "n_gains": 100, "n_same_sign": 99})
-    assert "In 2 networks" in front.in_practice(agree)
-    assert "in 99 of 100 pairs" in front.in_practice(agree).replace(prose.NO_BREAK, " ")
+    agree = pd.Series({"n_models": 2, "n_gains": 100, "n_same_sign": 99, "n_shrink": 3})
+    said = front.in_practice(agree).replace(prose.NO_BREAK, " ")
+    assert "In 2 networks" in said
+    assert said.endswith("in 99 of 100 pairs of prompt and block, 3 of which shrink it.")
     with pytest.raises(AnalysisError, match="the store has none"):
         front.of_network(pd.DataFrame({"verdict": []}))
 

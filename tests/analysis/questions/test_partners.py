@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import duckdb
 import numpy as np
 import pytest
 
-from analysis.questions import partners
+from analysis.questions import gauge, partners
 from analysis.store import open_store
 
 
@@ -100,6 +101,31 @@ def test_the_freedom_used_is_below_that_of_a_random_vector(store):
     assert (shares["by_chance"] == 1 / 64).all()
     assert (shares["share"] < shares["by_chance"]).all()
     assert (shares["share"] <= shares["share_upper"]).all()
+
+
+def test_signs_and_freedom_in_practice_are_those_of_the_rows_as_stored(store):
+    """From the lengths themselves, by no view: pairs that shrink are few, and most shares small."""
+    raw = duckdb.sql(
+        """
+        WITH lengths AS (
+            SELECT r.*, max(position) OVER (PARTITION BY run_id, prompt_id) AS last
+              FROM 'data/sample/residual_norm/*.parquet' AS r
+             WHERE (site = 'block_output' OR site = 'block_input' AND layer = 0)
+               AND model_id NOT LIKE '%llama%')
+        SELECT norm / lag(norm) OVER blocks AS gain,
+               norm_centred / lag(norm_centred) OVER blocks AS gain_centred
+          FROM lengths WHERE position = last
+        WINDOW blocks AS (PARTITION BY run_id, prompt_id ORDER BY layer, site)
+        """
+    ).df()
+    gains = raw.dropna()
+    found = gauge.raw_against_centred(store).iloc[0]
+    assert found["n_gains"] == len(gains) == 1200
+    assert found["n_shrink"] == (gains["gain"] < 1).sum() == 48
+    assert found["n_same_sign"] == ((gains["gain"] < 1) == (gains["gain_centred"] < 1)).sum()
+    shares = gauge.largest_mean_share(store).set_index("place").loc["blocks"]
+    assert shares["share"] == pytest.approx(0.000799, abs=1e-6)
+    assert shares["share_upper"] == pytest.approx(0.002393, abs=1e-6)
 
 
 def test_published_decay_counts_each_free_model_once(store):
