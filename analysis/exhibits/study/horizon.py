@@ -6,6 +6,7 @@ figures of the study show the first, so these sentences stand beside them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -73,6 +74,25 @@ def labs_at_loss(outcomes: pd.DataFrame) -> str:
         f"{prose.count(row['n_groups'])} recipes, where chance would put "
         f"{prose.percent(float(row['null_value']))}: {told} "
         f"({prose.p_value(float(row['p_value']))}{least})."
+    )
+
+
+def negative_sentence(counts: Mapping[str, Mapping[str, int]]) -> str:
+    """Return in which sense cells are negative.
+
+    ``counts`` is from `signs.negative_counts`, by horizon.
+    """
+    said = [
+        f"At {horizon} {prose.share_of(found['excess'], found['n_cells'])} grow less and "
+        f"{prose.count(found['last_log_gain'])} "
+        f"{prose.form(found['last_log_gain'], 'has', 'have')} such a last block; in "
+        f"{prose.count(found['n_shorter'])} of these the stream ends shorter than it leaves block "
+        "0."
+        for horizon, found in counts.items()
+    ]
+    return (
+        "S6 counts a recipe in a shape if it grows less than by equal writes, or if its last block "
+        f"shrinks the stream. {' '.join(said)}"
     )
 
 
