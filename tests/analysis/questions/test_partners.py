@@ -96,6 +96,16 @@ def test_every_quantity_is_invariant_has_a_partner_or_is_named_a_convention(stor
     assert read["q_spectral", "RMSNorm"] == "convention"
 
 
+def test_the_share_of_the_mean_is_of_squared_lengths_behind_the_first_token(store):
+    one = "model_id = 'thermoscope/gpt2-l4-adamw' AND layer = 1"
+    tokens = store.query(f"SELECT norm, norm_centred FROM stream WHERE {one} AND position > 0")
+    shares = 1 - (tokens["norm_centred"] / tokens["norm"]).astype(float) ** 2
+    row = store.query(f"FROM mean_share WHERE {one}").iloc[0]
+    assert row["share"] == pytest.approx(shares.median(), rel=1e-6)
+    assert row["share_upper"] == pytest.approx(shares.quantile(0.9), rel=1e-6)
+    assert row["n_vectors"] == len(shares) > 100
+
+
 def test_the_freedom_used_is_below_that_of_a_random_vector(store):
     shares = partners.mean_shares(store)
     assert (shares["by_chance"] == 1 / 64).all()

@@ -5,7 +5,9 @@ import math
 import pandas as pd
 import pytest
 
+from analysis.store import open_store
 from analysis.tidy.defaults import BAND
+from collect.record.writer import write_table
 
 
 def gain(store, prompt_id, metric):
@@ -63,6 +65,18 @@ def test_the_gain_of_a_last_token_is_that_of_its_block(shipped_store):
     assert shipped_store.query("SELECT count(*) AS n FROM last_token_gain")["n"].item() > 1000
 
 
+def test_no_gain_is_made_from_a_block_that_is_missing_or_a_length_of_zero(tiny_copy):
+    path = tiny_copy / "residual_norm" / "test--tiny@S.parquet"
+    norms = pd.read_parquet(path)
+    at = (norms["layer"] == 1) & (norms["site"] == "block_output")
+    is_first = norms["prompt_id"] == "S:00"
+    norms.loc[at & ~is_first, ["norm", "norm_centred"]] = 0.0
+    write_table("residual_norm", norms[~(at & is_first)], path)
+    store = open_store(tiny_copy)
+    for view in ("block_gain", "last_token_gain"):
+        assert set(store.query(f"SELECT layer FROM {view}")["layer"]) == {0}, view
+
+
 def test_each_reduction_of_the_tokens_gives_its_length(tiny_store):
     row = tiny_store.query("FROM stream_length WHERE prompt_id = 'S:00' AND layer = 2").iloc[0]
     # The two tokens have norms 8 and 3.
@@ -80,6 +94,14 @@ def test_each_reduction_of_the_tokens_gives_its_length(tiny_store):
 def test_a_prompt_of_one_token_has_no_body(tiny_store):
     rows = tiny_store.query("SELECT body_median FROM stream_length WHERE prompt_id = 'S:01'")
     assert rows["body_median"].isna().tolist() == [True] * 4
+
+
+def test_a_special_token_is_no_body(tiny_copy):
+    path = tiny_copy / "residual_norm" / "test--tiny@S.parquet"
+    write_table("residual_norm", pd.read_parquet(path).assign(is_special=True), path)
+    store = open_store(tiny_copy)
+    assert store.query("SELECT body_median FROM stream_length")["body_median"].isna().all()
+    assert not store.query("SELECT is_body FROM token")["is_body"].any()
 
 
 @pytest.mark.parametrize(
@@ -122,6 +144,7 @@ def test_model_gain_is_the_mean_of_ratios_over_prompts(tiny_store):
     assert row["gain_sd"] == pytest.approx(3.5 / math.sqrt(2))
     assert row["gain_sd_population"] == pytest.approx(3.5 / 2)
     assert row["log_gain_mean"] == pytest.approx((math.log(0.5) + math.log(4)) / 2)
+    assert row["log_gain_sd"] == pytest.approx((math.log(4) - math.log(0.5)) / math.sqrt(2))
     assert row["n_prompts"] == 2
 
 

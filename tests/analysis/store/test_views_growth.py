@@ -42,6 +42,27 @@ def test_the_excess_is_that_of_lengths_taken_from_the_stream(store: Store) -> No
     assert tokens["excess_simple"].to_numpy() == pytest.approx(simple.to_numpy(), abs=1e-6)
 
 
+def test_growth_of_a_model_is_the_mean_over_prompts_of_the_last_or_of_body_tokens(
+    store: Store,
+) -> None:
+    # No token of the sample is special, so the body is all but the first.
+    tokens = store.query(
+        """
+        SELECT g.*, position = t.n_tokens - 1 AS is_last
+          FROM token_growth AS g
+          JOIN next_token AS t USING (run_id, model_id, prompt_id)
+         WHERE model_id = 'thermoscope/gpt2-l4-adamw' AND position > 0 AND t.n_special = 0
+        """
+    )
+    last, body = tokens[tokens["is_last"]].mean(numeric_only=True), tokens.groupby("prompt_id")
+    row = store.query("FROM model_growth WHERE model_id = 'thermoscope/gpt2-l4-adamw'").iloc[0]
+    assert row["n_prompts"] == len(body) == 25
+    assert row["excess_body"] == pytest.approx(body["excess"].mean().mean(), abs=1e-9)
+    assert row["excess_last"] == pytest.approx(last["excess"], abs=1e-9)
+    for name in ("excess_simple", "later_log_gain", "equal_writes"):
+        assert row[name] == pytest.approx(last[name], abs=1e-9), name
+
+
 def test_a_write_shrinks_a_token_exactly_below_the_curve(store: Store) -> None:
     found = store.query(
         """
@@ -67,6 +88,7 @@ def test_published_totals_and_profiles_give_one_row_a_file(store: Store) -> None
     rows = store.query("FROM published_growth")
     assert not rows.duplicated(["model_id", "file"]).any()
     xl = rows[rows["model_id"] == "openai-community/gpt2-xl"].iloc[0]
+    assert xl["n_blocks"] == 47
     assert xl["excess_simple"] == pytest.approx(np.log(37.543584 / np.sqrt(48)), abs=1e-6)
     small = rows[rows["model_id"] == "EleutherAI/pythia-70m"].iloc[0]
     assert small["n_blocks"] == 4

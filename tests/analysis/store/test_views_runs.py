@@ -1,11 +1,13 @@
 """A model measured in several ways is never averaged over them, nor joined to other weights."""
 
+import pandas as pd
 import pytest
 
 from analysis.claims.weights import trace
 from analysis.questions import measured
 from analysis.questions.depth import profiles
 from analysis.store import open_store
+from collect.record.writer import write_table
 
 
 def primary(store, kind="prompts"):
@@ -29,6 +31,38 @@ def test_summaries_use_the_conforming_plain_run_of_the_widest_format(add_run, se
     models = measured.models(store)
     # The last token of S:00 has norms 6 and 3 around the last block, that of S:01 has 1 and 4.
     assert models["gain_last_block"].tolist() == [(3 / 6 + 4 / 1) / 2]
+
+
+@pytest.mark.parametrize(
+    ("settings", "steps", "expected"),
+    [
+        # "run-prompts" is of float32 on a processor; "a" comes before it by name, "z" after it.
+        ({"run_id": "z", "dtype_compute": "float64"}, {}, "z"),
+        ({"run_id": "a", "dtype_compute": "float16"}, {}, "run-prompts"),
+        ({"run_id": "a", "device": "cuda:0"}, {}, "run-prompts"),
+        ({"run_id": "a", "weights_sha256": "1"}, {"1": [2000]}, "run-prompts"),
+        ({"run_id": "z", "weights_sha256": "1"}, {"0": [1000], "1": [2000]}, "z"),
+        ({"run_id": "z", "weights_sha256": "1"}, {"0": [2000], "1": [1000, None]}, "z"),
+        (
+            {"run_id": "a", "weights_sha256": "1", "dtype_compute": "float64"},
+            {"1": [2000]},
+            "run-prompts",
+        ),
+    ],
+)
+def test_the_release_counts_or_the_last_step_then_the_widest_format_then_the_processor(
+    add_run, settings, steps, expected
+):
+    directory = add_run(**settings)
+    revisions = pd.DataFrame(
+        {"model_id": "test/tiny", "weights_sha256": weights, "config_sha256": "0"}
+        | {"revision_name": f"{weights}-{step}", "revision": "abc", "training_step": step}
+        for weights, of_weights in steps.items()
+        for step in of_weights
+    )
+    if steps:
+        write_table("revision", revisions, directory / "revision" / "test--tiny.parquet")
+    assert primary(open_store(directory)) == [expected]
 
 
 def test_a_model_measured_in_chat_only_enters_no_summary(add_run):
@@ -137,4 +171,6 @@ def test_the_worst_deviation_of_each_property_is_named(add_run):
     assert rows["n_met"].tolist() == [2, 2]
     assert rows.loc["attention_rows", ["worst_deviation", "worst_layer"]].tolist() == [1e-7, 1]
     assert rows.loc["attention_rows", "worst_model_id"] == "test/tiny"
+    # A property from which no run deviates has no worst run.
+    assert rows["worst_model_id"].isna().tolist() == [False, True]
     assert rows["worst_layer"].isna().tolist() == [False, True]
