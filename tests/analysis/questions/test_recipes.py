@@ -62,6 +62,9 @@ def test_pythia_is_two_recipes(published_store):
     starts = known[known["suite"] == "Pythia"].groupby("inner_rule")["model_id"].apply(sorted)
     assert starts["normal"] == ["EleutherAI/pythia-12b", "EleutherAI/pythia-6.9b"]
     assert len(starts["small_init"]) == 6
+    # N(0, 2 / (5 d)), with d = 512.
+    spread = known.set_index("model_id")["inner_spread"]
+    assert spread["EleutherAI/pythia-70m"] == pytest.approx((2 / 5 / 512) ** 0.5)
 
 
 def test_correlations_within_suites_are_those_of_deviations_from_the_suite(rows):

@@ -170,6 +170,14 @@ def test_the_neutral_band_is_inclusive_and_symmetric(tiny_store):
     assert rows["sign"].tolist() == ["dampen", "neutral", "neutral", "neutral", "expand"]
 
 
+def test_gains_within_the_band_are_neutral_and_others_keep_their_sign(shipped_store):
+    rows = shipped_store.query("SELECT log_gain, sign_strict, sign_banded FROM gain_by_model")
+    is_near = rows["log_gain"].abs() <= BAND
+    assert 0 < is_near.sum() < len(rows)
+    assert (rows["sign_banded"] == rows["sign_strict"].mask(is_near, "neutral")).all()
+    assert (rows["sign_strict"] == "neutral").sum() < is_near.sum()
+
+
 def test_every_metric_of_a_gain_is_defined_where_the_comment_of_gain_definition_says(shipped_store):
     missing = shipped_store.query(
         "SELECT DISTINCT metric FROM prompt_gain ANTI JOIN gain_definition USING (metric)"
@@ -192,6 +200,8 @@ def test_what_has_no_sign_is_not_called_neutral(tiny_store):
 def test_the_bound_and_the_density_are_the_papers(tiny_store):
     row = tiny_store.query("SELECT gain_bound(10) AS g, head_density(32, 128) AS rho").iloc[0]
     assert row["g"] == pytest.approx(1.2589254117941673)
+    size = tiny_store.query("SELECT DISTINCT log_parameters FROM gain_by_model")
+    assert size["log_parameters"].item() == pytest.approx(3)  # of 1,000 parameters
     assert row["rho"] == 0.25
 
 

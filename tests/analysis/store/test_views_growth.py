@@ -93,3 +93,14 @@ def test_published_totals_and_profiles_give_one_row_a_file(store: Store) -> None
     small = rows[rows["model_id"] == "EleutherAI/pythia-70m"].iloc[0]
     assert small["n_blocks"] == 4
     assert small["equal_writes"] == pytest.approx(np.log(5) / 2)
+
+
+def test_published_totals_and_profiles_are_gains_of_the_blocks_after_block_0(store: Store) -> None:
+    gains = store.query(
+        "SELECT metric, gain_mean FROM published_gain "
+        "WHERE (model_id, metric) IN (('openai-community/gpt2-xl', 'gain_body'), "
+        "('EleutherAI/pythia-70m', 'gain_maximum'))"
+    ).set_index("metric")["gain_mean"]
+    # 48 blocks; the printed profile is 12.0, 1.28, 1.40, 1.07, 1.20.
+    assert gains["gain_body"] ** 47 == pytest.approx(37.543584, rel=1e-6)
+    assert gains["gain_maximum"] == pytest.approx(1.402681, rel=1e-6)

@@ -109,14 +109,19 @@ def test_the_stable_rank_is_the_squared_ratio_of_the_norms(tiny_store):
     assert rows["stable_rank"].tolist() == [(10 / 8) ** 2] * 6
 
 
-def test_a_layer_is_summarised_by_the_median_over_its_heads(tiny_store):
-    row = first(tiny_store, "FROM layer_head WHERE matrix = 'OV' AND layer = 1")
-    # At layer 0 sigma_max is 10 and 4, |.|_F 10 and 5; layer 1 has twice that.
-    assert row["sigma_max"] == 14
+def test_a_layer_is_summarised_by_the_median_over_its_heads(tiny_copy):
+    path = tiny_copy / "weight_norm" / "test--tiny.parquet"
+    weights = pd.read_parquet(path)
+    third = weights.query("matrix == 'OV' and head == 0").assign(head=2)
+    third[["sigma_max", "frobenius"]] = 1.0
+    write_table("weight_norm", pd.concat([weights, third]), path)
+    row = first(open_store(tiny_copy), "FROM layer_head WHERE matrix = 'OV' AND layer = 1")
+    # At layer 0 sigma_max is 10 and 4, |.|_F 10 and 5; layer 1 has twice that, the third head 1.
+    assert row["sigma_max"] == 8
     assert row["sigma_max_largest"] == 20
-    assert row["frobenius"] == 15
-    assert row["stable_rank"] == (1 + (5 / 4) ** 2) / 2
-    assert row["n_matrices"] == 2
+    assert row["frobenius"] == 10
+    assert row["stable_rank"] == 1
+    assert row["n_matrices"] == 3
 
 
 @pytest.mark.parametrize(
@@ -160,8 +165,12 @@ def test_every_trace_has_a_profile(tiny_store):
 def test_a_model_without_contiguous_rows_reads_its_own_v(tiny_copy):
     path = tiny_copy / "weight_norm" / "test--tiny.parquet"
     weights = pd.read_parquet(path)
+    weights.loc[weights["head"] == 1, "frobenius"] *= 3
     write_table("weight_norm", weights[weights["slicing"] == "correct"], path)
-    row = open_store(tiny_copy).query("FROM layer_trace WHERE prompt_id = 'S:00'").iloc[0]
+    traces = open_store(tiny_copy).query("FROM layer_trace ORDER BY prompt_id, layer")
+    row = traces.iloc[0]
+    assert row["trace_multi_head"] == 0.25 * 10**2 + 0.75 * 30**2
+    assert row["trace_first_head"] == 0.5 * 10**2
     assert row["trace_multi_head_contiguous"] == row["trace_multi_head"]
     assert row["trace_first_head_contiguous"] == row["trace_first_head"]
 
@@ -173,6 +182,7 @@ def test_without_a_gain_to_fold_the_primary_trace_is_null(tiny_copy):
     write_table("weight_norm", weights[~half], path)
     rows = open_store(tiny_copy).query("FROM layer_trace")
     assert rows["trace_folded"].isna().all()
+    assert rows["weight_factor_folded"].isna().all()
     assert rows["trace_multi_head"].notna().all()
 
 
@@ -184,3 +194,19 @@ def test_geometry_is_averaged_over_the_prompts_that_have_it(tiny_store):
     assert row["relative_rank"] == 0.875
     assert row[["prompt_cosine", "prompt_uniformity", "prompt_rank"]].tolist() == [-0.5, -4.0, 2.0]
     assert row["n_prompts"] == 2
+
+
+def test_a_map_whose_rows_do_not_sum_to_one_is_averaged_over_what_there_is(tiny_copy):
+    path = tiny_copy / "attention_mean" / "test--tiny@S.parquet"
+    # [[1, 0], [1/4, 1/4]]: the second token leaves half of its attention to a sink outside.
+    sums = {"mass": 1.5, "diagonal": 1.25, "distance": 0.25, "entropy": 0.5 * math.log(4)}
+    maps = pd.read_parquet(path).query("prompt_id == 'S:00'").assign(**sums)
+    write_table("attention_mean", maps, path)
+    store = open_store(tiny_copy)
+    row = first(store, "FROM attention_layer WHERE prompt_id = 'S:00'")
+    # Over n = 2 it holds 1/2, 0, 1/8 and 1/8.
+    flat = -0.5 * math.log(1 / 2) - 2 / 8 * math.log(1 / 8)
+    assert row["flat_map_entropy"] == pytest.approx(flat)
+    assert row["locality"] == pytest.approx(1 - 0.25 / 1.5)
+    traces = store.query("FROM layer_trace WHERE prompt_id = 'S:00' AND layer = 0")
+    assert traces["trace_equation_4_mean_map"].item() == (2 - 1.5) * 4**2

@@ -14,6 +14,18 @@ def primary(store, kind="prompts"):
     return store.query("FROM primary_run WHERE kind = $kind", kind=kind)["run_id"].tolist()
 
 
+def write_revisions(directory, steps):
+    """Write the training steps that names of revisions give to weights, by their hash."""
+    revisions = pd.DataFrame(
+        {"model_id": "test/tiny", "weights_sha256": weights, "config_sha256": "0"}
+        | {"revision_name": f"{weights}-{place}", "revision": "abc", "training_step": step}
+        for weights, of_weights in steps.items()
+        for place, step in enumerate(of_weights)
+    )
+    if steps:
+        write_table("revision", revisions, directory / "revision" / "test--tiny.parquet")
+
+
 @pytest.mark.parametrize(
     "settings",
     [
@@ -54,15 +66,22 @@ def test_the_release_counts_or_the_last_step_then_the_widest_format_then_the_pro
     add_run, settings, steps, expected
 ):
     directory = add_run(**settings)
-    revisions = pd.DataFrame(
-        {"model_id": "test/tiny", "weights_sha256": weights, "config_sha256": "0"}
-        | {"revision_name": f"{weights}-{step}", "revision": "abc", "training_step": step}
-        for weights, of_weights in steps.items()
-        for step in of_weights
-    )
-    if steps:
-        write_table("revision", revisions, directory / "revision" / "test--tiny.parquet")
+    write_revisions(directory, steps)
     assert primary(open_store(directory)) == [expected]
+
+
+def test_two_names_of_one_step_are_one_step(tiny_copy):
+    write_revisions(tiny_copy, {"0": [1000, 1000]})
+    rows = open_store(tiny_copy).query("FROM run_revision WHERE kind = 'prompts'")
+    assert rows["training_step"].tolist() == [1000, 1000]
+    assert rows["n_steps"].tolist() == [1, 1]
+
+
+def test_without_a_named_revision_step_and_tokens_are_those_of_the_model(tiny_copy):
+    path = tiny_copy / "model" / "test--tiny.parquet"
+    write_table("model", pd.read_parquet(path).assign(training_step=5, training_tokens=70), path)
+    row = open_store(tiny_copy).query("FROM run_revision WHERE kind = 'prompts'").iloc[0]
+    assert row[["training_step", "training_tokens"]].tolist() == [5, 70]
 
 
 def test_a_model_measured_in_chat_only_enters_no_summary(add_run):
