@@ -64,11 +64,12 @@ def filled(directory: Path, runs: list[dict[str, object]]) -> Store:
             (5, 2.0, run["excess"]),
             (10, run.get("ends_at", 1.5), run["excess"]),
         ):
-            gains = dict.fromkeys(
-                ("first_log_gain", "first_log_gain_centred", "later_log_gain_centred",
-                 "equal_writes", "equal_writes_centred", "last_log_gain_centred",
-                 "share_negative", "share_negative_centred"), 0.5
-            )  # fmt: skip
+            gains = {
+                "first_log_gain": 0.5, "first_log_gain_centred": 0.6,
+                "later_log_gain_centred": 0.7, "equal_writes": 0.5, "equal_writes_centred": 0.3,
+                "last_log_gain_centred": 0.8, "share_negative": 0.5,
+                "share_negative_centred": 0.4,
+            }  # fmt: skip
             for tokens in ("all", "without_first"):
                 of = {**key, "step": step, "tokens": tokens}
                 found.setdefault("study_response", []).append(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from analysis.questions.study import registered, standing
 from analysis.questions.study.horizons import HORIZONS
@@ -40,6 +41,19 @@ def test_a_statement_says_how_many_of_its_runs_are_there(stands: pd.DataFrame) -
     assert pd.isna(at_steps.loc["S8", "n_planned"])
     assert pd.isna(at_steps.loc["S13", "n_planned"])
     assert set(standing.BASES) == {found.claim_id for found in registered.PREDICTIONS}
+
+
+def test_the_responses_of_a_run_follow_from_its_log_gains(simulated_fleet: Store) -> None:
+    rows = simulated_fleet.query("FROM study_growth WHERE step = 0")
+    # Three blocks grow by 0.5 after the first; equal writes would too, and by 0.3 of 0.7 centred.
+    assert rows["excess"].unique() == pytest.approx([0.0])
+    assert rows["excess_centred"].unique() == pytest.approx([0.7 - 0.3])
+    assert rows["excess_simple"].unique() == pytest.approx([0.5 - np.log(3) / 2])
+    assert rows["penultimate_log_gain"].unique() == pytest.approx([0.2])
+    [row] = simulated_fleet.query("FROM study_progress").to_dict("records")
+    n_runs = len(RECIPES) * 4 * 2
+    told = {"n_planned": n_runs + 1, "n_complete": n_runs, "n_beat_trigram": n_runs}
+    assert {**row, **told, "left_s": 60.0, "cpu_s": float(n_runs)} == row
 
 
 def test_a_run_that_never_learns_enough_does_not_count_at_equal_loss(tmp_path: Path) -> None:
