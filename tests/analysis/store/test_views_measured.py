@@ -196,6 +196,13 @@ def test_geometry_is_averaged_over_the_prompts_that_have_it(tiny_store):
     assert row["n_prompts"] == 2
 
 
+def test_tokens_can_span_no_more_than_the_width(tiny_copy):
+    path = tiny_copy / "token_geometry" / "test--tiny@S.parquet"
+    write_table("token_geometry", pd.read_parquet(path).assign(n_tokens=8), path)
+    row = first(open_store(tiny_copy), "FROM geometry_profile WHERE layer = 2")
+    assert row["relative_rank"] == (1.5 / 4 + 1 / 4) / 2  # d_model is 4
+
+
 def test_a_map_whose_rows_do_not_sum_to_one_is_averaged_over_what_there_is(tiny_copy):
     path = tiny_copy / "attention_mean" / "test--tiny@S.parquet"
     # [[1, 0], [1/4, 1/4]]: the second token leaves half of its attention to a sink outside.
