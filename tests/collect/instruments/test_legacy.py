@@ -142,19 +142,24 @@ def measured(name, prompts):
 
 
 @torch.inference_mode()
-def test_the_corner_is_cut_from_the_contiguous_last_third_of_a_fused_matrix(few_tokens):
+def test_the_corner_is_cut_from_the_contiguous_last_third_and_maps_are_those_of_head_0(few_tokens):
     placed, found = measured("gpt_neox", few_tokens)
     fused = placed.attentions[1].query_key_value.weight
     width = fused.shape[1]
     corner = fused[2 * width :][:16, :16].double().square().sum()
     right = placed.head_weights(1).value.flatten(0, 1)[:16, :16].double().square().sum()
     ids = torch.tensor([few_tokens[0].token_ids])
-    own = placed.model(ids, output_attentions=True).attentions[1][0, 0].double()
+    maps = placed.model(ids, output_attentions=True).attentions[1][0].double()
+    own = maps[0]
     kept = np.linspace(0, ids.shape[1] - 1, 6, dtype=int).tolist()
     few = own[kept][:, kept]
     mass = float(few.sum() - few.trace())
     assert found[1, "legacy_trace_corner_16"][0] == pytest.approx(mass * float(corner), rel=1e-5)
     assert float(corner) != pytest.approx(float(right), rel=1e-3)
+    of_head_0, of_mean = legacy.contraction_ratio(own), legacy.graph_lambda_2(maps.mean(0))
+    assert found[1, "legacy_contraction_ratio"][0] == pytest.approx(float(of_head_0), rel=1e-5)
+    assert found[1, "legacy_graph_lambda_2"][0] == pytest.approx(float(of_mean), rel=1e-5)
+    assert float(of_head_0) != pytest.approx(float(legacy.contraction_ratio(maps[-1])), rel=1e-4)
 
 
 def test_every_variant_is_measured_defined_and_told_of(few_tokens):

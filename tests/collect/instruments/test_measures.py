@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
+from collect.instruments import attention_maps
 from collect.instruments.attention_maps import attention_statistics
 from collect.instruments.measures import (
     correlations,
@@ -120,6 +121,23 @@ def test_the_centred_norm_ignores_a_shift_of_all_features():
     states = torch.tensor([[3.0, -1.0], [103.0, 99.0], [7.0, 7.0]])
     centred = lengths(grams([states[None]], [3]), 1)[1]
     assert centred.tolist() == pytest.approx([math.sqrt(8), math.sqrt(8), 0], abs=1e-6)
+
+
+def test_equal_features_have_no_spread_whatever_the_rounding():
+    # Their squared spread comes out above 0 for 0.1 and below it for 0.3 and 0.7.
+    states = torch.tensor([[0.1] * 7, [0.3] * 7, [0.7] * 7], dtype=torch.float64)
+    other = torch.arange(7, dtype=torch.float64).expand(3, 7)
+    products = grams([states[None], other[None]], [3])
+    assert lengths(products, 1)[1].tolist() == pytest.approx([0, 0, 0], abs=1e-7)
+    assert correlations(products, 1, 2).isnan().all()
+
+
+def test_a_cosine_is_at_most_one_whatever_the_rounding():
+    stream = torch.randn(1, 40, 5, generator=torch.Generator().manual_seed(0)).double()
+    for scale in (3, -3):
+        cosine = ratios(grams([stream, scale * stream], [40]), 2, 1)[1]
+        assert (cosine.abs() <= 1).all()
+        assert cosine.tolist() == pytest.approx([math.copysign(1, scale)] * 40)
 
 
 def test_a_massive_shift_leaves_an_error_below_the_rounding_of_float32():
@@ -288,6 +306,13 @@ def test_statistics_of_the_mean_map_are_not_the_mean_of_those_of_the_maps():
     assert of_mean.distance.item() == 0.5
     assert of_mean.mass.item() == 2.0
     assert of_mean.n_small.item() == 1
+
+
+@pytest.mark.parametrize("is_on_processor", [True, False])
+def test_a_weight_of_a_hundredth_is_not_small(is_on_processor, monkeypatch):
+    monkeypatch.setattr(attention_maps, "on_processor", lambda _: is_on_processor)
+    maps = torch.tensor([[[[1.0, 0.0], [0.01, 0.99]]]], dtype=torch.float64)
+    assert attention_statistics(maps, [2])[1].n_small.item() == 1
 
 
 @given(n=st.integers(1, 9), n_heads=st.integers(1, 3), seed=st.integers(0, 99))
