@@ -1,0 +1,39 @@
+"""Where along its training a run is read, counted by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.questions.study import horizons
+
+
+@pytest.fixture(scope="module")
+def run() -> pd.DataFrame:
+    """Return three checkpoints, whose held-out loss falls by two from one to the next."""
+    response = [0.0, 1.0, 3.0]
+    return pd.DataFrame({"loss": [5.0, 3.0, 1.0], **dict.fromkeys(horizons.RESPONSES, response)})
+
+
+@pytest.mark.parametrize(("goal", "value"), [(5.0, 0.0), (4.5, 0.25), (3.0, 1.0), (1.5, 2.5)])
+def test_at_equal_loss_a_response_lies_between_the_checkpoints_around_it(
+    run: pd.DataFrame, goal: float, value: float
+) -> None:
+    expected = dict.fromkeys(horizons.RESPONSES, value)
+    assert horizons.at_loss(run, goal) == {**expected, "loss": goal, "reached": True}
+
+
+def test_a_run_whose_loss_stays_above_the_goal_has_no_response(run: pd.DataFrame) -> None:
+    found = horizons.at_loss(run, 0.5)
+    assert np.isnan([found[name] for name in horizons.RESPONSES]).all()
+    assert (found["loss"], found["reached"]) == (1.0, False)
+
+
+@pytest.mark.parametrize(("goal", "is_reached"), [(1.0, True), (0.9, False)])
+def test_at_equal_steps_the_last_checkpoint_counts(
+    run: pd.DataFrame, goal: float, is_reached: bool
+) -> None:
+    found = horizons.at_last(run, goal)
+    assert {found[name] for name in horizons.RESPONSES} == {3.0}
+    assert (found["loss"], found["reached"]) == (1.0, is_reached)
