@@ -48,6 +48,14 @@ def test_the_bca_interval_of_the_same_replicates_is_that_of_boot() -> None:
     np.testing.assert_allclose(ends, answers.loc["bca"], rtol=INTERPOLATION)
 
 
+def test_replicates_equal_to_the_estimate_count_half_on_either_side() -> None:
+    # As many lie below as above, and leaving one out moves it alike both ways: nothing is biased.
+    ties = np.concatenate([np.linspace(0, 1, 13), np.full(13, 2.0), np.linspace(3, 4, 13)])
+    for near in (2.0, np.nextafter(2.0, 3.0)):
+        found = bootstrap.interval(ties, near, 0.9, method="bca", left_out=np.array([1.0, 2, 3]))
+        assert found == pytest.approx(bootstrap.interval(ties, near, 0.9), rel=1e-12)
+
+
 def test_a_quantile_is_the_counted_order_statistic() -> None:
     # (39 + 1) * 0.025 = 1 and (39 + 1) * 0.975 = 39: the first and the last.
     low, high = bootstrap.interval(np.arange(1.0, 40.0), 20.0, 0.95)
@@ -57,16 +65,18 @@ def test_a_quantile_is_the_counted_order_statistic() -> None:
 
 def test_two_clusters_give_the_three_means_that_can_be_counted() -> None:
     rows = pd.DataFrame({"lab": ["a", "b", "b"], "y": [0.0, 3.0, 3.0]})
-    seen: set[float] = set()
+    seen: list[float] = []
 
     def remember(resample: pd.DataFrame) -> float:
-        seen.add(round(mean_y(resample), 12))
-        return mean_y(resample)
+        seen.append(mean_y(resample))
+        return seen[-1]
 
-    bootstrap.cluster_bootstrap(
+    found = bootstrap.cluster_bootstrap(
         rows, remember, cluster="lab", rng=np.random.default_rng(1), n_resamples=99
     )
-    assert seen == {0.0, 2.0, 3.0}
+    assert {round(mean, 12) for mean in seen} == {0.0, 2.0, 3.0}
+    # The first one seen is that of the frame itself.
+    assert found["std_error"].item() == pytest.approx(np.std(seen[1:], ddof=1), rel=1e-12)
 
 
 def test_a_cluster_drawn_twice_counts_as_two() -> None:
