@@ -6,7 +6,11 @@ kinds and rules is printed in the appendix of the report and in docs of `KINDS`.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Literal
+
+from analysis.tidy.errors import AnalysisError
+from analysis.tidy.numerals import NUMBER, bare
 
 Kind = Literal["value", "difference", "equality", "universal", "existence"]
 
@@ -31,16 +35,44 @@ def prints_as(value: float, stated: str) -> bool:
 
     Decimals count; zeros at the end of a whole number do not.
 
+    Parameters
+    ----------
+    value
+        The value found.
+    stated
+        As printed, with any minus sign, thousands' separators and a sign behind: ``−0.81``,
+        ``.05``, ``62,696``, ``50 %``.
+
+    Raises
+    ------
+    AnalysisError
+        If what is stated is not one number.
+
     >>> prints_as(-0.8116, "-0.81"), prints_as(26.48, "26"), prints_as(24.4, "25")
     (True, True, False)
     >>> prints_as(9.92, "10"), prints_as(11.84, "10"), prints_as(6.0, "10")
     (True, True, False)
     """
-    whole, point, decimals = stated.partition(".")
-    digits = whole.lstrip("-").rstrip("0")
-    if point or not digits or digits == whole.lstrip("-"):
-        return f"{value:.{len(decimals)}f}" == stated
-    return float(f"{value:.{len(digits) - 1}e}") == float(stated)
+    digits = bare(stated)
+    match = NUMBER.fullmatch(digits)
+    if match is None or not (match[2] or match[3]):
+        raise AnalysisError(
+            f"What a value may print as must be one number; found {stated!r}.",
+            "Write it as it is printed, such as '−0.81'; compare a bound (p < 0.001) with the "
+            "value itself.",
+        )
+    return Decimal(_to_the_digits_of(digits, value)) == Decimal(digits)
+
+
+def _to_the_digits_of(digits: str, value: float) -> str:
+    """Return a value written with as many digits as a number in plain digits."""
+    mantissa = digits.lower().partition("e")[0]
+    figures = mantissa.replace(".", "").lstrip("-+0")
+    significant = figures if "." in mantissa else figures.rstrip("0")
+    decimals = -int(Decimal(digits).as_tuple().exponent)
+    if decimals < 0 or (decimals == 0 and "." not in mantissa and significant < figures):
+        return f"{value:.{max(len(significant), 1) - 1}e}"
+    return f"{value:.{decimals}f}"
 
 
 def above(low: float, high: float, line: float) -> bool | None:

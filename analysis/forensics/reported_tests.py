@@ -15,8 +15,8 @@ from math import nan
 import pandas as pd
 
 from analysis.forensics.p_value import COLUMNS, NS
-from analysis.forensics.rounding import plain
 from analysis.tidy import glossary
+from analysis.tidy.numerals import plain
 
 P_ALONE = "p alone"
 

@@ -7,7 +7,6 @@ printed form allows. Ends of intervals count as inside: rounding a half up or do
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,14 +15,8 @@ import pandas as pd
 
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
+from analysis.tidy.numerals import NUMBER, bare
 
-#: Characters that papers print for a minus sign, and spaces that do not break.
-MINUS = re.compile("[\u2212\u2010\u2011\u2012\u2013\ufe63\uff0d]")
-SPACE = re.compile("[\u00a0\u2007\u2009\u200a\u202f]")
-
-NUMBER = re.compile(r"([-+]?)(\d*)\.?(\d*)(?:[eE]([-+]?\d+))?")
-UNIT = re.compile(r"\s*(%|×|x|times)$")
-THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 RELATIONS = {"=": "=", "<": "<", ">": ">", "≤": "<", "≥": ">", "≈": "=", "~": "="}
 
 #: Places before and behind the point; a float has no more than 307.
@@ -84,15 +77,6 @@ class Printed:
         return low <= self.high and self.low <= high
 
 
-def plain(text: str) -> str:
-    """Return text with the hyphen for every printed minus sign and the space for every space.
-
-    >>> plain("r = −0.81")
-    'r = -0.81'
-    """
-    return SPACE.sub(" ", MINUS.sub("-", text))
-
-
 def read(text: str, *, accuracy: float | None = None, trailing_zeros_count: bool = True) -> Printed:
     """Return a printed number with the interval its rounding leaves.
 
@@ -120,9 +104,9 @@ def read(text: str, *, accuracy: float | None = None, trailing_zeros_count: bool
             f"A printed number must be text, which keeps its last zeros; found {text!r}.",
             "Read the column as text: pd.read_csv(path, dtype=str).",
         )
-    stripped = UNIT.sub("", plain(text).strip())
+    stripped = bare(text)
     relation = RELATIONS.get(stripped[:1], "=")
-    digits = THOUSANDS.sub("", stripped.lstrip("".join(RELATIONS)).strip())
+    digits = stripped.lstrip("".join(RELATIONS)).strip()
     match = NUMBER.fullmatch(digits)
     if match is None or not (match[2] or match[3]):
         raise AnalysisError(

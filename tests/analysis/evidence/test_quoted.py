@@ -8,6 +8,7 @@ import pytest
 from analysis.evidence import quoted
 from analysis.forensics import rounding
 from analysis.store import open_store
+from analysis.tidy import numerals
 from analysis.tidy.errors import StoreError
 
 ROOT = Path(__file__).parents[3]
@@ -41,12 +42,12 @@ def test_what_is_quoted_is_printed_in_the_paper(published_store):
     if not PAPER.is_dir():
         pytest.skip(f"the paper's text is not at {PAPER}")
     text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(PAPER.glob("*.md")))
-    plain = re.sub(r"[\\${}]", "", rounding.plain(text)).replace(" times", "×")
+    plain = re.sub(r"[\\${}]", "", numerals.plain(text)).replace(" times", "×")
     rows = quoted.quoted(published_store)
     in_a_file = rows["place"].str.endswith(".json")
     printed = rows[rows["accuracy"].isna() & ~rows["quantity"].isin(IN_IMAGES) & ~in_a_file]
     for value in printed["printed"]:
-        digits = rounding.plain(value).rstrip("× ")
+        digits = numerals.plain(value).rstrip("× ")
         assert digits in plain, value
 
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from analysis.forensics import rounding
 from analysis.forensics.rounding import percent_change, ratio, read
+from analysis.tidy import numerals
 from analysis.tidy.errors import AnalysisError, DesignError
 
 
@@ -92,7 +93,7 @@ def test_a_denominator_that_may_be_zero_is_refused():
 
 
 def test_typographic_signs_become_plain():
-    assert rounding.plain("−1\u00a0–2") == "-1 -2"
+    assert numerals.plain("−1\u00a0–2") == "-1 -2"
 
 
 @pytest.mark.parametrize(
