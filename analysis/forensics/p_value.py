@@ -175,7 +175,8 @@ def _judge(row: Mapping[Any, Any], alpha: float) -> dict[str, object]:
     if quoted.meets(low, high):
         return _verdict(CONSISTENT, p_value, low, high)
     bounds = {"=": (p_value, p_value), "<": (p_value, 1.0), ">": (0.0, p_value)}
-    is_decision = _contradicts(quoted, *bounds[statistic.relation], alpha)
+    of_size = _relation_of_size(statistic, is_signed=row["test"] in TWO_TAILED)
+    is_decision = _contradicts(quoted, *bounds[of_size], alpha)
     note = _one_sided(row["test"], quoted, low, high)
     return _verdict(DECISION_ERROR if is_decision else INCONSISTENT, p_value, low, high, note)
 
@@ -212,11 +213,11 @@ def _quoted(row: Mapping[Any, Any], alpha: float) -> Printed:
 
 def _contradicts(quoted: Printed, low: float, high: float, alpha: float) -> bool:
     """Tell whether printed and recomputed p lie on different sides of alpha for certain."""
-    claims_significant = quoted.value <= alpha and quoted.relation in "=<"
+    claims_significant = quoted.value <= alpha and quoted.relation in "=<≤"
     claims_none = quoted.value > alpha if quoted.relation == "=" else quoted.value >= alpha
     if claims_significant:
         return low > alpha
-    return claims_none and quoted.relation in "=>" and high <= alpha
+    return claims_none and quoted.relation in "=>≥" and high <= alpha
 
 
 def _one_sided(test: str, quoted: Printed, low: float, high: float) -> str:
@@ -227,14 +228,23 @@ def _one_sided(test: str, quoted: Printed, low: float, high: float) -> str:
 
 def _magnitudes(statistic: Printed, *, is_signed: bool) -> tuple[float, float]:
     """Return the smallest and largest size of the statistic that its printed form leaves."""
-    if statistic.relation == "<":
+    of_size = _relation_of_size(statistic, is_signed=is_signed)
+    if of_size == "<":
         return 0.0, abs(statistic.value)
-    if statistic.relation == ">":
+    if of_size == ">":
         return abs(statistic.value), np.inf
     low, high = statistic.low, statistic.high
     if not is_signed:
         return max(low, 0.0), max(high, 0.0)
     return 0.0 if low < 0 < high else min(abs(low), abs(high)), max(abs(low), abs(high))
+
+
+def _relation_of_size(statistic: Printed, *, is_signed: bool) -> str:
+    """Return how the size of a statistic relates to the printed one: below -2 its size is above."""
+    relation = {"≤": "<", "≥": ">"}.get(statistic.relation, statistic.relation)
+    if is_signed and statistic.value < 0:
+        return {"<": ">", ">": "<"}.get(relation, relation)
+    return relation
 
 
 def _p(test: str, size: float, df: Floats, df_numerator: float) -> Floats:

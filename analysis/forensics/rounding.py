@@ -17,7 +17,7 @@ from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
 from analysis.tidy.numerals import NUMBER, bare
 
-RELATIONS = {"=": "=", "<": "<", ">": ">", "≤": "<", "≥": ">", "≈": "=", "~": "="}
+RELATIONS = {"=": "=", "<": "<", ">": ">", "≤": "≤", "≥": "≥", "≈": "=", "~": "="}
 
 #: Places before and behind the point; a float has no more than 307.
 MOST_DIGITS = 300
@@ -32,7 +32,7 @@ class Printed:
     text
         As printed.
     relation
-        ``=``, ``<`` or ``>``: how the value relates to the number.
+        ``=``, ``<``, ``>``, ``≤`` or ``≥``: how the value relates to the number.
     exact
         The number itself.
     half_unit
@@ -69,12 +69,17 @@ class Printed:
 
         >>> read("26").meets(26.47, 26.48), read("< 0.05").meets(0.06, 0.07)
         (True, False)
+        >>> read("≥ 23").meets(23, 23), read("> 23").meets(23, 23)
+        (True, False)
         """
-        if self.relation == "<":
-            return low < self.value
-        if self.relation == ">":
-            return high > self.value
-        return low <= self.high and self.low <= high
+        answers = {
+            "=": low <= self.high and self.low <= high,
+            "<": low < self.value,
+            "≤": low <= self.value,
+            ">": high > self.value,
+            "≥": high >= self.value,
+        }
+        return answers[self.relation]
 
 
 def read(text: str, *, accuracy: float | None = None, trailing_zeros_count: bool = True) -> Printed:

@@ -98,6 +98,15 @@ def test_a_bound_on_the_statistic_is_exact():
     assert one("t(9) > 9.0, p = .20")["consistency"] == "decision error"
 
 
+def test_a_bound_below_a_negative_statistic_bounds_its_size_from_below():
+    far = one("t(28) < -2.20, p = .01")
+    assert (far["consistency"], far["p_low"]) == ("consistent", 0.0)
+    assert far["p_high"] == pytest.approx(p_value.from_statistic("t", 2.2, df=28))
+    assert one("t(28) < -2.20, p = .20")["consistency"] == "decision error"
+    assert one("t(28) > -1, p = .20")["consistency"] == "inconsistent"
+    assert one("t(28) ≤ 1, p ≥ .30")["consistency"] == "consistent"
+
+
 def test_the_level_decides_what_a_decision_error_is():
     text = "t(28) = 2.20, p = .03"
     assert one(text)["consistency"] == "inconsistent"

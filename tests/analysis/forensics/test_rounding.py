@@ -15,7 +15,7 @@ from analysis.tidy.errors import AnalysisError, DesignError
     [
         ("−0.81", -0.81, -0.815, -0.805, "="),
         ("< .001", 0.001, 0.0005, 0.0015, "<"),
-        ("≥ 2", 2, 1.5, 2.5, ">"),
+        ("≥ 2", 2, 1.5, 2.5, "≥"),
         ("62,696", 62696, 62695.5, 62696.5, "="),
         ("50 %", 50, 49.5, 50.5, "="),
         ("26×", 26, 25.5, 26.5, "="),
@@ -77,6 +77,8 @@ def test_bounds_are_compared_as_bounds():
     assert read("< 0.05").meets(0.01, 0.02)
     assert not read("< 0.05").meets(0.05, 0.06)
     assert read("> 0.05").meets(0.01, 0.06)
+    assert (read("≥ 23").meets(23, 23), read("≥ 23").meets(22, 22)) == (True, False)
+    assert (read("≤ 5").meets(5, 5), read("< 5").meets(5, 5)) == (True, False)
 
 
 @pytest.mark.parametrize("text", ["", "about 3", "1.2.3", "3 of 5", ".", "1,23"])
