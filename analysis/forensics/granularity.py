@@ -58,7 +58,8 @@ def grimmer(means: pd.DataFrame) -> pd.DataFrame:
     """Tell of printed means and standard deviations whether n whole numbers can have both.
 
     The sum of squares must be a whole number, as odd or even as the sum, since x and x^2 are
-    odd or even together. The standard deviation has the divisor n - 1.
+    odd or even together, and at least that of n numbers as alike as their sum allows. The standard
+    deviation has the divisor n - 1.
 
     Parameters
     ----------
@@ -157,10 +158,18 @@ def _squares_fit(total: int, sd: Printed, n: int) -> bool:
     """Tell whether some sum of squares gives the printed sd for this sum."""
     low, high = sd.interval
     about_zero = Fraction(total**2, n)
-    smallest = ceil((n - 1) * max(low, Fraction(0)) ** 2 + about_zero)
+    smallest = max(
+        ceil((n - 1) * max(low, Fraction(0)) ** 2 + about_zero), _least_squares(total, n)
+    )
     largest = floor((n - 1) * high**2 + about_zero)
     first = smallest + (smallest - total) % 2
     return first <= largest
+
+
+def _least_squares(total: int, n: int) -> int:
+    """Return the sum of squares of n whole numbers with this sum that are as alike as can be."""
+    below, n_above = divmod(total, n)
+    return (n - n_above) * below**2 + n_above * (below + 1) ** 2
 
 
 def _binary_fits(total: int, sd: Printed, n: int) -> bool:

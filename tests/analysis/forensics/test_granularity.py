@@ -74,6 +74,12 @@ def test_the_parity_of_the_squares_decides():
     assert judged["note"][2] == "The standard deviation is impossible for this mean and n."
 
 
+def test_whole_numbers_with_half_a_mean_cannot_all_be_alike():
+    # Ten with the sum 5 are nearest to each other as five 0 and five 1: sd 0.53.
+    cases = pd.DataFrame({"mean": ["0.50", "0.50", "-0.50"], "sd": ["0.24", "0.53", "0.24"]})
+    assert granularity.grimmer(cases.assign(n=10))["consistent"].tolist() == [False, True, False]
+
+
 def test_debit_admits_exactly_the_samples_of_zeros_and_ones():
     for n in (4, 9, 16):
         real = {(f"{k / n:.2f}", f"{stdev([1] * k + [0] * (n - k)):.2f}") for k in range(n + 1)}
