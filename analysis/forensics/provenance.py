@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,8 @@ def sources(figure: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
     """
     require_columns(figure, ["subject", "printed", "accuracy"])
     require_columns(values, ["file", "subject", "value"])
-    numbers(figure[figure["accuracy"].notna()], "accuracy")
+    if (is_read_off := figure["accuracy"].notna()).any():
+        numbers(figure[is_read_off], "accuracy")
     checked_values = values.assign(value=numbers(values, "value"))
     wanted = [(row["subject"], *_bounds(row)) for row in figure.to_dict("records")]
     rows = [
@@ -104,9 +106,14 @@ def _matches(
             continue
         fits = (values >= low) & (values <= high)
         n_own += bool(fits[places[subject]].any())
-        by_chance += float(fits.mean())
+        by_chance += _chance_of_a_fit(len(values), int(fits.sum()), len(places[subject]))
     found = {"n_hits": n_own, "n_obs": len(wanted), "n_by_chance": by_chance}
     return {**found, "consistent": n_own == len(wanted)}
+
+
+def _chance_of_a_fit(n_values: int, n_fitting: int, n_drawn: int) -> float:
+    """Return the chance that some of a subject's values fits, were they any of the file's."""
+    return 1 - comb(n_values - n_fitting, n_drawn) / comb(n_values, n_drawn)
 
 
 def _bounds(row: Mapping[Any, Any]) -> tuple[float, float]:

@@ -38,6 +38,13 @@ def test_chance_exchanges_the_subjects_of_a_file():
     assert found["other"] == 0
 
 
+def test_a_subject_with_two_values_has_two_chances():
+    values = pd.DataFrame({"file": "one", "subject": ["a", "a", "b", "b"], "value": [1, 2, 3, 4.0]})
+    figure = pd.DataFrame({"subject": ["a"], "printed": ["1"], "accuracy": [None]})
+    # Of the six pairs of its values three hold the 1.
+    assert provenance.sources(figure, values)["n_by_chance"].item() == pytest.approx(1 / 2)
+
+
 def test_a_number_read_off_is_looked_for_within_its_accuracy():
     exact = FIGURE.assign(accuracy=[np.nan, np.nan, np.nan])
     assert provenance.sources(exact, VALUES)["n_hits"].iloc[0] == 2
