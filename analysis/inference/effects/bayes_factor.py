@@ -17,7 +17,7 @@ from scipy import stats
 from scipy.special import betaln, expit, gammaln, log_expit, logsumexp
 
 from analysis.inference.counts.contingency import odds_contrast, two_by_two
-from analysis.inference.effects.two_samples import two_samples
+from analysis.inference.effects.two_samples import two_samples, varies_within
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
 from analysis.tidy.frame import Floats, numbers, require_rows, require_variation
@@ -82,12 +82,12 @@ def t_test(
     samples, contrast = _samples(frame, value, group)
     n_obs = sum(len(sample) for sample in samples)
     df = n_obs - len(samples)
-    spread = sqrt(sum(float(((sample - sample.mean()) ** 2).sum()) for sample in samples) / df)
-    if spread == 0:
+    if not varies_within(samples):
         raise DesignError(
             f"Column {value!r} must vary within groups; it does not.",
             "Without variation no effect can be standardised.",
         )
+    spread = sqrt(sum(float(((sample - sample.mean()) ** 2).sum()) for sample in samples) / df)
     difference = samples[0].mean() - (samples[1].mean() if group else 0.0) - null_value
     effective = 1 / sum(1 / len(sample) for sample in samples)
     statistic = difference / spread * sqrt(effective)

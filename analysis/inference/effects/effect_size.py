@@ -18,7 +18,7 @@ from analysis.inference.effects.noncentral import (
     noncentrality_f,
     noncentrality_t,
 )
-from analysis.inference.effects.two_samples import two_samples
+from analysis.inference.effects.two_samples import two_samples, varies_within
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import (
@@ -28,6 +28,7 @@ from analysis.tidy.frame import (
     numbers,
     require_conf_level,
     require_rows,
+    rows_by_group,
 )
 
 
@@ -61,18 +62,18 @@ def standardised_difference(
         If a column is absent or has missing values.
     DesignError
         If the group has not two levels, there are fewer than 4 rows, or values do not vary
-        within groups.
+        within groups, or so little that no noncentral t can be computed.
     """
     require_conf_level(conf_level)
     first, second, levels = two_samples(frame, value=value, group=group)
     df = len(first) + len(second) - 2
-    squares = float(((first - first.mean()) ** 2).sum() + ((second - second.mean()) ** 2).sum())
-    if df < 2 or squares == 0:
+    if df < 2 or not varies_within((first, second)):
         raise DesignError(
             f"A standardised difference needs 4 rows that vary within groups; found {df + 2} "
-            f"with a within-group sum of squares of {squares:g}.",
+            f"with {len(np.unique(first))} and {len(np.unique(second))} distinct values.",
             "Widen the filter.",
         )
+    squares = float(((first - first.mean()) ** 2).sum() + ((second - second.mean()) ** 2).sum())
     d = float(first.mean() - second.mean()) / sqrt(squares / df)
     per_unit = sqrt(1 / len(first) + 1 / len(second))
     low, high = noncentrality_t(d / per_unit, df, conf_level)
@@ -238,14 +239,14 @@ def variance_explained(
     require_rows(frame, 3, "A share of variance")
     values = numbers(frame, value)
     codes, levels = level_codes(frame, group)
-    between, within = _sums_of_squares(values, codes)
     df, df_residual = len(levels) - 1, len(values) - len(levels)
-    if df < 1 or df_residual < 1 or within <= 0:
+    if df < 1 or not varies_within(values[rows] for rows in rows_by_group(codes)):
         raise DesignError(
             f"A share of variance needs two levels and rows that vary within them; found "
-            f"{len(levels)} levels, {len(values)} rows and a sum of squares within of {within:g}.",
+            f"{len(levels)} levels, {len(values)} rows, no two of one level that differ.",
             "Widen the filter.",
         )
+    between, within = _sums_of_squares(values, codes)
     mean_square = within / df_residual
     statistic = between / df / mean_square
     low, high = noncentrality_f(statistic, df, df_residual, conf_level)

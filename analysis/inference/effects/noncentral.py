@@ -10,6 +10,8 @@ from collections.abc import Callable
 from scipy import stats
 from scipy.optimize import brentq
 
+from analysis.tidy.errors import DesignError
+
 #: Roots are found to this distance.
 TOLERANCE = 1e-12
 
@@ -23,6 +25,11 @@ def noncentrality_t(statistic: float, df: float, conf_level: float) -> tuple[flo
         t and its degrees of freedom.
     conf_level
         Nominal two-sided coverage.
+
+    Raises
+    ------
+    DesignError
+        If the noncentral distribution cannot be computed so far out.
     """
 
     def cdf(noncentrality: float) -> float:
@@ -47,6 +54,11 @@ def noncentrality_f(
         F and its degrees of freedom.
     conf_level
         Nominal two-sided coverage.
+
+    Raises
+    ------
+    DesignError
+        If the noncentral distribution cannot be computed so far out.
     """
 
     def cdf(noncentrality: float) -> float:
@@ -68,6 +80,11 @@ def noncentrality_chi_squared(
         Chi-squared and its degrees of freedom.
     conf_level
         Nominal two-sided coverage.
+
+    Raises
+    ------
+    DesignError
+        If the noncentral distribution cannot be computed so far out.
     """
 
     def cdf(noncentrality: float) -> float:
@@ -91,4 +108,13 @@ def _not_negative(
 
 
 def _root(cdf: Callable[[float], float], probability: float, bracket: tuple[float, float]) -> float:
-    return float(brentq(lambda value: cdf(value) - probability, *bracket, xtol=TOLERANCE))
+    """Return the noncentrality at which the statistic has a probability of this below it."""
+    try:
+        found = brentq(lambda value: cdf(value) - probability, *bracket, xtol=TOLERANCE)
+    except ValueError as error:
+        raise DesignError(
+            "The interval of a standardised size needs a noncentral distribution that can be "
+            f"computed; from noncentrality {bracket[0]:.3g} to {bracket[1]:.3g} it cannot.",
+            "Groups that vary so little within are better told by the difference itself.",
+        ) from error
+    return float(found)

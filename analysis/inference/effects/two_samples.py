@@ -1,11 +1,14 @@
-"""Two samples: the values of the two levels of a group, in level order."""
+"""Two samples: the values of the two levels of a group, in level order, and if they vary."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import numpy as np
 import pandas as pd
 
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, level_codes, numbers
+from analysis.tidy.frame import LEAST_SPREAD, Floats, level_codes, numbers
 
 
 def two_samples(
@@ -38,3 +41,11 @@ def two_samples(
             "Filter the rows, or combine levels.",
         )
     return values[codes == 0], values[codes == 1], (str(levels[0]), str(levels[1]))
+
+
+def varies_within(samples: Iterable[Floats]) -> bool:
+    """Tell whether some sample holds values that differ.
+
+    Asked of the values: squares about the mean of equal ones are rounding, and seldom 0.
+    """
+    return any(len(sample) > 1 and np.ptp(sample) >= LEAST_SPREAD for sample in samples)

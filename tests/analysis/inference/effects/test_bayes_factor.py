@@ -179,6 +179,8 @@ def test_what_has_no_factor_is_refused() -> None:
         bayes_factor.t_test(models, value="gain", group="lab")
     with pytest.raises(DesignError, match="must vary within groups"):
         bayes_factor.t_test(models.assign(gain=models["heritage"]), value="gain", group="heritage")
+    with pytest.raises(DesignError, match="must vary within groups"):
+        bayes_factor.t_test(pd.DataFrame({"gain": [0.1, 0.1, 0.1]}), value="gain")
     with pytest.raises(DesignError, match="must not lie on a line"):
         bayes_factor.correlation(models.assign(twice=2 * models["gain"]), x="twice", y="gain")
     with pytest.raises(AnalysisError, match=r"`concentration` must exceed 0\.5"):

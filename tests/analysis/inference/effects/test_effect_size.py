@@ -116,7 +116,22 @@ def test_what_has_no_effect_size_is_refused() -> None:
     with pytest.raises(DesignError, match="'lab' has 7"):
         effect_size.rank_biserial(models, value="gain", group="lab")
     constant = models.assign(gain=models["heritage"])
-    with pytest.raises(DesignError, match="sum of squares of 0"):
+    with pytest.raises(DesignError, match="1 and 1 distinct values"):
         effect_size.standardised_difference(constant, value="gain", group="heritage")
     with pytest.raises(DesignError, match="1 levels, 24 rows"):
         effect_size.variance_explained(models.assign(all=1), value="gain", group="all")
+
+
+@pytest.mark.parametrize("level", [0.1, 0.3])
+def test_equal_values_do_not_vary_though_their_mean_is_rounded(level: float) -> None:
+    # The mean of three 0.1 is 0.10000000000000002: squares about it are not 0.
+    rows = pd.DataFrame({"y": [level] * 3 + [1.0] * 3, "g": list("aaabbb")})
+    for size in (effect_size.standardised_difference, effect_size.variance_explained):
+        with pytest.raises(DesignError, match="vary within"):
+            size(rows, value="y", group="g")
+
+
+def test_an_interval_beyond_the_digits_of_its_distribution_is_refused() -> None:
+    rows = pd.DataFrame({"y": [0, 1e-6, 2e-6, 1, 1 + 1e-6, 1 + 2e-6], "g": list("aaabbb")})
+    with pytest.raises(DesignError, match="noncentral distribution that can be computed"):
+        effect_size.standardised_difference(rows, value="y", group="g")
