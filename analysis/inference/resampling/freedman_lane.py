@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.inference.resampling.permutation import MOST_ENUMERATED, RELATIVE_TIE
+from analysis.inference.resampling.permutation import MOST_ENUMERATED
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
 from analysis.tidy.formula import model_matrices
@@ -33,6 +33,9 @@ from analysis.tidy.frame import (
 
 #: Part of a column outside the span of others below which it lies in the span.
 IN_SPAN = 1e-8
+
+#: Share of a sum of squares below which it is rounding: orders closer than this are tied.
+ROUNDING = 1e-12
 
 #: Orders evaluated at a time: bounds the memory of the exchanged residuals.
 BATCH = 2048
@@ -51,7 +54,8 @@ def freedman_lane(
     """Return the test of the terms that one formula has beyond another.
 
     Up to 20,000 orders are enumerated, the observed one among them, and p is the share with an F
-    at least as large. Beyond that `n_permutations` are drawn and p = (b + 1) / (B + 1).
+    at least as large. Beyond that `n_permutations` are drawn and p = (b + 1) / (B + 1). Where the
+    larger model fits every row F is infinite, and p the share of orders that it fits as well.
 
     Parameters
     ----------
@@ -85,7 +89,8 @@ def freedman_lane(
         If a formula or a column cannot be read.
     DesignError
         If the formulas have different responses or are not nested, the full one adds nothing or
-        leaves no residual, `within` varies in a unit, or nothing can be exchanged.
+        has as many columns as there are rows, the smaller one fits every row, `within` varies in a
+        unit, or nothing can be exchanged.
     """
     require_rows(frame, 3, "A comparison of two models")
     response, bases = _nested_bases(frame, reduced, full)
@@ -94,23 +99,27 @@ def freedman_lane(
     added = large.shape[1] - small.shape[1]
     left = len(response) - large.shape[1]
     residuals = response - small @ (small.T @ response)
+    if residuals @ residuals <= ROUNDING**2 * (response @ response):
+        raise DesignError(
+            f"The smaller model must leave something to explain; {reduced!r} fits every row.",
+            "Take terms out of it.",
+        )
     orders, n_orders = _orders(groups, len(response), rng, n_permutations)
-    values = _f_statistics(residuals, small, large, orders)
-    tie = RELATIVE_TIE * float(values.max())
+    values = _shares_of_the_rest(residuals, small, large, orders)
     total = float(((response - response.mean()) ** 2).sum())
     gained = float(((large.T @ residuals) ** 2).sum())
-    statistic = float(values[0] * left / added)
+    statistic = values[0] / (1 - values[0]) * left / added if values[0] < 1 else float("inf")
     sampled = n_orders is None
     result = pd.DataFrame(
         {
             "term": [_added_terms(reduced, full)],
-            "estimate": [gained / total],
-            "statistic": [statistic],
+            "estimate": [min(1.0, gained / total)],
+            "statistic": [float(statistic)],
             "df_numerator": [float(added)],
             "df_residual": [float(left)],
             "p_value": [float(stats.f.sf(statistic, added, left))],
-            "p_permutation": [float((values >= values[0] - tie).mean())],
-            "smallest_p": [float((values >= values.max() - tie).mean())]
+            "p_permutation": [float((values >= values[0] - ROUNDING).mean())],
+            "smallest_p": [float((values >= values.max() - ROUNDING).mean())]
             if not sampled
             else [1 / len(values)],
             "n_permutations": [n_permutations if sampled else len(values)],
@@ -239,30 +248,34 @@ def _order(
     return order
 
 
-def _f_statistics(
+def _shares_of_the_rest(
     residuals: Floats, small: Floats, large: Floats, orders: Iterator[Integers]
 ) -> Floats:
-    """Return the explained over the unexplained sum of squares under each order, shape (B,).
+    """Return what the larger model explains of what the smaller leaves, by order, shape (B,).
 
-    The fitted values of the smaller model lie in both spans, so the residuals suffice.
+    F rises with it, and it is finite where F is not. The fitted values of the smaller model lie in
+    both spans, so the residuals suffice.
     """
     values: list[Floats] = []
     batch: list[Integers] = []
     for order in orders:
         batch.append(order)
         if len(batch) == BATCH:
-            values.append(_ratios(residuals[np.array(batch)], small, large))
+            values.append(_shares(residuals[np.array(batch)], small, large))
             batch = []
     if batch:
-        values.append(_ratios(residuals[np.array(batch)], small, large))
+        values.append(_shares(residuals[np.array(batch)], small, large))
     return np.concatenate(values)
 
 
-def _ratios(exchanged: Floats, small: Floats, large: Floats) -> Floats:
+def _shares(exchanged: Floats, small: Floats, large: Floats) -> Floats:
     whole = (exchanged**2).sum(axis=1)
     by_small = ((exchanged @ small) ** 2).sum(axis=1)
     by_large = ((exchanged @ large) ** 2).sum(axis=1)
-    return np.asarray((by_large - by_small) / (whole - by_large), dtype=np.float64)
+    rest = whole - by_small
+    shares = np.zeros_like(whole)
+    np.divide(by_large - by_small, rest, out=shares, where=rest > ROUNDING * whole)
+    return np.where(shares > 1 - ROUNDING, 1.0, shares)
 
 
 def _added_terms(reduced: str, full: str) -> str:

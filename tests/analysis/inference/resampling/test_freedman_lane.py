@@ -104,6 +104,30 @@ def test_sampled_orders_are_reproducible_and_agree_with_all() -> None:
     assert (found[0] * 1000) == pytest.approx(round(found[0] * 1000))
 
 
+@pytest.mark.parametrize("levels", [[0, 1, 2], [0.1, 0.3, 0.7]])
+def test_a_model_that_fits_every_row_has_an_infinite_f_and_the_p_of_its_orders(
+    levels: list[float],
+) -> None:
+    rows = pd.DataFrame({"y": np.repeat(levels, 2), "g": list("aabbcc")})
+    row = freedman_lane(rows, "y ~ 1", "y ~ g").iloc[0]
+    assert (row["statistic"], row["estimate"], row["p_value"]) == (np.inf, 1.0, 0.0)
+    # Of the 6! orders those that keep equal values in one group: 3! groups, 2 orders in each.
+    assert row["p_permutation"] == row["smallest_p"] == pytest.approx(48 / 720)
+
+
+def test_orders_are_tied_by_what_they_explain_however_large_the_largest_f() -> None:
+    # Of the three ways to pair, one has F = 8e7; of the others the observed one is the better.
+    rows = pd.DataFrame({"y": [0.0, 1e-4, 1.0, 1 + 2e-4], "g": list("abab")})
+    row = freedman_lane(rows, "y ~ 1", "y ~ g").iloc[0]
+    assert (row["p_permutation"], row["smallest_p"]) == pytest.approx((2 / 3, 1 / 3))
+
+
+def test_a_smaller_model_that_fits_every_row_leaves_nothing_to_test() -> None:
+    rows = small.assign(y=0.1 * small["x"] + 0.3)
+    with pytest.raises(DesignError, match="must leave something to explain"):
+        freedman_lane(rows, "y ~ x", "y ~ x + g")
+
+
 @pytest.mark.parametrize(
     ("reduced", "full", "options", "message"),
     [
