@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.evidence.decision import Kind
+from analysis.evidence.decision import KINDS, Kind
 from analysis.inference.counts import fisher
 from analysis.tidy.errors import AnalysisError
+from analysis.tidy.frame import require_flags
 
 NAN = float("nan")
 
@@ -55,7 +56,8 @@ class Check:
     Raises
     ------
     AnalysisError
-        If ``holds`` is no truth value, or a number none.
+        If ``holds``, ``decides`` or ``has_data`` is no truth value, the kind none that there is,
+        or a number none.
 
     Examples
     --------
@@ -91,6 +93,12 @@ class Check:
                 "What a check says, holds, must be True, False or None (the data cannot tell); "
                 f"found {reprlib.repr(answer)}.",
                 "Write bool(...) around a comparison of two numbers.",
+            )
+        require_flags(decides=self.decides, has_data=self.has_data)
+        if self.kind is not None and self.kind not in KINDS:
+            raise AnalysisError(
+                f"The kind of a check must be one of {', '.join(KINDS)}; found {self.kind!r}.",
+                "Leave it out for that of its claim.",
             )
         for name in ("estimate", "conf_low", "conf_high", "p_value"):
             if not isinstance(getattr(self, name), numbers.Real):
@@ -173,6 +181,7 @@ def share_check(
     unless ``is_sample``: whether a printed value comes again is a fact about each row, and no
     sample of anything.
     """
+    require_flags(is_sample=is_sample)
     share = fisher.proportion(hits, len(rows)).iloc[0]
     interval = {name: share[name] for name in ("conf_low", "conf_high")} if is_sample else {}
     how = f", Clopper-Pearson interval as if {units} were independent" if is_sample else ""

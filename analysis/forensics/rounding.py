@@ -15,6 +15,7 @@ import pandas as pd
 
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
+from analysis.tidy.frame import require_flags
 from analysis.tidy.numerals import NUMBER, bare
 
 RELATIONS = {"=": "=", "<": "<", ">": ">", "≤": "≤", "≥": "≥", "≈": "=", "~": "="}
@@ -97,8 +98,8 @@ def read(text: str, *, accuracy: float | None = None, trailing_zeros_count: bool
     Raises
     ------
     AnalysisError
-        If the text is not one number of at most 300 places, or the accuracy is not a finite
-        number of at least 0.
+        If the text is not one number of at most 300 places, the accuracy is not a finite
+        number of at least 0, or `trailing_zeros_count` is neither True nor False.
 
     >>> number = read("−0.81")
     >>> number.value, number.low, number.high
@@ -109,6 +110,7 @@ def read(text: str, *, accuracy: float | None = None, trailing_zeros_count: bool
             f"A printed number must be text, which keeps its last zeros; found {text!r}.",
             "Read the column as text: pd.read_csv(path, dtype=str).",
         )
+    require_flags(trailing_zeros_count=trailing_zeros_count)
     stripped = bare(text)
     relation = RELATIONS.get(stripped[:1], "=")
     digits = stripped.lstrip("".join(RELATIONS)).strip()

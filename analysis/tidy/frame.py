@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -177,7 +178,7 @@ def require_flags(**flags: object) -> None:
 
 def require_count(argument: str, value: int) -> None:
     """Raise AnalysisError unless a number of draws or units is whole and at least 1."""
-    if not isinstance(value, int | np.integer) or value < 1:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
         raise AnalysisError(
             f"`{argument}` must be a whole number of at least 1; found {value!r}.",
             "A p-value or an interval takes some thousand draws.",
@@ -186,7 +187,8 @@ def require_count(argument: str, value: int) -> None:
 
 def require_conf_level(conf_level: float) -> None:
     """Raise AnalysisError unless the level lies strictly between 0 and 1."""
-    if not 0 < conf_level < 1:
+    level: object = conf_level
+    if not isinstance(level, Real) or not 0 < conf_level < 1:
         raise AnalysisError(
             f"`conf_level` must lie between 0 and 1; found {conf_level!r}.",
             "Ninety-five per cent is 0.95.",

@@ -23,6 +23,7 @@ from analysis.tidy.frame import (
     numbers,
     require_columns,
     require_conf_level,
+    require_flags,
     require_rows,
     require_variation,
 )
@@ -117,13 +118,15 @@ def means(
     Raises
     ------
     AnalysisError
-        If the bounds are not low < high, or alpha is not between 0 and 0.5.
+        If the bounds are not low < high, alpha is not between 0 and 0.5, or `equal_variance` is
+        neither True nor False.
     ColumnError
         If a column is absent or has missing values.
     DesignError
         If the group has not two levels, or a group has fewer than two rows or no variation.
     """
     _require_bounds(low, high, alpha)
+    require_flags(equal_variance=equal_variance)
     if group is None:
         samples, contrast = [numbers(frame, value)], f"mean of {value}"
     else:

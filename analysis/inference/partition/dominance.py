@@ -18,7 +18,7 @@ from analysis.inference.partition.partition import shapley_weights
 from analysis.inference.partition.subsets import Subsets, share_columns
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, require_conf_level
+from analysis.tidy.frame import Floats, require_conf_level, require_flags
 
 #: Differences of R squared below this are ties (order of summation).
 TIE = 1e-10
@@ -101,10 +101,13 @@ def pairs(
 
     Raises
     ------
+    AnalysisError
+        If `net_of_chance` is neither True nor False.
     DesignError
         If there are fewer than two blocks.
     """
     require_conf_level(conf_level)
+    require_flags(net_of_chance=net_of_chance)
     if len(subsets.names) < 2:
         raise DesignError(
             f"Dominance compares at least two blocks; found {len(subsets.names)}.",

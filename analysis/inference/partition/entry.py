@@ -12,6 +12,7 @@ import pandas as pd
 
 from analysis.inference.partition.subsets import Subsets
 from analysis.tidy import glossary
+from analysis.tidy.frame import require_conf_level
 
 
 def identified_shares(subsets: Subsets, *, conf_level: float = 0.95) -> pd.DataFrame:
@@ -31,6 +32,7 @@ def identified_shares(subsets: Subsets, *, conf_level: float = 0.95) -> pd.DataF
     `second` (the blocks before it where it adds least and most, ``nothing`` for none),
     `conf_low`, `conf_high`, `conf_level`, `n_obs`, `n_groups`, `n_resamples`, `method`.
     """
+    require_conf_level(conf_level)
     rows = []
     tail = (1 - conf_level) / 2
     for block, name in enumerate(subsets.names):

@@ -20,7 +20,7 @@ from analysis.inference.posterior.hierarchy import Posterior, Prior, Quadrature,
 from analysis.questions.robustness import definitions
 from analysis.store import Store
 from analysis.tidy import glossary
-from analysis.tidy.frame import Floats
+from analysis.tidy.frame import Floats, require_conf_level
 
 #: Predictors of the sources that are coefficients.
 PREDICTORS = {"shape": ("rho", "d_head"), "depth": ("n_layers",), "scale": ("log_parameters",)}
@@ -162,6 +162,7 @@ def predictions(beliefs: Sequence[Beliefs], *, conf_level: float = 0.95) -> pd.D
     lab``), `level` (the suite or lab that is known), `estimate` (median [nat]), `predicted_low`
     and `predicted_high`, `conf_level`, `metric`, `prior_scale`, `n_models`, `n_effective`.
     """
+    require_conf_level(conf_level)
     rows = []
     for each in beliefs:
         homes = each.rows.drop_duplicates("suite").set_index("suite")["lab"].astype(str)

@@ -192,6 +192,8 @@ def test_claims_that_cannot_be_read_name_their_file(capsys, folder, text, senten
         ("    return [Check('a', 'b', 'no')]\n", "True, False or None (the data cannot tell); fou"),
         ("    return [Check('a', 'b', float('nan'))]\n", "the data cannot tell); found nan."),
         ("    return [Check('a', 'b', True, estimate='big')]\n", "must be a number; found 'big'."),
+        ("    return [Check('a', 'b', True, decides='no')]\n", "`decides` must be True or False"),
+        ("    return [Check('a', 'b', True, kind='rare')]\n", "difference, equality, univer"),
     ],
 )
 def test_a_function_that_fails_names_its_claim(capsys, folder, body, sentence):

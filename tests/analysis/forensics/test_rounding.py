@@ -36,6 +36,11 @@ def test_zeros_at_the_end_may_be_rounding():
     assert read("0", trailing_zeros_count=False).high == 0.5
 
 
+def test_a_text_is_no_answer_to_whether_zeros_count():
+    with pytest.raises(AnalysisError, match="`trailing_zeros_count` must be True or False"):
+        read("50", trailing_zeros_count="no")
+
+
 def test_an_accuracy_replaces_the_last_digit():
     number = read("0.0419", accuracy=0.0005)
     assert (number.low, number.high) == (0.0414, 0.0424)

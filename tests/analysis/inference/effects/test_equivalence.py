@@ -95,6 +95,8 @@ def test_what_cannot_be_tested_is_refused() -> None:
         equivalence.means(models, value="gain", low=1, high=-1)
     with pytest.raises(AnalysisError, match=r"`alpha` must be below 0\.5"):
         equivalence.means(models, value="gain", low=-1, high=1, alpha=0.6)
+    with pytest.raises(AnalysisError, match="`equal_variance` must be True or False; found 'no'"):
+        equivalence.means(models, value="gain", low=-1, high=1, equal_variance="no")
     with pytest.raises(AnalysisError, match="between -1 and 1; found -2"):
         equivalence.correlation(models, x="density", y="gain", low=-2, high=0.3)
     with pytest.raises(DesignError, match="'lab' has 7"):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from analysis.inference.partition import commonality, dominance, partition
 from analysis.inference.partition.subsets import Subsets, all_subsets, among
 from analysis.tidy import glossary
-from analysis.tidy.errors import DesignError
+from analysis.tidy.errors import AnalysisError, DesignError
 
 R = Path(__file__).parents[3] / "r"
 
@@ -244,6 +244,11 @@ def test_an_unknown_block_is_refused(subsets: Subsets) -> None:
 def test_one_block_dominates_nothing() -> None:
     with pytest.raises(DesignError, match="Dominance compares at least two blocks; found 1"):
         dominance.pairs(subsets_with([0, 0.3]))
+
+
+def test_a_text_is_no_answer_to_whether_chance_is_taken_off(subsets: Subsets) -> None:
+    with pytest.raises(AnalysisError, match="`net_of_chance` must be True or False; found 'no'"):
+        dominance.pairs(subsets, net_of_chance="no")  # type: ignore[arg-type]
 
 
 def test_the_same_seed_gives_the_same_frame() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from analysis.inference.partition.entry import identified_shares
 from analysis.inference.partition.subsets import Subsets
+from analysis.tidy.errors import AnalysisError
 
 
 def test_bounds_are_the_least_and_the_most_that_a_block_adds():
@@ -18,3 +19,5 @@ def test_bounds_are_the_least_and_the_most_that_a_block_adds():
     assert tuple(found.loc["b", ["bound_low", "bound_high"]]) == pytest.approx((0.3, 0.5))
     assert tuple(found.loc["a", ["first", "second"]]) == ("b", "nothing")
     assert tuple(found.loc["b", ["conf_low", "conf_high"]]) == pytest.approx((0.3, 0.5))
+    with pytest.raises(AnalysisError, match="`conf_level` must lie between 0 and 1; found 95"):
+        identified_shares(subsets, conf_level=95)
