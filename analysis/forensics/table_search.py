@@ -51,6 +51,7 @@ def tables(
     >>> found[found["consistent"]].groupby("table")["n_obs"].first().tolist()
     [5, 10, 15]
     """
+    sizes = list(sizes)
     _check_margins(shares, n, sizes)
     printed, quoted = [read(share) for share in shares], read(p_value)
     rows = []

@@ -181,10 +181,10 @@ def from_summary(r: float, n: int, *, conf_level: float = 0.95) -> pd.DataFrame:
         raise AnalysisError(
             f"A correlation must lie in [-1, 1]; found {r!r}.", "Check the printed value."
         )
-    if n != int(n) or n < 3:
+    if n % 1 != 0 or n < 3:
         raise DesignError(
             f"A correlation needs a whole number of rows, at least 3; found {n!r}.",
-            "Two points always lie on a line.",
+            "Give the number of rows behind r; two points always lie on a line.",
         )
     return _row(
         "printed r",

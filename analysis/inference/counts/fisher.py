@@ -163,7 +163,7 @@ def proportion(successes: int, n: int, *, conf_level: float = 0.95) -> pd.DataFr
         If the counts are not whole numbers in that range.
     """
     require_conf_level(conf_level)
-    if successes != int(successes) or n != int(n) or not 0 <= successes <= n or n < 1:
+    if successes % 1 != 0 or n % 1 != 0 or not 0 <= successes <= n or n < 1:
         raise DesignError(
             f"A proportion needs whole numbers 0 <= successes <= n, n >= 1; "
             f"found {successes!r} of {n!r}.",

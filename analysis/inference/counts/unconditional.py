@@ -138,9 +138,22 @@ def p_value(
         ``boschloo`` or ``barnard``.
     alternative
         ``two-sided``, ``less`` or ``greater``.
+
+    Raises
+    ------
+    AnalysisError
+        If the test or the alternative is unknown.
+    DesignError
+        If a group has not between 0 and all of its units, at least one, with success.
     """
     require_option("test", test, tuple(ORDERINGS))
     require_option("alternative", alternative, ALTERNATIVES)
+    if not all(0 <= count <= size and size > 0 for count, size in zip(counts, sizes, strict=True)):
+        raise DesignError(
+            f"Either group must have between 0 and all of its units with success; found "
+            f"{tuple(counts)} of {tuple(sizes)}.",
+            "Give counts, not shares, and the size of each group.",
+        )
     order = ORDERINGS[test]
     if alternative == "greater":
         return _tail(order(sizes), counts)

@@ -213,7 +213,7 @@ def prediction_errors(
     Parameters
     ----------
     models, gain, depth, scale, laws
-        As in `compare`.
+        As in `compare`; the laws must hold ``constant``, beside which all are judged.
     group
         Column naming what is left out, such as the suite; None leaves out one model at a time.
     conf_level
@@ -227,12 +227,17 @@ def prediction_errors(
     Raises
     ------
     ColumnError, AnalysisError
-        As in `compare`.
+        As in `compare`, and if no law is ``constant``.
     DesignError
         As in `compare`, if there are fewer than two groups, or if all models but one group's
         have one depth.
     """
     require_conf_level(conf_level)
+    if "constant" not in laws:
+        raise AnalysisError(
+            f"The laws must hold 'constant', beside which all are judged; found {list(laws)}.",
+            "Add it: laws_of_depth.LAWS has it.",
+        )
     depths, gains = _checked(models, gain, depth, scale)
     groups = rows_by_group(group_codes(models, group))
     squared = {

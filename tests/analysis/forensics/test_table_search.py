@@ -3,6 +3,7 @@
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
@@ -80,3 +81,11 @@ def test_refusals_say_what_must_hold():
 
 def test_the_p_of_a_large_table_is_exact():
     assert table_search.exact_p([1000, 1000], [2000, 2000]) == 1.0
+
+
+def test_sizes_may_be_an_array():
+    pair = ["80 %", "0 %"]
+    by_list = table_search.tables(pair, "< 0.001", sizes=[5, 18])
+    pd.testing.assert_frame_equal(
+        table_search.tables(pair, "< 0.001", sizes=np.array([5, 18])), by_list
+    )

@@ -193,6 +193,12 @@ def test_one_depth_without_a_suite_is_refused() -> None:
         depth_law.prediction_errors(rows, group="suite")
 
 
+def test_laws_are_judged_beside_a_constant() -> None:
+    laws = {"a + b/L": LAWS["a + b/L"]}
+    with pytest.raises(AnalysisError, match=r"must hold 'constant'.*found \['a \+ b/L'\]"):
+        depth_law.prediction_errors(models, group="suite", laws=laws, **COLUMNS)
+
+
 @pytest.fixture(scope="module")
 def bounded() -> pd.DataFrame:
     return pd.DataFrame(

@@ -241,5 +241,6 @@ def test_unknown_options_are_answered_with_those_allowed() -> None:
 def test_an_impossible_printed_r_is_refused() -> None:
     with pytest.raises(AnalysisError, match=r"must lie in \[-1, 1\]; found -1\.2"):
         correlation.from_summary(-1.2, 8)
-    with pytest.raises(DesignError, match="at least 3; found 2"):
-        correlation.from_summary(0.5, 2)
+    for n in (2, float("nan"), float("inf")):
+        with pytest.raises(DesignError, match=f"at least 3; found {n}"):
+            correlation.from_summary(0.5, n)

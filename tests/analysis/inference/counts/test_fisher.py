@@ -175,6 +175,9 @@ def test_half_a_naming_and_an_unknown_alternative_are_refused() -> None:
 
 
 def test_an_impossible_proportion_is_refused() -> None:
+    for n in (float("nan"), float("inf"), 2.5):
+        with pytest.raises(DesignError, match=f"found 1 of {n}"):
+            fisher.proportion(1, n)
     with pytest.raises(DesignError, match="found 9 of 8"):
         fisher.proportion(9, 8)
 

@@ -270,3 +270,9 @@ def test_an_empty_cell_is_said_and_large_groups_are_refused() -> None:
         unconditional.barnard(table(100, 200, 100, 100))
     with pytest.raises(AnalysisError, match="Did you mean 'less'"):
         unconditional.barnard(table(3, 2, 1, 4), alternative="lesser")
+
+
+@pytest.mark.parametrize("counts", [(-1, 2), (6, 2), (2, -3)])
+def test_counts_that_groups_of_five_cannot_have_have_no_p(counts: tuple[int, int]) -> None:
+    with pytest.raises(DesignError, match="between 0 and all of its units"):
+        unconditional.p_value(counts, (5, 5))
