@@ -1,4 +1,4 @@
-"""What published figures must be before a claim rests on them: known by name, in one unit.
+"""What published figures must be before a claim rests on them: known by name, in their unit.
 
 No standard deviation is below 0. This is asked here, not by a CHECK of the contract: a database
 that was built without the CHECK would have another contract, and would not open.
@@ -30,14 +30,17 @@ def require_sound(store: Store) -> None:
     StoreError
         If a figure is of a model that table model lacks, whose row every join would drop; if it
         names a metric or caveat that the tables of that name, where they hold anything, do not
-        explain; if the figures of a metric are in several units, or a standard deviation is
-        negative.
+        explain; if the figures of a metric are in several units, or in another than the table of
+        metrics says; if a file has a space in its name, at which evidence is parted; or if a
+        standard deviation is negative.
     """
     for table in _TABLES:
         _require_models(store, table)
         for explaining in _EXPLAINED:
             _require_explained(store, table, explaining)
         _require_one_unit(store, table)
+        _require_stated_unit(store, table)
+        _require_files_in_a_word(store, table)
     _require_spreads(store)
 
 
@@ -94,6 +97,36 @@ def _require_one_unit(store: Store, table: str) -> None:
             f"The figures of a metric must be in one unit; {first['metric']} in {table} has "
             f"{first['units']}.",
             "Convert the numbers, or give them a metric of their own.",
+        )
+
+
+def _require_stated_unit(store: Store, table: str) -> None:
+    others = store.facts(
+        f"""
+        SELECT DISTINCT metric, f.unit AS found, m.unit AS stated
+          FROM {table} AS f
+          JOIN metric AS m USING (metric)
+         WHERE f.unit <> m.unit
+         ORDER BY ALL
+        """
+    )
+    if len(others):
+        first = others.iloc[0]
+        raise StoreError(
+            f"The figures of a metric must be in the unit that table metric has; those of "
+            f"{first['metric']} in {table} are in {first['found']}, it has {first['stated']}.",
+            "Convert the numbers, or correct the unit in metric.csv.",
+        )
+
+
+def _require_files_in_a_word(store: Store, table: str) -> None:
+    parted = store.facts(
+        f"SELECT DISTINCT file FROM {table} WHERE contains(file, ' ') ORDER BY file"
+    )["file"].tolist()
+    if parted:
+        raise StoreError(
+            f"The name of a file must have no space; {table} has {_first(parted)}.",
+            f"Write {parted[0].replace(' ', '_')}.",
         )
 
 

@@ -107,10 +107,16 @@ def check() -> Callable[..., pd.Series[Any]]:
 
 
 def _write(directory: Path, table: str, rows: pd.DataFrame) -> None:
-    """Write rows in the columns of the contract; what is not said gets a neutral value."""
+    """Write rows in the columns of the contract; what is not said gets a neutral value.
+
+    A figure has the unit of its metric.
+    """
     columns = [column.name for column in schema.tables()[table].columns]
     nothing = {"unit": "1", "caveats": "", "prompt_set": "S", "dtype": "fp32", "path": "$"}
     nothing |= {"statistic": "value", "n_heads": 1, "n_kv_heads": 1, "d_head": 1, "d_model": 1}
+    if "metric" in rows and len(rows):
+        units = pd.read_csv(directory / "metric.csv").set_index("metric")["unit"]
+        nothing["unit"] = rows["metric"].map(units).fillna("1")
     whole = rows.assign(**{k: v for k, v in nothing.items() if k in columns and k not in rows})
     destination = directory / f"{table}.csv"
     if table == "model":
