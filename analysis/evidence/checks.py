@@ -112,10 +112,13 @@ class Check:
 def caveats_of(names: Iterable[str]) -> tuple[str, ...]:
     """Return the distinct names of caveats, numbers in the order of numbers.
 
-    >>> caveats_of(["B10", "B2", "B2", "seed"])
+    Each may hold several, separated by commas.
+
+    >>> caveats_of(["B10", "B2", "B2, seed", ""])
     ('B2', 'B10', 'seed')
     """
-    return tuple(sorted(set(names), key=_place_of))
+    single = {name.strip() for joined in names for name in joined.split(",")} - {""}
+    return tuple(sorted(single, key=_place_of))
 
 
 def _place_of(name: str) -> tuple[str, int, str]:
@@ -136,15 +139,15 @@ def check(
 ) -> Check:
     """Return a check whose counts, files and caveats are read off the rows it used.
 
-    ``rows`` has one row per figure, with `model_id`, `suite`, `file` and `caveats`.
+    ``rows`` has one row per figure, with `model_id`, `suite`, `file` (several are separated by
+    spaces) and `caveats` (by commas).
     """
-    caveats = [name for joined in rows["caveats"] for name in str(joined).split(",") if name]
     counted: dict[str, Any] = {
         "n_obs": len(rows),
         "n_models": rows["model_id"].nunique(),
         "n_suites": rows["suite"].nunique(),
         "evidence": tuple(sorted({name for file in rows["file"] for name in file.split(" ")})),
-        "caveats": caveats_of(caveats),
+        "caveats": caveats_of(rows["caveats"]),
     }
     return Check(part, condition, holds, **(counted | result))
 

@@ -160,8 +160,7 @@ def _elsewhere(rows: pd.DataFrame, best: Sequence[str]) -> str:
 
 def _caveats(store: Store, files: Sequence[str]) -> tuple[str, ...]:
     known = store.facts("SELECT file, caveats FROM published_file")
-    joined = known.loc[known["file"].isin(files), "caveats"].tolist()
-    return caveats_of(name for text in joined for name in text.split(",") if name)
+    return caveats_of(known.loc[known["file"].isin(files), "caveats"])
 
 
 CLAIMS = (

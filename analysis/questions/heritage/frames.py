@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from analysis.evidence import caveats_of
 from analysis.store import Store
 
 #: Definitions of gain that are published for several labs, and how a figure names them.
@@ -217,7 +218,5 @@ def _by_definition(
 
 def _defects(rows: pd.DataFrame) -> str:
     """Return which known defects touch the rows, as a sentence."""
-    found = {name for joined in rows["caveats"] for name in str(joined).split(",") if name}
-    if not found:
-        return ""
-    return f"Known defects: {', '.join(sorted(found, key=lambda name: int(name[1:])))}."
+    found = caveats_of(rows["caveats"])
+    return f"Known defects: {', '.join(found)}." if found else ""

@@ -220,6 +220,18 @@ def test_the_paper_audited_here_stays_the_default():
         claims.claim(7, {1: Claim(1, "a", "b", lambda _store: [])})
 
 
+def test_caveats_may_be_parted_by_a_comma_and_a_space(capsys, folder):
+    with (folder / "caveat.csv").open("a") as handle:
+        handle.write("small,Small,The models are small.\n")
+    figures = (folder / "published_figure.csv").read_text()
+    (folder / "published_figure.csv").write_text(
+        figures.replace("2.5,,1,nat,one-seed", '2.5,,1,nat,"small, one-seed"')
+    )
+    code, out, _ = run(capsys, folder, "claim", "1")
+    assert code == 0
+    assert "    caveats one-seed small\n" in out
+
+
 def test_caveats_are_in_the_order_of_their_numbers_whatever_they_are_called():
     assert caveats_of(["B10", "B9", "seed", "B9"]) == ("B9", "B10", "seed")
 
