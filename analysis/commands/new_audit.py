@@ -22,7 +22,8 @@ claim_id,meaning
 model_id,metric,prompt_set,dtype,file,path,mean,sd,n,unit,caveats
 a lab/small,held_out_loss,none,fp32,table_1,row 1,2.9,,1,nat,one-seed
 a lab/middle,held_out_loss,none,fp32,table_1,row 2,2.5,,1,nat,one-seed
-a lab/large,held_out_loss,none,fp32,table_1,row 3,2.1,,1,nat,one-seed
+a lab/large,held_out_loss,none,fp32,table_1,row 3,2.2,,1,nat,one-seed
+a lab/huge,held_out_loss,none,fp32,table_1,row 4,2.1,,1,nat,one-seed
 """,
     "model.csv": """\
 model_id,revision,lab,suite,family,base_model_id,year,n_layers,d_model,n_heads,n_kv_heads,d_head,\
@@ -31,6 +32,7 @@ n_parameters,n_parameters_source
 a lab/small,,a lab,a suite,gpt2,,2024,2,64,4,4,16,,,,,,,,,1000,paper
 a lab/middle,,a lab,a suite,gpt2,,2024,4,64,4,4,16,,,,,,,,,2000,paper
 a lab/large,,a lab,a suite,gpt2,,2024,6,64,4,4,16,,,,,,,,,3000,paper
+a lab/huge,,a lab,a suite,gpt2,,2024,8,64,4,4,16,,,,,,,,,4000,paper
 """,
     "metric.csv": """\
 metric,symbol,unit,definition
@@ -71,17 +73,26 @@ def falls(store):
         evidence.check(
             "loss falls with depth",
             "table 1, all models",
-            bool(found["estimate"] < 0),
+            evidence.below(found["conf_low"], found["conf_high"], 0),
             losses,
             estimate=found["estimate"],
+            conf_low=found["conf_low"],
+            conf_high=found["conf_high"],
+            p_value=found["p_value"],
             method=found["method"],
         )
     ]
 
 
 CLAIMS = (
-    Claim(1, "Share of models whose loss is below 3 nats", "The share is 1.", below_three),
-    Claim(2, "Correlation of depth with loss", "It is below 0.", falls),
+    Claim(
+        1,
+        "Share of models whose loss is below 3 nats",
+        "The share is 1.",
+        below_three,
+        "universal",
+    ),
+    Claim(2, "Correlation of depth with loss", "Its 95 % interval lies below 0.", falls),
 )
 ''',
 }

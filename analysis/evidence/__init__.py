@@ -19,7 +19,7 @@ from analysis.evidence.checks import (
     on_ours,
     share_check,
 )
-from analysis.evidence.decision import KINDS, Kind, prints_as
+from analysis.evidence.decision import KINDS, Kind, above, below, prints_as, within
 from analysis.evidence.measured import (
     INVARIANT,
     definitions,
@@ -68,9 +68,11 @@ __all__ = [
     "UNIFIED",
     "Check",
     "Kind",
+    "above",
     "away_from_one",
     "base_gains",
     "base_models",
+    "below",
     "block_gains",
     "both_sides",
     "caveats_of",
@@ -91,5 +93,6 @@ __all__ = [
     "raw_values",
     "share_check",
     "with_interval",
+    "within",
     "without_post_norm",
 ]

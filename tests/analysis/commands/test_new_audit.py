@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,18 @@ def test_a_new_audit_has_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert cli.main(["init", str(folder)]) == 0
     assert cli.main(["--paper", str(folder), "claims"]) == 0
     assert "2 claims: 2 reproduced" in capsys.readouterr().out
+
+
+def test_its_examples_are_decided_as_their_kinds_say(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "audit"
+    assert cli.main(["init", str(folder)]) == 0
+    capsys.readouterr()
+    assert cli.main(["--paper", str(folder), "claims", "--json"]) == 0
+    every, falls = json.loads(capsys.readouterr().out)
+    assert (every["kind"], falls["kind"]) == ("universal", "difference")
+    assert falls["conf_high"] < 0
 
 
 def test_a_folder_in_use_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

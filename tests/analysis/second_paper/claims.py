@@ -54,12 +54,19 @@ def dropout(store: Store) -> Sequence[Check]:
 
 
 CLAIMS = (
-    Claim(1, "Share of models whose loss is below 3 nats", "The share is 1.", below_three),
+    Claim(
+        1,
+        "Share of models whose loss is below 3 nats",
+        "The share is 1.",
+        below_three,
+        "universal",
+    ),
     Claim(
         2,
         "Pearson correlation of depth with loss over the models",
         "It prints as -0.9.",
         falls_with_depth,
+        "value",
     ),
     Claim(
         3,
