@@ -118,17 +118,17 @@ def _measured_separations(store: Store) -> list[Check]:
     """Relate trace and sign in the models measured here; only the paper's own models decide.
 
     Of the trace the attention factor is a property of the network, of the gain the centred one.
+    A base model stands once, its trace over the prompts that its gain is of.
     """
-    gains = evidence.measured_gains(store, "gain_penultimate_block")
+    gains = evidence.base_models(evidence.measured_gains(store, "gain_penultimate_block"))
     traces = store.query(
         """
-        SELECT t.model_id, avg(t.trace_multi_head) AS size, avg(t.attention_factor) AS size_primary
-          FROM layer_trace AS t
-          JOIN primary_run AS r USING (run_id)
-         GROUP BY t.model_id
+        SELECT run_id, avg(trace_multi_head) AS size, avg(attention_factor) AS size_primary
+          FROM layer_trace
+         GROUP BY run_id
         """
     )
-    models = gains.merge(traces, on="model_id")
+    models = gains.merge(traces, on="run_id")
     read = evidence.definitions(models, ["gain_mean", "size"], words=PARTNERS)
     return [
         _measured_separation(f"models measured here, {words or 'trace summed over heads'}", rows)
@@ -180,7 +180,8 @@ def _matched(models: pd.DataFrame, by: Sequence[str] = ("suite", "n_layers")) ->
     Adds the columns of the other model, ending in `_sparse`, and `is_smaller`, whether the denser
     model has the smaller gain.
     """
-    both = models.merge(models, on=list(by), suffixes=("", "_sparse"))
+    known = models.dropna(subset=list(by))
+    both = known.merge(known, on=list(by), suffixes=("", "_sparse"))
     pairs = both[both["rho"] > both["rho_sparse"]]
     return pairs.assign(is_smaller=pairs["gain_mean"] < pairs["gain_mean_sparse"])
 

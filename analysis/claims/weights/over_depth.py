@@ -61,7 +61,8 @@ def _pairs(models: pd.DataFrame, by: Sequence[str] = ("suite",)) -> pd.DataFrame
     Columns: those of the deeper model, those of the other ending in `_shallow`, and `falls`,
     whether the deeper model has the smaller norm.
     """
-    both = models.merge(models, on=list(by), suffixes=("", "_shallow"))
+    known = models.dropna(subset=list(by))
+    both = known.merge(known, on=list(by), suffixes=("", "_shallow"))
     pairs = both[both["n_layers"] > both["n_layers_shallow"]]
     return pairs.assign(falls=pairs["value_norm"] < pairs["value_norm_shallow"])
 

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import claims
-from analysis.claims.weights import by_layer, over_depth, spectral
-from analysis.evidence import digitised
+from analysis import claims, evidence
+from analysis.claims.weights import by_layer, mechanism, over_depth, spectral
+from analysis.evidence import OURS, digitised
 from analysis.store import open_store
 
 ROOT = Path(__file__).parents[3]
@@ -187,3 +187,34 @@ def test_raw_files_hold_the_layers_of_one_other_model(imported, judge):
     assert row["condition"] == "raw files: norms of single layers"
     assert row["note"] == "Only pythia-1.4b has its layers in a file, and it is not in the figure."
     assert judge(store, 33) == "depends on the reading"
+
+
+def test_models_of_no_known_suite_are_no_pair_of_one_suite():
+    models = pd.DataFrame(
+        {
+            "model_id": ["a", "b"],
+            "suite": [None, None],
+            "n_layers": [2, 4],
+            "value_norm": [1.0, 2.0],
+        }
+    )
+    assert over_depth._pairs(models).empty
+    assert len(over_depth._pairs(models.assign(suite="one"))) == 1
+
+
+def test_a_model_measured_on_two_prompt_sets_is_one_model(shipped_store, monkeypatch):
+    measured = evidence.measured_gains
+
+    def on_two_sets(store, metric):
+        rows = measured(store, metric)
+        renamed = {name: rows[name] + "-again" for name in ("run_id", "file")}
+        again = rows.assign(prompt_set="B", **renamed)
+        return pd.concat([rows, again], ignore_index=True)
+
+    def ours(store):
+        return [check for check in mechanism.discrimination(store) if OURS in check.evidence]
+
+    once = ours(shipped_store)
+    monkeypatch.setattr(evidence, "measured_gains", on_two_sets)
+    assert [check.n_obs for check in once] == [12, 12]
+    assert ours(shipped_store) == once
