@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from math import isnan
 
 import pandas as pd
 
@@ -109,12 +110,17 @@ def _quoted(
     return evidence.check(
         part,
         condition,
-        evidence.prints_as(100 * found["estimate"], quoted),
+        _prints(found["estimate"], quoted),
         models,
         **found,
         method=f"mean of |formula - L*| over {DIVISORS[over]}, t interval over models",
         note=note,
     )
+
+
+def _prints(error: float, quoted: str) -> bool | None:
+    """Tell whether an error prints as quoted, in percent; None where an L* of 0 leaves none."""
+    return None if isnan(error) else evidence.prints_as(100 * error, quoted)
 
 
 def _printing(models: pd.DataFrame, whose: str, *, quoted: str, prediction: str = "formula") -> str:
@@ -144,7 +150,7 @@ def _naive_error(condition: str, models: pd.DataFrame, over: str, note: str) -> 
     return evidence.check(
         part,
         condition,
-        evidence.prints_as(100 * found["estimate"], "25"),
+        _prints(found["estimate"], "25"),
         models,
         **found,
         method=f"mean of |L/2 - L*| over {DIVISORS[over]}, t interval over models",
@@ -182,7 +188,7 @@ def _against_chance(part: str, condition: str, models: pd.DataFrame, draws: pd.D
     return evidence.check(
         part,
         condition,
-        evidence.prints_as(100 * found["estimate"], "15.7"),
+        _prints(found["estimate"], "15.7"),
         models,
         **found,
         p_value=p,

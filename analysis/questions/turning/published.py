@@ -134,9 +134,12 @@ def misses(models: pd.DataFrame, prediction: str, over: str) -> pd.Series:
 
 
 def mean_error(values: pd.Series) -> dict[str, float]:
-    """Return the mean and its 95 % t interval over models; no interval for fewer than three."""
-    n, centre = len(values), float(values.mean())
-    if n < 3:
+    """Return the mean and its 95 % t interval over models; no interval for fewer than three.
+
+    Where a value is missing, so is the mean.
+    """
+    n, centre = len(values), float(values.mean(skipna=False))
+    if n < 3 or math.isnan(centre):
         return {"estimate": centre}
     reach = float(stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / math.sqrt(n))
     return {"estimate": centre, "conf_low": centre - reach, "conf_high": centre + reach}

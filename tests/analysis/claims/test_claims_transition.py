@@ -67,6 +67,15 @@ def test_the_file_s_own_error_comes_again(published_store):
     assert 100 * row["error_over_depth"] == pytest.approx(55.69027777777779, rel=1e-12)
 
 
+def test_an_error_relative_to_a_layer_0_is_missing_and_decides_nothing(published_store):
+    models = published_l_star.readings(published_store)[HEADS]
+    assert (models["estimate"] == 0).any()
+    missed = published_l_star.misses(models, "formula", "estimate")
+    assert published_l_star.mean_error(missed) == {"estimate": pytest.approx(np.nan, nan_ok=True)}
+    found = transition_error._quoted("part", "condition", models, over="estimate", quoted="4.8")
+    assert (found.holds, found.conf_low) == (None, pytest.approx(np.nan, nan_ok=True))
+
+
 def test_two_designs_cannot_determine_three_constants(facts, changed, check):
     part = "the data determine the three constants"
     assert check(open_store(facts), 37, FIGURE, part)["estimate"] == 2
