@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis import evidence
 from analysis.claims.verdict.claim import Claim
-from analysis.evidence import quoted
+from analysis.evidence import decision, quoted
 from analysis.evidence.checks import Check
 from analysis.forensics.rounding import read
 from analysis.questions.turning import l_star
@@ -51,7 +51,7 @@ def domain(store: Store) -> Sequence[Check]:
     """Check claim 43: the formula of section 5.3 applies to the models it is used on."""
     models = store.query(
         """
-        SELECT m.model_id, m.suite, m.n_layers, m.n_heads, m.positional_scheme,
+        SELECT m.model_id, m.suite, m.n_layers, m.n_heads::DOUBLE AS n_heads, m.positional_scheme,
                coalesce(p.file, $ours) AS file, '' AS caveats
           FROM model AS m
           LEFT JOIN (SELECT model_id, min(file) AS file
@@ -108,15 +108,16 @@ def _within_depth(condition: str, rows: pd.DataFrame) -> Check:
     if rows.empty:
         return evidence.missing(part, condition, "no such model is in the store")
     shares = _formula(rows) / (rows["n_layers"] - 1)
-    outside = rows.loc[shares > 1, "model_id"]
+    outside, unknown = rows.loc[shares > 1, "model_id"], rows.loc[shares.isna(), "model_id"]
+    notes = [("Beyond the last layer", outside), ("Without one number of heads", unknown)]
     return evidence.check(
         part,
         condition,
-        outside.empty,
+        decision.without_exception(len(outside), len(unknown)),
         rows,
         estimate=float(shares.max()),
         method="largest L* of the formula over the number of the last layer",
-        note=f"Beyond the last layer: {', '.join(outside)}." if len(outside) else "",
+        note=" ".join(f"{what}: {', '.join(names)}." for what, names in notes if len(names)),
     )
 
 

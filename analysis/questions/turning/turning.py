@@ -15,6 +15,12 @@ from analysis.tidy.frame import nearest
 
 KEY = ["source", "model_id", "prompt_set", "file"]
 
+#: What a prediction lacks where it names no layer.
+LACKING = {
+    "formula": "Blocks have no heads, or not all the same number.",
+    "a_priori": "No gain in the same file.",
+}
+
 
 def metrics(store: Store) -> list[str]:
     """Return the names of the profiles that the store holds, measured or published."""
@@ -210,7 +216,7 @@ def sign_changes(store: Store) -> dict[str, str]:
 
 def _predictions(store: Store, named: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the three methods that read no profile, for profiles named by `KEY`."""
-    models = store.query("SELECT model_id, n_layers, n_heads FROM model")
+    models = store.query("SELECT model_id, n_layers, n_heads::DOUBLE AS n_heads FROM model")
     gains = store.query(
         """
         SELECT model_id, prompt_set, file, any_value(gain_mean) AS gain
@@ -233,7 +239,7 @@ def _predictions(store: Store, named: pd.DataFrame) -> pd.DataFrame:
         rows += [
             key
             | {"method": method, "estimate": estimate, "n_obs": row["n_layers"]}
-            | {"note": "" if np.isfinite(estimate) else "No gain in the same file."}
+            | {"note": "" if np.isfinite(estimate) else LACKING[method]}
             for method, estimate in by_method.items()
         ]
     return pd.DataFrame(rows, columns=[*KEY, "method", "estimate", "n_obs", "note"])

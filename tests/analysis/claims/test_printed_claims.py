@@ -94,6 +94,14 @@ def test_the_formula_leaves_the_network_at_the_depth_the_summary_speaks_of(found
     assert parts(found[43], "models with ALiBi")[0].note == "bigscience/bloom-560m has ALiBi."
 
 
+def test_a_model_without_one_number_of_heads_leaves_the_domain_open():
+    columns = ["model_id", "suite", "n_layers", "n_heads"]
+    rows = pd.DataFrame([("a", "s", 12, 12.0), ("b", "s", 12, float("nan"))], columns=columns)
+    found = layer_formula._within_depth("some models", rows.assign(file="f", caveats=""))
+    assert (found.holds, found.note) == (None, "Without one number of heads: b.")
+    assert layer_formula._within_depth("one", rows[:1].assign(file="f", caveats="")).holds
+
+
 def test_only_the_file_of_the_sweep_and_of_the_twins_are_named_rightly(found):
     right = [check.part for check in found[53] if check.holds]
     assert [part.partition(" comes")[0] for part in right] == ["Fig. 6", "§5.5"]

@@ -39,6 +39,14 @@ def test_a_profile_without_a_gain_has_no_a_priori_layer(published_store):
     assert set(a_priori["note"]) == {"No gain in the same file."}
 
 
+def test_a_model_without_one_number_of_heads_has_no_layer_of_the_formula(facts, changed):
+    store = changed(facts, "model", lambda rows: rows.assign(n_heads="", n_kv_heads="", d_head=""))
+    rows = turning.layers(store, "trace_first_head")
+    formula = rows[rows["method"] == "formula"]
+    assert formula["estimate"].isna().all()
+    assert set(formula["note"]) == {"Blocks have no heads, or not all the same number."}
+
+
 def test_every_profile_that_the_store_holds_can_be_asked(published_store):
     for metric in turning.metrics(published_store):
         rows = turning.layers(published_store, metric)
