@@ -108,12 +108,17 @@ def _heritage(store: Store) -> list[Check]:
 
 
 def _side(part: str, condition: str, rows: pd.DataFrame, model_id: str, *, below: bool) -> Check:
-    """Decide on which side of 1 a gain lies; undecided when its interval contains 1."""
+    """Decide on which side of 1 a gain lies; undecided when its interval contains 1.
+
+    A gain whose spread over prompts is not published has no interval, and lies where it lies.
+    """
     try:
         row = evidence.only(evidence.with_interval(rows), model_id)
     except LookupError as reason:
         return evidence.missing(part, condition, reason)
     undecided = bool(row["conf_low"] <= 1 <= row["conf_high"])
+    has_spread = not np.isnan(row["conf_low"])
+    over = "t interval" if has_spread else "whose spread is not published"
     return evidence.check(
         part,
         condition,
@@ -123,7 +128,7 @@ def _side(part: str, condition: str, rows: pd.DataFrame, model_id: str, *, below
         conf_low=row["conf_low"],
         conf_high=row["conf_high"],
         n_obs=int(row["n_prompts"]),
-        method=f"mean gain over prompts, t interval, {row['dtype']}",
+        method=f"mean gain over prompts, {over}, {row['dtype']}",
         note="The interval contains 1: these prompts cannot tell." if undecided else "",
     )
 

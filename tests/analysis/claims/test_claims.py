@@ -1,6 +1,7 @@
 """The verdict rule, each claim's checks on hand-made stores, and the committed verdicts."""
 
 import io
+import math
 from pathlib import Path
 
 import numpy as np
@@ -179,6 +180,12 @@ def test_an_unknown_claim_is_refused_with_the_known_ones():
 def test_a_quoted_number_is_compared_at_the_digits_it_was_quoted_with():
     assert prints_as(0.014438, "0.014")
     assert not prints_as(0.0146, "0.014")
+
+
+def test_a_gain_without_a_published_spread_claims_no_interval(check, published_store):
+    row = check(published_store, 45, "mean over blocks 1 to L-1", "Pythia-6.9B dampens")
+    assert (row["holds"], math.isnan(row["conf_low"])) == (False, True)
+    assert row["method"] == "mean gain over prompts, whose spread is not published, fp16"
     assert prints_as(62695.87, "62696")
 
 
