@@ -118,6 +118,8 @@ def _printed_shares(part: str, store: Store) -> Check:
         return evidence.missing(part, condition, reason)
     other = str(100 - int(expanding.value))
     tables = table_search.tables([dampening, other], quoted_p, n=n)
+    if tables.empty:
+        return evidence.missing(part, condition, "no table has these shares and this number")
     ours = tables[tables["group"] == 0]
     giving = ours.loc[ours["consistent"], "n_obs"].tolist()
     return Check(

@@ -8,6 +8,7 @@ import pytest
 from analysis.claims.depth import layer_formula
 from analysis.claims.print import captions, mappings, printed
 from analysis.claims.verdict.claim import verdict
+from analysis.evidence import quoted
 from analysis.exhibits.forensics import tables as exhibits
 from analysis.store import open_store
 
@@ -100,6 +101,15 @@ def test_a_model_without_one_number_of_heads_leaves_the_domain_open():
     found = layer_formula._within_depth("some models", rows.assign(file="f", caveats=""))
     assert (found.holds, found.note) == (None, "Without one number of heads: b.")
     assert layer_formula._within_depth("one", rows[:1].assign(file="f", caveats="")).holds
+
+
+def test_shares_that_no_table_has_give_no_p(shipped_store, monkeypatch):
+    text = quoted.text
+    changed = {"share_dampening": "51.3 %"}
+    monkeypatch.setattr(quoted, "text", lambda *asked: changed.get(asked[2]) or text(*asked))
+    # No number of models up to 22 has a share that prints as 51.3 %.
+    found = printed._printed_shares("part", shipped_store)
+    assert (found.holds, found.has_data) == (None, False)
 
 
 def test_only_the_file_of_the_sweep_and_of_the_twins_are_named_rightly(found):
