@@ -111,9 +111,9 @@ def evaluate(
 ) -> pd.DataFrame:
     """Return one row per claim: statement, family, verdict, estimand and primary numbers, rule.
 
-    Verdicts follow the rule of `claim.verdict`. The estimate, interval, p and
-    counts are those of the stated reading, the first check that decides and could be made; `p_holm`
-    is its p adjusted over the readings of the claim. The note
+    Verdicts follow the rule of `claim.verdict`. The estimate, interval, p and counts are those of
+    the first check that decides and that the data answer, else of the first that could be made
+    (`wording.primary`); `p_holm` is its p adjusted over the readings of the claim. The note
     counts the checks and names those that fail and the parts that none could decide. What the
     claim's quantity is a property of follows in `property` and `property_remark`.
 

@@ -128,7 +128,7 @@ def reading(checks: Sequence[Check], kind: Kind = "difference") -> str:
 def adjusted(checks: Sequence[Check]) -> list[float]:
     """Return the p of each check adjusted by Holm over those of the claim that decide; NaN without.
 
-    Two checks with one estimate, p and number of rows are one test.
+    Two checks with one method, estimate, p and number of rows are one test.
     """
     tests = [
         repr((one.method, one.estimate, one.p_value, one.n_obs)) if one.decides else ""

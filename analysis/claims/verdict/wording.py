@@ -22,7 +22,7 @@ def in_runs(numbers: Iterable[int]) -> str:
 
 
 def primary(found: Sequence[Check]) -> Check:
-    """Return the stated reading of a claim: the first check that decides and could be made.
+    """Return the check whose numbers stand for a claim: the first that decides and could be made.
 
     One that the data answer goes before one that they leave open.
     """
