@@ -41,9 +41,9 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> Judge:
 
 
 def shares_of(**ends: tuple[float, float, float]) -> pd.DataFrame:
-    """Return a table of shares: estimate and both ends by source, the joint interval."""
+    """Return a table of shares: estimate, both ends of the joint interval and df by source."""
     rows = pd.DataFrame(ends.values(), columns=["estimate", "conf_low", "conf_high"])
-    return rows.assign(term=list(ends), method="F inversion, joint")
+    return rows.assign(term=list(ends), method="F inversion, joint", df=7)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_shares_of_recipe_and_geometry_decide(
 def test_birth_must_lie_above_the_upper_limit_of_upbringing(judged: Judge) -> None:
     table = shares_of(birth=(0.6, 0.5, 0.7), upbringing=(0.3, 0.2, 0.49))
     assert judged("S9", {}, table) == (
-        {"estimate": 0.6, "conf_low": 0.5, "conf_high": 0.7, "null_value": 0.49},
+        {"estimate": 0.6, "conf_low": 0.5, "conf_high": 0.7, "n_groups": 8, "null_value": 0.49},
         True,
     )
     table = shares_of(birth=(0.6, 0.5, 0.7), upbringing=(0.3, 0.2, 0.51))
@@ -80,8 +80,9 @@ def test_birth_must_lie_above_the_upper_limit_of_upbringing(judged: Judge) -> No
 
 
 def test_the_widest_bootstrap_interval_decides_whether_the_fleet_is_exact(judged: Judge) -> None:
-    table = shares_of(recipe=(0.5, 0.47, 0.53), geometry=(0.5, 0.46, 0.55), seed=(0.5, 0.2, 0.8))
-    table["method"] = ["parametric bootstrap", "parametric bootstrap", "F inversion, joint"]
+    joint = shares_of(recipe=(0.5, 0.2, 0.8))
+    drawn = shares_of(recipe=(0.5, 0.47, 0.53), geometry=(0.5, 0.46, 0.55))
+    table = pd.concat([joint, drawn.assign(method="parametric bootstrap")])
     numbers, holds = judged("S11", {}, table)
     assert numbers["estimate"] == pytest.approx(0.045)
     assert holds
