@@ -55,8 +55,8 @@ def share_at_loss(outcomes: pd.DataFrame, *, has_rule: bool = False) -> str:
     row = _row(outcomes, "S1")
     if row["verdict"] == UNTOLD:
         return ""
-    rule = ", where the registered rule is missed" if has_rule and row["verdict"] == MISSED else ""
-    return f"Recipe at equal loss ({_recipes(outcomes)} recipes): {_share(row)}{rule}."
+    rule = "; registered rule missed" if has_rule and row["verdict"] == MISSED else ""
+    return f"At equal loss ({_recipes(outcomes)} recipes): {_share(row)}{rule}."
 
 
 def labs_at_loss(outcomes: pd.DataFrame) -> str:

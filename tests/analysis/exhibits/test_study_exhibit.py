@@ -109,11 +109,9 @@ def test_a_share_is_told_at_equal_loss_too() -> None:
     )
     assert (
         horizon.share_at_loss(outcomes).replace("\xa0", " ")
-        == "Recipe at equal loss (4 of 8 recipes): 80 % [40 %, 90 %]."
+        == "At equal loss (4 of 8 recipes): 80 % [40 %, 90 %]."
     )
-    assert horizon.share_at_loss(outcomes, has_rule=True).endswith(
-        "], where the registered rule is missed."
-    )
+    assert horizon.share_at_loss(outcomes, has_rule=True).endswith("]; registered rule missed.")
     assert horizon.labs_at_loss(outcomes).replace("\xa0", " ") == (
         "At equal loss it is 97 % among 6 recipes, where chance would put 60 %: not told from "
         "chance (p = 0.050, the smallest possible)."
