@@ -76,7 +76,8 @@ def counted(store: Store) -> dict[str, int]:
     Returns
     -------
     `published` (gains after block 0 in half precision), `published_models`, `blocks` and
-    `models` (rows of `published_blocks`).
+    `models` (rows of `published_blocks`), and `depth`, the mean number of blocks over these rows,
+    to which a model gives the more, the deeper it is.
     """
     found = store.query(
         """
@@ -91,4 +92,5 @@ def counted(store: Store) -> dict[str, int]:
         "published_models": int(found["n_models"].iloc[0]),
         "blocks": len(blocks),
         "models": int(blocks["model_id"].nunique()),
+        "depth": round(blocks["n_layers"].mean()),
     }
