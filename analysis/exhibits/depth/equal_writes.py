@@ -135,6 +135,9 @@ def chart_writes(writes: pd.DataFrame) -> alt.LayerChart:
         "with the stream; a dashed line c = -r/2 parts writes that shorten the stream of a token "
         "from those that lengthen it.",
     )
-    lengthening = int((later["cosine"] > -later["ratio"] / 2).sum())
-    said = f"{prose.share_of(lengthening, len(later))} blocks after block 0 lengthen the stream."
+    lengthening = int((later["share_shrinking"] <= 0.5).sum())
+    said = (
+        f"{prose.share_of(lengthening, len(later))} blocks after block 0 lengthen the stream of "
+        "most tokens."
+    )
     return cast(alt.LayerChart, found(chart, said))

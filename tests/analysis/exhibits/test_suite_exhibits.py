@@ -84,6 +84,12 @@ def test_every_measured_block_is_in_the_plane_and_the_curve_is_half_the_ratio(
     assert len(drawn) == int((writes["layer"] > 0).sum())
     curve = next(rows for rows in sets if set(rows) == {"ratio", "cosine"})
     assert (curve["cosine"] + curve["ratio"] / 2).abs().max() < 1e-12
+    later = writes[writes["layer"] > 0]
+    astray = later.assign(cosine=1.0, share_shrinking=[0.6] * 3 + [0.1] * (len(later) - 3))
+    said = equal_exhibits.chart_writes(astray).to_dict()["usermeta"]["finding"]
+    assert said.replace("\xa0", " ") == (
+        f"{len(later) - 3} of {len(later)} blocks after block 0 lengthen the stream of most tokens."
+    )
 
 
 def test_the_readme_opens_with_the_sentence_of_the_pages(store: Store) -> None:
