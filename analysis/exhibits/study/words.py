@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from analysis.exhibits.study.names import RECIPES
-from analysis.questions.study.fleet import JOINT, Band, Sizes, shapes_told
+from analysis.questions.study.fleet import JOINT, Sizes, shapes_told
+from analysis.questions.study.seeds import Seeds
 from analysis.questions.study.slope import PUBLISHED_SLOPE
 from analysis.tidy import prose
 
@@ -42,8 +43,8 @@ PARTS: Mapping[str, str] = {
     "seed": "chance",
 }
 
-#: Mean distance of two normal values of standard deviation one.
-MEAN_DIFFERENCE = 2 / math.sqrt(math.pi)
+#: Level at which the seed is said not to move all alike.
+ALPHA = 0.05
 
 
 def sentence(runs: pd.DataFrame, shares: pd.DataFrame) -> str:
@@ -260,11 +261,26 @@ def coordinates_sentence(runs: pd.DataFrame) -> str:
     )
 
 
-def band_words(band: Band) -> str:
-    """Return what chance alone does, in units of the response."""
+def seeds_sentence(seeds: Seeds) -> str:
+    """Return how far the seed moves a network, and whether it moves all alike."""
+    apart = (
+        "Two networks that differ in the seed alone lie "
+        f"{prose.number(seeds.mean_difference, 3)} nat apart on average."
+    )
+    told = prose.p_value(seeds.p_value)
+    if seeds.p_value >= ALPHA:
+        return f"{apart} That the seed moves some more than others is not seen ({told})."
+    names = [
+        f"{RECIPES[recipe]} of {prose.count(depth)} blocks and width {prose.count(width)}"
+        for recipe, depth, width in zip(
+            *(seeds.noisiest[name] for name in ("recipe", "n_layers", "d_model")), strict=True
+        )
+    ]
     return (
-        "two networks that differ in the seed alone lie "
-        f"{prose.number(MEAN_DIFFERENCE * band.sd, 3)} nat apart on average"
+        f"{apart} The seed does not move all alike: of {prose.count(seeds.n_cells)} "
+        f"recipes in a shape {prose.listing(names)} hold {prose.percent(seeds.share)} of its "
+        f"variance ({told}). The intervals suppose that it does; those of recipe and shape are "
+        "conservative all the same, that of chance is too short."
     )
 
 
