@@ -213,6 +213,11 @@ def of_networks() -> Iterator[tuple[str, tuple[str, ...]]]:
         r"[Tt]he recipe makes (\d+) % \[(\d+) %, (\d+) %\]",
         tuple(f"{100 * value:.0f}" for value in share),
     )
+    apart = fleet.groupby("cell")["excess"].agg(np.ptp).sort_values()
+    yield (
+        r"seed alone lie ([\d.]+) nat apart .*? hold (\d+) % of its variance",
+        (f"{apart.mean():.3f}", f"{100 * (apart[-2:] ** 2).sum() / (apart**2).sum():.0f}"),
+    )
     lab, chance, p = labs(fleet)
     yield (
         r"networks (\d+) % of the differences between recipes .*? put (\d+) % \(p = ([\d.]+)\)",
