@@ -95,6 +95,12 @@ def test_complete_dominance_agrees_with_lm(subsets: Subsets) -> None:
     assert set(expected["share"]) == {0.0, 0.5, 1.0}
 
 
+def test_blocks_that_differ_by_their_rounding_alone_do_not_dominate() -> None:
+    found = dominance.pairs(subsets_with([0, 0.3, 0.1 + 0.2, 0.4]), net_of_chance=False)
+    assert found["estimate"].tolist() == [0.5] * 3
+    assert set(found["note"]) == {"Neither dominates."}
+
+
 def test_components_of_two_blocks_by_hand() -> None:
     # R squared: none 0, a 0.3, b 0.2, both 0.4. Only a: 0.2, only b: 0.1, both: 0.1.
     found = commonality.components(subsets_with([0, 0.3, 0.2, 0.4])).set_index("block")["share"]

@@ -57,6 +57,13 @@ def test_a_lab_seen_in_training_is_predicted_by_its_mean() -> None:
     # Errors: 1 - 3, 3 - 1, 0, 0. Training means: 23/3, 7, 14/3, 14/3.
     squared_total = (1 - 23 / 3) ** 2 + (3 - 7) ** 2 + 2 * (10 - 14 / 3) ** 2
     assert row["estimate"] == pytest.approx(1 - 8 / squared_total, rel=1e-13)
+    # The error of a ratio of means over four suites, and t of three degrees of freedom.
+    totals = np.array([(1 - 23 / 3) ** 2, (3 - 7) ** 2, (16 / 3) ** 2, (16 / 3) ** 2])
+    deviations = (np.array([4, 4, 0, 0]) - 8 / squared_total * totals) / totals.mean()
+    std_error = ((deviations**2).sum() / 3) ** 0.5 / 2
+    assert row["std_error"] == pytest.approx(std_error, rel=1e-12)
+    assert row["df"] == 3
+    assert row["conf_high"] - row["estimate"] == pytest.approx(3.182446305 * std_error, rel=1e-9)
 
 
 def test_predictors_that_training_cannot_separate_are_noted() -> None:

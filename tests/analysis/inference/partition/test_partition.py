@@ -197,6 +197,14 @@ def test_constant_predictors_and_empty_blocks_are_refused() -> None:
         )
 
 
+def test_a_lead_must_clear_zero_and_what_chance_gives() -> None:
+    # Of 39 leads four are below 0.1 and one of these below zero.
+    replicates = np.array([-0.1, 0.02, 0.05, 0.09, *np.linspace(0.2, 0.5, 35)])
+    for sign in (1, -1):
+        assert partition.beyond_chance(sign * replicates, sign * 0.1) == pytest.approx(2 * 5 / 40)
+        assert partition.beyond_chance(sign * replicates, -sign * 0.1) == pytest.approx(2 * 2 / 40)
+
+
 def test_a_lead_that_is_one_but_for_rounding_is_none() -> None:
     replicates = np.array([0.3] * 30 + [0.0] * 10)
     noise = np.random.default_rng(3).uniform(-1e-15, 1e-15, (20, 40))

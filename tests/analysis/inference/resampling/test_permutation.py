@@ -79,6 +79,17 @@ def test_two_against_two_has_six_assignments_and_p_of_a_third() -> None:
     assert row["p_value"] == pytest.approx(2 / 6)
 
 
+def test_sums_that_differ_by_their_rounding_alone_are_equal() -> None:
+    # Of 20 sums of three of 0.1 to 0.6, four are at most 0.8 and four at least 1.3; those equal
+    # to 0.1 + 0.2 + 0.5 come out in two ways.
+    def total(rows: pd.DataFrame) -> float:
+        return float(sum(rows.loc[rows["heritage"] == 1, "gain"].tolist()))
+
+    rows = pd.DataFrame({"heritage": [1, 1, 0, 0, 1, 0], "gain": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]})
+    row = permutation.permutation_test(rows, total, label="heritage", unit=None).iloc[0]
+    assert row["p_value"] == pytest.approx(8 / 20)
+
+
 def test_rows_of_a_unit_move_together() -> None:
     seen: set[str] = set()
 
