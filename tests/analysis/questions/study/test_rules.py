@@ -180,7 +180,9 @@ def test_no_check_may_move_a_recipe_by_two_standard_deviations_between_seeds(
     packages["excess"] = (packages["recipe"] == "b") + 0.2 * packages["seed"]
     rows = [("a", "plain", 0.0), ("a", "order", shift), ("b", "plain", 1.0), ("b", "order", 1.01)]
     threats = pd.DataFrame(rows, columns=["recipe", "check", "excess"])
-    runs = {"packages": packages.assign(block="documented"), "threats": threats}
+    swept = packages.assign(block="swept", excess=100.0 * packages["seed"])
+    both = pd.concat([packages.assign(block="documented"), swept])
+    runs = {"packages": both, "threats": threats}
     numbers, found = judged("S13", runs)
     assert numbers["estimate"] == pytest.approx(abs(shift))
     assert numbers["null_value"] == pytest.approx(2 * 0.02**0.5)
