@@ -1,9 +1,77 @@
-"""What a value prints as: the digits that are stated, in any form that papers print."""
+"""The rules of decision where a number lies on the line itself, and how numbers print."""
+
+from __future__ import annotations
 
 import pytest
 
-from analysis.evidence import prints_as
+from analysis.evidence import decision
 from analysis.tidy.errors import AnalysisError
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_above", "is_below"),
+    [
+        (0.0, 1.0, None, None),
+        (-1.0, 0.0, None, None),
+        (0.1, 1.0, True, False),
+        (-1.0, -0.1, False, True),
+        (float("nan"), float("nan"), None, None),
+    ],
+)
+def test_an_interval_that_holds_the_line_decides_nothing(
+    low: float, high: float, is_above: bool | None, is_below: bool | None
+) -> None:
+    assert decision.above(low, high, 0.0) is is_above
+    assert decision.below(low, high, 0.0) is is_below
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0.9, 1.1, True),
+        (0.8, 1.1, None),
+        (0.9, 1.2, None),
+        (0.5, 0.8, None),
+        (1.2, 1.5, None),
+        (0.5, 0.79, False),
+        (1.21, 1.5, False),
+        (0.5, 1.5, None),
+    ],
+)
+def test_an_interval_that_touches_the_margin_decides_nothing(
+    low: float, high: float, expected: bool | None
+) -> None:
+    assert decision.within(low, high, 0.8, 1.2) is expected
+
+
+@pytest.mark.parametrize(
+    ("hits", "unclear", "expected"),
+    [(4, 0, False), (5, 3, True), (4, 1, None), (0, 5, None), (0, 4, False)],
+)
+def test_half_is_not_most(hits: int, unclear: int, expected: bool | None) -> None:
+    assert decision.more_than_half(hits, unclear, 8) is expected
+
+
+@pytest.mark.parametrize(
+    ("value", "stated", "prints"),
+    [
+        (105.1, "110", True),
+        (104.9, "110", False),
+        (1049.0, "1000", True),
+        (1.5, "2", True),
+        (-26.4, "-26", True),
+        (0.0, "0", True),
+        (0.4, "0", True),
+        (1.0, "0", False),
+        (0.1951, "0.20", True),
+        (0.2049, "0.20", True),
+        (0.206, "0.20", False),
+    ],
+)
+def test_a_value_prints_at_the_digits_of_the_one_stated(
+    value: float, stated: str, prints: bool
+) -> None:
+    assert decision.prints_as(value, stated) is prints
 
 
 @pytest.mark.parametrize(
@@ -21,11 +89,11 @@ from analysis.tidy.errors import AnalysisError
     ],
 )
 def test_a_number_may_be_printed_in_any_usual_form(value, stated):
-    assert prints_as(value, stated)
-    assert not prints_as(1.1 * value + 1, stated)
+    assert decision.prints_as(value, stated)
+    assert not decision.prints_as(1.1 * value + 1, stated)
 
 
 @pytest.mark.parametrize("stated", ["", "< 0.001", "two", "0.1 to 0.2"])
 def test_what_is_no_number_is_refused_rather_than_unlike_every_value(stated):
     with pytest.raises(AnalysisError, match="must be one number"):
-        prints_as(0.1, stated)
+        decision.prints_as(0.1, stated)
