@@ -1,0 +1,77 @@
+"""Numbers of a check that are made from the rows it rests on, against scipy and by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from analysis.evidence import checks
+
+ROWS = pd.DataFrame(
+    {
+        "model_id": list("aabc"),
+        "suite": list("xxxy"),
+        "file": "f",
+        "caveats": ["B2,B10", "", "", ""],
+    }
+)
+
+
+@pytest.mark.parametrize("null", [0.0, 2.0])
+def test_the_interval_and_the_p_of_a_mean_are_those_of_t(null: float) -> None:
+    values = pd.Series([0.3, 1.7, -0.4, 2.2, 0.9])
+    expected = stats.ttest_1samp(values, null)
+    ends = expected.confidence_interval(0.95)
+    found = checks.mean_of(values, null)
+    assert found["estimate"] == pytest.approx(0.94)
+    assert found["p_value"] == pytest.approx(expected.pvalue, rel=1e-12)
+    assert (found["conf_low"], found["conf_high"]) == pytest.approx((ends.low, ends.high))
+
+
+def test_one_value_has_no_interval_and_equal_ones_no_p() -> None:
+    one = checks.mean_of(pd.Series([0.5]), 0.0)
+    assert np.isnan([one["conf_low"], one["conf_high"], one["p_value"]]).all()
+    equal = checks.mean_of(pd.Series([0.5, 0.5]), 0.0)
+    assert (equal["conf_low"], equal["conf_high"]) == (0.5, 0.5)
+    assert np.isnan(equal["p_value"])
+
+
+def test_a_share_has_an_interval_only_as_a_sample() -> None:
+    made = [
+        checks.share_check("p", "c", 4, ROWS, holds=True, method="m", is_sample=is_sample)
+        for is_sample in (True, False)
+    ]
+    # All of four: the lower end is the fourth root of 0.025.
+    assert (made[0].estimate, made[0].conf_low, made[0].conf_high) == pytest.approx(
+        (1, 0.025**0.25, 1)
+    )
+    assert np.isnan([made[1].conf_low, made[1].conf_high]).all()
+    assert [one.method for one in made] == [
+        "m, Clopper-Pearson interval as if models were independent",
+        "m",
+    ]
+    assert (made[0].n_obs, made[0].n_models, made[0].n_suites) == (4, 3, 2)
+    assert made[0].caveats == ("B2", "B10")
+
+
+@pytest.mark.parametrize(("is_theirs", "holds"), [(True, True), (False, None)])
+def test_a_check_on_ours_decides_where_all_models_are_theirs(
+    is_theirs: bool, holds: bool | None
+) -> None:
+    rows = ROWS.assign(is_theirs=[True, True, True, is_theirs])
+    found = checks.on_ours(checks.check("p", "c", True, rows, note="why."), rows)
+    assert (found.holds, found.decides) == (holds, is_theirs)
+    assert (checks.NOT_THEIRS in found.note) is not is_theirs
+    assert found.note.startswith("why.")
+
+
+def test_gains_whose_partner_lies_on_the_other_side_of_one_are_counted() -> None:
+    rows = ROWS.assign(
+        is_theirs=True, gain_mean=[0.9, 0.9, 1.1, 1.2], gain_primary=[1.1, 0.8, 0.9, np.nan]
+    )
+    found = checks.on_ours(checks.check("p", "c", True, rows), rows)
+    assert found.note.startswith("In 2 of 3 the gain that is a property of the network")
+    same = checks.on_ours(checks.check("p", "c", True, rows[1:2]), rows[1:2])
+    assert same.note == ""
