@@ -137,6 +137,8 @@ def test_definitions_that_agree_are_one_reading():
     assert read["partner"]["gain_mean"].tolist() == [1.1]
     assert "gain_primary" not in read["partner"]
     assert read[""] is apart
+    spread = rows.assign(gain_sd=[0.1, 0.2], gain_sd_primary=[0.1, 0.3])
+    assert list(evidence.definitions(spread, ["gain_mean", "gain_sd"])) == [evidence.INVARIANT, ""]
 
 
 def test_every_claim_on_measured_gains_reads_their_invariant_partner(made):

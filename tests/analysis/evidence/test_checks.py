@@ -65,13 +65,3 @@ def test_a_check_on_ours_decides_where_all_models_are_theirs(
     assert (found.holds, found.decides) == (holds, is_theirs)
     assert (checks.NOT_THEIRS in found.note) is not is_theirs
     assert found.note.startswith("why.")
-
-
-def test_gains_whose_partner_lies_on_the_other_side_of_one_are_counted() -> None:
-    rows = ROWS.assign(
-        is_theirs=True, gain_mean=[0.9, 0.9, 1.1, 1.2], gain_primary=[1.1, 0.8, 0.9, np.nan]
-    )
-    found = checks.on_ours(checks.check("p", "c", True, rows), rows)
-    assert found.note.startswith("In 2 of 3 the gain that is a property of the network")
-    same = checks.on_ours(checks.check("p", "c", True, rows[1:2]), rows[1:2])
-    assert same.note == ""
