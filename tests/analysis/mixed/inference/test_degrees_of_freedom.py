@@ -1,0 +1,54 @@
+"""Degrees of freedom of tests whose covariances are small enough to count by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from analysis.mixed.inference.kenward_roger import KenwardRoger
+from analysis.mixed.inference.satterthwaite import Satterthwaite
+
+
+@pytest.mark.parametrize("n_contrasts", [1, 2])
+@pytest.mark.parametrize(("uncertainty", "df"), [(0.1, 20), (0.5, 4), (1.0, 2), (0.0, np.inf)])
+def test_one_scale_of_uncertain_size_gives_its_degrees_of_freedom(
+    n_contrasts: int, uncertainty: float, df: float
+) -> None:
+    # Var(estimates) = s I with Var(s) = w: s has 2 / w degrees of freedom, and F is exact. At two
+    # and at four a quotient of Kenward and Roger's formulae is 0 / 0.
+    one = np.eye(n_contrasts)
+    found = KenwardRoger(
+        covariance=one, adjusted=one, slopes=one[None], uncertainty=np.array([[uncertainty]])
+    )
+    assert found.joint(one) == pytest.approx((df, 1.0))
+    assert found.df(one[0]) == pytest.approx(df)
+
+
+@pytest.mark.parametrize(
+    ("uncertainties", "df"),
+    [
+        # 4 and 8 degrees of freedom: E = 4 / 2 + 8 / 6 = 10 / 3, and 2 E / (E - 2) = 5.
+        ((2 / 4, 2 / 8), 5),
+        ((2 / 6, 2 / 6), 6),
+        # At two or fewer the mean of F does not exist; two is taken unless all agree.
+        ((2 / 2, 2 / 8), 2),
+        ((2 / 1, 2 / 8), 2),
+        ((2 / 1, 2 / 1), 1),
+    ],
+)
+def test_a_joint_test_takes_the_degrees_of_freedom_whose_f_has_the_mean_of_the_parts(
+    uncertainties: tuple[float, float], df: float
+) -> None:
+    each = np.array([np.diag([1.0, 0.0]), np.diag([0.0, 1.0])])
+    found = Satterthwaite(
+        covariance=np.eye(2), derivatives=each, uncertainty=np.diag(uncertainties)
+    )
+    assert found.df_joint(np.eye(2)) == pytest.approx(df)
+    assert found.df(np.array([1.0, 0.0])) == pytest.approx(2 / uncertainties[0])
+
+
+def test_a_contrast_whose_variance_is_known_has_infinite_degrees_of_freedom() -> None:
+    found = Satterthwaite(
+        covariance=np.eye(1), derivatives=np.zeros((1, 1, 1)), uncertainty=np.eye(1)
+    )
+    assert found.df(np.ones(1)) == np.inf
