@@ -168,6 +168,43 @@ def test_shares_of_variance_with_split_slopes_are_those_written_out(against_r: A
     assert glance["icc"] == pytest.approx(random / (random + sigma**2))
 
 
+def test_shares_of_variance_are_means_over_weights(against_r: Any) -> None:
+    rows, model = (
+        against_r.rows("crossed_weights"),
+        against_r.fitted("crossed_weights", "REML"),
+    )
+    weights = rows["precision"]
+    part = dict(zip(model.terms, model.coefficients, strict=True))
+    values = part["rho"] * rows["rho"] + part["depth"] * rows["depth"]
+    mean = np.average(values, weights=weights)
+    fixed = np.average((values - mean) ** 2, weights=weights) * len(rows) / (len(rows) - 1)
+    random = 0.0
+    for modes in model.inference.estimated.modes:
+        columns = np.column_stack([np.ones(len(rows)), rows["depth"]])[:, : modes.block.width]
+        forms = np.einsum("ni,ij,nj->n", columns, modes.covariance, columns)
+        random += np.average(forms, weights=weights)
+    glance, residual = model.glance().iloc[0], model.found.variance
+    assert glance["icc"] == pytest.approx(random / (random + residual))
+    marginal = fixed / (fixed + random + residual)
+    assert glance["r_squared_marginal"] == pytest.approx(marginal)
+
+
+def test_a_contrast_that_follows_from_others_adds_nothing_to_their_joint_test(
+    against_r: Any,
+) -> None:
+    tests = against_r.fitted("crossed_intercepts", "REML").inference
+    two = np.eye(3)[1:]
+    # Satterthwaite's degrees of freedom depend on how contrasts are written.
+    for method in ("wald", "kenward-roger"):
+        found, expected = (
+            tests.joint(np.vstack([two, two.sum(0)]), method),
+            tests.joint(two, method),
+        )
+        assert found.df == expected.df == 2
+        assert found.statistic == pytest.approx(expected.statistic)
+        assert found.df_residual == pytest.approx(expected.df_residual)
+
+
 def test_joint_tests_agree(against_r: Any) -> None:
     for row in against_r.joint.itertuples():
         model = against_r.at_r(row.name, "REML")
