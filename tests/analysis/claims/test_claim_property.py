@@ -51,6 +51,61 @@ def test_the_norms_of_the_models_decide(found):
     assert (four["n_free"], four["n_models"]) == (1, 4)
 
 
+def test_what_moves_a_quantity_is_counted_over_the_models_that_a_claim_is_about(made_store):
+    shape = {"n_layers": 4, "d_model": 64, "n_heads": 4, "n_kv_heads": 4, "d_head": 16}
+    shape |= {"family": "opt", "norm_kind": "LayerNorm", "norm_position": "pre"}
+    models = [
+        {"model_id": "ln"},
+        {"model_id": "rms", "norm_kind": "RMSNorm"},
+        {"model_id": "on what is added", "norm_position": "output"},
+        {"model_id": "tuned", "base_model_id": "ln"},
+    ]
+    printed = {"prompt_set": "S", "dtype": "fp16", "file": "f", "path": "$", "mean": 0.9, "n": 5}
+    printed |= {"metric": "gain", "unit": "ratio", "caveats": ""}
+    kept = {
+        ("length", "mean_shift", "LayerNorm"): False,
+        ("length", "mean_shift", "RMSNorm"): True,
+        ("weights", "value_basis", "LayerNorm"): False,
+        ("weights", "value_basis", "RMSNorm"): False,
+    }
+    lemma = ("ingredient", "transformation", "norm_kind")
+    claim = ("claim_id", "rests_on", "quantity", "about")
+    store = made_store(
+        model=[shape | one for one in models],
+        published_figure=[printed | {"model_id": one["model_id"]} for one in models],
+        gauge_lemma=[
+            dict(zip(lemma, key, strict=True)) | {"is_kept": is_kept, "reason": "so"}
+            for key, is_kept in kept.items()
+        ],
+        gauge_quantity=[
+            {"quantity": quantity, "made_of": made_of, "explanation": "It is."}
+            | {"partner_layer_norm": partner, "partner_rms_norm": ""}
+            for quantity, made_of, partner in (
+                ("gain", "length", "gain_centred"),
+                ("norm", "weights", ""),
+            )
+        ],
+        claim_quantity=[
+            dict(zip(claim, row, strict=True)) | {"reason": "so"}
+            for row in (
+                (1, "network", "gain", ""),
+                (2, "descent", "gain", ""),
+                (3, "network", "gain,norm", "rms"),
+                (4, "network", "gain", "on what is added"),
+            )
+        ],
+    )
+    rows = store.query("FROM claim_property").set_index("claim_id")
+    names = ["property", "moved_by", "partner", "n_free", "n_models"]
+    # Norms on what is added count as fixed; only descent is about the tuned model.
+    assert rows.loc[[1, 2, 3, 4], names].to_numpy().tolist() == [
+        ["parametrisation", "mean_shift", "gain_centred", 1, 3],
+        ["training", "mean_shift", "gain_centred", 2, 4],
+        ["parametrisation", "value_basis", "", 1, 1],
+        ["function", "", "", 0, 1],
+    ]
+
+
 def test_norms_behind_sub_layers_leave_the_mean_free_but_after_the_last_block(made_store):
     shape = {"n_layers": 24, "d_model": 64, "n_heads": 4, "n_kv_heads": 4, "d_head": 16}
     printed = {"prompt_set": "S", "dtype": "fp16", "file": "f", "path": "$", "mean": 0.9, "n": 5}

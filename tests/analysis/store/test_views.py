@@ -205,12 +205,16 @@ def test_the_bound_and_the_density_are_the_papers(tiny_store):
     assert row["rho"] == 0.25
 
 
-def test_the_published_density_ignores_the_width_of_the_heads(tiny_store):
+def test_the_published_density_ignores_the_width_of_the_heads(tiny_store, published_store):
     # Gemma 7B: 16 heads of 256 in a stream of 3072; the notebooks take 3072 // 16 = 192.
     row = tiny_store.query(
         "SELECT head_density_published(16, 3072) AS r, head_density(16, 256) AS c"
     )
     assert (row["r"].item(), row["c"].item()) == (16 / 192, 16 / 256)
+    rho = published_store.query(
+        "SELECT DISTINCT rho FROM gain_by_model WHERE model_id = 'google/gemma-7b'"
+    )
+    assert rho["rho"].item() == 16 / 256
     densities = tiny_store.query("FROM density").iloc[0]
     assert densities[["rho", "rho_published", "rho_kv"]].tolist() == [1.0, 1.0, 0.5]
 

@@ -79,6 +79,25 @@ def test_a_write_shrinks_a_token_exactly_below_the_curve(store: Store) -> None:
     assert found["share_shrinking"].to_numpy() == pytest.approx(found["share"].to_numpy())
 
 
+def test_writes_are_averaged_within_prompts_for_profiles_and_pooled_for_medians(
+    store: Store,
+) -> None:
+    one = "model_id = 'thermoscope/gpt2-l4-adamw' AND layer = 1 AND part = 'ffn'"
+    tokens = store.query(f"FROM residual_update WHERE {one}").astype({"ratio": float})
+    # No token of the sample is special, so the body is all but the first.
+    body = tokens[tokens["position"] > 0].assign(log_ratio=lambda rows: np.log(rows["ratio"]))
+    means = body.groupby("prompt_id")[["log_ratio", "cosine"]].mean()
+    last = body.sort_values("position").groupby("prompt_id")[["log_ratio", "cosine"]].last()
+    row = store.query(f"FROM update_profile WHERE {one}").iloc[0]
+    for name in ("log_ratio", "cosine"):
+        assert row[f"{name}_body"] == pytest.approx(means[name].mean(), abs=1e-6), name
+        assert row[f"{name}_last"] == pytest.approx(last[name].mean(), abs=1e-6), name
+    row = store.query(f"FROM block_write WHERE {one}").iloc[0]
+    assert row["ratio"] == pytest.approx(body["ratio"].median(), rel=1e-6)
+    assert row["cosine"] == pytest.approx(body["cosine"].median(), abs=1e-6)
+    assert row["n_tokens"] == len(body)
+
+
 def test_three_equal_writes_after_block_0_double_the_length(store: Store) -> None:
     grown = store.query("SELECT equal_writes(3, 2.0, 2.0) AS log_gain")["log_gain"].item()
     assert np.exp(grown) == pytest.approx(2)

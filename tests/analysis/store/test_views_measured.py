@@ -189,6 +189,7 @@ def test_without_a_gain_to_fold_the_primary_trace_is_null(tiny_copy):
 def test_geometry_is_averaged_over_the_prompts_that_have_it(tiny_store):
     row = first(tiny_store, "FROM geometry_profile WHERE layer = 2")
     assert row["mean_cosine"] == 0.5
+    assert row["mean_cosine_body"] == 0.25
     assert row["effective_rank"] == 1.25
     # 1.5 of 2 tokens, 1 of 1 token.
     assert row["relative_rank"] == 0.875
@@ -199,8 +200,13 @@ def test_geometry_is_averaged_over_the_prompts_that_have_it(tiny_store):
 def test_tokens_can_span_no_more_than_the_width(tiny_copy):
     path = tiny_copy / "token_geometry" / "test--tiny@S.parquet"
     write_table("token_geometry", pd.read_parquet(path).assign(n_tokens=8), path)
-    row = first(open_store(tiny_copy), "FROM geometry_profile WHERE layer = 2")
-    assert row["relative_rank"] == (1.5 / 4 + 1 / 4) / 2  # d_model is 4
+    path = tiny_copy / "prompt_geometry" / "test--tiny@S.parquet"
+    across = pd.read_parquet(path)
+    final = across.assign(site="final_norm", mean_cosine=0.9)
+    write_table("prompt_geometry", pd.concat([across, final]), path)
+    rows = open_store(tiny_copy).query("FROM geometry_profile WHERE layer = 2")
+    assert rows["relative_rank"].tolist() == [(1.5 / 4 + 1 / 4) / 2]  # d_model is 4
+    assert rows["prompt_cosine"].tolist() == [-0.5]
 
 
 def test_a_map_whose_rows_do_not_sum_to_one_is_averaged_over_what_there_is(tiny_copy):
@@ -209,11 +215,31 @@ def test_a_map_whose_rows_do_not_sum_to_one_is_averaged_over_what_there_is(tiny_
     sums = {"mass": 1.5, "diagonal": 1.25, "distance": 0.25, "entropy": 0.5 * math.log(4)}
     maps = pd.read_parquet(path).query("prompt_id == 'S:00'").assign(**sums)
     write_table("attention_mean", maps, path)
+    path = tiny_copy / "attention" / "test--tiny@S.parquet"
+    heads = pd.read_parquet(path).query("prompt_id == 'S:00'")
+    heads = heads.assign(**sums, first_column=1.25)
+    # Another head with another entropy, which is not that of head 0.
+    heads.loc[heads["head"] == 1, "entropy"] = 2.0
+    write_table("attention", heads, path)
     store = open_store(tiny_copy)
     row = first(store, "FROM attention_layer WHERE prompt_id = 'S:00'")
     # Over n = 2 it holds 1/2, 0, 1/8 and 1/8.
     flat = -0.5 * math.log(1 / 2) - 2 / 8 * math.log(1 / 8)
     assert row["flat_map_entropy"] == pytest.approx(flat)
     assert row["locality"] == pytest.approx(1 - 0.25 / 1.5)
+    assert row["sink_share"] == pytest.approx(1.25 / 1.5)
+    assert row["off_diagonal"] == pytest.approx(1.5 - 1.25)
+    assert row["distance"] == pytest.approx(0.25 / 1.5)
+    assert row["first_head_entropy"] == pytest.approx(0.5 * math.log(4) / 2)
     traces = store.query("FROM layer_trace WHERE prompt_id = 'S:00' AND layer = 0")
     assert traces["trace_equation_4_mean_map"].item() == (2 - 1.5) * 4**2
+
+
+def test_a_profile_is_the_mean_over_prompts_of_locality_and_of_expansions(tiny_store):
+    rows = tiny_store.query("FROM depth_profile WHERE layer = 0").set_index("metric")
+    # S:00: (1 + 2) / (2 + 4) and (0.25 + 1) / (2 + 4); S:01: 1 / 2 and 0.25 / 2.
+    assert rows.loc["gain_sublayer_ffn", "value"] == pytest.approx((1 / 2 + 1 / 2) / 2)
+    assert rows.loc["gain_sublayer_attention", "value"] == pytest.approx((1.25 / 6 + 1 / 8) / 2)
+    # The averaged map of S:00 looks half a token back; one token looks nowhere.
+    assert rows.loc["locality", "value"] == pytest.approx(1 - 0.5 / 2)
+    assert rows.loc["gain_sublayer_ffn", "n_prompts"] == 2
