@@ -67,6 +67,7 @@ def test_what_moves_a_quantity_is_counted_over_the_models_that_a_claim_is_about(
         ("length", "mean_shift", "RMSNorm"): True,
         ("weights", "value_basis", "LayerNorm"): False,
         ("weights", "value_basis", "RMSNorm"): False,
+        ("length", "value_basis", "RMSNorm"): True,
     }
     lemma = ("ingredient", "transformation", "norm_kind")
     claim = ("claim_id", "rests_on", "quantity", "about")
@@ -74,7 +75,8 @@ def test_what_moves_a_quantity_is_counted_over_the_models_that_a_claim_is_about(
         model=[shape | one for one in models],
         published_figure=[printed | {"model_id": one["model_id"]} for one in models],
         gauge_lemma=[
-            dict(zip(lemma, key, strict=True)) | {"is_kept": is_kept, "reason": "so"}
+            dict(zip(lemma, key, strict=True))
+            | {"is_kept": is_kept, "reason": f"{key[0]} {'stays' if is_kept else 'moves'}"}
             for key, is_kept in kept.items()
         ],
         gauge_quantity=[
@@ -82,7 +84,7 @@ def test_what_moves_a_quantity_is_counted_over_the_models_that_a_claim_is_about(
             | {"partner_layer_norm": partner, "partner_rms_norm": ""}
             for quantity, made_of, partner in (
                 ("gain", "length", "gain_centred"),
-                ("norm", "weights", ""),
+                ("norm", "weights,length", ""),
             )
         ],
         claim_quantity=[
@@ -104,6 +106,14 @@ def test_what_moves_a_quantity_is_counted_over_the_models_that_a_claim_is_about(
         ["parametrisation", "value_basis", "", 1, 1],
         ["function", "", "", 0, 1],
     ]
+    # What moves a quantity is its proof; where nothing does, all that stays is.
+    proofs = store.query("FROM gauge_invariance WHERE norm_kind = 'RMSNorm'")
+    assert proofs.set_index(["quantity", "transformation"])["proof"].to_dict() == {
+        ("norm", "value_basis"): "It is. weights moves.",
+        ("norm", "mean_shift"): "It is. length stays.",
+        ("gain", "value_basis"): "It is. length stays.",
+        ("gain", "mean_shift"): "It is. length stays.",
+    }
 
 
 def test_norms_behind_sub_layers_leave_the_mean_free_but_after_the_last_block(made_store):

@@ -146,9 +146,10 @@ def test_every_view_of_measurements_has_the_run_of_each_row(add_run, tiny_direct
     assert "gain_by_model" in grown
 
 
-def test_the_trace_takes_the_very_weights_that_were_asked(add_run):
-    # Another checkpoint under the same name, its V three times as large.
-    store = open_store(add_run("other", kind="weights", weights_sha256="1"))
+@pytest.mark.parametrize("hashed", ["weights_sha256", "config_sha256"])
+def test_the_trace_takes_the_very_weights_that_were_asked(add_run, hashed):
+    # Another checkpoint or configuration under the same name, its V three times as large.
+    store = open_store(add_run("other", kind="weights", **{hashed: "1"}))
     rows = store.query("FROM layer_trace WHERE prompt_id = 'S:00' ORDER BY layer")
     assert rows["trace_multi_head"].tolist() == [100.0, 400.0, 900.0]
     assert store.query("FROM weights_of_run")["weights_run_id"].tolist() == ["run-weights"]
