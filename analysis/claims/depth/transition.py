@@ -11,6 +11,7 @@ from scipy import stats
 
 from analysis import evidence
 from analysis.claims.verdict.claim import Claim
+from analysis.evidence import decision
 from analysis.evidence.checks import Check
 from analysis.questions.turning import constants, l_star
 from analysis.questions.turning import published as published_l_star
@@ -139,8 +140,8 @@ def _designs(condition: str, models: pd.DataFrame) -> Check:
 
 def _nearer(condition: str, models: pd.DataFrame) -> Check:
     part = "the formula lies nearer to L* than half the depth does"
-    if len(models) < 2:
-        return evidence.missing(part, condition, "fewer than two models have an L* there")
+    if len(models) < 3:
+        return evidence.missing(part, condition, "fewer than three models have an L* there")
     gain = published_l_star.misses(models, "formula", "n_layers") - published_l_star.misses(
         models, "half_depth", "n_layers"
     )
@@ -148,11 +149,11 @@ def _nearer(condition: str, models: pd.DataFrame) -> Check:
     flips = stats.permutation_test(
         (gain.to_numpy(),), np.mean, permutation_type="samples", n_resamples=2 ** len(gain)
     )
-    holds = True if found["conf_high"] < 0 else False if found["conf_low"] > 0 else None
+    is_known = "conf_low" in found
     return evidence.check(
         part,
         condition,
-        holds,
+        decision.below(found["conf_low"], found["conf_high"], 0) if is_known else None,
         models,
         **found,
         p_value=float(flips.pvalue),

@@ -138,6 +138,8 @@ def _row(store: Store, stated: Mapping[Any, Any]) -> tuple[object, ...]:
     if not values or any(value is None for value in values):
         return (*head, None, ABSENT, stated["reason"] or NOT_HELD)
     estimate = _THROUGH[stated["through"]](store, values)
+    if math.isnan(estimate):
+        return (*head, None, ABSENT, stated["reason"] or NOT_HELD)
     printed = rounding.read(stated["printed"], accuracy=_present(stated["accuracy"]))
     agrees = printed.meets(estimate, estimate)
     return (*head, estimate, AGREES if agrees else DIFFERS, "" if agrees else stated["reason"])
@@ -197,10 +199,13 @@ def _mean_sign_change_on_noise(_store: Store, values: Sequence[Any]) -> float:
 
 
 def _error_over_depth(store: Store, _values: Sequence[Any]) -> float:
-    """Return the formula's error over depth on the points read off Figure 5 [percent]."""
+    """Return the formula's error over depth on the points read off Figure 5 [percent].
+
+    NaN where the store does not hold them.
+    """
     errors = published_l_star.errors(store)
     is_ours = (errors["condition"] == published_l_star.FIGURE) & (errors["prediction"] == "formula")
-    return 100 * float(errors.loc[is_ours, "error_over_depth"].iloc[0])
+    return 100 * float(errors.loc[is_ours, "error_over_depth"].mean())
 
 
 _THROUGH: dict[str, Callable[[Store, Sequence[Any]], float]] = {

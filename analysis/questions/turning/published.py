@@ -72,7 +72,14 @@ def errors(store: Store) -> pd.DataFrame:
             }
             for name in ("formula", "half_depth", "constant_share")
         ]
-    return pd.DataFrame(rows)
+    columns = [
+        "condition",
+        "prediction",
+        "n_models",
+        "error_over_depth",
+        "error_over_layer",
+    ]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def chance(store: Store) -> pd.DataFrame:
@@ -119,7 +126,8 @@ def steepest(
 
 def with_predictions(models: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with what each prediction that reads no profile names [layers]."""
-    designs = list(zip(models["n_layers"], models["n_heads"], strict=True))
+    shapes = (models[name].astype("float64") for name in ("n_layers", "n_heads"))
+    designs = list(zip(*shapes, strict=True))
     predicted = {
         name: np.array([predict(*design) for design in designs], dtype=np.float64)
         for name, predict in l_star_noise.PREDICTIONS.items()

@@ -102,6 +102,14 @@ def test_a_difference_that_could_be_chance_decides_nothing(published_store, chec
     assert "Alone it fails" in worse["note"]
 
 
+def test_two_models_have_no_interval_and_decide_nothing(published_store):
+    pair = published_l_star.readings(published_store)[FIGURE].head(2)
+    found = transition._nearer("two models", pair)
+    assert (found.holds, found.has_data) == (None, False)
+    unknown = published_l_star.with_predictions(pair.assign(n_heads=None))
+    assert unknown["formula"].isna().all()
+
+
 def test_layers_where_the_formula_puts_them_lie_nearer_to_it(
     facts, published_store, changed, check
 ):

@@ -174,3 +174,10 @@ def test_the_command_prints_every_number(capsys):
     rows = capsys.readouterr().out.splitlines()
     assert rows[0] == "place,term,printed,estimate,status,note"
     assert len(rows) > 100
+
+
+def test_a_store_without_the_points_of_figure_5_lacks_their_error(published_store, made_store):
+    numbers = published_store.query("FROM stated_number WHERE through = 'error_over_depth'")
+    store = made_store(stated_number=numbers.to_dict("records"))
+    assert len(stated.ledger(store)) == len(numbers) > 0
+    assert set(stated.ledger(store)["status"]) == {stated.ABSENT}
