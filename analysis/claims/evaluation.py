@@ -44,7 +44,7 @@ def checks(store: Store, claim_id: int, registry: Mapping[int, Claim] = CLAIMS) 
     return check_rows(examined(one, store), one.kind)
 
 
-def check_rows(made: Sequence[Check], kind: Kind = "difference") -> pd.DataFrame:
+def check_rows(made: Sequence[Check], kind: Kind) -> pd.DataFrame:
     """Return one row per check, as `checks` gives them; ``kind`` is that of their claim.
 
     `holds` is what a check counts for beside the others, see `verdict.claim.counted`; where that
@@ -55,7 +55,7 @@ def check_rows(made: Sequence[Check], kind: Kind = "difference") -> pd.DataFrame
     return found
 
 
-def check_records(made: Sequence[Check], kind: Kind = "difference") -> list[dict[str, Any]]:
+def check_records(made: Sequence[Check], kind: Kind) -> list[dict[str, Any]]:
     """Return the rows of `check_rows`, each by itself."""
     return [
         {

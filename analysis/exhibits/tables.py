@@ -91,9 +91,12 @@ class Words:
         return prose.bound(str(self.row["note"]))
 
 
-def words(made: Sequence[claims.Check]) -> list[Words]:
-    """Return the checks of one claim, in their order, ready for sentences."""
-    return [Words(row) for row in claims.check_records(made)]
+def words(made: Sequence[claims.Check], kind: evidence.Kind) -> list[Words]:
+    """Return the checks of one claim, in their order, ready for sentences.
+
+    ``kind`` is that of the claim: it decides what a reading counts for beside the others.
+    """
+    return [Words(row) for row in claims.check_records(made, kind)]
 
 
 def verdict_rows(judged: pd.DataFrame, claim_ids: Sequence[int] | None = None) -> pd.DataFrame:

@@ -108,7 +108,7 @@ def card(row: Mapping[Any, Any], made: Sequence[claims.Check], facts: Facts) -> 
         What else is known of it.
     """
     number = int(row["claim_id"])
-    checks = claims.check_rows(made, row.get("kind", "difference")).to_dict("records")
+    checks = claims.check_rows(made, row["kind"]).to_dict("records")
     place = f"[{prose.literal(str(row['place']))}]{{.claim-place}}"
     how = f"({prose.literal(str(row['reading']))})" if row.get("reading") else ""
     used = f"*Used in* {facts.used_in}." if facts.used_in else ""

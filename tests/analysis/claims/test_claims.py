@@ -117,7 +117,10 @@ def test_a_reading_that_fails_by_looking_often_contradicts_nothing():
 
 
 def test_the_rows_say_which_reading_counts_for_nothing_and_why():
-    rows = claims.check_rows([with_p("a", 0.03, holds=False), with_p("b", 0.04, holds=None)])
+    readings = [with_p("a", 0.03, holds=False), with_p("b", 0.04, holds=None)]
+    # Of a printed value the p is no test: what does not print as stated fails.
+    assert claims.check_rows(readings, "value")["holds"].tolist() == [False, None]
+    rows = claims.check_rows(readings, "difference")
     assert rows["holds"].tolist() == [None, None]
     assert rows["note"].tolist() == [
         "Alone it fails; one of many readings, it decides nothing at its adjusted p.",
@@ -289,7 +292,7 @@ def test_gemma_is_as_quoted(shipped_store):
 def test_every_check_names_files_that_exist_in_the_store(shipped_store, made):
     known = set(shipped_store.query("FROM published_file")["file"])
     for checks in made.values():
-        named = " ".join(claims.check_rows(checks)["evidence"]).split(" ")
+        named = [name for check in checks for name in check.evidence]
         files = {name for name in named if name.endswith((".json", ".csv"))}
         assert files <= known
 

@@ -67,6 +67,7 @@ def test_what_data_say_cannot_become_markup() -> None:
         "note": "`n`",
         "rule": "$r$",
         "estimand": "<i>",
+        "kind": "value",
     }
     check = claims.Check(
         "part <p>", "`read`", None, note="![x](y)", evidence=("a_b",), has_data=False

@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import claims
 from analysis.exhibits.site import summary
 from analysis.exhibits.tables import Words
 from analysis.tidy.errors import AnalysisError
@@ -90,8 +89,5 @@ def test_every_check_that_a_sentence_quotes_by_place_is_the_one_it_means(made):
     }
     quoted = pd.read_csv(QUOTED)
     assert places == set(zip(quoted["claim_id"], quoted["position"], strict=True))
-    found = [
-        claims.check_rows(made[row.claim_id])["condition"].iloc[row.position]
-        for row in quoted.itertuples()
-    ]
+    found = [made[row.claim_id][row.position].condition for row in quoted.itertuples()]
     assert found == quoted["condition"].tolist()
