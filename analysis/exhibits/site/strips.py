@@ -170,7 +170,9 @@ def axis_of(marks: Sequence[Mark], line: Line) -> Axis:
     if low > 0 and high / low > WIDE:
         decades = math.floor(math.log10(low)), math.ceil(math.log10(high))
         return Axis(10.0 ** decades[0], 10.0 ** decades[1], is_log=True)
-    step = 10.0 ** math.floor(math.log10(high - low)) / 2 if high > low else 1.0
+    if low == high:
+        return Axis(low - 1.0, high + 1.0, is_log=False)
+    step = 10.0 ** math.floor(math.log10(high - low)) / 2
     return Axis(step * math.floor(low / step), step * math.ceil(high / step), is_log=False)
 
 

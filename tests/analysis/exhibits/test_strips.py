@@ -81,6 +81,7 @@ def test_nothing_is_drawn_of_one_reading_without_an_interval() -> None:
         (Line("a <part>", "ratio", 10), [1.0, 100.0], [3.0, 97.0]),
         (Line("a <part>", "ratio", 10), [2.0, 99.0], [17.1, 96.8]),
         (Line("a <part>", "p", 0.001), [1.0, 0.0005], [97.0, 10.9]),
+        (Line("a <part>", "ratio", 4), [4.0, 4.0], [50.0, 50.0]),
     ],
 )
 def test_an_axis_reaches_as_far_as_what_is_drawn(
