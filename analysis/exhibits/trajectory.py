@@ -19,7 +19,8 @@ def gains(store: Store, metric: str = "gain_body") -> pd.DataFrame:
     """Return one row per model, step, prompt set and number format: the gain there.
 
     Plain prompts of conforming runs, tokenised as the tokenizer does, at revisions whose step is
-    known. Where revisions of several steps hold the same weights, none is taken.
+    known. Where revisions of several steps hold the same weights, none is taken; of several names
+    of a step one is, and of several devices the processor.
 
     Parameters
     ----------
@@ -39,6 +40,10 @@ def gains(store: Store, metric: str = "gain_body") -> pd.DataFrame:
            AND is_conforming
            AND rendering = 'plain'
            AND special_tokens = 'default'
+       QUALIFY row_number() OVER (
+                   PARTITION BY model_id, training_step, prompt_set, dtype_compute
+                       ORDER BY device <> 'cpu', run_id, revision_name
+               ) = 1
          ORDER BY model_id, prompt_set, dtype_compute, training_step
         """,
         metric=metric,

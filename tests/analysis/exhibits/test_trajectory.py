@@ -41,6 +41,16 @@ def test_revisions_of_equal_weights_are_told_and_not_drawn(at_step):
     assert trajectory.gains(store).empty
 
 
+def test_a_step_that_two_revisions_are_named_for_is_one_point(at_step):
+    assert trajectory.gains(at_step(main=7, step7=7))["training_step"].tolist() == [7]
+
+
+def test_a_step_measured_on_two_devices_is_the_point_of_the_processor(at_step, add_run):
+    add_run("another", device="cuda", last_norm=2.0)
+    found = trajectory.gains(at_step(step7=7), "gain_last_block")
+    assert found["gain_mean"].tolist() == [(3 / 6 + 4 / 1) / 2]
+
+
 def test_a_branch_without_a_step_may_hold_the_weights_of_the_last_one(at_step):
     store = at_step(main=None, step7=7)
     assert trajectory.gains(store)["training_step"].tolist() == [7]
