@@ -35,9 +35,12 @@ def colophon(store: Store) -> pd.DataFrame:
 
 
 def commit() -> str:
-    """Return the commit of the checkout, with a mark when files differ from it."""
+    """Return the commit of the checkout, with a mark when files differ from it.
+
+    A package that is installed within another project's checkout has no commit.
+    """
     root = Path(analysis.__file__).parents[1]
-    head = _git(root, "rev-parse", "--short=12", "HEAD")
+    head = _git(root, "rev-parse", "--short=12", "HEAD") if (root / ".git").exists() else ""
     if not head:
         return "not a git checkout"
     return (

@@ -187,6 +187,12 @@ def test_the_colophon_names_every_version_and_source(shipped_store):
     assert facts["data"].startswith("published ")
 
 
+def test_a_package_installed_within_a_checkout_does_not_bear_its_commit(monkeypatch, request):
+    installed = request.config.rootpath / "tests" / "analysis" / "__init__.py"
+    monkeypatch.setattr(colophon.analysis, "__file__", str(installed))
+    assert colophon.commit() == "not a git checkout"
+
+
 def test_the_data_hash_changes_with_one_byte(tmp_path):
     (tmp_path / "a.csv").write_text("x\n1\n")
     before = colophon.data_hash(tmp_path)
