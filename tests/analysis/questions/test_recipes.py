@@ -65,6 +65,8 @@ def test_pythia_is_two_recipes(published_store):
     # N(0, 2 / (5 d)), with d = 512.
     spread = known.set_index("model_id")["inner_spread"]
     assert spread["EleutherAI/pythia-70m"] == pytest.approx((2 / 5 / 512) ** 0.5)
+    scaled = known.loc[known["inner_rule"] == "small_init", "inner_spread_scaled"]
+    assert scaled.to_numpy() == pytest.approx(0.4**0.5)  # whatever the width
 
 
 def test_correlations_within_suites_are_those_of_deviations_from_the_suite(rows):

@@ -211,6 +211,9 @@ def test_the_published_density_ignores_the_width_of_the_heads(tiny_store, publis
         "SELECT head_density_published(16, 3072) AS r, head_density(16, 256) AS c"
     )
     assert (row["r"].item(), row["c"].item()) == (16 / 192, 16 / 256)
+    # A width that the heads do not divide is rounded down: 100 // 3 = 33.
+    rounded = tiny_store.query("SELECT head_density_published(3, 100) AS r")
+    assert rounded["r"].item() == 3 / 33
     rho = published_store.query(
         "SELECT DISTINCT rho FROM gain_by_model WHERE model_id = 'google/gemma-7b'"
     )

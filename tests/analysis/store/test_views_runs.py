@@ -194,3 +194,13 @@ def test_the_worst_deviation_of_each_property_is_named(add_run):
     # A property from which no run deviates has no worst run.
     assert rows["worst_model_id"].isna().tolist() == [False, True]
     assert rows["worst_layer"].isna().tolist() == [False, True]
+
+
+def test_properties_that_failed_are_counted_apart_from_those_not_checked(tiny_copy):
+    path = tiny_copy / "conformance" / "test--tiny@S.parquet"
+    rows = pd.read_parquet(path)
+    is_met = rows["property"].map({"attention_rows": False, "finite": None}).astype("boolean")
+    write_table("conformance", rows.assign(is_met=is_met), path)
+    found = open_store(tiny_copy).query("FROM conformance_summary ORDER BY property")
+    counts = found[["n_runs", "n_met", "n_failed", "n_unchecked"]].to_numpy().tolist()
+    assert counts == [[1, 0, 1, 0], [1, 0, 0, 1]]
