@@ -181,7 +181,7 @@ def require_count(argument: str, value: int) -> None:
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
         raise AnalysisError(
             f"`{argument}` must be a whole number of at least 1; found {value!r}.",
-            "A p-value or an interval takes some thousand draws.",
+            "Count in whole numbers; of draws, a p-value or an interval takes some thousand.",
         )
 
 
