@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.exhibits.study.names import RECIPES
 from analysis.questions.study.fleet import JOINT, Sizes, shapes_told
-from analysis.questions.study.seeds import Seeds
+from analysis.questions.study.shares import Seeds
 from analysis.questions.study.slope import PUBLISHED_SLOPE
 from analysis.tidy import prose
 

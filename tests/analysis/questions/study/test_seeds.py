@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from analysis.exhibits.study.words import seeds_sentence
-from analysis.questions.study import seeds, shares
+from analysis.questions.study import shares
 from analysis.tidy.errors import DesignError
 
 CELLS = 32
@@ -28,7 +28,7 @@ def test_cells_that_the_seed_moves_most_are_found_and_named() -> None:
     spread[[3, 20]] = 9.0
     rng = np.random.default_rng(5)
     uneven = runs(spread, rng)
-    found = seeds.seeds_apart(uneven, rng=rng)
+    found = shares.seeds_apart(uneven, rng=rng)
     apart = uneven.groupby("cell")["excess"].agg(np.ptp)
     assert found.mean_difference == pytest.approx(apart.mean())
     assert sorted(found.noisiest["cell"]) == [3, 20]
@@ -37,11 +37,11 @@ def test_cells_that_the_seed_moves_most_are_found_and_named() -> None:
     said = seeds_sentence(found).replace("\u00a0", " ")
     assert "of 32 recipes in a shape OPT of 12 blocks and width 64 and Pythia of 12 blocks" in said
     assert said.endswith("that of chance is too short.")
-    even = seeds.seeds_apart(runs(np.ones(CELLS), rng), rng=rng)
+    even = shares.seeds_apart(runs(np.ones(CELLS), rng), rng=rng)
     assert even.p_value > 0.05
     assert "is not seen (p" in seeds_sentence(even)
     with pytest.raises(DesignError, match="More than 2 cells must have two runs"):
-        seeds.seeds_apart(uneven[uneven["cell"] < 2], rng=rng)
+        shares.seeds_apart(uneven[uneven["cell"] < 2], rng=rng)
 
 
 def test_unequal_seeds_shorten_the_interval_of_chance_alone() -> None:
