@@ -19,7 +19,15 @@ from analysis.evidence.checks import (
     on_ours,
     share_check,
 )
-from analysis.evidence.decision import KINDS, Kind, above, below, prints_as, within
+from analysis.evidence.decision import (
+    KINDS,
+    Kind,
+    above,
+    below,
+    prints_as,
+    share_prints_as,
+    within,
+)
 from analysis.evidence.measured import (
     INVARIANT,
     definitions,
@@ -92,6 +100,7 @@ __all__ = [
     "published_gains",
     "raw_values",
     "share_check",
+    "share_prints_as",
     "with_interval",
     "within",
     "without_post_norm",

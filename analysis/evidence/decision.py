@@ -18,7 +18,8 @@ Kind = Literal["value", "difference", "equality", "universal", "existence"]
 KINDS: dict[Kind, str] = {
     "value": "The value found prints as the one stated, at the digits that the stated one has; "
     "zeros that end a whole number are no digits, so 9.92 and 11.84 both print as 10. A count is "
-    "compared whole. A stated bound of a number (p < 0.001) is compared with the number found.",
+    "compared whole; 0 and 100 % are none and all. A stated bound of a number (p < "
+    "0.001) is compared with the number found.",
     "difference": "An inequality, a difference, an association: the 95 % interval lies on the "
     "claimed side. On the other side it fails; an interval that holds both decides nothing.",
     "equality": "An equality or an absence: the 95 % interval lies within a stated margin. "
@@ -62,6 +63,18 @@ def prints_as(value: float, stated: str) -> bool:
             "value itself.",
         )
     return Decimal(_to_the_digits_of(digits, value)) == Decimal(digits)
+
+
+def share_prints_as(share: float, stated: str) -> bool:
+    """Tell whether a share between 0 and 1 prints as the percentage stated.
+
+    0 and 100 % are said of none and of all: what comes near is neither.
+
+    >>> share_prints_as(23 / 24, "100"), share_prints_as(1.0, "100"), share_prints_as(0.796, "80")
+    (False, True, True)
+    """
+    none_or_all = {"0": 0.0, "100": 1.0}.get(bare(stated))
+    return prints_as(100 * share, stated) if none_or_all is None else share == none_or_all
 
 
 def _to_the_digits_of(digits: str, value: float) -> str:

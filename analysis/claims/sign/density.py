@@ -159,14 +159,14 @@ def _improves(store: Store, condition: str, file: str) -> Check:
     after = evidence.published_gains(store, "gain_penultimate_block", [file])
     if before.empty or after.empty:
         return evidence.missing(part, condition, "the file's figures are not in the store")
-    first, second = 100 * accuracy_of(before), 100 * accuracy_of(after)
     right = [prose.share_of(int(correct_side(r, THRESHOLD).sum()), len(r)) for r in (before, after)]
     return evidence.share_check(
         part,
         condition,
         int(correct_side(after, THRESHOLD).sum()),
         after,
-        holds=evidence.prints_as(first, "43.75") and evidence.prints_as(second, "100"),
+        holds=evidence.share_prints_as(accuracy_of(before), "43.75")
+        and evidence.share_prints_as(accuracy_of(after), "100"),
         method="accuracy without the final norm",
         note=f"The rule is right for {right[0]} models with the final norm, {right[1]} without.",
     )

@@ -249,7 +249,7 @@ def _share(part: str, condition: str, rows: pd.DataFrame, *, dampening: bool, qu
         condition,
         int(wanted.sum()),
         rows,
-        holds=evidence.prints_as(100 * float(wanted.mean()), str(quoted)),
+        holds=evidence.share_prints_as(float(wanted.mean()), str(quoted)),
         method="share of models",
         note=f"{int(wanted.sum())} of {len(rows)} models.",
     )

@@ -92,6 +92,22 @@ def test_the_widest_gap_of_the_sweep_lies_above_one(shipped_store):
     assert "pythia-6.9b" in rows.loc["by intervals over prompts"]["note"]
 
 
+@pytest.mark.parametrize(("below", "holds"), [(0, True), (1, False)])
+def test_one_model_of_24_below_one_ends_that_all_of_a_lab_expand(made_store, below, holds):
+    names = [f"facebook/made-{number}" for number in range(24)]
+    models = [
+        {"model_id": name, "lab": "Meta", "suite": "made", "family": "made", "year": 2024}
+        | {"n_layers": 8, "norm_position": "pre"}
+        for name in names
+    ]
+    figures = [
+        figure(name, 0.9 if number < below else 1.1, file=evidence.HUNT)
+        for number, name in enumerate(names)
+    ]
+    rows = claims.checks(made_store(model=models, published_figure=figures), 9)
+    assert set(rows.loc[rows["term"].str.contains("Meta") & rows["has_data"], "holds"]) == {holds}
+
+
 @pytest.mark.parametrize(
     ("ours", "other", "expected"),
     [

@@ -97,3 +97,11 @@ def test_a_number_may_be_printed_in_any_usual_form(value, stated):
 def test_what_is_no_number_is_refused_rather_than_unlike_every_value(stated):
     with pytest.raises(AnalysisError, match="must be one number"):
         decision.prints_as(0.1, stated)
+
+
+@pytest.mark.parametrize("stated", ["100", "100 %", "0", "0%"])
+def test_none_and_all_are_not_nearly_none_and_nearly_all(stated):
+    whole = float(stated.startswith("100"))
+    assert decision.share_prints_as(whole, stated)
+    assert not decision.share_prints_as(abs(whole - 1 / 24), stated)
+    assert not decision.share_prints_as(abs(whole - 1 / 1000), stated)
