@@ -277,10 +277,10 @@ def seeds_sentence(seeds: Seeds) -> str:
         )
     ]
     return (
-        f"{apart} The seed does not move all alike: of {prose.count(seeds.n_cells)} "
-        f"recipes in a shape {prose.listing(names)} hold {prose.percent(seeds.share)} of its "
-        f"variance ({told}). The intervals suppose that it does; those of recipe and shape are "
-        "conservative all the same, that of chance is too short."
+        f"{apart} The seed does not move all alike: {prose.count(len(names))} of "
+        f"{prose.count(seeds.n_cells)} pairs of recipe and shape hold {prose.percent(seeds.share)} "
+        f"of its variance ({told}), {prose.listing(names)}. The intervals suppose that it moves "
+        "all alike; those of recipe and shape are conservative even so, that of chance is too short."
     )
 
 

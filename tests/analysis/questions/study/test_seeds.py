@@ -35,7 +35,8 @@ def test_cells_that_the_seed_moves_most_are_found_and_named() -> None:
     assert found.share == pytest.approx((apart**2)[[3, 20]].sum() / (apart**2).sum())
     assert found.p_value < 0.01
     said = seeds_sentence(found).replace("\u00a0", " ")
-    assert "of 32 recipes in a shape OPT of 12 blocks and width 64 and Pythia of 12 blocks" in said
+    assert "2 of 32 pairs of recipe and shape hold" in said
+    assert ", OPT of 12 blocks and width 64 and Pythia of 12 blocks" in said
     assert said.endswith("that of chance is too short.")
     even = shares.seeds_apart(runs(np.ones(CELLS), rng), rng=rng)
     assert even.p_value > 0.05
