@@ -189,7 +189,7 @@ def behind_sentence(counted: pd.Series[Any]) -> str:
     if not n:
         return ""
     return (
-        f"In {'one' if n == 1 else n} of them the norms come after the sub-layers, not before: "
+        f"In {'one' if n == 1 else n} of them the norms come after the sub-layers: "
         "there the stream is free after every block but the last, and the printed gain is of an "
         "earlier block."
     )
