@@ -43,7 +43,7 @@ HEADS = {
 }
 #: What the front says of the sign, by the verdicts on one network in several gauges.
 OF_NETWORK = {
-    True: "Not by itself: other weights with equal predictions have another sign.",
+    True: "Not by itself: rewritten weights predict the same with another sign.",
     False: "Yes: no rewriting of the weights that keeps all predictions changed it.",
 }
 
@@ -91,20 +91,26 @@ def _column(
     )
 
 
-def resting(judged: pd.DataFrame) -> str:
+def resting(properties: pd.DataFrame, n_claims: int) -> str:
     """Return how many claims rest on the parametrisation, in one sentence; empty if none does.
+
+    A claim rests on it partly if that moves its quantity in some of the models alone.
 
     Parameters
     ----------
-    judged
-        One row per claim: `property`, as `analysis.claims.evaluate` gives it.
+    properties
+        From `analysis.claims.property.properties`.
+    n_claims
+        Claims in all.
     """
-    n = int((judged["property"] == "parametrisation").sum())
-    if not n:
+    moved = properties[properties["property"] == "parametrisation"]
+    n_partly = int((moved["n_free"] < moved["n_models"]).sum())
+    if moved.empty:
         return ""
+    partly = f" wholly, {prose.count(n_partly)} partly," if n_partly else ""
     return (
-        f"{prose.share_of(n, len(judged))} claims rest on how weights are written, not what "
-        "they compute."
+        f"{prose.share_of(len(moved) - n_partly, n_claims)} claims rest{partly} on how weights are "
+        "written, not what they compute."
     )
 
 

@@ -48,9 +48,17 @@ def test_the_front_counts_every_claim_once_and_links_to_cards() -> None:
 
 
 def test_the_front_counts_the_claims_that_rest_on_the_parametrisation() -> None:
-    judged = pd.DataFrame({"property": ["parametrisation", "function", "parametrisation"]})
-    assert front.resting(judged).startswith("2 of 3 claims rest on how weights")
-    assert front.resting(judged[1:2]) == ""
+    properties = pd.DataFrame(
+        {
+            "property": ["parametrisation", "function", "parametrisation"],
+            "n_free": [4, 0, 1],
+            "n_models": [4, 4, 4],
+        }
+    )
+    said = front.resting(properties, 3).replace(prose.NO_BREAK, " ")
+    assert said.startswith("1 of 3 claims rest wholly, 1 partly, on how weights")
+    assert "claims rest on how weights" in front.resting(properties[:1], 3)
+    assert front.resting(properties[1:2], 3) == ""
 
 
 def test_what_the_front_says_of_the_network_follows_from_its_gauges() -> None:
