@@ -124,11 +124,12 @@ def test_the_centred_norm_ignores_a_shift_of_all_features():
 
 
 def test_equal_features_have_no_spread_whatever_the_rounding():
-    # Their squared spread comes out above 0 for 0.1 and below it for 0.3 and 0.7.
-    states = torch.tensor([[0.1] * 7, [0.3] * 7, [0.7] * 7], dtype=torch.float64)
-    other = torch.arange(7, dtype=torch.float64).expand(3, 7)
-    products = grams([states[None], other[None]], [3])
-    assert lengths(products, 1)[1].tolist() == pytest.approx([0, 0, 0], abs=1e-7)
+    # Their squared spread comes out above 0 for 0.1 and 102.4 and below it for 0.3 and 0.7.
+    states = torch.tensor([[x] * 7 for x in (0.1, 102.4, 0.3, 0.7)], dtype=torch.float64)
+    other = torch.arange(7, dtype=torch.float64).expand(4, 7)
+    products = grams([states[None], other[None]], [4])
+    norm, centred = lengths(products, 1)
+    assert (centred / norm).tolist() == pytest.approx([0] * 4, abs=1e-7)
     assert correlations(products, 1, 2).isnan().all()
 
 
