@@ -56,7 +56,11 @@ def test_a_float16_norm_overflows_to_infinity():
     assert found["legacy_norm_own_format"].tolist() == [math.inf]
 
 
-def test_the_contraction_ratio_is_the_mean_root_of_weights_above_the_threshold():
+@pytest.mark.parametrize("is_on_processor", [True, False])
+def test_the_contraction_ratio_is_the_mean_root_of_weights_above_the_threshold(
+    is_on_processor, monkeypatch
+):
+    monkeypatch.setattr(legacy, "on_processor", lambda _: is_on_processor)
     weights = causal_map(9, 1)
     weights[8, 0] = 1e-9
     roots = [math.sqrt(w + 1e-10) for w in weights.double().flatten().tolist() if w > 1e-8]
