@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as st_numpy
 
 from collect.instruments import attention_maps
 from collect.instruments.attention_maps import attention_statistics
+from collect.instruments.ledger import Ledger
 from collect.instruments.measures import (
     correlations,
     difference,
@@ -173,6 +174,14 @@ def test_the_largest_feature_is_the_first_of_the_largest_in_absolute_value():
     states = torch.tensor([[1.0, -3.0, 3.0], [0.5, 0.0, -0.25]], dtype=torch.bfloat16)
     largest, feature = largest_features(states[None], [2])
     assert (largest.tolist(), feature.tolist()) == ([3.0, 0.5], [1, 0])
+
+
+def test_the_share_of_the_largest_feature_is_of_the_squared_length_and_0_of_no_length():
+    states = torch.tensor([[[3.0, -4.0], [0.0, 0.0]]])
+    ledger = Ledger()
+    products, largest = grams_and_largest([states], [2], 1)
+    ledger.add_norm(0, "embedding", products, 1, largest)
+    assert ledger.norms().top_share[0].tolist() == pytest.approx([16 / 25, 0.0])
 
 
 def test_a_correlation_is_one_for_a_shifted_multiple_and_undefined_without_spread():
