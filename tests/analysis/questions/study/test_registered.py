@@ -61,6 +61,8 @@ def test_a_run_that_never_learns_enough_does_not_count_at_equal_loss(tmp_path: P
     store = filled(tmp_path, [{**runs[0], "ends_at": 1.9}, *runs[1:]])
     counted = standing._counted(store)
     assert counted[["n_steps", "n_loss", "n_planned"]].sum().tolist() == [4, 3, 5]
+    basis = standing.BASES["S1"]
+    assert [standing._sums(counted, basis, horizon) for horizon in HORIZONS] == [(4, 5), (3, 5)]
 
 
 def test_at_equal_loss_the_recipes_are_counted_that_reach_it_whole(tmp_path: Path) -> None:

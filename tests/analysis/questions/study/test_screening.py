@@ -102,3 +102,14 @@ def test_the_low_levels_are_the_first_ones_of_the_design() -> None:
     assert {name: next(iter(levels)) for name, levels in design.factors.items()} == (
         registered.LOW.to_dict()
     )
+
+
+def test_additivity_is_the_share_of_main_effects_less_what_seeds_make() -> None:
+    cells = itertools.product((-1, 1), (-1, 1), (-0.1, 0.1))
+    runs = pd.DataFrame([(a, b, a + a * b / 2 + seed) for a, b, seed in cells], columns=[*"aby"])
+    row = screening.additivity(runs, "y", pd.Series({"a": -1, "b": -1})).iloc[0]
+    # Eight runs of four cells: seeds have the variance 0.02, a makes the sum of squares 8, a and b
+    # together 2. Two main effects and one contrast hold as many variances between seeds.
+    assert row["statistic"] == pytest.approx(2 / 0.02)
+    assert row["r_squared"] == pytest.approx((8 - 2 * 0.02) / (10 - 3 * 0.02))
+    assert (row["df_numerator"], row["df"]) == (1, 4)

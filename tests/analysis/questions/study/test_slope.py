@@ -30,6 +30,11 @@ def test_the_slope_is_split_into_depths_part_and_the_rates() -> None:
     assert found["slope a suite would show"] == pytest.approx(-0.17, abs=1e-4)
     with pytest.raises(DesignError, match="vary apart"):
         slope.slopes(runs[runs["decay_turns"] == 0.1], "y")
+    with pytest.raises(DesignError, match="vary apart"):
+        slope.slopes(runs.iloc[[0, 1, 2, 4]], "y")  # four runs leave no error
+    # A slope and its negative are as sure.
+    p_values = [slope.slopes(runs.assign(y=sign * noise), "y")["p_value"] for sign in (1, -1)]
+    assert p_values[0].to_numpy() == pytest.approx(p_values[1].to_numpy())
 
 
 def test_the_interval_of_a_slope_covers_the_truth() -> None:

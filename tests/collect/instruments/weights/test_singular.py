@@ -113,6 +113,15 @@ def test_zero_has_the_norm_zero():
     assert not product.frobenius.any()
 
 
+def test_a_large_matrix_without_negative_entries_has_its_norms():
+    # Of rank one: both norms are the product of the two lengths. Its smallest entry is 0.
+    left, right = torch.arange(520.0), torch.linspace(0, 1, 600)
+    expected = float(left.norm() * right.norm())
+    norms = whole_norms(left[:, None] * right)
+    assert norms.sigma_max.item() == pytest.approx(expected, rel=1e-6)
+    assert norms.frobenius.item() == pytest.approx(expected, rel=1e-6)
+
+
 def test_a_gain_multiplies_the_columns():
     matrices, gain = draw(3, 128, 1024), draw(1024, seed=1).double()
     folded = torch.linalg.svdvals(matrices.double() * gain)[:, 0]
