@@ -16,7 +16,9 @@ def run() -> pd.DataFrame:
     return pd.DataFrame({"loss": [5.0, 3.0, 1.0], **dict.fromkeys(horizons.RESPONSES, response)})
 
 
-@pytest.mark.parametrize(("goal", "value"), [(5.0, 0.0), (4.5, 0.25), (3.0, 1.0), (1.5, 2.5)])
+@pytest.mark.parametrize(
+    ("goal", "value"), [(5.0, 0.0), (4.5, 0.25), (3.0, 1.0), (1.5, 2.5), (1.0, 3.0)]
+)
 def test_at_equal_loss_a_response_lies_between_the_checkpoints_around_it(
     run: pd.DataFrame, goal: float, value: float
 ) -> None:
