@@ -195,6 +195,11 @@ def test_guards_speak(binomial_models: dict[str, BinomialModel]) -> None:
     n_rare = int((rows["gain"] > 2.2).sum())
     assert note.startswith(f"The rarer outcome occurs in {n_rare} rows for 2 fixed effects")
     assert note in rare.glance()["note"].iloc[0]
+    # Ten of the rarer outcome for each fixed effect are enough.
+    for n_rarer in (20, 19):
+        least = float(rows["gain"].nlargest(n_rarer).iloc[-1])
+        found = mixed.fit_binomial(f"(gain >= {least!r}) ~ depth + (1 | model)", rows)
+        assert ("rare outcome" in set(found.warnings()["guard"])) is (n_rarer < 20)
 
 
 def test_a_search_that_failed_is_told(

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collect.instruments import geometry as module
+from collect.instruments import hooks
 from collect.instruments.geometry import (
     directions,
     effective_rank,
@@ -19,6 +20,7 @@ from collect.instruments.geometry import (
     mean_cosine,
     uniformity,
 )
+from collect.instruments.measures import grams
 
 
 def drawn(seed: int, n: int, d: int) -> torch.Tensor:
@@ -123,3 +125,10 @@ def test_bfloat16_vectors_are_widened_before_anything_is_summed():
     wide = vectors.double()
     assert mean_cosine(directions(vectors)) == mean_cosine(directions(wide))
     assert effective_rank(vectors) == effective_rank(wide)
+
+
+def test_a_token_without_spread_does_not_enter_the_mean_correlation():
+    entered = torch.tensor([[[1.0, 2.0, 4.0], [1.0, 2.0, 4.0]]])
+    there = torch.tensor([[[2.0, 1.0, 2.0], [0.1, 0.1, 0.1]]])
+    found = hooks._correlated({(0, "block_output"): grams([entered, there], [2])}, [2])
+    assert found.tolist() == [[pytest.approx(np.corrcoef([1, 2, 4], [2, 1, 2])[0, 1])]]

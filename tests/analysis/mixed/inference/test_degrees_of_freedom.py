@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from analysis.mixed.inference import satterthwaite
 from analysis.mixed.inference.kenward_roger import KenwardRoger
 from analysis.mixed.inference.satterthwaite import Satterthwaite
 
@@ -52,3 +53,9 @@ def test_a_contrast_whose_variance_is_known_has_infinite_degrees_of_freedom() ->
         covariance=np.eye(1), derivatives=np.zeros((1, 1, 1)), uncertainty=np.eye(1)
     )
     assert found.df(np.ones(1)) == np.inf
+
+
+def test_a_direction_in_which_the_deviance_is_flat_or_falls_has_no_variance() -> None:
+    # The covariance of the parameters is twice the inverse of the Hessian of the deviance.
+    found = satterthwaite._uncertainty(np.diag([4.0, 0.0, -1e-9]))
+    assert found == pytest.approx(np.diag([0.5, 0.0, 0.0]))
