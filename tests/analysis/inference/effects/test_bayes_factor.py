@@ -39,6 +39,14 @@ def test_the_factor_of_a_t_agrees_with_r(position: int) -> None:
     assert found == pytest.approx(answer["bayes_factor"], rel=INTEGRATED)
 
 
+def test_the_estimate_of_a_t_test_is_in_standard_deviations() -> None:
+    rows = pd.DataFrame({"side": list("aabbb"), "y": [1.0, 3.0, 4.0, 6.0, 8.0]})
+    # Squared deviations 2 and 8 over three degrees of freedom; means 2 and 6.
+    two = bayes_factor.t_test(rows, value="y", group="side", null_value=1).iloc[0]
+    assert two["estimate"] == pytest.approx((2 - 6 - 1) / (10 / 3) ** 0.5)
+    assert two["statistic"] == pytest.approx(two["estimate"] * (2 * 3 / 5) ** 0.5)
+
+
 @pytest.mark.parametrize(
     ("case", "rows"),
     [

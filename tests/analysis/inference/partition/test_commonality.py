@@ -233,7 +233,7 @@ def test_noise_is_not_ranked_by_its_number_of_columns() -> None:
 
 
 def test_some_blocks_of_many_are_the_blocks_alone(subsets: Subsets) -> None:
-    chosen = ["scale", "lab"]
+    chosen = ["scale", "lab", "geometry"]
     alone = subsets_of(blocks={name: BLOCKS[name] for name in chosen})
     found = among(subsets, chosen)
     assert found.names == alone.names

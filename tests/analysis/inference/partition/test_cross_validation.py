@@ -47,6 +47,8 @@ def test_three_counted_suites_predicted_from_a_lab_never_seen_score_zero() -> No
     # Every prediction is the training mean, so SSE equals SST.
     assert row["estimate"] == 0
     assert row["note"] == "3 rows hold a level never seen in training; its effect is taken as zero."
+    both = scores(rows.assign(x=[1.0, 2.0, 4.0]), both=["lab", "x"]).iloc[0]
+    assert both["note"].startswith("3 rows hold a level never seen in training")
 
 
 def test_a_lab_seen_in_training_is_predicted_by_its_mean() -> None:

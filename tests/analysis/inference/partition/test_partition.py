@@ -210,3 +210,5 @@ def test_a_lead_that_is_one_but_for_rounding_is_none() -> None:
     noise = np.random.default_rng(3).uniform(-1e-15, 1e-15, (20, 40))
     p_values = partition.beyond_chance((replicates + noise).T, 0.0)
     np.testing.assert_array_equal(p_values, 2 * 11 / 41)
+    p_values = partition.beyond_chance(-(replicates + noise).T, 0.0)
+    np.testing.assert_array_equal(p_values, 2 * 11 / 41)

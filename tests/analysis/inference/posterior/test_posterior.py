@@ -162,6 +162,35 @@ def test_posteriors_are_calibrated_and_the_test_sees_one_that_is_not():
     assert calibration.uniformity(wrong)["p_value"].min() < 1e-6
 
 
+def test_weighted_quantiles_lie_between_midpoints_and_shares_take_them():
+    # Sorted, the middles of the weights are at 1/8, 3/8 and 3/4.
+    values, weights = np.array([3.0, 1.0, 2.0]), np.array([0.5, 0.25, 0.25])
+    found = answers.quantiles(values, weights, [0.0, 0.25, 3 / 8, 9 / 16, 1.0])
+    assert found.tolist() == pytest.approx([1, 1.5, 2, 2.5, 3])
+    share = (np.arange(100) + 0.5) / 100
+    belief = answers.Belief(("a",), np.column_stack([share, 1 - share]), np.full(100, 0.01))
+    rows = answers.shares(belief, conf_level=0.9).set_index("block")
+    assert rows.loc["a", ["share", "conf_low", "conf_high"]].tolist() == pytest.approx(
+        [0.5, 0.05, 0.95]
+    )
+
+
+def test_nodes_of_unequal_weight_amount_to_fewer():
+    nodes = nodes_of(alone(SUITE), 2)
+    weights = np.array([0.5, 0.25, 0.25])
+    found = hierarchy.Posterior(nodes, weights, np.zeros((3, 7)), 1.0, np.ones(3), 0.0)
+    assert found.effective == pytest.approx(8 / 3)
+
+
+def test_before_the_data_the_residual_has_its_inverse_gamma():
+    nodes = nodes_of(nested())
+    belief = answers.finite(nodes, drawn_for(nodes))
+    prior = stats.invgamma(nodes.prior.shape, scale=nodes.prior.residual**2)
+    for probability in (0.25, 0.5, 0.75):
+        found = np.quantile(belief.variances[:, -1], probability)
+        assert found == pytest.approx(prior.ppf(probability), rel=0.01)
+
+
 def test_sources_need_rows_in_common():
     with pytest.raises(DesignError, match="same number of rows"):
         hierarchy.sources({"a": np.ones((2, 1)), "b": np.ones((3, 1))}, {"a": ("a",), "b": ("b",)})

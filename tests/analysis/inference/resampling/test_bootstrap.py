@@ -131,6 +131,7 @@ def test_few_clusters_are_noted() -> None:
     many = bootstrap.cluster_bootstrap(clustered(12, 2, rng), mean_y, cluster="lab", rng=rng)
     assert few["note"].iloc[0] == "Only 7 clusters: the interval is likely too narrow."
     assert many["note"].iloc[0] == ""
+    assert bootstrap.interval_note(bootstrap.FEW_GROUPS, 0.5, 0.0, 1.0) == ""
 
 
 def test_resamples_that_fail_are_counted_and_left_out() -> None:

@@ -50,6 +50,9 @@ def test_every_order_of_six_rows_as_by_refitting_each() -> None:
     assert row["n_permutations"] == 720
     assert row["p_permutation"] == pytest.approx(share_of_orders(orders, *designs()), abs=1e-12)
     assert row["statistic"] == pytest.approx(f_by_least_squares(small["y"].to_numpy(), *designs()))
+    y = small["y"].to_numpy()
+    left = [((y - x @ np.linalg.lstsq(x, y)[0]) ** 2).sum() for x in designs()]
+    assert row["estimate"] == pytest.approx((left[0] - left[1]) / ((y - y.mean()) ** 2).sum())
 
 
 def test_rows_stay_within_the_level_they_are_nested_in() -> None:
