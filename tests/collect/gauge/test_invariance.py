@@ -86,6 +86,14 @@ def faults(found: pd.DataFrame, table: pd.DataFrame) -> list[str]:
     ]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [([-4.0, 1.0], [-2.0, 1.0], 0.5), ([1.0, 1.0], [1.0, -3.0], 4 / 3), ([0.0], [0.0], 0.0)],
+)
+def test_a_change_is_over_the_largest_value_in_size(before, after, expected):
+    assert change(np.array(before), np.array(after)) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_what_is_called_invariant_does_not_move(name):
     assert faults(changes(name), registered()) == []
@@ -103,6 +111,8 @@ def test_what_is_called_moved_moves_in_some_layout():
 def test_every_quantity_and_every_transformation_is_in_the_table():
     table = registered()
     assert set(table["quantity"]) == set(QUERIES)
+    # A quantity without a value would be moved by nothing.
+    assert set(changes("gpt2")["quantity"]) == set(QUERIES)
     assert set(table["transformation"]) == set(group.TRANSFORMATIONS)
     partners = set(table["partner"]) - {""}
     assert partners <= set(QUERIES)
