@@ -90,13 +90,28 @@ def entry(record: object, place: str) -> Entry:
     (kind, name), taken = held[0], {held[0][1], *IDENTIFIERS, _CATEGORY}
     kind, text = _content(kind, named[name], place)
     others = {str(n): value for n, value in named.items() if n not in taken}
-    return Entry(
+    read = Entry(
         text=text,
         format=kind,
         name=_name(named, place),
         category=None if _CATEGORY not in named else str(named[_CATEGORY]).strip() or None,
         metadata=_json(others) if others else None,
     )
+    _refuse_half_signs(read, place)
+    return read
+
+
+def _refuse_half_signs(found: Entry, place: str) -> None:
+    """Refuse a text that no file can hold: JSON may name one half of a sign that has two."""
+    for text in (found.text, found.category or "", found.metadata or ""):
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                "A record must be text that UTF-8 can write; "
+                f"{place} holds {text[error.start]!a}, which is half of a sign.",
+                "Write the sign whole, or leave it out.",
+            ) from error
 
 
 def _as_mapping(record: Any, place: str) -> Mapping[str, Any]:
@@ -148,7 +163,7 @@ def _parsed(value: Any, place: str) -> Sequence[Any]:
             f"Turns and token ids must be lists that are not empty; {place} has another.",
             "In a CSV file write them as JSON.",
         )
-    return value if isinstance(value, list) else list(value)
+    return list(value.tolist() if hasattr(value, "tolist") else value)
 
 
 def _turn(turn: Any, place: str) -> dict[str, str]:

@@ -22,6 +22,9 @@ Placed: TypeAlias = "tuple[str, Any]"
 #: What `datasets.save_to_disk` leaves in the directory of a set, and of several splits of one.
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
 
+#: Longest cell of a table [characters]: a document, of which Python by itself takes 131,072.
+_LONGEST_CELL = 2**31 - 1
+
 
 def readable(path: Path) -> bool:
     """Return whether a path is of a kind that holds records."""
@@ -125,6 +128,7 @@ def _separated(delimiter: str) -> Callable[[Path], Iterator[Placed]]:
         reader = csv.DictReader(
             io.StringIO(text_of(path), newline=""), delimiter=delimiter, strict=True
         )
+        limit = csv.field_size_limit(_LONGEST_CELL)  # one for all of Python
         try:
             names = list(reader.fieldnames or [])
             _check_names(names, path)
@@ -142,6 +146,8 @@ def _separated(delimiter: str) -> Callable[[Path], Iterator[Placed]]:
                 f"{path} must be a well-formed table; line {reader.line_num} is not ({error}).",
                 "Put cells with separators, quotes or line breaks between double quotes.",
             ) from error
+        finally:
+            csv.field_size_limit(limit)
 
     return rows
 

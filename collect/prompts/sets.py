@@ -129,7 +129,7 @@ def given(
         return prompts
     if isinstance(prompts, (str, Path)):
         return load(prompts)
-    if not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InputError(
             f"The name of a prompt set may hold letters a to z, digits, '_', '-' and '.'; "
             f"found {name!r}.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 
 import pyarrow as pa
@@ -136,6 +137,8 @@ def test_a_split_of_a_data_set_bears_the_name_of_both(tmp_path):
         ("x.parquet", "none", "written as its name says; .*\nhint: Write the file again"),
         ("x.parquet", "", "written as its name says; they are not .Parquet file size is 0 bytes"),
         ("x.jsonl", b"caf\xe9", "must be UTF-8 text; .* is not, at byte 3"),
+        ("x.jsonl", r'{"text": "a\ud800"}', r"UTF-8 can write; .*line 1 holds '\\ud800'"),
+        ("x.jsonl", r'{"text": "a", "m": "\ud800"}', r"UTF-8 can write; .*line 1 holds '\\ud800'"),
         ("A_grand_unified.jsonl", '"other"', "must not bear the name of a shipped set"),
     ],
 )
@@ -172,3 +175,21 @@ def test_one_record_is_a_prompt_and_not_the_names_of_its_entries():
 def test_arrays_of_a_frame_are_lists_too():
     np = pytest.importorskip("numpy")
     assert entry({"input_ids": np.array([3, 4])}, "here").text == "[3, 4]"
+    torch = pytest.importorskip("torch")
+    assert given(torch.tensor([[3, 4], [5, 6]]), "own").prompts["text"].tolist() == [
+        "[3, 4]",
+        "[5, 6]",
+    ]
+
+
+def test_the_name_of_prompts_is_text():
+    with pytest.raises(InputError, match=r"name of a prompt set .* found None"):
+        given(["a"], None)
+
+
+def test_a_cell_of_a_table_may_be_a_long_document(tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("id,text\na," + "x" * 200_000 + "\n", encoding="utf-8")
+    limit = csv.field_size_limit()
+    assert [len(text) for text in load(path).prompts["text"]] == [200_000]
+    assert csv.field_size_limit() == limit
