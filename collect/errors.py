@@ -190,6 +190,6 @@ def of_others(problem: str, hint: str) -> Iterator[None]:
         yield
     except CollectError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         said = str(error).strip().partition("\n")[0]
         raise InputError(f"{problem} {type(error).__name__}: {said}", hint) from error

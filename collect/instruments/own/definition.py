@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 from collect.errors import InputError, unknown_name
+from collect.instruments.own.identity import code_of, digest_of
 
 #: Numbers a function may return: one per token, one per prompt, one per head, or vectors.
 LEVELS = ("token", "prompt", "head", "vector")
@@ -52,17 +53,22 @@ class OwnQuantity:
         What it returns: ``token``, (n_tokens,); ``prompt``, one number; ``head``, (n_heads,);
         ``vector``, (n_tokens, k), which is kept as safetensors.
     sites, layers
-        Where it is taken; negative layers count from the last, None stands for all.
-    positions
-        Of vectors: the tokens that are kept; negative ones count from the last, None stands for
+        Where it is taken, one or several; negative layers count from the last, None stands for
         all.
+    positions
+        Of vectors: the tokens that are kept, one or several; negative ones count from the last,
+        None stands for all.
     needs
-        Some of `NEEDS`.
+        One or several of `NEEDS`.
     parameters
         Further arguments by name, such as a direction; tensors and arrays will do. They are part
         of what the quantity is.
     version
-        To be raised when the function changes in something that its source does not show.
+        To be raised when the function changes in something that neither its source shows nor what
+        it holds: closure, defaults, attributes.
+    sha256
+        Hash of all that defines it, as it was when it was made: source of the function and what
+        it holds, parameters, places.
 
     Raises
     ------
@@ -81,18 +87,21 @@ class OwnQuantity:
     needs: tuple[str, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
     version: str = ""
+    sha256: str = field(init=False, default="", repr=False)
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name) or self.name in _TAKEN:
+        is_named = isinstance(self.name, str) and _NAME.fullmatch(self.name)
+        if not is_named or self.name in _TAKEN:
             raise InputError(
                 "A quantity's name must be small letters, digits and underscores, and not one of "
                 f"{', '.join(_TAKEN)}; found {self.name!r}.",
                 "Rename it.",
             )
+        self._take_one_or_several()
         _check_among("level", [self.level], LEVELS, self.name)
         _check_among("site", self.sites, SITES, self.name)
         _check_among("need", self.needs, NEEDS, self.name)
-        if not self.unit.strip() or not self.description.strip():
+        if not _is_said(self.unit) or not _is_said(self.description):
             raise InputError(
                 f"A quantity must say its unit and what it is; {self.name} does not.",
                 "Give unit='1' to a pure number, and a sentence as description.",
@@ -105,6 +114,24 @@ class OwnQuantity:
                 "Name these sites, or leave attention out of its needs.",
             )
 
+        if not callable(self.measure) or not isinstance(self.parameters, Mapping):
+            raise InputError(
+                f"A quantity must be a function and its further arguments by name; {self.name} "
+                f"has {type(self.measure).__name__} and {type(self.parameters).__name__}.",
+                "Give a function as measure, and a mapping as parameters.",
+            )
+        object.__setattr__(self, "sha256", self._hash())  # a function may change what it holds
+
+    def _take_one_or_several(self) -> None:
+        """Take a name or a number by itself as the only one."""
+        for kind in ("sites", "needs"):
+            given = getattr(self, kind)
+            object.__setattr__(self, kind, (given,) if isinstance(given, str) else tuple(given))
+        for kind in ("layers", "positions"):
+            given = getattr(self, kind)
+            if given is not None:
+                object.__setattr__(self, kind, _whole_numbers(kind, given, self.name))
+
     @property
     def is_vector(self) -> bool:
         """Whether vectors are kept, and no numbers."""
@@ -116,9 +143,8 @@ class OwnQuantity:
         module = getattr(self.measure, "__module__", None) or "?"
         return f"{module}:{getattr(self.measure, '__qualname__', type(self.measure).__name__)}"
 
-    @property
-    def sha256(self) -> str:
-        """Hash of all that defines the quantity: source of the function, parameters, places."""
+    def _hash(self) -> str:
+        """Return the hash of all that defines the quantity."""
         said = {
             "unit": self.unit,
             "description": self.description,
@@ -128,8 +154,8 @@ class OwnQuantity:
             "positions": self.positions,
             "needs": sorted(self.needs),
             "version": self.version,
-            "function": _code(self.measure),
-            "parameters": {n: _digest(value) for n, value in sorted(self.parameters.items())},
+            "function": code_of(self.measure),
+            "parameters": {n: digest_of(value) for n, value in sorted(self.parameters.items())},
         }
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
@@ -155,26 +181,16 @@ def _check_among(kind: str, found: Any, known: tuple[str, ...], name: str) -> No
         raise unknown_name(f"The {kind} of quantity {name}", given, known)
 
 
-def _code(function: Any) -> str:
-    """Return the source of a function, or its compiled code where there is none."""
-    try:
-        return inspect.getsource(function)
-    except (OSError, TypeError):
-        code = getattr(function, "__code__", None)
-        if code is None:
-            return f"{type(function).__module__}.{type(function).__qualname__}"
-        return f"{code.co_code.hex()} {code.co_names} {[c for c in code.co_consts if _is_plain(c)]}"
+def _is_said(text: Any) -> bool:
+    return isinstance(text, str) and bool(text.strip())
 
 
-def _is_plain(value: object) -> bool:
-    return value is None or isinstance(value, (str, int, float, bool, bytes, tuple))
-
-
-def _digest(value: Any) -> str:
-    """Return a hash of the content of a parameter."""
-    array = value.detach().cpu().double().numpy() if hasattr(value, "detach") else value
-    if hasattr(array, "tobytes"):
-        content = f"{array.shape} {array.dtype}".encode() + array.tobytes()
-    else:
-        content = json.dumps(array, sort_keys=True, default=repr).encode()
-    return hashlib.sha256(content).hexdigest()
+def _whole_numbers(kind: str, given: Any, name: str) -> tuple[int, ...]:
+    """Return whole numbers that were given as one or several."""
+    found = tuple(given) if isinstance(given, Iterable) else (given,)
+    if not all(isinstance(one, Integral) and not isinstance(one, bool) for one in found):
+        raise InputError(
+            f"The {kind} of a quantity must be whole numbers; those of {name} are {given!r}.",
+            "Negative ones count from the last; leave them out for all.",
+        )
+    return tuple(int(one) for one in found)

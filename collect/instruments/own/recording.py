@@ -206,6 +206,7 @@ class OwnRecorder(Hooked):
 
     def _keep_vectors(self, at: _Place, quantity: OwnQuantity, found: Sequence[Tensor]) -> None:
         kept = self._vectors.setdefault(at, Vectors())
+        _check_widths(at, {of_prompt.shape[1] for of_prompt in [*kept.rows[-1:], *found]})
         for prompt, of_prompt in zip(self._batches[self._index], found, strict=True):
             positions = quantity.positions_of(len(prompt))
             kept.prompt_ids += [prompt.prompt_id] * len(positions)
@@ -236,7 +237,7 @@ class OwnRecorder(Hooked):
                 site, layer, states[:n_tokens].clone(), attention, **more, **given
             )
             # A function may fill one array of its own and return it every time.
-            numbers = torch.as_tensor(found).detach().clone()
+            numbers = torch.as_tensor(found).detach().to_dense().clone()
         _check_shape(quantity, numbers, n_tokens, self._decoder.heads.n_heads)
         return numbers
 
@@ -276,6 +277,18 @@ def _check_shape(quantity: OwnQuantity, found: Tensor, n_tokens: int, n_heads: i
             f"The function of {quantity.name} must return real numbers of the shape {wanted}, a "
             f"number per {quantity.level}; it returned {tuple(found.shape)}, {found.dtype}.",
             "Correct it, or give the quantity another level.",
+        )
+
+
+def _check_widths(at: _Place, widths: set[int]) -> None:
+    """Refuse vectors that cannot lie in one tensor."""
+    name, layer, site = at
+    if len(widths) > 1:
+        few, *_, many = sorted(widths)
+        raise InputError(
+            f"The vectors of {name} must be of one width at a block and site; in layer {layer} at "
+            f"{site} some have {few} numbers and some {many}.",
+            "Let its function return as many numbers of every token, whatever the prompt.",
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -299,6 +300,12 @@ def test_a_file_that_cannot_register_is_refused_as_it_was_typed(
     [
         ({"measure": lambda s, n, x, a: x}, r"of the shape \(3,\), a number per token; it"),
         ({"measure": lambda s, n, x, a: 1 / 0}, "layer 0 at block_output it raised ZeroDivision"),
+        ({"measure": lambda s, n, x, a: sys.exit(0)}, "it raised SystemExit: 0"),
+        ({"measure": lambda s, n, x, a: x.to_sparse()}, r"of the shape \(3,\), a number per token"),
+        (
+            {"measure": lambda s, n, x, a: x[:, : len(x)], "level": "vector"},
+            "of one width .* layer 0 at block_output some have 3 numbers and some 10",
+        ),
         (
             {"measure": lambda s, n, x, a: a.sum()},
             r"(?s)AttributeError: 'NoneType'.*None without needs=\(\"attention\",\)",
@@ -320,11 +327,91 @@ def test_a_function_that_fails_is_refused_with_its_place(model, changes, sentenc
         ({"needs": ("gradients",)}, "must be one of attention, logits; found 'gradients'"),
         ({"unit": ""}, "must say its unit"),
         ({"sites": ("block_input",), "needs": ("attention",)}, "must have run where it is looked"),
+        ({"sites": "block"}, "must be one of embedding.* found 'block'"),
+        ({"layers": (1.5,)}, r"layers of a quantity must be whole numbers; .* \(1.5,\)"),
+        ({"positions": "-1"}, "positions of a quantity must be whole numbers; .* '-1'"),
+        ({"name": 5}, "small letters, digits and underscores"),
+        ({"unit": None}, "must say its unit"),
+        ({"measure": 5}, "must be a function and its further arguments .* has int and dict"),
+        ({"parameters": None}, "must be a function .* has function and NoneType"),
     ],
 )
 def test_an_ill_formed_definition_is_refused(changes, sentence):
     with pytest.raises(InputError, match=sentence):
         own(**changes)
+
+
+def test_one_place_need_not_be_put_between_brackets():
+    found = own(sites="block_mid", needs="attention", layers=-1, positions=range(2))
+    assert (found.sites, found.needs) == (("block_mid",), ("attention",))
+    assert (found.layers, found.positions) == ((-1,), (0, 1))
+    assert (
+        found.sha256
+        == own(sites=("block_mid",), needs=("attention",), layers=(-1,), positions=(0, 1)).sha256
+    )
+
+
+class Feature:
+    """A callable with a state, as a probe is often written."""
+
+    def __init__(self, place):
+        self.place = place
+
+    def __call__(self, site, layer, states, attention):
+        return states[:, self.place]
+
+    def method(self, site, layer, states, attention):
+        return states[:, self.place]
+
+
+def enclosed(place):
+    return lambda site, layer, states, attention: states[:, place]
+
+
+def by_default(place):
+    return lambda site, layer, states, attention, place=place: states[:, place]
+
+
+def scaled(site, layer, states, attention, by):
+    return states.norm(dim=-1) * by
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        enclosed,
+        by_default,
+        Feature,
+        lambda place: Feature(place).method,
+        lambda place: partial(scaled, by=place),
+        lambda place: partial(enclosed(place)),
+        lambda place: enclosed([torch.arange(2000.0), torch.full((2000,), place)]),
+    ],
+)
+def test_what_a_function_holds_is_part_of_its_definition(made):
+    assert own(measure=made(1)).sha256 == own(measure=made(1)).sha256
+    assert own(measure=made(1)).sha256 != own(measure=made(2)).sha256
+
+
+def test_arrays_within_a_parameter_count_to_the_last_number():
+    first = [torch.zeros(2000), np.zeros(2000)]
+    second = [torch.zeros(2000), np.zeros(2000)]
+    second[1][1000] = 1
+    assert own(parameters={"two": first}).sha256 == own(parameters={"two": first}).sha256
+    assert own(parameters={"two": first}).sha256 != own(parameters={"two": second}).sha256
+
+
+def test_a_function_that_fills_what_it_holds_is_the_one_that_was_defined(model):
+    seen = []
+
+    def counting(site, layer, states, attention):
+        seen.append(layer)
+        return states.norm(dim=-1)
+
+    quantity = own(measure=counting)
+    (row,) = measured(model, quantity)["own_quantity"].to_dict("records")
+    assert len(seen) == 2 * 3
+    assert row["definition_sha256"] == quantity.sha256
 
 
 @pytest.fixture
