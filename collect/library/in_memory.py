@@ -1,8 +1,9 @@
 """A model object that is in memory already: lent as it would be loaded, and given back as it was.
 
 While it is lent its attention runs the code that its adapter asks for, it is in evaluation mode,
-low-rank adapters are merged into copies of their matrices, and weights lie in memory as those of
-a loaded model do. Afterwards everything is as before, down to the last bit.
+it computes in its own number format under autocast too, low-rank adapters are merged into copies
+of their matrices, and weights lie in memory as those of a loaded model do. Afterwards everything
+is as before, down to the last bit.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ def lent(model: Any) -> Iterator[Decoder]:
     adapter = adapter_for(str(bare.config.model_type))
     _refuse_absent(bare)
     with ExitStack() as stack:
+        stack.enter_context(_by_itself(bare))
         stack.enter_context(_evaluating(bare))
         stack.enter_context(_merged(bare))
         code = adapter.of(bare.config).attention_implementation(bare.config)
@@ -177,6 +179,17 @@ def _refuse_absent(model: nn.Module) -> None:
                 "Gather the weights first: a sharded model is measured from a saved checkpoint.",
             )
         refuse_non_finite(name, parameter.detach(), _DIVERGED)
+
+
+@contextmanager
+def _by_itself(model: nn.Module) -> Iterator[None]:
+    """Compute as a program does that has neither autocast nor a default device."""
+    with ExitStack() as stack:
+        for kind in {parameter.device.type for parameter in model.parameters()}:
+            stack.enter_context(torch.autocast(kind, enabled=False))
+        if torch.get_default_device().type != "cpu":
+            stack.enter_context(torch.device("cpu"))
+        yield
 
 
 @contextmanager

@@ -165,7 +165,8 @@ def measure_step(
     tokens
         Tokens trained on so far, where known.
     **how
-        Other attributes of `collect.job.settings.Settings`.
+        Other attributes of `collect.job.settings.Settings`; number format and device are those of
+        the model.
 
     Returns
     -------
@@ -287,6 +288,7 @@ def _present(
         )
     with in_memory.lent(model) as decoder:
         device, dtype = in_memory.device_of(decoder), in_memory.dtype_of(decoder)
+        _refuse_another_way(how, {"device": device, "dtype": dtype, "stream": False})
         settings = replace(settings, device=device, dtype=dtype)
         checkpoint = in_memory.described(
             decoder, state.model_id, state.revision, step=state.step, tokens=state.tokens
@@ -294,6 +296,17 @@ def _present(
         digest = in_memory.weights_sha256(decoder)
         found = tasks(checkpoint, decoder, sets, tokenizer, settings, weights_sha256=digest)
         yield Present(checkpoint, decoder, tokenizer, settings), found
+
+
+def _refuse_another_way(asked: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+    """Refuse settings that a model in memory does not have: it is measured as it is."""
+    for name, value in found.items():
+        if asked.get(name, value) not in (value, str(value).partition(":")[0]):  # cuda is cuda:0
+            raise InputError(
+                f"A model object is measured as it is, with {name} {value}; found {name} "
+                f"{asked[name]}.",
+                f"Leave {name} out; collect.run measures a saved checkpoint in another way.",
+            )
 
 
 def _require_name(model_id: Any) -> None:

@@ -347,3 +347,36 @@ def test_a_refused_run_names_what_can_be_given_to_it(tmp_path):
         collect.run(tmp_path, "A_grand_unified", tmp_path / "out", stream=True, device="auto")
     assert refusal.value.hint == 'Use device="cuda", or leave stream=True out.'
     assert 'found device="auto" beside stream=True' in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+        lambda: torch.device("meta"),
+        torch.inference_mode,
+    ],
+)
+def test_the_numbers_are_the_same_whatever_the_program_computes_in(model, tokenizer, around):
+    expected = collect.measure(model, tokenizer, TEXTS, quantities="stream")
+    with around():
+        found = collect.measure(model, tokenizer, TEXTS, quantities="stream")
+    for table in expected.keys() - {"run"}:
+        pd.testing.assert_frame_equal(found[table], expected[table])
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"dtype": "bfloat16"}, "with dtype float32; found dtype bfloat16"),
+        ({"stream": True}, "with stream False; found stream True"),
+    ],
+)
+def test_a_step_is_not_measured_otherwise_than_the_model_is(
+    model, tokenizer, tmp_path, asked, said
+):
+    at = {"step": 1, "model_id": "own/model"}
+    with pytest.raises(InputError, match=said):
+        collect.measure_step(model, tokenizer, TEXTS, tmp_path / "out", **at, **asked)
+    (done,) = collect.measure_step(model, tokenizer, TEXTS, tmp_path / "out", **at, dtype="float32")
+    assert done.state == "measured"
