@@ -2,8 +2,8 @@
 
 Kuznetsova, Brockhoff and Christensen (2017), Journal of Statistical Software 82(13): for a
 contrast l, df = 2 (l'Cl)^2 / (g'Ag), where C is the covariance of the fixed effects, g the
-gradient of l'Cl by (theta, sigma) and A the asymptotic covariance of (theta, sigma), twice the
-inverse Hessian of the deviance. For several contrasts F has the df of Fai and Cornelius (1996).
+gradient of l'Cl by (theta, log sigma) and A their asymptotic covariance, twice the inverse Hessian
+of the deviance. For several contrasts F has the df of Fai and Cornelius (1996).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Satterthwaite:
     covariance
         Covariance of the fixed effects, shape (p, p).
     derivatives
-        Its derivatives by theta and sigma, shape (m, p, p).
+        Its derivatives by theta and log sigma, shape (m, p, p).
     uncertainty
-        Asymptotic covariance of theta and sigma, shape (m, m).
+        Asymptotic covariance of theta and log sigma, shape (m, m).
     """
 
     covariance: Floats
@@ -69,7 +69,7 @@ def satterthwaite(
         found.variance * inner @ each @ inner
         for each in _information_derivatives(products, found.theta)
     ]
-    derivatives.append(2 * np.sqrt(found.variance) * inner)
+    derivatives.append(2 * found.variance * inner)
     scale = natural_scale(cross)
     by_unit = np.array(derivatives)
     by_unit[:-1] /= scale[:, None, None]
@@ -96,22 +96,23 @@ def _information_derivatives(products: Information, theta: Floats) -> list[Float
 
 
 def deviance_hessian(cross: CrossProducts, found: Profile, scale: Floats, reml: bool) -> Floats:
-    """Return the Hessian of the deviance by theta, in units of `scale`, and sigma.
+    """Return the Hessian of the deviance by theta, in units of `scale`, and log sigma.
 
-    With sigma held the deviance is log-determinants + d log(2 pi sigma^2) + r^2 / sigma^2.
+    With sigma held the deviance is log-determinants + d log(2 pi sigma^2) + r^2 / sigma^2. By the
+    logarithm its curvature has no unit: one that shows sigma in volts shows it in microvolts.
     """
 
     def gradient(at: Floats, variance: float) -> Floats:
         return profile(cross, at / scale, reml=reml, variance=variance).gradient / scale
 
     at, variance = found.theta * scale, found.variance
-    sigma, size = np.sqrt(variance), len(at)
+    size = len(at)
     hessian = np.empty((size + 1, size + 1))
     hessian[:size, :size] = hessian_by_differences(lambda each: gradient(each, variance), at)
     # Only r^2 / sigma^2 depends on sigma and theta, so two variances show the slope of r^2.
     residual_slope = 2 * variance * (gradient(at, variance) - gradient(at, 2 * variance))
-    hessian[:size, size] = hessian[size, :size] = -2 * residual_slope / sigma**3
-    hessian[size, size] = 6 * found.residual / variance**2 - 2 * found.df / variance
+    hessian[:size, size] = hessian[size, :size] = -2 * residual_slope / variance
+    hessian[size, size] = 4 * found.residual / variance
     return hessian
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from analysis import mixed
 from analysis.mixed.inference import satterthwaite
 from analysis.mixed.inference.kenward_roger import KenwardRoger
 from analysis.mixed.inference.satterthwaite import Satterthwaite
@@ -59,3 +62,16 @@ def test_a_direction_in_which_the_deviance_is_flat_or_falls_has_no_variance() ->
     # The covariance of the parameters is twice the inverse of the Hessian of the deviance.
     found = satterthwaite._uncertainty(np.diag([4.0, 0.0, -1e-9]))
     assert found == pytest.approx(np.diag([0.5, 0.0, 0.0]))
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e6, 1e9])
+def test_degrees_of_freedom_do_not_depend_on_the_unit_of_the_response(
+    against_r: Any, unit: float
+) -> None:
+    rows = against_r.rows("crossed_intercepts")
+    other = mixed.fit(
+        against_r.formulas["crossed_intercepts"], rows.assign(gain=rows["gain"] * unit)
+    )
+    found = other.tidy("fixed", df="satterthwaite")["df"]
+    wanted = against_r.fitted("crossed_intercepts", "REML").tidy("fixed", df="satterthwaite")["df"]
+    assert found.tolist() == pytest.approx(wanted.tolist(), rel=1e-4)
