@@ -173,12 +173,18 @@ def likelihood_ratio_bootstrap(
     Raises
     ------
     DesignError
-        If the models were not fitted to the same statistics.
+        If the models were not fitted to the same statistics, or explain different responses.
     """
     if smaller.statistics is not larger.statistics:
         raise DesignError(
             "A bootstrapped likelihood ratio needs two fits of the same statistics.",
             "Fit the smaller with mixed.fit_statistics(formula, larger.statistics).",
+        )
+    if smaller.response != larger.response:
+        raise DesignError(
+            "Models must explain the same response; found "
+            f"{[smaller.formula.response.text, larger.formula.response.text]}.",
+            "Likelihoods of different responses cannot be compared.",
         )
     null, full = smaller.refitted(reml=False), larger.refitted(reml=False)
     free, columns = _embedding(null, full)
