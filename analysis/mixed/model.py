@@ -12,7 +12,7 @@ from analysis.mixed.generics import Generics
 from analysis.mixed.inference.fitted import inference_at, solve
 from analysis.mixed.reading.bases import with_bases
 from analysis.mixed.reading.collect import collect
-from analysis.mixed.reading.formula import MixedFormula, updated
+from analysis.mixed.reading.formula import MixedFormula, explaining, updated
 from analysis.mixed.reading.plan import plan
 from analysis.mixed.reading.source import Rows, Source, Weights, complete, open_source, with_weights
 from analysis.mixed.reading.statistics import Statistics
@@ -35,6 +35,7 @@ class MixedModel(Generics):
         reml: bool | None = None,
         weights: Weights | None = None,
         contrasts: Mapping[str, Any] | None = None,
+        units: Sequence[str] | None = None,
     ) -> MixedModel:
         """Return the model fitted anew with something changed, as R's update.
 
@@ -43,7 +44,7 @@ class MixedModel(Generics):
         formula
             In R's language: a dot stands for the old side, ``. ~ . + depth - rho`` or
             ``. ~ . - (1 | lab)``.
-        rows, reml, weights, contrasts
+        rows, reml, weights, contrasts, units
             As in `fit`; what is not given stays.
 
         Returns
@@ -67,8 +68,16 @@ class MixedModel(Generics):
             reml=self.reml if reml is None else reml,
             weights=self.weights if weights is None else weights,
             contrasts=self.contrasts if contrasts is None else contrasts,
+            units=self._units() if units is None else units,
             aliased=self.aliased,
         )
+
+    def _units(self) -> tuple[str, ...]:
+        """Return the factors that were collected beside the formula's."""
+        if self.source is None:
+            return ()
+        of_formula = plan(self.formula, self.source).factors
+        return tuple(name for name in self.statistics.factors if name not in of_formula)
 
 
 def fit(
@@ -292,7 +301,7 @@ def _fit(
         aliased=aliased,
     )
     return MixedModel(
-        formula=parsed,
+        formula=explaining(parsed, statistics.responses[response]) if response else parsed,
         statistics=statistics,
         design=design,
         optimum=optimum,

@@ -10,7 +10,7 @@ import itertools
 import re
 import tokenize
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from io import StringIO
 from typing import Any
@@ -112,6 +112,12 @@ def parse(text: str) -> MixedFormula:
             "Add one such as (1 | model), or fit it with analysis.inference.regression.",
         )
     return MixedFormula(text, translate(left), fixed, random, offset)
+
+
+def explaining(formula: MixedFormula, response: str) -> MixedFormula:
+    """Return a formula with another left side."""
+    right = formula.text.partition("~")[2].strip()
+    return replace(formula, text=f"{response} ~ {right}", response=translate(response))
 
 
 def updated(old: str, change: str) -> str:

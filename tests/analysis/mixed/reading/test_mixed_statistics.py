@@ -224,3 +224,17 @@ def test_several_responses_from_one_pass_equal_one_at_a_time() -> None:
     for model, response in zip(both, ("gain", "known", "log(precision)"), strict=True):
         alone = mixed.fit(f"{response} ~ depth + (1 | model)", rows)
         np.testing.assert_array_equal(model.coefficients, alone.coefficients)
+
+
+def test_a_further_response_is_updated_and_named_as_itself() -> None:
+    _, model = mixed.fit_many("gain ~ depth + (1 | model)", rows, responses=["known"])
+    changed = model.update(". ~ . + rho")
+    alone = mixed.fit("known ~ depth + rho + (1 | model)", rows)
+    np.testing.assert_array_equal(changed.coefficients, alone.coefficients)
+    assert "Formula: known ~ depth + (1 | model)" in model.summary()
+
+
+def test_update_keeps_the_units_unless_others_are_named() -> None:
+    model = mixed.fit("gain ~ depth + (1 | model)", rows, units=["lab"])
+    assert set(model.update(". ~ . + rho").statistics.factors) == {"model", "lab"}
+    assert set(model.update(units=["prompt"]).statistics.factors) == {"model", "prompt"}
