@@ -14,11 +14,14 @@ from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.linear_predictor import fixed_part, random_part
 from analysis.mixed.reading.expression import quoted, translate
 from analysis.mixed.reading.plan import plan
-from analysis.mixed.reading.source import Source
+from analysis.mixed.reading.source import LABEL_TYPES, NUMBER_TYPES, Source
 from analysis.tidy import glossary
 from analysis.tidy.errors import ColumnError, DesignError
 
 ADDED = ("fitted", "fitted_fixed", "residual")
+
+#: DuckDB's names of dates and times that it writes as Python does.
+DATE_TYPES = ("date", "timestamp", "timestamp_s", "timestamp_ms")
 
 #: Rows per batch that are read from a relation of another connection.
 BATCH = 100_000
@@ -140,7 +143,7 @@ def _joined_sql(model: Fitted, source: Source) -> str:
     random = " + ".join(f"basis{place}_ * random{place}" for place in places)
     response = translate(model.statistics.responses[model.response]).sql
     matched = " AND ".join(
-        f"CAST(o.{quoted(name)} AS VARCHAR) = level{place}"
+        f"{_label_sql(name, source)} = level{place}"
         for place, name in enumerate(model.statistics.factors)
     )
     return f"""
@@ -154,3 +157,23 @@ def _joined_sql(model: Fitted, source: Source) -> str:
                           FROM observations) AS o
                   JOIN cells ON {matched})
     """
+
+
+def _label_sql(name: str, source: Source) -> str:
+    """Return the level of a row as text, as `level_label` writes it.
+
+    Raises
+    ------
+    ColumnError
+        If DuckDB and Python write values of the column's type differently.
+    """
+    kind = source.types[name]
+    if kind in ("float", "double"):
+        return f"CAST(CAST(o.{quoted(name)} AS DOUBLE) + 0 AS VARCHAR)"
+    if kind not in (*LABEL_TYPES, *NUMBER_TYPES, *DATE_TYPES):
+        raise ColumnError(
+            f"Column {name!r} must hold text, numbers or dates for its levels to be found again "
+            f"in the rows; it holds {kind}.",
+            "Make it text before the fit.",
+        )
+    return f"CAST(o.{quoted(name)} AS VARCHAR)"

@@ -10,8 +10,7 @@ import pandas as pd
 
 from analysis.mixed.algebra.design import Block, design_columns, matrix_of
 from analysis.mixed.frames.grid import Contrasted
-from analysis.mixed.prediction.new_rows import label
-from analysis.mixed.reading.statistics import Statistics
+from analysis.mixed.reading.statistics import Statistics, level_places
 from analysis.tidy.frame import Floats, Integers
 
 
@@ -61,7 +60,7 @@ def known_effects(
     """
     found = KnownEffects(np.zeros(len(rows)), np.zeros(len(rows)), [""] * len(rows), [], [])
     for block, covariance, modes in groups:
-        columns, level = effects_at(model, block, points), _levels_at(block, rows)
+        columns, level = effects_at(model, block, points), _levels_at(model, block, rows)
         new = level < 0
         found.part[:] += np.where(new, 0.0, np.einsum("nk,nk->n", columns, modes[level]))
         found.variances[:] += np.where(new, quadratic(columns, covariance), 0.0)
@@ -83,13 +82,18 @@ def effects_at(model: Contrasted, block: Block, points: Statistics) -> Floats:
     )
 
 
-def _levels_at(block: Block, rows: pd.DataFrame) -> Integers:
+def _levels_at(model: Contrasted, block: Block, rows: pd.DataFrame) -> Integers:
     """Return the level of every row in a group, -1 where it was not fitted."""
     names = block.group.split(":")
-    parts = [[label(each) for each in rows[name]] for name in names]
-    position = {level: place for place, level in enumerate(block.levels)}
-    labels = [":".join(each) for each in zip(*parts, strict=True)]
-    return np.array([position.get(label, -1) for label in labels], dtype=np.intp)
+    factors = [model.statistics.factors[name] for name in names]
+    cells = np.unique(block.codes, return_index=True)[1]
+    fitted = zip(*(factor.codes[cells] for factor in factors), strict=True)
+    position = {places: level for level, places in enumerate(fitted)}
+    asked = (
+        level_places(rows[name], factor.levels) for name, factor in zip(names, factors, strict=True)
+    )
+    found = [position.get(places, -1) for places in zip(*asked, strict=True)]
+    return np.array(found, dtype=np.intp)
 
 
 def quadratic(columns: Floats, covariance: Floats) -> Floats:

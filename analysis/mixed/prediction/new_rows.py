@@ -13,7 +13,7 @@ from analysis.mixed.frames.grid import Contrasted, codes_of, points_at
 from analysis.mixed.reading.expression import Expression, shown, translate
 from analysis.mixed.reading.plan import factor_column
 from analysis.mixed.reading.source import Source, open_source
-from analysis.mixed.reading.statistics import Factor, Statistics
+from analysis.mixed.reading.statistics import Factor, Statistics, level_label, level_places
 from analysis.tidy import glossary
 from analysis.tidy.errors import ColumnError
 from analysis.tidy.frame import (
@@ -96,7 +96,7 @@ def given_points(model: Contrasted, rows: pd.DataFrame) -> Statistics:
             name = factor_column(code)
             source.require([name])
             factors[name] = Factor(
-                known[name].levels, level_places(rows[name], name, known[name].levels)
+                known[name].levels, known_places(rows[name], name, known[name].levels)
             )
         else:
             numbers[code] = values_at(translate(code), source)
@@ -141,19 +141,13 @@ def values_at(expression: Expression, source: Source) -> Floats:
     return np.asarray(table.column("value").to_numpy(), dtype=np.float64)
 
 
-def level_places(column: pd.Series, name: str, levels: tuple[str, ...]) -> Integers:
+def known_places(column: pd.Series, name: str, levels: tuple[str, ...]) -> Integers:
     """Return the level of every row, refusing those that were not fitted."""
-    position = {level: code for code, level in enumerate(levels)}
-    labels = [label(each) for each in column]
-    unknown = sorted(set(labels) - set(position))
+    places = level_places(column, levels)
+    unknown = sorted({level_label(each) for each in column[places < 0]})
     if unknown:
         raise ColumnError(
             f"Column {name!r} must hold levels that were fitted; {unknown} were not.",
             f"Fitted: {', '.join(levels)}.",
         )
-    return np.array([position[label] for label in labels], dtype=np.intp)
-
-
-def label(value: object) -> str:
-    """Return a level as DuckDB writes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return places

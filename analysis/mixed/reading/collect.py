@@ -16,7 +16,7 @@ import pyarrow as pa
 from analysis.mixed.reading.expression import Expression, quoted
 from analysis.mixed.reading.plan import Plan
 from analysis.mixed.reading.source import DECIDE, Source
-from analysis.mixed.reading.statistics import Factor, Statistics
+from analysis.mixed.reading.statistics import Factor, Statistics, level_label
 from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.frame import LARGEST, Floats
 
@@ -309,9 +309,4 @@ def factor_of(column: pa.ChunkedArray) -> Factor:
     ranked = present if ordered else np.array(sorted(present, key=lambda code: values[code]))
     position = np.zeros(len(values), dtype=np.intp)
     position[ranked] = np.arange(len(ranked))
-    return Factor(tuple(_label(values[code]) for code in ranked), position[codes])
-
-
-def _label(value: object) -> str:
-    """Return a level as DuckDB writes it, so that it can be joined on."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return Factor(tuple(level_label(values[code]) for code in ranked), position[codes])

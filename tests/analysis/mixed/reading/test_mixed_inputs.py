@@ -286,3 +286,54 @@ def test_every_public_method_says_what_it_returns() -> None:
         if name.startswith("_") or name in {"refitted", "df_method"}:
             continue
         assert "Returns\n" in (inspect.getdoc(method) or ""), name
+
+
+LEVELS: dict[str, Any] = {
+    "single precision": np.linspace(0.1, 1.2, 12).astype(np.float32),
+    "two zeros": np.array([-0.0, 0.0, *range(1, 11)]),
+    "fractions of seconds": pd.date_range("2020-01-01", periods=12, freq="1500ms"),
+    "nullable truth values": pd.array([True, False] * 6, dtype="boolean"),
+}
+
+
+@pytest.mark.parametrize("kind", LEVELS)
+def test_levels_of_any_type_are_found_again_in_the_rows(kind: str) -> None:
+    models = pd.factorize(rows["model"])[0]
+    unit = pd.Series(LEVELS[kind]).take(models).set_axis(rows.index)
+    data = rows[["gain", "depth"]].assign(unit=unit)
+    model = mixed.fit("gain ~ depth + (1 | unit)", data)
+    augmented = model.augment()
+    assert augmented is not None
+    assert len(augmented) == len(rows)
+    known = model.predict(data, groups="known")
+    np.testing.assert_allclose(known["estimate"], augmented["fitted"], rtol=1e-12)
+
+
+def test_durations_as_levels_are_refused_where_the_rows_are_needed() -> None:
+    unit = pd.to_timedelta(pd.factorize(rows["model"])[0], unit="h")
+    model = mixed.fit("gain ~ depth + (1 | unit)", rows.assign(unit=unit))
+    with pytest.raises(ColumnError, match="'unit' must hold text, numbers or dates"):
+        model.augment()
+
+
+def test_whole_numbers_are_the_same_levels_as_floats() -> None:
+    data = rows.assign(size=pd.factorize(rows["kind"])[0])
+    fitted = mixed.fit("gain ~ C(size) + (1 | model)", data)
+    new = pd.DataFrame({"size": [0, np.nan, 2]})
+    found = fitted.predict(new)
+    assert found["estimate"].isna().tolist() == [False, True, False]
+    grouped = mixed.fit("gain ~ depth + (1 | size)", data)
+    known = grouped.predict(pd.DataFrame({"depth": 0.0, "size": [0.0, 2.0]}), groups="known")
+    assert known["note"].tolist() == ["", ""]
+
+
+def test_levels_whose_joined_names_agree_are_told_apart() -> None:
+    first = np.where(rows["depth"] > 0.5, "a:b", "a")
+    second = np.where(rows["depth"] > 0.5, "c", "b:c")
+    second = np.where(rows["prompt"] < "p05", "d", second)
+    data = rows.assign(first=first, second=second)
+    model = mixed.fit("gain ~ depth + (1 | first:second)", data)
+    augmented = model.augment()
+    assert augmented is not None
+    known = model.predict(data, groups="known")
+    np.testing.assert_allclose(known["estimate"], augmented["fitted"], rtol=1e-12)
