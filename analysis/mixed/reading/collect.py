@@ -286,8 +286,9 @@ def _statistics(needed: Plan, cells: pa.Table, look: _Look, constant: list[str])
 
 def require_levels(column: pa.ChunkedArray, name: str, counts: Floats) -> None:
     """Raise ColumnError unless every cell has a level of the column."""
-    if column.null_count:
-        without = counts[column.is_null().to_numpy()].sum()
+    missing = column.is_null(nan_is_null=True).to_numpy()
+    if missing.any():
+        without = counts[missing].sum()
         raise ColumnError(
             f"Column {name!r} must name a level in every row; rows without: "
             f"{int(without)} of {int(counts.sum())}.",

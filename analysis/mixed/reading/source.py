@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from analysis.mixed.reading.expression import quoted
+from analysis.mixed.reading.statistics import level_label
 from analysis.tidy.errors import ColumnError, QueryError, StoreError
 from analysis.tidy.frame import nearest
 
@@ -223,7 +224,9 @@ def table_of(rows: Rows) -> pa.Table | pd.DataFrame | None:
     """
     if isinstance(rows, str | Path | duckdb.DuckDBPyRelation | Source):
         return None
-    if isinstance(rows, pd.DataFrame | pa.Table):
+    if isinstance(rows, pd.DataFrame):
+        return _with_labels(rows)
+    if isinstance(rows, pa.Table):
         return rows
     if isinstance(rows, pa.RecordBatch):
         return pa.Table.from_batches([rows])
@@ -242,6 +245,20 @@ def table_of(rows: Rows) -> pa.Table | pd.DataFrame | None:
         raise ColumnError(
             f"Every column must have as many values; {error}.", "Give one value per row."
         ) from error
+
+
+def _with_labels(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame whose categories are text: DuckDB reads those of numbers as numbers."""
+    labelled = {
+        place: column.cat.rename_categories(level_label)
+        for place, (_, column) in enumerate(frame.items())
+        if isinstance(column.dtype, pd.CategoricalDtype)
+        and column.cat.categories.dtype.kind in "iuf"
+    }
+    if not labelled:
+        return frame
+    columns = [labelled.get(place, column) for place, (_, column) in enumerate(frame.items())]
+    return pd.concat(columns, axis=1)
 
 
 def with_weights(rows: Rows, weights: Weights | None) -> tuple[Rows, str | None]:

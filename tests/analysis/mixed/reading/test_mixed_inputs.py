@@ -337,3 +337,22 @@ def test_levels_whose_joined_names_agree_are_told_apart() -> None:
     assert augmented is not None
     known = model.predict(data, groups="known")
     np.testing.assert_allclose(known["estimate"], augmented["fitted"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("numbers", [[10, 9, 100], [0.5, 1.5, 2.5]])
+def test_categories_of_numbers_are_a_factor_in_their_order(numbers: list[float]) -> None:
+    codes = pd.factorize(rows["kind"])[0]
+    data = rows.assign(size=pd.Categorical(np.array(numbers)[codes], categories=numbers))
+    model = mixed.fit("gain ~ size + (1 | model)", data)
+    assert model.terms == ("Intercept", f"size[T.{numbers[1]}]", f"size[T.{numbers[2]}]")
+    augmented = model.augment()
+    assert augmented is not None
+    found = model.predict(data, groups="known")["estimate"]
+    np.testing.assert_allclose(found, augmented["fitted"], rtol=1e-12)
+
+
+def test_a_level_that_is_not_a_number_is_missing_wherever_the_rows_lie() -> None:
+    size = np.where(rows["kind"] == "chat", np.nan, 1.0 + pd.factorize(rows["model"])[0])
+    table = pa.Table.from_pandas(rows).append_column("size", pa.array(size, from_pandas=False))
+    with pytest.raises(ColumnError, match="'size' must name a level in every row; rows without:"):
+        mixed.fit("gain ~ depth + (1 | size)", table)
