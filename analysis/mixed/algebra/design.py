@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from analysis.mixed.reading.contrast import contrast_of, written_contrast
 from analysis.mixed.reading.expression import shown
 from analysis.mixed.reading.formula import (
     MixedFormula,
@@ -23,7 +24,7 @@ from analysis.mixed.reading.formula import (
     terms,
 )
 from analysis.mixed.reading.plan import column_name, factor_column
-from analysis.mixed.reading.statistics import Factor, Statistics, interaction
+from analysis.mixed.reading.statistics import Statistics, interaction
 from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.frame import Floats, Integers
 
@@ -155,12 +156,9 @@ def build(
         )
     fixed, term_columns = design_columns(formula.fixed, statistics, stated)
     blocks = _blocks(formula.random, statistics, stated)
-    references = tuple(
-        f"{name} = {_reference(name, statistics.factors[name], stated)}"
-        for name in statistics.factors
-        if any(column.name.startswith(f"{name}[T.") for column in fixed)
+    return Design(
+        tuple(fixed), tuple(blocks), _references(formula, statistics, fixed), term_columns
     )
-    return Design(tuple(fixed), tuple(blocks), references, term_columns)
 
 
 def _blocks(
@@ -315,43 +313,26 @@ def _adapted(code: str, statistics: Statistics, stated: Mapping[str, Any]) -> _N
             f"Factor {name!r} must have at least two levels; found {list(factor.levels)}.",
             "Drop it from the formula, or widen the filter.",
         )
-    contrast = _written_contrast(code) if name not in stated else _contrast(name, factor, stated)
-    return _Label(code, name, factor.levels, contrast)
+    contrast = written_contrast(code) if name not in stated else stated[name]
+    return _Label(code, name, factor.levels, contrast_of(name, factor, contrast))
 
 
-def _written_contrast(code: str) -> Any:
-    """Return the contrast inside ``C(column, contrast)``, None without."""
-    import patsy
-
-    if not is_factor_call(code) or "," not in code:
-        return None
-    known = {name: getattr(patsy, name) for name in ("Treatment", "Sum", "Helmert", "Poly", "Diff")}
-    text = code.partition(",")[2].rsplit(")", 1)[0].strip()
-    try:
-        return eval(text, {"__builtins__": {}}, known)  # noqa: S307 - the caller's own formula
-    except (NameError, SyntaxError, TypeError) as error:
-        raise ColumnError(
-            f"The contrast in {code!r} must be one of {', '.join(known)}; {error}.",
-            "Such as C(lab, Treatment('EleutherAI')) or C(lab, Sum).",
-        ) from error
-
-
-def _contrast(name: str, factor: Factor, stated: Mapping[str, Any]) -> Any:
-    from patsy import Treatment
-
-    if not isinstance(stated[name], str | int | float):
-        return stated[name]
-    if stated[name] not in factor.levels:
-        raise ColumnError(
-            f"The reference of {name!r} must be one of its levels; found {stated[name]!r}.",
-            f"Levels: {', '.join(factor.levels)}.",
-        )
-    return Treatment(reference=stated[name])
-
-
-def _reference(name: str, factor: Factor, stated: Mapping[str, Any]) -> str:
-    reference = stated.get(name)
-    return reference if isinstance(reference, str) else factor.levels[0]
+def _references(
+    formula: MixedFormula, statistics: Statistics, fixed: list[Column]
+) -> tuple[str, ...]:
+    """Return the level of every factor with treatment contrasts that has no column of its own."""
+    names = "".join(f":{column.name}:" for column in fixed)
+    codes = {factor.code for term in terms(formula.fixed) for factor in term.factors}
+    found = {}
+    for code in codes:
+        if not is_factor(code, statistics):
+            continue
+        name = factor_column(code)
+        levels = statistics.factors[name].levels
+        without = [level for level in levels if f":{code}[T.{level}]:" not in names]
+        if len(without) == 1:
+            found[name] = without[0]
+    return tuple(f"{name} = {found[name]}" for name in statistics.factors if name in found)
 
 
 def _subterm_columns(subterm: Any, statistics: Statistics) -> list[Column]:

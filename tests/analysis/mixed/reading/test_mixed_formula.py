@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -130,6 +131,44 @@ def test_the_reference_level_is_stated_and_can_be_chosen() -> None:
     assert chosen.found.criterion == pytest.approx(first.found.criterion, abs=1e-10)
     tidy = chosen.tidy(["fixed"])
     assert tidy["note"].str.contains("Reference level: kind = code").all()
+
+
+@pytest.mark.parametrize(
+    ("fixed", "contrasts", "reference"),
+    [
+        ("kind", {"kind": patsy.Treatment("code")}, "kind = code"),
+        ("C(kind, Treatment('chat'))", {}, "kind = chat"),
+        ("rho + rho:kind", {}, "kind = base"),
+        ('Q("kind")', {}, "kind = base"),
+        ("C(size)", {"size": 3}, "size = 3"),
+        ("C(size, Treatment(3))", {}, "size = 3"),
+        ("C(size)", {"size": np.int64(2)}, "size = 2"),
+    ],
+)
+def test_the_reference_is_the_level_without_a_column(
+    fixed: str, contrasts: dict[str, Any], reference: str
+) -> None:
+    sized = rows.assign(size=1 + pd.factorize(rows["kind"])[0])
+    model = mixed.fit(f"gain ~ {fixed} + (1 | model)", sized, contrasts=contrasts)
+    assert model.design.references == (reference,)
+
+
+@pytest.mark.parametrize(
+    ("fixed", "contrasts"),
+    [
+        ("kind", {"kind": ["base"]}),
+        ("kind", {"kind": patsy.Treatment("chta")}),
+        ("C(kind, Treatment(99))", {}),
+        ("C(kind, Poly(scores=[1, 2]))", {}),
+        ("C(kind, 'chta')", {}),
+        ("C(kind, 1 / 0)", {}),
+    ],
+)
+def test_what_is_no_contrast_of_the_levels_is_refused(
+    fixed: str, contrasts: dict[str, Any]
+) -> None:
+    with pytest.raises(ColumnError, match=r"^The (contrast|reference) (of|in) .* must be"):
+        mixed.fit(f"gain ~ {fixed} + (1 | model)", rows, contrasts=contrasts)
 
 
 def test_categories_keep_their_order() -> None:
