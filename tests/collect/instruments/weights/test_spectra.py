@@ -12,13 +12,14 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from collect.adapters import ADAPTERS
 from collect.instruments.weights import spectra
 from collect.model.checkpoint.checkpoint import locate
-from collect.model.checkpoint.decoder import Decoder
+from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.checkpoint.description import missing
 from collect.model.checkpoint.load import load_model, load_skeleton
 from collect.record.writer import conforming
-from tests.collect.families import FAMILIES, save_family
+from tests.collect.families import FAMILIES, save_family, tiny_family
 
 
 def measured(directory: Path) -> dict[str, pd.DataFrame]:
@@ -190,6 +191,16 @@ def test_the_gain_of_gemma_is_one_plus_what_is_stored(tmp_path):
     for layer, factor in ((0, 1), (1, 2)):
         folded = numbers(frame, layer, "OV", is_folded=True)
         assert folded == pytest.approx(factor * numbers(frame, layer, "OV"), rel=1e-12)
+
+
+def test_a_gain_is_widened_before_one_is_added_and_matrices_stay_as_they_are_stored():
+    model = tiny_family("gemma").bfloat16()
+    gain = model.model.layers[0].input_layernorm.weight
+    torch.nn.init.constant_(gain, 0.001)  # 1.001 is 1 in bfloat16
+    placed = decoder(model, ADAPTERS[model.config.model_type])
+    found = spectra._own_weights(placed, 0)
+    assert found.query.dtype == torch.bfloat16
+    assert found.gain.tolist() == [1 + gain[0].item()] * len(gain)
 
 
 def test_without_a_norm_before_attention_nothing_is_folded_and_the_reason_is_told(tmp_path):
