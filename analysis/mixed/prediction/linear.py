@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.mixed.frames.grid import fixed_design
 from analysis.mixed.inference.distributions import t_quantile
 from analysis.mixed.inference.fitted import Fitted
-from analysis.mixed.inference.fixed_effects import NAMES
+from analysis.mixed.inference.fixed_effects import NAMES, ContrastTests
 from analysis.mixed.prediction.conditional import conditional
 from analysis.mixed.prediction.known_levels import effects_at, quadratic
 from analysis.mixed.prediction.new_rows import given_points, predictions, values_at
@@ -50,7 +50,7 @@ def _predicted(
     """Return the predictions of rows that lack nothing."""
     grid = given_points(model, rows)
     design = fixed_design(model, grid)
-    tests = model.inference.tests(design, df)
+    tests = _means(model, design, df)
     estimates, std_errors, notes = tests.estimates, tests.std_errors, [""] * len(rows)
     added = model.found.variance + np.zeros(len(rows))
     if groups == "known":
@@ -74,6 +74,19 @@ def _predicted(
             "note": notes,
         }
     )
+
+
+def _means(model: Fitted, design: Floats, df: str) -> ContrastTests:
+    """Return the fixed part at points; where no coefficient enters it is zero without error."""
+    entered = design.any(axis=1)
+    found = model.inference.tests(design[entered], df)
+    if entered.all():
+        return found
+    estimates, std_errors = np.zeros((2, len(design)))
+    reference = np.full(len(design), np.inf)
+    estimates[entered], std_errors[entered] = found.estimates, found.std_errors
+    reference[entered] = found.df
+    return ContrastTests(estimates, std_errors, reference)
 
 
 def _random_variances(model: Fitted, grid: Statistics) -> Floats:

@@ -216,3 +216,13 @@ def test_simulated_responses_have_the_means_and_variances_of_the_fit() -> None:
     correlation = np.corrcoef(drawn[same_model])[0, 1]
     inside = expected[same_model].to_numpy()
     assert correlation == pytest.approx(pars.iloc[0] / np.sqrt(inside[0] * inside[1]), abs=0.08)
+
+
+def test_a_mean_that_no_coefficient_enters_is_zero_without_error() -> None:
+    model = mixed.fit("gain ~ 0 + depth + (1 | model)", rows)
+    zero, half = model.predict(pd.DataFrame({"depth": [0.0, 0.5]})).to_dict("records")
+    assert zero["estimate"] == zero["std_error"] == zero["conf_high"] == 0
+    assert zero["df"] == np.inf
+    spread = np.sqrt((model.tidy("ran_pars")["estimate"] ** 2).sum())
+    assert zero["predicted_high"] == pytest.approx(stats.norm.ppf(0.975) * spread)
+    assert half["estimate"] == pytest.approx(0.5 * model.coefficients[0])
