@@ -27,7 +27,7 @@ class VarianceShares:
     random
         Of the random part, averaged over rows.
     residual
-        Of the residual.
+        Of the residual, averaged over rows by weight: it does not depend on the weights' unit.
     """
 
     fixed: float
@@ -59,10 +59,11 @@ def shares_at(model: Fitted, coefficients: Floats, found: Profile) -> VarianceSh
     """Return the variances at other estimates on the same rows, such as a bootstrap's."""
     statistics = model.statistics
     part = fixed_part(model.design.fixed, coefficients, statistics)
+    size = float(statistics.product(0, 0).sum())
     return VarianceShares(
         fixed=variance(part, statistics),
         random=_random_variance(model, found),
-        residual=found.variance,
+        residual=found.variance * statistics.n_obs / size,
     )
 
 

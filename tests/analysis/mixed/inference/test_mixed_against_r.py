@@ -183,10 +183,13 @@ def test_shares_of_variance_are_means_over_weights(against_r: Any) -> None:
         columns = np.column_stack([np.ones(len(rows)), rows["depth"]])[:, : modes.block.width]
         forms = np.einsum("ni,ij,nj->n", columns, modes.covariance, columns)
         random += np.average(forms, weights=weights)
-    glance, residual = model.glance().iloc[0], model.found.variance
+    glance = model.glance().iloc[0]
+    residual = np.average(model.found.variance / weights, weights=weights)
     assert glance["icc"] == pytest.approx(random / (random + residual))
     marginal = fixed / (fixed + random + residual)
     assert glance["r_squared_marginal"] == pytest.approx(marginal)
+    other = model.update(weights="100 * precision").glance().iloc[0]
+    assert other["icc"] == pytest.approx(glance["icc"], rel=1e-6)
 
 
 def test_a_contrast_that_follows_from_others_adds_nothing_to_their_joint_test(
