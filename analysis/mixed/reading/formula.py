@@ -288,6 +288,7 @@ def _separate(left: str) -> list[str]:
 
 def _without_offsets(rest: str, text: str) -> tuple[str, Expression | None]:
     """Return the fixed part without ``offset(x)`` terms, and their sum."""
+    rest = " ".join(rest.split("\n"))  # places of tokens are counted from the start of a line
     tokens = list(tokenize.generate_tokens(StringIO(rest).readline)) if "offset" in rest else []
     names = [token for token in tokens if token.string == "offset"]
     if not names:

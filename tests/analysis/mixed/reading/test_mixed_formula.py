@@ -133,6 +133,12 @@ def test_the_reference_level_is_stated_and_can_be_chosen() -> None:
     assert tidy["note"].str.contains("Reference level: kind = code").all()
 
 
+def test_an_offset_may_stand_in_any_line() -> None:
+    found = parse("gain ~ log(rho) +\n    offset(depth) + kind +\n    (1 | model)")
+    assert found.offset_text == "depth"
+    assert found.fixed.split() == ["log(rho)", "+", "kind"]
+
+
 @pytest.mark.parametrize(
     ("fixed", "contrasts", "reference"),
     [
