@@ -176,6 +176,7 @@ def _blocks(
         columns = tuple(itertools.chain.from_iterable(parts))
         block = Block(":".join(group), factor.levels, factor.codes, columns, _positions(parts))
         _require_groups(block, statistics.n_obs)
+        _require_once(block)
         blocks.append(block)
     return sorted(blocks, key=lambda block: -len(block.levels))
 
@@ -199,6 +200,18 @@ def _positions(parts: list[tuple[Column, ...]]) -> tuple[tuple[int, int], ...]:
         ]
         start += width
     return tuple(positions)
+
+
+def _require_once(block: Block) -> None:
+    names = [column.name for column in block.columns]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise DesignError(
+            f"Every random effect must occur once; {', '.join(repeated)} among "
+            f"{block.group} occurs in several terms, whose variances cannot be told apart.",
+            f"Write one term, such as (1 + x | {block.group}), or (0 + x | {block.group}) beside "
+            f"(1 | {block.group}).",
+        )
 
 
 def _require_groups(block: Block, n_obs: int) -> None:

@@ -6,6 +6,7 @@ false-positive rates behind these guards; `tests/benchmarks/mixed_size.py` does 
 
 from __future__ import annotations
 
+import itertools
 from typing import Protocol
 
 import numpy as np
@@ -254,8 +255,8 @@ def _parts(name: str) -> set[str]:
 
 
 def of_groups(model: Designed) -> list[GuardRow]:
-    """Return a warning for every group with too few levels to know a variance by."""
-    return [
+    """Return a warning for every group with too few levels, and for two that the rows make one."""
+    few = [
         (
             "fewer than five groups",
             "",
@@ -266,6 +267,22 @@ def of_groups(model: Designed) -> list[GuardRow]:
         for block in model.design.blocks
         if len(block.levels) < ENOUGH_GROUPS
     ]
+    return [*few, *_alike(model)]
+
+
+def _alike(model: Designed) -> list[GuardRow]:
+    """Return a warning for every two groups whose variances are of the same effects."""
+    rows = []
+    for block, other in itertools.combinations(model.design.blocks, 2):
+        names = {column.name for column in block.columns}
+        shared = [column.name for column in other.columns if column.name in names]
+        if shared and _same_groups(block.codes, other.codes):
+            note = (
+                f"{block.group} and {other.group} divide the rows alike: the variances of "
+                f"{' and '.join(shared)} among them cannot be told apart, only their sum is known."
+            )
+            rows.append(("groups alike", "", other.group, note))
+    return rows
 
 
 def of_rows(source: Source | None) -> list[GuardRow]:

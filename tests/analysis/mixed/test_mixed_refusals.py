@@ -76,6 +76,13 @@ REFUSED: dict[str, tuple[str, pd.DataFrame, type[AnalysisError], str]] = {
         DesignError,
         "Group 'lab' must have at least two levels; found ['alpha'].",
     ),
+    "a random effect twice": (
+        "gain ~ depth + (1 | model) + (depth | model)",
+        rows,
+        DesignError,
+        "Every random effect must occur once; Intercept among model occurs in several terms, "
+        "whose variances cannot be told apart.",
+    ),
     "group of single rows": (
         "gain ~ depth + (1 | row)",
         rows.assign(row=[f"r{place}" for place in range(len(rows))]),

@@ -193,6 +193,13 @@ def test_fewer_than_five_groups_are_warned_of() -> None:
     assert ("fewer than five groups", "", "kind") in guards(three)
 
 
+def test_groups_that_divide_the_rows_alike_are_warned_of() -> None:
+    alike = mixed.fit("gain ~ depth + (1 | lab:kind) + (1 | kind:lab)", rows)
+    assert ("groups alike", "", "kind:lab") in guards(alike)
+    nested = mixed.fit("gain ~ depth + (1 | lab/kind)", rows)
+    assert not any(guard == "groups alike" for guard, *_ in guards(nested))
+
+
 def test_a_mixture_of_definitions_is_warned_of() -> None:
     two = rows.assign(metric=np.where(rows["depth"] > 0.5, "gain_last_block", "gain_final"))
     formula = "gain ~ rho + (1 | model)"
