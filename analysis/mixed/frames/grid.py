@@ -106,7 +106,8 @@ def reference_grid(model: Fitted) -> Grid:
     """Return every combination of the fixed factors' levels, columns of numbers at their means.
 
     Means are over rows, each counting once. A transform is that of the mean: ``log(rho)`` is the
-    logarithm of rho's mean, as in R's emmeans. From statistics alone it is the transform's mean.
+    logarithm of rho's mean, as in R's emmeans. From statistics alone it is the transform's mean,
+    and a number that varies within cells is at its weighted one; a note says so.
     """
     names = tuple(
         dict.fromkeys(
@@ -164,8 +165,12 @@ def averaged(grid: Grid, factors: Sequence[str]) -> tuple[Floats, list[str]]:
     Raises
     ------
     DesignError
-        If a factor is not in the fixed part.
+        If a factor is not in the fixed part, or named twice.
     """
+    if len(set(factors)) < len(factors):
+        raise DesignError(
+            f"Every factor must be named once; found {list(factors)}.", "Drop the repetition."
+        )
     for factor in factors:
         _require_of_fixed_part("Marginal means need", "factor", factor, list(grid.names))
     known = grid.points.factors
@@ -241,8 +246,11 @@ def _evaluated(
 
 
 def _means_of_sums(model: Fitted, codes: Sequence[str]) -> tuple[dict[str, float], str]:
-    """Return the mean of every number from the statistics, and which are means of transforms."""
-    statistics = model.statistics
+    """Return the mean of every number from the statistics, and a note on what kind of mean it is.
+
+    Of a number that varies within cells only the weighted sum is known, where rows have weights.
+    """
+    statistics, weighted = model.statistics, []
     counts, size = statistics.counts, float(statistics.product(0, 0).sum())
     known = {
         name: float(values @ counts) / statistics.n_obs
@@ -252,6 +260,7 @@ def _means_of_sums(model: Fitted, codes: Sequence[str]) -> tuple[dict[str, float
         if len(names) == 1:
             shifted = float(statistics.product(0, place).sum()) / size
             known[names[0]] = shifted + float(statistics.shift[place])
+            weighted += [names[0]] if statistics.weighted else []
     lacking = sorted(set(codes) - set(known))
     if lacking:
         raise DesignError(
@@ -259,5 +268,8 @@ def _means_of_sums(model: Fitted, codes: Sequence[str]) -> tuple[dict[str, float
             "Add their main effects to the formula, or fit with the rows at hand.",
         )
     transforms = [code for code in codes if column_name(code) is None]
-    note = f"From statistics alone: {', '.join(transforms)} at its own mean." if transforms else ""
+    told = [f"{', '.join(transforms)} at its own mean"] if transforms else []
+    if heavier := [code for code in codes if code in weighted]:
+        told.append(f"{', '.join(heavier)} at the mean over weights")
+    note = f"From statistics alone: {'; '.join(told)}." if told else ""
     return {code: known[code] for code in codes}, note

@@ -22,6 +22,7 @@ from analysis.mixed.reading.expression import shown
 from analysis.mixed.reading.formula import terms
 from analysis.mixed.reading.plan import factor_column
 from analysis.tidy import glossary
+from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, require_conf_level, require_option
 
 
@@ -107,6 +108,11 @@ def _asked(
     require_conf_level(conf_level)
     require_option("adjust", adjust, ADJUSTMENTS)
     rows, labels = averaged(grid, factors)
+    if pairs and len(rows) < 2:
+        raise DesignError(
+            f"Differences must be between at least two; there is one {what}, over all factors.",
+            f"Name a factor: the fixed part has {list(grid.names)}.",
+        )
     n_means, offset = len(rows), grid.offset
     if pairs:
         chosen = list(itertools.combinations(range(n_means), 2))

@@ -140,3 +140,25 @@ def test_from_statistics_alone_a_transform_is_at_its_own_mean() -> None:
     assert means.loc["base", "estimate"] == pytest.approx(at)
     with pytest.raises(DesignError, match="Trends need the rows"):
         alone.trends("rho")
+
+
+def test_from_weighted_statistics_alone_the_mean_over_weights_is_told() -> None:
+    formula = "gain ~ kind + rho + depth + (1 | model) + (1 | prompt)"
+    sums = mixed.collect_statistics(formula, crossed, weights="precision")
+    means = mixed.fit_statistics(formula, sums).means("kind")
+    note = "From statistics alone: depth at the mean over weights."
+    assert means["note"].str.contains(note, regex=False).all()
+    model = mixed.fit(formula, crossed, weights="precision")
+    heavier = np.average(crossed["depth"], weights=crossed["precision"]) - crossed["depth"].mean()
+    moved = means["estimate"] - model.means("kind")["estimate"]
+    slope = model.coefficients[model.terms.index("depth")]
+    np.testing.assert_allclose(moved, slope * heavier, rtol=1e-4)
+
+
+def test_differences_need_two_means_and_factors_are_named_once(
+    fits: dict[str, mixed.MixedModel],
+) -> None:
+    with pytest.raises(DesignError, match="between at least two; there is one slope by depth"):
+        fits["crossed_two"].trends("depth", pairs=True)
+    with pytest.raises(DesignError, match="Every factor must be named once"):
+        fits["crossed_two"].means(["kind", "kind"])
