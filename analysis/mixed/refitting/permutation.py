@@ -8,10 +8,14 @@ import numpy as np
 import pandas as pd
 
 from analysis.mixed.algebra.crossproducts import assemble
+from analysis.mixed.algebra.design import is_factor
 from analysis.mixed.algebra.deviance import profile
 from analysis.mixed.algebra.estimates import estimates
 from analysis.mixed.algebra.optimise import quick
 from analysis.mixed.inference.fitted import Fitted
+from analysis.mixed.reading.expression import shown
+from analysis.mixed.reading.formula import term_name, terms
+from analysis.mixed.reading.plan import factor_column
 from analysis.mixed.reading.statistics import Factor, Statistics
 from analysis.mixed.reading.units import require_unit
 from analysis.tidy import glossary
@@ -64,7 +68,8 @@ def permutation_test(
     Raises
     ------
     DesignError
-        If the predictor varies within a unit, or the term or the unit is unknown.
+        If the predictor varies within a unit, the term does not read it, or the term or the unit
+        is unknown.
     """
     from analysis.inference.resampling.permutation import every_assignment, n_assignments
 
@@ -76,6 +81,7 @@ def permutation_test(
             f"The model has: {', '.join(model.terms)}.",
         )
     values = _values_of_units(model.statistics, predictor, unit)
+    _require_entering(model, term, predictor)
     possible = n_assignments(values)
     enumerated = possible <= MOST_ENUMERATED
     if enumerated:
@@ -112,6 +118,25 @@ def permutation_test(
     )
     glossary.checked(result.columns)
     return result
+
+
+def _require_entering(model: Fitted, term: str, predictor: str) -> None:
+    """Raise DesignError unless a fixed effect is of a term that multiplies the predictor."""
+    place = model.terms.index(term)
+    names = [name for name, places in model.design.term_columns.items() if place in places]
+    codes = {
+        factor.code
+        for each in terms(model.formula.fixed)
+        if term_name(each) in names
+        for factor in each.factors
+    }
+    read = {factor_column(code) if is_factor(code, model.statistics) else code for code in codes}
+    if predictor not in read:
+        raise DesignError(
+            f"The term tested must be of the predictor that is exchanged; {term!r} does not read "
+            f"{predictor!r}.",
+            f"It reads: {', '.join(sorted(map(shown, read))) or 'nothing'}.",
+        )
 
 
 def _values_of_units(statistics: Statistics, predictor: str, unit: str) -> Integers:

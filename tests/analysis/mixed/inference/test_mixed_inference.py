@@ -195,6 +195,14 @@ def test_bootstrapped_ratios_need_one_set_of_statistics(whole: MixedModel) -> No
         likelihood_ratio_bootstrap(other, whole, rng=np.random.default_rng(1))
 
 
+@pytest.mark.parametrize("term", ["depth", "Intercept"])
+def test_a_term_that_does_not_read_what_is_exchanged_has_no_permutation_test(
+    whole: MixedModel, term: str
+) -> None:
+    with pytest.raises(DesignError, match=f"'{term}' does not read 'rho'"):
+        permutation_test(whole, term, "rho", "model", rng=np.random.default_rng(1))
+
+
 def test_bootstrapped_ratios_need_one_response() -> None:
     smaller, larger = mixed.fit_many("gain ~ depth + (1 | model)", rows, responses=["known"])
     with pytest.raises(DesignError, match=r"the same response; found \['gain', 'known'\]"):
