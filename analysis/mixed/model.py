@@ -182,10 +182,11 @@ def fit_many(
     require_flags(reml=reml, deterministic=deterministic)
     held, precision = with_weights(rows, weights)
     source = open_source(held)
+    further, beside = _names(responses), _names(units)
     if missing == "drop":
-        source = complete(source, [formula, *responses, *units, precision or ""])
+        source = complete(source, [formula, *further, precision or ""], beside)
     parsed = with_bases(formula, source)
-    needed = plan(parsed, source, responses=tuple(responses), weights=precision, units=tuple(units))
+    needed = plan(parsed, source, responses=further, weights=precision, units=beside)
     statistics = replace(collect(needed, source, deterministic=deterministic), bases=parsed.bases)
     return [
         _fit(
@@ -223,8 +224,10 @@ def collect_statistics(
     held, precision = with_weights(rows, weights)
     source = open_source(held)
     parsed = with_bases(formula, source, bases_of.bases if bases_of else None)
-    needed = plan(parsed, source, responses=tuple(responses), weights=precision, units=tuple(units))
-    stated = None if constant is None else tuple(constant)
+    needed = plan(
+        parsed, source, responses=_names(responses), weights=precision, units=_names(units)
+    )
+    stated = None if constant is None else _names(constant)
     found = collect(needed, source, constant=stated, deterministic=deterministic)
     return replace(found, bases=parsed.bases)
 
@@ -277,6 +280,11 @@ def fit_statistics(
         start=start,
         aliased=aliased,
     )
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Return names, of which one may be given alone."""
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _fit(

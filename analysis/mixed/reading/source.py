@@ -21,8 +21,9 @@ from analysis.mixed.reading.statistics import level_label
 from analysis.tidy.errors import ColumnError, QueryError, StoreError
 from analysis.tidy.frame import nearest
 
-#: Names of columns in a formula: words that no bracket follows, and ``Q("a name")``.
+#: Names of columns in a formula: words outside text that no bracket follows, and ``Q("a name")``.
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*(?!\w*\s*\()")
+TEXT = re.compile(r"""("[^"]*"|'[^']*')""")
 QUOTED = re.compile(r"""Q\(\s*(?:"([^"]*)"|'([^']*)')\s*\)""")
 
 #: What to do about a value that a fit cannot take.
@@ -169,7 +170,7 @@ def open_source(rows: Rows) -> Source:
     return Source(relation, types, names=names)
 
 
-def complete(source: Source, texts: Iterable[str]) -> Source:
+def complete(source: Source, texts: Iterable[str], names: Iterable[str] = ()) -> Source:
     """Return the rows in which no column that is named has a missing value, with a note.
 
     Parameters
@@ -177,9 +178,12 @@ def complete(source: Source, texts: Iterable[str]) -> Source:
     source
         The rows.
     texts
-        Formulas, expressions and column names.
+        Formulas and expressions.
+    names
+        Columns by their whole names.
     """
-    named = {name for text in texts for name in NAME.findall(text)}
+    texts = list(texts)
+    named = {*names, *(name for text in texts for name in NAME.findall(TEXT.sub("", text)))}
     named |= {name for text in texts for pair in QUOTED.findall(text) for name in pair}
     read = [name for name in source.types if name in named]
     conditions = [f"{quoted(name)} IS NOT NULL" for name in read]

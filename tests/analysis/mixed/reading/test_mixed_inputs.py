@@ -356,3 +356,23 @@ def test_a_level_that_is_not_a_number_is_missing_wherever_the_rows_lie() -> None
     table = pa.Table.from_pandas(rows).append_column("size", pa.array(size, from_pandas=False))
     with pytest.raises(ColumnError, match="'size' must name a level in every row; rows without:"):
         mixed.fit("gain ~ depth + (1 | size)", table)
+
+
+def test_rows_are_dropped_for_missing_values_of_columns_that_are_named_and_of_no_others() -> None:
+    data = rows.assign(**{"the depth": rows["depth"], "base": np.where(rows["rho"] > 1, np.nan, 1)})
+    data["the"], data["my lab"] = data["base"], rows["lab"].where(rows["depth"] > 0.2)
+    formula = "gain ~ Q('the depth') + C(kind, Treatment('base')) + (1 | model)"
+    assert mixed.fit(formula, data, missing="drop").statistics.n_obs == len(rows)
+    unit = mixed.fit(formula, data, missing="drop", units=["my lab"])
+    assert unit.statistics.n_obs == data["my lab"].notna().sum() < len(rows)
+
+
+def test_one_response_or_unit_may_be_a_name_alone() -> None:
+    both = mixed.fit_many("gain ~ depth + (1 | model)", rows, responses="known", units="lab")
+    assert [model.formula.response.text for model in both] == ["gain", "known"]
+    assert set(both[0].statistics.factors) == {"model", "lab"}
+    sums = mixed.collect_statistics(
+        "gain ~ rho + (1 | model)", rows, responses="known", units="lab", constant="rho"
+    )
+    assert set(sums.constants) == {"rho"}
+    assert set(sums.factors) == {"model", "lab"}
