@@ -12,9 +12,9 @@ COMMENT ON MACRO head_density_published IS 'rho = H / (d_model // H), as the not
 CREATE MACRO gain_sign(log_gain, band) AS
     CASE WHEN log_gain < -band THEN 'dampen'
          WHEN log_gain <= band THEN 'neutral'
-         WHEN log_gain <= CAST('Infinity' AS DOUBLE) THEN 'expand' -- NaN sorts above it
+         WHEN log_gain > band AND log_gain <= CAST('Infinity' AS DOUBLE) THEN 'expand' -- NaN sorts above it
      END;
-COMMENT ON MACRO gain_sign IS 'dampen, neutral or expand: the sign of a log gain outside a neutral band around 0; band 0 is the paper''s strict rule; NULL where the log gain is NULL or NaN [-]';
+COMMENT ON MACRO gain_sign IS 'dampen, neutral or expand: the sign of a log gain outside a neutral band around 0; band 0 is the paper''s strict rule; NULL where the log gain is NULL or NaN, or the band NULL [-]';
 
 CREATE MACRO rounding_band() AS 0.01;
 COMMENT ON MACRO rounding_band IS 'Log gain that rounding in half precision can make: the neutral band of sign_banded [nat]';
@@ -140,7 +140,7 @@ SELECT run_id,
        model_id,
        prompt_id,
        layer,
-       length / lag(length) OVER (PARTITION BY run_id, model_id, prompt_id ORDER BY layer) AS gain
+       length / nullif(lag(length) OVER (PARTITION BY run_id, model_id, prompt_id ORDER BY layer), 0) AS gain
   FROM (SELECT run_id, model_id, prompt_id, layer, sqrt(sum(norm * norm)) AS length
           FROM stream
          WHERE position >= first
@@ -169,15 +169,16 @@ WITH profile AS (
            max(g.gain)     FILTER (WHERE g.layer = m.n_layers - 1) AS gain_last_block,
            max(g.gain)     FILTER (WHERE g.layer = m.n_layers - 2) AS gain_penultimate_block,
            max(g.gain)     FILTER (WHERE g.layer = 0)              AS gain_embedding,
-           exp(avg(g.log_gain))                                    AS gain_geometric_mean,
-           exp(avg(g.log_gain) FILTER (WHERE g.layer > 0))         AS gain_body,
-           max(g.gain)     FILTER (WHERE g.layer > 0)              AS gain_maximum,
-           exp(sum(g.log_gain) FILTER (WHERE g.layer > 0))         AS total_amplification
+           CASE WHEN count(*) = m.n_layers THEN exp(avg(g.log_gain)) END AS gain_geometric_mean,
+           count(*)        FILTER (WHERE g.layer > 0) = m.n_layers - 1   AS has_body,
+           CASE WHEN has_body THEN exp(avg(g.log_gain) FILTER (WHERE g.layer > 0)) END AS gain_body,
+           CASE WHEN has_body THEN max(g.gain)         FILTER (WHERE g.layer > 0)  END AS gain_maximum,
+           CASE WHEN has_body THEN exp(sum(g.log_gain) FILTER (WHERE g.layer > 0)) END AS total_amplification
       FROM last_token_gain AS g
       JOIN model AS m USING (model_id)
      GROUP BY g.run_id, g.model_id, g.prompt_id, m.n_layers
 ), long AS (
-    UNPIVOT (SELECT * EXCLUDE (n_layers) FROM profile)
+    UNPIVOT (SELECT * EXCLUDE (n_layers, has_body) FROM profile)
          ON gain_last_block, gain_penultimate_block, gain_embedding, gain_geometric_mean,
             gain_body, gain_maximum, total_amplification
        INTO NAME metric VALUE gain
@@ -195,7 +196,7 @@ SELECT g.run_id, g.model_id, g.prompt_id, 'gain_whole_matrix', g.gain, ln(g.gain
   FROM matrix_gain AS g
   JOIN model AS m USING (model_id)
  WHERE g.layer = m.n_layers - 1;
-COMMENT ON VIEW prompt_gain IS 'One row per model, prompt and definition of gain: every variant side by side; see metric for the formulas. Of the raw stream, as published: under LayerNorm a convention of the parametrisation, and primary_gain has the centred one beside it.';
+COMMENT ON VIEW prompt_gain IS 'One row per model, prompt and definition of gain: every variant side by side; see metric for the formulas. Of the raw stream, as published: under LayerNorm a convention of the parametrisation, and primary_gain has the centred one beside it. Over several blocks there is none where the stream vanishes before or after one of them.';
 COMMENT ON COLUMN prompt_gain.metric IS 'Definition of gain; see metric [-]';
 COMMENT ON COLUMN prompt_gain.gain IS 'The gain [ratio]';
 COMMENT ON COLUMN prompt_gain.log_gain IS 'Its natural logarithm [nat]';

@@ -6,7 +6,7 @@ COMMENT ON MACRO equal_writes IS 'Growth of the logarithm of a length by n ortho
 
 CREATE VIEW token_growth AS
 WITH later AS (
-    SELECT run_id, model_id, prompt_id, position, sum(log_gain) AS later_log_gain
+    SELECT run_id, model_id, prompt_id, position, sum(log_gain) AS later_log_gain, count(*) AS n_blocks
       FROM block_gain
      WHERE layer > 0
      GROUP BY run_id, model_id, prompt_id, position
@@ -28,8 +28,9 @@ SELECT l.run_id,
        l.later_log_gain - ln(m.n_layers) / 2                  AS excess_simple
   FROM later AS l
   JOIN first AS f USING (run_id, model_id, prompt_id, position)
-  JOIN model AS m ON m.model_id = l.model_id;
-COMMENT ON VIEW token_growth IS 'One row per run, prompt and token: how much the stream grows after block 0, and how much of that equal writes would give.';
+  JOIN model AS m ON m.model_id = l.model_id
+ WHERE l.n_blocks = m.n_layers - 1;
+COMMENT ON VIEW token_growth IS 'One row per run, prompt and token whose stream never vanishes: how much the stream grows after block 0, and how much of that equal writes would give.';
 COMMENT ON COLUMN token_growth.later_log_gain IS 'Sum of ln(gain) over blocks 1 to L - 1: ln |x_{L-1}| - ln |x_0| [nat]';
 COMMENT ON COLUMN token_growth.equal_writes IS '1/2 ln(1 + (L - 1) |d_0|^2 / |x_0|^2), d_0 the measured update of block 0: the growth if every later block added an orthogonal update as long as the first [nat]';
 COMMENT ON COLUMN token_growth.excess IS 'later_log_gain less equal_writes [nat]';
@@ -69,12 +70,13 @@ SELECT p.model_id,
        count(*)                              AS n_blocks,
        sum(ln(p.value))                      AS later_log_gain,
        ln(count(*) + 1) / 2                  AS equal_writes,
-       later_log_gain - equal_writes         AS excess_simple
+       later_log_gain - equal_writes         AS excess_simple,
+       p.prompt_set
   FROM published_profile AS p
   JOIN model AS m USING (model_id)
  WHERE p.metric = 'gain_block'
    AND p.layer > 0
- GROUP BY p.model_id, p.file, p.dtype, m.n_layers
+ GROUP BY p.model_id, p.file, p.dtype, p.prompt_set, m.n_layers
  UNION ALL
 SELECT f.model_id,
        f.file,
@@ -83,11 +85,12 @@ SELECT f.model_id,
        m.n_layers - 1,
        ln(f.mean),
        ln(m.n_layers) / 2,
-       ln(f.mean) - ln(m.n_layers) / 2
+       ln(f.mean) - ln(m.n_layers) / 2,
+       f.prompt_set
   FROM published_figure AS f
   JOIN model AS m USING (model_id)
  WHERE f.metric = 'total_amplification';
-COMMENT ON VIEW published_growth IS 'One row per model and file with a published profile or a published total: growth after block 0 against that of equal writes. Norms of updates were not published, so the input of block 0 is taken for nothing: |x_l|^2 = w^2 (l + 1).';
+COMMENT ON VIEW published_growth IS 'One row per model, file, prompt set and number format with a published profile or a published total: growth after block 0 against that of equal writes. Norms of updates were not published, so the input of block 0 is taken for nothing: |x_l|^2 = w^2 (l + 1).';
 COMMENT ON COLUMN published_growth.n_blocks IS 'k, blocks after block 0 that the growth goes over; L - 2 where the last block is missing (caveat B1) [1]';
 COMMENT ON COLUMN published_growth.later_log_gain IS 'Sum of ln(gain) over blocks 1 to k, gains being means over prompts [nat]';
 COMMENT ON COLUMN published_growth.equal_writes IS '1/2 ln(k + 1) [nat]';

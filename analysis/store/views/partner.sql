@@ -26,13 +26,14 @@ WITH profile AS (
            max(g.log_gain_centred) FILTER (WHERE g.layer = m.n_layers - 1) AS gain_last_block,
            max(g.log_gain_centred) FILTER (WHERE g.layer = m.n_layers - 2) AS gain_penultimate_block,
            max(g.log_gain_centred) FILTER (WHERE g.layer = 0)              AS gain_embedding,
-           avg(g.log_gain_centred)                                         AS gain_geometric_mean,
-           avg(g.log_gain_centred) FILTER (WHERE g.layer > 0)              AS gain_body,
-           max(g.log_gain_centred) FILTER (WHERE g.layer > 0)              AS gain_maximum,
-           sum(g.log_gain_centred) FILTER (WHERE g.layer > 0)              AS total_amplification
+           CASE WHEN count(g.log_gain_centred) = m.n_layers THEN avg(g.log_gain_centred) END AS gain_geometric_mean,
+           count(g.log_gain_centred) FILTER (WHERE g.layer > 0) = m.n_layers - 1 AS has_body,
+           CASE WHEN has_body THEN avg(g.log_gain_centred) FILTER (WHERE g.layer > 0) END AS gain_body,
+           CASE WHEN has_body THEN max(g.log_gain_centred) FILTER (WHERE g.layer > 0) END AS gain_maximum,
+           CASE WHEN has_body THEN sum(g.log_gain_centred) FILTER (WHERE g.layer > 0) END AS total_amplification
       FROM last_token_gain AS g
       JOIN model AS m USING (model_id)
-     GROUP BY g.run_id, g.model_id, g.prompt_id
+     GROUP BY g.run_id, g.model_id, g.prompt_id, m.n_layers
 ), matrices AS (
     SELECT s.run_id,
            s.model_id,
@@ -44,7 +45,7 @@ WITH profile AS (
      WHERE s.layer >= m.n_layers - 2
      GROUP BY s.run_id, s.model_id, s.prompt_id
 )
-UNPIVOT profile
+UNPIVOT (SELECT * EXCLUDE (has_body) FROM profile)
      ON gain_last_block, gain_penultimate_block, gain_embedding, gain_geometric_mean,
         gain_body, gain_maximum, total_amplification
    INTO NAME metric VALUE log_gain_centred

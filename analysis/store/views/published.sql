@@ -34,6 +34,8 @@ SELECT p.model_id,
   JOIN published_figure AS f
     ON f.model_id = p.model_id
    AND f.file = p.file
+   AND f.prompt_set = p.prompt_set
+   AND f.dtype = p.dtype
    AND f.metric = 'gain_penultimate_block'
  WHERE p.metric = 'gain_block'
    AND p.layer > 0
