@@ -40,7 +40,7 @@ def read_toml(path: Path, what: str, hint: str) -> dict[str, Any]:
         If the file cannot be read or is not TOML.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(
             f"The {what} {path} must be a readable file; {error.strerror or error}.", hint

@@ -105,6 +105,12 @@ def test_a_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
         read_recipe(path)
 
 
+def test_a_mark_of_byte_order_is_no_part_of_a_recipe(tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text(LLAMA, encoding="utf-8-sig")
+    assert read_recipe(path).seed == 0
+
+
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must be a readable file; No such file or directory"):
         read_recipe(tmp_path / "none.toml")
