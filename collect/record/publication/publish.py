@@ -141,7 +141,13 @@ def _check(about: About) -> None:
             f"A version must be three numbers with points; found {about.version!r}.",
             "Give for example --dataset-version 1.0.0.",
         )
-    if not (about.name.strip() and about.description.strip() and about.creators):
+    if about.url is not None and "://" not in about.url:
+        raise InputError(
+            f"Where a data set is to be found must be an address; found {about.url!r}.",
+            "Give for example --url https://example.org/measured, or leave it out.",
+        )
+    said = [about.name, about.description, *about.creators]
+    if not about.creators or not all(words.strip() for words in said):
         raise InputError(
             "A data set must have a name, a description and somebody who made it; one is empty.",
             "Give --name, --description and --creator.",

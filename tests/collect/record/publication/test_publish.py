@@ -171,6 +171,8 @@ def about(**other: object) -> About:
         ({"licence": "CC BY 4"}, "those of SPDX, or an address; found 'CC BY 4'"),
         ({"version": "1"}, "three numbers with points; found '1'"),
         ({"name": " "}, "one is empty"),
+        ({"creators": ("c", " ")}, "one is empty"),
+        ({"url": "our server"}, "must be an address; found 'our server'"),
     ],
 )
 def test_what_is_said_of_a_data_set_is_checked(store, other, problem):
