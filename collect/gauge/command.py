@@ -126,6 +126,12 @@ def _readable(
     sets: Sequence[PromptSet], checkpoint: Checkpoint, decoder: Decoder, too_long: str
 ) -> tuple[Encoded, ...]:
     """Return prompts as token ids that the network can read."""
+    for found in sets:
+        if "turns" in set(found.prompts["format"]):
+            raise InputError(
+                f"Prompts of gauge must be text or token ids; {found.name} has turns.",
+                "Give other --prompts: it puts none into a chat template.",
+            )
     tokenizer = tokenizer_for(checkpoint, sets)
     prompts = [prompt for found in sets for prompt in encode(found.prompts, tokenizer)]
     n_context = decoder.adapter.n_context(decoder.model.config)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from collect.errors import InputError
+from collect.errors import InputError, OutputError
 from collect.job import estimate
 from collect.job.not_measured import lacking
 from collect.job.outcome import Outcome, Refusal, noted, raise_if_refused
@@ -82,6 +82,10 @@ def drawn(
     CollectError
         If nothing can be planned at all.
     """
+    if out is not None and out.exists() and not out.is_dir():
+        raise OutputError(
+            f"The output must be a directory; {out} is none.", "Choose another --out."
+        )
     job = prepare(models, prompt_sets, None, needs_weights=False, **options)
     settings = job.settings
     throughput = estimate.calibrate(settings.dtype, settings.device)

@@ -83,6 +83,16 @@ def test_token_ids_need_no_tokenizer_and_texts_do(changed, tmp_path, capsys):
     assert certificate(after)["n_prompts"] == 1
 
 
+def test_turns_are_refused_without_an_option_that_there_is_not(changed, tmp_path, capsys):
+    before, after, _ = changed("gpt2")
+    turns = tmp_path / "turns.jsonl"
+    turns.write_text('[{"role": "user", "content": "a"}]\n')
+    assert main(["gauge", str(before), "--out", str(after), "--prompts", str(turns)]) == 2
+    said = capsys.readouterr().err
+    assert "turns has turns" in said
+    assert "--chat-template" not in said
+
+
 def test_prompts_beyond_the_context_may_be_left_out(changed):
     before, after, _ = changed("gpt2")
     arguments = ["gauge", str(before), "--out", str(after), "--transformations", "value_basis"]

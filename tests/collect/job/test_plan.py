@@ -86,6 +86,9 @@ def test_a_plan_is_refused_as_the_run_would_be(save_tiny, prompt_file, tmp_path,
         refusals = capsys.readouterr().err.split("error: ")[1:]
         assert said in refusals[0]
         assert refusals[0] == refusals[1]
+    in_a_file = [*own[:-1], str(prompt_file)]
+    assert main(["plan", *in_a_file]) == main(["run", *in_a_file]) == 5
+    capsys.readouterr()
     labelled = ["--lab", "one", "--suite", "tiny", "--allow-nonconforming", directory]
     assert main(["plan", *own, *labelled, "--fail-fast"]) == 0
     assert "To do: 0 of 2 units" in capsys.readouterr().out
