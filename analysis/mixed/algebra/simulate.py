@@ -20,6 +20,12 @@ from analysis.tidy.frame import Floats
 #: Eigenvalues of a Gram matrix below this share of the largest are zero.
 NULL = 1e-12
 
+#: The same for what the first group leaves of the other columns.
+REST_NULL = 1e-10
+
+#: Columns whose sizes are within this factor are alike.
+ALIKE = 1e3
+
 
 @dataclass(frozen=True, slots=True)
 class Simulator:
@@ -89,24 +95,40 @@ class Simulator:
 
 def simulator(cross: CrossProducts, found: Profile) -> Simulator:
     """Return a source of responses under a fit."""
-    values, vectors = np.linalg.eigh(cross.diagonal)
+    first, rest = cross.diagonal, cross.rest[:-1, :-1]
+    units = _units(np.sqrt(np.einsum("lkk->k", first)))
+    values, vectors = np.linalg.eigh(first / np.outer(units, units))
     kept = values > NULL * values.max()
     roots = np.where(kept, np.sqrt(np.where(kept, values, 1.0)), 0.0)
     inverse = np.where(kept, 1 / np.where(kept, values, 1.0), 0.0)
     columns = cross.cross[:, :, :-1]
-    regression = (vectors * inverse[:, None, :]) @ vectors.transpose(0, 2, 1) @ columns
-    remaining = cross.rest[:-1, :-1] - np.einsum("lir,lis->rs", columns, regression)
-    rest_values, rest_vectors = np.linalg.eigh(remaining)
-    rest_kept = rest_values > 1e-10 * np.diag(cross.rest)[:-1].max()
+    half = vectors * inverse[:, None, :]
+    regression = half @ vectors.transpose(0, 2, 1) @ (columns / units[:, None]) / units[:, None]
+    remaining = rest - np.einsum("lir,lis->rs", columns, regression)
+    rest_units = _units(np.sqrt(np.diag(rest)))
+    scale = np.outer(rest_units, rest_units)
+    rest_values, rest_vectors = np.linalg.eigh(remaining / scale)
+    rest_kept = rest_values > REST_NULL * np.diag(rest / scale).max(initial=0.0)
     rest_roots = np.where(rest_kept, np.sqrt(np.where(rest_kept, rest_values, 1.0)), 0.0)
     return Simulator(
         cross=cross,
         found=found,
-        first_root=vectors * roots[:, None, :],
+        first_root=units[:, None] * vectors * roots[:, None, :],
         regression=regression,
-        rest_root=rest_vectors * rest_roots,
+        rest_root=rest_units[:, None] * rest_vectors * rest_roots,
         n_free=cross.n_obs - int(kept.sum()) - int(rest_kept.sum()),
     )
+
+
+def _units(sizes: Floats) -> Floats:
+    """Return units in which columns are alike, so that a small one is not lost beside a large one.
+
+    Columns that are alike already keep theirs: other units draw other responses from a seed.
+    """
+    entered = sizes[sizes > 0]
+    if not len(entered) or entered.max() <= ALIKE * entered.min():
+        return np.ones(len(sizes))
+    return np.where(sizes > 0, sizes, 1.0)
 
 
 def draw_statistics(

@@ -203,6 +203,22 @@ def test_a_term_that_does_not_read_what_is_exchanged_has_no_permutation_test(
         permutation_test(whole, term, "rho", "model", rng=np.random.default_rng(1))
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e8, 1e-8])
+@pytest.mark.parametrize("formula", ["depth + kind + (depth | model)", "depth + kind + (1 | lab)"])
+def test_drawn_noise_has_the_covariance_of_columns_of_any_size(unit: float, formula: str) -> None:
+    model = mixed.fit(f"gain ~ {formula}", rows.assign(depth=unit * rows["depth"]))
+    cross, source = model.cross, simulator(model.cross, model.found)
+    first = source.first_root @ source.first_root.transpose(0, 2, 1)
+    assert first == pytest.approx(cross.diagonal, rel=1e-9)
+    across = np.einsum("lir,lij,ljs->rs", source.regression, first, source.regression)
+    rest = cross.rest[:-1, :-1]
+    sizes = np.sqrt(np.diag(rest))
+    found = source.rest_root @ source.rest_root.T + across
+    np.testing.assert_allclose(
+        found / np.outer(sizes, sizes), rest / np.outer(sizes, sizes), atol=1e-9
+    )
+
+
 def test_bootstrapped_ratios_need_one_response() -> None:
     smaller, larger = mixed.fit_many("gain ~ depth + (1 | model)", rows, responses=["known"])
     with pytest.raises(DesignError, match=r"the same response; found \['gain', 'known'\]"):
