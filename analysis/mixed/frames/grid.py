@@ -87,7 +87,7 @@ def fixed_design(model: Contrasted, points: Statistics) -> Floats:
         If columns were left out as aliased and a point depends on their coefficients.
     """
     columns, _ = design_columns(model.formula.fixed, points, model.contrasts)
-    design = matrix_of(columns)
+    design = matrix_of(columns) if columns else np.zeros((len(points.counts), 0))
     left_out = model.design.left_out
     if not left_out.names:
         return design

@@ -226,3 +226,13 @@ def test_a_mean_that_no_coefficient_enters_is_zero_without_error() -> None:
     spread = np.sqrt((model.tidy("ran_pars")["estimate"] ** 2).sum())
     assert zero["predicted_high"] == pytest.approx(stats.norm.ppf(0.975) * spread)
     assert half["estimate"] == pytest.approx(0.5 * model.coefficients[0])
+
+
+def test_a_model_without_fixed_effects_is_predicted_and_drawn_from() -> None:
+    model = mixed.fit("gain ~ 0 + (1 | model)", rows)
+    augmented = model.augment()
+    assert augmented is not None
+    known = model.predict(rows[:5], groups="known")
+    np.testing.assert_allclose(known["estimate"], augmented["fitted"][:5])
+    drawn = mixed.parametric_bootstrap(model, rng=np.random.default_rng(1), n_resamples=39)
+    assert drawn["term"].tolist() == ["sd__Intercept", "sd__Observation"]
