@@ -199,7 +199,8 @@ class Answers(Fitted):
         Raises
         ------
         ColumnError
-            If a weight is given to what is no coefficient.
+            If a weight is given to what is no coefficient, or is no finite number, or all are
+            zero.
         """
         method, note = self.df_method(df)
         return noted(contrasts_of.contrast(self, contrasts, method, conf_level), note)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -25,10 +26,10 @@ def contrast(
     Raises
     ------
     ColumnError
-        If a weight is given to what is no coefficient.
+        If a weight is given to what is no coefficient, or is no finite number, or all are zero.
     """
     weights = np.zeros((len(contrasts), len(model.terms)))
-    for row, each in enumerate(contrasts.values()):
+    for row, (name, each) in enumerate(contrasts.items()):
         for term, weight in each.items():
             if term not in model.terms:
                 raise ColumnError(
@@ -36,7 +37,19 @@ def contrast(
                     f"{nearest(term, model.terms)!r}.",
                     f"The model has: {', '.join(model.terms)}.",
                 )
+            given: object = weight
+            if not isinstance(given, Real) or not np.isfinite(weight):
+                raise ColumnError(
+                    f"A weight must be a finite number; contrast {name!r} gives {term!r} "
+                    f"{weight!r}.",
+                    "Such as 1, or -0.5.",
+                )
             weights[row, model.terms.index(term)] = weight
+        if not weights[row].any():
+            raise ColumnError(
+                f"A contrast must weigh some coefficient; {name!r} weighs none.",
+                f"The model has: {', '.join(model.terms)}.",
+            )
     tests = model.inference.tests(weights, df)
     return _frame(model, list(contrasts), tests, df, conf_level)
 

@@ -27,6 +27,9 @@ STENCIL = {-2.0: 1 / 12, -1.0: -8 / 12, 1.0: 8 / 12, 2.0: -1 / 12}
 #: A step of that quotient, in standard deviations of the column.
 STEP = 1e-3
 
+#: Share of its parts below which that quotient is zero.
+ROUNDING = 1e-14
+
 
 class Contrasted(Designed, Protocol):
     """What the design at a point is made from."""
@@ -134,7 +137,8 @@ def derivatives(model: Fitted, number: str) -> Grid:
     Raises
     ------
     DesignError
-        If the column is no number of the fixed part, or the rows are not at hand.
+        If the column is no number of the fixed part, the fixed part has no slope there, or the
+        rows are not at hand.
     """
     source = model.source
     codes = [code for code in codes_of(model) if not is_factor(code, model.statistics)]
@@ -148,14 +152,21 @@ def derivatives(model: Fitted, number: str) -> Grid:
     grid = reference_grid(model)
     spread = source.query(f"SELECT stddev_samp({quoted(number)}) AS s FROM observations")
     step = STEP * float(spread.column("s")[0].as_py())
-    design = np.zeros_like(grid.design)
+    design, size = np.zeros((2, *grid.design.shape))
     slope = 0.0
     for place, weight in STENCIL.items():
         moved = {number: place * step}
         points, _ = _at(model, grid.names, _values(model, moved))
-        design += weight / step * fixed_design(model, points)
+        moved_design = fixed_design(model, points)
+        design += weight / step * moved_design
+        size += abs(weight / step) * np.abs(moved_design)
         if model.formula.offset is not None:
             slope += weight / step * _evaluated(source, [model.formula.offset], moved)[0]
+    if not (np.abs(design) > ROUNDING * size).any():
+        raise DesignError(
+            f"The fixed part must have a slope at the mean of {number!r}; it has none there.",
+            "A column that enters by comparisons alone moves the mean in steps: compare its sides.",
+        )
     return Grid(grid.points, grid.names, design, slope, grid.note)
 
 

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from analysis import mixed
-from analysis.tidy.errors import AnalysisError, DesignError
+from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 
 R = Path(__file__).parents[3] / "r"
 answers = pd.read_csv(R / "mixed_face_means.csv")
@@ -162,3 +163,24 @@ def test_differences_need_two_means_and_factors_are_named_once(
         fits["crossed_two"].trends("depth", pairs=True)
     with pytest.raises(DesignError, match="Every factor must be named once"):
         fits["crossed_two"].means(["kind", "kind"])
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        ({"depth": np.nan}, "A weight must be a finite number; contrast 'a' gives 'depth' nan"),
+        ({"depth": "1"}, "A weight must be a finite number; contrast 'a' gives 'depth' '1'"),
+        ({"depth": 0.0}, "A contrast must weigh some coefficient; 'a' weighs none"),
+    ],
+)
+def test_weights_of_a_contrast_are_numbers(
+    fits: dict[str, mixed.MixedModel], weights: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(ColumnError, match=sentence):
+        fits["crossed_two"].contrast({"a": weights})
+
+
+def test_a_column_that_enters_by_steps_alone_has_no_trend() -> None:
+    model = mixed.fit("gain ~ I(depth > 0.25) + (1 | model)", crossed)
+    with pytest.raises(DesignError, match="slope at the mean of 'depth'; it has none"):
+        model.trends("depth")
