@@ -10,7 +10,7 @@ from analysis.mixed.inference.fixed_effects import method_named
 from analysis.mixed.reading.merge import take
 from analysis.mixed.reading.units import cells_by_level, require_unit
 from analysis.tidy import glossary
-from analysis.tidy.errors import AnalysisError
+from analysis.tidy.errors import AnalysisError, DesignError
 from analysis.tidy.frame import Floats, Integers
 
 
@@ -33,15 +33,22 @@ def leave_one_out(model: Fitted, unit: str, *, df: str = "satterthwaite") -> pd.
     -------
     One row per level and term: `level`, `term`, `estimate`, `std_error`, `df`, `p_value` without
     the level, `change` against the whole fit, `cooks_distance` of the level. Levels without
-    which there is no fit have missing numbers and a `note`.
+    which there is no fit, or none with such tests, have missing numbers and a `note`.
 
     Raises
     ------
     DesignError
-        If the unit is unknown or has one level.
+        If the unit is unknown or has one level, or the whole fit has no fixed effects or no such
+        tests.
     """
     df = method_named(df)
     require_unit(model.statistics, unit)
+    if not model.terms:
+        raise DesignError(
+            "What single units change must be fixed effects; the model has none.",
+            "Fit an intercept: y ~ 1 + (1 | group).",
+        )
+    model.inference.tests(np.eye(len(model.terms)), df)
     by_level = cells_by_level(model.statistics, unit)
     levels = model.statistics.factors[unit].levels
     parts = []
@@ -62,12 +69,12 @@ def _without(model: Fitted, cells: Integers, df: str) -> pd.DataFrame:
     )
     try:
         refit = model.refitted(take(model.statistics, cells))
+        tests = refit.inference.tests(np.eye(len(refit.terms)), df)
     except (AnalysisError, np.linalg.LinAlgError) as error:
         return nothing.assign(cooks_distance=np.nan, note=str(error).partition("\n")[0])
     if refit.terms != model.terms:
         lost = sorted(set(model.terms) - set(refit.terms))
         return nothing.assign(cooks_distance=np.nan, note=f"Without it there is no {lost}.")
-    tests = refit.inference.tests(np.eye(len(model.terms)), df)
     change = refit.coefficients - model.coefficients
     return pd.DataFrame(
         {

@@ -219,6 +219,22 @@ def test_drawn_noise_has_the_covariance_of_columns_of_any_size(unit: float, form
     )
 
 
+def test_a_level_without_which_a_test_cannot_be_had_is_noted_beside_the_others() -> None:
+    rng = np.random.default_rng(4)
+    few = pd.DataFrame({name: rng.normal(size=10) for name in "yabc"})
+    few = few.assign(lab=list("aabbccddee"), suite=list("abcdeabcde"))
+    model = mixed.fit("y ~ a + b + (1 | lab) + (1 | suite)", few)
+    found = leave_one_out(model, "lab", df="KR").groupby("level")[["note", "estimate"]].first()
+    without = found["note"].str.startswith("Kenward and Roger's test must know")
+    assert without.sum() == 1
+    assert found.loc[without, "estimate"].isna().all()
+    assert found.loc[~without, "estimate"].notna().all()
+    with pytest.raises(DesignError, match="must have a REML fit"):
+        leave_one_out(model.update(reml=False), "lab", df="KR")
+    with pytest.raises(DesignError, match="must be fixed effects; the model has none"):
+        leave_one_out(model.update("y ~ 0 + (1 | lab)"), "lab")
+
+
 def test_bootstrapped_ratios_need_one_response() -> None:
     smaller, larger = mixed.fit_many("gain ~ depth + (1 | model)", rows, responses=["known"])
     with pytest.raises(DesignError, match=r"the same response; found \['gain', 'known'\]"):
