@@ -88,6 +88,17 @@ def gauge(
         cannot be written. Nothing half-written remains.
     """
     seed = as_count("The seed", seed, least=0, hint="Use --seed 0.")
+    if lowers and extreme_of is None:
+        raise InputError(
+            "--lower must come with the quantity that --extreme moves; found it alone.",
+            "Add --extreme gain_last_block, or leave --lower out.",
+        )
+    if transformations and extreme_of is not None:
+        raise InputError(
+            "A quantity is moved instead of other changes; found --extreme beside "
+            "--transformations.",
+            "Leave one of the two out.",
+        )
     _refuse_occupied(out, overwrite=overwrite)
     sets = load_all(prompt_sets)
     checkpoint = locate(model, revision=revision)

@@ -106,6 +106,12 @@ def test_prompts_beyond_the_context_may_be_left_out(changed):
         ("llama", ["--extreme", "gain_last_block"], "RMSNorm"),
         ("llama", ["--transformations", "mean_shift"], "RMSNorm"),
         ("gpt2", ["--extreme", "entropy"], "gain_last_block"),
+        ("gpt2", ["--lower"], "must come with the quantity that --extreme moves"),
+        (
+            "gpt2",
+            ["--extreme", "gain_body", "--transformations", "value_basis"],
+            "found --extreme beside --transformations",
+        ),
         ("gpt2", ["--seed", "-1"], "The seed must be a whole number of 0 or more"),
         ("gpt2", ["--prompts", *["L2_opt_anomaly"] * 2], "prompt set must be named once; L2_opt"),
         ("gpt2", ["--prompts", "A_grand_unified"], "hint: Add --too-long skip"),
