@@ -176,7 +176,7 @@ def lens(decoder: Decoder, prompts: Sequence[Encoded]) -> list[tuple[str, int, f
     The logit lens (nostalgebraist 2020) puts the stream after a block through the final norm
     and the head. A model without final norm, or with a projection in front of its head, has none.
     """
-    if decoder.final_norm is None:
+    if decoder.final_norm is None or not decoder.has_lens:
         return []
     found: list[tuple[str, int, float]] = []
     for prompt in prompts:

@@ -243,6 +243,12 @@ class OwnRecorder(Hooked):
 
     def _logits(self, states: Tensor) -> Tensor:
         """Return the logits that states would give if no further block were to come."""
+        if not self._decoder.has_lens:
+            raise InputError(
+                "The head must read the stream for logits to be read off a block; this model "
+                "projects the stream to another width in front of it.",
+                "Leave quantities that need logits out.",
+            )
         norm = self._decoder.final_norm
         if norm is not None:
             device = next(norm.parameters(), states).device

@@ -221,6 +221,13 @@ class Decoder:
         for start in range(0, weight.shape[0], _HEAD_ROWS):
             yield weight[start : start + _HEAD_ROWS]
 
+    @property
+    def has_lens(self) -> bool:
+        """Whether the head reads the stream behind the final norm, and no projection of it."""
+        weight: Any = self.head.weight
+        width = int(weight.shape[1])
+        return self.adapter.before_head is not None or width == int(self.config.hidden_size)
+
     def next_token_logits(self, states: Tensor) -> Tensor:
         """Return the logits of the next token in float32, whatever the model computes in.
 
@@ -319,7 +326,8 @@ def _check_attention_code(placed: Decoder) -> None:
     if placed.attention_implementation != needed:
         raise ConformanceError(
             f"Attention must be computed by the {needed} code, whose maps are known and right; "
-            f"the model reports {placed.attention_implementation!r}."
+            f"the model reports {placed.attention_implementation!r}.",
+            f"Load it with attn_implementation={needed!r}: its type cannot be told afterwards.",
         )
 
 

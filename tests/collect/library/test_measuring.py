@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+import transformers
 from torch import nn
 
 import collect
@@ -380,3 +381,15 @@ def test_a_step_is_not_measured_otherwise_than_the_model_is(
         collect.measure_step(model, tokenizer, TEXTS, tmp_path / "out", **at, **asked)
     (done,) = collect.measure_step(model, tokenizer, TEXTS, tmp_path / "out", **at, dtype="float32")
     assert done.state == "measured"
+
+
+def test_a_type_whose_attention_is_chosen_when_it_is_loaded_says_how(tokenizer):
+    config = transformers.FalconConfig(
+        vocab_size=257, hidden_size=32, num_hidden_layers=1, num_attention_heads=4
+    )
+    falcon = transformers.FalconForCausalLM(config)
+    with pytest.raises(ConformanceError, match="the model reports 'sdpa'") as refusal:
+        collect.measure(falcon, tokenizer, TEXTS, quantities="stream")
+    assert "attn_implementation='eager'" in refusal.value.hint
+    eager = transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager")
+    assert len(collect.measure(eager, tokenizer, TEXTS, quantities="stream")["next_token"]) == 3

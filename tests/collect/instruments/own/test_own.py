@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+import transformers
 from safetensors.torch import load_file
 
 import collect
@@ -155,6 +156,17 @@ def test_the_logit_lens_after_the_last_block_is_the_models_own_prediction(model)
     assert (both["value"] - both["entropy"]).abs().max() < 1e-6
     first = frames["own_value"].query("layer == 0")["value"]
     assert first.between(0, np.log(257)).all()
+
+
+def test_a_head_that_reads_a_projection_of_the_stream_has_no_logit_lens():
+    config = transformers.OPTConfig(
+        vocab_size=257, hidden_size=32, num_hidden_layers=1, num_attention_heads=4, ffn_dim=48,
+        max_position_embeddings=64, word_embed_proj_dim=16, attn_implementation="eager",
+    )  # fmt: skip
+    projecting = transformers.OPTForCausalLM(config)
+    assert len(measured(projecting)["next_token"]) == len(TEXTS)
+    with pytest.raises(InputError, match="projects the stream to another width"):
+        measured(projecting, "logit_lens_entropy")
 
 
 def test_a_probe_is_projected_on_its_direction_of_length_one(model):
