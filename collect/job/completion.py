@@ -17,9 +17,10 @@ from collect.job.outcome import Done
 from collect.job.settings import Settings
 from collect.job.subject import Subject
 from collect.job.task import Task
+from collect.model.checkpoint.description import model_row
 from collect.record.atomic import locks
 from collect.record.commit import commit
-from collect.record.inventory import Inventory, refuse_mixtures
+from collect.record.inventory import Inventory, refuse_another_shape, refuse_mixtures
 from collect.record.revision import write_revision
 from collect.record.tensors import write_tensors
 from collect.schema.counting import counted
@@ -116,8 +117,14 @@ def complete(
     Raises
     ------
     CollectError
-        If the model does not conform, or a unit cannot be measured or written.
+        If the model does not conform, the output has it in another shape, or a unit cannot be
+        measured or written.
     """
+    if left_over.pending:
+        (model,) = model_row(subject.checkpoint, subject.skeleton).to_dict("records")
+        config_sha256 = left_over.pending[0].task.unit.determinants["config_sha256"]
+        known = {str(name): value for name, value in model.items()}
+        refuse_another_shape(known, config_sha256, inventory, {*left_over.gone})
     done += left_over.done
     busy = []
     for placed in left_over.pending:

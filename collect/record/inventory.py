@@ -5,9 +5,10 @@ A run may be measured in several units, each with quantities of its own. No torc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from collect.errors import InputError
 from collect.record.packed.packs import Pack
@@ -25,6 +26,9 @@ from collect.record.units import (
     run_id,
     variant_of,
 )
+from collect.schema.assembly import GEOMETRY
+from collect.schema.contract import ContractError
+from collect.schema.files import read_rows
 from collect.schema.packs import is_pack
 
 
@@ -227,6 +231,59 @@ def refuse_mixtures(
                     f"measured otherwise than {unit.title}: {found}.",
                     "Choose another --out, or measure that unit again in the same command.",
                 )
+
+
+def refuse_another_shape(
+    model: Mapping[str, Any], config_sha256: str, inventory: Inventory, gone: set[Path]
+) -> None:
+    """Refuse a model that an output holds in another shape: none could open the output any more.
+
+    Parameters
+    ----------
+    model
+        What is about to be put down of it: its row of table ``model``.
+    config_sha256
+        Hash of its configuration; what has the same has the same shape, and is not looked at.
+    inventory
+        What the output holds.
+    gone
+        Run files that are about to go.
+
+    Raises
+    ------
+    InputError
+        If it has another number of layers or heads, or another width.
+    """
+    for known in _known(str(model["model_id"]), config_sha256, inventory, gone):
+        others = [name for name in GEOMETRY if known[name] != model[name]]
+        if others:
+            said = ", ".join(
+                f"{name} is {known[name]} there, {model[name]} here" for name in others
+            )
+            raise InputError(
+                f"Revisions of a model must have one shape; {inventory.out} has "
+                f"{model['model_id']} in another: {said}.",
+                "Give the model another name, or choose another --out.",
+            )
+
+
+def _known(
+    model_id: str, config_sha256: str, inventory: Inventory, gone: set[Path]
+) -> Iterator[dict[str, Any]]:
+    """Return the rows of a model in an output, one for each other configuration of it."""
+    of_configs: dict[str, Entry] = {}
+    for entry in inventory.entries():
+        of = entry.mark.determinants
+        if of["model_id"] == model_id and entry.path not in gone:
+            of_configs.setdefault(str(of["config_sha256"]), entry)
+    of_configs.pop(config_sha256, None)
+    for entry in of_configs.values():
+        stem = entry.path.stem if entry.pack is None else entry.pack.path.stem
+        try:
+            rows = read_rows(inventory.out / "model" / f"{stem}.parquet", "model").to_pylist()
+        except ContractError:  # of what is damaged `collect check` tells
+            continue
+        yield from [row for row in rows if row["model_id"] == model_id][:1]
 
 
 def repeated_by(unit: Unit, inventory: Inventory, replaced: Sequence[Path] = ()) -> Entry | None:
