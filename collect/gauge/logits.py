@@ -11,7 +11,7 @@ from torch import Tensor
 
 from collect.gauge.precision import Float64
 from collect.model.checkpoint.decoder import Decoder
-from collect.model.forward.passes import inputs
+from collect.model.forward.passes import inputs, last_states
 from collect.prompts.tokens import Encoded, buckets
 
 
@@ -38,7 +38,7 @@ def logits(decoder: Decoder, prompts: Sequence[Encoded]) -> list[Tensor]:
     found: dict[Encoded, Tensor] = {}
     with Float64() if is_wide else nullcontext():
         for batch in buckets(prompts, 8):
-            states = decoder.body(**inputs(decoder, batch), use_cache=False).last_hidden_state
+            states = last_states(decoder.body(**inputs(decoder, batch), use_cache=False))
             for of_prompt, prompt in zip(states, batch, strict=True):
                 found[prompt] = decoder.next_token_logits(of_prompt[: len(prompt)])
     return [found[prompt] for prompt in prompts]

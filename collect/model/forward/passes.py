@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
@@ -59,9 +59,15 @@ def whole(
             with without_gradients():
                 watcher.watch(index)
                 output = decoder.body(**inputs(decoder, batch), use_cache=False)
-                watcher.finish(index, output.last_hidden_state)
+                watcher.finish(index, last_states(output))
                 del output
             yield index
+
+
+def last_states(output: Any) -> Tensor:
+    """Return the ``last_hidden_state`` of what a body returns, be it a tuple as configured."""
+    states: Tensor = output[0] if isinstance(output, tuple) else output.last_hidden_state
+    return states
 
 
 def inputs(decoder: Decoder, batch: Batch) -> dict[str, Tensor]:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from collect.errors import ConformanceError
 from collect.model.checkpoint.decoder import Decoder
-from collect.model.forward.passes import Batch, inputs
+from collect.model.forward.passes import Batch, inputs, last_states
 
 
 class NotReplayableError(ConformanceError):
@@ -188,7 +188,7 @@ def _around_blocks(
     arguments = inputs(decoder, batch)
     try:
         with torch.inference_mode(), _stood_in(decoder, journal):
-            last = decoder.body(**arguments, use_cache=False).last_hidden_state
+            last = last_states(decoder.body(**arguments, use_cache=False))
     except ValueError as error:
         # A body that unpacks more than a stand-in returns, as that of RWKV does.
         cause = f"the body expects more of a block than its stream ({error})"

@@ -54,7 +54,8 @@ def own_logits(decoder: Decoder, states: Tensor) -> Tensor:
         if not isinstance(decoder.head.weight, Tensor):
             stack.enter_context(_answering(decoder.head, _by_slices(decoder)))
         tokens = torch.zeros(states.shape[:-1], dtype=torch.long, device=states.device)
-        logits: Tensor = decoder.model(input_ids=tokens, use_cache=False).logits
+        output = decoder.model(input_ids=tokens, use_cache=False)
+        logits: Tensor = output[0] if isinstance(output, tuple) else output.logits
     return logits
 
 

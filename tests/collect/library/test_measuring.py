@@ -413,3 +413,15 @@ def test_revisions_of_a_model_have_one_shape_or_the_store_would_not_open(tokeniz
     same = transformers.GPT2LMHeadModel(alike)
     collect.measure_step(same, tokenizer, TEXTS, tmp_path, step=10, **of)
     assert len(open_store(tmp_path).query("FROM run")) == 2
+
+
+def test_what_a_configuration_asks_to_be_returned_changes_no_number(tokenizer):
+    plain, asking = tiny_model("llama"), tiny_model("llama")
+    asking.config.return_dict = False
+    asking.config.output_hidden_states = asking.config.output_attentions = True
+    expected = collect.measure(plain, tokenizer, TEXTS, quantities="all")
+    found = collect.measure(asking, tokenizer, TEXTS, quantities="all")
+    for table in expected.keys() - {"run", "model"}:
+        names = [name for name in expected[table] if name != "run_id"]
+        pd.testing.assert_frame_equal(found[table][names], expected[table][names])
+    assert not asking.config.return_dict
