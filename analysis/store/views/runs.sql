@@ -18,6 +18,7 @@ SELECT run_id,
                row_number() OVER (
                    PARTITION BY model_id, kind, prompt_set
                        ORDER BY step DESC NULLS FIRST,
+                                kind = 'prompts' AND NOT list_contains(string_split(quantities, ','), 'stream'),
                                 CASE dtype_compute WHEN 'float64' THEN 0
                                                    WHEN 'float32' THEN 1
                                                    WHEN 'bfloat16' THEN 2
@@ -35,7 +36,7 @@ SELECT run_id,
          WHERE is_conforming
            AND (kind = 'weights' OR (rendering = 'plain' AND special_tokens = 'default'))) AS ranked
  WHERE place = 1;
-COMMENT ON VIEW primary_run IS 'One row per model, kind and prompt set: the one run that summaries over models use. It conforms, and its prompts are plain and tokenised as the tokenizer does. Of several revisions it is of the one without a training step, the model as released, else of the last step; of several number formats the widest; of several devices the processor. Join it on run_id so that a model measured in two ways is not averaged over them.';
+COMMENT ON VIEW primary_run IS 'One row per model, kind and prompt set: the one run that summaries over models use. It conforms, and its prompts are plain and tokenised as the tokenizer does. Of several revisions it is of the one without a training step, the model as released, else of the last step; of several over prompts one that measured the stream; of several number formats the widest; of several devices the processor. Join it on run_id so that a model measured in two ways is not averaged over them.';
 
 CREATE VIEW weights_of_run AS
 SELECT run_id,

@@ -51,6 +51,11 @@ def test_summaries_use_the_conforming_plain_run_of_the_widest_format(add_run, se
         # "run-prompts" is of float32 on a processor; "a" comes before it by name, "z" after it.
         ({"run_id": "z", "dtype_compute": "float64"}, {}, "z"),
         ({"run_id": "a", "dtype_compute": "float16"}, {}, "run-prompts"),
+        (
+            {"run_id": "z", "dtype_compute": "float64", "quantities": "predictions"},
+            {},
+            "run-prompts",
+        ),
         ({"run_id": "a", "device": "cuda:0"}, {}, "run-prompts"),
         ({"run_id": "a", "weights_sha256": "1"}, {"1": [2000]}, "run-prompts"),
         ({"run_id": "z", "weights_sha256": "1"}, {"0": [1000], "1": [2000]}, "z"),
@@ -62,7 +67,7 @@ def test_summaries_use_the_conforming_plain_run_of_the_widest_format(add_run, se
         ),
     ],
 )
-def test_the_release_counts_or_the_last_step_then_the_widest_format_then_the_processor(
+def test_the_release_counts_or_the_last_step_then_the_stream_then_the_format_then_the_processor(
     add_run, settings, steps, expected
 ):
     directory = add_run(**settings)
