@@ -25,6 +25,7 @@ from analysis.tidy.errors import AnalysisError, DesignError
 from analysis.tidy.frame import (
     Floats,
     Integers,
+    generator,
     group_codes,
     level_codes,
     require_columns,
@@ -204,8 +205,7 @@ def permutation_power(
 
     Returns
     -------
-    As `simulated_power`, with `smallest_p`: where it exceeds `alpha` the power is 0 whatever
-    the effect.
+    As `simulated_power`, with `smallest_p`: where it exceeds `alpha` the power is always 0.
 
     Raises
     ------
@@ -342,9 +342,9 @@ def _noise(
 ) -> Floats:
     """Return deviations of models from their expectation, shape (simulations, models)."""
     require_count("n_simulations", n_simulations)
-    shared = rng.standard_normal((n_simulations, int(clusters.max()) + 1))[:, clusters]
-    own = rng.standard_normal((n_simulations, len(clusters)))
-    return components.between * shared + components.within * own
+    normal = generator(rng, "models are drawn").standard_normal
+    shared = normal((n_simulations, int(clusters.max()) + 1))[:, clusters]
+    return components.between * shared + components.within * normal((n_simulations, len(clusters)))
 
 
 def _require_two_levels(

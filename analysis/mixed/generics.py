@@ -12,8 +12,7 @@ from analysis.mixed.frames import summary as pages
 from analysis.mixed.frames import tables
 from analysis.mixed.frames.summary import Page
 from analysis.mixed.prediction import linear
-from analysis.tidy.errors import AnalysisError
-from analysis.tidy.frame import Floats, require_option
+from analysis.tidy.frame import Floats, generator, require_option
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,11 +119,7 @@ class Generics(Answers):
             frame = tables.tidy(self, ("fixed",), "wald", conf_level)
             names = ["effect", "group", "term", "estimate", "conf_low", "conf_high", "conf_level"]
             return frame[[*names, "n_obs", "method", "note"]]
-        if rng is None:
-            raise AnalysisError(
-                "`rng` must be given: a bootstrap draws responses.",
-                "Pass rng=numpy.random.default_rng(seed) and record the seed.",
-            )
+        rng = generator(rng, "a bootstrap draws responses")
         from analysis.mixed.refitting.bootstrap import parametric_bootstrap
 
         return parametric_bootstrap(self, rng=rng, n_resamples=n_resamples, conf_level=conf_level)

@@ -185,6 +185,29 @@ def require_count(argument: str, value: int) -> None:
         )
 
 
+def generator(rng: object, why: str) -> np.random.Generator:
+    """Return the source of draws.
+
+    Parameters
+    ----------
+    rng
+        What was given for it.
+    why
+        What it is for, as a sentence goes on: "responses are drawn".
+
+    Raises
+    ------
+    AnalysisError
+        If it is no generator: a seed alone would be one more way to draw.
+    """
+    if isinstance(rng, np.random.Generator):
+        return rng
+    raise AnalysisError(
+        f"`rng` must be given, a numpy.random.Generator: {why}; found {rng!r}.",
+        "Pass rng=np.random.default_rng(seed) and record the seed.",
+    )
+
+
 def require_conf_level(conf_level: float) -> None:
     """Raise AnalysisError unless the level lies strictly between 0 and 1."""
     level: object = conf_level

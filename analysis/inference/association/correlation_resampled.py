@@ -16,9 +16,9 @@ from scipy import stats
 from analysis.inference.association.correlation import EXACT_SPEARMAN_ROWS
 from analysis.inference.resampling.bootstrap import cluster_bootstrap
 from analysis.tidy import glossary
-from analysis.tidy.errors import AnalysisError
 from analysis.tidy.frame import (
     Floats,
+    generator,
     numbers,
     require_count,
     require_option,
@@ -199,10 +199,6 @@ def _every_order(values: Floats) -> Floats:
 
 
 def _drawn_orders(values: Floats, rng: np.random.Generator | None, n_permutations: int) -> Floats:
-    if rng is None:
-        raise AnalysisError(
-            f"`rng` must be given: the orders of {len(values)} rows are sampled.",
-            "Pass rng=np.random.default_rng(seed) and record the seed.",
-        )
+    rng = generator(rng, f"the orders of {len(values)} rows are sampled")
     require_count("n_permutations", n_permutations)
     return rng.permuted(np.tile(values, (n_permutations, 1)), axis=1)

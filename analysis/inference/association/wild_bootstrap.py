@@ -24,10 +24,11 @@ from analysis.inference.association.cluster_sums import (
     wild_statistics,
 )
 from analysis.tidy import glossary
-from analysis.tidy.errors import AnalysisError, DesignError
+from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import (
     Floats,
     Integers,
+    generator,
     group_codes,
     nearest,
     require_conf_level,
@@ -215,11 +216,7 @@ def _cluster_sums(fitted: regression.Regression, clusters: Integers) -> ClusterS
 def _drawn(
     n_clusters: int, weights: str, rng: np.random.Generator | None, n_resamples: int
 ) -> Floats:
-    if rng is None:
-        raise AnalysisError(
-            f"`rng` must be given: {weights} weights of {n_clusters} clusters are drawn.",
-            "Pass rng=np.random.default_rng(seed) and record the seed.",
-        )
+    rng = generator(rng, f"{weights} weights of {n_clusters} clusters are drawn")
     require_count("n_resamples", n_resamples)
     return np.asarray(rng.choice(WEIGHTS[weights], size=(n_resamples, n_clusters)))
 

@@ -26,6 +26,7 @@ from analysis.tidy.errors import AnalysisError, DesignError
 from analysis.tidy.frame import (
     Floats,
     Integers,
+    generator,
     labels,
     level_codes,
     numbers,
@@ -291,11 +292,7 @@ def _within_matches(
         means = np.array([np.mean(chosen) for chosen in every])
         counted, method, offset = possible, "enumerated", 0
     else:
-        if rng is None:
-            raise AnalysisError(
-                f"{possible} assignments are too many to enumerate; a generator must be given.",
-                "Pass rng=np.random.default_rng(seed).",
-            )
+        rng = generator(rng, f"{possible} assignments are too many to enumerate")
         require_count("n_permutations", n_permutations)
         drawn = [_random_differences(*part, rng, n_permutations) for part in parts]
         means = np.mean(drawn, axis=0)

@@ -17,6 +17,7 @@ from analysis.tidy.frame import (
     FEW_GROUPS,
     Floats,
     Integers,
+    generator,
     group_codes,
     level_codes,
     require_conf_level,
@@ -137,6 +138,7 @@ def name_of(statistic: Statistic) -> str:
 def draws(n_clusters: int, n_resamples: int, rng: np.random.Generator) -> Integers:
     """Return the clusters drawn in every resample, shape (n_resamples, n_clusters)."""
     require_count("n_resamples", n_resamples)
+    rng = generator(rng, "clusters are drawn")
     return np.asarray(rng.integers(n_clusters, size=(n_resamples, n_clusters)), dtype=np.intp)
 
 

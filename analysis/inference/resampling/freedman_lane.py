@@ -20,11 +20,12 @@ from scipy import stats
 
 from analysis.inference.resampling.permutation import MOST_ENUMERATED
 from analysis.tidy import glossary
-from analysis.tidy.errors import AnalysisError, DesignError
+from analysis.tidy.errors import DesignError
 from analysis.tidy.formula import model_matrices
 from analysis.tidy.frame import (
     Floats,
     Integers,
+    generator,
     group_codes,
     require_count,
     require_rows,
@@ -213,12 +214,7 @@ def _orders(
     possible = prod(factorial(len(group)) for group in groups)
     if possible <= MOST_ENUMERATED:
         return _every_order(groups, n_obs), possible
-    if rng is None:
-        raise AnalysisError(
-            f"`rng` must be given: there are more than {MOST_ENUMERATED} orders, so they are "
-            "sampled.",
-            "Pass rng=np.random.default_rng(seed) and record the seed.",
-        )
+    rng = generator(rng, f"more than {MOST_ENUMERATED} orders are sampled")
     require_count("n_permutations", n_permutations)
     return _sampled_orders(groups, n_obs, rng, n_permutations), None
 

@@ -14,10 +14,11 @@ import pandas as pd
 
 from analysis.inference.resampling.bootstrap import Statistic, name_of
 from analysis.tidy import glossary
-from analysis.tidy.errors import AnalysisError, DesignError
+from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import (
     Floats,
     Integers,
+    generator,
     group_codes,
     level_codes,
     require_count,
@@ -171,12 +172,7 @@ def _sampled_assignments(
     observed: Integers, n_permutations: int, rng: np.random.Generator | None
 ) -> Iterator[Integers]:
     """Yield the observed assignment, then random ones."""
-    if rng is None:
-        raise AnalysisError(
-            f"`rng` must be given: there are more than {MOST_ENUMERATED} assignments, "
-            "so they are sampled.",
-            "Pass rng=np.random.default_rng(seed) and record the seed.",
-        )
+    rng = generator(rng, f"more than {MOST_ENUMERATED} assignments are sampled")
     require_count("n_permutations", n_permutations)
     yield observed
     for _ in range(n_permutations):

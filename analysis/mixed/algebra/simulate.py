@@ -15,7 +15,7 @@ import numpy as np
 from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.deviance import Profile, relative_factors, scaled_rows
 from analysis.mixed.reading.statistics import Statistics
-from analysis.tidy.frame import Floats
+from analysis.tidy.frame import Floats, generator
 
 #: Eigenvalues of a Gram matrix below this share of the largest are zero.
 NULL = 1e-12
@@ -56,6 +56,7 @@ class Simulator:
 
     def draw(self, rng: np.random.Generator) -> CrossProducts:
         """Return the cross-products with a new response."""
+        rng = generator(rng, "responses are drawn")
         cross, found = self.cross, self.found
         sigma = np.sqrt(found.variance)
         shape = self.first_root.shape[:2]

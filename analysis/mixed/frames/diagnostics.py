@@ -15,7 +15,7 @@ from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.reading.expression import quoted, translate
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, require_count
+from analysis.tidy.frame import Floats, generator, require_count
 
 #: Responses simulated for the ranks: DHARMa's default.
 SIMULATED = 250
@@ -238,6 +238,7 @@ def simulated_rows(model: Fitted, n_simulations: int, rng: np.random.Generator) 
 
 def _drawn_effects(model: Fitted, rng: np.random.Generator) -> Floats:
     """Return the random part with effects drawn anew, shape (basis, cells)."""
+    rng = generator(rng, "effects are drawn")
     result = np.zeros((len(model.statistics.basis), len(model.statistics.counts)))
     sigma = np.sqrt(model.found.variance)
     factors = relative_factors(model.design.blocks, model.found.theta)

@@ -21,7 +21,14 @@ from analysis.mixed.reading.statistics import Factor, Statistics
 from analysis.mixed.reading.units import cells_by_level, nested_factors, require_unit
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
-from analysis.tidy.frame import FEW_GROUPS, Floats, Integers, require_conf_level, require_count
+from analysis.tidy.frame import (
+    FEW_GROUPS,
+    Floats,
+    Integers,
+    generator,
+    require_conf_level,
+    require_count,
+)
 
 #: Likelihood ratios closer than this are equal (the refits keep about six digits).
 CLOSE = 1e-7
@@ -140,6 +147,7 @@ def cluster_bootstrap(
     require_unit(statistics, unit)
     by_level = cells_by_level(statistics, unit)
     nested = nested_factors(statistics, unit)
+    rng = generator(rng, "units are drawn")
     replicates = []
     require_count("n_resamples", n_resamples)
     for _ in range(n_resamples):

@@ -20,7 +20,7 @@ from analysis.mixed.reading.statistics import Factor, Statistics
 from analysis.mixed.reading.units import require_unit
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, Integers, nearest, require_count
+from analysis.tidy.frame import Floats, Integers, generator, nearest, require_count
 
 #: Statistics closer than this are tied: refits keep about six digits.
 TIE = 1e-5
@@ -87,11 +87,7 @@ def permutation_test(
     if enumerated:
         assignments = every_assignment(values)
     else:
-        if rng is None:
-            raise DesignError(
-                f"{possible} assignments are too many to enumerate; `rng` must be given.",
-                "Pass rng=numpy.random.default_rng(seed).",
-            )
+        rng = generator(rng, f"{possible} assignments are too many to enumerate")
         require_count("n_permutations", n_permutations)
         assignments = iter([values, *(rng.permutation(values) for _ in range(n_permutations))])
     place = model.terms.index(term)

@@ -25,7 +25,14 @@ from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.reading.units import require_unit
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, nearest, require_conf_level, require_count, require_option
+from analysis.tidy.frame import (
+    Floats,
+    generator,
+    nearest,
+    require_conf_level,
+    require_count,
+    require_option,
+)
 
 COVARIANCES = ("CR0", "CR1", "CR2", "CR3")
 
@@ -106,8 +113,10 @@ def wild_cluster_bootstrap(
 
     Raises
     ------
+    AnalysisError
+        If `rng` is needed and is no generator.
     DesignError
-        If the term or the cluster is unknown, or `rng` is needed and absent.
+        If the term or the cluster is unknown.
     """
     if term not in model.terms:
         raise DesignError(
@@ -182,10 +191,6 @@ def _untestable(std_error: float) -> str:
 def _signs(n_clusters: int, rng: np.random.Generator | None, n_resamples: int) -> Floats:
     if n_clusters <= MOST_CLUSTERS_ENUMERATED:
         return every_sign(n_clusters)
-    if rng is None:
-        raise DesignError(
-            f"2^{n_clusters} sign vectors are too many to enumerate; `rng` must be given.",
-            "Pass rng=numpy.random.default_rng(seed).",
-        )
+    rng = generator(rng, f"2^{n_clusters} sign vectors are too many to enumerate")
     require_count("n_resamples", n_resamples)
     return rng.choice((-1.0, 1.0), size=(n_resamples, n_clusters))

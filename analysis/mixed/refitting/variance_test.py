@@ -29,7 +29,7 @@ from analysis.mixed.algebra.optimise import optimise
 from analysis.mixed.inference.fitted import Fitted
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, require_count
+from analysis.tidy.frame import Floats, generator, require_count
 
 #: Relative variances at which the ratio is looked for, over the inverse of the mean eigenvalue.
 GRID = np.exp(np.linspace(np.log(1e-4), np.log(1e5), 220))
@@ -162,6 +162,7 @@ def null_ratios(values: Floats, df: int, rng: np.random.Generator, n_resamples: 
     n_resamples
         Draws, B.
     """
+    rng = generator(rng, "the ratio is drawn")
     grid = GRID / values.mean()
     shrunk = 1 / (1 + np.outer(values, grid))
     penalty = np.log1p(np.outer(values, grid)).sum(axis=0)

@@ -17,8 +17,7 @@ from analysis.inference.resampling.permutation import (
     n_assignments,
 )
 from analysis.questions.specification.fit import ALONE, Labels
-from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats, Integers
+from analysis.tidy.frame import Floats, Integers, generator
 
 #: Up to this many distinct assignments are enumerated; beyond, they are drawn.
 MOST_ENUMERATED = 2000
@@ -123,11 +122,7 @@ def assignments(
     if n_assignments(coding.codes) <= MOST_ENUMERATED:
         every = np.array(list(every_assignment(coding.codes)), dtype=np.intp)
         return Assignments(coding, every, enumerated=True)
-    if rng is None:
-        raise DesignError(
-            f"`rng` must be given: there are more than {MOST_ENUMERATED:,} assignments.",
-            "Pass rng=np.random.default_rng(seed) and record the seed.",
-        )
+    rng = generator(rng, f"more than {MOST_ENUMERATED:,} assignments are sampled")
     drawn = rng.permuted(np.tile(coding.codes, (n_permutations, 1)), axis=1)
     return Assignments(coding, np.vstack([coding.codes, drawn]), enumerated=False)
 

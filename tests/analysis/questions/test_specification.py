@@ -323,7 +323,7 @@ def test_many_assignments_are_drawn_and_need_a_generator():
     assert drawn.codes.shape == (100, 16)
     assert (drawn.codes[0] == codes.codes).all()
     assert not drawn.enumerated
-    with pytest.raises(DesignError, match="`rng` must be given"):
+    with pytest.raises(AnalysisError, match="`rng` must be given"):
         specification_null.assignments(codes, n_permutations=99, rng=None)
 
 

@@ -149,8 +149,11 @@ def test_confint_gives_the_intervals_by_name() -> None:
     drawn = model.confint("bootstrap", rng=np.random.default_rng(1), n_resamples=39)
     direct = mixed.parametric_bootstrap(model, rng=np.random.default_rng(1), n_resamples=39)
     pd.testing.assert_frame_equal(drawn, direct)
-    with pytest.raises(AnalysisError, match="`rng` must be given"):
-        model.confint("bootstrap")
+    for seed in (None, 3):
+        with pytest.raises(AnalysisError, match=f"`rng` must be given.* found {seed}"):
+            model.confint("bootstrap", rng=seed)
+        with pytest.raises(AnalysisError, match=f"`rng` must be given.* found {seed}"):
+            model.simulate(rng=seed)
     with pytest.raises(AnalysisError, match="`method` must be one of 'profile', 'wald'"):
         model.confint("boot")
 
