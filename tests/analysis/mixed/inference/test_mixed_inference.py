@@ -24,7 +24,7 @@ from analysis.mixed.refitting.influence import leave_one_out
 from analysis.mixed.refitting.permutation import permutation_test
 from analysis.mixed.refitting.prediction import leave_one_out_prediction
 from analysis.mixed.refitting.robust import COVARIANCES, cluster_robust, wild_cluster_bootstrap
-from analysis.tidy.errors import ColumnError, DesignError
+from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 
 R = Path(__file__).parents[3] / "r"
 rows = pd.read_csv(R / "mixed_data_crossed.csv")
@@ -78,7 +78,7 @@ def test_the_wild_bootstrap_agrees_with_one_written_row_by_row(with_kind: MixedM
 
 
 def test_many_clusters_need_a_source_of_draws(whole: MixedModel) -> None:
-    with pytest.raises(DesignError, match=r"2\^15 sign vectors are too many to enumerate"):
+    with pytest.raises(AnalysisError, match=r"2\^15 sign vectors are too many to enumerate"):
         wild_cluster_bootstrap(whole, "rho", "prompt")
     drawn = wild_cluster_bootstrap(
         whole, "depth", "prompt", rng=np.random.default_rng(1), n_resamples=199
