@@ -127,6 +127,12 @@ def _unchanged_until_a_word_is(
     assert capsys.readouterr().err.count("rendering: ") == 2
 
 
+def test_no_paragraph_begins_with_a_reference_that_pandoc_would_number() -> None:
+    texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "quarto").rglob("*.qmd")}
+    assert len(texts) > 40
+    assert not {path.name for path, text in texts.items() if re.search(r"\n\n\(@", text)}
+
+
 def test_no_number_of_a_claim_in_the_sources_is_left_without_its_card() -> None:
     lines = [
         line.text
