@@ -140,18 +140,18 @@ def _largest_t(correlation: Floats) -> Tail:
 
 def _critical(tail: Tail, df: Floats, conf_level: float) -> Floats:
     """Return the value that the largest |t| exceeds with the chance left, for every df."""
-    from scipy.optimize import brentq, newton
+    from scipy.optimize import brentq
 
     def excess(t: float, df: float) -> float:
         return tail(t, df) - (1 - conf_level)
 
-    # The fewer df, the larger the value: that of more df lies close beneath it.
+    # The fewer df, the larger the value: that of more df lies beneath it, or as high but for
+    # rounding, and mostly close.
     each, place = np.unique(-np.round(df, 6), return_inverse=True)
-    most, *fewer = -each
-    high = 4.0
-    while excess(high, most) > 0:
-        high *= 2
-    found = [brentq(excess, 1e-6, high, (most,), xtol=1e-8)]
-    for own in fewer:
-        found.append(newton(excess, found[-1], args=(own,), tol=1e-8))
+    found: list[float] = []
+    for own in -each:
+        low, high = (0.99 * found[-1], 1.02 * found[-1]) if found else (1e-6, 4.0)
+        while excess(high, own) > 0:
+            low, high = high, 2 * high
+        found.append(brentq(excess, low, high, (own,), xtol=1e-8))
     return np.array(found)[place]

@@ -121,23 +121,11 @@ def _asked(
         offset = 0.0
     plain = model.inference.tests(rows, df)
     tests = ContrastTests(plain.estimates + offset, plain.std_errors, plain.df)
-    low, high = tests.interval(conf_level)
-    notes = [*_interacting(model, factors), grid.note]
-    added: dict[str, object] = {}
-    if adjust != "none":
-        covariance = rows @ model.inference.covariance(df) @ rows.T
-        found = adjusted(
-            tests,
-            adjust,
-            conf_level,
-            n_means=n_means if pairs else None,
-            correlation=_correlation(covariance),
-        )
-        low, high = found.low, found.high
-        added = {"p_adjusted": found.p_values, "n_tests": len(rows), "adjustment": adjust}
-        notes.append("Intervals hold together.")
-    elif len(rows) > 1:
-        notes.append("p-values are not adjusted for their number.")
+    covariance = rows @ model.inference.covariance(df) @ rows.T
+    low, high, added, note = _together(
+        tests, adjust, conf_level, n_means if pairs else None, covariance
+    )
+    notes = [*_interacting(model, factors), grid.note, note]
     result = pd.DataFrame(
         {
             "contrast": labels,
@@ -157,6 +145,23 @@ def _asked(
     )
     glossary.checked(result.columns)
     return result
+
+
+def _together(
+    tests: ContrastTests, adjust: str, conf_level: float, n_means: int | None, covariance: Floats
+) -> tuple[Floats, Floats, dict[str, object], str]:
+    """Return ends of intervals, the columns of an adjustment, and what it is."""
+    if adjust == "none":
+        alone = "p-values are not adjusted for their number." if len(tests.estimates) > 1 else ""
+        return *tests.interval(conf_level), {}, alone
+    correlation = _correlation(covariance)
+    found = adjusted(tests, adjust, conf_level, n_means=n_means, correlation=correlation)
+    added = {
+        "p_adjusted": found.p_values,
+        "n_tests": len(tests.estimates),
+        "adjustment": adjust,
+    }
+    return found.low, found.high, added, "Intervals hold together."
 
 
 def _correlation(covariance: Floats) -> Floats:

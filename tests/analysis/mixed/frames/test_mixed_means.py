@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from analysis import mixed
+from analysis.mixed.frames import adjustment
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 
 R = Path(__file__).parents[3] / "r"
@@ -93,6 +94,15 @@ def test_the_multivariate_t_is_genz_and_bretzs() -> None:
     np.testing.assert_allclose(ours["p_adjusted"], theirs["p_value"], rtol=2e-3, atol=5e-6)
     reach = (ours["conf_high"] - ours["estimate"]) / ours["std_error"]
     np.testing.assert_allclose(reach, theirs["critical"], rtol=1e-3)
+
+
+@pytest.mark.parametrize("df", [[0.02, 5.0], [5.0, 5.000002, 5.000004], [0.4, 16.0, np.inf]])
+def test_a_joint_critical_value_leaves_its_chance_at_any_df(df: list[float]) -> None:
+    tail = adjustment._largest_t(np.full((3, 3), 0.5) + np.diag([0.5] * 3))
+    found = adjustment._critical(tail, np.array(df), 0.95)
+    assert [tail(t, own) for t, own in zip(found, df, strict=True)] == pytest.approx(
+        [0.05] * len(df), abs=1e-6
+    )
 
 
 def test_the_multivariate_t_of_all_pairs_of_equal_means_is_tukeys() -> None:
