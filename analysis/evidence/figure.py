@@ -39,7 +39,6 @@ def require_sound(store: Store) -> None:
         for explaining in _EXPLAINED:
             _require_explained(store, table, explaining)
         _require_one_unit(store, table)
-        _require_stated_unit(store, table)
         _require_files_in_a_word(store, table)
     _require_spreads(store)
 
@@ -82,40 +81,25 @@ def _require_explained(store: Store, table: str, explaining: str) -> None:
 
 
 def _require_one_unit(store: Store, table: str) -> None:
-    mixed = store.facts(
-        f"""
-        SELECT metric, string_agg(DISTINCT unit, ', ' ORDER BY unit) AS units
-          FROM {table}
-         GROUP BY metric
-        HAVING count(DISTINCT unit) > 1
-         ORDER BY metric
-        """
-    )
-    if len(mixed):
-        first = mixed.iloc[0]
-        raise StoreError(
-            f"The figures of a metric must be in one unit; {first['metric']} in {table} has "
-            f"{first['units']}.",
-            "Convert the numbers, or give them a metric of their own.",
-        )
-
-
-def _require_stated_unit(store: Store, table: str) -> None:
+    """Raise unless figures are in the unit that table metric has; without it, in one unit."""
     others = store.facts(
         f"""
-        SELECT DISTINCT metric, f.unit AS found, m.unit AS stated
+        SELECT metric, string_agg(DISTINCT f.unit, ', ' ORDER BY f.unit) AS units,
+               first(m.unit) AS stated
           FROM {table} AS f
-          JOIN metric AS m USING (metric)
-         WHERE f.unit <> m.unit
-         ORDER BY ALL
+          LEFT JOIN metric AS m USING (metric)
+         GROUP BY metric
+        HAVING count(DISTINCT f.unit) > 1 OR bool_or(f.unit <> m.unit)
+         ORDER BY metric
         """
     )
     if len(others):
         first = others.iloc[0]
+        stated = "" if first.isna()["stated"] else f"; table metric has {first['stated']}"
         raise StoreError(
-            f"The figures of a metric must be in the unit that table metric has; those of "
-            f"{first['metric']} in {table} are in {first['found']}, it has {first['stated']}.",
-            "Convert the numbers, or correct the unit in metric.csv.",
+            "The figures of a metric must be in one unit, that of table metric; those of "
+            f"{first['metric']} in {table} are in {first['units']}{stated}.",
+            "Convert the numbers, correct metric.csv, or give the figures a metric of their own.",
         )
 
 
