@@ -280,7 +280,7 @@ def seeds_sentence(seeds: Seeds) -> str:
         f"{apart} The seed does not move all alike: {prose.count(len(names))} of "
         f"{prose.count(seeds.n_cells)} pairs of recipe and shape hold {prose.percent(seeds.share)} "
         f"of its variance ({told}), {prose.listing(names)}. The intervals suppose that it moves "
-        "all alike; those of recipe and shape are conservative even so, that of chance too short."
+        "all alike."
     )
 
 

@@ -37,7 +37,7 @@ def test_cells_that_the_seed_moves_most_are_found_and_named() -> None:
     said = seeds_sentence(found).replace("\u00a0", " ")
     assert "2 of 32 pairs of recipe and shape hold" in said
     assert ", OPT of 12 blocks and width 64 and Pythia of 12 blocks" in said
-    assert said.endswith("that of chance too short.")
+    assert said.endswith("suppose that it moves all alike.")
     even = shares.seeds_apart(runs(np.ones(CELLS), rng), rng=rng)
     assert even.p_value > 0.05
     assert "is not seen (p" in seeds_sentence(even)
