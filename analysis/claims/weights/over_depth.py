@@ -21,7 +21,7 @@ SMALLER = "deeper networks have smaller norms, as they are said to have smaller 
 OF_MEAN = (
     "No basis and no gain moves this map, and under RMSNorm it is the invariant partner of |W_V|. "
     "What it reads and writes along the mean over features is free under LayerNorm: "
-    "`collect gauge` leaves that out."
+    "thermoscope collect gauge leaves that out."
 )
 
 
