@@ -207,7 +207,7 @@ def completed(rows: pa.Table, table: str) -> pa.Table:
 
 def _guess(missing: list[str], unknown: list[str]) -> str:
     pairs = [(name, nearest(name, unknown, cutoff=0.6)) for name in missing]
-    return "; ".join(f"{near[0]} is probably {name}" for name, near in pairs if near)
+    return " ".join(f"{near[0]} is probably {name}." for name, near in pairs if near)
 
 
 def damaged(path: Path, error: Exception) -> ContractError:

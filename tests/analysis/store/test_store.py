@@ -75,7 +75,7 @@ def test_a_misnamed_column_is_refused_with_a_guess(tiny_copy):
     pq.write_table(rows.rename_columns(renamed), path)
     with pytest.raises(StoreError, match="missing: norm; unknown: norms") as refusal:
         open_store(tiny_copy)
-    assert refusal.value.hint == "norms is probably norm"
+    assert refusal.value.hint == "norms is probably norm."
 
 
 def test_a_row_that_breaks_a_check_is_refused(tiny_copy):
