@@ -14,6 +14,7 @@ import pytest
 from analysis.claims.print import stated
 from analysis.exhibits import tables as exhibits
 from analysis.exhibits.site import verdict_rule
+from analysis.exhibits.study import tables as study_tables
 from analysis.report.making.crossref import numbered, resolved
 from analysis.report.making.page import page
 from analysis.report.making.pandoc import pandoc
@@ -168,7 +169,15 @@ def test_only_vetted_columns_of_the_report_are_markdown() -> None:
         found = re.findall(r"markup=(\[[^\]]*\]|[\w.]+)", path.read_text(encoding="utf-8"))
         named |= set(found)
     vetted = {"exhibits.MARKUP", "stated.MARKUP", "verdict_rule.MARKUP", '["meaning"]', '["law"]'}
-    assert named == vetted
+    # The designs are names of our own: what data calls otherwise is left out of their rows.
+    assert named == {*vetted, '["design"]'}
+
+
+def test_the_rows_of_designs_hold_names_of_our_own_only() -> None:
+    names = [*HOSTILE, *study_tables.QUESTIONS]
+    counts = dict.fromkeys(("n_planned", "n_complete", "n_beat_trigram", "left_s"), 1.0)
+    rows = study_tables.progress_rows(pd.DataFrame({"study": names}).assign(**counts))
+    assert rows["design"].tolist() == [f"`{name}`" for name in study_tables.QUESTIONS]
 
 
 def test_a_value_in_prose_shows_any_text_as_it_stands() -> None:
