@@ -152,12 +152,22 @@ local function image(element)
   return element, false
 end
 
+-- An option or a short name stays on one line: a browser may break it after each hyphen.
+local LONGEST_UNBROKEN = 24
+
+local function code(element)
+  if #element.text <= LONGEST_UNBROKEN and element.text:find("-", 1, true) then
+    element.classes:insert("unbroken")
+    return element
+  end
+end
+
 local function untouched(element)
   return element, false
 end
 
 return {
-  { CodeBlock = read },
+  { CodeBlock = read, Code = code },
   { Cite = cite },
   { traverse = "topdown", Header = untouched, Link = link, Span = all_to_cards, Image = image, Inlines = inlines },
 }

@@ -43,7 +43,7 @@ short-title: First
 
 See @sec-two, [-@tbl-two], [what it says](#sec-two) and @sec-one; claims 7, 22 and 9, and (claim 7).
 
-[7 to 9, (22)]{{.claims}}
+[7 to 9, (22)]{{.claims}} `--too-long skip` `no_hyphen`
 
 ::: {{.callout-note}}
 ## Not numbered
@@ -98,6 +98,7 @@ def test_pages_refer_to_each_other_by_number_and_to_cards(
     for said in (
         'claims <a href="claims.html#claim-7" class="claim-link">7</a>, <a href="claims.html',
         '<p><a href="claims.html#claim-7" class="claim-link">7</a> to 9, (<a href="claims.html',
+        '<code class="unbroken">--too-long skip</code> <code>no_hyphen</code>',
         '">22</a> and 9, and (claim <a href="claims.html#claim-7" class="claim-link">7</a>).',
     ):
         assert said in " ".join(first.split())
