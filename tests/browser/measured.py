@@ -19,6 +19,8 @@ from tests.browser.chromium import Tab, browser
 WINDOWS = {"desktop": (1280, 900), "phone": (390, 844)}
 #: Least size of a letter [px].
 LEAST = 11
+#: The page that is one screen of a desk.
+FRONT = "index"
 #: Height of one picture [px].
 CUT = 4000
 #: The page as it was found: one file; see the note on the first review.
@@ -80,6 +82,8 @@ def seen(tab: Tab, page: Path) -> Seen:
         screens[window] = found["height"] / height
         ugly += [f"{window}: {found['wide']} px wider than the window"] if found["wide"] > 0 else []
         ugly += [f"{window}: {it}" for it in small]
+        if page.stem == FRONT and window == "desktop" and found["height"] > height:
+            ugly.append(f"{window}: {found['height'] - height} px longer than one screen")
     return Seen(
         found["words"],
         found["all"],

@@ -27,7 +27,7 @@ from analysis.tidy import prose
 from analysis.tidy.errors import AnalysisError
 
 #: Width and height of a figure, and width of one of two panels on a phone [px].
-WIDE, HIGH, PHONE = 370, 140, 118
+WIDE, HIGH, PHONE = 310, 142, 118
 #: Height of the title of a panel, which the other figure lacks [px].
 TITLE = 9
 #: Ends of the axis of depth [blocks].

@@ -43,7 +43,7 @@ KEY = {
     6: ("the total gain stays within 10", "sec-depth"),
     46: ("a critical head density separates the signs", "sec-density"),
     18: ("the order of the four models of the benchmark", "sec-benchmark"),
-    7: ("heritage decides the sign with p < 0.001", "sec-heritage"),
+    7: ("heritage decides the sign with p\u00a0<\u00a00.001", "sec-heritage"),
     5: ("the largest gain of a block is 10 to the power 1/L", "sec-depth"),
     10: ("the ratio of norms predicts the sign", "sec-spectral"),
     13: ("the trace discriminates", "sec-trace"),

@@ -36,6 +36,8 @@ RANGE = "a range"
 
 #: Width of the panels, height of a row and of a bar, room beside the panels [px].
 PANEL, ROW, BAR, BESIDE = 260, 23, 30, 8
+#: The same width and height where the exhibit is small.
+SMALL_PANEL, SMALL_ROW = 190, 17
 #: Distance of the names of parts from their bar, the near ones and those between them [px].
 NEAR, FAR = 9, 26
 #: How the first of the narrow parts is named, those between, and the last.
@@ -58,7 +60,7 @@ def chart_exhibit(
     shares: pd.DataFrame,
     *,
     is_small: bool = False,
-) -> alt.VConcatChart | alt.HConcatChart:
+) -> alt.VConcatChart | alt.LayerChart:
     """Draw recipes in the order of their excess, a mark per run, and the shares.
 
     Parameters
@@ -70,7 +72,7 @@ def chart_exhibit(
     shares
         From `fleet.response_shares`, for the responses to draw; empty while none can be told.
     is_small
-        Draw the shares of the first response alone, beside the recipes.
+        Draw the recipes alone, and say their share of the first response.
     """
     words = (
         "Recipes in the order of how much the stream grows after block 0 beyond equal writes, a "
@@ -79,7 +81,7 @@ def chart_exhibit(
         f"{HELD} networks if only the seed mattered."
     )
     if is_small:
-        return _beside(runs, band, shares, words)
+        return _recipes_alone(runs, band, shares, words)
     panels = [_recipes(runs, band, TITLE)]
     if not shares.empty:
         panels.append(_bars(shares))
@@ -93,40 +95,22 @@ def chart_exhibit(
     return cast("alt.VConcatChart", apart)
 
 
-def _beside(
+def _recipes_alone(
     runs: pd.DataFrame, band: Band | None, shares: pd.DataFrame, words: str
-) -> alt.HConcatChart:
-    """Return recipes and, beside them, the shares of the first response, each with its name."""
-    panels: list[alt.LayerChart] = [_recipes(runs, band, SMALL_TITLE)]
+) -> alt.LayerChart:
+    """Return the recipes, with a finding that says their share of the first response."""
     finding = ""
     if not shares.empty:
         made = share_words(shares[shares["response"] == DRAWN[0]])["recipe"]
         finding = f"The recipe makes {made} of the differences in growth."
-        panels.append(_rows_of_shares(shares[shares["response"] == DRAWN[0]], panels[0].height))
-        words += " Beside them, the shares of the variance in growth that each source makes."
-    exhibit = alt.hconcat(*panels, spacing=40).properties(description=words)
-    said = found(exhibit, finding, is_small=True, stacks=True)
-    apart = said.resolve_scale(color="independent", shape="independent", size="independent")
-    return cast("alt.HConcatChart", apart)
+    chart = _recipes(runs, band, SMALL_TITLE, width=SMALL_PANEL, row=SMALL_ROW)
+    said = found(chart.properties(description=words), finding, is_small=True)
+    return cast("alt.LayerChart", said)
 
 
-def _rows_of_shares(shares: pd.DataFrame, height: float) -> alt.LayerChart:
-    """Return a bar per source of variance, the largest above, in a panel of a height [px]."""
-    rows = _parts(shares).sort_values("percent", ascending=False)
-    y = alt.Y(
-        "source:N", sort=list(rows["source"]), title=None, axis=alt.Axis(ticks=False, domain=False)
-    )
-    x = alt.X("percent:Q", title="share of the differences in growth [%]").scale(domain=[0, 100])
-    bars = alt.Chart(rows).encode(x=x.axis(grid=False, tickCount=5), y=y)
-    layers = [
-        bars.mark_bar(color=INK, size=BAR - 8).encode(tooltip=["source:N", "said:N"]),
-        bars.mark_text(align="left", dx=5, fontSize=14, color=INK).encode(text="said:N"),
-    ]
-    chart = alt.layer(*layers).properties(width=PANEL, height=height)
-    return cast("alt.LayerChart", chart)
-
-
-def _recipes(runs: pd.DataFrame, band: Band | None, title: str) -> alt.LayerChart:
+def _recipes(
+    runs: pd.DataFrame, band: Band | None, title: str, *, width: int = PANEL, row: int = ROW
+) -> alt.LayerChart:
     shown = runs.assign(
         recipe_name=runs["recipe"].map(RECIPES),
         depth=runs["n_layers"].map("{} blocks".format),
@@ -163,13 +147,13 @@ def _recipes(runs: pd.DataFrame, band: Band | None, title: str) -> alt.LayerChar
     labs = (
         alt.Chart(_firsts(means))
         .mark_text(align="left", fontSize=14)
-        .encode(x=alt.value(PANEL + BESIDE), y=y, text="said:N", color=colour)
+        .encode(x=alt.value(width + BESIDE), y=y, text="said:N", color=colour)
     )
     spans = ends.encode(x="min:Q", x2="max:Q", y=y)
     layers = [*_reference(band), spans, *points, labs]
     return cast(
         "alt.LayerChart",
-        alt.layer(*layers).properties(width=PANEL, height=ROW * len(order)),
+        alt.layer(*layers).properties(width=width, height=row * len(order)),
     )
 
 
