@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -216,7 +217,11 @@ def run_files(out: Path) -> list[Path]:
     ------
     InputError
         If there is none.
+    OSError
+        If no directory can have such a name, which newer versions of Python do not say.
     """
+    with suppress(FileNotFoundError, NotADirectoryError):
+        (out / "run").stat()
     found = sorted((out / "run").glob("*.parquet"))
     if not found:
         raise InputError(
