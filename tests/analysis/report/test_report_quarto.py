@@ -219,6 +219,15 @@ def test_every_page_is_listed_and_can_be_reached_from_every_other() -> None:
     assert {Path(name).stem for name in listed} == linked
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_page_names_the_one_format_that_a_plain_render_makes(document: Path) -> None:
+    """Quarto makes a page that names no format in each one of the project, here PDF as well."""
+    assert set(options()["format"]) == {"html", "typst"}
+    named = read_source(document).front_matter.get("format")
+    assert isinstance(named, dict)
+    assert list(named) == ["html"]
+
+
 def test_images_are_embedded_as_drawings_and_the_paper_is_printed_as_it_is_read() -> None:
     tree = json.loads(
         pandoc(
