@@ -144,12 +144,46 @@ local function inlines(list)
   end
 end
 
--- A drawing becomes part of the page where images are embedded, so that its marks have titles.
-local function image(element)
-  if element.src:match("%.svg$") then
-    element.classes:insert("inline-svg")
+-- What a drawing carries under a name; see analysis.exhibits.drawing.picture.
+local ENTITIES = { amp = "&", lt = "<", gt = ">", quot = '"', ["#x27"] = "'" }
+
+local function carried(drawing, name)
+  local said = drawing:match('<metadata class="' .. name .. '">([^<]*)</metadata>')
+  return said and said:gsub("&(#?%w+);", ENTITIES)
+end
+
+local function read_file(path)
+  local file = io.open(path, "rb")
+  local text = file and file:read("a") or ""
+  if file then
+    file:close()
   end
-  return element, false
+  return text
+end
+
+-- A drawing that Quarto wrote to a file becomes part of the page, so that its marks have titles. Its
+-- finding stands above it, in print too, and a link to its rows below it, as the embedded renderer does.
+local function image(element)
+  if not element.src:match("%.svg$") then
+    return element, false
+  end
+  element.classes:insert("inline-svg")
+  local drawing = read_file(element.src)
+  local shown = pandoc.Inlines({ element })
+  local finding, rows = carried(drawing, "finding"), carried(drawing, "rows")
+  if finding and FORMAT:match("html") then
+    shown:insert(1, pandoc.Span(pandoc.Inlines(finding), pandoc.Attr("", { "finding" })))
+  elseif finding and FORMAT == "typst" then
+    shown:insert(1, pandoc.LineBreak())
+    shown:insert(1, pandoc.Strong(pandoc.Inlines(finding)))
+  end
+  if rows and FORMAT:match("html") then
+    local label = element.src:match("([^/]+)%-output%-%d+%.svg$") or "figure"
+    local link = '<a download="%s.csv" href="data:text/csv;base64,%s">Data (CSV)</a>'
+    local note = '<span class="made-of">' .. link:format(label, rows) .. "</span>"
+    shown:insert(pandoc.RawInline("html", note))
+  end
+  return shown, false
 end
 
 -- An option or a short name stays on one line: a browser may break it after each hyphen.

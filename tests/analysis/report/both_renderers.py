@@ -19,7 +19,7 @@ SILENT_TAGS = {"nav", "script", "style", "svg", "math", "summary", "button"}
 SILENT_CLASSES = {
     "title-block", "quarto-title-block", "sourceCode", "code-fold", "anchor", "anchorjs-link",
     "callout-kind", "callout-icon-container", "equation-number", "footnote-back",
-    "screen-reader-only",
+    "screen-reader-only", "colophon-note", "drawn-by",
 }  # fmt: skip
 HEADINGS = {"h2", "h3", "h4", "h5", "h6", "h1"}
 #: Titles that Quarto gives to callouts without one, and to parts that it adds at the end.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import json
 import os
@@ -242,6 +243,30 @@ def test_images_are_embedded_as_drawings_and_the_paper_is_printed_as_it_is_read(
     assert printed["number-sections"] == shown["number-sections"] is True
     assert (printed["echo"], printed["fig-format"]) == (False, "svg")
     assert (QUARTO / printed["font-paths"] / "FigureSans-Regular.ttf").is_file()
+
+
+@pytest.mark.parametrize(
+    ("to", "shown"),
+    [
+        ("html", '<span class="finding">a &lt; "b" &amp; c\'s</span><img'),
+        ("html", '<a download="fig-a.csv" href="data:text/csv;base64,YSxiCg==">Data (CSV)</a>'),
+        ("typst", r"#strong[a \< \"b\" & c\'s] \ #box(image("),
+    ],
+)
+def test_a_drawing_of_quarto_says_what_it_shows_without_a_script(
+    tmp_path: Path, to: str, shown: str
+) -> None:
+    finding = html.escape('a < "b" & c' + "'s")
+    said = f'<metadata class="finding">{finding}</metadata>'
+    rows = '<metadata class="rows">YSxiCg==</metadata>'
+    drawing = tmp_path / "paper_files" / "fig-a-output-1.svg"
+    drawing.parent.mkdir()
+    drawing.write_text(f'<svg class="marks">{said}{rows}</svg>', encoding="utf-8")
+    source = f"![Caption]({drawing.relative_to(tmp_path)}){{#fig-a}}"
+    filters = [f"--lua-filter={QUARTO / 'filters/site.lua'}", "--wrap=none"]
+    made = pandoc(source, ["--from=markdown", f"--to={to}", *filters], directory=tmp_path)
+    assert shown in " ".join(made.split())
+    assert ("Data (CSV)" in made) == (to == "html")
 
 
 def test_only_drafts_are_frozen() -> None:
