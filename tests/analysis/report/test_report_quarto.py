@@ -22,6 +22,7 @@ from analysis.report.making.pandoc import pandoc
 from analysis.report.reading import places
 from analysis.report.reading.inline import inline_markdown, register_strings
 from analysis.report.reading.markup import INLINE_CODE
+from analysis.report.reading.settings import project_options
 from analysis.report.reading.source import Prose, read_source
 from analysis.tidy import prose
 from analysis.tidy.errors import ReportError
@@ -128,8 +129,13 @@ def test_the_contents_are_there_on_a_phone_and_code_does_not_widen_the_page() ->
     assert re.search(r":not\(pre\) > code:not\(.sourceCode\) \{\s*overflow-wrap: anywhere;", style)
 
 
-@pytest.mark.parametrize("name", ["quarto/.gitignore", "quarto/paper.quarto_ipynb"])
-def test_what_a_render_leaves_behind_is_not_offered_to_git(name: str) -> None:
+@pytest.mark.parametrize("project", ["quarto", "quarto/audit"])
+@pytest.mark.parametrize(
+    "left",
+    [".gitignore", ".quarto/x", "_freeze/x", "data.quarto_ipynb", "data_files/x", "data.html"],
+)
+def test_what_a_render_leaves_behind_is_not_offered_to_git(project: str, left: str) -> None:
+    name = f"{project}/{left}"
     process = subprocess.run(["git", "check-ignore", "-q", name], cwd=ROOT, check=False)
     if process.returncode == 128:
         pytest.skip("the tests do not run in a git checkout")
@@ -269,7 +275,9 @@ def test_a_drawing_of_quarto_says_what_it_shows_without_a_script(
     assert ("Data (CSV)" in made) == (to == "html")
 
 
-def test_only_drafts_are_frozen() -> None:
-    assert options()["execute"]["freeze"] is False
+def test_only_drafts_are_frozen_and_no_kernel_outlives_a_rendering() -> None:
+    for project in (QUARTO, QUARTO / "audit"):
+        settled = project_options(project)["execute"]
+        assert (settled["freeze"], settled["cache"], settled["daemon"]) == (False, False, False)
     draft = yaml.safe_load((QUARTO / "_quarto-draft.yml").read_text(encoding="utf-8"))
     assert draft == {"execute": {"freeze": "auto"}}
