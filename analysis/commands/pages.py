@@ -16,12 +16,14 @@ def report(options: argparse.Namespace) -> int:
     from analysis.commands.checkout import project_of_pages, project_root
     from analysis.report.examination import refuse_faults
     from analysis.report.printing import render_pdf
+    from analysis.report.reading.places import pages
     from analysis.report.replay import memory_of
     from analysis.report.site import render_site
     from analysis.tidy import prose
 
     if options.examine:
-        refuse_faults(options.examine)
+        beside = pages(project_of_pages()) if options.pages else []
+        refuse_faults(options.examine, unmade=[f"{path.stem}.html" for path in beside])
         print(f"{prose.plural(len(options.examine), 'page')} examined, no fault found.")
         return 0
     root = project_root()

@@ -142,7 +142,8 @@ def _add_report(verb: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="PAGE",
-        help="render nothing: look for faults in finished pages, Quarto's too",
+        help="render nothing: look for faults in finished pages, Quarto's too; with --page, links "
+        "to pages of the report that have yet to be made are no faults",
     )
 
 

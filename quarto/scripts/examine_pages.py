@@ -18,11 +18,14 @@ def main() -> int:
         if listed
         else os.environ.get("QUARTO_PROJECT_OUTPUT_FILES", "")
     )
-    pages = [str(Path(name).resolve()) for name in names.splitlines() if name.endswith(".html")]
+    pages = [Path(name).resolve() for name in names.splitlines() if name.endswith(".html")]
     if not pages:
         return 0
     python = os.environ.get("QUARTO_PYTHON") or sys.executable
-    command = [python, "-m", "analysis", "report", "--examine", *pages]
+    command = [python, "-m", "analysis", "report", "--examine", *map(str, pages)]
+    if not os.environ.get("QUARTO_PROJECT_RENDER_ALL"):
+        # Of a page made alone, links to pages that have yet to be made are good.
+        command += [part for page in pages for part in ("--page", page.stem)]
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 

@@ -186,6 +186,19 @@ def test_the_pages_that_quarto_names_are_examined_after_it(tmp_path: Path) -> No
     assert run_script("post-render", QUARTO_PROJECT_OUTPUT_FILES="other.pdf").returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("target", "is_whole", "code"),
+    [("claims.html#claim-7", "", 0), ("claims.html", "1", 5), ("absent.html", "", 5)],
+)
+def test_a_page_that_quarto_makes_alone_may_link_to_pages_yet_to_be_made(
+    tmp_path: Path, target: str, is_whole: str, code: int
+) -> None:
+    page = tmp_path / "paper.html"
+    page.write_text(f'<a href="{target}">it</a>', encoding="utf-8")
+    named = {"QUARTO_PROJECT_OUTPUT_FILES": str(page), "QUARTO_PROJECT_RENDER_ALL": is_whole}
+    assert run_script("post-render", **named).returncode == code
+
+
 #: Every page of ours and of another paper's audit, with the project that it belongs to.
 PAGES = [
     (project, path)
