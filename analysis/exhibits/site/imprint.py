@@ -15,17 +15,19 @@ LICENCE = "code MIT, text and data CC BY 4.0"
 def facts() -> str:
     """Return Markdown with version, commit, date and licence in one line."""
     now = datetime.now(UTC)
-    said = [f"Version {_version()}", f"commit {commit()}", f"{now.day} {now:%B %Y}", LICENCE]
-    return f"::: {{.imprint}}\n{prose.literal(' · '.join(said))}\n:::"
+    return _line(*_made_from(), f"{now.day} {now:%B %Y}", LICENCE)
 
 
 def imprint() -> str:
-    """Return Markdown with the line of facts and, folded, how to cite the page."""
+    """Return Markdown with version and commit and, folded, how to cite the page.
+
+    Its front matter says the date and the licence.
+    """
     now = datetime.now(UTC)
     opening = "<details class='cite-as'><summary>Cite as</summary>"
     return "\n\n".join(
         [
-            facts(),
+            _line(*_made_from()),
             "::: {.imprint}",
             f"```{{=html}}\n{opening}\n```",
             f"The thermoscope authors ({now.year}). *{prose.literal(TITLE)}* "
@@ -48,6 +50,14 @@ def bibtex(year: int) -> str:
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
     return "\n".join(["@software{thermoscope,", *lines, "}"])
+
+
+def _made_from() -> tuple[str, str]:
+    return f"Version {_version()}", f"commit {commit()}"
+
+
+def _line(*said: str) -> str:
+    return f"::: {{.imprint}}\n{prose.literal(' · '.join(said))}\n:::"
 
 
 def _version() -> str:

@@ -89,6 +89,7 @@ def _page_meta(settings: Settings, headings: Sequence[Heading]) -> dict[str, Any
         "sheet": {"t": "MetaBlocks", "c": [html(f"<style>\n{css}</style>")]},
         "contents-title": _string(settings.toc_title),
         **_around(settings),
+        **({"reuse": _string(settings.reuse)} if settings.reuse else {}),
         **({"contents": {"t": "MetaBlocks", "c": contents}} if settings.toc and contents else {}),
     }
 

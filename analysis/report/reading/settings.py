@@ -15,7 +15,7 @@ from analysis.report.reading.front_matter import mapping
 from analysis.tidy.errors import ReportError
 
 PROJECT_FILE = "_quarto.yml"
-TITLE_KEYS = ("title", "subtitle", "author", "date", "abstract", "nocite")
+TITLE_KEYS = ("title", "subtitle", "author", "date", "abstract", "keywords", "nocite")
 FOLDING_KEYS = ("code-fold", "code-summary")
 WORDS_FOR_TODAY = ("today", "now", "last-modified")
 
@@ -27,7 +27,9 @@ class Settings:
     Attributes
     ----------
     title_block
-        Front matter that pandoc typesets: title, subtitle, author, date, abstract.
+        Front matter that pandoc typesets: title, subtitle, author, date, abstract, keywords.
+    reuse
+        The words of the licence that close the page; empty if there are none.
     chunk_defaults
         Chunk options that hold unless a chunk says otherwise.
     bibliography, csl, styles
@@ -39,6 +41,7 @@ class Settings:
     """
 
     title_block: Mapping[str, Any]
+    reuse: str
     chunk_defaults: Mapping[str, Any]
     bibliography: tuple[Path, ...]
     csl: tuple[Path, ...]
@@ -78,6 +81,7 @@ def settings_of(front_matter: Mapping[str, Any], directory: Path) -> Settings:
     chunk_defaults |= {key: options[key] for key in FOLDING_KEYS if key in options}
     return Settings(
         title_block=_title_block(options),
+        reuse=_reuse(options.get("license", "")),
         chunk_defaults=chunk_defaults,
         bibliography=_files(options, "bibliography", directory),
         csl=_files(options, "csl", directory),
@@ -132,6 +136,10 @@ def _title_block(options: Mapping[str, Any]) -> dict[str, Any]:
             for author in authors
         ]
     return block
+
+
+def _reuse(licence: object) -> str:
+    return str(licence.get("text", "") if isinstance(licence, Mapping) else licence)
 
 
 def _files(options: Mapping[str, Any], key: str, directory: Path) -> tuple[Path, ...]:

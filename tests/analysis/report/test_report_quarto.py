@@ -227,6 +227,8 @@ def test_every_page_keeps_to_what_both_renderers_read_alike(project: Path, path:
         assert not any("{python}" in text for text in written), chunk.name
         if str(chunk.options.get("label", "")).startswith("fig-"):
             assert len(written[1]) > 40, chunk.name
+        # What is computed says so, and would stand in the page.
+        assert ".keep(" not in chunk.code or not chunk.settled({})["include"], chunk.name
     assert not any("{{<" in line.text for line in prose_lines)
     assert {"title", "short-title"} <= set(source.front_matter)
 
@@ -246,6 +248,12 @@ def test_every_page_names_the_one_format_that_a_plain_render_makes(document: Pat
     named = read_source(document).front_matter.get("format")
     assert isinstance(named, dict)
     assert list(named) == ["html"]
+
+
+def test_a_licence_is_said_in_words_that_quarto_leaves_as_they_are() -> None:
+    """Quarto makes an address of a text with `CC BY`, but not of the words of a mapping."""
+    licences = [read_source(path).front_matter.get("license") for path in DOCUMENTS]
+    assert [list(it) for it in licences if it] == [["text"]]
 
 
 def test_images_are_embedded_as_drawings_and_the_paper_is_printed_as_it_is_read() -> None:

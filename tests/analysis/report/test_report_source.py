@@ -202,6 +202,14 @@ def test_authors_become_a_list_of_names(tmp_path: Path) -> None:
     assert settings.title_block["date"] != "today"
 
 
+@pytest.mark.parametrize(
+    ("licence", "words"),
+    [("All rights", "All rights"), ({"text": "Code MIT"}, "Code MIT"), ({}, "")],
+)
+def test_a_licence_says_its_words(tmp_path: Path, licence: object, words: str) -> None:
+    assert settings_of({"license": licence}, tmp_path).reuse == words
+
+
 def test_a_missing_bibliography_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match="named under 'bibliography' must exist; it does not"):
         settings_of({"bibliography": "absent.bib"}, tmp_path)
