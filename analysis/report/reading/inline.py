@@ -1,8 +1,9 @@
 r"""Values in prose as Quarto prints them: a string must say by itself that it is text.
 
 Quarto puts the Markdown form of a value into the sentence, or else what ``repr`` makes of it:
-a space that does not break becomes ``\xa0``, and a star opens emphasis. The set-up chunk of each
-document therefore registers the Markdown form of strings, once.
+a space that does not break becomes ``\xa0``, and a star opens emphasis. Where that form is empty it
+leaves the code in the sentence. The set-up chunk of each document therefore registers the Markdown
+form of strings, once.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ class Inline:
 def register_strings() -> None:
     """Give strings of the running kernel a Markdown form: the text, nothing in it markup.
 
+    An empty string is a space, which nobody sees.
+
     Raises
     ------
     ReportError
@@ -56,7 +59,11 @@ def register_strings() -> None:
             "The Markdown form of strings must be registered in a kernel; none runs this code.",
             "Call register_strings() in the set-up chunk of a document.",
         )
-    shell.display_formatter.formatters["text/markdown"].for_type(str, prose.literal)
+    shell.display_formatter.formatters["text/markdown"].for_type(str, _shown)
+
+
+def _shown(text: str) -> str:
+    return prose.literal(text) or " "
 
 
 def inline_markdown(representations: Mapping[str, Any], *, mime: str, name: str) -> str:
@@ -74,7 +81,7 @@ def inline_markdown(representations: Mapping[str, Any], *, mime: str, name: str)
     Raises
     ------
     ReportError
-        If the value has no Markdown form and its ``repr`` is no text for a reader.
+        If the value is empty, or has no Markdown form and a ``repr`` that is no text for a reader.
 
     Examples
     --------
@@ -84,6 +91,12 @@ def inline_markdown(representations: Mapping[str, Any], *, mime: str, name: str)
     '*p* = 1'
     """
     text = str(representations[mime])
+    if text in ("", "''"):
+        raise ReportError(
+            f"{name} must show something; it is empty, and Quarto would leave its code in the page.",
+            "Call register_strings() of analysis.report.reading.inline in the set-up chunk, and "
+            "return a string: an empty one is shown as a space.",
+        )
     if mime == "text/html":
         return f"`{text}`{{=html}}"
     if mime != "text/plain":

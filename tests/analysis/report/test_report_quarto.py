@@ -76,6 +76,15 @@ def test_a_markdown_form_outranks_the_repr() -> None:
     assert asked({"text/plain": "7"}) == "7"
 
 
+@pytest.mark.parametrize("value", [{"text/markdown": ""}, {"text/plain": "''"}])
+def test_a_value_whose_code_quarto_would_leave_in_the_page_is_refused(
+    value: dict[str, str],
+) -> None:
+    """What came of inline code takes its place only if it is not empty."""
+    with pytest.raises(ReportError, match="it is empty, and Quarto would leave its code"):
+        asked(value)
+
+
 def test_strings_are_registered_in_a_kernel_only() -> None:
     with pytest.raises(ReportError, match="must be registered in a kernel; none runs this code"):
         register_strings()

@@ -160,7 +160,7 @@ def test_values_in_prose_are_those_of_the_parameters(example: tuple[Page, str]) 
     text = page.words("sec-beginning")
     assert "There are 5 points from somewhere." in text
     assert "A space that does not break is a space: 5\u00a0%." in text
-    assert "A string is literal: 3 * 4 * 5 -- _not_ italic." in text
+    assert "nothing: A string is literal: 3 * 4 * 5 -- _not_ italic." in text
     assert "`{python} n_points`" in text
     assert "a stream" in text
 
