@@ -93,7 +93,7 @@ def inline_markdown(representations: Mapping[str, Any], *, mime: str, name: str)
     text = str(representations[mime])
     if text in ("", "''"):
         raise ReportError(
-            f"{name} must show something; it is empty, and Quarto would leave its code in the page.",
+            f"{name} must show something; it is empty, and Quarto would leave its code there.",
             "Call register_strings() of analysis.report.reading.inline in the set-up chunk, and "
             "return a string: an empty one is shown as a space.",
         )
