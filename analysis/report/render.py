@@ -21,7 +21,7 @@ from analysis.report.making.pandoc import pandoc
 from analysis.report.making.tree import Node, div, text_nodes
 from analysis.report.making.typeset import typeset
 from analysis.report.reading.chunk import Chunk, assignments
-from analysis.report.reading.front_matter import written
+from analysis.report.reading.front_matter import unread, written
 from analysis.report.reading.markup import Gallery, chunk_markdown, prose_markdown
 from analysis.report.reading.settings import Settings, project_options, settings_of
 from analysis.report.reading.source import Prose, Source, read_source
@@ -267,7 +267,8 @@ def quarto_output(
     ReportError
         If Quarto ends with a fault.
     """
-    options = [part for name, value in parameters.items() for part in ("-P", f"{name}:{value}")]
+    said = [f"{name}:{unread(value)}" for name, value in parameters.items()]
+    options = [part for text in said for part in ("-P", text)]
     options += ["--to", to] if to else []
     process = subprocess.run(
         [command, "render", str(project), *options], env=environment(), check=False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,6 +41,15 @@ def scalar(text: str) -> bool | int | float | str:
     except yaml.YAMLError:
         return text
     return value if isinstance(value, bool | int | float) else text
+
+
+def unread(text: str) -> str:
+    """Return YAML that is read as what `scalar` takes a parameter's text for.
+
+    >>> [unread(text) for text in ("3", "../a #1", "")]
+    ['3', '"../a #1"', '""']
+    """
+    return json.dumps(text, ensure_ascii=False) if isinstance(scalar(text), str) else text
 
 
 def written(content: Mapping[str, Any]) -> str:

@@ -320,8 +320,9 @@ def test_quarto_renders_where_it_is_installed(
     fake_quarto(
         tmp_path, monkeypatch, 'mkdir -p "$2/out"; echo "$@ $QUARTO_PYTHON" > "$2/out/paper.html"'
     )
-    page = render(source, tmp_path / "deep" / "page.html", parameters={"a": "1", "b": "x y"})
-    said = f"render {tmp_path} -P a:1 -P b:x y {sys.executable}\n"
+    parameters = {"a": "1", "b": "x #y", "c": ""}
+    page = render(source, tmp_path / "deep" / "page.html", parameters=parameters)
+    said = f'render {tmp_path} -P a:1 -P b:"x #y" -P c:"" {sys.executable}\n'
     assert page.read_text(encoding="utf-8") == said
     assert render(source, tmp_path / "out" / "paper.html") == tmp_path / "out" / "paper.html"
 
