@@ -19,15 +19,15 @@ def facts() -> str:
 
 
 def imprint() -> str:
-    """Return Markdown with version and commit and, folded, how to cite the page.
+    """Return Markdown with version, commit and licence and, folded, how to cite the page.
 
-    Its front matter says the date and the licence.
+    Its front matter says the date.
     """
     now = datetime.now(UTC)
     opening = "<details class='cite-as'><summary>Cite as</summary>"
     return "\n\n".join(
         [
-            _line(*_made_from()),
+            _line(*_made_from(), LICENCE),
             "::: {.imprint}",
             f"```{{=html}}\n{opening}\n```",
             f"The thermoscope authors ({now.year}). *{prose.literal(TITLE)}* "
