@@ -194,3 +194,16 @@ def test_a_column_that_enters_by_steps_alone_has_no_trend() -> None:
     model = mixed.fit("gain ~ I(depth > 0.25) + (1 | model)", crossed)
     with pytest.raises(DesignError, match="slope at the mean of 'depth'; it has none"):
         model.trends("depth")
+
+
+@pytest.mark.parametrize("df", [0.7, 5.0, np.inf])
+def test_cells_of_directions_stand_for_all_of_them(
+    monkeypatch: pytest.MonkeyPatch, df: float
+) -> None:
+    correlation = np.corrcoef(np.random.default_rng(1).normal(size=(8, 11)))
+    tail = adjustment._largest_t(correlation)
+    monkeypatch.setattr(adjustment, "CELLS", 2**26)
+    finely = adjustment._largest_t(correlation)
+    for t in (0.5, 2.5, 4.0, 8.0):
+        assert tail(t, df) == pytest.approx(finely(t, df), rel=1e-5, abs=1e-14)
+    assert tail(2.5, df) != finely(2.5, df)
