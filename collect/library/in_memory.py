@@ -8,7 +8,6 @@ is as before, down to the last bit.
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 from collections.abc import Iterator
@@ -21,6 +20,8 @@ from torch import Tensor, nn
 
 from collect.adapters import adapter_for
 from collect.errors import InputError, UnsupportedModelError
+from collect.library.adapted import merged, uncompiled
+from collect.library.edits import edits
 from collect.model.alignment import aligned
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder, decoder
@@ -55,7 +56,8 @@ def lent(model: Any) -> Iterator[Decoder]:
     with ExitStack() as stack:
         stack.enter_context(_by_itself(bare))
         stack.enter_context(_evaluating(bare))
-        stack.enter_context(_merged(bare))
+        stack.enter_context(uncompiled(bare))
+        stack.enter_context(merged(bare))
         code = adapter.of(bare.config).attention_implementation(bare.config)
         stack.enter_context(_attending(bare, code))
         stack.enter_context(_aligned(bare))
@@ -129,13 +131,27 @@ def described(
 
 
 def weights_sha256(lent_model: Decoder) -> str:
-    """Return a hash over the names, shapes, number formats and values of the parameters."""
-    digest = hashlib.sha256()
-    for name, parameter in sorted(lent_model.model.named_parameters()):
-        values = parameter.detach().cpu().contiguous()
+    """Return a hash over all that a model has besides its configuration.
+
+    That is names, shapes, number formats and values of its parameters and of the buffers that are
+    saved with them, and what `edits` finds.
+    """
+    digest, model = hashlib.sha256(), lent_model.model
+    for name, tensor in [*sorted(model.named_parameters()), *sorted(_saved_buffers(model))]:
+        values = tensor.detach().cpu().contiguous()
         digest.update(f"{name}\0{tuple(values.shape)}\0{values.dtype}\n".encode())
         digest.update(values.reshape(-1).view(torch.uint8).numpy())
+    for line in edits(model):
+        digest.update(f"{line}\n".encode())
     return digest.hexdigest()
+
+
+def _saved_buffers(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Yield the buffers that a checkpoint holds beside parameters, such as a router's biases."""
+    for path, module in model.named_modules():
+        for name, buffer in module.named_buffers(recurse=False):
+            if name not in module._non_persistent_buffers_set and buffer.numel():
+                yield f"{path}.{name}", buffer
 
 
 def device_of(lent_model: Decoder) -> str:
@@ -161,6 +177,29 @@ def dtype_of(lent_model: Decoder) -> str:
     return dtype
 
 
+@contextmanager
+def working_together(lent_model: Decoder) -> Iterator[None]:
+    """Refuse a model whose parts are in formats that only autocast lets work together.
+
+    Raises
+    ------
+    InputError
+        If torch says that formats differ, and those of the model do.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        formats = sorted({_name(parameter) for parameter in lent_model.model.parameters()})
+        if len(formats) == 1 or "dtype" not in str(error):
+            raise
+        said = str(error).partition("\n")[0]
+        raise InputError(
+            "All parts of a model must work together without autocast; those of this one are in "
+            f"{' and '.join(formats)}, of which torch says: {said}",
+            "Convert it to one format, for example with model.float().",
+        ) from error
+
+
 def _name(parameter: Tensor) -> str:
     return str(parameter.dtype).removeprefix("torch.")
 
@@ -172,7 +211,7 @@ def _refuse_absent(model: nn.Module) -> None:
             "The weights must be plain floating numbers; those of this model are quantised.",
             "Give the model that it was quantised from.",
         )
-    for name, parameter in model.named_parameters():
+    for name, parameter in [*model.named_parameters(), *_saved_buffers(model)]:
         if parameter.is_meta or parameter.numel() == 0 or hasattr(parameter, "ds_id"):
             raise InputError(
                 f"All weights must be in the memory of this process; {name} is not.",
@@ -207,15 +246,31 @@ def _evaluating(model: nn.Module) -> Iterator[None]:
 @contextmanager
 def _attending(model: Any, code: str) -> Iterator[None]:
     """Let attention run some code, and its own again afterwards."""
-    own = model.config._attn_implementation
-    if own == code:
+    own = [(config, config._attn_implementation) for config in _configurations(model)]
+    if all(named == code for _, named in own):
         yield
         return
-    model.set_attn_implementation(code)
     try:
+        model.set_attn_implementation(code)
+        if model.config._attn_implementation == code:
+            for config, _ in own:  # a block that was copied has a configuration of its own
+                config._attn_implementation_internal = code
         yield
     finally:
-        model.set_attn_implementation(own)
+        for config, named in own:
+            config._attn_implementation_internal = named
+
+
+def _configurations(model: nn.Module) -> list[Any]:
+    """Return the configurations that the modules of a model read, its own and those within."""
+    held = [getattr(module, "config", None) for module in (model, *model.modules())]
+    within = [getattr(config, name, None) for config in held for name in _within(config)]
+    known = {id(config): config for config in [*held, *within]}
+    return [config for config in known.values() if hasattr(config, "_attn_implementation_internal")]
+
+
+def _within(config: Any) -> list[str]:
+    return [*getattr(config, "sub_configs", {})]
 
 
 @contextmanager
@@ -229,46 +284,3 @@ def _aligned(model: nn.Module) -> Iterator[None]:
     finally:
         for parameter, data in own:
             parameter.data = data
-
-
-@contextmanager
-def _merged(model: nn.Module) -> Iterator[None]:
-    """Put matrices with their low-rank adapters merged in the place of both.
-
-    An adapted layer is one of peft's: it has a ``base_layer`` and a ``merge``. A copy of the
-    base layer is merged into, so the weights themselves are never touched.
-    """
-    layers = [
-        (name, module)
-        for name, module in model.named_modules()
-        if hasattr(module, "base_layer") and hasattr(module, "merge")
-    ]
-    try:
-        for name, layer in layers:
-            _put(model, name, _merged_copy(layer))
-        yield
-    finally:
-        for name, layer in layers:
-            _put(model, name, layer)
-
-
-def _merged_copy(layer: Any) -> nn.Module:
-    """Return the base layer with its adapters merged in; the layer is left as it was."""
-    own: nn.Module = layer.base_layer
-    if layer.merged or layer.disable_adapters:
-        return own
-    merged = copy.deepcopy(own)
-    layer.base_layer = merged
-    try:
-        with torch.no_grad():
-            layer.merge()
-        layer.merged_adapters.clear()
-    finally:
-        layer.base_layer = own
-    return merged
-
-
-def _put(model: nn.Module, name: str, module: nn.Module) -> None:
-    """Put a module at a dotted path."""
-    path, _, last = name.rpartition(".")
-    setattr(model.get_submodule(path), last, module)

@@ -343,10 +343,12 @@ def _check_shapes(placed: Decoder, layer: int) -> None:
     try:
         weights = placed.head_weights(layer)
     except (RuntimeError, KeyError) as error:
+        is_absent = isinstance(error, KeyError)
+        said = f"there is no {error.args[0]}" if is_absent else str(error).splitlines()[0]
         raise ConformanceError(
             f"The attention weights of layer {layer} must be those of {heads.n_heads} query and "
             f"{heads.n_kv_heads} key and value heads of width {heads.d_head}; "
-            f"cutting them fails: {str(error).splitlines()[0]}."
+            f"cutting them fails: {said}."
         ) from error
     for name, shape in expected.items():
         found = tuple(getattr(weights, name).shape)
