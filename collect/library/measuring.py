@@ -295,7 +295,8 @@ def _present(
         )
         digest = in_memory.weights_sha256(decoder)
         found = tasks(checkpoint, decoder, sets, tokenizer, settings, weights_sha256=digest)
-        yield Present(checkpoint, decoder, tokenizer, settings), found
+        with in_memory.working_together(decoder):
+            yield Present(checkpoint, decoder, tokenizer, settings), found
 
 
 def _refuse_another_way(asked: Mapping[str, Any], found: Mapping[str, Any]) -> None:

@@ -1,0 +1,115 @@
+"""Models of the same weights that compute otherwise are never taken for one measurement."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+import torch
+from torch import nn
+
+import collect
+from collect.errors import InputError
+from tests.collect.conftest import tiny_model, tiny_tokenizer
+
+TEXTS = ["The sky is", "A b"]
+
+
+@pytest.fixture
+def model():
+    return tiny_model("llama")
+
+
+def _states(out, model, step):
+    done = collect.measure_step(model, tiny_tokenizer(), TEXTS, out, step=step, model_id="own/x")
+    return [unit.state for unit in done]
+
+
+def adds(amount):
+    return lambda _module, _args, output: output + amount
+
+
+class Vector:
+    def __init__(self, amount):
+        self.vector = torch.full((32,), amount)
+
+    def add(self, _module, _args, output):
+        return output + self.vector
+
+
+class Louder(nn.Module):
+    def __init__(self, inner, factor):
+        super().__init__()
+        self.inner, self.factor = inner, factor
+
+    def forward(self, states):
+        return self.inner(states) * self.factor
+
+
+def hooked(model, amount):
+    model.model.layers[1].mlp.register_forward_hook(adds(amount))
+
+
+def hooked_by_a_method(model, amount):
+    model.model.layers[1].mlp.register_forward_hook(Vector(amount).add)
+
+
+def hooked_by_a_partial(model, amount):
+    hook = functools.partial(lambda vector, _module, _args, output: output + vector, amount)
+    model.model.layers[1].mlp.register_forward_hook(hook)
+
+
+def replaced(model, amount):
+    mlp = model.model.layers[1].mlp
+    mlp = mlp.inner if isinstance(mlp, Louder) else mlp
+    model.model.layers[1].mlp = Louder(mlp, amount)
+
+
+def passed_otherwise(model, amount):
+    mlp = model.model.layers[1].mlp
+    mlp.forward = lambda states: type(mlp).forward(mlp, states) * amount
+
+
+def buffered(model, amount):
+    mlp = model.model.layers[1].mlp
+    mlp.register_buffer("scale", torch.tensor(amount))
+    mlp.register_forward_hook(_times_the_buffer)
+
+
+def _times_the_buffer(module, _args, output):
+    return output * module.scale
+
+
+EDITS = [hooked, hooked_by_a_method, hooked_by_a_partial, replaced, passed_otherwise, buffered]
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_a_step_of_the_same_weights_that_computes_otherwise_is_measured(model, edit, tmp_path):
+    assert _states(tmp_path, model, 0) == ["measured"]
+    assert _states(tmp_path, model, 1) == ["complete"]  # the very same
+    edit(model, 2.0)
+    assert _states(tmp_path, model, 2) == ["measured"]
+    edit(model, 3.0)
+    assert _states(tmp_path, model, 3) == ["measured"]
+    assert _states(tmp_path, model, 3) == ["complete"]
+
+
+def test_hooks_of_the_libraries_are_no_edits(model, tmp_path):
+    assert _states(tmp_path, model, 0) == ["measured"]
+    model.enable_input_require_grads()
+    model(torch.tensor([[1, 2]]), output_hidden_states=True, output_attentions=True)
+    assert _states(tmp_path, model, 0) == ["complete"]
+
+
+def test_formats_that_only_autocast_lets_work_together_are_refused_in_a_sentence(model):
+    for layer in model.bfloat16().model.layers:
+        layer.input_layernorm.float()
+    with pytest.raises(InputError, match="are in bfloat16 and float32") as refusal:
+        collect.measure(model, tiny_tokenizer(), TEXTS, quantities=["stream"])
+    assert refusal.value.hint
+
+
+def test_a_saved_buffer_that_is_not_finite_is_refused(model):
+    model.model.layers[1].mlp.register_buffer("scale", torch.tensor([1.0, torch.nan]))
+    with pytest.raises(InputError, match=r"layers.1.mlp.scale holds 1 that are NaN"):
+        collect.measure(model, tiny_tokenizer(), TEXTS, quantities=["stream"])
