@@ -224,6 +224,10 @@ def _refuse_absent(model: nn.Module) -> None:
 def _by_itself(model: nn.Module) -> Iterator[None]:
     """Compute as a program does that has neither autocast nor a default device."""
     with ExitStack() as stack:
+        own = vars(model)
+        if "_original_forward" in own and "forward" in own:  # accelerate's, within autocast
+            stack.callback(own.__setitem__, "forward", own["forward"])
+            own["forward"] = own["_original_forward"]
         for kind in {parameter.device.type for parameter in model.parameters()}:
             stack.enter_context(torch.autocast(kind, enabled=False))
         if torch.get_default_device().type != "cpu":

@@ -21,7 +21,9 @@ class MeasurementCallback(TrainerCallback):
     """Measures a model every so many steps of transformers' Trainer into a store.
 
     Each step is a revision of one model (``step0``, ``step100``, ...), so that view
-    ``gain_trajectory`` and all others work on it. The first and the last step are measured too.
+    ``gain_trajectory`` and all others work on it. The first and the last step are measured too;
+    where the Trainer puts back its best weights before it ends, a last step that is known only
+    afterwards is left out with a warning.
     The training is not touched: mode, attention code and weights are put back, and no random
     number is drawn. What is wrong with the model, the prompts or the store is refused when the
     training begins; what fails later is a warning, and the training goes on.
@@ -86,14 +88,29 @@ class MeasurementCallback(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given: Any
     ) -> None:
         """Measure the model when its time has come."""
-        if state.global_step % self.every == 0:
+        if state.global_step % self.every == 0 or state.global_step >= state.max_steps:
+            self._try(args, state, given)
+
+    def on_epoch_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given: Any
+    ) -> None:
+        """Measure the model after the last step of a training that was told to stop."""
+        if control.should_training_stop:
             self._try(args, state, given)
 
     def on_train_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **given: Any
     ) -> None:
-        """Measure the model after the last step."""
-        self._try(args, state, given)
+        """Measure the model after the last step, unless its weights are those of another now."""
+        is_put_back = args.load_best_model_at_end and state.best_model_checkpoint is not None
+        if not is_put_back:
+            self._try(args, state, given)
+        elif state.global_step != self._last and state.is_world_process_zero:
+            warnings.warn(
+                f"Step {state.global_step} was not measured: the Trainer has put back its best "
+                "weights, and nothing told before that this step was the last",
+                stacklevel=2,
+            )
 
     def _try(self, args: TrainingArguments, state: TrainerState, given: dict[str, Any]) -> None:
         """Measure; unless strict, no failure ends a training."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 import torch
 import transformers
@@ -27,25 +29,29 @@ class Windows(Dataset):
         return {"input_ids": tokens, "labels": tokens}
 
 
-def trained(directory, *callbacks, steps=5):
+def trained(directory, *callbacks, steps=5, **more):
     """Train a tiny model with dropout; return its weights."""
     transformers.set_seed(0)
     model = tiny_model("gpt2").train()
     arguments = transformers.TrainingArguments(
-        output_dir=str(directory),
-        max_steps=steps,
-        per_device_train_batch_size=4,
-        report_to=[],
-        save_strategy="no",
-        disable_tqdm=True,
-        use_cpu=True,
-        dataloader_pin_memory=False,
-        logging_strategy="no",
+        **{
+            "output_dir": str(directory),
+            "max_steps": steps,
+            "per_device_train_batch_size": 4,
+            "report_to": [],
+            "save_strategy": "no",
+            "disable_tqdm": True,
+            "use_cpu": True,
+            "dataloader_pin_memory": False,
+            "logging_strategy": "no",
+            **more,
+        }
     )
     trainer = transformers.Trainer(
         model,
         arguments,
         train_dataset=Windows(),
+        eval_dataset=Windows(),
         processing_class=tiny_tokenizer(),
         data_collator=transformers.default_data_collator,
         callbacks=list(callbacks),
@@ -97,6 +103,67 @@ def test_what_fails_later_is_a_warning_unless_strict_and_at_first_a_refusal(tmp_
     strict = collect.MeasurementCallback(tmp_path / "b", PROMPTS, every=1, is_strict=True)
     with pytest.raises(InputError, match="must have room"):
         trained(tmp_path / "mine", strict, steps=1)
+
+
+def _norms(out):
+    """Return the sum of all norms by step."""
+    found = open_store(out).query(
+        "SELECT training_step, sum(norm) AS norm"
+        "  FROM residual_norm JOIN run_revision USING (run_id) GROUP BY ALL ORDER BY ALL"
+    )
+    return dict(zip(found["training_step"], found["norm"], strict=True))
+
+
+class Saving(transformers.TrainerCallback):
+    """Measures a copy of the model after every step, as it is then."""
+
+    def __init__(self, out):
+        self.out = out
+
+    def on_step_end(self, args, state, control, model, **given):
+        copied = tiny_model("gpt2")
+        copied.load_state_dict(model.state_dict())
+        how = {"step": state.global_step, "model_id": "own/copy"}
+        collect.measure_step(copied, tiny_tokenizer(), PROMPTS, self.out, **how)
+
+
+@pytest.mark.slow
+def test_mixed_precision_is_followed_in_the_format_of_the_weights(tmp_path):
+    following = collect.MeasurementCallback(tmp_path / "a", PROMPTS, every=2)
+    trained(tmp_path / "mine", following, Saving(tmp_path / "b"), bf16=True)
+    found, expected = _norms(tmp_path / "a"), _norms(tmp_path / "b")
+    assert found.keys() == {0, 2, 4, 5}
+    assert all(found[step] == expected[step] for step in (2, 4, 5))
+
+
+#: The worst weights are taken for the best, so that they are those of an early step.
+_BEST = {
+    "load_best_model_at_end": True,
+    "metric_for_best_model": "eval_loss",
+    "greater_is_better": True,
+    "learning_rate": 1e-2,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "steps", "followed"),
+    [("steps", 5, {0, 3, 5}), ("steps", 9, {0, 3, 4}), ("epoch", 20, {0, 3, 6})],
+)
+def test_the_last_step_is_not_given_the_numbers_of_the_best(tmp_path, kind, steps, followed):
+    out = tmp_path / "a"
+    how = {**_BEST, "save_strategy": kind, "eval_strategy": kind, "save_steps": 2, "eval_steps": 2}
+    callbacks = [collect.MeasurementCallback(out, PROMPTS, every=3), Saving(tmp_path / "b")]
+    if steps > 5:
+        callbacks.append(transformers.EarlyStoppingCallback(1))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        trained(tmp_path / "mine", *callbacks, steps=steps, **how)
+    found, expected = _norms(out), _norms(tmp_path / "b")
+    assert found.keys() == followed
+    assert all(found[step] == expected[step] for step in followed - {0})
+    is_told = any("Step 8 was not measured" in str(warning.message) for warning in said)
+    assert is_told == (kind == "epoch")
 
 
 @pytest.mark.parametrize("every", [0, 1.5, "x"])
