@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -34,6 +34,23 @@ def expert_or_ffn_width(config: Any) -> int | None:
     named = getattr(config, "moe_intermediate_size", None)
     width = named or getattr(config, "intermediate_size", None)
     return width if isinstance(width, int) else None
+
+
+def rotation_limits(config: Any) -> tuple[int, ...]:
+    """Return the lengths beyond which rotary positions turn all tokens of a batch by other angles.
+
+    They go by the longest prompt of a batch, so that a short one must not share a batch with it.
+    """
+    rotation = getattr(config, "rope_parameters", None) or {}
+    each = [rotation] if "rope_type" in rotation else [*rotation.values()]
+    found = set()
+    for one in each:
+        kind = str(one.get("rope_type")) if isinstance(one, Mapping) else ""
+        if kind == "longrope":
+            found.add(int(one["original_max_position_embeddings"]))
+        elif "dynamic" in kind:
+            found.add(int(config.max_position_embeddings))
+    return tuple(sorted(found))
 
 
 def of_text(config: Any) -> Any:

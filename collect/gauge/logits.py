@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from collect.adapters.configuration import rotation_limits
 from collect.gauge.precision import Float64
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.forward.passes import inputs, last_states
@@ -37,7 +38,7 @@ def logits(decoder: Decoder, prompts: Sequence[Encoded]) -> list[Tensor]:
     is_wide = next(decoder.model.parameters()).dtype == torch.float64
     found: dict[Encoded, Tensor] = {}
     with Float64() if is_wide else nullcontext():
-        for batch in buckets(prompts, 8):
+        for batch in buckets(prompts, 8, rotation_limits(decoder.config)):
             states = last_states(decoder.body(**inputs(decoder, batch), use_cache=False))
             for of_prompt, prompt in zip(states, batch, strict=True):
                 found[prompt] = decoder.next_token_logits(of_prompt[: len(prompt)])

@@ -10,6 +10,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from collect.adapters.configuration import rotation_limits
 from collect.gauge.centred import centred_geometries
 from collect.gauge.precision import Float64
 from collect.gauge.stream import block_outputs
@@ -82,7 +83,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, frame: pd.DataFra
 
 
 def _frames(decoder: Decoder, prompts: Sequence[Encoded]) -> dict[str, pd.DataFrame]:
-    batches = tuple(buckets(prompts, 8))
+    batches = tuple(buckets(prompts, 8, rotation_limits(decoder.config)))
     recorder = Recorder(batches, quantities.of_prompts(tuple(quantities.BUILT_IN)))
     parts: dict[str, list[pd.DataFrame]] = {}
     for index in whole(decoder, batches, recorder):

@@ -10,6 +10,7 @@ import pandas as pd
 from torch import Tensor
 
 from collect import schema
+from collect.adapters.configuration import rotation_limits
 from collect.instruments import quantities, rows
 from collect.instruments.hooks import Recorder
 from collect.instruments.own.definition import OwnQuantity
@@ -100,7 +101,8 @@ def _of_weights(subject: Subject) -> Measured:
 
 def _of_prompts(task: Task, subject: Subject) -> Measured:
     settings = subject.settings
-    batches = tuple(buckets(task.encoded, settings.batch_size))
+    limits = rotation_limits(subject.skeleton.config)
+    batches = tuple(buckets(task.encoded, settings.batch_size, limits))
     asked = quantities.chosen(quantities_of(task.unit.determinants))
     recorder = Recorder(batches, [name for name in asked if name in quantities.BUILT_IN])
     own = OwnRecorder(batches, quantities.own_among(asked))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -175,13 +175,22 @@ def _encoded_turns(rendered: Rendered, tokenizer: Any) -> _Marked:
 _TOKENS_OF_A_PASS = 64
 
 
-def buckets(prompts: Sequence[Encoded], batch_size: int) -> list[tuple[Encoded, ...]]:
+def buckets(
+    prompts: Sequence[Encoded], batch_size: int, limits: Collection[int] = ()
+) -> list[tuple[Encoded, ...]]:
     """Return the prompts in batches of about equal length, shortest first.
 
     Of all ways to cut the prompts, sorted by length, into batches of at most ``batch_size``, the
-    one that is cheapest to run: tokens with their padding, and 64 more for each batch.
+    one that is cheapest to run: tokens with their padding, and 64 more for each batch. No batch
+    has prompts on both sides of a limit, beyond which a model reads all of a batch otherwise.
     """
-    ordered = sorted(prompts, key=len)
+    kinds: dict[int, list[Encoded]] = {}
+    for prompt in sorted(prompts, key=len):
+        kinds.setdefault(sum(len(prompt) > limit for limit in limits), []).append(prompt)
+    return [batch for ordered in kinds.values() for batch in _cheapest(ordered, batch_size)]
+
+
+def _cheapest(ordered: Sequence[Encoded], batch_size: int) -> list[tuple[Encoded, ...]]:
     cheapest = [(0, 0)]
     for stop, longest in enumerate(ordered, start=1):
         cheapest.append(

@@ -54,6 +54,12 @@ def test_batches_hold_prompts_of_about_equal_length_the_shortest_first():
     assert lengths_of(drawn(170, 3, 9), 2) == [[3, 9], [170]]
 
 
+def test_no_batch_has_prompts_on_both_sides_of_a_limit():
+    found = buckets(drawn(2, 20, 8, 9, 30, 40), 3, (8, 20))
+    assert [[len(prompt) for prompt in batch] for batch in found] == [[2, 8], [9, 20], [30, 40]]
+    assert buckets([], 3, (8,)) == []
+
+
 def test_short_prompts_share_a_pass_however_much_of_it_is_padding():
     assert lengths_of(drawn(2, 20, 8), 8) == [[2, 8, 20]]
 

@@ -1,0 +1,39 @@
+"""Numbers of a prompt do not depend on the prompts beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+import collect
+from tests.collect.conftest import tiny_tokenizer
+
+
+@pytest.mark.parametrize("kind", ["longrope", "dynamic"])
+def test_a_short_prompt_has_its_numbers_whatever_long_one_is_beside_it(kind):
+    rotation = {
+        "rope_type": kind,
+        "rope_theta": 10000.0,
+        "factor": 4.0,
+        "original_max_position_embeddings": 32,
+        **({"short_factor": [1.0] * 4, "long_factor": [3.0] * 4} if kind == "longrope" else {}),
+    }
+    shape = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+    config = transformers.LlamaConfig(
+        vocab_size=257, intermediate_size=48, rope_parameters=rotation, **shape
+    )
+    config.max_position_embeddings = 64 if kind == "longrope" else 32
+    torch.manual_seed(0)
+    model = transformers.LlamaForCausalLM(config)
+    texts = ["a b c d", "e f g h i", "j" * (40 if kind == "longrope" else 32)]
+    together = collect.measure(model, tiny_tokenizer(), texts, quantities=["stream"])[
+        "residual_norm"
+    ]
+    for place, text in enumerate(texts):
+        alone = collect.measure(model, tiny_tokenizer(), [text], quantities=["stream"])[
+            "residual_norm"
+        ]
+        beside = together[together["prompt_id"] == f"prompts:{place:02d}"]["norm"]
+        np.testing.assert_allclose(beside, alone["norm"], rtol=1e-5)
