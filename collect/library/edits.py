@@ -23,7 +23,7 @@ HOOKS = {
 def edits(model: nn.Module) -> Iterator[str]:
     """Yield a line for each hook, replaced forward pass and module of somebody's own.
 
-    A line has the code of what it names and what that holds, such as the vector that a hook adds:
+    So it does for the numbers that modules compute by, such as the factor of attention. A line has the code of what it names and what that holds, such as the vector that a hook adds:
     two models of the same weights are told apart by it. A hook that only looks on is not told from
     one that changes something.
     """
@@ -35,6 +35,9 @@ def edits(model: nn.Module) -> Iterator[str]:
         forward = vars(module).get("forward")
         if forward is not None and is_own(forward):
             yield f"{name} forward {_code(forward, model)}"
+        numbers = {key: found for key, found in vars(module).items() if isinstance(found, float)}
+        if numbers:
+            yield f"{name} {sorted(numbers.items())}"
         if is_own(type(module)):
             yield f"{name} {_source(type(module))} {digest_of(_plain_attributes(module))}"
 

@@ -80,7 +80,19 @@ def _times_the_buffer(module, _args, output):
     return output * module.scale
 
 
-EDITS = [hooked, hooked_by_a_method, hooked_by_a_partial, replaced, passed_otherwise, buffered]
+def scaled(model, amount):
+    model.model.layers[1].self_attn.scaling = amount
+
+
+EDITS = [
+    scaled,
+    hooked,
+    hooked_by_a_method,
+    hooked_by_a_partial,
+    replaced,
+    passed_otherwise,
+    buffered,
+]
 
 
 @pytest.mark.parametrize("edit", EDITS)
