@@ -23,8 +23,9 @@ HOOKS = {
 def edits(model: nn.Module) -> Iterator[str]:
     """Yield a line for each hook, replaced forward pass and module of somebody's own.
 
-    So it does for the numbers that modules compute by, such as the factor of attention. A line has the code of what it names and what that holds, such as the vector that a hook adds:
-    two models of the same weights are told apart by it. A hook that only looks on is not told from
+    So it does for the numbers that modules compute by, such as the factor of attention. A line
+    has the code of what it names and what that holds, such as the vector that a hook adds: two
+    models of the same weights are told apart by it. A hook that only looks on is not told from
     one that changes something.
     """
     for name, module in model.named_modules():
