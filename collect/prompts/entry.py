@@ -24,6 +24,9 @@ CONTENT = {
 #: Names under which a record may hold the prompt's identifier.
 IDENTIFIERS = ("id", "prompt_id")
 
+#: Types of what pandas has in the place of a missing value.
+_NOTHING = ("NAType", "NaTType")
+
 _CATEGORY = "category"
 _TURN = {"role", "content"}
 
@@ -204,11 +207,20 @@ def _is_empty(value: Any) -> bool:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value)  # noqa: PLR0124  # NaN
+    if value is None or type(value).__name__ in _NOTHING:
+        return True
+    is_number = isinstance(value, float) or getattr(value, "ndim", None) == 0
+    return is_number and bool(value != value)  # noqa: PLR0124  # NaN
 
 
 def _json(content: object) -> str:
-    return json.dumps(content, ensure_ascii=False, sort_keys=isinstance(content, dict), default=str)
+    is_sorted = isinstance(content, dict)
+    return json.dumps(content, ensure_ascii=False, sort_keys=is_sorted, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """Return the numbers of an array or a tensor as JSON has them, and anything else as text."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def _short(value: object) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -49,6 +51,25 @@ def save_dataset(path, rows, *, n_files=1):
     (path / "state.json").write_text(json.dumps({"_data_files": [{"filename": n} for n in names]}))
     (path / "dataset_info.json").write_text("{}")
     return path
+
+
+def test_a_frame_as_pandas_reads_it_keeps_numbers_and_lists_and_no_missing_value(tmp_path):
+    records = [
+        {"text": "a", "id": 1, "category": "u", "seen": [*range(2000)], "score": 2.5},
+        {"text": "b", "id": None, "category": None, "seen": None, "score": None},
+    ]
+    pq.write_table(pa.Table.from_pylist(records), tmp_path / "mine.parquet")
+    backend = {"dtype_backend": "numpy_nullable"}
+    for frame in (pd.read_parquet(tmp_path / "mine.parquet", **how) for how in ({}, backend)):
+        rows = given(frame.astype({"score": "Float32"} if frame["id"].hasnans else {}), "own")
+        assert rows.prompts["prompt_id"].tolist()[1] == "own:01"
+        assert rows.prompts["category"].tolist()[0] == "u"
+        assert rows.prompts["category"].isna().tolist() == [False, True]
+        kept = json.loads(rows.prompts["metadata"][0])
+        assert kept == {"seen": [*range(2000)], "score": 2.5}
+        assert rows.prompts["metadata"].isna().tolist() == [False, True]
+    kept = given([{"text": "a", "n": np.float32(2.5), "none": np.float32("nan")}], "own").prompts
+    assert json.loads(kept["metadata"][0]) == {"n": 2.5}
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "json", "csv", "tsv", "parquet", "dataset"])
