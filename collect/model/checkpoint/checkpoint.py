@@ -14,7 +14,7 @@ from collect.adapters import ADAPTERS, Adapter, adapter_for, nearest_types
 from collect.adapters.within import PLACES, text_entry
 from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint import header, hub, revisions
-from collect.model.checkpoint.weight_files import IncompleteError, weight_files
+from collect.model.checkpoint.weight_files import ADAPTER, IncompleteError, weight_files
 from collect.model.labels import Labels, known_labels, known_suite
 from collect.schema.paths import as_path
 
@@ -301,6 +301,13 @@ def _written_labels(sidecar: dict[str, Any], directory: Path) -> Labels:
 
 def _config(directory: Path) -> dict[str, Any]:
     path = directory / "config.json"
+    if not path.is_file() and (directory / ADAPTER).is_file():
+        raise InputError(
+            f"A checkpoint directory must hold config.json; {directory} holds {ADAPTER}, an "
+            "adapter without its model.",
+            "Merge it into its model with merge_and_unload and save the result, or measure the "
+            "model object by collect.measure.",
+        )
     if not path.is_file():
         raise InputError(
             f"A checkpoint directory must hold config.json; {directory} does not.",

@@ -17,7 +17,7 @@ INDEX = "model.safetensors.index.json"
 _NAMED_BY_CONFIG = "transformers_weights"
 
 #: What says that small matrices must be added to the weights of another model.
-_ADAPTER = "adapter_config.json"
+ADAPTER = "adapter_config.json"
 
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt")
 
@@ -80,9 +80,9 @@ def weight_files(
     UnsupportedModelError
         If an adapter lies beside the weights, which would change activations but no weights.
     """
-    if _ADAPTER in beside:
+    if ADAPTER in beside:
         raise UnsupportedModelError(
-            f"The weights must be those that run; {where} holds {_ADAPTER}, which adds others to "
+            f"The weights must be those that run; {where} holds {ADAPTER}, which adds others to "
             "them at every pass.",
             "Merge the adapter with merge_and_unload and save the result, or take the file out.",
         )

@@ -210,6 +210,13 @@ def test_an_adapter_beside_the_weights_is_refused(save_tiny):
         locate(str(directory))
 
 
+def test_an_adapter_without_its_model_is_told_from_other_directories(tmp_path):
+    (tmp_path / "adapter_config.json").write_text("{}")
+    with pytest.raises(InputError, match="an adapter without its model") as refusal:
+        locate(str(tmp_path))
+    assert "merge_and_unload" in refusal.value.hint
+
+
 def pickle_only(directory: Path) -> None:
     (directory / "model.safetensors").rename(directory / "pytorch_model.bin")
 
