@@ -156,7 +156,9 @@ class Decoder:
                 return module
         raise ConformanceError(
             f"The adapter {self.adapter.name} says there is a module {path!r}; "
-            f"{type(self.model).__name__} has none."
+            f"{type(start).__name__} has none.",
+            "Give a model as AutoModelForCausalLM makes it, with its head; parts of it that were "
+            "replaced must have the parts of the original.",
         )
 
     def sites(self, layer: int) -> Sites:
@@ -299,6 +301,7 @@ def decoder(model: Any, adapter: Adapter) -> Decoder:
         )
     placed = Decoder(adapter, model, Heads(0, 0, 0))
     _check_attention_code(placed)
+    _check_ends(placed)
     placed = Decoder(adapter, model, _heads(placed))
     for layer in range(len(placed.blocks)):
         if adapter.has(PARTS):
@@ -328,6 +331,19 @@ def _check_attention_code(placed: Decoder) -> None:
             f"Attention must be computed by the {needed} code, whose maps are known and right; "
             f"the model reports {placed.attention_implementation!r}.",
             f"Load it with attn_implementation={needed!r}: its type cannot be told afterwards.",
+        )
+
+
+def _check_ends(placed: Decoder) -> None:
+    """Raise ConformanceError for a model without blocks, or with a head that is no matrix."""
+    name = type(placed.model).__name__
+    if not placed.blocks:
+        raise ConformanceError(f"A model must have at least one block; this {name} has none.")
+    if not hasattr(placed.head, "weight"):
+        raise ConformanceError(
+            f"The head of a model must be one layer with a matrix, weight; that of this {name} is "
+            f"{type(placed.head).__name__}.",
+            "Put the head that the model was made with in its place.",
         )
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import collect
-from collect.errors import InputError
+from collect.errors import ConformanceError, InputError
 from tests.collect.conftest import tiny_model, tiny_tokenizer
 
 TEXTS = ["The sky is", "A b"]
@@ -125,3 +125,32 @@ def test_a_saved_buffer_that_is_not_finite_is_refused(model):
     model.model.layers[1].mlp.register_buffer("scale", torch.tensor([1.0, torch.nan]))
     with pytest.raises(InputError, match=r"layers.1.mlp.scale holds 1 that are NaN"):
         collect.measure(model, tiny_tokenizer(), TEXTS, quantities=["stream"])
+
+
+def without_head(model):
+    model.lm_head = nn.Identity()
+    return model
+
+
+def without_blocks(model):
+    model.model.layers = nn.ModuleList()
+    return model
+
+
+def with_another_block(model):
+    model.model.layers[1] = nn.Identity()
+    return model
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "sentence"),
+    [
+        (without_head, "must be one layer with a matrix, weight; .* is Identity"),
+        (without_blocks, "must have at least one block"),
+        (with_another_block, "a module 'self_attn'; Identity has none"),
+        (lambda model: model.model, "a module 'model.layers'; LlamaModel has none"),
+    ],
+)
+def test_a_model_that_lacks_a_part_is_refused_in_a_sentence(model, spoilt, sentence):
+    with pytest.raises(ConformanceError, match=sentence):
+        collect.measure(spoilt(model), tiny_tokenizer(), TEXTS, quantities=["stream"])
