@@ -46,7 +46,7 @@ def rotation_limits(config: Any) -> tuple[int, ...]:
     found = set()
     for one in each:
         kind = str(one.get("rope_type")) if isinstance(one, Mapping) else ""
-        if kind == "longrope":
+        if kind == "longrope" or (kind and "long_mscale" in one):
             found.add(int(one["original_max_position_embeddings"]))
         elif "dynamic" in kind:
             found.add(int(config.max_position_embeddings))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 import transformers
 
 import collect
+from collect.adapters.configuration import rotation_limits
 from tests.collect.conftest import tiny_tokenizer
 
 
@@ -37,3 +40,22 @@ def test_a_short_prompt_has_its_numbers_whatever_long_one_is_beside_it(kind):
         ]
         beside = together[together["prompt_id"] == f"prompts:{place:02d}"]["norm"]
         np.testing.assert_allclose(beside, alone["norm"], rtol=1e-5)
+
+
+def test_lengths_at_which_angles_change_are_read_off_any_form_of_configuration():
+    long = {"rope_type": "longrope", "original_max_position_embeddings": 32}
+    scaled = {"rope_type": "yarn", "long_mscale": 2.0, "original_max_position_embeddings": 16}
+    plain = {"rope_type": "default", "rope_theta": 1e4}
+    yarn = {"rope_type": "yarn", "original_max_position_embeddings": 8}
+    for rotation, limits in [
+        (long, (32,)),
+        (scaled, (16,)),
+        (plain, ()),
+        (yarn, ()),
+        ({"sliding_attention": plain, "full_attention": long}, (32,)),
+        ({"rope_type": "dynamic"}, (64,)),
+        (None, ()),
+    ]:
+        config = SimpleNamespace(rope_parameters=rotation, max_position_embeddings=64)
+        assert rotation_limits(config) == limits
+    assert rotation_limits(SimpleNamespace()) == ()
