@@ -83,9 +83,19 @@ def _said(value: Any) -> str:
 
 
 def _array(value: Any) -> Any:
-    """Return the array of a tensor or an array; None of anything else."""
-    array = value.detach().cpu().double().numpy() if hasattr(value, "detach") else value
-    return array if hasattr(array, "tobytes") and hasattr(array, "dtype") else None
+    """Return the array of a tensor or an array; None of anything else, and of one without numbers.
+
+    A file can be detached too, which would take it from its owner, but has no dtype.
+    """
+    if not hasattr(value, "dtype"):
+        return None
+    array = value
+    if hasattr(value, "detach"):
+        try:
+            array = value.detach().cpu().to_dense().double().numpy()
+        except (RuntimeError, TypeError):  # on no device, or of a kind that has no numbers
+            return None
+    return array if hasattr(array, "tobytes") else None
 
 
 def _described(value: Any) -> str:
