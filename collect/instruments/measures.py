@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -20,7 +20,7 @@ _ROUNDING = 1e-7
 _NOTHING = 1e-15
 
 #: Numbers in float64 that are worked on at a time, so that they stay in the processor's cache.
-_AT_A_TIME = 2**17
+_AT_A_TIME = 3 * 2**15
 
 #: Numbers that are multiplied and added up in one loop; a longer one is shared out among threads,
 #: and its last bits then depend on how many there are.
@@ -63,7 +63,7 @@ def grams(
     the vector of ones.
     """
     if on_processor(vectors[0]):
-        return _of_pairs(vectors, n_tokens, known, None)[0]
+        return _of_pairs(vectors, n_tokens, known)
     first, n_rows = vectors[0], 1 + len(vectors)
     at_a_time = _n_at_a_time(first, n_rows)
     wide = first.new_empty((n_rows, at_a_time, first.shape[-1]), dtype=torch.float64)
@@ -96,51 +96,81 @@ def grams_and_largest(
     """
     if not on_processor(vectors[0]):
         return grams(vectors, n_tokens), largest_features(vectors[row - 1], n_tokens)
-    products, sizes, features = _of_pairs(vectors, n_tokens, known, row - 1)
-    return products, (sizes, features)
+    at_a_time = _n_at_a_time(vectors[0], len(vectors))
+    largest = _LargestFeatures(vectors[row - 1], n_tokens, at_a_time)
+    products = _of_pairs(
+        vectors, n_tokens, known, lambda pieces, here: largest.add(pieces[row - 1], here)
+    )
+    return products, largest.found()
 
 
 @np.errstate(invalid="ignore", over="ignore")
 def _of_pairs(
-    vectors: Sequence[Tensor], n_tokens: Sequence[int], known: Tensor | None, sized: int | None
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return `grams` on a processor, and the largest features of the vector that is sized.
+    vectors: Sequence[Tensor],
+    n_tokens: Sequence[int],
+    known: Tensor | None,
+    see: Callable[[Sequence[NDArray[Any]], slice], None] | None = None,
+) -> Tensor:
+    """Return `grams` on a processor; ``see`` is given the vectors of few tokens, and their places.
 
-    Few enough tokens are taken at a time that their numbers stay in its cache.
+    Few enough tokens are taken at a time that their numbers stay in its cache, those of a token
+    side by side.
     """
     n_vectors, n_features = len(vectors), vectors[0].shape[-1]
-    wide = np.empty((n_vectors, _n_at_a_time(vectors[0], n_vectors), n_features))
+    n_known = 0 if known is None else 1
+    wide = np.empty((_n_at_a_time(vectors[0], n_vectors), n_vectors, n_features))
+    ones = np.ones(n_features)
     products = np.empty((n_vectors + 1, n_vectors + 1, sum(n_tokens)))
-    sizes, features = np.empty(sum(n_tokens)), np.zeros(sum(n_tokens), dtype=np.int64)
+    of_token = products.transpose(2, 0, 1)
     done = 0
-    for pieces in zip(*(_pieces(of, n_tokens, wide.shape[1]) for of in vectors), strict=True):
+    for pieces in zip(*(_pieces(of, n_tokens, len(wide)) for of in vectors), strict=True):
         here = slice(done, done + len(pieces[0]))
         done = here.stop
-        rows = wide[:, : len(pieces[0])]
-        for of_vector, piece in zip(rows, pieces, strict=True):
-            of_vector[:] = piece
-        _multiply(rows, products[..., here], 0 if known is None else 1)
-        if sized is not None:
-            size = np.abs(pieces[sized])
-            size.argmax(-1, out=features[here])
-            sizes[here] = np.take_along_axis(size, features[here, None], -1)[:, 0]
+        rows = wide[: len(pieces[0])]
+        for row, piece in enumerate(pieces):
+            rows[:, row] = piece
+        dots(rows[:, n_known:], ones, of_token[here, n_known + 1 :, 0])
+        for row in range(n_known, n_vectors):
+            dots(rows[:, : row + 1], rows[:, row, None], of_token[here, row + 1, 1 : row + 2])
+        if see is not None:
+            see(pieces, here)
     if known is not None:
         products[:2, :2] = known[:, :2, :2].permute(1, 2, 0).cpu().numpy()
     products[0, 0] = n_features
     for row in range(1, n_vectors + 1):
         products[:row, row] = products[row, :row]
-    numbers = torch.from_numpy(products).permute(2, 0, 1)
-    return numbers, torch.from_numpy(sizes), torch.from_numpy(features)
+    return torch.from_numpy(products).permute(2, 0, 1)
 
 
-def _multiply(rows: NDArray[Any], products: NDArray[Any], n_known: int) -> None:
-    """Fill in the lower triangle of products (k + 1, k + 1, n) of k vectors of n tokens.
+class _LargestFeatures:
+    """Finds `largest_features` on a processor, few tokens at a time.
 
-    Those of the vectors that are known with ones and each other are left out.
+    Parameters
+    ----------
+    states, n_tokens
+        As for `largest_features`.
+    at_a_time
+        How many tokens at most.
     """
-    dots(rows[n_known:], np.ones(rows.shape[-1]), products[n_known + 1 :, 0])
-    for row in range(n_known, len(rows)):
-        dots(rows[: row + 1], rows[row], products[row + 1, 1 : row + 2])
+
+    def __init__(self, states: Tensor, n_tokens: Sequence[int], at_a_time: int) -> None:
+        n_features = states.shape[-1]
+        self._sizes = np.empty(sum(n_tokens))
+        self._features = np.zeros(sum(n_tokens), dtype=np.int64)
+        held = np.float64 if states.dtype == torch.float64 else np.float32
+        self._size = np.empty((at_a_time, n_features), held)
+        self._starts = np.arange(at_a_time) * n_features
+
+    def add(self, piece: NDArray[Any], here: slice) -> None:
+        """Find those of some tokens (n, d), which are at ``here`` among all."""
+        size, features = self._size[: len(piece)], self._features[here]
+        np.abs(piece, out=size)
+        size.argmax(-1, out=features)
+        self._sizes[here] = size.ravel().take(self._starts[: len(piece)] + features)
+
+    def found(self) -> Largest:
+        """Return those of all tokens."""
+        return torch.from_numpy(self._sizes), torch.from_numpy(self._features)
 
 
 def _slices(n: int, at_a_time: int) -> Iterator[slice]:
@@ -171,10 +201,10 @@ def dots(rows: NDArray[Any], others: NDArray[Any], out: NDArray[Any] | None = No
 
 def _pieces(states: Tensor, n_tokens: Sequence[int], at_a_time: int) -> Iterator[NDArray[Any]]:
     """Yield the vectors (n, d) of at most so many tokens of a prompt, views where they can be."""
-    is_held = states.dtype in _OF_NUMPY
-    for of_prompt, n in zip(states, n_tokens, strict=True):
+    held = states.numpy() if states.dtype in _OF_NUMPY else None
+    for prompt, n in enumerate(n_tokens):
         for few in _slices(n, at_a_time):
-            yield (of_prompt[few] if is_held else of_prompt[few].float()).numpy()
+            yield states[prompt, few].float().numpy() if held is None else held[prompt, few]
 
 
 def _n_at_a_time(states: Tensor, n_rows: int = 1) -> int:
