@@ -29,8 +29,12 @@ START_LIMIT_S = 60.0
 POLL_S = 0.5
 #: How a line of progress begins; see `kept.Results.keep`.
 PROGRESS = "computing: "
+#: Ends what a page bound. What is left stays to the end: no later collection looks through it.
+FORGET = "get_ipython().reset(new_session=False); __import__('gc').freeze()"
 OUTPUT_TYPES = ("stream", "display_data", "execute_result")
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
+#: For matrices as small as the report's a second thread of BLAS costs more than all computing.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 class Kernel:
@@ -172,7 +176,7 @@ class Kernel:
 
     def forget(self) -> None:
         """Forget every name that code has bound; what is imported stays loaded."""
-        self.run("get_ipython().reset(new_session=False)", name="between two pages")
+        self.run(FORGET, name="between two pages")
 
     def _execute(
         self, code: str, expressions: Mapping[str, str], *, name: str
@@ -217,10 +221,14 @@ class Kernel:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of the report's code: this project's packages are importable."""
+    """Return the environment of the report's code: this project's packages are importable.
+
+    BLAS has one thread unless the caller's environment says otherwise.
+    """
     inherited = os.environ.get("PYTHONPATH")
     paths = [str(PROJECT_ROOT), *([inherited] if inherited else [])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "QUARTO_PYTHON": sys.executable}
+    own = {"PYTHONPATH": os.pathsep.join(paths), "QUARTO_PYTHON": sys.executable}
+    return {**ONE_THREAD, **os.environ, **own}
 
 
 def _tell_progress(message: Mapping[str, Any]) -> None:

@@ -291,6 +291,30 @@ def test_code_that_takes_too_long_or_ends_the_kernel_is_refused(tmp_path: Path) 
         kernel.run("import os; os._exit(3)", name="x")
 
 
+@pytest.mark.slow
+def test_a_kernel_has_one_thread_of_blas_and_forgets_what_a_page_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    with Kernel(tmp_path) as kernel:
+        asked = [
+            Inline(f"__import__('os').environ['{library}_NUM_THREADS']", "x")
+            for library in ("OPENBLAS", "OMP")
+        ]
+        found = [value["text/plain"] for value in kernel.evaluate(asked)]
+        assert found == ["'1'", "'2'"], "what a caller asks for stays"
+        kernel.run("bound = 1", name="x")
+        kernel.forget()
+        values = kernel.evaluate(
+            [
+                Inline("'bound' in globals()", "x"),
+                Inline("__import__('gc').get_freeze_count() > 0", "x"),
+            ]
+        )
+        assert [value["text/plain"] for value in values] == ["False", "True"]
+
+
 def test_a_kernel_that_cannot_start_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
