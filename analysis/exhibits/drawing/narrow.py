@@ -87,12 +87,6 @@ def shown_on(spec: Mapping[str, Any], where: str) -> Spec:
     return kept
 
 
-def stacked(spec: Mapping[str, Any]) -> Spec:
-    """Return the specification with panels that stood beside each other below each other."""
-    below = {name: it for name, it in spec.items() if name != "hconcat"}
-    return below | {"vconcat": spec["hconcat"]}
-
-
 def widened(spec: Mapping[str, Any], width: float) -> Spec:
     """Return the specification of a chart whose drawing is as wide as the text on a desk.
 

@@ -102,9 +102,6 @@ def _for_phone(spec: Mapping[str, Any], width: float) -> str:
     """
     if width <= narrow.ROOM:
         return ""
-    if (spec.get("usermeta") or {}).get("stacks"):
-        spec = narrow.stacked(spec)
-        width = _width(_drawn(spec))
     twin = _drawn(narrow.narrowed(spec, width))
     if _width(twin) > narrow.ROOM + narrow.SLACK:
         twin = _drawn(narrow.narrowed(spec, width, legend_columns=1))

@@ -155,12 +155,10 @@ def named(chart: Any, description: str, finding: str = "") -> alt.LayerChart:
     return cast(alt.LayerChart, found(said, finding) if finding else said)
 
 
-def found(chart: Any, finding: str, *, is_small: bool = False, stacks: bool = False) -> Any:
+def found(chart: Any, finding: str, *, is_small: bool = False) -> Any:
     """Return the chart with a sentence that says what it shows, computed from what it draws.
 
-    A chart that is not to be small is drawn as wide as the text; the panels of one that stacks
-    stand below each other on a phone.
+    A chart that is not to be small is drawn as wide as the text.
     """
-    said = {"finding": finding.replace("'", "’")}
-    marked = {"is_small": is_small, "stacks": stacks}
-    return chart.properties(usermeta=said | {name: True for name, it in marked.items() if it})
+    said: dict[str, Any] = {"finding": finding.replace("'", "’")}
+    return chart.properties(usermeta=said | ({"is_small": True} if is_small else {}))
