@@ -26,9 +26,13 @@ SMALL = 12
 
 
 def examples(store: Store) -> dict[str, pd.DataFrame]:
-    """Return the first rows of every table and view, by its name; empty ones have none."""
+    """Return the first rows of every table and view, by its name; empty ones have none.
+
+    First in the order of their columns: without one, each rendering shows other rows.
+    """
     names = codebook.relations(store)["relation"]
-    return {str(name): store.query(f'SELECT * FROM "{name}" LIMIT {N_EXAMPLES}') for name in names}
+    first = 'SELECT * FROM "{}" ORDER BY ALL LIMIT {}'
+    return {str(name): store.query(first.format(name, N_EXAMPLES)) for name in names}
 
 
 def listing(store: Store, rows: dict[str, pd.DataFrame], *, filled: bool = False) -> str:

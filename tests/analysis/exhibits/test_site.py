@@ -15,7 +15,7 @@ from analysis.exhibits import charts
 from analysis.exhibits.drawing import names
 from analysis.exhibits.drawing import verdicts as looks
 from analysis.exhibits.site import front, imprint, relations
-from analysis.store import open_store
+from analysis.store import Store, open_store
 from analysis.tidy import prose
 from analysis.tidy.errors import AnalysisError
 from tests.analysis.drawn import borrowed
@@ -132,6 +132,18 @@ def test_tiles_carry_the_colour_of_their_verdict() -> None:
     cards = {row["card"] for rows in drawn["datasets"].values() for row in rows}
     assert drawn["layer"][0]["encoding"]["href"]["field"] == "card"
     assert cards == {"claims.html#claim-1", "claims.html#claim-2"}
+
+
+def test_example_rows_are_the_first_by_their_columns_whatever_the_order_of_a_view(
+    shipped_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = pd.DataFrame({"relation": ["gain_by_model"]})
+    monkeypatch.setattr(relations.codebook, "relations", lambda store: one)
+    (rows,) = relations.examples(shipped_store).values()
+    first = ["source", "model_id"]
+    whole = shipped_store.query("SELECT source, model_id FROM gain_by_model").sort_values(first)
+    assert rows.columns[:2].tolist() == first
+    assert rows[first].values.tolist() == whole.values.tolist()[: relations.N_EXAMPLES]
 
 
 def test_the_data_page_lists_every_relation_with_its_columns_and_rows() -> None:
