@@ -77,7 +77,10 @@ def satterthwaite(
     return Satterthwaite(
         covariance=found.variance * centring @ inner @ centring.T,
         derivatives=centring @ by_unit @ centring.T,
-        uncertainty=_uncertainty(deviance_hessian(cross, found, scale, reml)),
+        uncertainty=_uncertainty(
+            deviance_hessian(cross, found, scale, reml),
+            np.append(np.maximum(1.0, np.abs(found.theta * scale)), 1.0),
+        ),
     )
 
 
@@ -116,8 +119,13 @@ def deviance_hessian(cross: CrossProducts, found: Profile, scale: Floats, reml: 
     return hessian
 
 
-def _uncertainty(hessian: Floats) -> Floats:
-    values, vectors = np.linalg.eigh(hessian)
-    usable = values > FLAT
-    result: Floats = 2 * (vectors[:, usable] / values[usable]) @ vectors[:, usable].T
+def _uncertainty(hessian: Floats, units: Floats) -> Floats:
+    """Return twice the inverse Hessian, over the directions that are not flat.
+
+    Flat is judged by the relative change of each large theta: where groups deviate 100,000 times
+    as much as residuals, the curvature by theta itself is below any tolerance, and not flat.
+    """
+    values, vectors = np.linalg.eigh(hessian * np.outer(units, units))
+    usable, inward = values > FLAT, vectors * units[:, None]
+    result: Floats = 2 * (inward[:, usable] / values[usable]) @ inward[:, usable].T
     return result

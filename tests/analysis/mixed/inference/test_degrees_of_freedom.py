@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis import mixed
@@ -60,8 +61,10 @@ def test_a_contrast_whose_variance_is_known_has_infinite_degrees_of_freedom() ->
 
 def test_a_direction_in_which_the_deviance_is_flat_or_falls_has_no_variance() -> None:
     # The covariance of the parameters is twice the inverse of the Hessian of the deviance.
-    found = satterthwaite._uncertainty(np.diag([4.0, 0.0, -1e-9]))
+    found = satterthwaite._uncertainty(np.diag([4.0, 0.0, -1e-9]), np.ones(3))
     assert found == pytest.approx(np.diag([0.5, 0.0, 0.0]))
+    large = satterthwaite._uncertainty(np.diag([4e-10, 0.0]), np.array([1e5, 1.0]))
+    assert large == pytest.approx(np.diag([5e9, 0.0]))
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1e6, 1e9])
@@ -75,3 +78,20 @@ def test_degrees_of_freedom_do_not_depend_on_the_unit_of_the_response(
     found = other.tidy("fixed", df="satterthwaite")["df"]
     wanted = against_r.fitted("crossed_intercepts", "REML").tidy("fixed", df="satterthwaite")["df"]
     assert found.tolist() == pytest.approx(wanted.tolist(), rel=1e-4)
+
+
+def test_satterthwaite_of_groups_that_deviate_far_more_than_residuals() -> None:
+    """As many degrees of freedom as groups allow, not as rows do."""
+    rng = np.random.default_rng(3)
+    group = np.arange(120) % 12
+    traits, deviations = rng.normal(size=(2, 12))
+    rows = pd.DataFrame(
+        {
+            "g": [f"g{each:02d}" for each in group],
+            "trait": traits[group],
+            "y": 1e5 * deviations[group] + rng.normal(size=120),
+        }
+    )
+    fitted = mixed.fit("y ~ trait + (1 | g)", rows).tidy("fixed", df="satterthwaite")
+    # 12 groups less two coefficients; the curvature is known to a few per cent here.
+    assert fitted["df"].tolist() == pytest.approx([10, 10], rel=0.1)
