@@ -121,7 +121,7 @@ def _probably_constant(needed: Plan, source: Source) -> set[str]:
     names = list(needed.numbers)
     if not names:
         return set()
-    keys = ", ".join(quoted(name) for name in needed.factors)
+    keys = _keys_sql(needed)
     ranges = ", ".join(
         f"max({needed.numbers[name].sql}) > min({needed.numbers[name].sql}) AS v{place}"
         for place, name in enumerate(names)
@@ -130,7 +130,7 @@ def _probably_constant(needed: Plan, source: Source) -> set[str]:
         f"""
         SELECT {", ".join(f"bool_or(v{place})" for place in range(len(names)))},
                sum(n) > count(*) + 10
-          FROM (SELECT {keys}, {ranges}, count(*) AS n
+          FROM (SELECT {keys}{ranges}, count(*) AS n
                   FROM (FROM observations LIMIT {PROBED})
                  GROUP BY ALL)
         """
@@ -202,7 +202,7 @@ def _centred(look: _Look, found: Statistics) -> _Look:
 
 def _cells_sql(needed: Plan, look: _Look, constant: list[str], deterministic: bool) -> str:
     variables, weight = look.variables, look.weight
-    keys = "".join(f"{quoted(name)}, " for name in needed.factors)
+    keys = "".join(f"k{place}, " for place in range(len(needed.factors)))
     columns = [f"{each.sql} - ({each.shift!r}) AS v{i}" for i, each in enumerate(variables)]
     columns += [f"{needed.numbers[name].sql} AS c{i}" for i, name in enumerate(constant)]
     columns.append(f"{'CAST(1 AS DOUBLE)' if weight is None else weight.sql} AS w")
@@ -221,10 +221,15 @@ def _cells_sql(needed: Plan, look: _Look, constant: list[str], deterministic: bo
     places = ", ".join(str(place + 1) for place in range(len(needed.factors)))
     return f"""
         SELECT {keys}CAST(count(*) AS DOUBLE) AS n, {", ".join(sums)}
-          FROM (SELECT {keys}{", ".join(columns)} FROM observations)
+          FROM (SELECT {_keys_sql(needed)}{", ".join(columns)} FROM observations)
          GROUP BY {places}
          ORDER BY {places}
     """
+
+
+def _keys_sql(needed: Plan) -> str:
+    """Return the factors under names of our own: a column may be called like a sum."""
+    return "".join(f"{quoted(name)} AS k{place}, " for place, name in enumerate(needed.factors))
 
 
 def _pairs(n_basis: int, n_variables: int) -> list[tuple[int, int]]:
@@ -267,10 +272,11 @@ def _statistics(needed: Plan, cells: pa.Table, look: _Look, constant: list[str])
     counts = cells.column("n").to_numpy()
     constants = {name: cells.column(f"low{i}").to_numpy() for i, name in enumerate(constant)}
     weighted = needed.weights is not None
-    for name in needed.factors:
-        require_levels(cells.column(name), name, counts)
+    keys = {name: cells.column(f"k{place}") for place, name in enumerate(needed.factors)}
+    for name, column in keys.items():
+        require_levels(column, name, counts)
     return Statistics(
-        factors={name: factor_of(cells.column(name)) for name in needed.factors},
+        factors={name: factor_of(column) for name, column in keys.items()},
         constants=constants,
         basis=basis,
         responses=tuple(response.text for response in needed.responses),

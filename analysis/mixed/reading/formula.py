@@ -171,6 +171,12 @@ def terms(side: str) -> tuple[Any, ...]:
         ) from error
     for factor in itertools.chain.from_iterable(term.factors for term in found):
         _require_one_expression(factor.code, side)
+        if whole(factor.code) == "Intercept":
+            raise ColumnError(
+                "A predictor must not be called 'Intercept', which names the constant; "
+                f"found one in {side.strip()!r}.",
+                "Rename the column; write 1 for the constant.",
+            )
     return found
 
 

@@ -53,14 +53,15 @@ def count_trials(formula: MixedFormula, source: Source) -> Statistics:
     trials = cells.column("trials").to_numpy()
     successes = cells.column("successes").to_numpy()
     _require_binary(cells, trials, successes, formula.response.text)
-    for name in needed.factors:
-        require_levels(cells.column(name), name, trials)
+    keys = {name: cells.column(f"k{place}") for place, name in enumerate(needed.factors)}
+    for name, column in keys.items():
+        require_levels(column, name, trials)
     constants = {
         name: _finite(cells.column(f"number{place}"), name, trials)
         for place, name in enumerate(numbers)
     }
     return Statistics(
-        factors={name: factor_of(cells.column(name)) for name in needed.factors},
+        factors={name: factor_of(column) for name, column in keys.items()},
         constants=constants,
         basis=((),),
         responses=(formula.response.text,),
@@ -82,7 +83,7 @@ def offset_name(offset: Expression) -> str:
 def _trials_sql(
     factors: tuple[str, ...], numbers: dict[str, Expression], response: Expression
 ) -> str:
-    keys = [quoted(name) for name in factors]
+    keys = [f"{quoted(name)} AS k{place}" for place, name in enumerate(factors)]
     keys += [f"{number.sql} AS number{place}" for place, number in enumerate(numbers.values())]
     return f"""
         SELECT {", ".join(keys)},

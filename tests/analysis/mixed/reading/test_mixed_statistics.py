@@ -238,3 +238,38 @@ def test_update_keeps_the_units_unless_others_are_named() -> None:
     model = mixed.fit("gain ~ depth + (1 | model)", rows, units=["lab"])
     assert set(model.update(". ~ . + rho").statistics.factors) == {"model", "lab"}
     assert set(model.update(units=["prompt"]).statistics.factors) == {"model", "prompt"}
+
+
+#: What the queries call weights, counts, variables, sums, constants, keys and trials.
+OUR_NAMES = ("w", "n", "v0", "v1", "s0", "logs", "c0", "low0", "high0", "whole", "k1")
+
+
+@pytest.mark.parametrize("name", OUR_NAMES)
+def test_a_group_may_be_called_like_a_column_of_our_queries(name: str) -> None:
+    # A group of numbers called w was once taken for the weights.
+    data = rows.assign(unit=rows["model"].astype("category").cat.codes + 2)
+    formula = "gain ~ rho + depth + (1 | unit) + (1 | lab)"
+    plain = mixed.fit(formula, data, weights="precision")
+    renamed = data.rename(columns={"unit": name})
+    found = mixed.fit(formula.replace("unit", name), renamed, weights="precision")
+    numbers = ["estimate", "std_error"]
+    pd.testing.assert_frame_equal(
+        found.tidy(df="wald")[numbers], plain.tidy(df="wald")[numbers], rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize("name", ["trials", "successes", "others", "number0", "k1"])
+def test_a_group_of_a_binary_response_may_be_called_like_a_count(name: str) -> None:
+    data = rows.assign(high=(rows["gain"] > rows["gain"].median()).astype(int))
+    plain = mixed.fit_binomial("high ~ depth + (1 | model)", data)
+    renamed = data.rename(columns={"model": name})
+    found = mixed.fit_binomial(f"high ~ depth + (1 | {name})", renamed)
+    numbers = ["estimate", "std_error"]
+    pd.testing.assert_frame_equal(found.tidy()[numbers], plain.tidy()[numbers], rtol=1e-6)
+
+
+@pytest.mark.parametrize("side", ["Intercept", "depth:Intercept", "1 + (1 + Intercept | lab)"])
+def test_a_predictor_is_not_called_like_the_constant(side: str) -> None:
+    data = rows.rename(columns={"rho": "Intercept"})
+    with pytest.raises(ColumnError, match="must not be called 'Intercept', which names the const"):
+        mixed.fit(f"gain ~ {side} + (1 | model)", data)
