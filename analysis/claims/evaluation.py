@@ -112,9 +112,10 @@ def evaluate(
     """Return one row per claim: statement, family, verdict, estimand and primary numbers, rule.
 
     Verdicts follow the rule of `claim.verdict`. The estimate, interval, p and counts are those of
-    the first check that decides and that the data answer, else of the first that could be made
-    (`wording.primary`); `p_holm` is its p adjusted over the readings of the claim. The note
-    counts the checks and names those that fail and the parts that none could decide. What the
+    the first check that decides and that the data answer, else of the first that could be made;
+    of an undecided claim, of the stated reading that is open (`wording.primary`); `p_holm` is
+    its p adjusted over the readings of the claim. The note counts the checks and names those that
+    fail and the parts that none could decide. What the
     claim's quantity is a property of follows in `property` and `property_remark`.
 
     Parameters
@@ -173,7 +174,7 @@ def _said(store: Store, claim_id: int) -> pd.Series[Any]:
 
 
 def _row(one: Claim, found: Sequence[Check], said: pd.Series[Any]) -> dict[str, object]:
-    primary = wording.primary(found)
+    primary = wording.primary(found, one.kind)
     p_holm = adjusted_over_readings(found)[found.index(primary)]
     return {
         "claim_id": one.claim_id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from analysis.claims.verdict.claim import Verdict, counted, part_verdicts, reading
+from analysis.claims.verdict.claim import Verdict, counted, part_verdicts, reading, verdict
 from analysis.evidence.checks import Check
 from analysis.evidence.decision import Kind
 
@@ -21,12 +21,16 @@ def in_runs(numbers: Iterable[int]) -> str:
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
-def primary(found: Sequence[Check]) -> Check:
+def primary(found: Sequence[Check], kind: Kind) -> Check:
     """Return the check whose numbers stand for a claim: the first that decides and could be made.
 
-    One that the data answer goes before one that they leave open.
+    One that the data answer goes before one that they leave open; but an undecided claim has the
+    numbers of the stated reading that left it open, not of another that fails.
     """
     made = [check for check in found if check.decides and check.has_data]
+    if verdict(found, kind) == "undecided":
+        parts = part_verdicts(found, kind)
+        return next(check for check in made if parts[check.part] == "undecided")
     answered = (check for check in made if check.holds is not None)
     return next(answered, made[0] if made else found[0])
 
@@ -51,8 +55,8 @@ def note(primary: Check, found: Sequence[Check], kind: Kind) -> str:
 def _open(found: Sequence[Check], kind: Kind, primary: Check, which: Verdict) -> str:
     """Return the parts with a verdict that leaves them open, each with its first check's reason."""
     first: dict[str, Check] = {}
-    for part, verdict in part_verdicts(found, kind).items():
-        if verdict == which:
+    for part, told in part_verdicts(found, kind).items():
+        if told == which:
             first[part] = next(check for check in found if check.part == part and check.decides)
     reasons = [
         part if check is primary or not check.note else f"{part} ({_reason(check)})"
