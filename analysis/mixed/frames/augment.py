@@ -47,12 +47,8 @@ def augment(model: Fitted, path: Path | None) -> pd.DataFrame | None:
     ColumnError
         If the rows already have a column of such a name.
     """
-    taken = [name for name in ADDED if model.source and name in model.source.types]
-    if taken:
-        raise ColumnError(
-            f"The rows must not already have the columns augment adds; they have {taken}.",
-            "Rename them before the fit.",
-        )
+    if model.source:
+        _require_free(ADDED, model.source)
     rows = FittedRows(model)
     augmented = rows.select([*rows.columns, *ADDED])
     if path is not None:
@@ -81,6 +77,8 @@ class FittedRows:
     ------
     DesignError
         If the model was fitted from statistics alone.
+    ColumnError
+        If a column of the rows is called like one that is joined to them.
     """
 
     def __init__(self, model: Fitted) -> None:
@@ -89,6 +87,7 @@ class FittedRows:
                 "Fitted values of rows need the rows; this model was fitted from statistics.",
                 "Fit it with the rows at hand.",
             )
+        _require_free(_joined_names(model), model.source)
         self.source = model.source
         self.columns = list(model.source.types)
         self._connection = duckdb.connect()
@@ -111,6 +110,25 @@ class FittedRows:
     def query(self, sql: str) -> duckdb.DuckDBPyRelation:
         """Return the result of a query on ``fitted_rows``; the rows can be read once."""
         return self._connection.sql(f"WITH fitted_rows AS ({self._joined}) {sql}")
+
+
+def _require_free(names: Sequence[str], source: Source) -> None:
+    """Raise ColumnError if the rows have one of the columns; DuckDB ignores case."""
+    taken = [name for name in source.types if name.lower() in names]
+    if taken:
+        raise ColumnError(
+            f"The rows must not already have the columns augment adds; they have {taken}.",
+            "Rename them before the fit.",
+        )
+
+
+def _joined_names(model: Fitted) -> list[str]:
+    """Return the names of columns that `_joined_sql` gives to more than the rows."""
+    alone = ["cell_", "fixed_", "random_", "offset_", "response_", "weight_", "row_place_"]
+    levels = [f"level{place}" for place in range(len(model.statistics.factors))]
+    places = range(len(model.statistics.basis))
+    maps = [name for at in places for name in (f"basis{at}_", f"fixed{at}", f"random{at}")]
+    return alone + levels + maps
 
 
 def _cell_maps(model: Fitted) -> pa.Table:

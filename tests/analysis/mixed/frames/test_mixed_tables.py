@@ -302,3 +302,11 @@ def test_no_argument_is_changed() -> None:
     model.augment()
     model.predict(rows)
     pd.testing.assert_frame_equal(rows, before)
+
+
+@pytest.mark.parametrize("name", ["fixed_", "basis1_", "Offset_", "level0", "cell_", "Fitted"])
+def test_rows_with_a_column_called_like_one_that_is_joined_are_refused(name: str) -> None:
+    # A column called basis1_ or fixed_ once took the place of ours, and residuals were wrong.
+    model = mixed.fit(f"gain ~ {name} + (1 | model)", rows.rename(columns={"depth": name}))
+    with pytest.raises(ColumnError, match=rf"must not already have .*\['{name}'\]"):
+        model.augment()
