@@ -143,15 +143,7 @@ def _of_pairs(
 
 
 class _LargestFeatures:
-    """Finds `largest_features` on a processor, few tokens at a time.
-
-    Parameters
-    ----------
-    states, n_tokens
-        As for `largest_features`.
-    at_a_time
-        How many tokens at most.
-    """
+    """Finds `largest_features` on a processor, at most so many tokens at a time."""
 
     def __init__(self, states: Tensor, n_tokens: Sequence[int], at_a_time: int) -> None:
         n_features = states.shape[-1]
