@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from analysis.exhibits.study.names import RECIPES
-from analysis.questions.study.fleet import JOINT, Sizes, shapes_told
+from analysis.questions.study.fleet import JOINT, shapes_told
 from analysis.questions.study.shares import Seeds
 from analysis.questions.study.slope import PUBLISHED_SLOPE
 from analysis.tidy import prose
@@ -19,9 +18,6 @@ GROWTHS: Mapping[str, str] = {
     "last_log_gain": "for the gain of the last block",
     "penultimate_log_gain": "for that of the penultimate block",
 }
-
-#: Standard deviation between seeds that the plan supposed, from the pilot [nat].
-PLANNED_SD = 0.08
 
 #: What a network trained again may differ by, as `collect study --check` has it [nat].
 EXACT = 1e-3
@@ -223,23 +219,6 @@ def unfinished(progress: pd.DataFrame) -> str:
     )
 
 
-def ladder_sentence(lengths: pd.DataFrame) -> str:
-    """Return how many lengths of training were enough, and what the longest leaves.
-
-    ``lengths`` is as `ladder.lengths` returns it.
-    """
-    enough, longest = int(lengths["holds"].sum()), lengths.iloc[-1]
-    return (
-        f"By the registered rule, at equal steps, {prose.share_of(enough, len(lengths))} lengths "
-        f"of the ladder {prose.form(enough, 'was', 'were')} enough. At the longest "
-        f"{prose.percent(longest['share'])} of the networks beat a trigram, and another first "
-        f"spread moves the response by "
-        f"{prose.number(longest['statistic'], 1)} standard deviations between seeds. These are "
-        f"{prose.number(lengths['sd'].iloc[0], 3)} nat at the shortest length and "
-        f"{prose.number(longest['sd'], 3)} nat at the longest."
-    )
-
-
 def shape(runs: pd.DataFrame) -> str:
     """Return depth and width of the networks of some runs: columns `n_layers` and `d_model`."""
     depths, widths = (
@@ -338,43 +317,6 @@ def again_sentence(twice: pd.DataFrame) -> str:
         f"{prose.count(len(twice))} networks are in several designs and were trained each time "
         f"anew: the growth of {prose.count(within)} comes back within {prose.number(EXACT, 3)} "
         f"nat, of all within {prose.number(float(twice['estimate'].max()), 3)} nat."
-    )
-
-
-def limits(sizes: Sizes) -> str:
-    """Return what the networks of the study are, and so what it does not show, in one sentence."""
-    low, high = (prose.number(n / 1e6, 1) for n in (sizes.smallest, sizes.largest))
-    read = prose.number(sizes.n_bytes / 1e6, 1)
-    return (
-        f"Its networks have {low} to {high} million parameters and read {read} million bytes: "
-        "it does not show what decides among large ones."
-    )
-
-
-def limits_short(sizes: Sizes) -> str:
-    """Return the same for a page that is read in a minute."""
-    largest = prose.number(math.ceil(sizes.largest / 1e5) / 10, 1)
-    return f"Below {largest} million parameters."
-
-
-def widths_sentence(found: pd.DataFrame, sd: float) -> str:
-    """Return whether the shares of the primary response are as exact as planned.
-
-    Parameters
-    ----------
-    found
-        From `fleet.widths`.
-    sd
-        Standard deviation between seeds that was found [nat].
-    """
-    row = found[(found["term"] == "excess") & (found["method"] != JOINT)].iloc[0]
-    is_within = "within the plan" if row["holds"] else "wider than planned"
-    return (
-        f"Shares were planned to be exact to ±{prose.percent(row['null_value'])}, for a standard "
-        f"deviation between seeds of {prose.number(PLANNED_SD)} nat. In the "
-        f"{prose.count(row['n_obs'])} runs that can be told so far they are exact to "
-        f"±{prose.percent(row['estimate'], 1)}, {is_within}; seeds differ by "
-        f"{prose.number(sd, 3)} nat."
     )
 
 

@@ -32,6 +32,9 @@ DRAWN = ("excess", "first_log_gain", "last_log_gain", "share_negative")
 
 #: Share of runs that the band of chance holds, and the same in words.
 BAND = 0.95
+
+#: Joint coverage of the intervals of shares, as registered.
+JOINT_LEVEL = 0.95
 HELD = f"{100 * BAND:.0f} of 100"
 
 #: Tables drawn where the joint intervals alone are read.
@@ -283,11 +286,12 @@ def _without_names(recipe: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How small the networks of the fleet are, and how much text one of them read [byte]."""
+    """How small the networks are, how much text one of them read [byte], and in how many steps."""
 
     smallest: int
     largest: int
     n_bytes: int
+    n_steps: int
 
 
 def sizes(store: Store) -> Sizes:
@@ -309,6 +313,7 @@ def sizes(store: Store) -> Sizes:
         int(rows["n_parameters"].min()),
         int(rows["n_parameters"].max()),
         int((rows["n_steps"] * windows).max()),
+        int(rows["n_steps"].max()),
     )
 
 
@@ -324,3 +329,55 @@ def progress(store: Store) -> pd.DataFrame:
         "sum(n_beat_trigram)::BIGINT AS n_beat_trigram, coalesce(sum(left_s), 0) AS left_s, "
         "coalesce(sum(cpu_s), 0) AS cpu_s FROM study_progress GROUP BY study ORDER BY study"
     )
+
+
+def without_each_recipe(store: Store, response: str, horizon: str) -> pd.DataFrame:
+    """Return the share of the recipe without each documented recipe in turn, the smallest first.
+
+    An interval of a share speaks of other seeds, not of which recipes were chosen.
+
+    Parameters
+    ----------
+    store
+        With the study's tables.
+    response
+        Column of `horizons.responses`.
+    horizon
+        Where networks are compared.
+
+    Returns
+    -------
+    `level` (the recipe left out), `estimate`, `conf_low`, `conf_high`, `conf_level`, `null_value`
+    (the upper limit of the shape), `holds` (what S1 and S2 ask: a lower limit above one half and
+    above that), `n_groups` (recipes that are left). A recipe that is not complete at the horizon
+    changes nothing and has no row; nor has any where fewer than three are complete.
+    """
+    runs = registered.documented(store, horizon)
+    try:
+        _, complete = shares.cell_table(runs, response, "recipe", "geometry", registered.SHAPES)
+        rows = [
+            {"level": name, **_share_of_recipe(runs[runs["recipe"] != name], response)}
+            for name in complete
+        ]
+    except DesignError:
+        return pd.DataFrame()
+    result = pd.DataFrame(rows).sort_values("estimate", ignore_index=True)
+    glossary.checked(result.columns)
+    return result
+
+
+def _share_of_recipe(runs: pd.DataFrame, response: str) -> dict[str, object]:
+    values, names = shares.cell_table(runs, response, "recipe", "geometry", registered.SHAPES)
+    found = shares.sources(values, "recipe", shares.GEOMETRY)
+    place = {source.name: i for i, source in enumerate(found)}
+    ends = shares.joint_intervals(found, values.size, JOINT_LEVEL)
+    (low, high), bar = ends[place["recipe"]], ends[place["geometry"]][1]
+    return {
+        "estimate": shares.estimated_shares(found, values.size)[place["recipe"]],
+        "conf_low": low,
+        "conf_high": high,
+        "conf_level": JOINT_LEVEL,
+        "null_value": bar,
+        "holds": low > registered.HALF and low > bar,
+        "n_groups": len(names),
+    }

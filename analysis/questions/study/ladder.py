@@ -23,9 +23,10 @@ def lengths(runs: pd.DataFrame, response: str = "excess") -> pd.DataFrame:
     -------
     One row per length, shortest first as named: `term`, `share` (of the runs with sigma as said
     that beat the trigram), `estimate` (largest shift of a recipe's response when sigma is halved or
-    doubled), `sd` (standard deviation between seeds, pooled over recipes), `statistic` (the shift
-    over it), `holds` (share above one half and statistic below two), `n_obs`. What no two seeds
-    have, as where no run reaches the horizon, is missing, and does not hold.
+    doubled), `sd` (standard deviation between seeds, pooled over recipes) with its `df`,
+    `statistic` (the shift over it), `holds` (share above one half and statistic below two),
+    `n_obs`. What no two seeds have, as where no run reaches the horizon, is missing, and does not
+    hold.
 
     Raises
     ------
@@ -66,6 +67,7 @@ def _length(runs: pd.DataFrame, response: str) -> dict[str, object]:
         "share": share,
         "estimate": shift,
         "sd": sd,
+        "df": df,
         "statistic": statistic,
         "holds": bool(share > 0.5 and statistic < 2),
         "n_obs": len(runs),

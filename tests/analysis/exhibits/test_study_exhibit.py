@@ -55,11 +55,6 @@ def test_the_study_is_told_in_words_that_follow_its_numbers(
     done = pd.DataFrame({"n_planned": [3, 2], "n_complete": [1, 2]})
     assert words.unfinished(done).startswith("2 planned runs")
     assert words.unfinished(done.iloc[1:]) == ""
-    assert words.limits(fleet.Sizes(145_000, 2_600_000, 1_843_200)) == (
-        "Its networks have 0.1 to 2.6 million parameters and read 1.8 million bytes: it does not "
-        "show what decides among large ones."
-    )
-    assert words.limits_short(fleet.Sizes(1, 2_520_000, 1)) == ("Below 2.6 million parameters.")
     assert words.together({"a": "held", "b": "missed", "c": "held"}) == (
         "Held: “a” and “c”. Missed: “b”."
     )
@@ -167,23 +162,6 @@ def test_the_slope_on_depth_is_told_by_its_parts() -> None:
     assert "the slope −0.170 on ln depth; depth itself makes −0.050" in said
     assert "the rate −0.120" in said
     assert "Published suites show −0.153." in said
-
-
-def test_the_ladder_is_told_by_its_longest_length_and_its_shape() -> None:
-    found = pd.DataFrame(
-        {"share": [0.25, 1.0], "sd": [0.05, 0.002], "statistic": [7.0, 53.75], "holds": [False] * 2}
-    )
-    told = words.ladder_sentence(found)
-    assert told.startswith(
-        "By the registered rule, at equal steps, 0 of 2 lengths of the ladder were enough."
-    )
-    assert "At the longest 100\u00a0% of the networks" in told
-    assert "by 53.8 standard deviations" in told
-    assert "0.050 nat at the shortest length and 0.002 nat at the longest" in told
-    one = words.ladder_sentence(found.assign(holds=[False, True]))
-    assert "1 of 2 lengths of the ladder was enough" in one
-    shape = words.shape(pd.DataFrame({"n_layers": [12, 3, 3], "d_model": [64, 64, 64]}))
-    assert shape == "3 and 12 blocks, width 64"
 
 
 def test_the_exhibit_has_a_mark_per_run_and_a_row_per_recipe(
