@@ -9,6 +9,11 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from analysis.exhibits.study import scope
+from analysis.questions.study import fleet, horizons
+from analysis.store import open_store
+from analysis.tidy import prose
+
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 GUIDE = (ROOT / "quarto/guides/_auditing.qmd").read_text(encoding="utf-8")
@@ -40,6 +45,15 @@ def test_the_counts_of_verdicts_are_those_of_the_file():
 ENDS = ["estimate", "conf_low", "conf_high"]
 
 
+def test_the_share_that_rests_on_one_recipe_is_told_without_it():
+    store = open_store(ROOT / "data/published", ROOT / "data/fleet")
+    without = fleet.without_each_recipe(store, "excess", horizons.STEPS)
+    said = scope.least_short(without).replace(prose.NO_BREAK, " ")
+    assert said.rstrip(".").replace("Without", "without").replace(":", "") in " ".join(
+        README.split()
+    )
+
+
 def test_the_shares_of_the_study_are_those_of_the_file():
     rows = pd.read_csv(ROOT / "reports/study.csv").set_index(["claim_id", "condition"])
     told = 100 * rows[ENDS]
@@ -48,7 +62,7 @@ def test_the_shares_of_the_study_are_those_of_the_file():
     assert f"recipe makes {share} % ({low} % to {high} %) of the differences in growth" in said
     share, low, high = told.loc[("S1", "equal loss"), ENDS].round().astype(int)
     assert (
-        f"after equal steps, and {share} % ({low} % to {high} %) at equal loss, which "
+        f" and {share} % ({low} % to {high} %) at equal loss, which "
         f"{rows.loc[('S1', 'equal loss'), 'n_groups']:.0f} of "
         f"{rows.loc[('S1', 'equal steps'), 'n_groups']:.0f} recipes reach and where the "
         "registered rule is missed" in said

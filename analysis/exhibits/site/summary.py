@@ -32,7 +32,7 @@ ANSWERS = {
 #: The claims that a busy reader should know of: what each says, and the section that judges it.
 KEY = {
     1: ("gains of at least 23 models", "sec-benchmark"),
-    17: ("a benchmark of 100 measurements", "sec-benchmark"),
+    17: ("a 100-measurement benchmark", "sec-benchmark"),
     36: ("the mean traces of GPT-2 and OPT-125m", "sec-trace"),
     47: ("tuning changes a gain by up to 50 %", "sec-finetuning"),
     48: ("Gemma goes from 2.32 to 1.15", "sec-finetuning"),
@@ -43,8 +43,8 @@ KEY = {
     6: ("the total gain stays within 10", "sec-depth"),
     46: ("a critical head density separates the signs", "sec-density"),
     18: ("the order of the four models of the benchmark", "sec-benchmark"),
-    7: ("heritage decides the sign with p\u00a0<\u00a00.001", "sec-heritage"),
-    5: ("the largest gain of a block is 10 to the power 1/L", "sec-depth"),
+    7: (f"heritage decides the sign with p{prose.NO_BREAK}<{prose.NO_BREAK}0.001", "sec-heritage"),
+    5: ("the largest block gain is 10 to the power 1/L", "sec-depth"),
     10: ("the ratio of norms predicts the sign", "sec-spectral"),
     13: ("the trace discriminates", "sec-trace"),
     37: ("the formula for the layer of the transition", "sec-transition"),

@@ -37,7 +37,7 @@ RANGE = "a range"
 #: Width of the panels, height of a row and of a bar, room beside the panels [px].
 PANEL, ROW, BAR, BESIDE = 260, 23, 30, 8
 #: The same width and height where the exhibit is small.
-SMALL_PANEL, SMALL_ROW = 190, 17
+SMALL_PANEL, SMALL_ROW = 190, 16
 #: Distance of the names of parts from their bar, the near ones and those between them [px].
 NEAR, FAR = 9, 26
 #: How the first of the narrow parts is named, those between, and the last.

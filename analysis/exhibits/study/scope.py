@@ -55,12 +55,11 @@ def rests_sentence(found: Mapping[str, pd.DataFrame]) -> str:
         if without.empty:
             continue
         least = without.to_dict("records")[0]
-        name = RECIPES.get(str(least["level"]), str(least["level"]))
-        named = f"“{name}”" if "," in name else name
         interval = prose.percent_interval(float(least["conf_low"]), float(least["conf_high"]))
         missed = "" if least["holds"] else ", too little for the registered rule"
         said.append(
-            f"{what} {prose.percent(float(least['estimate']))} {interval} without {named}{missed}"
+            f"{what} {prose.percent(float(least['estimate']))} {interval} "
+            f"without {_named(least['level'])}{missed}"
         )
     if not said:
         return ""
@@ -69,6 +68,22 @@ def rests_sentence(found: Mapping[str, pd.DataFrame]) -> str:
         "not of other recipes. With the one left out that it rests on most, the share of the "
         f"recipe is in {'; in '.join(said)}."
     )
+
+
+def least_short(without: pd.DataFrame) -> str:
+    """Return the share of the recipe without the one that it rests on most; empty if untold.
+
+    ``without`` is as `fleet.without_each_recipe` returns it.
+    """
+    if without.empty:
+        return ""
+    least = without.iloc[0]
+    return f"Without {_named(least['level'])}: {prose.percent(float(least['estimate']))}."
+
+
+def _named(level: object) -> str:
+    name = RECIPES.get(str(level), str(level))
+    return f"“{name}”" if "," in name else name
 
 
 def ladder_sentence(lengths: pd.DataFrame, sizes: Sizes) -> str:

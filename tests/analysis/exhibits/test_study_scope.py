@@ -31,6 +31,9 @@ def test_the_recipe_that_a_share_rests_on_is_named() -> None:
     end = "; in last block 86\u00a0% [61\u00a0%,\u00a096\u00a0%] without “OPT, norms after”."
     assert said.endswith(end)
     assert scope.rests_sentence({"growth": pd.DataFrame()}) == ""
+    assert scope.least_short(growth) == "Without BLOOM: 72\u00a0%."
+    assert scope.least_short(last) == "Without “OPT, norms after”: 86\u00a0%."
+    assert scope.least_short(pd.DataFrame()) == ""
 
 
 def test_the_ladder_is_told_by_its_longest_length_and_by_that_of_the_fleet() -> None:

@@ -37,8 +37,7 @@ def test_an_answer_changes_with_the_verdict():
 def test_only_key_claims_with_the_verdict_are_named():
     said = summary.named(JUDGED, "contradicted")
     assert said == (
-        "[the largest gain of a block is 10 to the power 1/L](#sec-depth) "
-        "([5](claims.html#claim-5))"
+        "[the largest block gain is 10 to the power 1/L](#sec-depth) ([5](claims.html#claim-5))"
     )
     assert summary.named(JUDGED, "depends on the reading") == "none of the main claims"
 
