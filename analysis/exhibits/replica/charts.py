@@ -28,6 +28,8 @@ from analysis.exhibits.replica.figures import PANELS, PREDICTORS
 from analysis.tidy import prose
 
 HEIGHT = 230
+#: Points of a curve that names leave free.
+N_ALONG = 120
 #: Height of the row of a lab and of a model [px].
 LAB, MODEL = 36, 18
 GAIN = ["gain [ratio]", SIDES]
@@ -54,6 +56,9 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConc
     inside = bounds[bounds["n_layers"].between(models["n_layers"].min(), ends[1])]
     gains = reach(models["gain_mean"], inside["bound"])
     y, place = _gain(gains), placing.Panel(ends, gains, height=HEIGHT)
+    along = np.linspace(inside["n_layers"].min(), inside["n_layers"].max(), N_ALONG)
+    bound = np.interp(along, inside["n_layers"], inside["bound"])
+    curve = pd.DataFrame({"n_layers": along, "gain_mean": bound})
     limits = (
         alt.Chart(inside)
         .mark_line(color=INK, strokeDash=[6, 4])
@@ -62,7 +67,10 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.VConc
     return _stacked(
         [
             alt.layer(
-                shrinking(), line_at(1, "y"), limits, *_by_name(panel, x, y, "n_layers", place)
+                shrinking(),
+                line_at(1, "y"),
+                limits,
+                *_by_name(panel, x, y, "n_layers", place, curve=curve),
             )
             for panel in _by_panel(drawn)
         ],
@@ -321,10 +329,16 @@ def _gain(ends: tuple[float, float]) -> alt.Y:
 
 
 def _by_name(
-    models: pd.DataFrame, x: alt.X, y: alt.Y, column: str, panel: placing.Panel
+    models: pd.DataFrame,
+    x: alt.X,
+    y: alt.Y,
+    column: str,
+    panel: placing.Panel,
+    *,
+    curve: pd.DataFrame | None = None,
 ) -> list[alt.Chart]:
-    """Return the marks of models and their names, beside them or joined to them."""
-    told = placing.placed(models, panel, column, "gain_mean", lines=[1])
+    """Return the marks of models and their names, beside them or joined to them, off a curve."""
+    told = placing.placed(models, panel, column, "gain_mean", lines=[1], curve=curve)
     return [points_by_lab(models).encode(x=x, y=y), *placing.texts(told, x, y)]
 
 

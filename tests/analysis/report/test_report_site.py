@@ -238,6 +238,10 @@ def test_every_page_of_the_site_stands_among_its_links() -> None:
     assert {stem for stem in stems if f'href="{stem}.html"' in opening} == stems
 
 
+def test_every_claim_is_used_in_a_section_that_its_card_links_to() -> None:
+    assert set(places.used_in(ROOT / "quarto", without=["claims"])) == set(CLAIMS)
+
+
 def test_every_page_has_a_short_title() -> None:
     for path in places.pages(ROOT / "quarto"):
         assert read_source(path).front_matter["short-title"]
