@@ -50,7 +50,7 @@ def claim(options: argparse.Namespace) -> int:
     print()
     for part, readings in checks.groupby("term", sort=False):
         print(f"- {part}", *map(_check_lines, readings.to_dict("records")), sep="\n")
-    print(_rate_lines(store, one.claim_id), end="")
+    print(_caveat_lines(store, checks), _rate_lines(store, one.claim_id), sep="", end="")
     return 0
 
 
@@ -65,6 +65,14 @@ def _counted(checks: pd.DataFrame) -> str:
     others = {"undecided": int((is_open & has_data).sum()), "without data": int((~has_data).sum())}
     said += [f"{n} {word}" for word, n in others.items() if n]
     return ", ".join(said).replace(prose.NO_BREAK, " ")
+
+
+def _caveat_lines(store: Store, checks: pd.DataFrame) -> str:
+    """Return what each known defect is called that some check names."""
+    codes = sorted({code for named in checks["caveats"] for code in str(named).split()})
+    titles = store.query("SELECT caveat_id, title FROM caveat").set_index("caveat_id")["title"]
+    lines = [f"    {code}: {titles.get(code, 'not explained')}\n" for code in codes]
+    return f"\nKnown defects of the files:\n{''.join(lines)}" if lines else ""
 
 
 def _rate_lines(store: Store, claim_id: int) -> str:

@@ -74,6 +74,11 @@ def test_one_claim_is_printed_check_by_check(capsys):
     assert out.splitlines()[1] == "0 of 11 readings hold"
     assert len({line for line in out.splitlines() if line.startswith("- ")}) == out.count("\n- ")
     assert "Verdict:  contradicted" in out
+    _, defects = out.split("Known defects of the files:\n")
+    assert defects.splitlines()[:2] == [
+        "    B1: One block too early",
+        "    B3: Norms rounded to half precision",
+    ]
 
 
 def test_readings_without_data_are_told_from_undecided_ones(capsys):
