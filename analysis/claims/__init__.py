@@ -16,7 +16,7 @@ from analysis.claims.evaluation import (
     examine,
     judge,
 )
-from analysis.claims.property import properties, remarked
+from analysis.claims.property import properties
 from analysis.claims.register import CLAIMS
 from analysis.claims.verdict.claim import VERDICTS, Claim, verdict
 from analysis.claims.verdict.examination import examined
@@ -39,6 +39,5 @@ __all__ = [
     "examined",
     "judge",
     "properties",
-    "remarked",
     "verdict",
 ]

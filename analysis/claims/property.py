@@ -103,14 +103,3 @@ def of_claim(store: Store, claim_id: int) -> dict[str, str]:
     """Return `property` and `property_remark` of one claim, empty where none is declared."""
     row = with_property(store, pd.DataFrame({"claim_id": [claim_id]})).iloc[0]
     return {name: str(row[name]) for name in ("property", "property_remark")}
-
-
-def remarked(checks: pd.DataFrame, words: str) -> pd.DataFrame:
-    """Return checks whose first reading opens with a remark; unchanged where there is none.
-
-    ``checks`` has one row per check: `note`.
-    """
-    if not words or checks.empty:
-        return checks
-    notes = checks["note"].astype(str).tolist()
-    return checks.assign(note=[f"{words} {notes[0]}".strip(), *notes[1:]])

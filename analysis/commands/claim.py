@@ -33,8 +33,6 @@ def claim(options: argparse.Namespace) -> int:
     judged = claims.judge(store, one.claim_id, registry, made=made)
     remark = str(judged["property_remark"])
     checks = claims.check_rows(made, one.kind)
-    if is_free := judged["property"] == "parametrisation":
-        checks = claims.remarked(checks, remark)
     if options.json:
         print(_as_json(judged, checks))
         return 0
@@ -46,7 +44,7 @@ def claim(options: argparse.Namespace) -> int:
         f"Estimand: {one.estimand}.\nRule:     {one.rule}"
     )
     if remark:
-        print(f"Property: {judged['property']}" if is_free else f"Property: {remark}")
+        print(f"Property: {remark}")
     print()
     for part, readings in checks.groupby("term", sort=False):
         print(f"- {part}", *map(_check_lines, readings.to_dict("records")), sep="\n")

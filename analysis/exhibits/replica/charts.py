@@ -140,15 +140,13 @@ def chart_gain_by_lab(labs: pd.DataFrame, printed: pd.DataFrame) -> alt.VConcatC
     means = points_by_lab(drawn).encode(x=x, y=y)
     rings = alt.Chart(printed).mark_point(filled=False, size=260, strokeWidth=1.5)
     in_print = rings.encode(x=x, y=y, color=alt.value(INK))
-    ends: list[tuple[pd.DataFrame, str, placing.Align, int]] = [
-        (drawn, "of the file", "right", 8),
-        (printed, "as printed", "left", -8),
-    ]
+    # One word above its mark and one below: on a phone there is no room for both side by side.
+    ends = [(drawn, "of the file", 15), (printed, "as printed", -15)]
     said = [
         alt.Chart(means_of.nsmallest(1, "gain_mean"))
-        .mark_text(align=align, dx=away, fontSize=13, color=INK, dy=-15)
+        .mark_text(align="right", dx=5, fontSize=13, color=INK, dy=away)
         .encode(x=x, y=y, text=alt.value(word))
-        for means_of, word, align, away in ends
+        for means_of, word, away in ends
     ]
     return _stacked(
         [
@@ -159,7 +157,7 @@ def chart_gain_by_lab(labs: pd.DataFrame, printed: pd.DataFrame) -> alt.VConcatC
                 height=MODEL * len(primary)
             ),
         ],
-        "Mean gain by lab with standard errors, the printed means as hollow squares; below, the "
+        "Mean gain by lab with standard errors, the printed means as rings; below, the "
         "gain of each model in a row of its own.",
         findings.printed_means(drawn, printed),
         shared=["x"],

@@ -156,12 +156,8 @@ def test_the_property_follows_from_what_moves_the_quantity():
     assert connection.execute(was, [31]).fetchone() == ("parametrisation",)
 
 
-def test_a_free_quantity_opens_the_first_reading(found):
+def test_a_remark_says_how_many_models_a_quantity_is_free_in(found):
     assert "in all 23 models" in found.loc[7, "remark"]
-    checks = pd.DataFrame({"note": ["4 of 5.", "3 of 4."]})
-    notes = properties.remarked(checks, "Free.")["note"].tolist()
-    assert notes == ["Free. 4 of 5.", "3 of 4."]
-    assert properties.remarked(checks, "") is checks
 
 
 def test_a_paper_that_declares_nothing_has_empty_properties(made_store):

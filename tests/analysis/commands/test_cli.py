@@ -74,6 +74,8 @@ def test_one_claim_is_printed_check_by_check(capsys):
     assert out.splitlines()[1] == "0 of 11 readings hold"
     assert len({line for line in out.splitlines() if line.startswith("- ")}) == out.count("\n- ")
     assert "Verdict:  contradicted" in out
+    assert "\nProperty: A convention of how the weights are written" in out
+    assert out.count("A convention") == 1
     _, defects = out.split("Known defects of the files:\n")
     assert defects.splitlines()[:2] == [
         "    B1: One block too early",
