@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import duckdb
@@ -18,7 +18,13 @@ from analysis.mixed.reading.source import LABEL_TYPES, NUMBER_TYPES, Source
 from analysis.tidy import glossary
 from analysis.tidy.errors import ColumnError, DesignError
 
-ADDED = ("fitted", "fitted_fixed", "residual")
+#: What is said of every row, from columns that are joined to it.
+SAID = {
+    "fitted": "offset_ + fixed_ + random_",
+    "fitted_fixed": "offset_ + fixed_",
+    "residual": "response_ - (offset_ + fixed_ + random_)",
+}
+ADDED = tuple(SAID)
 
 #: DuckDB's names of dates and times that it writes as Python does.
 DATE_TYPES = ("date", "timestamp", "timestamp_s", "timestamp_ms")
@@ -47,8 +53,6 @@ def augment(model: Fitted, path: Path | None) -> pd.DataFrame | None:
     ColumnError
         If the rows already have a column of such a name.
     """
-    if model.source:
-        _require_free(ADDED, model.source)
     rows = FittedRows(model)
     augmented = rows.select([*rows.columns, *ADDED])
     if path is not None:
@@ -78,7 +82,8 @@ class FittedRows:
     DesignError
         If the model was fitted from statistics alone.
     ColumnError
-        If a column of the rows is called like one that is joined to them.
+        If a column of the rows is called like one that is joined to them, or like one of `ADDED`:
+        a query would read the rows' own.
     """
 
     def __init__(self, model: Fitted) -> None:
@@ -87,14 +92,21 @@ class FittedRows:
                 "Fitted values of rows need the rows; this model was fitted from statistics.",
                 "Fit it with the rows at hand.",
             )
-        _require_free(_joined_names(model), model.source)
         self.source = model.source
         self.columns = list(model.source.types)
+        cells = _cell_maps(model)
+        numbers, sums = _of_row(model, model.source), _of_cell_and_row(model)
+        _require_free([*numbers, *cells.column_names, *sums, *SAID], model.source)
         self._connection = duckdb.connect()
         reader = model.source.relation.to_arrow_reader(BATCH)
         self._connection.from_arrow(reader).create_view("observations")
-        self._connection.register("cells", _cell_maps(model))
-        self._joined = _joined_sql(model, model.source)
+        self._connection.register("cells", cells)
+        self._joined = f"""
+            SELECT *, {_named(SAID)}
+              FROM (SELECT o.*, cell_, {_named(sums)}
+                      FROM (SELECT *, {_named(numbers)} FROM observations) AS o
+                      JOIN cells ON {_matched(model, model.source)})
+        """
 
     def select(self, columns: Sequence[str], where: str = "true") -> duckdb.DuckDBPyRelation:
         """Return columns of the fitted rows in the order of the rows.
@@ -122,15 +134,6 @@ def _require_free(names: Sequence[str], source: Source) -> None:
         )
 
 
-def _joined_names(model: Fitted) -> list[str]:
-    """Return the names of columns that `_joined_sql` gives to more than the rows."""
-    alone = ["cell_", "fixed_", "random_", "offset_", "response_", "weight_", "row_place_"]
-    levels = [f"level{place}" for place in range(len(model.statistics.factors))]
-    places = range(len(model.statistics.basis))
-    maps = [name for at in places for name in (f"basis{at}_", f"fixed{at}", f"random{at}")]
-    return alone + levels + maps
-
-
 def _cell_maps(model: Fitted) -> pa.Table:
     """Return one row per cell: its levels, and what every basis number is multiplied by."""
     fixed = fixed_part(model.design.fixed, model.coefficients, model.statistics)
@@ -147,34 +150,41 @@ def _cell_maps(model: Fitted) -> pa.Table:
     return pa.table(columns)
 
 
-def _joined_sql(model: Fitted, source: Source) -> str:
+def _of_row(model: Fitted, source: Source) -> dict[str, str]:
+    """Return what is computed from a row alone, by the name of its column."""
     needed = plan(model.formula, source)
-    numbers = [
-        " * ".join(needed.numbers[name].sql for name in product) or "CAST(1 AS DOUBLE)"
-        for product in model.statistics.basis
-    ]
-    offset = "0.0" if model.formula.offset is None else model.formula.offset.sql
-    weight = "1.0" if model.weights is None else translate(model.weights).sql
-    places = range(len(numbers))
-    basis = ", ".join(f"{number} AS basis{place}_" for place, number in enumerate(numbers))
-    fixed = " + ".join(f"basis{place}_ * fixed{place}" for place in places)
-    random = " + ".join(f"basis{place}_ * random{place}" for place in places)
-    response = translate(model.statistics.responses[model.response]).sql
-    matched = " AND ".join(
+    numbers = {
+        f"basis{place}_": " * ".join(needed.numbers[name].sql for name in product)
+        or "CAST(1 AS DOUBLE)"
+        for place, product in enumerate(model.statistics.basis)
+    }
+    return numbers | {
+        "offset_": "0.0" if model.formula.offset is None else model.formula.offset.sql,
+        "response_": translate(model.statistics.responses[model.response]).sql,
+        "weight_": "1.0" if model.weights is None else translate(model.weights).sql,
+        "row_place_": "row_number() OVER ()",
+    }
+
+
+def _of_cell_and_row(model: Fitted) -> dict[str, str]:
+    """Return the parts of a fitted value: the row's numbers times the factors of its cell."""
+    places = range(len(model.statistics.basis))
+    return {
+        f"{part}_": " + ".join(f"basis{place}_ * {part}{place}" for place in places)
+        for part in ("fixed", "random")
+    }
+
+
+def _named(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
+
+
+def _matched(model: Fitted, source: Source) -> str:
+    """Return the condition that a row is of a cell."""
+    return " AND ".join(
         f"{_label_sql(name, source)} = level{place}"
         for place, name in enumerate(model.statistics.factors)
     )
-    return f"""
-        SELECT *,
-               offset_ + fixed_ + random_ AS fitted,
-               offset_ + fixed_ AS fitted_fixed,
-               response_ - (offset_ + fixed_ + random_) AS residual
-          FROM (SELECT o.*, cell_, {fixed} AS fixed_, {random} AS random_
-                  FROM (SELECT *, {basis}, {offset} AS offset_, {response} AS response_,
-                               {weight} AS weight_, row_number() OVER () AS row_place_
-                          FROM observations) AS o
-                  JOIN cells ON {matched})
-    """
 
 
 def _label_sql(name: str, source: Source) -> str:

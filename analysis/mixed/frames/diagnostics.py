@@ -111,8 +111,8 @@ def residuals_by_level(model: Fitted, factor: str) -> pd.DataFrame:
                stddev_samp(residual) AS sigma,
                count(*) AS n_obs
           FROM fitted_rows
-         GROUP BY level
-         ORDER BY level
+         GROUP BY ALL
+         ORDER BY 1
         """
     ).df()
     result = levels.assign(group=factor)

@@ -18,7 +18,7 @@ from analysis.mixed.frames.diagnostics import (
     residuals_by_level,
 )
 from analysis.mixed.model import MixedModel
-from analysis.tidy.errors import DesignError
+from analysis.tidy.errors import ColumnError, DesignError
 
 rows = pd.read_csv(Path(__file__).parents[3] / "r/mixed_data_crossed.csv")
 
@@ -108,3 +108,27 @@ def test_weights_scale_the_simulated_errors() -> None:
     # Spread of uniform ranks is 0.289 whatever the weight.
     assert ranks[heavy].std() == pytest.approx(1 / np.sqrt(12), abs=0.04)
     assert ranks[~heavy].std() == pytest.approx(1 / np.sqrt(12), abs=0.04)
+
+
+@pytest.mark.parametrize("name", ["residual", "Fitted", "fitted_fixed"])
+def test_rows_with_a_residual_of_their_own_are_refused(name: str) -> None:
+    # The rows' own column was read for the model's: quantiles and simulations were wrong.
+    model = mixed.fit("gain ~ depth + (1 | model)", rows.assign(**{name: 100.0}))
+    for asked in (
+        lambda: residual_quantiles(model),
+        lambda: binned_residuals(model),
+        lambda: residuals_by_level(model, "model"),
+        lambda: quantile_residuals(model, rng=np.random.default_rng(1)),
+        lambda: model.simulate(2, rng=np.random.default_rng(1)),
+    ):
+        with pytest.raises(ColumnError, match=rf"must not already have .*\['{name}'\]"):
+            asked()
+
+
+def test_rows_may_have_a_column_called_level() -> None:
+    model = mixed.fit("gain ~ depth + (1 | model)", rows)
+    beside = mixed.fit("gain ~ depth + (1 | model)", rows.assign(level=range(len(rows)), bin=1))
+    pd.testing.assert_frame_equal(
+        residuals_by_level(beside, "model"), residuals_by_level(model, "model")
+    )
+    pd.testing.assert_frame_equal(binned_residuals(beside), binned_residuals(model))
