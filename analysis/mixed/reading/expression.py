@@ -6,6 +6,8 @@ A predictor is then computed where its rows lie: no row has to leave the databas
 from __future__ import annotations
 
 import ast
+import keyword
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -90,7 +92,7 @@ def translate(text: str) -> Expression:
     except SyntaxError as error:
         raise ColumnError(
             f"The expression {text!r} must be readable; {error.msg}.",
-            "Check its brackets and operators.",
+            keyword_hint(text, "Check its brackets and operators."),
         ) from error
     columns: list[str] = []
     sql = _sql(tree.body, text, columns.append)
@@ -125,11 +127,25 @@ def _operation(node: ast.expr, text: str, note: Callable[[str], None]) -> str:
         case ast.Compare(left=left, ops=[sign], comparators=[right]) if type(sign) in COMPARISONS:
             sides = _sql(left, text, note), _sql(right, text, note)
             return _comparison(COMPARISONS[type(sign)], *sides)
+    found = ast.unparse(node)
+    known = f"Use + - * / ** > < and {', '.join(FUNCTIONS)}; make anything else a column first."
     raise ColumnError(
-        f"The expression {text!r} must be arithmetic over columns; "
-        f"{ast.unparse(node)!r} is not understood.",
-        f"Use + - * / ** > < and {', '.join(FUNCTIONS)}; make anything else a column first.",
+        f"The expression {text!r} must be arithmetic over columns; {found!r} is not understood.",
+        keyword_hint(found, known) if keyword.iskeyword(found) else known,
     )
+
+
+def keyword_hint(text: str, otherwise: str) -> str:
+    """Return what to do about a text that cannot be read because Python keeps a word of it.
+
+    >>> keyword_hint("log(class)", "Check its brackets.")
+    "'class' is a word of Python's: a column called so must be written Q('class')."
+    """
+    outside = re.sub(r"'[^']*'|\"[^\"]*\"", "", text)
+    kept = next(filter(keyword.iskeyword, re.findall(r"[^\W\d]\w*", outside)), None)
+    if kept is None:
+        return otherwise
+    return f"{kept!r} is a word of Python's: a column called so must be written Q({kept!r})."
 
 
 def shown(code: str) -> str:

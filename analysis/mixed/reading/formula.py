@@ -15,7 +15,7 @@ from functools import cache
 from io import StringIO
 from typing import Any
 
-from analysis.mixed.reading.expression import Expression, translate, whole
+from analysis.mixed.reading.expression import Expression, keyword_hint, translate, whole
 from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.formula import require_no_backticks
 
@@ -167,7 +167,7 @@ def terms(side: str) -> tuple[Any, ...]:
         sentence = str(error).partition("\n")[0] or "an operator has no meaning in a formula"
         raise ColumnError(
             f"The formula part {side.strip()!r} must be readable; {sentence}.",
-            "Write terms as 'a + b + a:b', and random ones as (1 + a | group).",
+            keyword_hint(side, "Write terms as 'a + b + a:b', and random ones as (1 + a | group)."),
         ) from error
     for factor in itertools.chain.from_iterable(term.factors for term in found):
         _require_one_expression(factor.code, side)
@@ -201,7 +201,7 @@ def _require_one_expression(code: str, side: str) -> None:
     except SyntaxError as error:
         raise ColumnError(
             f"The formula part {side.strip()!r} must be readable; {code!r} is not one term.",
-            "An operator may be missing between two names.",
+            keyword_hint(code, "An operator may be missing between two names."),
         ) from error
 
 

@@ -79,6 +79,36 @@ def test_anything_else_is_refused(text: str) -> None:
         translate(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gain ~ class + (1 | model)",
+        "gain ~ log(class) + (1 | model)",
+        "gain ~ kind:class + (1 | model)",
+        "gain ~ depth + (class | model)",
+        "gain ~ depth + offset(class) + (1 | model)",
+        "class ~ depth + (1 | model)",
+    ],
+)
+def test_a_column_named_by_a_word_of_python_is_told_its_spelling(text: str) -> None:
+    named = rows.assign(**{"class": rows["gain"] ** 2 + rows["rho"] + 20})
+    with pytest.raises(ColumnError) as refused:
+        mixed.fit(text, named)
+    assert "must be written Q('class')" in str(refused.value)
+    spelt = mixed.fit(text.replace("class", "Q('class')"), named)
+    renamed = mixed.fit(text.replace("class", "own"), named.rename(columns={"class": "own"}))
+    np.testing.assert_array_equal(spelt.coefficients, renamed.coefficients)
+
+
+def test_words_of_python_that_are_operators_or_text_are_no_columns() -> None:
+    for text in ("x if y else z", "not x", "'class' <", "Q('class') Q('lambda')"):
+        with pytest.raises(ColumnError) as refused:
+            translate(text)
+        assert "must be written" not in str(refused.value)
+    with pytest.raises(ColumnError, match=r"must be written Q\('None'\)"):
+        translate("None")
+
+
 def design_over_rows(formula: str) -> tuple[list[str], np.ndarray]:
     """Return the fixed design of a fit, written out over rows by its own fitted values."""
     model = mixed.fit(formula, rows)
