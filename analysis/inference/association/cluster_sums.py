@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.inference.association.sandwich import DETERMINED, satterthwaite_df
+from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats
 
 #: CR2's expected share below which comparing clusters does not show a coefficient's variance.
@@ -82,6 +83,20 @@ def cr2_variances(sums: ClusterSums) -> tuple[Floats, Floats]:
     testable = expected / (weights**2).sum(axis=0) > TESTABLE
     variance = ((adjusted @ weights) ** 2).sum(axis=0)
     return np.where(testable, variance, np.nan), np.where(testable, df, np.nan)
+
+
+def require_testable(sums: ClusterSums, place: int, term: str) -> None:
+    """Raise DesignError where one cluster alone determines a coefficient.
+
+    Its own score is zero whatever its rows are, so that other clusters' residuals, or rounding,
+    would stand for its error: neither a sandwich nor signs of clusters can test it.
+    """
+    if np.isnan(cr2_variances(sums)[0][place]):
+        raise DesignError(
+            f"Several clusters must determine {term!r} for it to be tested; one alone determines "
+            "it, wholly or in part.",
+            "Take smaller clusters, or drop the test.",
+        )
 
 
 def every_sign(n_clusters: int) -> Floats:

@@ -37,6 +37,9 @@ TESTABLE = 1 - 1e-6
 #: Below this the t reference of a cluster-robust test is unreliable (Pustejovsky and Tipton 2018).
 RELIABLE_DF = 4
 
+#: Degrees of freedom this close to a whole number are that number.
+ROUNDING = 1e-9
+
 #: Residual over total sum of squares below which the fit is perfect up to rounding.
 PERFECT = 1e-20
 
@@ -288,7 +291,7 @@ def _term_note(fitted: Regression, testable: bool, df: float) -> str:
     own = ""
     if not testable:
         own = "One cluster alone determines this term, wholly or in part: it cannot be tested."
-    elif fitted.clustered and df < RELIABLE_DF:
+    elif fitted.clustered and df < RELIABLE_DF - ROUNDING:
         own = f"Fewer than {RELIABLE_DF} degrees of freedom: the p-value is unreliable."
     return f"{fitted.note} {own}".strip()
 

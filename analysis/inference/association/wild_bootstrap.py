@@ -21,6 +21,7 @@ from analysis.inference.association.cluster_sums import (
     TIE,
     ClusterSums,
     every_sign,
+    require_testable,
     wild_statistics,
 )
 from analysis.tidy import glossary
@@ -137,7 +138,8 @@ def wild_cluster_bootstrap(
     ColumnError
         If the formula cannot be read or a column is absent or has missing values.
     DesignError
-        If the term is unknown or cannot be estimated, or there are fewer than two clusters.
+        If the term is unknown or cannot be estimated, there are fewer than two clusters, or one
+        cluster alone determines the term.
     """
     require_option("weights", weights, tuple(WEIGHTS))
     require_conf_level(conf_level)
@@ -184,6 +186,7 @@ def _test(
     sums: ClusterSums, vectors: Floats, position: int, term: str, *, enumerated: bool
 ) -> WildTest:
     direction = sums.to_terms[position]
+    require_testable(sums, position, term)
     variance = sums.correction * float(((sums.scores @ direction) ** 2).sum())
     if variance <= 0:
         raise DesignError(

@@ -23,6 +23,9 @@ EFFECTS = ("fixed", "ran_pars", "ran_vals")
 #: Below this a t reference is unreliable.
 RELIABLE_DF = 4
 
+#: Degrees of freedom this close to a whole number are that number.
+ROUNDING = 1e-9
+
 
 def effects_asked(effects: str | Sequence[str]) -> tuple[str, ...]:
     """Return the kinds of effects asked for, one by its name or several.
@@ -157,7 +160,7 @@ def fixed_table(
             ],
             "method": method,
             "note": [
-                " ".join([*references, *_term_notes(warned, term), *_df_note(each)])
+                " ".join([*references, *_term_notes(warned, term), *df_note(each)])
                 for term, each in zip(terms, tests.df, strict=True)
             ],
         }
@@ -169,8 +172,9 @@ def _term_notes(warned: pd.DataFrame, term: str) -> list[str]:
     return [note for about, note in named if about == term]
 
 
-def _df_note(df: float) -> list[str]:
-    if df >= RELIABLE_DF:
+def df_note(df: float) -> list[str]:
+    """Return what must be said of a t test with so few degrees of freedom, if anything."""
+    if df >= RELIABLE_DF - ROUNDING:
         return []
     return [f"Fewer than {RELIABLE_DF} degrees of freedom: the p-value is unreliable."]
 

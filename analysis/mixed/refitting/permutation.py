@@ -12,6 +12,7 @@ from analysis.mixed.algebra.design import is_factor
 from analysis.mixed.algebra.deviance import profile
 from analysis.mixed.algebra.estimates import estimates
 from analysis.mixed.algebra.optimise import quick
+from analysis.mixed.algebra.rank import require_estimable
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.reading.expression import shown
 from analysis.mixed.reading.formula import term_name, terms
@@ -68,8 +69,8 @@ def permutation_test(
     Raises
     ------
     DesignError
-        If the predictor varies within a unit, the term does not read it, or the term or the unit
-        is unknown.
+        If the predictor varies within a unit, the term does not read it, the term or the unit
+        is unknown, or some assignment leaves a fixed effect without an estimate.
     """
     from analysis.inference.resampling.permutation import every_assignment, n_assignments
 
@@ -173,6 +174,14 @@ def _statistic(model: Fitted, predictor: str, unit: str, assigned: Integers, pla
         changed = replace(statistics, constants=statistics.constants | {predictor: values})
     design = model.design_over(changed)
     cross = assemble(changed, design, response=model.response)
+    try:
+        require_estimable(cross, design, statistics.responses[model.response])
+    except DesignError as error:
+        raise DesignError(
+            f"The fixed effects must be estimable whichever {unit} has which value of "
+            f"{predictor!r}; under an assignment they are not. {error.problem}",
+            "Drop the predictors that follow the one exchanged.",
+        ) from error
     theta = quick(cross, model.found.theta, reml=model.reml)
     found = estimates(cross, profile(cross, theta, reml=model.reml))
     return float(found.coefficients[place] / np.sqrt(found.covariance[place, place]))

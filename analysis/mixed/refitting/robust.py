@@ -16,10 +16,12 @@ from analysis.inference.association.cluster_sums import (
     ClusterSums,
     cr2_variances,
     every_sign,
+    require_testable,
     variances,
     wild_statistics,
 )
 from analysis.mixed.algebra.crossproducts import cluster_products
+from analysis.mixed.frames.tables import df_note
 from analysis.mixed.inference.distributions import t_p_value, t_quantile
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.reading.units import require_unit
@@ -42,6 +44,9 @@ def cluster_robust(
 ) -> pd.DataFrame:
     """Return one row per fixed term: least squares with cluster-robust standard errors.
 
+    Error, test and interval are missing for a term that one cluster alone determines: no
+    comparison of clusters shows its variance, whichever the covariance.
+
     Parameters
     ----------
     model
@@ -62,11 +67,11 @@ def cluster_robust(
     require_option("covariance", covariance, COVARIANCES)
     require_conf_level(conf_level)
     sums = cluster_sums(model, cluster)
-    if covariance == "CR2":
-        variance, df = cr2_variances(sums)
-    else:
-        variance = variances(sums, covariance)
-        df = np.full(len(sums.coefficients), len(sums.scores) - 1.0)
+    variance, df = cr2_variances(sums)
+    if covariance != "CR2":
+        testable = np.isfinite(variance)
+        variance = np.where(testable, variances(sums, covariance), np.nan)
+        df = np.where(testable, len(sums.scores) - 1.0, np.nan)
     std_error = np.sqrt(variance)
     statistic = sums.coefficients / std_error
     reach = t_quantile((1 + conf_level) / 2, df) * std_error
@@ -85,7 +90,10 @@ def cluster_robust(
             "n_obs": sums.n_obs,
             "n_groups": len(sums.scores),
             "method": f"Least squares; {covariance} standard errors by {cluster}; {name}",
-            "note": [_untestable(each) for each in std_error],
+            "note": [
+                _untestable(error) or " ".join(df_note(each))
+                for error, each in zip(std_error, df, strict=True)
+            ],
         }
     )
     glossary.checked(result.columns)
@@ -116,7 +124,7 @@ def wild_cluster_bootstrap(
     AnalysisError
         If `rng` is needed and is no generator.
     DesignError
-        If the term or the cluster is unknown.
+        If the term or the cluster is unknown, or one cluster alone determines the term.
     """
     if term not in model.terms:
         raise DesignError(
@@ -125,6 +133,7 @@ def wild_cluster_bootstrap(
             f"The model has: {', '.join(model.terms)}.",
         )
     sums = cluster_sums(model, cluster)
+    require_testable(sums, model.terms.index(term), term)
     n_clusters = len(sums.scores)
     signs = _signs(n_clusters, rng, n_resamples)
     direction = sums.to_terms[model.terms.index(term)]

@@ -108,3 +108,11 @@ def test_what_cannot_be_tested_is_refused() -> None:
         call(weights="web")
     with pytest.raises(AnalysisError, match="rademacher weights of 24 clusters are drawn"):
         call(cluster="model_id")
+
+
+def test_a_term_that_one_cluster_determines_is_refused() -> None:
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"lab": np.repeat(list("abcdef"), 8), "y": rng.normal(size=48)})
+    frame["one"] = (frame["lab"] == "a").astype(float)
+    with pytest.raises(DesignError, match="Several clusters must determine 'one'"):
+        wild_bootstrap.wild_cluster_bootstrap(frame, "y ~ one", term="one", cluster="lab")
