@@ -32,7 +32,8 @@ def _add_claims(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--adjusted",
         action="store_true",
-        help="each p beside those adjusted for the other claims of its family; also with --csv",
+        help="each claim's p beside those adjusted for the other claims of its family, not for its "
+        "own readings; with its verdict, as a small p may speak against it; also with --csv",
     )
 
 

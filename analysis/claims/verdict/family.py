@@ -20,6 +20,12 @@ UNDECLARED = "all claims"
 #: What tells two tests apart; claims that quote one test twice are one test.
 ONE_TEST = ["family", "method", "estimate", "p_value", "n_obs", "n_models"]
 
+#: What is said of each claim with a p.
+COLUMNS = [
+    *("claim_id", "family", "n_tests", "p_value", "p_holm", "p_bh"),
+    *("verdict", "estimate", "statement", "method"),
+]
+
 
 def families(store: Store, judged: pd.DataFrame) -> pd.Series[str]:
     """Return the declared family of each claim, by the index of ``judged`` (column `claim_id`).
@@ -47,18 +53,21 @@ def adjusted(judged: pd.DataFrame) -> pd.DataFrame:
 
     The p are those of `analysis.claims.evaluate`, each with the null hypothesis its `method`
     names. Two claims that rest on the same test of the same rows count as one. Adjusting
-    presumes that each p is right by itself, models as independent where the method says so.
+    presumes that each p is right by itself, models as independent where the method says so. It is
+    the p of one reading, not adjusted for the other readings of its claim. A small p may speak
+    against a claim: the verdict and the estimate say which way it points.
 
     Parameters
     ----------
     judged
         One row per claim, as `evaluate` returns them: `claim_id`, `statement`, `family`,
-        `estimate`, `p_value`, `n_obs`, `n_models`, `method`.
+        `verdict`, `estimate`, `p_value`, `n_obs`, `n_models`, `method`.
 
     Returns
     -------
     One row per claim with a p: `claim_id`, `family`, `n_tests` (distinct tests in the family),
-    `p_value`, `p_holm`, `p_bh` (Holm; Benjamini and Hochberg), `statement`, `method`; by family.
+    `p_value`, `p_holm`, `p_bh` (Holm; Benjamini and Hochberg), `verdict`, `estimate`, `statement`,
+    `method`; by family.
     """
     # What `evaluate` calls `p_holm` is adjusted over the readings of one claim.
     with_p = judged[judged["p_value"].notna()].drop(columns="p_holm", errors="ignore")
@@ -69,6 +78,5 @@ def adjusted(judged: pd.DataFrame) -> pd.DataFrame:
         p_holm=holm["p_adjusted"], p_bh=by_rate["p_adjusted"], n_tests=holm["n_tests"]
     )
     joined = with_p.merge(known, on=ONE_TEST, how="left")
-    columns = ["claim_id", "family", "n_tests", "p_value", "p_holm", "p_bh", "statement", "method"]
-    checked(columns)
-    return joined[columns].sort_values(["family", "p_value", "claim_id"], ignore_index=True)
+    checked(COLUMNS)
+    return joined[COLUMNS].sort_values(["family", "p_value", "claim_id"], ignore_index=True)

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from analysis import claims
 from analysis.claims.verdict import family
+from analysis.claims.verdict.claim import adjusted, reading, verdict
 from analysis.tidy.errors import StoreError
 
 ROOT = Path(__file__).parents[3]
@@ -19,6 +21,7 @@ def rows(*tests):
             "claim_id": range(1, len(tests) + 1),
             "statement": "said",
             "family": [name for name, _ in tests],
+            "verdict": "undecided",
             "estimate": [float(n) for n in range(len(tests))],
             "p_value": [p for _, p in tests],
             "n_obs": 8,
@@ -64,6 +67,30 @@ def test_fishers_test_of_two_claims_is_one_test_of_its_family(judged):
     # 286 / 8008 (claims 7 and 22), the t test of claim 23 and the bootstrap of claim 20.
     assert found.loc[[7, 22], "n_tests"].tolist() == [3, 3]
     assert found.loc[7, "p_holm"] == pytest.approx(2 * 286 / 8008)
+
+
+def test_the_table_says_which_way_a_small_p_points(judged):
+    found = claims.adjusted(judged).set_index("claim_id")
+    # Heritage explains less than geometry here, so the p of claim 20 is no evidence for it.
+    assert found.loc[20, "p_value"] < 0.05
+    assert found.loc[20, "estimate"] < 0
+    assert found.loc[20, "verdict"] == "undecided"
+
+
+def test_the_number_of_an_undecided_claim_is_that_of_its_stated_reading(judged, made):
+    found = claims.adjusted(judged).set_index("claim_id")
+    for number in (58, 60):
+        stated = next(check for check in made[number] if check.decides and check.has_data)
+        assert found.loc[number, "p_value"] == stated.p_value
+
+
+def test_a_repeated_reading_changes_no_verdict(made):
+    for number, checks in made.items():
+        kind = claims.CLAIMS[number].kind
+        twice = [check for check in checks for _ in range(2)]
+        assert verdict(twice, kind) == verdict(checks, kind)
+        assert reading(twice, kind) == reading(checks, kind)
+        np.testing.assert_array_equal(adjusted(twice)[::2], adjusted(checks))
 
 
 def test_a_paper_that_declares_no_family_has_one(made_store):
