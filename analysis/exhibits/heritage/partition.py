@@ -280,7 +280,7 @@ def power_curves(models: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
 def found_effects(models: pd.DataFrame) -> pd.DataFrame:
     """Return one row per effect and test of `power_curves`: what it finds in the models.
 
-    `term`, `test`, `estimate` [log gain], `conf_low`, `conf_high`, `p_value`. Exchanging
+    `term`, `test`, `estimate` [log gain], `conf_low`, `conf_high`, `p_value`, `df`. Exchanging
     labels adjusts for nothing and gives no interval.
     """
     fits = {
@@ -292,8 +292,8 @@ def found_effects(models: pd.DataFrame) -> pd.DataFrame:
         for test, rows in fits.items()
     ]
     parts += [_exchanged(models, unit) for unit in ("suite", "lab")]
-    columns = ["term", "test", "estimate", "conf_low", "conf_high", "p_value"]
-    return pd.concat([rows[columns] for rows in parts], ignore_index=True)
+    columns = ["term", "test", "estimate", "conf_low", "conf_high", "p_value", "df"]
+    return pd.concat([rows.reindex(columns=columns) for rows in parts], ignore_index=True)
 
 
 def drawn_curves(curves: pd.DataFrame) -> pd.DataFrame:
@@ -330,8 +330,9 @@ def design_words(found: pd.DataFrame, known: pd.DataFrame, curves: pd.DataFrame)
     For the effect that the mixed model finds, and for half of it; suites hold `MODELS_EACH` models
     each. The ranges go over the interval of the deviation between suites. `effect` is a factor
     above 1, `ratio` is EleutherAI's gain over the others'. `detectable` is of the most powerful
-    of the tests in `curves`.
+    of the tests in `curves`, `clustered_df` the most that a clustered one has.
     """
+    clustered = found[found["test"].str.endswith("clustered by suite")]
     fitted = found[found["term"] == "eleuther"].to_dict("records")[0]
     effect = abs(float(fitted["estimate"]))
     low, high = float(np.exp(fitted["conf_low"])), float(np.exp(fitted["conf_high"]))
@@ -356,6 +357,7 @@ def design_words(found: pd.DataFrame, known: pd.DataFrame, curves: pd.DataFrame)
         "ratio": prose.number(float(np.exp(fitted["estimate"]))),
         "ratio_interval": prose.interval(low, high),
         "ratio_covers": "contains" if low <= 1 <= high else "excludes",
+        "clustered_df": prose.number(clustered["df"].max(), 1),
         "half_effect": prose.number(float(np.exp(effect / 2))),
         "between": prose.number(between["estimate"], 3),
         "between_interval": prose.interval(between["conf_low"], between["conf_high"], 3),

@@ -22,7 +22,10 @@ from analysis.tidy.errors import AnalysisError
 
 SIGN, SIZE = "share that dampens", "log gain"
 
-_KEPT = ("estimate", "conf_low", "conf_high", "p_value", "smallest_p", "bayes_factor", "note")
+_KEPT = (
+    *("estimate", "conf_low", "conf_high", "p_value", "df", "smallest_p", "bayes_factor"),
+    "note",
+)
 
 Test = Callable[[pd.DataFrame], Mapping[str, Any]]
 
@@ -39,8 +42,8 @@ def every_test(models: pd.DataFrame) -> pd.DataFrame:
     -------
     One row per test: `term` (share that dampens, or log gain), `unit` (model or suite),
     `method`, `estimate` (odds ratio for the share; nat, or standard deviations where `method` says
-    so), interval, `p_value` or `bayes_factor`, `smallest_p`, `n_obs` (units), `note`. A test that
-    cannot be made has the reason as its note.
+    so), interval, `p_value` or `bayes_factor`, `df` of its reference, `smallest_p`, `n_obs`
+    (units), `note`. A test that cannot be made has the reason as its note.
     """
     compared = models.assign(
         heritage=np.where(models["lab"] == NAMED_LAB, NAMED_LAB, OTHER),
