@@ -295,7 +295,7 @@ def _run_checkpoint(
     name: str, checkpoint: Checkpoint, job: Job, inventory: Inventory, done: list[Done]
 ) -> None:
     sets, settings = job.sets, job.settings
-    checkpoint = _under_its_name(name, checkpoint, inventory, settings)
+    checkpoint = under_its_name(name, checkpoint, inventory, settings)
     skeleton = load_skeleton(checkpoint, dtype=settings.dtype, device=settings.main_device)
     tokenizer = tokenizer_for(checkpoint, sets)
     digest = checkpoint.listed_weights_sha256()
@@ -328,7 +328,7 @@ def _run_checkpoint(
     complete(found, subject, inventory, done)
 
 
-def _under_its_name(
+def under_its_name(
     name: str, checkpoint: Checkpoint, inventory: Inventory, settings: Settings
 ) -> Checkpoint:
     """Return a checkpoint under the name that the output knows its repository by.
@@ -336,6 +336,13 @@ def _under_its_name(
     A repository that the hub has renamed since its first units were measured keeps its name
     there, so that one output has one model. Where the hub is not asked, what was measured of the
     same commit says the name.
+
+    Parameters
+    ----------
+    name
+        As the model was named.
+    checkpoint, inventory, settings
+        The model, what its output holds, and how the name that is kept is said.
     """
     if checkpoint.revision is None or Path(name).is_dir():
         return checkpoint

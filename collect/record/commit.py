@@ -8,6 +8,7 @@ and a disk that fills up leaves what was there before.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tempfile
@@ -25,7 +26,7 @@ from collect.record.inventory import Inventory, refuse_mixtures, repeated_by
 from collect.record.packed import leftovers, unpacking
 from collect.record.units import Mark, Unit, variant_of
 from collect.record.writer import conforming, write_table
-from collect.schema import MEASURED, UNFINISHED
+from collect.schema import MEASURED, UNFINISHED, tables
 from collect.schema.marks import file_sha256, run_sha256
 
 _TEMPORARY = re.compile(r"\.(.+)\.parquet\.\d+\.tmp")
@@ -262,14 +263,34 @@ def _write_prompts(
     return write_table("prompt", frames["prompt"], out / _prompt_file(unit), metadata=metadata)
 
 
+def refuse_within_store(out: Path) -> None:
+    """Refuse an output that would lie in a table of other measurements, where none looks for it.
+
+    Raises
+    ------
+    OutputError
+        If it would.
+    """
+    found = Path(os.path.realpath(out))  # a link that leads to itself is refused later
+    for place in (found, *found.parents):
+        holds_runs = next((place.parent / "run").glob("*.parquet"), None) is not None
+        if place.name in tables() and holds_runs:
+            raise OutputError(
+                f"An output must lie outside other measurements; {out} lies in the table "
+                f"{place.name} of {place.parent}.",
+                f"Give {place.parent} itself to measure into it, or choose another --out.",
+            )
+
+
 def check_writable(out: Path) -> None:
     """Check that files can be made in the output directory, without making it.
 
     Raises
     ------
     OutputError
-        If they cannot.
+        If they cannot, or if it lies in a table of other measurements.
     """
+    refuse_within_store(out)
     existing = next(path for path in (out, *out.absolute().parents) if path.exists())
     try:
         with tempfile.TemporaryFile(dir=existing):

@@ -13,11 +13,12 @@ from collect.job.not_measured import lacking
 from collect.job.outcome import Outcome, Refusal, noted, raise_if_refused
 from collect.job.planning.left import Left, left
 from collect.job.planning.planned import Planned
-from collect.job.run import Job, Judged, judged, name_of, prepare
+from collect.job.run import Job, Judged, judged, name_of, prepare, under_its_name
 from collect.job.settings import Settings
 from collect.job.subject import is_too_large
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.load import DTYPES
+from collect.record.commit import refuse_within_store
 from collect.record.inventory import Inventory
 from collect.record.units import quantities_of
 
@@ -86,6 +87,8 @@ def drawn(
         raise OutputError(
             f"The output must be a directory; {out} is none.", "Choose another --out."
         )
+    if out is not None:
+        refuse_within_store(out)
     job = prepare(models, prompt_sets, None, needs_weights=False, **options)
     settings = job.settings
     throughput = estimate.calibrate(settings.dtype, settings.device)
@@ -94,7 +97,10 @@ def drawn(
     first: dict[str, str] = {}
     planned: list[Planned] = []
     refusals = [*job.refusals]
-    for _, checkpoint in job.checkpoints:
+    for name, found_there in job.checkpoints:
+        checkpoint = found_there
+        if inventory is not None:
+            checkpoint = under_its_name(name, checkpoint, inventory, settings)
         digest = hashed.get(checkpoint.directory)
         with noted(name_of(checkpoint), refusals, goes_on=job.goes_on):
             units, refusal = _of_checkpoint(checkpoint, job, inventory, throughput, digest)

@@ -14,6 +14,7 @@ import pytest
 
 from analysis.store import open_store
 from collect.errors import InputError, OutputError
+from collect.job.planning.plan import plan
 from collect.job.run import run
 from collect.record.atomic import locks
 from collect.record.integrity import faults
@@ -278,6 +279,20 @@ def test_an_output_that_cannot_be_written_is_found_out_before_loading(
     monkeypatch.setattr("collect.job.run.load_skeleton", lambda *_, **__: pytest.fail("loaded"))
     with pytest.raises(OutputError, match=r"output directory .* must be writable"):
         run([str(save_tiny("gpt2"))], [], tmp_path / place, quiet=True)
+
+
+@pytest.mark.parametrize("place", ["run", "run/mine", "weight_norm/deeper/still"])
+def test_an_output_within_a_table_of_other_measurements_is_refused(save_tiny, tmp_path, out, place):
+    model = str(save_tiny("gpt2"))
+    run([model], [], out, quiet=True)
+    before = contents(out)
+    (tmp_path / "link").symlink_to(out)
+    for act in (run, plan):
+        for given in (out, tmp_path / "link"):
+            with pytest.raises(OutputError, match=r"must lie outside .* lies in the table \w+ of"):
+                act([model], [], given / place)
+    assert contents(out) == before
+    run([model], [], out / "beside", quiet=True)
 
 
 def test_a_table_that_cannot_be_written_is_told_in_a_sentence(save_tiny, out):

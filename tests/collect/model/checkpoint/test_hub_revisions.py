@@ -90,6 +90,9 @@ def test_a_renamed_repository_is_one_model(local_hub, offer, tmp_path, capsys, m
     run(["acme/tiny"], [], out, **how)
     local_hub.repositories["new/name"] = local_hub.repositories["acme/tiny"]
     local_hub.repositories["acme/tiny"] = Repository(directory, moved_to="new/name")
+    (planned,) = plan(["acme/tiny"], [], out, **how)
+    assert (planned.unit, planned.state) == ("acme--tiny", "complete")
+    capsys.readouterr()
     run(["acme/tiny"], [], out, **how)
     said = capsys.readouterr().err
     assert "acme/tiny: the hub calls it new/name now; measured as acme/tiny" in said
