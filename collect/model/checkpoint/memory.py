@@ -106,9 +106,11 @@ def as_text(n_bytes: float) -> str:
 
     >>> as_text(1_234_567)
     '1.23 MB'
+    >>> as_text(999_700), as_text(1.7e16)
+    ('1 MB', '17,000 TB')
     """
-    for unit in ("B", "kB", "MB"):
-        if n_bytes < 1000:
+    for unit in ("B", "kB", "MB", "GB"):
+        if n_bytes < 999.5:
             return f"{n_bytes:.3g} {unit}"
         n_bytes /= 1000
-    return f"{n_bytes:,.3g} GB"
+    return f"{n_bytes:.3g} TB" if n_bytes < 999.5 else f"{n_bytes:,.0f} TB"
