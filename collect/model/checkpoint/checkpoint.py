@@ -14,7 +14,13 @@ from collect.adapters import ADAPTERS, Adapter, adapter_for, nearest_types
 from collect.adapters.within import PLACES, text_entry
 from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint import header, hub, revisions
-from collect.model.checkpoint.weight_files import ADAPTER, IncompleteError, weight_files
+from collect.model.checkpoint.weight_files import (
+    ADAPTER,
+    IncompleteError,
+    adapter_alone,
+    weight_files,
+)
+from collect.model.hub_causes import UnknownModelError
 from collect.model.labels import Labels, known_labels, known_suite
 from collect.schema.paths import as_path
 
@@ -163,7 +169,7 @@ def locate(
         raise _neither(model)
     try:
         return _of_hub(model, revision, labels or Labels(), needs_weights=needs_weights)
-    except hub.UnknownModelError as error:
+    except UnknownModelError as error:
         if _is_beside(path):
             raise _neither(model) from error
         raise
@@ -302,12 +308,7 @@ def _written_labels(sidecar: dict[str, Any], directory: Path) -> Labels:
 def _config(directory: Path) -> dict[str, Any]:
     path = directory / "config.json"
     if not path.is_file() and (directory / ADAPTER).is_file():
-        raise InputError(
-            f"A checkpoint directory must hold config.json; {directory} holds {ADAPTER}, an "
-            "adapter without its model.",
-            "Merge it into its model with merge_and_unload and save the result, or measure the "
-            "model object by collect.measure.",
-        )
+        raise adapter_alone("checkpoint directory", str(directory))
     if not path.is_file():
         raise InputError(
             f"A checkpoint directory must hold config.json; {directory} does not.",

@@ -11,6 +11,7 @@ from safetensors import SafetensorError, safe_open
 
 from collect.errors import InputError
 from collect.model.checkpoint import hub
+from collect.model.hub_causes import told, unreachable
 
 #: Bytes in front of the header, which hold its length.
 _N_OF_LENGTH = 8
@@ -91,13 +92,18 @@ def _part(model: str, commit: str, name: str, start: int, n: int) -> bytes:
     headers = {**utils.build_hf_headers(), **asked}
     # What breaks while the answer is read is not tried again: the client's generator cannot.
     how: dict[str, Any] = {"headers": headers, "timeout": hub.TIMEOUT_S, "retry_on_exceptions": ()}
+    # Who has asked too often may be told to wait for hours: that is said, not waited for.
+    how["retry_on_status_codes"] = (500, 502, 503, 504)
     with (
-        hub.told(model, commit),
+        told(model, commit),
         utils.http_stream_backoff("GET", url, **how) as response,
     ):
         utils.hf_raise_for_status(response)
         # A server that knows no ranges answers with the whole file, which is left after the part.
         skipped = start if response.status_code == 200 else 0
+        place = response.headers.get("Content-Range", f"bytes {start}-")
+        if response.status_code == 206 and not place.startswith(f"bytes {start}-"):
+            raise unreachable(model, "sends other parts of a file than are asked for")
         content = bytearray()
         for piece in response.iter_bytes():
             content += piece

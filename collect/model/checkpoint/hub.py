@@ -6,21 +6,25 @@ judged before its weights are fetched.
 
 from __future__ import annotations
 
-import errno
-import json
+import atexit
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, TypeVar
 
-from collect.errors import CollectError, InputError, OutputError, UnreachableError
+from collect.errors import InputError, OutputError, UnreachableError
 from collect.model.checkpoint.memory import as_text
+from collect.model.checkpoint.weight_files import ADAPTER, adapter_alone
+from collect.model.hub_causes import check_client, told, unreachable
+
+_T = TypeVar("_T")
 
 #: Files that say what a model is and how its tokenizer works.
 _SMALL = ("*.json", "*.txt", "*.model", "*.jinja")
@@ -28,25 +32,11 @@ _SMALL = ("*.json", "*.txt", "*.model", "*.jinja")
 #: How long the hub may take to begin an answer [s].
 TIMEOUT_S = 5.0
 
-#: What a request of a stranger's, of a robot, or at a bad time is answered, in words.
-_STATUSES = {
-    401: "it does not accept the token (401)",
-    403: "it refuses this account or token (403)",
-    429: "it has had too many requests from here (429)",
-}
+#: How long the names of branches and tags may take altogether [s].
+TIMEOUT_OF_NAMES_S = 60.0
 
-#: And what to do about it.
-_HINTS = {
-    401: "Run `hf auth login` again, or unset HF_TOKEN to ask without a token.",
-    403: "Ask the owner for access, or use a token that may read this repository.",
-    429: "Wait some minutes; with a token (`hf auth login`) the hub allows more.",
-}
-
-_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS)
-
-
-class UnknownModelError(InputError):
-    """The hub knows no model of this name, or none for this account (exit code 2)."""
+#: Larger files are none of those that say what a model is [bytes].
+_LARGEST_SMALL = 200_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +106,8 @@ def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
         if not isinstance(found, str):
             raise
         return _of_cache(model, Path(found).parent), Path(found).parent
+    if "config.json" not in listed.sizes and ADAPTER in listed.sizes:
+        raise adapter_alone("checkpoint", f"{model} on the hub")
     if "config.json" not in listed.sizes:
         raise InputError(
             f"A checkpoint must hold config.json; {model} on the hub does not.",
@@ -123,8 +115,9 @@ def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
         )
     # Asked for by its branch, one file notes in the cache which commit the branch stands at.
     snapshot = _fetched(listed, "config.json", revision or "main").parent
-    for name in listed.sizes:
-        if "/" not in name and any(fnmatch(name, pattern) for pattern in _SMALL):
+    for name, size in listed.sizes.items():
+        is_small = "/" not in name and size <= _LARGEST_SMALL
+        if is_small and any(fnmatch(name, pattern) for pattern in _SMALL):
             _fetched(listed, name, listed.commit)
     return listed, snapshot.parent / listed.commit
 
@@ -147,7 +140,8 @@ def references(model: str) -> list[str]:
     try:
         with told(model, None):
             _check_asked(model)
-            found = HfApi(endpoint=constants.ENDPOINT).list_repo_refs(model)
+            ask = partial(HfApi(endpoint=constants.ENDPOINT).list_repo_refs, model)
+            found = _interruptible(ask, timeout_s=TIMEOUT_OF_NAMES_S)
     except UnreachableError:
         folder = Path(constants.HF_HUB_CACHE, f"models--{model.replace('/', '--')}", "refs")
         cached = [str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()]
@@ -204,22 +198,20 @@ def silence(*, quiet: bool) -> None:
 
     utils: Any = huggingface_hub.utils
     if quiet:
+        # A variable of the environment has priority over what a program asks for.
+        of_bars: Any = import_module("huggingface_hub.utils.tqdm")
+        of_bars.HF_HUB_DISABLE_PROGRESS_BARS = None
         utils.disable_progress_bars()
         utils.logging.set_verbosity_error()
 
 
 def _check_asked(model: str) -> None:
-    """Raise unless the hub may be asked, at an address that is one."""
+    """Raise unless the hub may be asked, and the client can ask it."""
     from huggingface_hub import constants
 
-    if not constants.ENDPOINT.startswith(("http://", "https://")):
-        raise InputError(
-            f"HF_ENDPOINT must be an address that begins with http:// or https://; found "
-            f"{constants.ENDPOINT!r}.",
-            "Correct the variable, or unset it.",
-        )
     if constants.HF_HUB_OFFLINE:
-        raise _unreachable(model, "is not asked while HF_HUB_OFFLINE is set")
+        raise unreachable(model, "is not asked while HF_HUB_OFFLINE is set")
+    check_client()
 
 
 def _listed(model: str, revision: str | None) -> Repository:
@@ -228,6 +220,8 @@ def _listed(model: str, revision: str | None) -> Repository:
     found = HfApi(endpoint=constants.ENDPOINT).model_info(
         model, revision=revision, files_metadata=True, timeout=TIMEOUT_S
     )
+    if not found.sha:
+        raise unreachable(model, "does not answer as a hub does")
     files = found.siblings or []
     return Repository(
         model,
@@ -275,13 +269,13 @@ def _fetched(repository: Repository, name: str, revision: str) -> Path:
         )
 
 
-def _interruptible(act: Callable[[], str]) -> str:
+def _interruptible(act: Callable[[], _T], timeout_s: float | None = None) -> _T:
     """Return what a function returns, and leave it at once when the keyboard interrupts.
 
     It runs in a thread that ends with the process: a client written in another language looks
     at no signal until its file has ended. Files that have arrived stay.
     """
-    outcome: Future[str] = Future()
+    outcome: Future[_T] = Future()
 
     def work() -> None:
         try:
@@ -289,103 +283,24 @@ def _interruptible(act: Callable[[], str]) -> str:
         except BaseException as error:
             outcome.set_exception(error)
 
+    atexit.unregister(_remove_unfinished)
+    atexit.register(_remove_unfinished)
     Thread(target=work, daemon=True).start()
-    return outcome.result()
+    return outcome.result(timeout_s)
 
 
-@contextmanager
-def told(model: str, revision: str | None) -> Iterator[None]:
-    """Turn every failure of the hub's client into a sentence that names its cause."""
-    import httpx2
+def _remove_unfinished() -> None:
+    """Remove the files that a transfer of this process leaves half-way when the process ends.
 
-    try:
-        yield
-    except CollectError:
-        raise
-    except (OSError, ValueError, httpx2.HTTPError, httpx2.InvalidURL) as error:
-        # The client says that a file is not in the cache, and hides why it could not be fetched.
-        hidden = error.__cause__
-        is_hidden = isinstance(error, FileNotFoundError) and isinstance(hidden, Exception)
-        raise _cause(model, revision, hidden if is_hidden else error) from error
-
-
-def _cause(model: str, revision: str | None, error: BaseException | None) -> CollectError:
-    """Return what a failure means."""
-    from huggingface_hub import errors
-
-    if isinstance(error, errors.HFValidationError):
-        return UnknownModelError(
-            f"A model must be a checkpoint directory or a hub identifier; {model!r} is neither.",
-            "Identifiers hold letters, digits, '-', '_' and '.', no '--' or '..', and do not end "
-            "in .git.",
-        )
-    if isinstance(error, errors.HfHubHTTPError):
-        return _answer_error(model, revision, error)
-    if isinstance(error, OSError) and error.errno in _DISK_ERRORS:
-        return _disk_error(error)
-    return _unreachable(model, _of_connection(error))
-
-
-def _of_connection(error: BaseException | None) -> str:
-    """Return what kept a file from coming whole, as part of a sentence."""
-    import httpx2
-    from huggingface_hub import errors
-
-    if isinstance(error, httpx2.TimeoutException):
-        return "did not answer in time"
-    if isinstance(error, httpx2.HTTPError | ConnectionError):
-        return "could not be reached, or broke off"
-    if isinstance(error, json.JSONDecodeError | errors.FileMetadataError):
-        return "does not answer as a hub does"
-    return f"gave a file that is not whole ({str(error).splitlines()[0]})"
-
-
-def _answer_error(model: str, revision: str | None, error: Any) -> CollectError:
-    """Return what a status other than success means."""
-    from huggingface_hub import errors
-
-    if isinstance(error, errors.GatedRepoError):
-        return UnreachableError(
-            f"The model {model} must be open to this account; its owner asks for a licence first.",
-            "Accept the licence on the hub's page of the model, then run `hf auth login`.",
-        )
-    if isinstance(error, errors.RevisionNotFoundError):
-        return InputError(
-            f"The model {model} must have the revision {revision!r}; it has not.",
-            "Give a branch, tag or commit of its repository.",
-        )
-    if isinstance(error, errors.RepositoryNotFoundError):
-        return UnknownModelError(
-            f"The hub must know the model {model!r}; it does not, or not for this account.",
-            "Check the name, log in with `hf auth login` if it is private, or give a checkpoint "
-            "directory.",
-        )
-    return _status_error(model, error.response.status_code)
-
-
-def _status_error(model: str, status: int) -> UnreachableError:
-    reason = _STATUSES.get(status)
-    if reason is None:
-        is_busy = status >= 500
-        reason = f"it is out of order ({status})" if is_busy else f"it answers {status}"
-    return UnreachableError(
-        f"The model {model} must come from the hub, but {reason}.",
-        _HINTS.get(status, "Try again later; files that have arrived are kept."),
-    )
-
-
-def _disk_error(error: OSError) -> OutputError:
+    Nothing resumes them: each has a name of its own. Where the system does not list the files
+    that a process has open they stay.
+    """
     from huggingface_hub import constants
 
-    return OutputError(
-        f"The cache of the hub must be writable; {constants.HF_HUB_CACHE} is not: "
-        f"{error.strerror}.",
-        "Free space there, or point HF_HOME at another disk.",
-    )
-
-
-def _unreachable(model: str, reason: str) -> UnreachableError:
-    return UnreachableError(
-        f"The model {model} must come from the hub, which {reason}, and is not in the cache.",
-        "Check the name and the connection, or give a checkpoint directory.",
-    )
+    cache = Path(constants.HF_HUB_CACHE).resolve()
+    with suppress(OSError):
+        for handle in Path("/proc/self/fd").iterdir():
+            with suppress(OSError):
+                path = handle.readlink()
+                if path.suffix == ".incomplete" and path.is_relative_to(cache):
+                    path.unlink()

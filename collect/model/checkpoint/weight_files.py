@@ -103,6 +103,19 @@ def weight_files(
     return found
 
 
+def adapter_alone(what: str, where: str) -> InputError:
+    """Return the error that there is an adapter and no model that it adapts.
+
+    >>> adapter_alone("checkpoint directory", "mine").problem.partition("; ")[2]
+    'mine holds adapter_config.json, an adapter without its model.'
+    """
+    return InputError(
+        f"A {what} must hold config.json; {where} holds {ADAPTER}, an adapter without its model.",
+        "Merge it into its model with merge_and_unload and save the result, or measure the model "
+        "object by collect.measure.",
+    )
+
+
 def _incomplete(where: str, index: str, missing: list[str], n: int) -> IncompleteError:
     more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
     return IncompleteError(

@@ -25,6 +25,10 @@ WEIGHTS = "model.safetensors"
 _LARGE = (".safetensors", ".bin")
 
 
+#: Status, content and headers of an answer.
+Answer = tuple[int, bytes, dict[str, str]]
+
+
 @dataclass
 class Repository:
     """A directory that is served; ``commits`` gives other directories by branch, tag or commit.
@@ -57,10 +61,16 @@ class LocalHub:
         By identifier.
     log
         Method and path of every request, with its range and whether it brought a token.
+    answers
+        Status of every answer and bytes of content that went out, in the order of the log.
     fault
-        Called with method and path; returns a status to answer instead, or None. ``break``
+        Called with method and path; returns a status, or a whole answer, to give instead, or
+        None. ``break``
         ends a file half-way, ``reset`` cuts the connection there, ``stall`` goes silent there
-        until `go_on`, ``html`` answers a page, ``no ranges`` sends whole files alone.
+        until `go_on`, ``silence`` says nothing at all until then, ``html`` answers a page,
+        ``no ranges`` sends whole files alone.
+    listed_sha256, listed_size
+        By name of a file: what listings say of it instead of what is so.
     go_on
         Set it to end what has gone silent.
     """
@@ -69,8 +79,10 @@ class LocalHub:
     elsewhere: str = ""
     repositories: dict[str, Repository] = field(default_factory=dict)
     log: list[tuple[str, str, str | None, bool]] = field(default_factory=list)
-    fault: Callable[[str, str], int | str | None] = lambda _method, _path: None
+    answers: list[tuple[int, int]] = field(default_factory=list)
+    fault: Callable[[str, str], int | str | Answer | None] = lambda _method, _path: None
     listed_sha256: dict[str, str] = field(default_factory=dict)
+    listed_size: dict[str, int] = field(default_factory=dict)
     go_on: Event = field(default_factory=Event)
 
     def asked(self, ending: str) -> list[str]:
@@ -112,10 +124,17 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         path = unquote(urlsplit(self.path).path)
         token = self.headers.get("Authorization")
+        self.place = len(self.hub.log)
         self.hub.log.append((self.command, path, self.headers.get("Range"), token is not None))
+        self.hub.answers.append((0, 0))
         fault = self.hub.fault(self.command, path)
-        if isinstance(fault, int):
+        if fault == "silence":
+            self.hub.go_on.wait()
+            self.close_connection = True
+        elif isinstance(fault, int):
             self._send(fault, b"", {"Retry-After": "1"})
+        elif isinstance(fault, tuple):
+            self._send(*fault)
         elif fault == "html":
             self._send(200, b"<html>Please log in</html>", {"Content-Type": "text/html"})
         elif path.startswith("/cdn/"):
@@ -174,7 +193,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(200, content, {"Content-Type": "application/json"})
 
     def _sibling(self, path: Path) -> dict[str, object]:
-        size = path.stat().st_size
+        size = self.hub.listed_size.get(path.name, path.stat().st_size)
         entry: dict[str, object] = {"rfilename": path.name, "size": size, "blobId": _sha1(path)}
         if path.suffix in _LARGE:
             sha256 = self.hub.listed_sha256.get(path.name, _sha256(path))
@@ -216,8 +235,9 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in {"Content-Length": str(len(content)), **headers}.items():
             self.send_header(name, value)
         self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content[:n_sent])
+        sent = b"" if self.command == "HEAD" else content[:n_sent]
+        self.hub.answers[self.place] = status, len(sent)
+        self.wfile.write(sent)
         if n_sent is not None:
             self.close_connection = True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from importlib import import_module
 
 import pandas as pd
 import pytest
@@ -113,12 +114,16 @@ def test_a_directory_named_as_the_owner_does_not_hide_a_model_of_the_hub(
         locate("acme/mine")
 
 
-def test_quiet_shows_no_bars(offer, prompt_file, tmp_path, capsys):
+@pytest.mark.parametrize("variable", [None, False])
+def test_quiet_shows_no_bars(offer, tmp_path, capsys, monkeypatch, variable):
+    """Nor where a variable of the environment asks for them."""
     offer("tiny")
+    of_bars = import_module("huggingface_hub.utils.tqdm")
+    monkeypatch.setattr(of_bars, "HF_HUB_DISABLE_PROGRESS_BARS", variable)
     was_off = utils.are_progress_bars_disabled()
     try:
         utils.enable_progress_bars()
-        prepare(["acme/tiny"], [prompt_file], tmp_path / "out", quiet=True)
+        prepare(["acme/tiny"], [], tmp_path / "out", quiet=True)
         assert utils.are_progress_bars_disabled()
         assert capsys.readouterr().err == ""
     finally:

@@ -11,7 +11,7 @@ import huggingface_hub
 import pytest
 from huggingface_hub import constants
 
-from collect.errors import InputError, OutputError, UnreachableError
+from collect.errors import InputError, OutputError, ScarcityError, UnreachableError
 from collect.model.checkpoint import hub
 from collect.model.checkpoint.checkpoint import locate
 from tests.collect.model.checkpoint.local_hub import WEIGHTS
@@ -158,7 +158,10 @@ def test_an_address_of_the_hub_without_its_scheme_is_wrong_input(offer, monkeypa
         locate("acme/tiny")
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS])
+@pytest.mark.parametrize(
+    "number",
+    [errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EFBIG, errno.ENOTDIR, errno.ENOENT, errno.EIO],
+)
 def test_a_cache_that_cannot_be_written_is_named(offer, monkeypatch, number):
     offer("tiny")
 
@@ -168,3 +171,25 @@ def test_a_cache_that_cannot_be_written_is_named(offer, monkeypatch, number):
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", full)
     with pytest.raises(OutputError, match=r"of the hub must be writable; .*cache is not"):
         locate("acme/tiny")
+
+
+def test_a_machine_that_lends_no_more_files_is_told_from_a_cache_that_cannot_be_written(
+    offer, monkeypatch
+):
+    offer("tiny")
+
+    def exhausted(*_: object, **__: object) -> str:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", exhausted)
+    with pytest.raises(ScarcityError, match="enough open files"):
+        locate("acme/tiny")
+
+
+def test_without_the_hub_its_settings_are_of_no_account(local_hub, offer, monkeypatch):
+    offer("tiny")
+    found = locate("acme/tiny")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setenv("ALL_PROXY", "socks5://proxy.example:1080")
+    huggingface_hub.close_session()
+    assert locate("acme/tiny").revision == found.revision
