@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.request import getproxies
 
 from collect.errors import CollectError, InputError, OutputError, UnreachableError, scarcity
 
@@ -30,6 +31,13 @@ _HINTS = {
 _SAID = 120
 
 _CHECK = "Check the name and the connection, or give a checkpoint directory."
+#: How the client of the hub's store of large files begins to say what failed.
+_OF_STORE = "CAS Client Error: "
+_WITHOUT_STORE = "Try again later, or set HF_HUB_DISABLE_XET=1 to fetch without that store."
+_CHECK_PROXY = (
+    "Check the connection, and the proxy that HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names; NO_PROXY "
+    "lists hosts that need none."
+)
 _CHECK_SETTINGS = (
     "Correct HF_ENDPOINT, HTTP_PROXY, HTTPS_PROXY, ALL_PROXY or SSL_CERT_FILE, whichever is set, "
     "or unset it."
@@ -86,7 +94,14 @@ def check_client() -> None:
             f"{constants.ENDPOINT!r}.",
             "Correct the variable, or unset it.",
         )
-    token = get_token() or ""
+    try:
+        token = get_token() or ""
+    except (PermissionError, IsADirectoryError, UnicodeError) as error:
+        raise InputError(
+            f"The token that is saved must be one that can be read; {constants.HF_TOKEN_PATH} "
+            f"cannot: {getattr(error, 'strerror', None) or 'it is not text'}.",
+            "Run `hf auth login` again, or set HF_TOKEN.",
+        ) from error
     if not (token.isascii() and token.isprintable()):
         raise InputError(
             "The token of the hub must be plain letters and digits; that of HF_TOKEN, or the one "
@@ -126,7 +141,10 @@ def _cause(model: str, revision: str | None, error: BaseException) -> CollectErr
     is_of_network = isinstance(error, ConnectionError | TimeoutError)
     if isinstance(error, OSError) and error.errno is not None and not is_of_network:
         return _disk_error(error)
-    return unreachable(model, _of_connection(error))
+    hint = _WITHOUT_STORE if _OF_STORE in _first_line(error) else _CHECK
+    if isinstance(error, httpx2.TransportError) and getproxies():
+        hint = _CHECK_PROXY
+    return unreachable(model, _of_connection(error), hint)
 
 
 def _of_connection(error: BaseException) -> str:
@@ -159,6 +177,9 @@ def _of_connection(error: BaseException) -> str:
             "does not answer as a hub does",
         ),
     )
+    _, of_store, failed = said.partition(_OF_STORE)
+    if of_store:
+        return f"keeps large files in a store, Xet, that fails ({failed})"
     otherwise = f"gave a file that is not whole ({said})"
     return next((reason for is_so, reason in reasons if is_so), otherwise)
 

@@ -102,6 +102,7 @@ def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
             _check_asked(model)
             listed = _listed(model, revision)
     except UnreachableError:
+        _folder(model)
         found = _cached(model, "config.json", revision)
         if not isinstance(found, str):
             raise
@@ -143,7 +144,7 @@ def references(model: str) -> list[str]:
             ask = partial(HfApi(endpoint=constants.ENDPOINT).list_repo_refs, model)
             found = _interruptible(ask, timeout_s=TIMEOUT_OF_NAMES_S)
     except UnreachableError:
-        folder = Path(constants.HF_HUB_CACHE, f"models--{model.replace('/', '--')}", "refs")
+        folder = _folder(model) / "refs"
         cached = [str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()]
         if not cached:
             raise
@@ -203,6 +204,17 @@ def silence(*, quiet: bool) -> None:
         of_bars.HF_HUB_DISABLE_PROGRESS_BARS = None
         utils.disable_progress_bars()
         utils.logging.set_verbosity_error()
+
+
+def _folder(model: str) -> Path:
+    """Return where the cache keeps a repository, if it lets us look there."""
+    from huggingface_hub import constants
+
+    folder = Path(constants.HF_HUB_CACHE, f"models--{model.replace('/', '--')}")
+    with told(model, None):
+        if folder.exists():
+            next(folder.iterdir(), None)
+    return folder
 
 
 def _check_asked(model: str) -> None:

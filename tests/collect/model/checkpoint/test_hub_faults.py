@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import signal
+from pathlib import Path
 
 import huggingface_hub
 import pytest
@@ -14,6 +15,7 @@ from huggingface_hub import constants
 from collect.errors import InputError, OutputError, ScarcityError, UnreachableError
 from collect.model.checkpoint import hub
 from collect.model.checkpoint.checkpoint import locate
+from collect.model.checkpoint.hub import references
 from tests.collect.model.checkpoint.local_hub import WEIGHTS
 
 
@@ -193,3 +195,48 @@ def test_without_the_hub_its_settings_are_of_no_account(local_hub, offer, monkey
     monkeypatch.setenv("ALL_PROXY", "socks5://proxy.example:1080")
     huggingface_hub.close_session()
     assert locate("acme/tiny").revision == found.revision
+
+
+def test_a_cache_that_may_not_be_read_is_told_from_one_that_lacks_the_model(offer, monkeypatch):
+    offer("tiny")
+    locate("acme/tiny")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+
+    def closed(_directory: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", closed)
+    for act in (locate, references):
+        with pytest.raises(OutputError, match=r"cache is not: Permission denied"):
+            act("acme/tiny")
+
+
+def test_a_token_that_cannot_be_read_is_told_from_a_cache_that_cannot(offer, monkeypatch, tmp_path):
+    offer("tiny")
+    monkeypatch.delenv("HF_TOKEN")
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path))
+    with pytest.raises(InputError, match=r"token that is saved .* cannot: Is a directory"):
+        locate("acme/tiny")
+
+
+def test_a_proxy_that_is_not_there_is_thought_of(offer, monkeypatch):
+    offer("tiny")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    huggingface_hub.close_session()
+    with pytest.raises(UnreachableError, match="could not be reached") as refusal:
+        locate("acme/tiny")
+    assert "HTTP_PROXY" in refusal.value.hint
+
+
+def test_what_a_transfer_leaves_half_way_is_removed_when_the_process_ends(local_hub, tmp_path):
+    """A file of another process, or elsewhere, stays: nothing here has it open."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    ours, other, whole = (cache / name for name in ("a.incomplete", "b.incomplete", "c"))
+    for path in (ours, other, whole):
+        path.touch()
+    with ours.open("wb"), whole.open("wb"):
+        hub._remove_unfinished()
+    assert sorted(path.name for path in cache.iterdir()) == ["b.incomplete", "c"]

@@ -256,6 +256,26 @@ def test_a_transfer_that_goes_on_elsewhere_than_it_should_is_found_out(
             locate("acme/tiny").weights_sha256()
 
 
+def test_a_store_of_large_files_that_fails_is_named_with_the_way_around_it(local_hub, offer):
+    """The hub says that its file lies in Xet's store, which answers nothing of use."""
+    directory = offer("tiny")
+    token = {"X-Xet-Access-Token": "t", "X-Xet-Token-Expiration": str(2**40)}
+    about = {"X-Repo-Commit": commit_of(directory), "X-Linked-Etag": "0" * 64}
+    about |= {"X-Linked-Size": str((directory / WEIGHTS).stat().st_size), "X-Xet-Hash": "ab" * 32}
+    about |= {"X-Xet-Refresh-Route": f"{local_hub.address}/xet", "Location": "http://elsewhere"}
+
+    def stored(method: str, path: str) -> object:
+        if path == "/xet":
+            return 200, b"{}", {"X-Xet-Cas-Url": local_hub.address, **token}
+        is_file = method == "HEAD" and path.endswith(WEIGHTS)
+        return (302, b"", about) if is_file else (404 if "/reconstructions/" in path else None)
+
+    local_hub.fault = stored
+    with pytest.raises(UnreachableError, match=r"a store, Xet, that fails .*404") as refusal:
+        locate("acme/tiny")
+    assert "HF_HUB_DISABLE_XET" in refusal.value.hint
+
+
 def test_a_listing_of_many_thousand_files_is_read(local_hub, offer):
     directory = offer("tiny")
     files = [{"rfilename": f"logs/{n}.json", "size": 1} for n in range(20_000)]
