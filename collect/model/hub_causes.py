@@ -84,6 +84,8 @@ def check_client() -> None:
     ------
     InputError
         If a variable of the environment, or the token, is none that can be used.
+    OutputError
+        If the cache can be nowhere.
     """
     import httpx2
     from huggingface_hub import constants, get_session, get_token
@@ -93,6 +95,12 @@ def check_client() -> None:
             f"HF_ENDPOINT must be an address that begins with http:// or https://; found "
             f"{constants.ENDPOINT!r}.",
             "Correct the variable, or unset it.",
+        )
+    if constants.HF_HUB_CACHE.startswith("~"):
+        raise OutputError(
+            f"The cache of the hub must lie in a directory; no account has the home of "
+            f"{constants.HF_HUB_CACHE}.",
+            "Correct HF_HOME or HF_HUB_CACHE, or unset it.",
         )
     try:
         token = get_token() or ""
@@ -118,6 +126,14 @@ def unreachable(model: str, reason: str, hint: str = _CHECK) -> UnreachableError
     """Return the error that a model does not come from the hub, for a reason of its own."""
     return UnreachableError(
         f"The model {model} must come from the hub, which {reason}, and is not in the cache.", hint
+    )
+
+
+def no_revision(model: str, revision: str | None) -> InputError:
+    """Return the error that a repository has no revision of a name."""
+    return InputError(
+        f"The model {model} must have the revision {revision!r}; it has not.",
+        "Give a branch, tag or commit of its repository.",
     )
 
 
@@ -205,10 +221,7 @@ def _answer_error(model: str, revision: str | None, error: Any) -> CollectError:
             "Name a copy of the model, or give a checkpoint directory.",
         )
     if isinstance(error, errors.RevisionNotFoundError):
-        return InputError(
-            f"The model {model} must have the revision {revision!r}; it has not.",
-            "Give a branch, tag or commit of its repository.",
-        )
+        return no_revision(model, revision)
     # Who brings a token and is a stranger all the same has one that has ended.
     is_stranger = status == 401 and "authorization" in error.response.request.headers
     if isinstance(error, errors.RepositoryNotFoundError) and not is_stranger:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import huggingface_hub
 import transformers
 
 from collect.adapters.configuration import of_text
@@ -120,10 +121,14 @@ def _entries(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def quieten() -> None:
-    """Let the library say nothing but errors."""
+    """Let the library say nothing but errors; whether the hub's client draws bars stays."""
     chatter: Any = transformers.logging
+    of_hub: Any = huggingface_hub.utils
+    draws_bars = not of_hub.are_progress_bars_disabled()
     chatter.set_verbosity_error()
     chatter.disable_progress_bar()
+    if draws_bars:
+        of_hub.enable_progress_bars()
 
 
 def first_line(error: Exception) -> str:

@@ -7,6 +7,7 @@ judged before its weights are fetched.
 from __future__ import annotations
 
 import atexit
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -22,18 +23,23 @@ from typing import Any, TypeVar
 from collect.errors import InputError, OutputError, UnreachableError
 from collect.model.checkpoint.memory import as_text
 from collect.model.checkpoint.weight_files import ADAPTER, adapter_alone
-from collect.model.hub_causes import check_client, told, unreachable
+from collect.model.hub_causes import check_client, no_revision, told, unreachable
 
 _T = TypeVar("_T")
 
 #: Files that say what a model is and how its tokenizer works.
 _SMALL = ("*.json", "*.txt", "*.model", "*.jinja")
 
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+
 #: How long the hub may take to begin an answer [s].
 TIMEOUT_S = 5.0
 
 #: How long the names of branches and tags may take altogether [s].
 TIMEOUT_OF_NAMES_S = 60.0
+
+#: A name may be as long on every disk [bytes].
+_LONGEST_NAME = 200
 
 #: Larger files are none of those that say what a model is [bytes].
 _LARGEST_SMALL = 200_000_000
@@ -97,6 +103,8 @@ def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
     OutputError
         If the cache cannot be written.
     """
+    if revision is not None and not {"", ".", ".."}.isdisjoint(revision.split("/")):
+        raise no_revision(model, revision)
     try:
         with told(model, revision):
             _check_asked(model)
@@ -117,10 +125,20 @@ def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
     # Asked for by its branch, one file notes in the cache which commit the branch stands at.
     snapshot = _fetched(listed, "config.json", revision or "main").parent
     for name, size in listed.sizes.items():
-        is_small = "/" not in name and size <= _LARGEST_SMALL
-        if is_small and any(fnmatch(name, pattern) for pattern in _SMALL):
+        if size <= _LARGEST_SMALL and _is_small(name):
             _fetched(listed, name, listed.commit)
     return listed, snapshot.parent / listed.commit
+
+
+def _is_small(name: str) -> bool:
+    """Return whether a name is that of a file that may say what a model is.
+
+    >>> [_is_small(name) for name in ("config.json", "logs/1.json", "model.safetensors")]
+    [True, False, False]
+    """
+    can_be_kept = name.isprintable() and len(name.encode()) <= _LONGEST_NAME
+    is_beside = not {"/", "\\"} & {*name}
+    return is_beside and can_be_kept and any(fnmatch(name, pattern) for pattern in _SMALL)
 
 
 def references(model: str) -> list[str]:
@@ -232,7 +250,7 @@ def _listed(model: str, revision: str | None) -> Repository:
     found = HfApi(endpoint=constants.ENDPOINT).model_info(
         model, revision=revision, files_metadata=True, timeout=TIMEOUT_S
     )
-    if not found.sha:
+    if not _COMMIT.fullmatch(str(found.sha)):
         raise unreachable(model, "does not answer as a hub does")
     files = found.siblings or []
     return Repository(

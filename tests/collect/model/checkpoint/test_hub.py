@@ -6,6 +6,7 @@ import json
 import shutil
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -14,6 +15,7 @@ from huggingface_hub import utils
 from collect.commands.cli import main
 from collect.errors import InputError
 from collect.job.run import prepare, run
+from collect.model.checkpoint import hub
 from collect.model.checkpoint.checkpoint import locate
 from collect.model.labels import Labels
 from tests.collect.model.checkpoint.local_hub import WEIGHTS, commit_of, pickles_only, shard
@@ -128,6 +130,26 @@ def test_quiet_shows_no_bars(offer, tmp_path, capsys, monkeypatch, variable):
         assert capsys.readouterr().err == ""
     finally:
         (utils.disable_progress_bars if was_off else utils.enable_progress_bars)()
+
+
+def test_a_download_of_weights_draws_its_bar_though_the_library_is_quiet(
+    offer, tmp_path, monkeypatch
+):
+    offer("tiny")
+    asked = []
+
+    def fetched(repository: hub.Repository, name: str, revision: str) -> Path:
+        asked.append((name, utils.are_progress_bars_disabled()))
+        return of_hub(repository, name, revision)
+
+    of_hub, was_off = hub._fetched, utils.are_progress_bars_disabled()
+    monkeypatch.setattr(hub, "_fetched", fetched)
+    try:
+        utils.enable_progress_bars()
+        run(["acme/tiny"], [], tmp_path / "out", quantities=["weights"])
+    finally:
+        (utils.disable_progress_bars if was_off else utils.enable_progress_bars)()
+    assert asked[-1] == (WEIGHTS, False)
 
 
 def test_a_model_of_the_hub_is_measured_as_the_same_files_in_a_directory(

@@ -9,7 +9,8 @@ import huggingface_hub
 import pytest
 from huggingface_hub import constants
 
-from collect.errors import InputError, UnreachableError
+from collect.commands.cli import main
+from collect.errors import InputError, OutputError, UnreachableError
 from collect.model.checkpoint import hub
 from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.hub import references
@@ -26,7 +27,16 @@ def answering(local_hub, part: str, status: int, content: bytes = b"", **headers
 
 @pytest.mark.parametrize(
     "content",
-    [b'{"error": "please log in"}', b"[]", b"null", b'{"id": "acme/tiny"}', b"\xff\xfe", b""],
+    [
+        b'{"error": "please log in"}',
+        b"[]",
+        b"null",
+        b'{"id": "acme/tiny"}',
+        b'{"id": "acme/tiny", "sha": "../x", "siblings": [{"rfilename": "config.json"}]}',
+        b'{"id": "acme/tiny", "sha": "1", "siblings": [{"size": 1}]}',
+        b"\xff\xfe",
+        b"",
+    ],
 )
 def test_an_answer_that_is_no_listing_is_none_of_a_hub(local_hub, offer, content):
     offer("tiny")
@@ -274,6 +284,42 @@ def test_a_store_of_large_files_that_fails_is_named_with_the_way_around_it(local
     with pytest.raises(UnreachableError, match=r"a store, Xet, that fails .*404") as refusal:
         locate("acme/tiny")
     assert "HF_HUB_DISABLE_XET" in refusal.value.hint
+
+
+@pytest.mark.parametrize("name", ["a\\..\\b.json", "nul\0.json", "x" * 300 + ".json"])
+def test_files_that_no_disk_can_hold_are_left_alone(local_hub, offer, name):
+    directory = offer("tiny")
+    files = [{"rfilename": path.name, "size": path.stat().st_size} for path in directory.iterdir()]
+    files += [{"rfilename": name, "size": 1}]
+    listing = {"id": "acme/tiny", "sha": commit_of(directory), "siblings": files}
+    answering(local_hub, API, 200, json.dumps(listing).encode())
+    assert locate("acme/tiny").weight_files
+
+
+@pytest.mark.parametrize("revision", ["", "..", "../../etc", "refs//1", "/main"])
+def test_a_revision_that_leads_out_of_the_repository_is_none(local_hub, offer, revision):
+    offer("tiny")
+    with pytest.raises(InputError, match="must have the revision"):
+        locate("acme/tiny", revision=revision)
+    assert local_hub.log == []
+
+
+def test_a_cache_in_the_home_of_nobody_is_told(local_hub, offer, monkeypatch):
+    offer("tiny")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", "~nobody-of-that-name/hub")
+    with pytest.raises(OutputError, match="no account has the home of ~nobody-of-that-name/hub"):
+        locate("acme/tiny")
+    assert local_hub.log == []
+
+
+@pytest.mark.parametrize("name", ["HF_HUB_DOWNLOAD_TIMEOUT", "HF_HUB_ETAG_TIMEOUT"])
+@pytest.mark.parametrize("value", ["soon", "", "1.5"])
+def test_a_timeout_that_is_no_number_is_told_before_the_client_is_imported(
+    monkeypatch, capsys, name, value
+):
+    monkeypatch.setenv(name, value)
+    assert main(["plan", "acme/tiny"]) == 2
+    assert f"The variable {name} must be a whole number of seconds" in capsys.readouterr().err
 
 
 def test_a_listing_of_many_thousand_files_is_read(local_hub, offer):
