@@ -1,14 +1,23 @@
-"""What every recorder does with a model: hooks put on and taken off, batches told apart."""
+"""What every recorder does with a model: hooks put on and taken off, batches told apart.
+
+A hook sees a part of a block only while that block runs, since blocks may share a part, and sees
+nothing of what a function of somebody else's runs (see `unseen`).
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
+
+from torch import Tensor, nn
 
 if TYPE_CHECKING:
     from collect.model.checkpoint.decoder import Decoder
+
+_IS_UNSEEN: ContextVar[bool] = ContextVar("is_unseen", default=False)
 
 
 class Hooked(ABC):
@@ -16,6 +25,7 @@ class Hooked(ABC):
 
     _decoder: Decoder
     _index = 0
+    _running_block: int | None = None
 
     @contextmanager
     def attached(self, decoder: Decoder) -> Iterator[None]:
@@ -28,8 +38,57 @@ class Hooked(ABC):
 
     def watch(self, index: int) -> None:
         """Take what runs from now on as batch ``index``."""
-        self._index = index
+        self._index, self._running_block = index, None
 
     @abstractmethod
     def _hooks(self, decoder: Decoder) -> Iterator[Any]:
         """Put hooks on the model one by one, yielding the handle of each."""
+
+    def _while(self, block: int | None, see: Callable[..., object]) -> Callable[..., None]:
+        """Return a function that sees while a block runs; for None, while none does."""
+
+        def see_it(*seen: Any) -> None:
+            if self._running_block == block:
+                see(*seen)
+
+        return see_it
+
+
+@contextmanager
+def unseen() -> Iterator[None]:
+    """Let no recorder see what runs in here, such as a block that a quantity's function calls."""
+    token = _IS_UNSEEN.set(True)
+    try:
+        yield
+    finally:
+        _IS_UNSEEN.reset(token)
+
+
+def before(module: nn.Module, see: Callable[[Tensor], object]) -> Any:
+    """Call ``see`` with the first argument of the module before it runs."""
+
+    def hook(_module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if not _IS_UNSEEN.get():
+            see(args[0] if args else kwargs["hidden_states"])
+
+    return module.register_forward_pre_hook(hook, with_kwargs=True)
+
+
+def after(module: nn.Module, see: Callable[[Tensor], object]) -> Any:
+    """Call ``see`` with what the module returned, alone or first of a tuple."""
+
+    def hook(_module: nn.Module, _args: Any, output: Any) -> None:
+        if not _IS_UNSEEN.get():
+            see(output[0] if isinstance(output, tuple | list) else output)
+
+    return module.register_forward_hook(hook)
+
+
+def around(module: nn.Module, see: Callable[[Any, Any, Any], object]) -> Any:
+    """Call ``see`` with the arguments of the module, those by name, and what it returned."""
+
+    def hook(_module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
+        if not _IS_UNSEEN.get():
+            see(args, kwargs, output)
+
+    return module.register_forward_hook(hook, with_kwargs=True)

@@ -10,17 +10,18 @@ Numbers stay on the device that made them until a batch is done, and cross to th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from collect.adapters.capability import PARTS
 from collect.errors import ConformanceError
 from collect.instruments import geometry, legacy
 from collect.instruments.attention_maps import attention_statistics
 from collect.instruments.crossing import crossed
-from collect.instruments.hooked import Hooked
+from collect.instruments.hooked import Hooked, after, around, before
 from collect.instruments.ledger import Ledger
 from collect.instruments.measures import (
     correlations,
@@ -129,7 +130,7 @@ class Recorder(Hooked):
         if "stream" in self._quantities:
             yield after(decoder.embedding, lambda output: self._see_norms(0, "embedding", output))
         if decoder.final_norm is not None:
-            yield after(decoder.final_norm, self._see_final_norm)
+            yield after(decoder.final_norm, self._while(None, self._see_final_norm))
         for layer in range(self._n_layers):
             yield from self._hooks_of_block(decoder, layer)
 
@@ -139,25 +140,23 @@ class Recorder(Hooked):
         if self._has_parts:
             yield from self._hooks_of_parts(layer, decoder.sites(layer))
         if self._quantities & {"attention", "legacy"}:
-            yield decoder.attentions[layer].register_forward_hook(
-                lambda _module, args, kwargs, output: self._see_maps(
-                    layer, decoder.attention_maps(layer, args, kwargs, output)
-                ),
-                with_kwargs=True,
-            )
+            see = self._while(layer, partial(self._see_attention, layer))
+            yield around(decoder.attentions[layer], see)
         yield after(block, lambda states: self._leave(layer, states))
 
     def _hooks_of_parts(self, layer: int, sites: Sites) -> Iterator[Any]:
         middle = "block_input" if sites.mid is None else "block_mid"
         if sites.mid is not None:
-            yield before(sites.mid, lambda states: self._see_middle(layer, sites, states))
+            yield before(sites.mid, self._while(layer, partial(self._see_middle, layer, sites)))
         for part, contribution, reader, stream in (
             (self._mixing, sites.attention_update, sites.attention, "block_input"),
             ("ffn", sites.ffn_update, sites.ffn_input, middle),
         ):
             added_to = f"{part} reads" if sites.adds_to_norm else stream
-            yield before(reader, self._see_reading(layer, part, is_kept=sites.adds_to_norm))
-            yield after(contribution.module, self._see_update(layer, part, added_to, contribution))
+            see_reading = self._see_reading(layer, part, is_kept=sites.adds_to_norm)
+            see_update = self._see_update(layer, part, added_to, contribution)
+            yield before(reader, self._while(layer, see_reading))
+            yield after(contribution.module, self._while(layer, see_update))
 
     def _see_reading(self, layer: int, part: str, *, is_kept: bool) -> Callable[[Tensor], None]:
         """Return what measures the input of a part, and keeps it where updates are added to it."""
@@ -196,7 +195,7 @@ class Recorder(Hooked):
 
     def _enter(self, layer: int, states: Tensor) -> None:
         states = states.to(self._decoder.device_of_block(layer))
-        self._running = {"block_input": states}
+        self._running, self._running_block = {"block_input": states}, layer
         if layer > 0:
             return
         if "stream" in self._quantities:
@@ -218,7 +217,7 @@ class Recorder(Hooked):
             self._see_geometry(layer, "block_output", states)
         if "legacy" in self._quantities:
             self._see_legacy(layer, legacy.of_states(self._at_last(states)))
-        self._running, self._known = {}, {}
+        self._running, self._known, self._running_block = {}, {}, None
 
     def _check_seen(self, layer: int) -> None:
         """Raise ConformanceError unless each part of the block that leaves has run."""
@@ -244,6 +243,9 @@ class Recorder(Hooked):
         products, largest = grams_and_largest([states], self._n_tokens, 1)
         self._ledgers[self._index].add_norm(layer, site, products, 1, largest)
         return products
+
+    def _see_attention(self, layer: int, args: Any, kwargs: Any, output: Any) -> None:
+        self._see_maps(layer, self._decoder.attention_maps(layer, args, kwargs, output))
 
     def _see_maps(self, layer: int, maps: Tensor) -> None:
         observation, n_tokens = self._observations[self._index], self._n_tokens
@@ -309,21 +311,3 @@ def _predictions(states: Tensor, batch: Batch, logits: Callable[[Tensor], Tensor
     )
     coming = [token_id for prompt in batch for token_id in (*prompt.token_ids[1:], -1)]
     return predictions(tokens, logits, torch.tensor(coming, device=states.device))
-
-
-def before(module: nn.Module, see: Callable[[Tensor], None]) -> Any:
-    """Call ``see`` with the first argument of the module before it runs."""
-
-    def hook(_module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        see(args[0] if args else kwargs["hidden_states"])
-
-    return module.register_forward_pre_hook(hook, with_kwargs=True)
-
-
-def after(module: nn.Module, see: Callable[[Tensor], object]) -> Any:
-    """Call ``see`` with what the module returned, alone or first of a tuple."""
-
-    def hook(_module: nn.Module, _args: Any, output: Any) -> None:
-        see(output[0] if isinstance(output, tuple | list) else output)
-
-    return module.register_forward_hook(hook)

@@ -28,8 +28,8 @@ from transformers import (
 
 from collect.adapters import adapter_for
 from collect.instruments import rows
-from collect.instruments.hooked import Hooked
-from collect.instruments.hooks import Recorder, after, before
+from collect.instruments.hooked import Hooked, after, before
+from collect.instruments.hooks import Recorder
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.forward.passes import Batch, whole
 from collect.prompts.tokens import Encoded, buckets, right_padded

@@ -16,8 +16,7 @@ from torch import Tensor
 from collect.adapters.capability import HEADS, PARTS
 from collect.errors import InputError, of_others
 from collect.instruments.crossing import crossed
-from collect.instruments.hooked import Hooked
-from collect.instruments.hooks import after, before
+from collect.instruments.hooked import Hooked, after, around, before, unseen
 from collect.instruments.own.definition import OwnQuantity
 from collect.model.forward.passes import Batch, Watcher
 
@@ -148,7 +147,8 @@ class OwnRecorder(Hooked):
         for layer in range(len(decoder.blocks)):
             yield from self._hooks_of_block(decoder, layer)
         if decoder.final_norm is not None and self._at("final_norm", last):
-            yield after(decoder.final_norm, partial(self._see, "final_norm", last))
+            see = self._while(None, partial(self._see, "final_norm", last))
+            yield after(decoder.final_norm, see)
 
     def _hooks_of_block(self, decoder: Decoder, layer: int) -> Iterator[Any]:
         block = decoder.blocks[layer]
@@ -156,14 +156,10 @@ class OwnRecorder(Hooked):
         asked = [q for site in ("block_mid", "block_output") for q in self._at(site, layer)]
         yield before(block, partial(self._enter, layer))
         if any("attention" in quantity.needs for quantity in asked):
-            yield decoder.attentions[layer].register_forward_hook(
-                lambda _module, args, kwargs, output: self._keep_maps(
-                    decoder.attention_maps(layer, args, kwargs, output)
-                ),
-                with_kwargs=True,
-            )
+            see = self._while(layer, partial(self._keep_maps, layer))
+            yield around(decoder.attentions[layer], see)
         if middle is not None and self._at("block_mid", layer):
-            yield before(middle, partial(self._see_middle, layer))
+            yield before(middle, self._while(layer, partial(self._see_middle, layer)))
         yield after(block, partial(self._leave, layer))
 
     def _at(self, site: str, layer: int) -> list[OwnQuantity]:
@@ -177,11 +173,11 @@ class OwnRecorder(Hooked):
             and (site in ("embedding", "final_norm") or layer in quantity.layers_of(n_layers))
         ]
 
-    def _keep_maps(self, maps: Tensor) -> None:
-        self._maps = maps
+    def _keep_maps(self, layer: int, args: Any, kwargs: Any, output: Any) -> None:
+        self._maps = self._decoder.attention_maps(layer, args, kwargs, output)
 
     def _enter(self, layer: int, states: Tensor) -> None:
-        self._entered = states
+        self._entered, self._running_block = states, layer
         self._see("block_input", layer, states)
 
     def _see_middle(self, layer: int, states: Tensor) -> None:
@@ -190,7 +186,7 @@ class OwnRecorder(Hooked):
 
     def _leave(self, layer: int, states: Tensor) -> None:
         self._see("block_output", layer, states)
-        self._maps = self._entered = None
+        self._maps = self._entered = self._running_block = None
 
     def _see(self, site: str, layer: int, states: Tensor) -> None:
         for quantity in self._at(site, layer):
@@ -227,12 +223,13 @@ class OwnRecorder(Hooked):
         more: dict[str, Callable[[Tensor], Tensor]] = {}
         if "logits" in quantity.needs:
             more["logits"] = self._logits
-        with of_others(
+        raised = of_others(
             f"The function of {quantity.name} must return its numbers; in layer {layer} at "
             f"{site} it raised",
             f"{_unasked(quantity)}Correct it, or leave the quantity out; no number of this unit "
             "was kept.",
-        ):
+        )
+        with raised, unseen():
             found = quantity.measure(
                 site, layer, states[:n_tokens].clone(), attention, **more, **given
             )
@@ -252,8 +249,7 @@ class OwnRecorder(Hooked):
         norm = self._decoder.final_norm
         if norm is not None:
             device = next(norm.parameters(), states).device
-            # Not called as a module: hooks would take it for the model's own last step.
-            states = norm.forward(states.to(device))
+            states = norm(states.to(device))
         return self._decoder.next_token_logits(states)
 
 

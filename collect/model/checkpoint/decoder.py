@@ -339,11 +339,31 @@ def _check_ends(placed: Decoder) -> None:
     name = type(placed.model).__name__
     if not placed.blocks:
         raise ConformanceError(f"A model must have at least one block; this {name} has none.")
+    _check_blocks(placed)
     if not hasattr(placed.head, "weight"):
         raise ConformanceError(
             f"The head of a model must be one layer with a matrix, weight; that of this {name} is "
             f"{type(placed.head).__name__}.",
             "Put the head that the model was made with in its place.",
+        )
+
+
+def _check_blocks(placed: Decoder) -> None:
+    """Raise ConformanceError where one module is two blocks, or a block is never run."""
+    places: dict[int, int] = {}
+    for layer, block in enumerate(placed.at(placed.adapter.blocks)._modules.values()):
+        first = places.setdefault(id(block), layer)
+        if first != layer:
+            raise ConformanceError(
+                f"Each block must be a module of its own; {layer} is {first} once more.",
+                "Put a copy there, made by copy.deepcopy: the model computes the same.",
+            )
+    n_blocks, n_run = len(placed.blocks), getattr(placed.config, "num_hidden_layers", None)
+    if n_run is not None and n_run < n_blocks:
+        raise ConformanceError(
+            f"All blocks must be run; there are {n_blocks}, and by the configuration the first "
+            f"{n_run} are.",
+            f"Set num_hidden_layers of the configuration to {n_blocks}, or take away the others.",
         )
 
 
