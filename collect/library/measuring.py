@@ -286,7 +286,7 @@ def _present(
             "Give tokenizer, or prompts as token ids; without prompts the weights are measured "
             "alone.",
         )
-    with in_memory.lent(model) as decoder:
+    with in_memory.lent(model) as decoder, in_memory.working_together(decoder):
         device, dtype = in_memory.device_of(decoder), in_memory.dtype_of(decoder)
         _refuse_another_way(how, {"device": device, "dtype": dtype, "stream": False})
         settings = replace(settings, device=device, dtype=dtype)
@@ -295,8 +295,7 @@ def _present(
         )
         digest = in_memory.weights_sha256(decoder)
         found = tasks(checkpoint, decoder, sets, tokenizer, settings, weights_sha256=digest)
-        with in_memory.working_together(decoder):
-            yield Present(checkpoint, decoder, tokenizer, settings), found
+        yield Present(checkpoint, decoder, tokenizer, settings), found
 
 
 def _refuse_another_way(asked: Mapping[str, Any], found: Mapping[str, Any]) -> None:

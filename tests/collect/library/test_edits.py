@@ -84,7 +84,81 @@ def scaled(model, amount):
     model.model.layers[1].self_attn.scaling = amount
 
 
+def _hook_alone(model, hook):
+    model.model.layers[1].mlp._forward_hooks.clear()
+    model.model.layers[1].mlp.register_forward_hook(hook)
+
+
+class Steering:
+    def __init__(self, vector):
+        self.vector = vector
+
+    def hook(self):
+        return lambda _module, _args, output: output + self.vector
+
+
+def hooked_by_a_closure_over_an_object(model, amount):
+    _hook_alone(model, Steering(torch.full((32,), amount)).hook())
+
+
+def hooked_by_a_closure_over_a_module(model, amount):
+    inner = nn.Linear(32, 32, bias=False)
+    nn.init.constant_(inner.weight, amount)
+    _hook_alone(model, lambda _m, _a, output: inner(output))
+
+
+def hooked_by_a_closure_over_a_closure(model, amount):
+    def louder(output):
+        return output * amount
+
+    _hook_alone(model, lambda _m, _a, output: louder(output))
+
+
+def hooked_by_names_that_are_no_text(model, amount):
+    vectors = {(1, "mlp"): torch.zeros(2000), 1: 0.0}
+    vectors[1, "mlp"][1000] = amount
+    _hook_alone(model, lambda _m, _a, output: output + vectors[1, "mlp"][1000])
+
+
+_GLOBAL = {"amount": 1.0}
+
+
+def hooked_by_a_name_of_the_module(model, amount):
+    _GLOBAL["amount"] = amount
+    _hook_alone(model, lambda _m, _a, output: output * _GLOBAL["amount"])
+
+
+class Told(nn.Module):
+    def __init__(self, inner, told):
+        super().__init__()
+        self.inner, self.told = inner, told
+
+    def forward(self, states):
+        return self.inner(states) * self.told["by"]
+
+
+def replaced_by_one_that_holds_a_mapping(model, amount):
+    mlp = model.model.layers[1].mlp
+    model.model.layers[1].mlp = Told(getattr(mlp, "inner", mlp), {"by": amount})
+
+
+def turned_otherwise(model, amount):
+    model.model.rotary_emb.inv_freq.mul_(amount)
+
+
+def activated_otherwise(model, amount):
+    model.model.layers[1].mlp.act_fn = nn.ReLU() if amount > 2 else nn.Tanh()
+
+
 EDITS = [
+    hooked_by_a_closure_over_an_object,
+    hooked_by_a_closure_over_a_module,
+    hooked_by_a_closure_over_a_closure,
+    hooked_by_names_that_are_no_text,
+    hooked_by_a_name_of_the_module,
+    replaced_by_one_that_holds_a_mapping,
+    turned_otherwise,
+    activated_otherwise,
     scaled,
     hooked,
     hooked_by_a_method,
@@ -104,6 +178,37 @@ def test_a_step_of_the_same_weights_that_computes_otherwise_is_measured(model, e
     edit(model, 3.0)
     assert _states(tmp_path, model, 3) == ["measured"]
     assert _states(tmp_path, model, 3) == ["complete"]
+
+
+class Keeping:
+    """A hook that adds a vector, and keeps of what it sees the last, all, their sum and number."""
+
+    def __init__(self):
+        self.vector, self.last, self.all = torch.zeros(32), None, []
+        self.sum, self.number, self.by_name = torch.zeros(32), 0, {"vector": torch.zeros(32)}
+
+    def __call__(self, _module, _args, output):
+        self.last = self.by_name["last"] = output.detach()
+        self.all.append(self.last)
+        self.sum += self.last.sum((0, 1))
+        self.number += 1
+        return output + self.vector + self.by_name["vector"]
+
+
+def test_what_a_hook_keeps_of_what_it_sees_makes_no_other_model(model, tmp_path):
+    keeping = Keeping()
+    model.model.layers[1].mlp.register_forward_hook(keeping)
+    assert _states(tmp_path, model, 0) == ["measured"]
+    assert keeping.all
+    assert _states(tmp_path, model, 1) == ["complete"]
+    assert _states(tmp_path, model, 2) == ["complete"]  # after a step at which nothing was run
+    model(torch.tensor([[1, 2]]))
+    assert _states(tmp_path, model, 3) == ["complete"]
+    keeping.vector += 1
+    assert _states(tmp_path, model, 4) == ["measured"]
+    keeping.by_name["vector"] += 1
+    assert _states(tmp_path, model, 5) == ["measured"]
+    assert _states(tmp_path, model, 6) == ["complete"]
 
 
 def test_hooks_of_the_libraries_are_no_edits(model, tmp_path):

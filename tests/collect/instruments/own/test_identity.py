@@ -29,5 +29,43 @@ def test_tensors_of_every_kind_are_told_apart_by_their_numbers(made):
     assert code_of(holding([made(first)])) != code_of(holding([made(second)]))
 
 
+class Probe:
+    def __init__(self, vector):
+        self.vector = vector
+
+
+def of_module(vector):
+    module = torch.nn.Linear(3, 1)
+    module.weight.data[0] = vector
+    module.bias.data.zero_()
+    return module
+
+
+def of_function(vector):
+    return lambda states: states @ vector
+
+
+@pytest.mark.parametrize(
+    "made", [Probe, of_module, of_function, lambda vector: {(1, "a"): vector, 1: [Probe(vector)]}]
+)
+def test_what_objects_hold_tells_functions_apart(made):
+    first, second = torch.zeros(3), torch.ones(3)
+    assert code_of(holding(made(first))) == code_of(holding(made(first.clone())))
+    assert code_of(holding(made(first))) != code_of(holding(made(second)))
+
+
+def test_what_holds_itself_has_an_end():
+    circle = Probe(torch.zeros(3))
+    circle.own = [circle]
+    assert code_of(holding(circle)) == code_of(holding(circle))
+
+
+def test_a_whole_model_is_no_part_of_what_a_quantity_is():
+    from tests.collect.conftest import tiny_model
+
+    codes = {code_of(holding(tiny_model("llama", seed=seed))) for seed in (0, 1)}
+    assert len(codes) == 1
+
+
 def test_a_tensor_without_numbers_is_described():
     assert digest_of(torch.empty(2, device="meta")) != digest_of(torch.empty(3, device="meta"))
