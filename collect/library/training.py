@@ -82,6 +82,7 @@ class MeasurementCallback(TrainerCallback):
                 "DeepSpeed share it out.",
                 "Measure its saved checkpoints instead, with --revision 'checkpoint-*'.",
             )
+        self._last = None
         self._measure(args, state, given)
 
     def on_step_end(

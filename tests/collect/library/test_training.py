@@ -166,6 +166,16 @@ def test_the_last_step_is_not_given_the_numbers_of_the_best(tmp_path, kind, step
     assert is_told == (kind == "epoch")
 
 
+def test_a_callback_that_is_used_again_measures_the_first_step_again(tmp_path):
+    following = collect.MeasurementCallback(tmp_path / "out", PROMPTS, every=1)
+    how = {"processing_class": tiny_tokenizer(), "model": tiny_model("gpt2")}
+    for name in ("a", "b"):
+        arguments = transformers.TrainingArguments(str(tmp_path / name), use_cpu=True)
+        following.on_train_begin(arguments, transformers.TrainerState(), None, **how)
+    found = open_store(tmp_path / "out").query("SELECT model_id FROM run ORDER BY ALL")
+    assert found["model_id"].tolist() == ["local/a", "local/b"]
+
+
 @pytest.mark.parametrize("every", [0, 1.5, "x"])
 def test_a_period_that_is_no_number_of_steps_is_refused(tmp_path, every):
     with pytest.raises(InputError, match=f"whole number of 1 or more, .*; found {every!r}"):
