@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from collect.adapters.capability import PARTS
-from collect.errors import ConformanceError
+from collect.errors import ConformanceError, InputError
 from collect.instruments import geometry, legacy
 from collect.instruments.attention_maps import attention_statistics
 from collect.instruments.crossing import crossed
@@ -100,6 +100,7 @@ class Recorder(Hooked):
         """Measure the predictions made from ``last_hidden_state``, (n_prompts, n_tokens, d)."""
         batch, logits = self.batches[index], self._decoder.next_token_logits
         if "predictions" in self._quantities:
+            _check_predicted(batch, self._decoder)
             self._observations[index].predictions = _predictions(states, batch, logits)
         if "legacy" in self._quantities:
             self._see_legacy(self._n_layers - 1, legacy.of_logits(logits(self._at_last(states))))
@@ -302,6 +303,20 @@ def _correlated(products: dict[tuple[int, str], Tensor], n_tokens: Sequence[int]
         return torch.empty(0)
     of_tokens = correlations(stacked([*products.values()]), 2, 1)
     return torch.stack([few.nanmean(-1) for few in of_tokens.split(n_tokens, -1)], dim=-1)
+
+
+def _check_predicted(batch: Batch, decoder: Decoder) -> None:
+    """Refuse tokens that the head of a model, narrower than its embedding, cannot predict."""
+    weight: Any = decoder.head.weight
+    n_predicted = int(weight.shape[0])
+    for prompt in batch:
+        beyond = [token_id for token_id in prompt.token_ids[1:] if token_id >= n_predicted]
+        if beyond:
+            raise InputError(
+                f"Every token after the first must be one that the head predicts, of which there "
+                f"are {n_predicted}; {prompt.prompt_id} holds token {beyond[0]}.",
+                "Resize the head as the embedding was, or leave predictions out.",
+            )
 
 
 def _predictions(states: Tensor, batch: Batch, logits: Callable[[Tensor], Tensor]) -> Predictions:

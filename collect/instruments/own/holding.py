@@ -174,8 +174,8 @@ def _is_module(value: Any) -> bool:
 @functools.cache
 def _of_every_module() -> set[str]:
     """Return what torch keeps of every module, but for what the module is made of."""
-    made = vars(sys.modules["torch"].nn.Module())
-    return made.keys() - {"_parameters", "_buffers", "_modules"}
+    made = {*vars(sys.modules["torch"].nn.Module())}
+    return made - {"_parameters", "_buffers", "_modules"}
 
 
 def _read_by(kind: type) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -77,7 +77,18 @@ def inputs(decoder: Decoder, batch: Batch) -> dict[str, Tensor]:
     enter through ALiBi.
     """
     device = next(decoder.embedding.parameters()).device
-    taken = inspect.signature(decoder.body.forward).parameters
+    taken = _taken(decoder.body)
     return {
         name: of_batch for name, of_batch in right_padded(batch, device).items() if name in taken
     }
+
+
+def _taken(body: Any) -> Collection[str]:
+    """Return the names of the arguments of a body.
+
+    A forward pass that was put in the place of its own may hand on whatever it is given: then
+    those count that the class takes.
+    """
+    classes = [vars(kind)["forward"] for kind in type(body).__mro__ if "forward" in vars(kind)]
+    passes = [inspect.signature(forward).parameters for forward in (body.forward, *classes)]
+    return next((names for names in passes if "input_ids" in names), passes[0])
