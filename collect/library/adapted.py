@@ -18,7 +18,7 @@ from collect.library.edits import HOOKS, is_own
 @contextmanager
 def uncompiled(model: nn.Module) -> Iterator[None]:
     """Run the code of a model as it is written, though all or parts of it are compiled."""
-    with _instead(model, _is_compiled, lambda module: module._orig_mod):
+    with instead(model, _is_compiled, lambda module: module._orig_mod):
         if "torch._dynamo" not in sys.modules:  # nothing is compiled; its import takes a second
             yield
             return
@@ -49,12 +49,12 @@ def merged(model: nn.Module) -> Iterator[None]:
             found = _plain(module)
         return _tied_again(module, found, of_original)
 
-    with _instead(model, _is_adapted, plain):
+    with instead(model, _is_adapted, plain):
         yield
 
 
 @contextmanager
-def _instead(
+def instead(
     model: nn.Module,
     is_replaced: Callable[[nn.Module], bool],
     made: Callable[[Any], nn.Module],

@@ -22,6 +22,9 @@ HOOKS = {
     "_forward_hooks": ("_forward_hooks_with_kwargs", "_forward_hooks_always_called"),
 }
 
+#: What a hook is called.
+_KINDS = {"_forward_pre_hooks": "pre-hook", "_forward_hooks": "hook"}
+
 #: Stands for what changes while a model reads.
 _CHANGES = object()
 
@@ -97,13 +100,13 @@ def _found_own(model: nn.Module) -> Iterator[tuple[str, Any]]:
     for kind in HOOKS:
         for hook in getattr(of_all_modules, f"_global{kind}").values():
             if is_own(hook):
-                yield f"a hook on all modules ({kind})", hook
+                yield f"a {_KINDS[kind]} on all modules", hook
     for name, module in model.named_modules():
         place = name or "the model"
         for kind in HOOKS:
             for hook in getattr(module, kind).values():
                 if is_own(hook):
-                    yield f"a hook on {place} ({kind})", hook
+                    yield f"a {_KINDS[kind]} on {place}", hook
         forward = vars(module).get("forward")
         if forward is not None and is_own(forward):
             yield f"the forward pass of {place}", forward

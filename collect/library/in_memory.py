@@ -2,8 +2,8 @@
 
 While it is lent its attention runs the code that its adapter asks for, it is in evaluation mode,
 it computes in its own number format under autocast too, low-rank adapters are merged into copies
-of their matrices, and weights lie in memory as those of a loaded model do. Afterwards everything
-is as before, down to the last bit.
+of their matrices, weights that are computed from others are put down, and weights lie in memory
+as those of a loaded model do. Afterwards everything is as before, down to the last bit.
 """
 
 from __future__ import annotations
@@ -20,19 +20,25 @@ import torch
 from torch import Tensor, nn
 
 from collect.adapters import adapter_for
-from collect.errors import InputError, UnsupportedModelError
+from collect.errors import ConformanceError, InputError
 from collect.library.adapted import merged, uncompiled
-from collect.library.edits import edits
+from collect.library.computed import put_down
+from collect.library.edits import edits, named_edits
+from collect.library.lendable import (
+    alone,
+    refuse_absent,
+    refuse_other_attention,
+    saved_buffers,
+)
 from collect.model.alignment import aligned
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.checkpoint.load import DTYPES
-from collect.model.checkpoint.shards import refuse_non_finite
+from collect.model.conformance.refusal import BLAMED
 from collect.model.forward.passes import inputs
 from collect.model.labels import Labels
 from collect.prompts.tokens import Encoded
-
-_DIVERGED = "Its training may have diverged: go back to a step before, at a lower learning rate."
+from collect.schema.counting import counted
 
 
 @contextmanager
@@ -47,7 +53,8 @@ def lent(model: Any) -> Iterator[Decoder]:
     Raises
     ------
     InputError
-        If it is no such model, its weights are not all in memory here, or one is not finite.
+        If it is no such model, its weights are not all in memory here, one is not finite, its
+        attention is a function of somebody's own, or another measurement has it.
     UnsupportedModelError
         If there is no adapter for it, or its weights are quantised.
     ConformanceError
@@ -55,11 +62,14 @@ def lent(model: Any) -> Iterator[Decoder]:
     """
     bare = unwrapped(model)
     adapter = adapter_for(str(bare.config.model_type))
-    _refuse_absent(bare)
+    refuse_absent(bare)
+    refuse_other_attention(_configurations(bare))
     with ExitStack() as stack:
+        stack.enter_context(alone(bare))
         stack.enter_context(_by_itself(bare))
         stack.enter_context(_evaluating(bare))
         stack.enter_context(uncompiled(bare))
+        stack.enter_context(put_down(bare))
         stack.enter_context(merged(bare))
         code = adapter.of(bare.config).attention_implementation(bare.config)
         stack.enter_context(_attending(bare, code))
@@ -140,7 +150,7 @@ def weights_sha256(lent_model: Decoder) -> str:
     saved with them, and what `edits` finds.
     """
     digest, model = hashlib.sha256(), lent_model.model
-    for name, tensor in [*sorted(model.named_parameters()), *sorted(_saved_buffers(model))]:
+    for name, tensor in [*sorted(model.named_parameters()), *sorted(saved_buffers(model))]:
         values = tensor.detach().cpu().contiguous()
         digest.update(f"{name}\0{tuple(values.shape)}\0{values.dtype}\n".encode())
         digest.update(values.reshape(-1).view(torch.uint8).numpy())
@@ -157,14 +167,6 @@ def _read(lent_model: Decoder, number: int) -> None:
     with torch.no_grad():
         batch = (Encoded(str(number), token_ids, (False,) * n_tokens),)
         lent_model.body(**inputs(lent_model, batch), use_cache=False)
-
-
-def _saved_buffers(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """Yield the buffers that a checkpoint holds beside parameters, such as a router's biases."""
-    for path, module in model.named_modules():
-        for name, buffer in module.named_buffers(recurse=False):
-            if name not in module._non_persistent_buffers_set and buffer.numel():
-                yield f"{path}.{name}", buffer
 
 
 def device_of(lent_model: Decoder) -> str:
@@ -191,16 +193,28 @@ def dtype_of(lent_model: Decoder) -> str:
 
 
 @contextmanager
-def working_together(lent_model: Decoder) -> Iterator[None]:
-    """Refuse a model whose parts are in formats that only autocast lets work together.
+def explained(lent_model: Decoder) -> Iterator[None]:
+    """Say what a model object may fail by: formats that differ, and what was changed in it.
 
     Raises
     ------
     InputError
-        If torch says that formats differ, and those of the model do.
+        If torch says that formats differ, which only autocast lets work together, and those of
+        the model do.
+    ConformanceError
+        As it is raised, with what of the model is somebody's own.
     """
     try:
         yield
+    except ConformanceError as error:
+        own = named_edits(lent_model.model)
+        if not own or BLAMED not in error.hint:
+            raise
+        more = f", or {counted(len(own) - 1, 'other change')}" if len(own) > 1 else ""
+        cause = f"The cause may be what was changed in the model: {own[0]}{more}."
+        if "batch_equals_single" in error.problem:
+            cause += " What goes by the last place of a batch meets padding but for batch_size=1."
+        raise ConformanceError(error.problem, error.hint.replace(BLAMED, cause)) from error
     except RuntimeError as error:
         formats = sorted({_name(parameter) for parameter in lent_model.model.parameters()})
         if len(formats) == 1 or "dtype" not in str(error):
@@ -215,22 +229,6 @@ def working_together(lent_model: Decoder) -> Iterator[None]:
 
 def _name(parameter: Tensor) -> str:
     return str(parameter.dtype).removeprefix("torch.")
-
-
-def _refuse_absent(model: nn.Module) -> None:
-    """Refuse weights that are elsewhere: quantised, on no device, or shared out to processes."""
-    if getattr(model.config, "quantization_config", None):
-        raise UnsupportedModelError(
-            "The weights must be plain floating numbers; those of this model are quantised.",
-            "Give the model that it was quantised from.",
-        )
-    for name, parameter in [*model.named_parameters(), *_saved_buffers(model)]:
-        if parameter.is_meta or parameter.numel() == 0 or hasattr(parameter, "ds_id"):
-            raise InputError(
-                f"All weights must be in the memory of this process; {name} is not.",
-                "Gather the weights first: a sharded model is measured from a saved checkpoint.",
-            )
-        refuse_non_finite(name, parameter.detach(), _DIVERGED)
 
 
 @contextmanager

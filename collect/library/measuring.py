@@ -21,6 +21,7 @@ from collect.job.present import Present
 from collect.job.settings import Settings, check_engine
 from collect.job.task import Task, check_chosen, tasks
 from collect.library import in_memory
+from collect.library.lendable import tokenizer_of
 from collect.library.wording import told_of_settings, told_to_programs
 from collect.prompts.sets import PromptSet, given
 from collect.prompts.tokens import needs_tokenizer
@@ -79,8 +80,9 @@ def measure(
         Causal model of transformers of a type that has an adapter, on its device, in float32,
         bfloat16 or float16; a wrapper of torch or peft around it is looked through.
     tokenizer
-        Its tokenizer; None when there are no prompts, or token ids alone: tokens are then not
-        decoded, and none is marked as special, as ``not_measured`` says.
+        Its tokenizer, or a processor that holds it; None when there are no prompts, or token ids
+        alone: tokens are then not decoded, and none is marked as special, as ``not_measured``
+        says.
     prompts
         The name of a shipped set, the path of a file or data set, or prompts as
         `collect.prompts.entry` takes them, also as a frame. None at all: the weights are measured
@@ -274,11 +276,7 @@ def _present(
     settings = Settings.given({"quiet": True, **how})
     check_chosen(settings, len(sets))
     _require_name(state.model_id)
-    if tokenizer is not None and not callable(tokenizer):
-        raise InputError(
-            f"The tokenizer must be one of transformers; found {type(tokenizer).__name__}.",
-            "AutoTokenizer.from_pretrained makes it from a name or a directory.",
-        )
+    tokenizer = tokenizer_of(tokenizer)
     if tokenizer is None and any(needs_tokenizer(found.prompts) for found in sets):
         raise InputError(
             "Prompts that are text must come with the model's tokenizer, which reads them and "
@@ -286,7 +284,7 @@ def _present(
             "Give tokenizer, or prompts as token ids; without prompts the weights are measured "
             "alone.",
         )
-    with in_memory.lent(model) as decoder, in_memory.working_together(decoder):
+    with in_memory.lent(model) as decoder, in_memory.explained(decoder):
         device, dtype = in_memory.device_of(decoder), in_memory.dtype_of(decoder)
         _refuse_another_way(how, {"device": device, "dtype": dtype, "stream": False})
         settings = replace(settings, device=device, dtype=dtype)

@@ -58,6 +58,9 @@ TOLERANCES = {
     "finite": {"float32": 0.0, "bfloat16": 0.0, "float16": 0.0},
 }
 
+#: What is wrong where a model fails a check, as far as the check itself can tell.
+BLAMED = "The weights, the adapter or this version of transformers is wrong for it."
+
 #: Tokens of the two synthetic prompts.
 _LENGTHS = (12, 7)
 
@@ -255,7 +258,7 @@ def refuse(findings: Sequence[Finding]) -> None:
         f"The model must do what its adapter promises, but {first.reason}: the deviation of "
         f"{first.property} is {size}{place}, the tolerance {first.tolerance:g}"
         f"{f'; besides: {others}' if others else ''}.",
-        "The weights, the adapter or this version of transformers is wrong for it.",
+        BLAMED,
     )
 
 

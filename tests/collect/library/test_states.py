@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import copy
+import threading
+import types
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
+import transformers
+from torch import nn
+from torch.nn.utils import parametrizations, prune
 
 import collect
-from collect.errors import ConformanceError
+from collect.errors import ConformanceError, InputError, UnsupportedModelError
 from tests.collect.conftest import tiny_model, tiny_tokenizer
 
 TEXTS = ["The sky is", "Two and two", "A b"]
@@ -93,3 +99,201 @@ def test_what_a_function_runs_of_the_model_changes_no_other_number(model, site):
     assert found.pop("own_value")["value"].gt(0).all()
     found.pop("own_quantity")
     assert_same(found, measured(model, batch_size=1))
+
+
+def norms(model):
+    """Return the norms behind every block, by hooks of this test on the model as it is."""
+    found, handles = {}, []
+    for layer, block in enumerate(model.model.layers):
+        handles.append(
+            block.register_forward_hook(
+                lambda _m, _a, output, layer=layer: found.update({layer: output})
+            )
+        )
+    by_prompt = []
+    for text in TEXTS:
+        with torch.no_grad():
+            model.eval()(torch.tensor([tiny_tokenizer()(text)["input_ids"]]))
+        by_prompt.append(
+            {layer: states[0].double().norm(dim=-1) for layer, states in found.items()}
+        )
+    for handle in handles:
+        handle.remove()
+    return by_prompt
+
+
+def assert_norms(found, model):
+    rows = found["residual_norm"].query("site == 'block_output'")
+    for prompt, of_layers in enumerate(norms(model)):
+        for layer, expected in of_layers.items():
+            here = rows[(rows["prompt_id"] == f"prompts:{prompt:02}") & (rows["layer"] == layer)]
+            np.testing.assert_allclose(here["norm"], expected, rtol=2e-6)
+
+
+def normed(model):
+    parametrizations.weight_norm(model.model.layers[1].self_attn.q_proj)
+    parametrizations.weight_norm(model.lm_head)
+
+
+def orthogonal(model):
+    parametrizations.orthogonal(model.model.layers[1].self_attn.o_proj)
+
+
+def normed_by_a_hook(model):
+    nn.utils.weight_norm(model.model.layers[1].self_attn.v_proj)
+    nn.utils.spectral_norm(model.model.layers[0].mlp.up_proj)
+
+
+def pruned(model):
+    prune.l1_unstructured(model.model.layers[1].self_attn.q_proj, "weight", amount=0.5)
+    prune.random_unstructured(model.model.layers[1].self_attn.q_proj, "weight", amount=0.5)
+    prune.l1_unstructured(model.model.layers[1].input_layernorm, "weight", amount=0.2)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("change", [normed, orthogonal, normed_by_a_hook, pruned])
+def test_weights_that_are_computed_from_others_are_measured_as_they_are_computed(model, change):
+    plain = measured(model)
+    change(model)
+    model.train()(torch.tensor([[1, 2]])).logits.sum().backward()
+    with torch.no_grad():  # as an optimiser does: what was computed before is out of date
+        for parameter in model.parameters():
+            parameter.mul_(1.1)
+    before = {name: (id(value), value.clone()) for name, value in model.named_parameters()}
+    modules = [id(module) for module in model.modules()]
+    found = measured(model)
+    assert_norms(found, model)
+    projection = model.model.layers[1].self_attn.q_proj.weight.detach().double()
+    of_query = "layer == 1 and matrix == 'Q' and not is_folded and slicing == 'correct'"
+    assert np.hypot.reduce(found["weight_norm"].query(of_query)["frobenius"]) == pytest.approx(
+        float(projection.norm())
+    )
+    assert not found["residual_norm"].equals(plain["residual_norm"])
+    assert [id(module) for module in model.modules()] == modules
+    assert [id(value) for value in model.parameters()] == [place for place, _ in before.values()]
+    assert all(torch.equal(value, before[name][1]) for name, value in model.named_parameters())
+
+
+def quantised(model):
+    return torch.ao.quantization.quantize_dynamic(model, {nn.Linear}, dtype=torch.qint8)
+
+
+def in_eight_bits(model):
+    weight = model.model.layers[1].mlp.up_proj.weight
+    weight.data = weight.data.to(torch.float8_e4m3fn)
+    return model
+
+
+def with_a_buffer_that_is_nowhere(model):
+    model.model.rotary_emb.inv_freq = model.model.rotary_emb.inv_freq.to("meta")
+    return model
+
+
+def with_attention_of_ones_own(model):
+    def twice(module, *args, **kwargs):
+        from transformers.models.llama.modeling_llama import eager_attention_forward
+
+        output, maps = eager_attention_forward(module, *args, **kwargs)
+        return output * 2, maps
+
+    transformers.AttentionInterface.register("twice", twice)
+    model.set_attn_implementation("twice")
+    return model
+
+
+def with_a_narrow_head(model):
+    model.lm_head = nn.Linear(32, 40)
+    return model
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("spoilt", "error", "sentence"),
+    [
+        (quantised, UnsupportedModelError, "those of model.layers.0.self_attn.q_proj are quant"),
+        (in_eight_bits, UnsupportedModelError, "up_proj.weight are Tensor of float8_e4m3fn"),
+        (with_a_buffer_that_is_nowhere, InputError, "rotary_emb.inv_freq is not"),
+        (with_attention_of_ones_own, InputError, "twice is a function of somebody's own"),
+        (with_a_narrow_head, InputError, "that the head predicts, of which there are 40"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_for_what_it_is(model, spoilt, error, sentence):
+    with pytest.raises(error, match=sentence):
+        measured(spoilt(model))
+
+
+def test_a_model_that_is_shared_out_is_refused(model, tmp_path):
+    torch.distributed.init_process_group(
+        "gloo", init_method=f"file://{tmp_path}/rendezvous", rank=0, world_size=1
+    )
+    try:
+        mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
+        torch.distributed.fsdp.fully_shard(model, mesh=mesh)
+        with pytest.raises(InputError, match="in the memory of this process"):
+            measured(model)
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize("spoilt", [lambda *_, **__: {"input_ids": [[1]]}, "gpt2"])
+def test_a_tokenizer_of_another_kind_is_refused(model, spoilt):
+    with pytest.raises(InputError, match="must be one of transformers"):
+        collect.measure(model, spoilt, TEXTS)
+
+
+def test_the_tokenizer_within_a_processor_is_taken(model):
+    processor = types.SimpleNamespace(tokenizer=tiny_tokenizer())
+    found = collect.measure(model, processor, TEXTS, quantities="stream")
+    assert len(found["next_token"]) == 3
+
+
+def test_a_body_that_hands_on_whatever_it_is_given_is_given_its_arguments(model):
+    expected, forward = measured(model), model.model.forward
+
+    def handing_on(*args, **kwargs):
+        return forward(*args, **kwargs)
+
+    model.model.forward = handing_on
+    assert_same(measured(model), expected)
+
+
+def test_a_check_that_fails_names_what_was_changed(model):
+    def at_the_end(_module, _args, output):
+        output[:, -1] += 1.0
+
+    model.model.layers[1].mlp.register_forward_hook(at_the_end)
+    model.model.layers[1].forward = model.model.layers[1].forward
+    with pytest.raises(ConformanceError, match="batch_equals_single") as refusal:
+        measured(model)
+    assert "changed in the model: a hook on model.layers.1.mlp." in refusal.value.hint
+    assert "batch_size=1" in refusal.value.hint
+    found = measured(model, "stream", batch_size=1, allow_nonconforming=True)
+    assert_norms(found, model)
+
+
+def test_a_model_is_measured_by_one_call_at_a_time(model):
+    def again(site, layer, states, attention):
+        return measured(model, "stream")["residual_norm"]["norm"].sum()
+
+    how = {"unit": "1", "description": "Sum of norms", "level": "prompt"}
+    own = collect.OwnQuantity("again", measure=again, **how)
+    with pytest.raises(InputError, match="another measurement of this one has not ended"):
+        measured(model, own)
+    model.train().set_attn_implementation("sdpa")
+    expected, said = measured(model, "stream"), []
+
+    def run():
+        try:
+            assert_same(measured(model, "stream"), expected)
+        except InputError as error:
+            said.append(error.problem)
+
+    threads = [threading.Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all("one call at a time" in problem for problem in said)
+    assert model.training
+    assert model.config._attn_implementation == "sdpa"
+    assert not any(module._forward_hooks for module in model.modules())
