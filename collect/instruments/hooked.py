@@ -1,11 +1,12 @@
 """What every recorder does with a model: hooks put on and taken off, batches told apart.
 
 A hook sees a part of a block only while that block runs, since blocks may share a part, and sees
-nothing of what a function of somebody else's runs (see `unseen`).
+nothing of what another thread or a function of somebody else's runs (see `unseen`).
 """
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -64,11 +65,17 @@ def unseen() -> Iterator[None]:
         _IS_UNSEEN.reset(token)
 
 
+def _is_seen(thread: int) -> bool:
+    """Return whether what runs now is for the recorders of a thread."""
+    return threading.get_ident() == thread and not _IS_UNSEEN.get()
+
+
 def before(module: nn.Module, see: Callable[[Tensor], object]) -> Any:
     """Call ``see`` with the first argument of the module before it runs."""
+    here = threading.get_ident()
 
     def hook(_module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if not _IS_UNSEEN.get():
+        if _is_seen(here):
             see(args[0] if args else kwargs["hidden_states"])
 
     return module.register_forward_pre_hook(hook, with_kwargs=True)
@@ -76,9 +83,10 @@ def before(module: nn.Module, see: Callable[[Tensor], object]) -> Any:
 
 def after(module: nn.Module, see: Callable[[Tensor], object]) -> Any:
     """Call ``see`` with what the module returned, alone or first of a tuple."""
+    here = threading.get_ident()
 
     def hook(_module: nn.Module, _args: Any, output: Any) -> None:
-        if not _IS_UNSEEN.get():
+        if _is_seen(here):
             see(output[0] if isinstance(output, tuple | list) else output)
 
     return module.register_forward_hook(hook)
@@ -86,9 +94,10 @@ def after(module: nn.Module, see: Callable[[Tensor], object]) -> Any:
 
 def around(module: nn.Module, see: Callable[[Any, Any, Any], object]) -> Any:
     """Call ``see`` with the arguments of the module, those by name, and what it returned."""
+    here = threading.get_ident()
 
     def hook(_module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
-        if not _IS_UNSEEN.get():
+        if _is_seen(here):
             see(args, kwargs, output)
 
     return module.register_forward_hook(hook, with_kwargs=True)

@@ -72,7 +72,8 @@ def measure(
 
     The numbers are those of ``thermoscope collect run`` on the checkpoint that the model would be
     saved as, bit for bit on one machine. The model is examined first, as any other, and given
-    back as it was: mode, attention code and weights; no random number is drawn.
+    back as it was: mode, attention code and weights; no random number is drawn. Meanwhile no other
+    thread may run or train it.
 
     Parameters
     ----------

@@ -62,6 +62,22 @@ def test_a_part_that_blocks_share_is_measured_in_each_as_a_copy_of_it_is(model, 
     assert_same(measured(model, ["all", *_own()]), expected)
 
 
+def test_what_another_thread_runs_changes_no_number(model):
+    expected = measured(model, batch_size=1)
+
+    def elsewhere(site, layer, states, attention):
+        runs = threading.Thread(target=lambda: model(torch.tensor([[1, 2, 3]])))
+        runs.start()
+        runs.join()
+        return 0
+
+    how = {"unit": "1", "description": "None", "level": "prompt", "sites": "block_mid"}
+    found = measured(
+        model, ["all", collect.OwnQuantity("none", measure=elsewhere, **how)], batch_size=1
+    )
+    assert_same({table: found[table] for table in expected}, expected)
+
+
 def _own():
     def size(site, layer, states, attention):
         return states.abs().double().mean(-1)
