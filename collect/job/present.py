@@ -38,6 +38,11 @@ class Present(Subject):
         super().__init__(checkpoint.model_id, checkpoint, decoder, tokenizer, settings)
 
     @property
+    def skeleton(self) -> Decoder:
+        """The model as it was lent: what it ties is tied in memory."""
+        return self._bare
+
+    @property
     def is_streamed(self) -> bool:
         """Never: the model is there."""
         return False
@@ -45,7 +50,7 @@ class Present(Subject):
     @property
     def decoder(self) -> Decoder:
         """The model as it was lent."""
-        return self.skeleton
+        return self._bare
 
     @property
     def run_pass(self) -> Pass:

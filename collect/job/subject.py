@@ -12,7 +12,7 @@ from collect.job.settings import Settings
 from collect.model.checkpoint import blueprint, leftovers, memory
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
-from collect.model.checkpoint.load import DTYPES, load_model
+from collect.model.checkpoint.load import DTYPES, load_model, untie
 from collect.model.checkpoint.shards import Shards
 from collect.model.conformance import refusal as conformance
 from collect.model.forward.passes import Batch, Watcher, whole
@@ -53,10 +53,16 @@ class Subject:
     ) -> None:
         self.name = name
         self.checkpoint = checkpoint
-        self.skeleton = skeleton
+        self._bare = skeleton
         self.tokenizer = tokenizer
         self.settings = settings
         self.is_only_examined = is_only_examined
+
+    @cached_property
+    def skeleton(self) -> Decoder:
+        """The model without weights, tied only where the files hold no two versions of them."""
+        untie(self._bare, self._shards.held_apart())
+        return self._bare
 
     @cached_property
     def is_streamed(self) -> bool:
@@ -115,7 +121,7 @@ class Subject:
 
     @cached_property
     def _shards(self) -> Shards:
-        return Shards(self.checkpoint, blueprint.of_model(self.skeleton.model))
+        return Shards(self.checkpoint, blueprint.of_model(self._bare.model))
 
     @cached_property
     def findings(self) -> list[conformance.Finding]:

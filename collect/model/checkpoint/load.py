@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
@@ -128,6 +128,22 @@ def load_skeleton(
         raise not_the_model(checkpoint, error) from error
     _make_buffers(model, device)
     return decoder(model.eval(), checkpoint.adapter)
+
+
+def untie(bare: Decoder, names: Iterable[str]) -> None:
+    """Give parameters of a model without weights a place of their own, as the library does.
+
+    Parameters
+    ----------
+    bare
+        What `load_skeleton` returned.
+    names
+        Parameters that share the place of another; see `Shards.held_apart`.
+    """
+    for name in names:
+        path, _, own = name.rpartition(".")
+        module = bare.model.get_submodule(path)
+        setattr(module, own, torch.nn.Parameter(getattr(module, own).detach().clone()))
 
 
 def _factory(config: Any) -> Any:

@@ -119,6 +119,14 @@ class Shards:
         same = [parameter, source, *(name for name, other in tied.items() if other == source)]
         return next((name for name in same if name in self._origins), None)
 
+    def held_apart(self) -> list[str]:
+        """Return the parameters that are tied to another and stored with numbers of their own.
+
+        The library leaves them untied, whatever ``config.json`` says.
+        """
+        stored = [pair for pair in self.blueprint.tied.items() if self.parameters.issuperset(pair)]
+        return [pair[0] for pair in stored if not torch.equal(*self.read(pair).values())]
+
     def is_stored_as_it_is(self, parameter: str) -> bool:
         """Return whether one stored tensor is the parameter, so that rows of it can be read."""
         name = self.stored_name(parameter)

@@ -151,6 +151,23 @@ def test_tensors_that_are_used_nowhere_or_hold_one_number_are_named(save_tiny, o
     assert frame(out, "run")["is_conforming"].all()
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_head_that_is_tied_by_name_only_counts_as_the_library_loads_it(
+    save_tiny, prompt_file, out, stream
+):
+    directory = save_tiny("gpt2")
+    weights = load_file(directory / "model.safetensors")
+    embedding = weights["transformer.wte.weight"]
+    for head, is_tied in ((embedding.clone(), True), (embedding + 1, False)):
+        weights["lm_head.weight"] = head
+        save_file(weights, directory / "model.safetensors", metadata={"format": "pt"})
+        how = {"quantities": ["predictions"], "quiet": True, "stream": stream}
+        run([str(directory)], [prompt_file], out / str(is_tied), **how)
+    tied, apart = (frame(out / str(is_tied), "model").iloc[0] for is_tied in (True, False))
+    assert (tied["is_tied"], apart["is_tied"]) == (True, False)
+    assert apart["n_parameters"] - tied["n_parameters"] == embedding.numel()
+
+
 def test_weights_may_be_left_out(save_tiny, prompt_file, out):
     run([str(save_tiny("gpt2"))], [prompt_file], out, quantities=["stream"], quiet=True)
     assert [path.name for path in (out / "run").iterdir()] == ["local--gpt2@own.parquet"]
