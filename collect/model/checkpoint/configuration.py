@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -100,15 +102,49 @@ def cause(error: Exception, entries: Mapping[str, Any]) -> str:
     if isinstance(error, ZeroDivisionError):
         zeros = [name for name, value in _entries(entries) if type(value) is int and value == 0]
         return f"it divides by zero, and {', '.join(zeros) or 'no entry'} is 0."
-    if isinstance(error, KeyError) and error.args:
-        name = error.args[0]
-        known = [other for other, value in _entries(entries) if value == name]
-        if known:
-            return f"{', '.join(known)} is {name!r}, which the library does not know."
-        return f"it must have an entry {name!r}, and has none."
     if isinstance(error, RecursionError):
         return "its entries lie too deep in each other."
-    return first_line(error)
+    if isinstance(error, json.JSONDecodeError):
+        return f"one of its files must be readable JSON, and is not: {error}."
+    name = _unknown(error)
+    known = [other for other, value in _entries(entries) if value == name]
+    if name is not None and known:
+        return f"{', '.join(known)} is {name!r}, which the library does not know."
+    if isinstance(error, KeyError) and error.args:
+        return f"it must have an entry {name!r}, and has none."
+    return _in_plain_words(first_line(error))
+
+
+def _unknown(error: Exception) -> Any:
+    """Return what the library looked up and did not find; None where it looked nothing up."""
+    if isinstance(error, KeyError) and error.args:
+        return error.args[0]
+    return error.name if isinstance(error, AttributeError) else None
+
+
+#: How libraries word what is wrong with an entry, and what is said instead.
+_WORDINGS = (
+    (
+        r".*Field '(?P<name>\w+)' expected (?P<kind>.+), got \w+ \(value: (?P<value>.*)\)",
+        r"\g<name> must be of type \g<kind>, and is \g<value>.",
+    ),
+    (r"Class validation error for validator '\w+': \w+: (.+?)\.?", r"\1."),
+    (r"Model missing\. at line .*", "it must have an entry 'model', and has none."),
+    (r"missing field `(\w+)` at line .*", r"it must have an entry '\1', and has none."),
+    (
+        r"data did not match any variant of untagged enum (?:Py)?(\w+?)(Wrapper|Untagged)? at .*",
+        r"its \1 is of no kind that the library knows.",
+    ),
+)
+
+
+def _in_plain_words(told: str) -> str:
+    """Return a message without what it says of a library's inside, where its wording is known."""
+    for pattern, plainly in _WORDINGS:
+        found = re.fullmatch(pattern, told)
+        if found:
+            return found.expand(plainly)
+    return told
 
 
 def _entries(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -15,6 +15,7 @@ from collect.model.checkpoint.description import model_row
 from collect.model.checkpoint.load import load_model, load_skeleton, load_tokenizer
 from collect.model.labels import Labels
 from collect.record.writer import conforming
+from tests.collect.conftest import edit_config
 from tests.collect.families import FAMILIES, save_family
 
 
@@ -250,6 +251,47 @@ def test_a_tokenizer_without_an_entry_is_refused_by_the_entrys_name(save_tiny):
     del content["added_tokens"]
     path.write_text(json.dumps(content))
     with pytest.raises(InputError, match="it must have an entry 'added_tokens', and has none"):
+        load_tokenizer(locate(str(path.parent)))
+
+
+@pytest.mark.parametrize(
+    ("entry", "value", "told"),
+    [
+        ("dtype", "float128", "dtype is 'float128', which the library does not know."),
+        ("n_layer", "four", "n_layer must be of type int, and is 'four'."),
+        ("hidden_size", None, "hidden_size must be of type int, and is None."),
+        ("num_attention_heads", 5, "The hidden size (32) is not a multiple of the number of "),
+    ],
+)
+def test_what_the_library_says_of_an_entry_is_put_plainly(save_tiny, entry, value, told):
+    directory = save_tiny("gpt2" if entry == "n_layer" else "llama")
+    edit_config(directory, **{entry: value})
+    with pytest.raises(InputError) as refusal:
+        load_skeleton(locate(str(directory)))
+    assert f"it does not: {told}" in refusal.value.problem
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"model": None}, "it must have an entry 'model', and has none."),
+        ({"pre_tokenizer": {"type": "Wobble"}}, "its PreTokenizer is of no kind that the library "),
+        ({"decoder": {"type": "Wobble"}}, "its Decoder is of no kind that the library knows."),
+    ],
+)
+def test_what_the_library_says_of_a_tokenizer_is_put_plainly(save_tiny, change, told):
+    path = save_tiny("gpt2") / "tokenizer.json"
+    content = json.loads(path.read_text()) | change
+    path.write_text(json.dumps({name: value for name, value in content.items() if value}))
+    with pytest.raises(InputError) as refusal:
+        load_tokenizer(locate(str(path.parent)))
+    assert f"it does not: {told}" in refusal.value.problem
+
+
+def test_a_tokenizer_that_is_no_json_is_refused_in_those_words(save_tiny):
+    path = save_tiny("gpt2") / "tokenizer.json"
+    path.write_text("{")
+    with pytest.raises(InputError, match="one of its files must be readable JSON, and is not"):
         load_tokenizer(locate(str(path.parent)))
 
 
