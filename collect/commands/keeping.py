@@ -6,7 +6,7 @@ import argparse
 from datetime import date
 from pathlib import Path
 
-from collect.commands.verbs import Verbs
+from collect.commands.verbs import Verbs, local
 
 
 def add_status(verbs: Verbs) -> argparse.ArgumentParser:
@@ -16,7 +16,7 @@ def add_status(verbs: Verbs) -> argparse.ArgumentParser:
         help="list the units of an output",
         description="List the units of an output: complete, incomplete, nonconforming.",
     )
-    parser.add_argument("directory", type=Path, metavar="DIR", help="the --out of `run`")
+    parser.add_argument("directory", type=local, metavar="DIR", help="the --out of `run`")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     return parser
 
@@ -29,7 +29,7 @@ def add_check(verbs: Verbs) -> argparse.ArgumentParser:
         description="Check every file of an output: schema, keys, checks, rows, hashes. "
         "Prints a sentence for each fault and exits with 1 if there is one.",
     )
-    parser.add_argument("directory", type=Path, metavar="DIR", help="the --out of `run`")
+    parser.add_argument("directory", type=local, metavar="DIR", help="the --out of `run`")
     return parser
 
 
@@ -42,9 +42,9 @@ def add_compact(verbs: Verbs) -> argparse.ArgumentParser:
         "the marks of every unit kept. The output reads, resumes and is checked as before. "
         "A program that has it open must open it again.",
     )
-    parser.add_argument("directory", type=Path, metavar="DIR", help="the --out of `run`")
+    parser.add_argument("directory", type=local, metavar="DIR", help="the --out of `run`")
     parser.add_argument(
-        "--out", type=Path, metavar="NEW", help="new directory for the result (default: in place)"
+        "--out", type=local, metavar="NEW", help="new directory for the result (default: in place)"
     )
     parser.add_argument(
         "--expand", action="store_true", help="the way back: every unit in files of its own"
@@ -61,7 +61,7 @@ def add_publish(verbs: Verbs) -> argparse.ArgumentParser:
         "and README.md (a data card; what a person wrote in it stays). Published on a web server "
         "as it is, the output opens at its address: thermoscope --data https://... sql.",
     )
-    parser.add_argument("directory", type=Path, metavar="DIR", help="the --out of `run`")
+    parser.add_argument("directory", type=local, metavar="DIR", help="the --out of `run`")
     parser.add_argument(
         "--license",
         required=True,
@@ -109,13 +109,13 @@ def add_published(verbs: Verbs) -> argparse.ArgumentParser:
         metavar="DIR",
         help="directory of the result files; with --fetch by default raw/ under --out",
     )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="where to write")
+    parser.add_argument("--out", type=local, required=True, metavar="DIR", help="where to write")
     parser.add_argument(
         "--fetch", action="store_true", help="download the result files into DIR first"
     )
     parser.add_argument(
         "--figures",
-        type=Path,
+        type=local,
         metavar="DIR",
         help="write the tables of published figures, and the values kept of single prompts, there",
     )
@@ -139,7 +139,7 @@ def add_database(verbs: Verbs) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--out",
-        type=Path,
+        type=local,
         default=Path("data/measurements.duckdb"),
         metavar="FILE",
         help="file to write (data/measurements.duckdb)",

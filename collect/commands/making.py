@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from collect.commands.verbs import Verbs, add_output
+from collect.commands.verbs import Verbs, add_output, local
 
 #: The transformations of `gauge`, told without importing what they are made of.
 TRANSFORMATIONS = (
@@ -53,11 +53,11 @@ def add_study(verbs: Verbs) -> argparse.ArgumentParser:
         "the same command.",
     )
     parser.add_argument("design", type=Path, metavar="DESIGN", help="TOML file")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where to write the rows")
+    parser.add_argument("--out", type=local, metavar="DIR", help="where to write the rows")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--plan", action="store_true", help="say what would run, and train nothing")
     what.add_argument(
-        "--merge", type=Path, metavar="DIR", help="write the rows there, one file per table"
+        "--merge", type=local, metavar="DIR", help="write the rows there, one file per table"
     )
     what.add_argument(
         "--check",
@@ -102,7 +102,9 @@ def add_gauge(verbs: Verbs) -> argparse.ArgumentParser:
         "coordinates, and gauge.json beside them: how far logits and every quantity moved.",
     )
     parser.add_argument("model", metavar="MODEL", help="checkpoint directory or hub id")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the new checkpoint")
+    parser.add_argument(
+        "--out", type=local, required=True, metavar="DIR", help="the new checkpoint"
+    )
     parser.add_argument(
         "--transformations",
         nargs="+",

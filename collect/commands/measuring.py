@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from collect.commands.verbs import Verbs, add_output
+from collect.commands.verbs import Verbs, add_output, local
 from collect.instruments.quantities import ALL, DEFAULT, TABLES
 
 
@@ -46,7 +45,7 @@ def add_plan(verbs: Verbs) -> argparse.ArgumentParser:
     _add_labels(parser)
     output = parser.add_argument_group("output")
     output.add_argument(
-        "--out", type=Path, metavar="DIR", help="where to look for units that are complete"
+        "--out", type=local, metavar="DIR", help="where to look for units that are complete"
     )
     output.add_argument(
         "--overwrite", action="store_true", help="plan to do again what is there already"

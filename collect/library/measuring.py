@@ -29,7 +29,7 @@ from collect.record.commit import check_writable, remove_leftovers
 from collect.record.inventory import Inventory
 from collect.record.writer import conforming
 from collect.schema.counting import as_count
-from collect.schema.paths import several
+from collect.schema.paths import as_local, several
 
 #: Prompts as a program has them: the name or the path of a set, a set, a frame, or records; see
 #: `collect.prompts.entry`.
@@ -259,14 +259,14 @@ def as_output(out: Any) -> Path:
     Raises
     ------
     InputError
-        If what was given is no path.
+        If what was given is no path, or an address.
     """
     if not isinstance(out, (str, Path)):
         raise InputError(
             f"The output must be the path of a directory; found {type(out).__name__}.",
             'Give out, such as "runs/mine".',
         )
-    return Path(out)
+    return as_local(out)
 
 
 @contextmanager

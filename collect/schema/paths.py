@@ -21,6 +21,22 @@ def as_path(typed: str | Path) -> Path:
         return Path(typed)
 
 
+def as_local(typed: str | Path) -> Path:
+    """Return the path of what is written, or changed where it lies.
+
+    Raises
+    ------
+    InputError
+        If it is an address, which can only be read.
+    """
+    if isinstance(typed, str) and "://" in typed:
+        raise InputError(
+            f"What is written must lie on this machine; {typed} is an address.",
+            "Name a path; a directory that is finished is copied to its address as it is.",
+        )
+    return as_path(typed)
+
+
 def several(given: Any, what: str, hint: str) -> list[str | Path]:
     """Return names or paths that were given as one or as several.
 

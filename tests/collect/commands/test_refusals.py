@@ -176,6 +176,25 @@ def test_options_that_make_no_sense_are_refused_and_nothing_is_harmed(
     assert contents(out) == before
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "nowhere", "--out"),
+        ("plan", "nowhere", "--out"),
+        ("train", "nowhere.toml", "--out"),
+        ("database", "--out"),
+        ("check",),
+        ("compact",),
+        ("publish", "--license", "CC0-1.0", "--creator", "us"),
+    ],
+)
+def test_an_address_cannot_be_written_to(tmp_path, monkeypatch, capsys, words):
+    monkeypatch.chdir(tmp_path)
+    assert main([*words, "https://example.org/out"]) == 2
+    assert "https://example.org/out is an address" in refusal(capsys)
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_nearest_quantity_is_named(save_tiny, out, capsys):
     code = main(["run", str(save_tiny("gpt2")), "--quantities", "atention", "--out", str(out)])
     assert code == 2
