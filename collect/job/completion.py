@@ -145,7 +145,9 @@ def _to_do(task: Task, inventory: Inventory, settings: Settings) -> Pending | No
     """Return what is left of a task; None if it is complete, which is said."""
     placed = inventory.instead(task.unit) if settings.overwrite else inventory.missing(task.unit)
     if placed is None:
-        settings.say(f"{task.unit.title}: already complete, skipped")
+        twin = inventory.twin(task.unit)
+        held = "already complete" if twin is None else f"the same weights as {twin}"
+        settings.say(f"{task.unit.title}: {held}, skipped")
         return None
     return Pending(replace(task, unit=placed.unit), placed.replaced)
 

@@ -84,8 +84,10 @@ class Subject:
         placed = self.skeleton
         if not self.is_streamed:
             placed = load_model(self.checkpoint, dtype=settings.dtype, device=settings.device)
+        name = self.checkpoint.revision_name
+        at = "" if name is None else f" at {name}"
         settings.say(
-            f"{self.checkpoint.model_id}: {self._how}; "
+            f"{self.checkpoint.model_id}{at}: {self._how}; "
             f"{memory.as_text(n_bytes(self.skeleton, settings.dtype))} of weights in "
             f"{settings.dtype}, {memory.as_text(available)} available"
         )

@@ -130,6 +130,16 @@ class Inventory:
             return Placed(unit.part(wanted), () if first is None else (first.path,))
         return Placed(unit.part(left, is_later=True))
 
+    def twin(self, unit: Unit) -> str | None:
+        """Return the name of a unit of the same run, of another revision with the same weights.
+
+        None where a unit of this revision is there itself.
+        """
+        names = [entry.path.stem for entry in self.entries() if entry.run_id == unit.run_id]
+        if not names or any(variant_of(name) == unit.variant for name in names):
+            return None
+        return names[0]
+
     def instead(self, unit: Unit) -> Placed:
         """Return a unit that is measured whatever the output holds of it, and what it replaces.
 
@@ -180,7 +190,7 @@ class Inventory:
                 f"A unit must be measured in one way only; {self.out} holds {unit.title} measured "
                 f"otherwise: {found}.",
                 "Add --overwrite to measure it again, or choose another --out; with --revision, "
-                "revisions of a model stand side by side.",
+                "revisions of a model stand side by side, and so do prompts under another name.",
             )
 
 

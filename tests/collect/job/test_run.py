@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -77,6 +78,23 @@ def test_formats_and_policies_stand_side_by_side_and_one_is_primary(save_tiny, p
     assert primary[["dtype_compute", "special_tokens"]].to_numpy().tolist() == [
         ["float32", "default"]
     ]
+
+
+def test_a_revision_with_the_weights_of_another_is_said_to_be_that(
+    save_tiny, prompt_file, out, tmp_path, capsys
+):
+    series = tmp_path / "series"
+    for step in ("step1", "step2"):
+        shutil.copytree(save_tiny("gpt2"), series / step)
+    run([str(series)], [prompt_file], out, quantities=["stream"], revision=["step*"])
+    said = capsys.readouterr().err
+    assert said.count(": loaded;") == said.count("local/series at step1: loaded;") == 1
+    twin = "local/series at step2, own: the same weights as local--series~step1@own, skipped"
+    assert twin in said
+    run([str(series)], [prompt_file], out, quantities=["stream"], revision=["step*"])
+    said = capsys.readouterr().err
+    assert "at step1, own: already complete, skipped" in said
+    assert twin in said
 
 
 def test_without_prompt_sets_only_the_weights_are_measured(save_tiny, out):
