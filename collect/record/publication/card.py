@@ -22,6 +22,7 @@ def card(
     n_rows: Mapping[str, int],
     *,
     n_bytes: int,
+    own: Sequence[Mapping[str, str]] = (),
     before: str = "",
 ) -> str:
     """Return the card as Markdown.
@@ -34,6 +35,8 @@ def card(
         Paths of the files of each table, and its number of rows [1].
     n_bytes
         Size of all files [bytes].
+    own
+        The quantities that are not built in: measure, unit, level and description of each.
     before
         The text that stands there; what `collect publish` did not write stays below the card.
 
@@ -56,6 +59,7 @@ def card(
             "|---|---:|---|",
             *(f"| `{table}` | {n_rows[table]:,} | {_meaning(table)} |" for table in n_rows),
             "",
+            *_own_quantities(own),
             *_reading(by_table),
             "",
             _END,
@@ -108,6 +112,24 @@ def _meaning(table: str) -> str:
     return (
         tables()[table].meaning.partition(".")[0].removeprefix("One row per ").replace("|", "\\|")
     )
+
+
+def _own_quantities(own: Sequence[Mapping[str, str]]) -> list[str]:
+    if not own:
+        return []
+    columns = ("measure", "unit", "level", "description")
+    return [
+        "Quantities that are not built in, by their `measure`:",
+        "",
+        "| measure | unit | level | what it is |",
+        "|---|---|---|---|",
+        *(f"| {' | '.join(_in_a_cell(each[name]) for name in columns)} |" for each in own),
+        "",
+    ]
+
+
+def _in_a_cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
 
 
 def _reading(by_table: Mapping[str, Sequence[str]]) -> list[str]:

@@ -87,7 +87,8 @@ def publish(directory: Path, about: About) -> Published:
     path = directory / CARD
     hint = "Save it as UTF-8, or move it away: one is written where there is none."
     before = text_at(path, "The card of a data set", hint) if path.is_file() else ""
-    shown = card(about, by_table, n_rows, n_bytes=done.n_bytes, before=before)
+    own = _own_quantities(sources)
+    shown = card(about, by_table, n_rows, n_bytes=done.n_bytes, own=own, before=before)
     described = description(about, files, by_table, _lacking(sources))
     text = json.dumps(described, indent=1, ensure_ascii=False)
     write_together({path: text_writing(shown), directory / DESCRIPTION: text_writing(text + "\n")})
@@ -118,6 +119,20 @@ def _lacking(sources: Sources) -> dict[str, set[str]]:
         }
         for table, paths in sources.files.items()
     }
+
+
+def _own_quantities(sources: Sources) -> list[dict[str, str]]:
+    """Return what is said of each quantity that is not built in, once for each way it is said."""
+    said = ["measure", "unit", "level", "description"]
+    rows = [
+        read_rows(path, "own_quantity", sources.headers).select(said)
+        for path in sources.files.get("own_quantity", ())
+    ]
+    if not rows:
+        return []
+    each = pa.concat_tables(rows).group_by(said).aggregate([])
+    found: list[dict[str, str]] = each.sort_by([(name, "ascending") for name in said]).to_pylist()
+    return found
 
 
 def _n_rows(paths: Sequence[Path], table: str, headers: Headers) -> int:

@@ -12,7 +12,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+import collect
 from analysis.store import open_store
+from collect import OwnQuantity
 from collect.commands.cli import main
 from collect.errors import InputError
 from collect.record.publication.description import CONTEXT, About
@@ -145,6 +147,18 @@ def test_the_card_counts_the_rows_that_the_store_opens_with(store):
         n_opened = opened.query(f"SELECT count(*) AS n FROM {table}")["n"].item()
         assert int(n.replace(",", "")) == n_opened, table
     assert told["model"] == "1"
+
+
+def test_the_card_says_what_quantities_of_ones_own_are(save_tiny, prompt_file, tmp_path):
+    largest = OwnQuantity(
+        "largest", "activation units", "Largest | feature", lambda *at: at[2].amax(-1)
+    )
+    for name in ("gpt2", "llama"):
+        models = [str(save_tiny(name))]
+        collect.run(models, prompt_file, tmp_path / "out", quantities=[largest], quiet=True)
+    assert main(["publish", str(tmp_path / "out"), *OPTIONS]) == 0
+    card = (tmp_path / "out/README.md").read_text(encoding="utf-8")
+    assert card.count("\n| largest | activation units | token | Largest \\| feature |\n") == 1
 
 
 def test_a_card_or_a_citation_that_is_no_text_is_refused_and_left(store, tmp_path, capsys):
