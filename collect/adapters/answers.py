@@ -35,7 +35,9 @@ Measured in part means: norms and gains of the stream, geometry and predictions 
 model, and what the layout lacks is left out and named in table `not_measured`. *Weights* are
 norms of the heads' matrices, *attention* statistics of their maps, *parts of blocks* what
 attention and feed-forward add one by one. Of a checkpoint that reads images or sound too, the
-language model within is measured on text alone, as its layout says.
+language model within is measured on text alone, as its layout says. So it is of types that the
+class does not know:
+{beside}.
 """
 
 
@@ -109,6 +111,7 @@ def as_markdown(found: Sequence[Answer]) -> str:
         n_in_part=sum(entry.answer == IN_PART for entry in found),
         n_text=sum(entry.answer == TEXT for entry in found),
         n_refused=n_refused,
+        beside=", ".join(f"`{name}`" for name in sorted(PLACES.keys() - set(causal_types()))),
     )
     rows = [
         f"| `{entry.model_type}` | {entry.answer} | {entry.layout} | {entry.without} "

@@ -195,4 +195,4 @@ def adapter_for(model_type: str, text_type: str | None = None) -> Adapter:
 
 def nearest_types(model_type: str) -> list[str]:
     """Return the three supported types whose names are most like one."""
-    return nearest(model_type, sorted(ADAPTERS), 3, cutoff=0.0)
+    return nearest(model_type, sorted({*ADAPTERS, *within.PLACES}), 3, cutoff=0.0)

@@ -131,6 +131,11 @@ def test_an_unknown_type_is_refused_with_the_way_to_add_it():
     assert "collect/adapters/README.md" in refusal.value.hint
 
 
+def test_a_type_that_reads_images_too_may_be_the_nearest():
+    with pytest.raises(UnsupportedModelError, match=r"'llava_wobble' has none\. .*\bllava\b"):
+        adapter_for("llava_wobble")
+
+
 @pytest.mark.parametrize(
     ("model_type", "reason"),
     [

@@ -9,6 +9,7 @@ from transformers.models.auto import modeling_auto
 
 from collect.adapters import ADAPTERS, answers
 from collect.adapters.register import adapter_for
+from collect.adapters.within import PLACES
 from collect.commands.cli import main
 from collect.errors import UnsupportedModelError
 
@@ -22,6 +23,11 @@ def test_every_causal_type_has_an_answer():
 
 def test_the_committed_page_is_current():
     assert answers.is_current(answers.PATH), "write it with: thermoscope collect models --write"
+
+
+def test_the_page_names_every_type_that_is_measured_by_the_text_within():
+    page = answers.PATH.read_text("utf-8")
+    assert [name for name in PLACES if f"`{name}`" not in page] == []
 
 
 def test_a_stream_is_measured_of_120_types_and_more():
