@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 
 def write_tensors(tensors: Mapping[str, torch.Tensor], path: Path) -> None:
-    """Write tensors to a safetensors file.
+    """Write tensors to a safetensors file that those may read who may read other new files.
+
+    The library makes a file of its own that nobody but its owner can read.
 
     Raises
     ------
@@ -21,7 +23,10 @@ def write_tensors(tensors: Mapping[str, torch.Tensor], path: Path) -> None:
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
+    path.touch()
+    permissions = path.stat().st_mode & 0o777
     try:
         save_file(dict(tensors), path)
+        path.chmod(permissions)
     except SafetensorError as error:
         raise OSError(str(error)) from error

@@ -177,6 +177,7 @@ def test_vectors_lie_beside_their_rows_with_hash_and_size_in_the_plan(save_tiny,
     (file,) = set(rows["file"])
     tensors = load_file(out / file)
     (beside,) = (out / "own_vector").glob("*.safetensors")
+    assert beside.stat().st_mode == beside.with_suffix(".parquet").stat().st_mode
     without = plan([directory], [prompts], None, quantities=["stream,logit_lens_entropy"])
     assert planned.n_bytes - without[0].n_bytes >= 10 * 32 * 4
     norms = store.query("SELECT * FROM residual_norm WHERE site = 'block_output'")
