@@ -11,10 +11,11 @@ _OF_REVISION = ("revision", "training_step", "training_tokens")
 def rows_of(table: str, source: str, order: str, n_measured: int) -> str:
     """Return what stands after SELECT to have the rows of a table from its files.
 
-    Rows that are alike count once. Of a model, each column is the first that is there; measured
-    rows come before hand-made ones, and of those the revision without a training step, which is
-    the model as released, before the one of the last step. Units of one run share a row. A
-    revision is known by its key, whatever one file knows of its step and another does not.
+    Rows that are alike count once; prompts are, whatever an earlier file left open. Of a model,
+    each column is the first that is there; measured rows come before hand-made ones, and of those
+    the revision without a training step, which is the model as released, before the one of the
+    last step. Units of one run share a row. A revision is known by its key, whatever one file
+    knows of its step and another does not.
 
     Parameters
     ----------
@@ -25,6 +26,8 @@ def rows_of(table: str, source: str, order: str, n_measured: int) -> str:
     n_measured
         How many of them, the first, are measured.
     """
+    if table == "prompt":
+        return _prompt(source)
     if table not in MERGED:
         return f"DISTINCT * EXCLUDE ({order}) FROM {source}"
     return MERGED[table](source, order, n_measured)
@@ -32,6 +35,12 @@ def rows_of(table: str, source: str, order: str, n_measured: int) -> str:
 
 def _names(table: str) -> list[str]:
     return [column.name for column in tables()[table].columns]
+
+
+def _prompt(source: str) -> str:
+    """Files of earlier versions name no format and hold text only."""
+    same = ", ".join(name for name in _names("prompt") if name != "format")
+    return f"{same}, max(format) AS format FROM {source} GROUP BY {same}, ifnull(format, 'text')"
 
 
 def _model(source: str, order: str, n_measured: int) -> str:

@@ -164,6 +164,33 @@ def test_a_file_that_its_run_file_does_not_list_is_refused(unit):
         open_store(unit)
 
 
+def prompts_of(directory: Path, **entries: str) -> Path:
+    """Write the prompts of the sample, with some entries as of another version, in no unit."""
+    rows = pq.ParquetFile(SAMPLE / "prompt/A_grand_unified.parquet").read().to_pylist()
+    (directory / "prompt").mkdir(parents=True)
+    changed = pa.Table.from_pylist([row | entries for row in rows])
+    narrow = changed.set_column(
+        changed.column_names.index("complexity"),
+        "complexity",
+        changed["complexity"].cast(pa.int32()),
+    )
+    pq.write_table(narrow, directory / "prompt/A_grand_unified.parquet")
+    return directory
+
+
+def test_prompts_of_an_earlier_version_are_those_that_say_that_they_are_text(tmp_path):
+    earlier = prompts_of(tmp_path / "earlier")
+    assert "format" not in pq.read_schema(earlier / "prompt/A_grand_unified.parquet").names
+    later = prompts_of(tmp_path / "later", format="text")
+    for places in ((earlier, later), (later, earlier)):
+        found = open_store(*places).query("SELECT format, count(*) AS n FROM prompt GROUP BY ALL")
+        assert found.to_numpy().tolist() == [["text", 25]]
+    for entries in ({"format": "turns"}, {"format": "text", "text": "Another"}):
+        other = prompts_of(tmp_path / "-".join(map(str, entries.values())), **entries)
+        with pytest.raises(StoreError, match="duplicate key"):
+            open_store(earlier, other)
+
+
 def test_prompts_of_an_interrupted_measurement_are_left_out(unit):
     n_prompts = open_store(unit).query("FROM prompt").shape[0]
     path = unit / "prompt" / "A_grand_unified.parquet"
