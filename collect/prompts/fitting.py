@@ -80,7 +80,7 @@ def fitted(
             raise InputError(
                 f"Every token must be one of the model's {n_vocabulary}; {prompt.prompt_id} holds "
                 f"token {max(prompt.token_ids)}.",
-                "The tokenizer belongs to another model.",
+                "The tokenizer belongs to another model, or the token ids do that were given.",
             )
     long = {p.prompt_id: len(p) for p in prompts if n_context is not None and len(p) > n_context}
     if long and (policy == "refuse" or (policy == "skip" and len(long) == len(prompts))):

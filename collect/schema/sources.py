@@ -102,7 +102,7 @@ class Sources:
             raise ContractError(
                 f"Each unit must have a run_id of its own, or quantities of its own; {path} "
                 f"shares {shared} of {unit.run_id} with {place}.",
-                "One repeats the other: remove it with its unit's files.",
+                "Open one at a time, or remove one that repeats the other, with its unit's files.",
             )
         return True
 

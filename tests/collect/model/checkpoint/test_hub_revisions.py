@@ -42,7 +42,8 @@ def test_revisions_are_pinned_and_the_same_weights_are_fetched_and_measured_once
     assert as_text(planned).count("weight_norm") == 2
     assert not local_hub.fetched("model.safetensors")
     run(["acme/tiny"], [], out, **how)
-    assert "at step10, weights: the same weights as acme--tiny~step1, skipped" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "at step10, weights: the same weights as acme--tiny~step1, skipped" in said
     assert not local_hub.fetched("hub/step10/model.safetensors")
     assert list(faults(out)) == []
     found = open_store(out).query(
