@@ -116,11 +116,9 @@ def _found_own(model: nn.Module) -> Iterator[tuple[str, Any]]:
 
 def _form_of(module: nn.Module, holding: Holding) -> Any:
     """Return the form of a module of somebody's own, but for its weights and the modules in it."""
-    form = holding.of_object(module)
-    apart = ("_parameters", "_modules", "_buffers")
-    held = {name: one for name, one in form["held"].items() if name not in apart}
+    form = holding.of_object(module, without=("_parameters", "_modules", "_buffers"))
     unsaved = [module._buffers.get(name) for name in sorted(module._non_persistent_buffers_set)]
-    return {**form, "held": held, "unsaved": holding.of(unsaved)}
+    return {**form, "unsaved": holding.of(unsaved)}
 
 
 def _lasting(before: Any, after: Any) -> Any:

@@ -15,11 +15,17 @@ import re
 import sys
 import types
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 #: Where an object lies in memory, as its description says it; the next process has it elsewhere.
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+#: Things that lie deeper in each other are described: each takes several calls to walk through.
+_DEEPEST = 60
+
+#: What every object has, whatever it holds.
+_OF_EVERY_OBJECT = {"__dict__", "__weakref__"}
 
 #: Packages whose objects say by their description what they are.
 _DESCRIBED = {"torch", "transformers", "tokenizers", "accelerate", "numpy", "pandas", "pyarrow"}
@@ -42,6 +48,8 @@ class Holding:
     ) -> None:
         self._known, self._with_globals = known, with_globals
         self._met: dict[int, Any] = {}
+        self._depth = 0
+        self._classes: dict[type, dict[str, Any]] = {}
 
     def of(self, value: Any) -> Any:
         """Return the form of a value."""
@@ -51,13 +59,20 @@ class Holding:
             return f"of the model: {self._known[id(value)]}"
         if isinstance(value, (type, types.ModuleType)):
             return source_of(value) if isinstance(value, type) else value.__name__
-        array = array_of(value)
-        if array is not None:
-            return digest_of_array(array)
-        if id(value) in self._met:
-            return "met before"
+        digest = self._digest(value)
+        if digest is not None:
+            return digest
+        return self._of_new(value) if id(value) not in self._met else "met before"
+
+    def _of_new(self, value: Any) -> Any:
         self._met[id(value)] = value  # kept, so that no other comes to lie there
-        return self._of_many(value)
+        if self._depth == _DEEPEST:
+            return described(value)
+        self._depth += 1
+        try:
+            return self._of_many(_listed(value))
+        finally:
+            self._depth -= 1
 
     def _of_many(self, value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -65,26 +80,80 @@ class Holding:
         if isinstance(value, (list, tuple, deque)):
             return [self.of(one) for one in value]
         if isinstance(value, (set, frozenset)):
-            return sorted(json.dumps(self.of(one), sort_keys=True) for one in value)
+            return self._of_set(value)
         if is_function(value):
             return self.of_function(value)
-        is_whole = self._known is None and hasattr(value, "get_input_embeddings")
+        is_whole = self._known is None and _found(value, "get_input_embeddings") is not None
         if _is_module(value) or _is_followed(type(value)):
             return source_of(type(value)) if is_whole else self.of_object(value)
         return described(value)
 
-    def _of_mapping(self, value: Mapping[Any, Any]) -> dict[str, Any]:
-        """Return the form of a mapping, walked through by name, in whatever order it was made."""
-        named = {key if isinstance(key, str) else described(key): key for key in value}
-        return {name: self.of(value[named[name]]) for name in sorted(named)}
+    def _digest(self, value: Any) -> str | None:
+        """Return a hash of the numbers of a tensor or an array; None of anything else.
 
-    def of_object(self, value: Any) -> dict[str, Any]:
-        """Return the form of an object or a module: its class, and what it holds."""
+        What a model holds is read several times over, and may be large: its bytes are taken as
+        they lie. The numbers that define a quantity are widened first, whatever their format.
+        """
+        digest = None if self._known is None else _digest_of_bytes(value)
+        if digest is None:
+            array = array_of(value)
+            digest = None if array is None else digest_of_array(array)
+        return digest
+
+    def _of_set(self, value: Iterable[Any]) -> list[str]:
+        """Return the form of a set, of whose order the next process makes another.
+
+        What one member shares with another is walked through in both: which of them comes first
+        is left to chance.
+        """
+        n_before, later = len(self._met), dict[int, Any]()
+        forms = []
+        for one in value:
+            forms.append(json.dumps(self.of(one), sort_keys=True))
+            while len(self._met) > n_before:
+                later.update([self._met.popitem()])
+        self._met |= later
+        return sorted(forms)
+
+    def _of_mapping(self, value: Mapping[Any, Any]) -> Any:
+        """Return the form of a mapping, walked through by name, in whatever order it was made.
+
+        What a mapping of somebody's own does not give, such as a file far away, is left out.
+        """
+        named: dict[str, list[Any]] = {}
+        try:
+            for key in value:
+                named.setdefault(self._name_of(key), []).append(value[key])
+        except Exception:
+            return described(value)
+        forms = {name: [self.of(one) for one in named[name]] for name in sorted(named)}
+        return {name: found[0] if len(found) == 1 else found for name, found in forms.items()}
+
+    def _name_of(self, key: Any) -> str:
+        if isinstance(key, (tuple, frozenset)):
+            return json.dumps(Holding(self._known).of(key), sort_keys=True)
+        return key if isinstance(key, str) else described(key)
+
+    def of_object(self, value: Any, without: Collection[str] = ()) -> dict[str, Any]:
+        """Return the form of an object or a module: its class, and what it holds.
+
+        Parameters
+        ----------
+        value
+            The object.
+        without
+            Names of attributes that are not walked through.
+        """
+        held = {name: one for name, one in _attributes(value).items() if name not in without}
         kind = type(value)
+        if kind not in self._classes:  # a source is read and parsed for some milliseconds
+            read = _read_by(kind) if self._with_globals else None
+            self._classes[kind] = {"class": source_of(kind), "globals": read}
+        known = self._classes[kind]
         return {
-            "class": source_of(kind),
-            "held": self._of_mapping(_attributes(value)),
-            **({"globals": self._of_mapping(_read_by(kind))} if self._with_globals else {}),
+            "class": known["class"],
+            "held": self._of_mapping(held),
+            **({"globals": self._of_mapping(known["globals"])} if self._with_globals else {}),
         }
 
     def of_function(self, function: Any) -> dict[str, Any]:
@@ -128,7 +197,8 @@ def array_of(value: Any) -> Any:
 
     A file can be detached too, which would take it from its owner, but has no dtype.
     """
-    if not hasattr(value, "dtype"):
+    dtype = _found(value, "dtype")
+    if dtype is None or getattr(dtype, "hasobject", False):  # of objects it has their places only
         return None
     array = value
     if hasattr(value, "detach"):
@@ -141,12 +211,48 @@ def array_of(value: Any) -> Any:
 
 def digest_of_array(array: Any) -> str:
     """Return a hash of shape, type and numbers of an array."""
-    return hashlib.sha256(f"{array.shape} {array.dtype}".encode() + array.tobytes()).hexdigest()
+    digest = hashlib.sha256(f"{array.shape} {array.dtype}".encode())
+    digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _digest_of_bytes(value: Any) -> str | None:
+    """Return a hash of shape, type and bytes of a tensor; None of one without plain bytes."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(value, torch.Tensor):
+        return None
+    digest = hashlib.sha256(f"{tuple(value.shape)} {value.dtype}".encode())
+    try:
+        digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+    except (RuntimeError, TypeError):
+        return None
+    return digest.hexdigest()
 
 
 def described(value: Any) -> str:
-    """Return the description of an object, without where it lies in memory."""
-    return _ADDRESS.sub("", repr(value))
+    """Return the description of an object, without where it lies in memory.
+
+    One that cannot describe itself, or lies too deep in itself, is described by its class.
+    """
+    try:
+        return _ADDRESS.sub("", repr(value))
+    except Exception:
+        return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def _listed(value: Any) -> Any:
+    """Return an array of objects as a list, and anything else as it is."""
+    tolist = _found(value, "tolist")
+    is_of_objects = getattr(_found(value, "dtype"), "hasobject", False)
+    return [tolist()] if is_of_objects and callable(tolist) else value
+
+
+def _found(value: Any, name: str) -> Any:
+    """Return an attribute; None where there is none, or asking for it raises anything."""
+    try:
+        return getattr(value, name, None)
+    except Exception:
+        return None
 
 
 def _is_followed(kind: type) -> bool:
@@ -158,9 +264,14 @@ def _is_followed(kind: type) -> bool:
 
 def _attributes(value: Any) -> dict[str, Any]:
     """Return what an object holds by name; of a module its parts, and nothing that torch adds."""
-    found = dict(getattr(value, "__dict__", {}))
-    slots = [name for kind in type(value).__mro__ for name in vars(kind).get("__slots__", ())]
-    found |= {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    found = dict(_found(value, "__dict__") or {})
+    for kind in type(value).__mro__:
+        names = vars(kind).get("__slots__", ())
+        for name in {names} if isinstance(names, str) else {*names} - _OF_EVERY_OBJECT:
+            is_private = name.startswith("__") and not name.endswith("__")
+            place = f"_{kind.__name__.lstrip('_')}{name}" if is_private else name
+            if _found(value, place) is not None:
+                found[place] = _found(value, place)
     if _is_module(value):
         found = {name: held for name, held in found.items() if name not in _of_every_module()}
     return found

@@ -10,6 +10,8 @@ from torch import nn
 
 import collect
 from collect.errors import ConformanceError, InputError
+from collect.instruments.own import holding
+from collect.library.edits import edits
 from tests.collect.conftest import tiny_model, tiny_tokenizer
 
 TEXTS = ["The sky is", "A b"]
@@ -209,6 +211,24 @@ def test_what_a_hook_keeps_of_what_it_sees_makes_no_other_model(model, tmp_path)
     keeping.by_name["vector"] += 1
     assert _states(tmp_path, model, 5) == ["measured"]
     assert _states(tmp_path, model, 6) == ["complete"]
+
+
+class Linear(nn.Linear):
+    """A module of somebody's own."""
+
+
+def test_modules_of_ones_own_are_read_without_their_weights(model, monkeypatch):
+    for layer in model.model.layers:
+        layer.mlp.up_proj.__class__ = layer.mlp.down_proj.__class__ = Linear
+    parsed, hashed = [], []
+    source_of, digest_of = holding.source_of, holding.Holding._digest
+    monkeypatch.setattr(holding, "source_of", lambda one: parsed.append(one) or source_of(one))
+    monkeypatch.setattr(
+        holding.Holding, "_digest", lambda self, one: hashed.append(one) or digest_of(self, one)
+    )
+    assert len([*edits(model, lambda number: model(torch.tensor([[number]])))]) > 1
+    assert parsed.count(Linear) == 3  # before, and after each reading
+    assert not any(isinstance(one, torch.Tensor) for one in hashed)
 
 
 def test_hooks_of_the_libraries_are_no_edits(model, tmp_path):

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
 import pytest
 import torch
 
@@ -69,3 +76,94 @@ def test_a_whole_model_is_no_part_of_what_a_quantity_is():
 
 def test_a_tensor_without_numbers_is_described():
     assert digest_of(torch.empty(2, device="meta")) != digest_of(torch.empty(3, device="meta"))
+
+
+OfOneSlot = type("OfOneSlot", (), {"__slots__": "word"})
+
+
+def slotted(word):
+    found = OfOneSlot()
+    found.word = word
+    return found
+
+
+class Private:
+    __slots__ = ("__weakref__", "__word")
+
+    def __init__(self, word):
+        self.__word = word
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        slotted,
+        Private,
+        lambda word: {1: word, "1": "a"},
+        lambda word: np.array([[{"word": word}, None]], dtype=object),
+    ],
+)
+def test_what_is_held_out_of_sight_tells_functions_apart(made):
+    assert code_of(holding([made("a")])) == code_of(holding([made("a")]))
+    assert code_of(holding([made("a")])) != code_of(holding([made("b")]))
+
+
+def linked(n):
+    link = None
+    for _ in range(n):
+        link = Probe(link)
+    return link
+
+
+def nested(n):
+    within = []
+    for _ in range(n):
+        within = [within]
+    return within
+
+
+class Unwilling:
+    @property
+    def dtype(self):
+        raise RuntimeError("not yet")
+
+    def __getattr__(self, name):
+        raise KeyError(name)
+
+    def __repr__(self):
+        raise ValueError("in no words")
+
+
+class Remote(Mapping):
+    def __iter__(self):
+        return iter("ab")
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, key):
+        raise OSError(key)
+
+
+@pytest.mark.parametrize("made", [partial(linked, 2000), partial(nested, 5000), Unwilling, Remote])
+def test_what_lies_too_deep_or_does_not_show_itself_is_described(made):
+    assert code_of(holding(made())) == code_of(holding(made()))
+
+
+HELD = """
+from collect.instruments.own.identity import digest_of
+class Owner:
+    def first(self): ...
+    def second(self): ...
+owner = Owner()
+shared = {(name, owner) for name in "abcdefgh"}
+print(digest_of([shared, {Owner.first, owner.second}, {frozenset("abcdefgh"): 1}]))
+"""
+
+
+def test_another_process_finds_the_same_in_a_set():
+    def found(seed):
+        command, there = [sys.executable, "-c", HELD], {**os.environ, "PYTHONHASHSEED": seed}
+        return subprocess.run(command, env=there, check=True, capture_output=True).stdout
+
+    assert len({found(seed) for seed in "1234"}) == 1
