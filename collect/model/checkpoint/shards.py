@@ -37,6 +37,9 @@ _SAVED_BADLY = (
 #: Entries that are looked at together in the search for numbers that are not finite.
 _SCANNED = 1 << 24
 
+#: Rows of two matrices that are compared at once.
+_ROWS = 1 << 12
+
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
@@ -125,7 +128,19 @@ class Shards:
         The library leaves them untied, whatever ``config.json`` says.
         """
         stored = [pair for pair in self.blueprint.tied.items() if self.parameters.issuperset(pair)]
-        return [pair[0] for pair in stored if not torch.equal(*self.read(pair).values())]
+        return [name for name, source in stored if not self._are_equal(name, source)]
+
+    def _are_equal(self, name: str, other: str) -> bool:
+        """Return whether two stored parameters are the same; matrices are read some rows at once.
+
+        They are as large as the vocabulary, of a model that may not fit into memory.
+        """
+        pair = (name, other)
+        shape = self.blueprint.shapes[name]
+        if len(shape) < 2 or not all(self.is_stored_as_it_is(each) for each in pair):
+            return torch.equal(*self.read(pair).values())
+        pieces = (slice(first, first + _ROWS) for first in range(0, shape[0], _ROWS))
+        return all(torch.equal(*(self.rows(each, piece) for each in pair)) for piece in pieces)
 
     def is_stored_as_it_is(self, parameter: str) -> bool:
         """Return whether one stored tensor is the parameter, so that rows of it can be read."""

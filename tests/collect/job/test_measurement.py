@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from collect.errors import ConformanceError, InputError
 from collect.job.run import run
+from collect.model.checkpoint.shards import Shards
 from collect.model.conformance.refusal import PROPERTIES
 from collect.record.integrity import faults
 from collect.schema import tables
@@ -151,10 +152,20 @@ def test_tensors_that_are_used_nowhere_or_hold_one_number_are_named(save_tiny, o
     assert frame(out, "run")["is_conforming"].all()
 
 
+def refusing_the_vocabulary(read):
+    def found(shards, parameters):
+        wanted = [*parameters]
+        assert not {"lm_head.weight", "transformer.wte.weight"}.issubset(wanted)
+        return read(shards, wanted)
+
+    return found
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_head_that_is_tied_by_name_only_counts_as_the_library_loads_it(
-    save_tiny, prompt_file, out, stream
+    save_tiny, prompt_file, out, stream, monkeypatch
 ):
+    monkeypatch.setattr(Shards, "read", refusing_the_vocabulary(Shards.read))
     directory = save_tiny("gpt2")
     weights = load_file(directory / "model.safetensors")
     embedding = weights["transformer.wte.weight"]
