@@ -107,8 +107,10 @@ def tokenizer_of(given: Any) -> Any:
     InputError
         If it is none of transformers.
     """
-    within = getattr(given, "tokenizer", given)
-    if within is not None and not isinstance(within, PreTrainedTokenizerBase):
+    if given is None or isinstance(given, PreTrainedTokenizerBase):
+        return given  # one that comes with a model's own code may hold another, which it works by
+    within = getattr(given, "tokenizer", None)
+    if not isinstance(within, PreTrainedTokenizerBase):
         raise InputError(
             f"The tokenizer must be one of transformers; found {type(given).__name__}.",
             "AutoTokenizer.from_pretrained makes it from a name or a directory; without one give "

@@ -16,6 +16,7 @@ from torch.nn.utils import parametrizations, prune
 
 import collect
 from collect.errors import ConformanceError, InputError, UnsupportedModelError
+from collect.library.lendable import tokenizer_of
 from tests.collect.conftest import tiny_model, tiny_tokenizer
 
 TEXTS = ["The sky is", "Two and two", "A b"]
@@ -255,6 +256,12 @@ def test_a_model_that_is_shared_out_is_refused(model, tmp_path):
 def test_a_tokenizer_of_another_kind_is_refused(model, spoilt):
     with pytest.raises(InputError, match="must be one of transformers"):
         collect.measure(model, spoilt, TEXTS)
+
+
+def test_a_tokenizer_that_works_by_another_is_taken_itself():
+    tokenizer = tiny_tokenizer()
+    tokenizer.tokenizer = object()  # as some have it that come with the code of a model
+    assert tokenizer_of(tokenizer) is tokenizer
 
 
 def test_the_tokenizer_within_a_processor_is_taken(model):
