@@ -273,13 +273,17 @@ def refuse_within_store(out: Path) -> None:
     """
     found = Path(os.path.realpath(out))  # a link that leads to itself is refused later
     for place in (found, *found.parents):
-        holds_runs = next((place.parent / "run").glob("*.parquet"), None) is not None
-        if place.name in tables() and holds_runs:
+        if place.name in tables() and _is_store(place.parent):
             raise OutputError(
                 f"An output must lie outside other measurements; {out} lies in the table "
                 f"{place.name} of {place.parent}.",
                 f"Give {place.parent} itself to measure into it, or choose another --out.",
             )
+
+
+def _is_store(directory: Path) -> bool:
+    """Return whether a directory holds measurements, and no file of somebody's own in ``run``."""
+    return all(any((directory / table).glob("*.parquet")) for table in ("model", "run"))
 
 
 def check_writable(out: Path) -> None:

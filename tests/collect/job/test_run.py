@@ -313,6 +313,14 @@ def test_an_output_within_a_table_of_other_measurements_is_refused(save_tiny, tm
     run([model], [], out / "beside", quiet=True)
 
 
+def test_an_output_called_as_a_table_with_files_of_ones_own_is_measured_into(save_tiny, out):
+    model, mine = str(save_tiny("gpt2")), out / "run"
+    run([model], [], mine, quiet=True)
+    (mine / "prompts.parquet").write_bytes(b"")
+    run([model], [], mine, quiet=True)
+    run([model], [], out / "model", quiet=True)
+
+
 def test_a_table_that_cannot_be_written_is_told_in_a_sentence(save_tiny, out):
     out.mkdir()
     (out / "weight_norm").write_text("in the way")
