@@ -15,7 +15,7 @@ import re
 import sys
 import types
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 #: Where an object lies in memory, as its description says it; the next process has it elsewhere.
@@ -23,6 +23,9 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 #: Things that lie deeper in each other are described: each takes several calls to walk through.
 _DEEPEST = 60
+
+#: Members of a set that are walked through each as if it came first.
+_FEW = 100
 
 #: What every object has, whatever it holds.
 _OF_EVERY_OBJECT = {"__dict__", "__weakref__"}
@@ -48,7 +51,7 @@ class Holding:
     ) -> None:
         self._known, self._with_globals = known, with_globals
         self._met: dict[int, Any] = {}
-        self._depth = 0
+        self._depth, self._is_within_set = 0, False
         self._classes: dict[type, dict[str, Any]] = {}
 
     def of(self, value: Any) -> Any:
@@ -100,19 +103,24 @@ class Holding:
             digest = None if array is None else digest_of_array(array)
         return digest
 
-    def _of_set(self, value: Iterable[Any]) -> list[str]:
+    def _of_set(self, value: Collection[Any]) -> list[str]:
         """Return the form of a set, of whose order the next process makes another.
 
-        What one member shares with another is walked through in both: which of them comes first
-        is left to chance.
+        What one member shares with another is walked through in both, as which of them comes
+        first is left to chance; but not in sets within sets, where it would have no end in sight.
         """
+        is_outermost = not self._is_within_set and len(value) <= _FEW
         n_before, later = len(self._met), dict[int, Any]()
+        self._is_within_set = self._is_within_set or is_outermost
         forms = []
-        for one in value:
-            forms.append(json.dumps(self.of(one), sort_keys=True))
-            while len(self._met) > n_before:
+        for one in sorted(value, key=_shallow):
+            form = json.dumps(self.of(one), sort_keys=True)
+            # Text within text within text would double at every level.
+            forms.append(hashlib.sha256(form.encode()).hexdigest())
+            while is_outermost and len(self._met) > n_before:
                 later.update([self._met.popitem()])
         self._met |= later
+        self._is_within_set = self._is_within_set and not is_outermost
         return sorted(forms)
 
     def _of_mapping(self, value: Mapping[Any, Any]) -> Any:
@@ -238,6 +246,13 @@ def described(value: Any) -> str:
         return _ADDRESS.sub("", repr(value))
     except Exception:
         return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def _shallow(member: Any) -> str:
+    """Return what members of a set are put in order by, in every process the same."""
+    if isinstance(member, tuple):
+        return f"({', '.join(map(_shallow, member))})"
+    return "" if isinstance(member, frozenset) else described(member)
 
 
 def _listed(value: Any) -> Any:

@@ -150,6 +150,13 @@ def test_what_lies_too_deep_or_does_not_show_itself_is_described(made):
     assert code_of(holding(made())) == code_of(holding(made()))
 
 
+def test_a_net_of_sets_is_walked_through_in_time():
+    knots = [Probe(set()) for _ in range(40)]
+    for knot in knots:
+        knot.vector.update(knots)
+    assert code_of(holding(knots)) == code_of(holding(knots))
+
+
 HELD = """
 from collect.instruments.own.identity import digest_of
 class Owner:
