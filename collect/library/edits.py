@@ -13,8 +13,14 @@ from transformers.activations import ACT2FN
 
 from collect.instruments.own.holding import Holding
 
+#: Packages whose hooks only watch a training; they hold what each process has anew, as its start.
+_WATCHERS = (
+    *("wandb", "comet_ml", "clearml", "neptune", "swanlab"),
+    *("lightning", "pytorch_lightning", "torchinfo"),
+)
+
 #: Packages whose own hooks and modules are part of what a model is, or only watch it.
-_LIBRARIES = ("torch", "transformers", "peft", "accelerate", "collect")
+_LIBRARIES = ("torch", "transformers", "peft", "accelerate", "collect", *_WATCHERS)
 
 #: Where torch keeps the hooks of a module, and what it keeps of some of them besides.
 HOOKS = {

@@ -104,14 +104,17 @@ def satterthwaite_df(weights: Floats, inner: Floats, outer: Floats) -> tuple[Flo
     """Return degrees of freedom and expectation of each variance estimate under unit variance.
 
     The estimate is a quadratic form whose matrix over clusters is P; its degrees of freedom
-    are tr(P)^2 / tr(PP). `weights` holds one column per coefficient, shape (p, p); `inner`
-    and `outer` are (G, p, p).
+    are tr(P)^2 / tr(PP). P is a diagonal less M M', whose squares are summed by M'M, so that
+    it is never formed. `weights` holds one column per coefficient, shape (p, p); `inner` and
+    `outer` are (G, p, p).
     """
     df, expected = [], []
     for weight in weights.T:
         projected = inner @ weight
-        form = np.diag(outer @ weight @ weight) - projected @ projected.T
-        trace, square = float(np.trace(form)), float((form**2).sum())
+        lengths = (projected**2).sum(axis=1)
+        own = outer @ weight @ weight - lengths
+        between = float(((projected.T @ projected) ** 2).sum() - (lengths**2).sum())
+        trace, square = float(own.sum()), float((own**2).sum()) + max(between, 0.0)
         df.append(trace**2 / square if square > 0 else np.nan)
         expected.append(trace)
     return np.array(df), np.array(expected)

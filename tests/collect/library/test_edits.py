@@ -238,6 +238,21 @@ def test_hooks_of_the_libraries_are_no_edits(model, tmp_path):
     assert _states(tmp_path, model, 0) == ["complete"]
 
 
+def test_what_watches_a_training_is_no_edit(model, tmp_path):
+    def watch(started):
+        def hook(_module, _args, _output):
+            assert started
+
+        hook.__module__ = "wandb.integration.torch.wandb_torch"
+        return hook
+
+    for started in ([1.0], [2.0]):
+        handle = model.model.layers[0].register_forward_hook(watch(started))
+        states = _states(tmp_path, model, 0)
+        handle.remove()
+    assert states == ["complete"]
+
+
 def test_formats_that_only_autocast_lets_work_together_are_refused_in_a_sentence(model):
     for layer in model.bfloat16().model.layers:
         layer.input_layernorm.float()
