@@ -193,3 +193,10 @@ def of_others(problem: str, hint: str) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         said = str(error).strip().partition("\n")[0]
         raise InputError(f"{problem} {type(error).__name__}: {said}", hint) from error
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of a message, and those after it as long as a colon announces them."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    n_told = next((n for n, line in enumerate(lines, start=1) if not line.endswith(":")), None)
+    return " ".join(lines[:n_told]) or type(error).__name__

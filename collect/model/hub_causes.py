@@ -8,7 +8,14 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.request import getproxies
 
-from collect.errors import CollectError, InputError, OutputError, UnreachableError, scarcity
+from collect.errors import (
+    CollectError,
+    InputError,
+    OutputError,
+    UnreachableError,
+    first_line,
+    scarcity,
+)
 
 #: What a request of a stranger's, of a robot, or at a bad time is answered, in words.
 _STATUSES = {
@@ -157,7 +164,7 @@ def _cause(model: str, revision: str | None, error: BaseException) -> CollectErr
     is_of_network = isinstance(error, ConnectionError | TimeoutError)
     if isinstance(error, OSError) and error.errno is not None and not is_of_network:
         return _disk_error(error)
-    hint = _WITHOUT_STORE if _OF_STORE in _first_line(error) else _CHECK
+    hint = _WITHOUT_STORE if _OF_STORE in first_line(error) else _CHECK
     if isinstance(error, httpx2.TransportError) and getproxies():
         hint = _CHECK_PROXY
     return unreachable(model, _of_connection(error), hint)
@@ -168,7 +175,7 @@ def _of_connection(error: BaseException) -> str:
     import httpx2
     from huggingface_hub import errors
 
-    said = _first_line(error)
+    said = first_line(error)
     strange = (json.JSONDecodeError, UnicodeError, LookupError, TypeError, AttributeError)
     certificates = "CERTIFICATE_VERIFY_FAILED"
     reasons = (
@@ -198,11 +205,6 @@ def _of_connection(error: BaseException) -> str:
         return f"keeps large files in a store, Xet, that fails ({failed})"
     otherwise = f"gave a file that is not whole ({said})"
     return next((reason for is_so, reason in reasons if is_so), otherwise)
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).splitlines() or [type(error).__name__]
-    return lines[0]
 
 
 def _answer_error(model: str, revision: str | None, error: Any) -> CollectError:
@@ -258,7 +260,7 @@ def _disk_error(error: OSError) -> OutputError:
 
 
 def _wrong_settings(error: BaseException) -> InputError:
-    said = _first_line(error).rstrip(".")
+    said = first_line(error).rstrip(".")
     return InputError(
         f"The addresses of the hub and of a proxy must be ones that can be asked; {said}.",
         _CHECK_SETTINGS,

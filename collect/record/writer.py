@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from collect import schema
-from collect.errors import InputError
+from collect.errors import InputError, first_line
 from collect.record.atomic.files import write_atomically, write_together
 
 ROW_GROUP_ROWS = 122_880
@@ -108,7 +108,7 @@ def conforming(table: str, rows: pd.DataFrame) -> pa.Table:
         except duckdb.Error as error:
             schema.raise_interruption(error)
             raise InputError(
-                f"Rows of table {table} must satisfy schema.sql; found: {_first_line(error)}"
+                f"Rows of table {table} must satisfy schema.sql; found: {first_line(error)}"
             ) from error
         return connection.sql(f'FROM "{table}" ORDER BY {key}').to_arrow_table().cast(expected)
 
@@ -131,7 +131,3 @@ def layout(columns: pa.Schema, order: Sequence[str]) -> dict[str, Any]:
         "column_encoding": dict.fromkeys(floats, "BYTE_STREAM_SPLIT"),
         "write_page_index": True,
     }
-
-
-def _first_line(error: duckdb.Error) -> str:
-    return str(error).strip().splitlines()[0]

@@ -11,7 +11,7 @@ import huggingface_hub
 import transformers
 
 from collect.adapters.configuration import of_text
-from collect.errors import InputError
+from collect.errors import InputError, first_line
 from collect.model.checkpoint.checkpoint import Checkpoint
 
 
@@ -165,10 +165,3 @@ def quieten() -> None:
     chatter.disable_progress_bar()
     if draws_bars:
         of_hub.enable_progress_bars()
-
-
-def first_line(error: Exception) -> str:
-    """Return the first line of a message, and those after it as long as a colon announces them."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    n_told = next((n for n, line in enumerate(lines, start=1) if not line.endswith(":")), None)
-    return " ".join(lines[:n_told]) or type(error).__name__

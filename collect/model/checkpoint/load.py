@@ -10,14 +10,13 @@ import transformers
 
 from collect.adapters.configuration import of_text as text_configuration
 from collect.adapters.within import WHOLE
-from collect.errors import InputError
+from collect.errors import InputError, first_line
 from collect.model.alignment import aligned
 from collect.model.checkpoint import blueprint, memory
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.configuration import (
     cause,
     configuration,
-    first_line,
     not_the_model,
     quieten,
 )

@@ -152,11 +152,22 @@ def test_a_model_that_is_not_open_is_told_apart_from_a_token_that_is_wrong(
         locate("acme/closed")
 
 
-@pytest.mark.parametrize("endpoint", ["hub.example", "ftp://hub.example", ""])
-def test_an_address_of_the_hub_without_its_scheme_is_wrong_input(offer, monkeypatch, endpoint):
+@pytest.mark.parametrize(
+    ("endpoint", "sentence"),
+    [
+        *[(address, "begins with http") for address in ("hub.example", "ftp://hub.example", "")],
+        *[
+            (address, "The addresses of the hub and of a proxy must be ones that can be asked")
+            for address in ("http://", "https://[::1", "http://hub.example:port")
+        ],
+    ],
+)
+def test_an_address_of_the_hub_that_leads_nowhere_is_wrong_input(
+    offer, monkeypatch, endpoint, sentence
+):
     offer("tiny")
     monkeypatch.setattr(constants, "ENDPOINT", endpoint)
-    with pytest.raises(InputError, match="HF_ENDPOINT must be an address that begins with http"):
+    with pytest.raises(InputError, match=sentence):
         locate("acme/tiny")
 
 

@@ -106,14 +106,6 @@ def test_settings_that_the_client_cannot_use_are_wrong_input(
     assert local_hub.log == []
 
 
-@pytest.mark.parametrize("endpoint", ["http://", "https://[::1", "http://hub.example:port"])
-def test_an_address_of_the_hub_that_leads_nowhere_is_wrong_input(offer, monkeypatch, endpoint):
-    offer("tiny")
-    monkeypatch.setattr(constants, "ENDPOINT", endpoint)
-    with pytest.raises(InputError, match="must be"):
-        locate("acme/tiny")
-
-
 def test_a_hub_without_tls_is_told_from_one_that_is_not_there(local_hub, offer, monkeypatch):
     offer("tiny")
     monkeypatch.setattr(constants, "ENDPOINT", local_hub.address.replace("http:", "https:"))
