@@ -11,7 +11,7 @@ export OMP_NUM_THREADS = 1
 export QUARTO_PYTHON = $(abspath $(RUN))
 
 .DEFAULT_GOAL := help
-.PHONY: help install report test lint types contracts drift unit coverage bare claims codebook database fleet fleet-check lock benchmark proof clean
+.PHONY: help install report test lint types contracts drift unit coverage bare claims codebook database fleet fleet-check lock benchmark proof frozen clean
 
 # A test room is one process's work.
 PYTEST := $(RUN) -m pytest -n logical --maxprocesses 4 --dist loadfile
@@ -93,6 +93,12 @@ lock: ## renew constraints.txt from the newest versions pyproject.toml admits
 	.cache/lock/bin/python -m pip install --quiet hatchling -e '.[collect,pdf,remote,report]' --group dev
 	.cache/lock/bin/python -m pip freeze --all --exclude-editable | sed -E 's/\+cpu$$//' > constraints.txt
 	rm -rf .cache/lock
+
+# A revision's dump is cached by its commit: BASE=HEAD~3 names another.
+BASE ?= HEAD
+
+frozen: $(VENV)/.everything ## compare all that pages, verdicts, queries and a measured sample show with revision BASE
+	$(RUN) -m tests.frozen against $(BASE)
 
 clean: ## remove the environment and everything built
 	rm -rf $(VENV) .cache build dist reports/paper *.egg-info
