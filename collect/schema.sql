@@ -704,7 +704,7 @@ COMMENT ON COLUMN stated_number.printed IS 'The number as stated [see unit]';
 COMMENT ON COLUMN stated_number.unit IS 'Unit of the number [-]';
 COMMENT ON COLUMN stated_number.accuracy IS 'Half-width within which it was read off a figure; NULL when it is printed [see unit]';
 COMMENT ON COLUMN stated_number.query IS 'Query over tables and views whose first row gives it; empty when it cannot be computed [-]';
-COMMENT ON COLUMN stated_number.through IS 'Function of analysis.claims.print.stated that the first row goes through; empty when it is the number itself [-]';
+COMMENT ON COLUMN stated_number.through IS 'Function of analysis.heritage.transition.stated that the first row goes through; empty when it is the number itself [-]';
 COMMENT ON COLUMN stated_number.reason IS 'Why it cannot be computed, or not from the figures alone, or why it differs; empty otherwise [-]';
 
 CREATE TABLE training_recipe (

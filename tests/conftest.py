@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import claims
-from analysis.evidence.checks import Check
+from analysis import audit as claims
+from analysis.audit.evidence.checks import Check
 from analysis.store import Store, open_store
 from collect.record.writer import write_table
 

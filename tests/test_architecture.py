@@ -12,7 +12,7 @@ import pytest
 from tests.architecture import PAGE, ROOT, drawn
 
 PATHS = re.findall(r"`([\w./-]+/[\w./-]*)`", PAGE.read_text(encoding="utf-8"))
-FACES = ["analysis.claims", "analysis.evidence", "analysis.inference", "analysis.mixed"]
+FACES = ["analysis.audit", "analysis.audit.evidence", "analysis.inference", "analysis.mixed"]
 FACES += ["analysis.report", "analysis.store", "collect.schema", "collect.published"]
 
 

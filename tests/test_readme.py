@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from analysis.exhibits.study import scope
-from analysis.questions.study import fleet, horizons
+from analysis.heritage.study import fleet, horizons
+from analysis.heritage.study.pages import scope
 from analysis.store import open_store
 from analysis.tidy import prose
 

@@ -24,7 +24,7 @@ def claim(options: argparse.Namespace) -> int:
 
     if not options.paper:
         refuse_unknown(options.claim_id)
-    from analysis import claims
+    from analysis import audit as claims
 
     registry = claims_of(options)
     one = claims.claim(options.claim_id, registry)
@@ -75,7 +75,7 @@ def _caveat_lines(store: Store, checks: pd.DataFrame) -> str:
 
 def _rate_lines(store: Store, claim_id: int) -> str:
     """Return how often the rule says what of papers with planted truths, if it was simulated."""
-    from analysis.claims.verdict import weight
+    from analysis.audit import weight
 
     rates = weight.rates(store, claim_id)
     lines = []

@@ -47,7 +47,7 @@ one-seed,One seed,Each model was trained once.
 
 from __future__ import annotations
 
-from analysis.claims import Claim, evidence
+from analysis.audit import Claim, evidence
 from analysis.inference import correlation
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from analysis.claims import Claim
+    from analysis.audit import Claim
     from analysis.store import Store
 
 
@@ -36,7 +36,7 @@ def named(options: argparse.Namespace) -> list[Path | str]:
 
 def claims_of(options: argparse.Namespace) -> Mapping[int, Claim]:
     """Return the claims to judge: those of the paper that was named, else the project's own."""
-    from analysis import claims
-    from analysis.claims.verdict import paper
+    from analysis import audit as claims
+    from analysis.audit import paper
 
     return paper.load(options.paper) if options.paper else claims.CLAIMS

@@ -23,7 +23,7 @@ def study(options: argparse.Namespace) -> int:
     import numpy as np
 
     from analysis.commands.checkout import project_root, writable_root
-    from analysis.questions.study import standing
+    from analysis.heritage.study import status as standing
     from analysis.tidy.output import replace_text
 
     found = standing.statements(opened(options), rng=np.random.default_rng(standing.SEED))
@@ -44,8 +44,8 @@ def _compare(found: pd.DataFrame, committed: Path) -> int:
     """Print what differs from the committed statements; 1 if anything does."""
     import pandas as pd
 
-    from analysis.claims.verdict.committed import differences, read_verdicts
-    from analysis.questions.study.standing import FOUND, KEYS
+    from analysis.audit.committed import differences, read_verdicts
+    from analysis.heritage.study.status import FOUND, KEYS
 
     before = read_verdicts(committed, FOUND, keys=KEYS, made_by="study --write")
     after = pd.read_csv(io.StringIO(to_csv(found)))
@@ -60,7 +60,7 @@ def _compare(found: pd.DataFrame, committed: Path) -> int:
 
 
 def _overview(found: pd.DataFrame) -> str:
-    from analysis.exhibits.study.tables import found_words, runs_words
+    from analysis.heritage.study.pages.tables import found_words, runs_words
 
     lines = []
     for claim_id, both in found.groupby("claim_id", sort=False):

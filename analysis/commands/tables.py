@@ -198,7 +198,7 @@ def _rounded(texts: Sequence[str | None]) -> list[str | None]:
 
 def l_star(options: argparse.Namespace) -> int:
     """Print the layer L* by every estimator, or the errors of its predictions; return 0."""
-    from analysis.questions.turning.turning import errors, layers
+    from analysis.heritage.transition.turning import errors, layers
 
     table = errors if options.errors else layers
     return show(table(opened(options), options.profile), as_csv=options.csv)
@@ -208,8 +208,8 @@ def signs(options: argparse.Namespace) -> int:
     """Print whether each measured model dampens or expands, and which are left out; return 0."""
     import numpy as np
 
-    from analysis.claims.sign.heritage import SEED
-    from analysis.questions.signs import signs, without_gain
+    from analysis.heritage.measured.signs import signs, without_gain
+    from analysis.heritage.sign.claims_heritage import SEED
 
     store, rng = opened(options), np.random.default_rng(SEED)
     rows = signs(store, options.gain, rng=rng, band=options.band)
@@ -221,7 +221,7 @@ def signs(options: argparse.Namespace) -> int:
 
 def stated(options: argparse.Namespace) -> int:
     """Print every number that the paper states, computed again; return 0."""
-    from analysis.claims.print import stated
+    from analysis.heritage.transition import stated
 
     return show(stated.ledger(opened(options)), as_csv=options.csv)
 
@@ -230,9 +230,9 @@ def specifications(options: argparse.Namespace) -> int:
     """Print the claim on heritage under every choice at once; return 0."""
     import numpy as np
 
-    from analysis.exhibits.specification import curve as specification_exhibits
-    from analysis.questions.specification import choices as specification_choices
-    from analysis.questions.specification import curve as specification
+    from analysis.heritage.specification import choices as specification_choices
+    from analysis.heritage.specification import curve as specification
+    from analysis.heritage.specification import curve_tables as specification_exhibits
 
     found = specification.specification_curve(
         specification_choices.figures(opened(options)),

@@ -20,13 +20,13 @@ from analysis.tidy.spreadsheet import to_csv
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.claims import Check, Claim
+    from analysis.audit import Check, Claim
     from analysis.store import Store
 
 
 def verdicts(options: argparse.Namespace) -> int:
     """Print, write or compare the verdicts, and return the exit code."""
-    from analysis import claims
+    from analysis import audit as claims
     from analysis.commands.checkout import project_root, writable_root
     from analysis.tidy.output import replace_text
 
@@ -56,7 +56,7 @@ def verdicts(options: argparse.Namespace) -> int:
 
 def _tell_unjudged(store: Store, registry: Mapping[int, Claim]) -> None:
     """Say which statements no function judges: no table has a row for them."""
-    from analysis.claims.verdict import wording
+    from analysis.audit import wording
 
     left = sorted({*store.facts("FROM claim")["claim_id"]} - {*registry})
     if left:
@@ -71,7 +71,7 @@ def _examined(
     What is committed, or compared with it, is always computed, and so is another paper, whose
     functions may read anything; an installed copy keeps nothing.
     """
-    from analysis import claims
+    from analysis import audit as claims
     from analysis.commands.checkout import is_clone
     from analysis.report.kept import results_of
 
@@ -91,7 +91,7 @@ def _compare(judged: pd.DataFrame, committed: Path) -> int:
     """Print the verdicts and numbers that differ from the committed ones; 1 if any does."""
     import pandas as pd
 
-    from analysis.claims.verdict.committed import differences, read_verdicts
+    from analysis.audit.committed import differences, read_verdicts
 
     before, after = read_verdicts(committed), pd.read_csv(io.StringIO(to_csv(judged)))
     found = differences(before, after)
@@ -103,7 +103,7 @@ def _compare(judged: pd.DataFrame, committed: Path) -> int:
 
 
 def _overview(judged: pd.DataFrame) -> str:
-    from analysis import claims
+    from analysis import audit as claims
     from analysis.tidy import prose
 
     lines = []

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis import claims
-from analysis.claims.verdict import paper
+from analysis import audit as claims
+from analysis.audit import paper
 from analysis.report.kept import Results, results_of
 from analysis.store import Store, open_store
 

@@ -144,7 +144,7 @@ local function inlines(list)
   end
 end
 
--- What a drawing carries under a name; see analysis.exhibits.drawing.picture.
+-- What a drawing carries under a name; see analysis.drawing.picture.
 local ENTITIES = { amp = "&", lt = "<", gt = ">", quot = '"', ["#x27"] = "'" }
 
 local function carried(drawing, name)

@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis import claims
-from analysis.claims.verdict.claim import Verdict, verdict
-from analysis.questions.heritage import hierarchy
-from analysis.questions.heritage.models import Family
+from analysis import audit as claims
+from analysis.audit.claim import Verdict, verdict
+from analysis.heritage.hierarchy import hierarchy
+from analysis.heritage.hierarchy.models import Family
 from analysis.store import Store, open_store
 from collect import schema
 

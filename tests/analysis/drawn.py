@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from analysis.exhibits.drawing import labs
+from analysis.drawing import labs
 
 
 def encodings(node: Any) -> Iterator[dict[str, Any]]:

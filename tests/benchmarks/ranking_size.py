@@ -14,7 +14,7 @@ import time
 import numpy as np
 import pandas as pd
 
-from analysis.exhibits.heritage import partition as partition_exhibits
+from analysis.heritage.hierarchy import partition_tables as partition_exhibits
 from analysis.inference.partition import dominance
 from analysis.inference.partition.subsets import all_subsets
 from analysis.store import open_store

@@ -40,7 +40,7 @@ from tests.faults.trials import Trials
 
 #: What the commands import when they are needed.
 IMPORTED = (
-    "analysis.claims.verdict.paper",
+    "analysis.audit.paper",
     "analysis.commands.cli",
     "analysis.report",
     "analysis.report.kept",

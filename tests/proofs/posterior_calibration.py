@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from analysis.heritage.robustness import definitions
+from analysis.heritage.robustness import priors as beliefs
 from analysis.inference.posterior import calibration, hierarchy
-from analysis.questions.robustness import beliefs, definitions
 from analysis.store import open_store
 
 PUBLISHED = Path(__file__).parents[2] / "data/published"

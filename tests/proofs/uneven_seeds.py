@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.questions.study import registered, shares
+from analysis.heritage.study import registered, shares
 from analysis.store import open_store
 from analysis.tidy.frame import Floats
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis import claims
-from analysis.claims.planted import rates as planted
-from analysis.claims.planted.design import design_of
+from analysis import audit as claims
+from analysis.heritage.simulation import rates as planted
+from analysis.heritage.simulation.design import design_of
 from analysis.store import open_store
 from analysis.tidy.spreadsheet import to_csv
 
@@ -26,7 +26,7 @@ SEED = 20261122
 
 
 def rates(n_papers: int, seed: int = SEED) -> pd.DataFrame:
-    """Return the rates of `analysis.claims.planted.rates` on the shipped models."""
+    """Return the rates of `analysis.heritage.simulation.rates` on the shipped models."""
     design = design_of(open_store(ROOT / "data/published"))
     kinds = {claim_id: claims.claim(claim_id).kind for claim_id in planted.JUDGED}
     return planted.rates(design, n_papers, np.random.default_rng(seed), kinds)

@@ -23,7 +23,7 @@ MIME_BY_SUFFIX = {
     ".jpg": "image/jpeg",
     ".jpeg": "image/jpeg",
 }
-#: How Vega opens a drawing, and how `analysis.exhibits.drawing.picture` puts rows into it.
+#: How Vega opens a drawing, and how `analysis.drawing.picture` puts rows into it.
 DRAWING = re.compile(r"<svg\b(?P<before>[^>]*?) class=\"marks\"(?P<after>[^>]*)>")
 CARRIED = re.compile(r'<metadata class="(rows|finding|narrow)">([^<]*)</metadata>')
 SVG_WIDTH = re.compile(rb"<svg\b[^>]*?\swidth=[\"']([\d.]+)(?:px)?[\"']")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import claims
-from analysis.claims import property as properties
+from analysis import audit as claims
+from analysis.audit import property as properties
 from collect.record.publication.database import views_sql
 from collect.schema import assemble, connect
 

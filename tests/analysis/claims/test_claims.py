@@ -8,20 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import claims, evidence
-from analysis.claims.depth import law as depth
-from analysis.claims.sign import benchmark
-from analysis.claims.verdict import committed
-from analysis.claims.verdict.claim import (
-    NOT_ROBUST,
-    OTHERWISE,
-    adjusted,
-    counted,
-    reading,
-    verdict,
-)
-from analysis.evidence import prints_as, quoted
-from analysis.evidence.checks import Check
+from analysis import audit as claims
+from analysis.audit import committed, evidence
+from analysis.audit.claim import NOT_ROBUST, OTHERWISE, adjusted, counted, reading, verdict
+from analysis.audit.evidence import prints_as, quoted
+from analysis.audit.evidence.checks import Check
+from analysis.heritage.depth import claims_law as depth
+from analysis.heritage.sign import claims_benchmark as benchmark
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError, StoreError
 from analysis.tidy.spreadsheet import to_csv

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import claims
-from analysis.claims.depth import anisotropy
+from analysis import audit as claims
+from analysis.heritage.depth import claims_anisotropy as anisotropy
 from analysis.store import open_store
 from collect.record.writer import write_table
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from analysis import evidence
+from analysis.audit import evidence
 
 
 def test_every_caveat_that_a_verdict_names_is_explained(shipped_store, judged):

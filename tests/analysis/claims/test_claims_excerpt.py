@@ -5,7 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import claims, evidence
+from analysis import audit as claims
+from analysis.audit import evidence
 from analysis.store import open_store
 from analysis.tidy.spreadsheet import to_csv
 

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import claims
-from analysis.claims.verdict import family
-from analysis.claims.verdict.claim import adjusted, reading, verdict
+from analysis import audit as claims
+from analysis.audit import family
+from analysis.audit.claim import adjusted, reading, verdict
 from analysis.tidy.errors import StoreError
 
 ROOT = Path(__file__).parents[3]

@@ -2,8 +2,10 @@
 
 import pytest
 
-from analysis import claims, evidence
-from analysis.claims.sign import finetuning, gain
+from analysis import audit as claims
+from analysis.audit import evidence
+from analysis.heritage.sign import claims_gain as gain
+from analysis.heritage.tuning import claims_finetuning as finetuning
 from analysis.store import open_store
 
 PENULTIMATE, LAST, NORMED = (

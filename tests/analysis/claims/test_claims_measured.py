@@ -3,9 +3,10 @@
 import pandas as pd
 import pytest
 
-from analysis import claims, evidence
-from analysis.claims.sign import finetuning
-from analysis.claims.verdict.claim import verdict
+from analysis import audit as claims
+from analysis.audit import evidence
+from analysis.audit.claim import verdict
+from analysis.heritage.tuning import claims_finetuning as finetuning
 from analysis.store import open_store
 from collect import schema
 from collect.record.writer import write_table

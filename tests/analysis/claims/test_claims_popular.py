@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from analysis import claims, evidence
-from analysis.claims.sign import popular, whisper
+from analysis import audit as claims
+from analysis.audit import evidence
+from analysis.heritage.sign import claims_popular as popular
+from analysis.heritage.sign import claims_whisper as whisper
 
 SWEEP, HUNT = evidence.PYTHIA, evidence.HUNT
 PYTHIA = [f"EleutherAI/pythia-{size}" for size in ("70m", "160m", "410m", "1b")]

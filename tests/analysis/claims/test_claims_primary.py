@@ -2,8 +2,10 @@
 
 import pytest
 
-from analysis import claims, evidence
-from analysis.claims.sign import heritage, readings, threshold
+from analysis import audit as claims
+from analysis.audit import evidence
+from analysis.heritage.sign import claims_heritage as heritage
+from analysis.heritage.sign import readings, threshold
 
 
 def row(judged, claim_id):

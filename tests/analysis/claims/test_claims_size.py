@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import claims, evidence
-from analysis.claims.depth import laws
-from analysis.claims.sign import size
+from analysis import audit as claims
+from analysis.audit import evidence
+from analysis.heritage.depth import claims_three_laws as laws
+from analysis.heritage.sign import claims_size as size
 from analysis.inference.association import correlation
 
 ROOT = Path(__file__).parents[3]

@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import claims
-from analysis.claims.sign import threshold
-from analysis.claims.verdict.claim import verdict
-from analysis.claims.weights import structure, trace
+from analysis import audit as claims
+from analysis.audit.claim import verdict
+from analysis.heritage.sign import threshold
+from analysis.heritage.weights import claims_structure as structure
+from analysis.heritage.weights import claims_trace as trace
 from analysis.store import open_store
 from collect.record.writer import write_table
 

@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import claims
-from analysis.claims.depth import transition, transition_error
-from analysis.questions.turning import l_star
-from analysis.questions.turning import noise as l_star_noise
-from analysis.questions.turning import published as published_l_star
-from analysis.questions.turning.published import CHANGES, FIGURE, FITTED, HEADS
+from analysis import audit as claims
+from analysis.heritage.transition import claims_transition as transition
+from analysis.heritage.transition import claims_transition_error as transition_error
+from analysis.heritage.transition import l_star
+from analysis.heritage.transition import noise as l_star_noise
+from analysis.heritage.transition import published as published_l_star
+from analysis.heritage.transition.published import CHANGES, FIGURE, FITTED, HEADS
 from analysis.store import open_store
 from analysis.tidy.errors import DesignError
 

@@ -6,9 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import claims, evidence
-from analysis.claims.weights import by_layer, mechanism, over_depth, spectral
-from analysis.evidence import OURS, digitised
+from analysis import audit as claims
+from analysis.audit import evidence
+from analysis.audit.evidence import OURS, digitised
+from analysis.heritage.weights import claims_by_layer as by_layer
+from analysis.heritage.weights import claims_mechanism as mechanism
+from analysis.heritage.weights import claims_over_depth as over_depth
+from analysis.heritage.weights import claims_spectral as spectral
 from analysis.store import open_store
 
 ROOT = Path(__file__).parents[3]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.claims.verdict.claim import verdict
-from analysis.claims.verdict.wording import primary
-from analysis.evidence.checks import Check, missing
+from analysis.audit.claim import verdict
+from analysis.audit.evidence.checks import Check, missing
+from analysis.audit.wording import primary
 
 
 def test_an_undecided_claim_has_the_numbers_of_its_stated_reading_not_of_one_that_fails() -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import claims
-from analysis.claims.verdict import paper
-from analysis.claims.verdict.claim import Claim
+from analysis import audit as claims
+from analysis.audit import paper
+from analysis.audit.claim import Claim
+from analysis.audit.evidence.checks import caveats_of
 from analysis.commands import cli
-from analysis.evidence.checks import caveats_of
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError
 
@@ -160,13 +160,12 @@ def test_a_claim_without_a_statement_is_named(capsys, folder):
             "must assign a tuple of Claim objects to CLAIMS; it holds tuple with",
         ),
         (
-            "from analysis.claims import Claim\n"
+            "from analysis.audit import Claim\n"
             "CLAIMS = tuple(Claim(1, 'a', 'b', list) for _ in 'ab')\n",
             "must have a number of its own; repeated: 1.",
         ),
         (
-            "from analysis.claims import Claim\n"
-            "CLAIMS = (Claim(1, 'a', 'b', list, 'sometimes'),)\n",
+            "from analysis.audit import Claim\nCLAIMS = (Claim(1, 'a', 'b', list, 'sometimes'),)\n",
             "existence; claim 1 has 'sometimes'.",
         ),
     ],
@@ -198,7 +197,7 @@ def test_claims_that_cannot_be_read_name_their_file(capsys, folder, text, senten
 )
 def test_a_function_that_fails_names_its_claim(capsys, folder, body, sentence):
     (folder / "claims.py").write_text(
-        "from analysis.claims import Check, Claim\n"
+        "from analysis.audit import Check, Claim\n"
         f"def examine(store):\n{body}"
         "CLAIMS = (Claim(1, 'a', 'b', examine),)\n"
     )

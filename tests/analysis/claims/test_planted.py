@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import claims
-from analysis.claims.planted import papers, ranking, rates
-from analysis.claims.planted.density import density_checks
-from analysis.claims.planted.design import design_of
-from analysis.claims.planted.heritage import heritage_checks
-from analysis.claims.sign import ranking as sign_ranking
-from analysis.claims.verdict import weight
+from analysis import audit as claims
+from analysis.audit import weight
+from analysis.heritage.sign import claims_ranking as sign_ranking
+from analysis.heritage.simulation import papers, ranking, rates
+from analysis.heritage.simulation.density import density_checks
+from analysis.heritage.simulation.design import design_of
+from analysis.heritage.simulation.heritage import heritage_checks
 from tests.proofs import verdict_rates
 
 ROOT = Path(__file__).parents[3]

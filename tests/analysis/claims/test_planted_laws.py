@@ -7,15 +7,16 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis import claims, evidence
-from analysis.claims.planted.bound import bound_checks
-from analysis.claims.planted.design import design_of
-from analysis.claims.planted.papers import of_level, of_tuned, papers
-from analysis.claims.planted.separation import separated, separation_checks
-from analysis.claims.planted.three_laws import grouped_p, three_laws_checks
-from analysis.claims.planted.tuning import tuning_checks
-from analysis.claims.sign import finetuning
-from analysis.claims.weights import spectral
+from analysis import audit as claims
+from analysis.audit import evidence
+from analysis.heritage.simulation.bound import bound_checks
+from analysis.heritage.simulation.design import design_of
+from analysis.heritage.simulation.papers import of_level, of_tuned, papers
+from analysis.heritage.simulation.separation import separated, separation_checks
+from analysis.heritage.simulation.three_laws import grouped_p, three_laws_checks
+from analysis.heritage.simulation.tuning import tuning_checks
+from analysis.heritage.tuning import claims_finetuning as finetuning
+from analysis.heritage.weights import claims_spectral as spectral
 
 METRICS = {
     "penultimate": "gain_penultimate_block",

@@ -5,11 +5,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.claims.depth import layer_formula
-from analysis.claims.print import captions, mappings, printed
-from analysis.claims.verdict.claim import verdict
-from analysis.evidence import quoted
-from analysis.exhibits.forensics import tables as exhibits
+from analysis.audit.claim import verdict
+from analysis.audit.evidence import quoted
+from analysis.heritage.record import claims_captions as captions
+from analysis.heritage.record import claims_mappings as mappings
+from analysis.heritage.record import claims_printed as printed
+from analysis.heritage.record import forensic_tables as exhibits
+from analysis.heritage.transition import claims_layer_formula as layer_formula
 from analysis.store import open_store
 
 ROOT = Path(__file__).parents[3]

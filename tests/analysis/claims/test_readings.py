@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from analysis import claims
-from analysis.claims.sign import readings
-from analysis.evidence.checks import Check
+from analysis import audit as claims
+from analysis.audit.evidence.checks import Check
+from analysis.heritage.sign import readings
 
 
 def gains(**of_models):

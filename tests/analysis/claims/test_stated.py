@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.claims.print import stated
+from analysis.heritage.transition import stated
 from analysis.store import open_store
 from analysis.tidy.errors import StoreError
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis import evidence
-from analysis.evidence import digitised
-from analysis.questions.turning import l_star
+from analysis.audit import evidence
+from analysis.audit.evidence import digitised
+from analysis.heritage.transition import l_star
 
 ROOT = Path(__file__).parents[3]
 RAW = ROOT.parent / "shared/published/Results"

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis import claims, store
+from analysis import audit as claims
+from analysis import store
 from analysis.commands import cli, verdicts
 
 ROOT = Path(__file__).parents[3]

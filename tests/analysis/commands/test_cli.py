@@ -9,9 +9,10 @@ import duckdb
 import pandas as pd
 import pytest
 
-from analysis import claims, store
+from analysis import audit as claims
+from analysis import store
 from analysis.commands import cli
-from analysis.exhibits.site import colophon
+from analysis.heritage.pages import colophon
 from analysis.store.listed_files import ReadingFile
 from tests.analysis.commands.conftest import run
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from analysis import claims
+from analysis import audit as claims
 from analysis.commands.colour import CODES, coloured
 
 

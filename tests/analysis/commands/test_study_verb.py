@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from analysis.commands import cli, study
-from analysis.questions.study import standing
+from analysis.heritage.study import status as standing
 from analysis.store import open_store
 
 ROOT = Path(__file__).parents[3]

@@ -19,7 +19,7 @@ import pytest
 
 from analysis.commands import cli, shell, thermoscope
 from analysis.commands.options import parser as analysis_parser
-from analysis.questions.turning import turning
+from analysis.heritage.transition import turning
 from analysis.store import Store
 from analysis.tidy import defaults
 from analysis.tidy.errors import QueryError

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.evidence import checks
+from analysis.audit.evidence import checks
 
 ROWS = pd.DataFrame(
     {

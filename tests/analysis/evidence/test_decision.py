@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.evidence import decision
+from analysis.audit.evidence import decision
 from analysis.tidy.errors import AnalysisError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from analysis.evidence import published
+from analysis.audit.evidence import published
 
 
 def test_the_interval_of_a_published_mean_is_that_of_t() -> None:

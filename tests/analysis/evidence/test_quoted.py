@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.evidence import quoted
+from analysis.audit.evidence import quoted
 from analysis.forensics import rounding
 from analysis.store import open_store
 from analysis.tidy import numerals

@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import claims
-from analysis.claims.verdict import paper, wording
-from analysis.exhibits.site import cards, grounds
+from analysis import audit as claims
+from analysis.audit import paper, wording
+from analysis.audit.pages import cards, grounds
 from analysis.store import open_store
 
 SECOND = Path(__file__).parents[1] / "second_paper"

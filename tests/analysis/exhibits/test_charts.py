@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 from altair.utils.mimebundle import spec_to_mimebundle
 
-from analysis import claims
-from analysis.exhibits import charts
-from analysis.exhibits import tables as exhibits
-from analysis.exhibits.depth import bound_charts
-from analysis.exhibits.depth import findings as depth_findings
-from analysis.exhibits.depth import profile_charts as depth_charts
-from analysis.exhibits.drawing import findings, labs, theme, verdicts
-from analysis.questions.depth import profiles
-from analysis.questions.turning.even_attention import even_attention, even_map
+from analysis import audit as claims
+from analysis.audit.pages import tables as exhibits
+from analysis.audit.pages import verdicts
+from analysis.drawing import findings, labs, theme
+from analysis.heritage.depth import bound_charts, profiles
+from analysis.heritage.depth import findings as depth_findings
+from analysis.heritage.depth import profile_charts as depth_charts
+from analysis.heritage.pages import charts
+from analysis.heritage.transition.even_attention import even_attention, even_map
 from tests.analysis.drawn import borrowed, encodings, lines_with_points
 
 

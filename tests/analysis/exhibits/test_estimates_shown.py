@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.exhibits import estimates as estimates_shown
+from analysis.audit.pages import estimates as estimates_shown
 from analysis.tidy import prose
 
 ROOT = Path(__file__).parents[3]

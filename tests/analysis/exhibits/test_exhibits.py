@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from analysis.exhibits import tables as exhibits
-from analysis.exhibits.tables import Words
+from analysis.audit.pages import tables as exhibits
+from analysis.audit.pages.tables import Words
 
 
 @pytest.mark.parametrize(("share", "n", "said"), [(2 / 3, 6, "4 of 6"), (0.0, 1, "0 of 1")])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from analysis.exhibits.forensics import charts
-from analysis.exhibits.forensics import tables as exhibits
+from analysis.heritage.record import forensic_charts as charts
+from analysis.heritage.record import forensic_tables as exhibits
 from tests.analysis.drawn import borrowed
 
 

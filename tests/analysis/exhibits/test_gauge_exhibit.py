@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.exhibits import gauge as gauge_exhibit
-from analysis.questions import gauge as questions
+from analysis.heritage.measured import gauge as questions
+from analysis.heritage.measured import gauge_charts as gauge_exhibit
 from tests.analysis.drawn import encodings
 
 PUBLISHED = Path(__file__).parents[3] / "data" / "published"

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.exhibits.heritage import findings, hierarchy_charts
-from analysis.exhibits.heritage import hierarchy as hierarchy_exhibits
-from analysis.exhibits.heritage.hierarchy import Views
-from analysis.questions.heritage.models import EVERYTHING, Family
+from analysis.heritage.hierarchy import findings, hierarchy_charts
+from analysis.heritage.hierarchy import hierarchy_tables as hierarchy_exhibits
+from analysis.heritage.hierarchy.hierarchy_tables import Views
+from analysis.heritage.hierarchy.models import EVERYTHING, Family
 
 pytestmark = pytest.mark.slow
 

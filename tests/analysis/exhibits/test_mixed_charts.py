@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis import mixed
-from analysis.exhibits.drawing.diagnostics import (
+from analysis.drawing.diagnostics import (
     chart_binned_residuals,
     chart_caterpillar,
     chart_forest,

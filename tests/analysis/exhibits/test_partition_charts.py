@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.exhibits.depth import depth_law as depth_law_exhibits
-from analysis.exhibits.heritage import findings, partition_charts
-from analysis.exhibits.heritage import partition as partition_exhibits
-from analysis.questions.depth.laws_of_depth import LAWS_OF
+from analysis.heritage.depth import depth_law_tables as depth_law_exhibits
+from analysis.heritage.depth.laws_of_depth import LAWS_OF
+from analysis.heritage.hierarchy import findings, partition_charts
+from analysis.heritage.hierarchy import partition_tables as partition_exhibits
 from analysis.tidy import prose
 from tests.analysis.drawn import borrowed, encodings
 
@@ -193,7 +193,7 @@ def test_laws_are_drawn_and_tabled_for_every_definition(gains: pd.DataFrame) -> 
 def test_the_bound_is_counted_as_the_claim_counts_it(
     gains: pd.DataFrame, request: pytest.FixtureRequest
 ) -> None:
-    from analysis.claims.depth import law as depth
+    from analysis.heritage.depth import claims_law as depth
 
     rows = depth_law_exhibits.bound_rows(gains)
     counted = rows[rows["term"] == "models above the bound"].drop_duplicates("definition")

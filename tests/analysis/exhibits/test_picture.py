@@ -12,7 +12,7 @@ import altair as alt
 import pandas as pd
 import pytest
 
-from analysis.exhibits.drawing import narrow, picture, spoken, theme
+from analysis.drawing import narrow, picture, spoken, theme
 from analysis.report.making.images import embedded
 from analysis.report.reading.markup import Gallery, Picture
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from analysis.exhibits.heritage import position, robustness
-from analysis.questions.position.blocks import QUARTERS, published_blocks
-from analysis.questions.position.suites import (
-    fit,
-    part_by_part,
-    part_tests,
-    summaries,
-)
-from analysis.questions.robustness import beliefs, definitions, unmeasured
+from analysis.heritage.position import position_charts as position
+from analysis.heritage.position.blocks import QUARTERS, published_blocks
+from analysis.heritage.position.suites import fit, part_by_part, part_tests, summaries
+from analysis.heritage.robustness import definitions, unmeasured
+from analysis.heritage.robustness import priors as beliefs
+from analysis.heritage.robustness import robustness_charts as robustness
 from tests.analysis.drawn import encodings
 
 

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import evidence
-from analysis.exhibits import tables as exhibits
-from analysis.exhibits.replica import charts as replica_charts
-from analysis.exhibits.replica import figures as replica
-from analysis.exhibits.replica import findings
+from analysis.audit import evidence
+from analysis.audit.pages import tables as exhibits
+from analysis.heritage.record import replica_charts
+from analysis.heritage.record import replica_figures as replica
+from analysis.heritage.record import replica_findings as findings
 from tests.analysis.drawn import borrowed, lines_with_points
 
 ROOT = Path(__file__).parents[3]

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import claims
-from analysis.exhibits import charts
-from analysis.exhibits.drawing import names
-from analysis.exhibits.drawing import verdicts as looks
-from analysis.exhibits.site import front, imprint, relations
+from analysis import audit as claims
+from analysis.audit.pages import front, imprint, relations
+from analysis.audit.pages import verdicts as looks
+from analysis.drawing import names
+from analysis.heritage.pages import charts
 from analysis.store import Store, open_store
 from analysis.tidy import prose
 from analysis.tidy.errors import AnalysisError

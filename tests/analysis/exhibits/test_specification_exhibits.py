@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 from analysis.commands.cli import main
-from analysis.exhibits.specification import curve as specification_exhibits
-from analysis.exhibits.specification.charts import chart_specifications
-from analysis.questions.specification import choices as specification_choices
-from analysis.questions.specification import curve as specification
-from analysis.questions.specification.curve import distinct, specification_curve
-from analysis.questions.specification.variance import CHOICES
+from analysis.heritage.specification import choices as specification_choices
+from analysis.heritage.specification import curve as specification
+from analysis.heritage.specification import curve_tables as specification_exhibits
+from analysis.heritage.specification.charts import chart_specifications
+from analysis.heritage.specification.curve import distinct, specification_curve
+from analysis.heritage.specification.variance import CHOICES
 from analysis.tidy import glossary
 from tests.analysis.drawn import encodings
 

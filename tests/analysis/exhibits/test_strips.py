@@ -11,10 +11,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis import claims
-from analysis.exhibits import estimates
-from analysis.exhibits.site import strips
-from analysis.exhibits.site.strips import Line
+from analysis import audit as claims
+from analysis.audit.pages import estimates, strips
+from analysis.audit.pages.strips import Line
 
 ROOT = Path(__file__).parents[3]
 

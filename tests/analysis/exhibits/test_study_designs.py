@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.exhibits.study import ingredients as ingredient_exhibit
-from analysis.exhibits.study import inheritance as inheritance_exhibit
-from analysis.exhibits.study import tables, words
-from analysis.questions.study import fleet, ingredients, inheritance
+from analysis.heritage.study import fleet, ingredients, inheritance
+from analysis.heritage.study.pages import ingredients as ingredient_exhibit
+from analysis.heritage.study.pages import inheritance as inheritance_exhibit
+from analysis.heritage.study.pages import tables, words
 from analysis.store import Store
 from analysis.tidy import prose
 from collect.training.study.design import read_design

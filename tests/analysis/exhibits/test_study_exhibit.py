@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.exhibits.study import charts, horizon, tables, words
-from analysis.questions.study import fleet, labs, slope, standing
+from analysis.heritage.study import fleet, labs, slope
+from analysis.heritage.study import status as standing
+from analysis.heritage.study.pages import charts, horizon, tables, words
 from analysis.store import Store
 from tests.analysis.drawn import borrowed
 from tests.analysis.questions.study.simulated import filled, packages

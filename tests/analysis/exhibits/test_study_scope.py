@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from analysis.exhibits.study import scope, words
-from analysis.questions.study import fleet
+from analysis.heritage.study import fleet
+from analysis.heritage.study.pages import scope, words
 
 SIZES = fleet.Sizes(145_000, 2_520_000, 1_843_200, 1200)
 

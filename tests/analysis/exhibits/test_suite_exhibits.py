@@ -8,10 +8,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.exhibits.depth import equal_writes as equal_exhibits
-from analysis.exhibits.heritage import suites, suites_charts
-from analysis.questions import gauge
-from analysis.questions.depth import equal_writes
+from analysis.heritage.depth import equal_writes
+from analysis.heritage.depth import equal_writes_charts as equal_exhibits
+from analysis.heritage.measured import gauge
+from analysis.heritage.suites import suites_charts
+from analysis.heritage.suites import suites_tables as suites
 from analysis.store import Store
 
 pytestmark = pytest.mark.slow

@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.exhibits.site import summary
-from analysis.exhibits.tables import Words
+from analysis.audit.pages.tables import Words
+from analysis.heritage.pages import summary
 from analysis.tidy.errors import AnalysisError
 
 ROOT = Path(__file__).parents[3]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from analysis.exhibits import trajectory
+from analysis.heritage.measured import trajectory_charts as trajectory
 from analysis.store import open_store
 from analysis.tidy.errors import DesignError
 from collect.record.writer import write_table

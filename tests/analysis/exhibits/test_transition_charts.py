@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from analysis.exhibits.turning import l_star as l_star_exhibits
-from analysis.exhibits.turning import transition_charts
+from analysis.heritage.transition import l_star_tables as l_star_exhibits
+from analysis.heritage.transition import transition_charts
 from analysis.tidy import prose
 from tests.analysis.drawn import encodings, lines_with_points
 

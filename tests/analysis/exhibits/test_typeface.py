@@ -16,7 +16,7 @@ import pytest
 import vl_convert
 from fontTools.ttLib import TTFont
 
-from analysis.exhibits.drawing import marks, theme, typeface
+from analysis.drawing import marks, theme, typeface
 
 FACE = re.compile(
     r'<style>@font-face\{font-family:"Figure Sans no-[0-9a-f]{8}";'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.questions.heritage.frames import DataSet
+from analysis.heritage.hierarchy.frames import DataSet
 
 GROUPS = ("lab", "suite", "model_id", "prompt_id")
 LAB_SD, SUITE_SD, MODEL_SD, PROMPT_SD, RESIDUAL_SD = 0.3, 0.2, 0.15, 0.1, 0.2

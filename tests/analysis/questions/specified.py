@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.questions.specification.curve import SpecificationCurve
+from analysis.heritage.specification.curve import SpecificationCurve
 
 
 def rng() -> np.random.Generator:

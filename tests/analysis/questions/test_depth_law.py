@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.optimize import approx_fprime
 
+from analysis.heritage.depth import depth_bound, depth_law
+from analysis.heritage.depth.laws_of_depth import EQUAL_WRITES, GROWTH, LAWS, LAWS_OF, fit
 from analysis.inference.association import regression
-from analysis.questions.depth import depth_bound, depth_law
-from analysis.questions.depth.laws_of_depth import EQUAL_WRITES, GROWTH, LAWS, LAWS_OF, fit
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
 

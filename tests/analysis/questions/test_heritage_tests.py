@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.questions.heritage import every_test as heritage_tests
+from analysis.heritage.hierarchy import every_test as heritage_tests
 from analysis.tidy import prose
 
 METHODS = 10

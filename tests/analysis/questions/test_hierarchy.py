@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.questions.heritage import hierarchy
-from analysis.questions.heritage import prediction as hierarchy_prediction
-from analysis.questions.heritage.frames import DataSet, data_sets, published_prompts, with_heritage
-from analysis.questions.heritage.models import (
+from analysis.heritage.hierarchy import hierarchy
+from analysis.heritage.hierarchy import prediction as hierarchy_prediction
+from analysis.heritage.hierarchy.frames import DataSet, data_sets, published_prompts, with_heritage
+from analysis.heritage.hierarchy.models import (
     BLOCKS,
     EVERYTHING,
     GEOMETRY_AND_SCALE,

@@ -8,13 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.questions.heritage import hierarchy
-from analysis.questions.heritage.frames import DataSet
-from analysis.questions.heritage.models import (
-    NOTHING,
-    fit_family,
-    specify,
-)
+from analysis.heritage.hierarchy import hierarchy
+from analysis.heritage.hierarchy.frames import DataSet
+from analysis.heritage.hierarchy.models import NOTHING, fit_family, specify
 from analysis.store import Store, open_store
 from analysis.tidy.errors import DesignError
 from tests.analysis.questions.simulated import GROUPS, of, simulated

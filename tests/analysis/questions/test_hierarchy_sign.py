@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.exhibits.heritage import hierarchy as hierarchy_exhibits
-from analysis.questions.heritage import sign as hierarchy_sign
-from analysis.questions.heritage.frames import DataSet
+from analysis.heritage.hierarchy import hierarchy_tables as hierarchy_exhibits
+from analysis.heritage.hierarchy import sign as hierarchy_sign
+from analysis.heritage.hierarchy.frames import DataSet
 from analysis.tidy.errors import MissingExtraError
 
 ROOT = Path(__file__).parents[3]

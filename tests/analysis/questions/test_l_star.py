@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.questions.turning import l_star
+from analysis.heritage.transition import l_star
 
 NAN = math.nan
 

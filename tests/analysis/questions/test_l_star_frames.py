@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.questions.turning import frames as l_star_frames
-from analysis.questions.turning import l_star
+from analysis.heritage.transition import frames as l_star_frames
+from analysis.heritage.transition import l_star
 from analysis.tidy.errors import ColumnError, DesignError
 
 

@@ -6,7 +6,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from analysis.questions import gauge, partners
+from analysis.heritage.measured import gauge, partners
 from analysis.store import open_store
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.heritage.position import blocks, null, suites
 from analysis.mixed.algebra.deviance import profile
 from analysis.mixed.inference.fitted import inference_at
-from analysis.questions.position import blocks, null, suites
 from analysis.tidy.errors import DesignError
 
 R = Path(__file__).parents[2] / "r"

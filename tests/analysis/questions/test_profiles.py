@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from analysis.questions.depth import profiles
+from analysis.heritage.depth import profiles
 from analysis.store import conformity, open_store
 from collect.record.writer import write_table
 

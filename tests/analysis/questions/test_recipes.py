@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.exhibits.heritage import recipes as recipe_exhibits
-from analysis.questions.heritage import recipes
+from analysis.heritage.hierarchy import recipe_charts as recipe_exhibits
+from analysis.heritage.hierarchy import recipes
 from tests.analysis.drawn import encodings
 
 

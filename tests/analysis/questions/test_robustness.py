@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.questions.robustness import beliefs, definitions, unmeasured
+from analysis.heritage.robustness import definitions, unmeasured
+from analysis.heritage.robustness import priors as beliefs
 
 R = Path(__file__).parents[2] / "r"
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.questions.signs import signs, without_gain
+from analysis.heritage.measured.signs import signs, without_gain
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError
 

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from analysis.heritage.specification import choices as specification_choices
+from analysis.heritage.specification import curve as specification
+from analysis.heritage.specification import null as specification_null
+from analysis.heritage.specification.curve import distinct, specification_curve
 from analysis.inference.resampling import permutation
-from analysis.questions.specification import choices as specification_choices
-from analysis.questions.specification import curve as specification
-from analysis.questions.specification import null as specification_null
-from analysis.questions.specification.curve import distinct, specification_curve
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError, DesignError
 from collect import schema

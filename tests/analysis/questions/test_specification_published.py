@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from statsmodels.regression.linear_model import OLS
 
-from analysis import evidence
+from analysis.audit import evidence
+from analysis.heritage.specification import choices as specification_choices
+from analysis.heritage.specification import curve as specification
+from analysis.heritage.specification.curve import distinct, specification_curve
 from analysis.inference.resampling import permutation
-from analysis.questions.specification import choices as specification_choices
-from analysis.questions.specification import curve as specification
-from analysis.questions.specification.curve import distinct, specification_curve
 from analysis.store import open_store
 from collect.published.values import published_values
 from collect.record.writer import write_table

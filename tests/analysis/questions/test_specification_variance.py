@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.formula.api import wls
 
-from analysis.questions.specification.variance import choice_shares
+from analysis.heritage.specification.variance import choice_shares
 from analysis.tidy.errors import ColumnError, DesignError
 
 TWO = ("gain", "unit")

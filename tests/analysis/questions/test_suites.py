@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.questions.depth import equal_writes
-from analysis.questions.suites import components, influence, models, nested, siblings
+from analysis.heritage.depth import equal_writes
+from analysis.heritage.suites import components, influence, models, nested, siblings
 from analysis.store import Store, open_store
 from analysis.tidy.errors import ColumnError
 

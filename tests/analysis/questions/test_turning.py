@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.questions.turning import l_star, turning
+from analysis.heritage.transition import l_star, turning
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError, DesignError
 from collect.record.writer import write_table

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.claims.print import stated
-from analysis.exhibits import tables as exhibits
-from analysis.exhibits.site import verdict_rule
-from analysis.exhibits.study import tables as study_tables
+from analysis.audit.pages import tables as exhibits
+from analysis.heritage.pages import verdict_rule
+from analysis.heritage.study.pages import tables as study_tables
+from analysis.heritage.transition import stated
 from analysis.report.making.crossref import numbered, resolved
 from analysis.report.making.page import page
 from analysis.report.making.pandoc import pandoc

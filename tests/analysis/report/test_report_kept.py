@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import claims
+from analysis import audit as claims
 from analysis.commands import cli
 from analysis.report import kept
 from analysis.report.kept import results_of

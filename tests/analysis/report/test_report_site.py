@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.claims import CLAIMS
+from analysis.heritage.register import CLAIMS
 from analysis.report import site
 from analysis.report.examination import refuse_faults
 from analysis.report.making.pandoc import pandoc, program

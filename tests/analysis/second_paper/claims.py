@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.claims import Check, Claim, evidence
+from analysis.audit import Check, Claim, evidence
 from analysis.inference import correlation
 from analysis.store import Store
 

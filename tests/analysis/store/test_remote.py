@@ -17,7 +17,7 @@ import fsspec
 import pytest
 
 from analysis.commands.cli import main
-from analysis.exhibits.site.colophon import data_hash
+from analysis.heritage.pages.colophon import data_hash
 from analysis.store import open_store, remote
 from analysis.tidy.errors import QueryError, StoreError, UnreachableError
 from collect.record.compaction import compact

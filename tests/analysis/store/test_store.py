@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis import claims
-from analysis.claims.print import stated
+from analysis import audit as claims
+from analysis.heritage.transition import stated
 from analysis.store import open_store, shared
 from analysis.tidy.errors import QueryError, StoreError
 from collect import schema

@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from analysis.claims.weights import trace
-from analysis.questions import measured
-from analysis.questions.depth import profiles
+from analysis.heritage.depth import profiles
+from analysis.heritage.measured import metrics as measured
+from analysis.heritage.weights import claims_trace as trace
 from analysis.store import open_store
 from collect.record.writer import write_table
 

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.heritage.transition import frames as l_star_frames
 from analysis.inference.association import correlation, regression
 from analysis.inference.counts import fisher
 from analysis.inference.partition import cross_validation, partition
 from analysis.inference.resampling import bootstrap, permutation
-from analysis.questions.turning import frames as l_star_frames
 from analysis.tidy import broom, glossary
 from analysis.tidy.errors import ColumnError
 

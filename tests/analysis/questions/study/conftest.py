@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.questions.study import standing
+from analysis.heritage.study import status as standing
 from analysis.store import Store
 from tests.analysis.questions.study.simulated import filled, packages
 

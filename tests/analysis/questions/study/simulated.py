@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.questions.study import registered
+from analysis.heritage.study import registered
 from analysis.store import Store, open_store
 from collect.record.writer import write_table
 

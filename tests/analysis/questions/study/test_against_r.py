@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.heritage.study import labs, screening, shares, slope
 from analysis.inference.effects.multiplicity import adjust
-from analysis.questions.study import labs, screening, shares, slope
 from analysis.store import open_store
 
 R = Path(__file__).parents[3] / "r"

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.questions.study import horizons
+from analysis.heritage.study import horizons
 
 
 @pytest.fixture(scope="module")

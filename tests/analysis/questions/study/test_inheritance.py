@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.questions.study import inheritance
+from analysis.heritage.study import inheritance
 
 
 def test_a_sign_has_turned_where_it_has_in_every_seed() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.exhibits.study import horizon
-from analysis.questions.study import labs, signs
+from analysis.heritage.study import labs, signs
+from analysis.heritage.study.pages import horizon
 from analysis.tidy.errors import DesignError
 
 

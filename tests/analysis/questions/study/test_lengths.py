@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.questions.study import horizons, ladder
+from analysis.heritage.study import horizons, ladder
 
 
 def test_a_run_is_read_where_its_loss_crosses_the_goal() -> None:

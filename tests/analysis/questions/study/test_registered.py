@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.questions.study import registered, standing
-from analysis.questions.study.horizons import HORIZONS
-from analysis.questions.study.verdict import verdict_on_heritage
+from analysis.heritage.study import registered
+from analysis.heritage.study import status as standing
+from analysis.heritage.study.horizons import HORIZONS
+from analysis.heritage.study.verdict import verdict_on_heritage
 from analysis.store import Store
 from tests.analysis.questions.study.simulated import RECIPES, filled, packages
 

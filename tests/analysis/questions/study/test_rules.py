@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from scipy.linalg import hadamard
 
-from analysis.questions.study import registered
-from analysis.questions.study.verdict import HELD, MISSED, UNTOLD, verdict_on_heritage
+from analysis.heritage.study import registered
+from analysis.heritage.study.verdict import HELD, MISSED, UNTOLD, verdict_on_heritage
 from analysis.store import Store
 
 RNG = np.random.default_rng(0)

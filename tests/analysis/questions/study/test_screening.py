@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.questions.study import registered, screening
+from analysis.heritage.study import registered, screening
 from analysis.tidy.errors import DesignError
 from collect.training.study.design import read_design
 

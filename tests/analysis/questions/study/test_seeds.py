@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.exhibits.study.words import seeds_sentence
-from analysis.questions.study import shares
+from analysis.heritage.study import shares
+from analysis.heritage.study.pages.words import seeds_sentence
 from analysis.tidy.errors import DesignError
 
 CELLS = 32

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.questions.study import shares
+from analysis.heritage.study import shares
 from analysis.tidy.errors import DesignError
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.questions.study import slope
+from analysis.heritage.study import slope
 from analysis.tidy.errors import DesignError
 
 

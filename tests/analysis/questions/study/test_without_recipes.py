@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.questions.study import fleet, registered
+from analysis.heritage.study import fleet, registered
 from tests.analysis.questions.study.simulated import RECIPES, filled, packages
 
 

@@ -1,0 +1,185 @@
+"""What a claim is, and the rule that turns checks into a verdict.
+
+A claim has one or several *parts*, all of which it asserts. Each part is checked under one
+or several *readings* of the same words (which definition of gain, which models, which file).
+The first reading of a part for which there are data is the stated one. One rule for all claims:
+
+1. A check that only describes moves nothing.
+2. A part *holds* when its stated reading does and no other fails. It *depends on the reading* when
+   the stated one holds and another fails (as stated, not robust), or when the stated one does not
+   hold and another does (only under another reading). It is *contradicted* when the stated reading
+   fails and none holds, *undecided* when the data cannot tell of the stated one and none holds,
+   and without data when no reading could be checked.
+3. Readings of a claim are one family. That a claim holds as stated needs the stated reading of
+   every part, so each of these stands by its own test. Where one of many suffices, looking often
+   finds something: that a stated reading fails, or that another one holds or fails, counts only if
+   the p of the test it rests on, adjusted by Holm over all readings, is below 0.05. Otherwise that
+   reading is undecided.
+4. The claim has the first verdict of this list that one of its parts has: contradicted, depends on
+   the reading, undecided, no data, reproduced. So a part that cannot be tested hides neither a
+   contradiction nor a dependence, and a claim is reproduced only as a whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.decision import KINDS, Kind
+from analysis.inference.effects import multiplicity
+from analysis.store import Store
+from analysis.tidy.errors import AnalysisError
+
+Verdict = Literal["reproduced", "depends on the reading", "contradicted", "undecided", "no data"]
+VERDICTS: tuple[Verdict, ...] = (
+    "reproduced",
+    "depends on the reading",
+    "contradicted",
+    "undecided",
+    "no data",
+)
+#: The verdicts of parts, the one that decides the claim first.
+TELLING: tuple[Verdict, ...] = (
+    "contradicted",
+    "depends on the reading",
+    "undecided",
+    "no data",
+    "reproduced",
+)
+#: How a claim depends on the reading.
+NOT_ROBUST, OTHERWISE = "as stated, not robust", "only under another reading"
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement that can be tested.
+
+    Attributes
+    ----------
+    claim_id
+        Number in the table `claim`, which holds the statement and where it stands.
+    estimand
+        The quantity that would make the statement true or false.
+    rule
+        What each part must show to hold.
+    examine
+        Function from a store to checks; the first one of a part is its stated reading.
+    kind
+        Kind of statement, unless a check says otherwise; see `analysis.audit.evidence.decision.KINDS`.
+
+    Raises
+    ------
+    AnalysisError
+        If the kind is none that there is.
+    """
+
+    claim_id: int
+    estimand: str
+    rule: str
+    examine: Callable[[Store], Sequence[Check]]
+    kind: Kind = "difference"
+
+    def __post_init__(self) -> None:
+        """Refuse a kind that no rule decides."""
+        if self.kind not in KINDS:
+            raise AnalysisError(
+                f"The kind of a claim must be one of {', '.join(KINDS)}; "
+                f"claim {self.claim_id} has {self.kind!r}.",
+                "`analysis.audit.evidence.decision.KINDS` says what decides each.",
+            )
+
+
+def verdict(checks: Sequence[Check], kind: Kind = "difference") -> Verdict:
+    """Return the verdict that the checks of one claim imply.
+
+    >>> yes, no = Check("p", "c", True), Check("p", "d", False)
+    >>> verdict([yes]), verdict([yes, no]), verdict([no])
+    ('reproduced', 'depends on the reading', 'contradicted')
+    """
+    by_part = part_verdicts(checks, kind)
+    return next((one for one in TELLING if one in by_part.values()), "no data")
+
+
+def part_verdicts(checks: Sequence[Check], kind: Kind = "difference") -> dict[str, Verdict]:
+    """Return the verdict on each part that has a check which decides, by its words."""
+    return {part: _of_part(answers) for part, answers in _answers(checks, kind).items()}
+
+
+def reading(checks: Sequence[Check], kind: Kind = "difference") -> str:
+    """Return how a claim depends on the reading; empty where it has another verdict.
+
+    >>> yes, no = Check("p", "c", True), Check("p", "d", False)
+    >>> reading([yes, no]), reading([no, yes]), reading([yes])
+    ('as stated, not robust', 'only under another reading', '')
+    """
+    if verdict(checks, kind) != "depends on the reading":
+        return ""
+    parts = _answers(checks, kind).values()
+    is_otherwise = any(part and not part[0] and True in part for part in parts)
+    return OTHERWISE if is_otherwise else NOT_ROBUST
+
+
+def adjusted(checks: Sequence[Check]) -> list[float]:
+    """Return the p of each check adjusted by Holm over those of the claim that decide; NaN without.
+
+    Two checks with one method, estimate, p and number of rows are one test.
+    """
+    tests = [
+        repr((one.method, one.estimate, one.p_value, one.n_obs)) if one.decides else ""
+        for one in checks
+    ]
+    distinct = {
+        test: one.p_value
+        for test, one in zip(tests, checks, strict=True)
+        if test and not math.isnan(one.p_value)
+    }
+    holm = multiplicity.adjusted_values(np.array(list(distinct.values()), dtype=np.float64))
+    known = dict(zip(distinct, holm, strict=True))
+    return [float(known.get(test, math.nan)) for test in tests]
+
+
+def counted(checks: Sequence[Check], kind: Kind = "difference") -> list[bool | None]:
+    """Return what each check counts for: its own answer, or None where looking often could find it.
+
+    An answer about a difference rests on its test where it holds, or fails with a p below 0.05; a
+    fact about the models at hand may fail with any p.
+    """
+    stated: set[str] = set()
+    found: list[bool | None] = []
+    for check, p_holm in zip(checks, adjusted(checks), strict=True):
+        is_stated = check.decides and check.has_data and check.part not in stated
+        if is_stated:
+            stated.add(check.part)
+        is_test = (check.kind or kind) == "difference" and (
+            check.holds is True or check.p_value < LEVEL
+        )
+        is_needed = is_stated and check.holds is True
+        found.append(None if is_test and p_holm >= LEVEL and not is_needed else check.holds)
+    return found
+
+
+def _answers(checks: Sequence[Check], kind: Kind) -> dict[str, list[bool | None]]:
+    """Return of each part what its readings say for which there are data, the stated one first."""
+    found: dict[str, list[bool | None]] = {}
+    for check, answer in zip(checks, counted(checks, kind), strict=True):
+        answers = found.setdefault(check.part, []) if check.decides else []
+        if check.has_data:
+            answers.append(answer)
+    return found
+
+
+def _of_part(answers: Sequence[bool | None]) -> Verdict:
+    if not answers:
+        return "no data"
+    stated, others = answers[0], answers[1:]
+    if stated:
+        return "depends on the reading" if False in others else "reproduced"
+    if True in others:
+        return "depends on the reading"
+    return "undecided" if stated is None else "contradicted"

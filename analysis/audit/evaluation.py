@@ -1,0 +1,201 @@
+"""Claims judged on a store: the checks of each, and one row a claim with its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from analysis.audit import wording
+from analysis.audit.claim import Claim, counted, reading, verdict
+from analysis.audit.claim import adjusted as adjusted_over_readings
+from analysis.audit.evidence.checks import Check, caveats_of
+from analysis.audit.evidence.decision import Kind
+from analysis.audit.examination import examined
+from analysis.audit.family import families
+from analysis.audit.property import of_claim, with_property
+from analysis.audit.weight import weights
+from analysis.heritage.register import CLAIMS
+from analysis.store import Store
+from analysis.tidy.errors import AnalysisError, StoreError
+from analysis.tidy.glossary import checked
+
+
+def claim(claim_id: int, registry: Mapping[int, Claim] = CLAIMS) -> Claim:
+    """Return one claim.
+
+    Raises
+    ------
+    AnalysisError
+        If no claim of that number can be judged yet.
+    """
+    if claim_id not in registry:
+        raise AnalysisError(
+            f"A claim must be one of those that can be judged; {claim_id} is not.",
+            f"Choose from {wording.in_runs(registry)}.",
+        )
+    return registry[claim_id]
+
+
+def checks(store: Store, claim_id: int, registry: Mapping[int, Claim] = CLAIMS) -> pd.DataFrame:
+    """Return one row per check of a claim: part, condition, whether it holds, and its numbers."""
+    one = claim(claim_id, registry)
+    return check_rows(examined(one, store), one.kind)
+
+
+def check_rows(made: Sequence[Check], kind: Kind) -> pd.DataFrame:
+    """Return one row per check, as `checks` gives them; ``kind`` is that of their claim.
+
+    `holds` is what a check counts for beside the others, see `verdict.claim.counted`; where that
+    is not its own answer the note says so.
+    """
+    found = pd.DataFrame(check_records(made, kind))
+    checked(found.columns)
+    return found
+
+
+def check_records(made: Sequence[Check], kind: Kind) -> list[dict[str, Any]]:
+    """Return the rows of `check_rows`, each by itself."""
+    return [
+        {
+            "term": check.part,
+            "condition": check.condition,
+            "kind": check.kind or kind,
+            "holds": answer,
+            "decides": check.decides,
+            "has_data": check.has_data,
+            "estimate": check.estimate,
+            "conf_low": check.conf_low,
+            "conf_high": check.conf_high,
+            "p_value": check.p_value,
+            "p_holm": p_holm,
+            "n_obs": check.n_obs,
+            "n_models": check.n_models,
+            "n_suites": check.n_suites,
+            "method": check.method,
+            "evidence": " ".join(check.evidence),
+            "caveats": " ".join(check.caveats),
+            "note": f"{check.note} {_uncounted(check, answer)}".strip(),
+        }
+        for check, p_holm, answer in zip(
+            made, adjusted_over_readings(made), counted(made, kind), strict=True
+        )
+    ]
+
+
+def _uncounted(check: Check, answer: bool | None) -> str:
+    """Return why a check counts for another answer than its own; empty where it does not."""
+    if answer is check.holds:
+        return ""
+    own = "holds" if check.holds else "fails"
+    return f"Alone it {own}; one of many readings, it decides nothing at its adjusted p."
+
+
+def examine(store: Store, registry: Mapping[int, Claim] = CLAIMS) -> dict[int, Sequence[Check]]:
+    """Return the checks of every claim of a registry, by its number.
+
+    Raises
+    ------
+    AnalysisError
+        If the function of a claim fails.
+    """
+    return {claim_id: examined(one, store) for claim_id, one in registry.items()}
+
+
+def evaluate(
+    store: Store,
+    registry: Mapping[int, Claim] = CLAIMS,
+    *,
+    made: Mapping[int, Sequence[Check]] | None = None,
+) -> pd.DataFrame:
+    """Return one row per claim: statement, family, verdict, estimand and primary numbers, rule.
+
+    Verdicts follow the rule of `claim.verdict`. The estimate, interval, p and counts are those of
+    the first check that decides and that the data answer, else of the first that could be made;
+    of an undecided claim, of the stated reading that is open (`wording.primary`); `p_holm` is
+    its p adjusted over the readings of the claim. The note counts the checks and names those that
+    fail and the parts that none could decide. What the
+    claim's quantity is a property of follows in `property` and `property_remark`.
+
+    Parameters
+    ----------
+    store, registry
+        What the claims are judged on, and which.
+    made
+        What `examine` returned for them, where it is needed for more than this; else it is run.
+    """
+    made = examine(store, registry) if made is None else made
+    judged = pd.DataFrame(
+        [_row(one, made[number], _said(store, number)) for number, one in registry.items()]
+    )
+    place = list(judged.columns).index("verdict")
+    judged.insert(place, "family", families(store, judged))
+    for name, values in weights(store, judged).items():
+        judged.insert(place + 1, str(name), values)
+    judged = with_property(store, judged)
+    checked(judged.columns)
+    return judged
+
+
+def judge(
+    store: Store,
+    claim_id: int,
+    registry: Mapping[int, Claim] = CLAIMS,
+    *,
+    made: Sequence[Check] | None = None,
+) -> dict[str, object]:
+    """Return the row of one claim, as `evaluate` gives it.
+
+    ``made`` are its checks, where they are needed for more than this; else they are made.
+
+    Raises
+    ------
+    AnalysisError
+        If the claim is unknown, its function fails, or the store does not hold its statement.
+    """
+    one = claim(claim_id, registry)
+    said = _said(store, claim_id)
+    row = _row(one, examined(one, store) if made is None else made, said)
+    return row | of_claim(store, claim_id)
+
+
+def _said(store: Store, claim_id: int) -> pd.Series[Any]:
+    """Return the statement of a claim and its place."""
+    claims = store.facts("FROM claim")
+    said = claims[claims["claim_id"] == claim_id]
+    if said.empty:
+        raise StoreError(
+            f"The store must hold the statement of claim {claim_id}; its table claim does not.",
+            "Give claim.csv a row with this claim_id; for the paper audited here, open "
+            "data/published as well: --data data/published.",
+        )
+    return said.iloc[0]
+
+
+def _row(one: Claim, found: Sequence[Check], said: pd.Series[Any]) -> dict[str, object]:
+    primary = wording.primary(found, one.kind)
+    p_holm = adjusted_over_readings(found)[found.index(primary)]
+    return {
+        "claim_id": one.claim_id,
+        "statement": said["statement"],
+        "place": said["place"],
+        "verdict": verdict(found, one.kind),
+        "reading": reading(found, one.kind),
+        "kind": one.kind,
+        "estimand": one.estimand,
+        "estimate": primary.estimate,
+        "conf_low": primary.conf_low,
+        "conf_high": primary.conf_high,
+        "conf_level": 0.95 if primary.conf_low == primary.conf_low else float("nan"),
+        "p_value": primary.p_value,
+        "p_holm": p_holm,
+        "n_obs": primary.n_obs,
+        "n_models": primary.n_models,
+        "n_suites": primary.n_suites,
+        "method": primary.method,
+        "rule": one.rule,
+        "evidence": " ".join(sorted({file for check in found for file in check.evidence})),
+        "caveats": " ".join(caveats_of(name for check in found for name in check.caveats)),
+        "note": wording.note(primary, found, one.kind),
+    }

@@ -1,0 +1,259 @@
+"""A check of one part of a claim, and the ways to make one from the rows it rests on."""
+
+from __future__ import annotations
+
+import numbers
+import re
+import reprlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.audit.evidence.decision import KINDS, Kind
+from analysis.inference.counts import fisher
+from analysis.tidy.errors import AnalysisError
+from analysis.tidy.frame import require_flags
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One part of a claim under one condition.
+
+    Attributes
+    ----------
+    part
+        What the claim asserts, in words.
+    condition
+        How the words were read: definition, models, files.
+    holds
+        Whether it holds; None when the evidence is missing or cannot tell.
+    kind
+        Kind of statement, which names the rule that decided it; None: that of its claim.
+    decides
+        Whether it moves the verdict. A check that cannot fail, or that rests on other models than
+        the paper's, describes and does not.
+    has_data
+        Whether it could be made at all; else the evidence is missing.
+    estimate, conf_low, conf_high, p_value
+        The quantity the decision rests on, its 95 % interval and p; NaN where there is none.
+    n_obs, n_models, n_suites
+        Rows, distinct models and distinct training suites that entered.
+    evidence
+        Files or tables the numbers come from.
+    caveats
+        Known defects of that evidence, B1 to B16.
+    method
+        How the estimate was computed.
+    note
+        What a reader must know.
+
+    Raises
+    ------
+    AnalysisError
+        If ``holds``, ``decides`` or ``has_data`` is no truth value, the kind none that there is,
+        or a number none.
+
+    Examples
+    --------
+    >>> Check("part", "condition", np.float64(2.9) < 3).holds is True
+    True
+    """
+
+    part: str
+    condition: str
+    holds: bool | None
+    estimate: float = NAN
+    conf_low: float = NAN
+    conf_high: float = NAN
+    p_value: float = NAN
+    n_obs: int = 0
+    n_models: int = 0
+    n_suites: int = 0
+    evidence: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+    method: str = ""
+    note: str = ""
+    kind: Kind | None = None
+    decides: bool = True
+    has_data: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse an answer that is none: a text or a NaN would count as one that holds."""
+        answer: object = self.holds
+        if isinstance(answer, np.bool_):
+            object.__setattr__(self, "holds", bool(answer))
+        elif not isinstance(answer, bool | None):
+            raise AnalysisError(
+                "What a check says, holds, must be True, False or None (the data cannot tell); "
+                f"found {reprlib.repr(answer)}.",
+                "Write bool(...) around a comparison of two numbers.",
+            )
+        require_flags(decides=self.decides, has_data=self.has_data)
+        if self.kind is not None and self.kind not in KINDS:
+            raise AnalysisError(
+                f"The kind of a check must be one of {', '.join(KINDS)}; found {self.kind!r}.",
+                "Leave it out for that of its claim.",
+            )
+        for name in ("estimate", "conf_low", "conf_high", "p_value"):
+            if not isinstance(getattr(self, name), numbers.Real):
+                raise AnalysisError(
+                    f"The {name} of a check must be a number; "
+                    f"found {reprlib.repr(getattr(self, name))}.",
+                    "Leave it out where there is none.",
+                )
+
+
+def caveats_of(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the distinct names of caveats, numbers in the order of numbers.
+
+    Each may hold several, separated by commas.
+
+    >>> caveats_of(["B10", "B2", "B2, seed", ""])
+    ('B2', 'B10', 'seed')
+    """
+    single = {name.strip() for joined in names for name in joined.split(",")} - {""}
+    return tuple(sorted(single, key=_place_of))
+
+
+def _place_of(name: str) -> tuple[str, int, str]:
+    """Return a key that puts B2 before B10."""
+    number = re.search(r"\d+", name)
+    return re.split(r"\d", name)[0], int(number[0]) if number else 0, name
+
+
+#: What a check on our own measurements names as its evidence.
+OURS = "our measurements"
+NOT_THEIRS = "These are not the paper's models: shown, not counted."
+#: Ends the name of a method that takes models as independent, which those of a suite are not.
+INDEPENDENT = "models as independent"
+
+
+def check(
+    part: str, condition: str, holds: bool | None, rows: pd.DataFrame, **result: Any
+) -> Check:
+    """Return a check whose counts, files and caveats are read off the rows it used.
+
+    ``rows`` has one row per figure, with `model_id`, `suite`, `file` (several are separated by
+    spaces) and `caveats` (by commas).
+    """
+    counted: dict[str, Any] = {
+        "n_obs": len(rows),
+        "n_models": rows["model_id"].nunique(),
+        "n_suites": rows["suite"].nunique(),
+        "evidence": tuple(sorted({name for file in rows["file"] for name in file.split(" ")})),
+        "caveats": caveats_of(rows["caveats"]),
+    }
+    return Check(part, condition, holds, **(counted | result))
+
+
+def both_sides(pairs: pd.DataFrame, other: str) -> dict[str, Any]:
+    """Return how many distinct models and suites the two sides of pairs have.
+
+    The columns of the second model of a pair end in ``other``; where only its `model_id` is there,
+    both are of one suite.
+    """
+    second = pairs[f"suite{other}"] if f"suite{other}" in pairs else pairs["suite"]
+    return {
+        "n_models": len({*pairs["model_id"], *pairs[f"model_id{other}"]}),
+        "n_suites": len({*pairs["suite"], *second}),
+    }
+
+
+def share_check(
+    part: str,
+    condition: str,
+    hits: int,
+    rows: pd.DataFrame,
+    *,
+    holds: bool | None,
+    method: str,
+    units: str = "models",
+    is_sample: bool = True,
+    note: str = "",
+    **result: Any,
+) -> Check:
+    """Return a check that rests on a share of the rows: ``hits`` of them, with exact interval.
+
+    ``units`` says what the rows are, which the interval takes as independent. There is no interval
+    unless ``is_sample``: whether a printed value comes again is a fact about each row, and no
+    sample of anything.
+    """
+    require_flags(is_sample=is_sample)
+    share = fisher.proportion(hits, len(rows)).iloc[0]
+    interval = {name: share[name] for name in ("conf_low", "conf_high")} if is_sample else {}
+    how = f", Clopper-Pearson interval as if {units} were independent" if is_sample else ""
+    return check(
+        part,
+        condition,
+        holds,
+        rows,
+        estimate=share["estimate"],
+        **interval,
+        method=f"{method}{how}",
+        note=note,
+        **result,
+    )
+
+
+def mean_of(values: pd.Series[float], null: float) -> dict[str, float]:
+    """Return mean, 95 % t interval and p of the test against ``null``.
+
+    Interval and p are NaN for a single value, and p for values without spread.
+    """
+    n, mean = len(values), float(values.mean())
+    std_error = float(values.std()) / n**0.5
+    reach = float(stats.t.ppf(0.975, n - 1)) * std_error if n > 1 else float("nan")
+    statistic = abs(mean - null) / std_error if std_error > 0 else float("nan")
+    return {
+        "estimate": mean,
+        "conf_low": mean - reach,
+        "conf_high": mean + reach,
+        "p_value": float(2 * stats.t.sf(statistic, n - 1)),
+    }
+
+
+def on_ours(found: Check, rows: pd.DataFrame) -> Check:
+    """Return a check on models measured here; it decides only if all are the paper's too.
+
+    ``rows`` tell it by `is_theirs`. Where they come from `measured_gains`, the note says how often
+    the published gain and its invariant partner lie on different sides of 1.
+    """
+    is_theirs = bool(rows["is_theirs"].all())
+    notes = (found.note, _other_side(rows), "" if is_theirs else NOT_THEIRS)
+    return replace(
+        found,
+        holds=found.holds if is_theirs else None,
+        decides=found.decides and is_theirs,
+        note=" ".join(note for note in notes if note),
+        evidence=(OURS,),
+    )
+
+
+def _other_side(rows: pd.DataFrame) -> str:
+    """Return how many models have their invariant gain on the other side of 1, if any has."""
+    if "gain_primary" not in rows:
+        return ""
+    known = rows.dropna(subset=["gain_primary"])
+    differs = (known["gain_mean"] < 1) != (known["gain_primary"] < 1)
+    if not differs.any():
+        return ""
+    return (
+        f"In {int(differs.sum())} of {len(known)} the gain that is a property of the network "
+        "(under LayerNorm the centred one) lies on the other side of 1."
+    )
+
+
+def missing(part: str, condition: str, reason: object) -> Check:
+    """Return a check that could not be made, and why."""
+    return Check(part, condition, None, note=f"No data: {reason}.", has_data=False)
+
+
+def descriptive(found: Check) -> Check:
+    """Return a check that is shown and moves no verdict, whatever it finds."""
+    return replace(found, decides=False)

@@ -1,0 +1,66 @@
+"""Running the function of a claim, so that its failure is one sentence that names the place."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from analysis.audit.claim import Claim
+from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.figure import require_sound
+from analysis.store import Store, shared
+from analysis.tidy.errors import AnalysisError
+from collect.schema import raise_interruption
+
+
+def examined(one: Claim, store: Store) -> Sequence[Check]:
+    """Return the checks of a claim, at least one.
+
+    Raises
+    ------
+    AnalysisError
+        If its function raises anything, or returns something other than checks.
+    StoreError
+        If published figures name a model, metric or caveat that no table explains, or those of a
+        metric are in several units.
+    """
+    require_sound(store)
+    try:
+        # Frames here have a few hundred rows: pandas reads Python's text faster than Arrow's.
+        with pd.option_context("mode.string_storage", "python"):
+            returned = one.examine(store)
+            found = list(returned) if isinstance(returned, Iterable) else [returned]
+    except (Exception, SystemExit) as error:
+        raise_interruption(error)
+        raise AnalysisError(
+            f"The function of claim {one.claim_id} must return checks; it failed in "
+            f"{_place(error)} with {described(error)}.",
+            "Correct it there; a check that cannot be made is evidence.missing(...).",
+        ) from error
+    strangers = {type(each).__name__ for each in found if not isinstance(each, Check)}
+    if strangers or not found:
+        raise AnalysisError(
+            f"The function of claim {one.claim_id} must return at least one Check and nothing "
+            f"else; it returned {', '.join(sorted(strangers)) or 'none'}.",
+            "A check that cannot be made is evidence.missing(...).",
+        )
+    return found
+
+
+def described(error: BaseException) -> str:
+    """Return an error's kind and first line, for use inside a sentence."""
+    text = error.problem if isinstance(error, AnalysisError) else str(error)
+    line = text.strip().partition("\n")[0].rstrip(".")
+    return f"{type(error).__name__}: {line}" if line else type(error).__name__
+
+
+def _place(error: BaseException) -> str:
+    """Return file and line of the deepest call in the file that holds the claim's function."""
+    # A function may be `shared`: what that puts around it is not where it failed.
+    around = shared.__code__.co_filename
+    calls = [it for it in traceback.extract_tb(error.__traceback__) if it.filename != around]
+    own = calls[1].filename if len(calls) > 1 else calls[0].filename
+    last = [call for call in calls if call.filename == own][-1]
+    return f"{last.filename}, line {last.lineno}"

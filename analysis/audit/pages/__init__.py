@@ -1,0 +1,1 @@
+"""What the pages of any audit show: cards, strips of readings, tables of verdicts, the front."""

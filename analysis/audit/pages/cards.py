@@ -1,0 +1,264 @@
+"""A card for each claim: what it says, its verdict, why, its readings drawn; the rest folded.
+
+Cards are Markdown with the attributes that the page's script filters and sorts by; without a
+script all of them are simply there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from analysis import audit as claims
+from analysis.audit.pages import grounds, readings, strips
+from analysis.store import Store
+from analysis.tidy import notation, prose
+
+
+def cards(
+    store: Store,
+    judged: pd.DataFrame,
+    made: Mapping[int, Sequence[claims.Check]],
+    used_in: Mapping[int, str],
+    *,
+    caveats_at: str = "",
+) -> str:
+    """Return the cards of all claims, in the order of their numbers.
+
+    Parameters
+    ----------
+    store
+        Where the plain lines of the claims are, table ``claim_meaning``, the values they name,
+        table ``claim_line``, and what each claim rests on, view ``claim_property``.
+    judged, made
+        One row per claim, and the checks of each; see `analysis.audit`.
+    used_in
+        Markdown that links to the sections that use a claim, by its number.
+    caveats_at
+        Address to which the name of a known defect is added; without it they are no links.
+    """
+    meanings = store.query("FROM claim_meaning").set_index("claim_id")["meaning"].to_dict()
+    properties = claims.properties(store).set_index("claim_id").to_dict("index")
+    named = strips.lines(store.query("FROM claim_line"))
+    caveats = _caveats(store.query("FROM caveat"), caveats_at)
+    planted = {
+        int(str(number)): planted_line(rows)
+        for number, rows in store.query("FROM verdict_rate").groupby("claim_id")
+    }
+    return "\n\n".join(
+        card(
+            row,
+            made[number],
+            Facts(
+                meaning=str(meanings.get(number, "")),
+                used_in=used_in.get(number, ""),
+                rests=properties.get(number, {}),
+                planted=planted.get(number, ""),
+                lines=named.get(number, ()),
+                caveats=caveats,
+            ),
+        )
+        for row in judged.to_dict("records")
+        for number in [int(row["claim_id"])]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a claim beside its verdict and its checks; all of it may be missing.
+
+    Attributes
+    ----------
+    meaning
+        What it says in one plain line.
+    used_in
+        Markdown that links to the sections that use it.
+    rests
+        What its quantity is a property of, a row of `analysis.audit.properties`.
+    planted
+        What the rule says of simulated papers, as `planted_line` words it.
+    lines
+        The values it names.
+    caveats
+        What each known defect of the evidence is called, as Markdown, by its name.
+    """
+
+    meaning: str = ""
+    used_in: str = ""
+    rests: Mapping[Any, Any] = field(default_factory=dict)
+    planted: str = ""
+    lines: Sequence[strips.Line] = ()
+    caveats: Mapping[str, str] = field(default_factory=dict)
+
+
+def card(row: Mapping[Any, Any], made: Sequence[claims.Check], facts: Facts) -> str:
+    """Return the card of one claim.
+
+    Parameters
+    ----------
+    row
+        Row of the claim, as `analysis.audit.evaluate` gives it.
+    made
+        Its checks.
+    facts
+        What else is known of it.
+    """
+    number = int(row["claim_id"])
+    checks = claims.check_rows(made, row["kind"]).to_dict("records")
+    place = f"[{prose.literal(str(row['place']))}]{{.claim-place}}"
+    how = f"({prose.literal(str(row['reading']))})" if row.get("reading") else ""
+    used = f"*Used in* {facts.used_in}." if facts.used_in else ""
+    return "\n\n".join(
+        part
+        for part in (
+            f"::: {{#claim-{number} .claim-card {_attributes(row)}}}",
+            _heading(number, row),
+            f"[{prose.literal(facts.meaning)}]{{.claim-meaning}}" if facts.meaning else "",
+            _joined(readings.mark(str(row["verdict"])), how, place),
+            *found(checks, facts.lines),
+            _small(_joined(grounds.line(facts.rests), used)),
+            _folded(row, checks, facts),
+            ":::",
+        )
+        if part
+    )
+
+
+def found(checks: Sequence[Mapping[Any, Any]], lines: Sequence[strips.Line]) -> list[str]:
+    """Return why a claim has its verdict, as Markdown: each part in words, and drawn if it can be.
+
+    ``checks`` are rows of `analysis.audit.check_rows`, ``lines`` the values that the claim names.
+    Parts that are not drawn share a paragraph.
+    """
+    said: list[str] = []
+    plain: list[str] = []
+    for part, words in reasons(checks).items():
+        drawn = [it for line in lines if line.part == part for it in [strips.strip(checks, line)]]
+        figures = [_html(it) for it in drawn if it]
+        if figures:
+            said += [f"{words}.", *figures]
+        else:
+            plain.append(words)
+    return [*said, f"{'; '.join(plain)}."] if plain else said
+
+
+def reasons(checks: Sequence[Mapping[Any, Any]]) -> dict[str, str]:
+    """Return how many readings of each part hold, as Markdown.
+
+    ``checks`` are rows of `analysis.audit.check_rows`; those that decide nothing are left out.
+    """
+    by_part: dict[str, list[str]] = {}
+    for check in checks:
+        if check["decides"]:
+            by_part.setdefault(str(check["term"]), []).append(readings.outcome(check))
+    return {
+        part: f"{notation.typeset(part)}: {readings.held(outcomes)}"
+        for part, outcomes in by_part.items()
+    }
+
+
+def _caveats(rows: pd.DataFrame, at: str) -> dict[str, str]:
+    """Return what each known defect is called, by its name; a link where there is an address."""
+    named = {str(row["caveat_id"]): str(row["title"]) for row in rows.to_dict("records")}
+    return {
+        name: f"[{prose.literal(title)}]({at}{name})" if at else prose.literal(title)
+        for name, title in named.items()
+    }
+
+
+def _joined(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
+
+
+def _small(text: str) -> str:
+    return f"::: {{.claim-foot}}\n{text}\n:::" if text else ""
+
+
+def planted_line(rates: pd.DataFrame) -> str:
+    """Return how often the rule gives each verdict of a claim under each planted truth.
+
+    ``rates`` has rows of table ``verdict_rate`` of one claim. Wrong labels are named where they
+    change anything.
+    """
+    said = {
+        key: ", ".join(
+            f"{row['verdict']} {prose.number(row['probability'], 3)}"
+            for row in rows.sort_values("probability", ascending=False).to_dict("records")
+            if row["probability"] > 0
+        )
+        for key, rows in rates.groupby(["truth", "wrong_labels"])
+    }
+    named = [
+        f"where {truth} rules{' and labels are wrong' if is_wrong else ''}: {text}"
+        for (truth, is_wrong), text in said.items()
+        if not is_wrong or text != said[truth, False]
+    ]
+    n_papers = prose.count(int(rates["n_papers"].iloc[0]))
+    return (
+        f"*How sure is the rule?* Share of {n_papers} simulated papers with each verdict, "
+        f"{'; '.join(named)}. ([How](#sec-verdict-rule))"
+    )
+
+
+def controls(judged: pd.DataFrame) -> str:
+    """Return the bar that filters and sorts the cards, as Markdown; its script shows it."""
+    counted = judged["verdict"].value_counts()
+    buttons = "".join(
+        f'<button type="button" aria-pressed="false" data-verdict="{verdict}">'
+        f'<span class="verdict verdict-{verdict.replace(" ", "-")}">{verdict}</span>'
+        f" {counted.get(verdict, 0)}</button>"
+        for verdict in claims.VERDICTS
+    )
+    options = "".join(f"<option>{escape(law)}</option>" for law in laws(judged))
+    return _html(
+        '<form class="claim-filters" role="search" aria-label="Claims" hidden '
+        'onsubmit="return false">'
+        f'<div class="claim-buttons" role="group" aria-label="Verdict">{buttons}</div>'
+        f'<label>Law <select name="law"><option value="">all</option>{options}</select></label>'
+        '<label>Word <input type="search" name="word" placeholder="such as Fisher, or 7"></label>'
+        '<label>Order <select name="order"><option value="number">number</option>'
+        '<option value="verdict">verdict</option><option value="law">law</option></select></label>'
+        f"<output>{len(judged)} of {len(judged)} claims</output></form>"
+    )
+
+
+def laws(judged: pd.DataFrame) -> list[str]:
+    """Return the families of the claims in the order of their first claim."""
+    return list(dict.fromkeys(judged["family"]))
+
+
+def _heading(number: int, row: Mapping[Any, Any]) -> str:
+    statement = notation.typeset(str(row["statement"]))
+    anchor = f"[{number}](#claim-{number}){{.claim-number}}"
+    return f"# {anchor} {statement} {{#claim-{number}-statement .unnumbered .unlisted}}"
+
+
+def _attributes(row: Mapping[Any, Any]) -> str:
+    """Return what the script filters by; quotation marks would end a value."""
+    values = {
+        "number": row["claim_id"],
+        "verdict": row["verdict"],
+        "law": row["family"],
+    }
+    return " ".join(
+        f'data-{name}="{str(value).replace(chr(34), "")}"' for name, value in values.items()
+    )
+
+
+def _folded(row: Mapping[Any, Any], checks: Sequence[Mapping[Any, Any]], facts: Facts) -> str:
+    said = prose.plural(len(checks), "check")
+    opening = f"<details class='claim-checks'><summary>Every reading ({said})</summary>"
+    rule = (
+        f"*Rule.* {notation.typeset(str(row['rule']))} *Estimand.* "
+        f"{notation.typeset(str(row['estimand']))}."
+    )
+    inside = [_small(rule), _small(facts.planted), *readings.tables(checks, facts.caveats)]
+    return "\n\n".join([_html(opening), *(it for it in inside if it), _html("</details>")])
+
+
+def _html(markup: str) -> str:
+    return f"```{{=html}}\n{markup}\n```"

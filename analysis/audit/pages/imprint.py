@@ -1,0 +1,67 @@
+"""What a page must say to be cited: version, commit, date, licence, and an entry for BibTeX."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+
+from analysis.heritage.pages.colophon import commit
+from analysis.tidy import prose
+
+TITLE = "thermoscope: an audit of Thermodynamic Constraints in Transformer Architectures"
+LICENCE = "code MIT, text and data CC BY 4.0"
+
+
+def facts() -> str:
+    """Return Markdown with version, commit, date and licence in one line."""
+    now = datetime.now(UTC)
+    return _line(*_made_from(), f"{now.day} {now:%B %Y}", LICENCE)
+
+
+def imprint() -> str:
+    """Return Markdown with version, commit and licence and, folded, how to cite the page.
+
+    Its front matter says the date.
+    """
+    now = datetime.now(UTC)
+    opening = "<details class='cite-as'><summary>Cite as</summary>"
+    return "\n\n".join(
+        [
+            _line(*_made_from(), LICENCE),
+            "::: {.imprint}",
+            f"```{{=html}}\n{opening}\n```",
+            f"The thermoscope authors ({now.year}). *{prose.literal(TITLE)}* "
+            f"(version {_version()}).",
+            f"```bibtex\n{bibtex(now.year)}\n```",
+            "```{=html}\n</details>\n```",
+            ":::",
+        ]
+    )
+
+
+def bibtex(year: int) -> str:
+    """Return the entry for BibTeX."""
+    fields = {
+        "title": TITLE,
+        "author": "{The thermoscope authors}",
+        "year": str(year),
+        "version": _version(),
+        "note": f"commit {commit()}",
+    }
+    lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
+    return "\n".join(["@software{thermoscope,", *lines, "}"])
+
+
+def _made_from() -> tuple[str, str]:
+    return f"Version {_version()}", f"commit {commit()}"
+
+
+def _line(*said: str) -> str:
+    return f"::: {{.imprint}}\n{prose.literal(' · '.join(said))}\n:::"
+
+
+def _version() -> str:
+    try:
+        return version("thermoscope")
+    except PackageNotFoundError:
+        return "not installed"

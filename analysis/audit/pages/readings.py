@@ -1,0 +1,151 @@
+"""The readings of a claim as a table: outcome, how the words were read, estimate, p, sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import pandas as pd
+
+from analysis.audit.pages import estimates
+from analysis.tidy import notation, prose
+
+#: What a check says, by what it found.
+OUTCOMES = {True: "holds", False: "fails", None: "undecided"}
+#: What a check that decides nothing says.
+SHOWN = "shown only"
+COLUMNS = {
+    "outcome": "Outcome",
+    "reading": "Read as",
+    "estimate": "Estimate",
+    "interval": "95 % interval",
+    "p": "p",
+    "holm": "p (Holm)",
+    "models": "Models (suites)",
+}
+#: The columns that are Markdown, and those set at their decimals.
+MARKUP = ("outcome", "reading")
+NUMBERS = ("estimate", "interval", "p", "holm", "models")
+
+
+def tables(checks: Sequence[Mapping[Any, Any]], caveats: Mapping[str, str]) -> list[str]:
+    """Return a table per part of a claim as Markdown, and what all its readings share.
+
+    Parameters
+    ----------
+    checks
+        Rows of `analysis.audit.check_rows`.
+    caveats
+        What each known defect is called, as Markdown, by its name.
+    """
+    said = [_sources(check, caveats) for check in checks]
+    whole = _basis(f"All readings: {said[0]}")
+    is_shared = len(said) > 1 and len(set(said)) == 1 and bool(said[0])
+    rows = [
+        {**check, "sources": "" if is_shared else it}
+        for check, it in zip(checks, said, strict=True)
+    ]
+    parts = [
+        f"[{notation.typeset(str(part))}]{{.claim-part}}\n\n{_table(list(those))}"
+        for part, those in groupby(rows, key=lambda check: check["term"])
+    ]
+    return [*parts, whole] if is_shared else parts
+
+
+def mark(said: str) -> str:
+    """Return a verdict or an outcome in full words, as a span that the style sheet marks."""
+    return f"[{said}]{{.verdict .{look(said)}}}"
+
+
+def held(outcomes: Sequence[str]) -> str:
+    """Return how many readings hold, how many are undecided and how many lack data.
+
+    ``outcomes`` are those of `outcome`, without what is shown only.
+
+    >>> held(["holds", "fails", "undecided"]), held(["no data"])
+    ('1 of 2 readings hold, 1 undecided', 'no data for 1 reading')
+    """
+    n_hold, n_fail = outcomes.count("holds"), outcomes.count("fails")
+    n_open, n_without = outcomes.count("undecided"), outcomes.count("no data")
+    said = []
+    if n_hold + n_fail == 1:
+        which = "its one reading" if len(outcomes) == 1 else _readings(1)
+        said.append(f"{which} {'holds' if n_hold else 'fails'}")
+    elif n_hold or n_fail:
+        said.append(f"{n_hold} of {_readings(n_hold + n_fail)} hold")
+    if n_open:
+        said.append(f"{n_open} undecided" if said else f"undecided in {_readings(n_open)}")
+    if n_without:
+        said.append(f"no data for {n_without if said else _readings(n_without)}")
+    return ", ".join(said)
+
+
+def _readings(number: int) -> str:
+    return prose.plural(number, "reading")
+
+
+def _table(checks: Sequence[Mapping[Any, Any]]) -> str:
+    rows = pd.DataFrame(
+        {
+            "outcome": [mark(outcome(check)) for check in checks],
+            "reading": [_reading(check) for check in checks],
+            "estimate": [estimates.estimate(check) for check in checks],
+            "interval": [estimates.interval(check) for check in checks],
+            "p": [prose.bare(prose.p_value(check["p_value"])) for check in checks],
+            "holm": [prose.bare(prose.p_value(check["p_holm"])) for check in checks],
+            "models": [_models(check) for check in checks],
+        }
+    )
+    return prose.pipe_table(rows, COLUMNS, markup=MARKUP, numbers=NUMBERS)
+
+
+def outcome(check: Mapping[Any, Any]) -> str:
+    """Return what a check says; see ``analysis.audit.evidence.checks``."""
+    if not check["decides"]:
+        return SHOWN
+    return OUTCOMES[check["holds"]] if check["has_data"] else "no data"
+
+
+def look(said: str) -> str:
+    """Return the class under which the style sheet marks a verdict or an outcome.
+
+    >>> look("no data"), look("shown only")
+    ('verdict-no-data', 'verdict-described')
+    """
+    return f"verdict-{'described' if said == SHOWN else said.replace(' ', '-')}"
+
+
+def _reading(check: Mapping[Any, Any]) -> str:
+    """Return the condition of a check, and below it how and from what it was made."""
+    method = str(check["method"])
+    made = " ".join(it for it in (check["note"], f"{_opened(method)}." if method else "") if it)
+    small = " ".join(it for it in (prose.literal(made), check["sources"]) if it)
+    said = prose.literal(str(check["condition"]))
+    return f"{said} {_basis(small)}" if small else said
+
+
+def _basis(said: str) -> str:
+    """Return what a reading rests on, as a span; pandoc tries brackets as four things first."""
+    return f'<span class="check-basis">{said}</span>'
+
+
+def _sources(check: Mapping[Any, Any], caveats: Mapping[str, str]) -> str:
+    """Return the files of a check and their known defects by name, as Markdown."""
+    files = " ".join(str(check["evidence"]).split())
+    named = [caveats.get(it, prose.literal(it)) for it in str(check["caveats"]).split()]
+    said = [f"From {prose.literal(files)}." if files else ""]
+    said += [f"Known defects: {'; '.join(named)}." if named else ""]
+    return " ".join(it for it in said if it)
+
+
+def _opened(text: str) -> str:
+    """Return a text that begins with a capital; the rest stays as it is."""
+    return text[:1].upper() + text[1:]
+
+
+def _models(check: Mapping[Any, Any]) -> str:
+    models, suites = check["n_models"], check["n_suites"]
+    if not models:
+        return prose.MISSING
+    return f"{prose.count(models)}{prose.NO_BREAK}({prose.count(suites)})"

@@ -1,0 +1,238 @@
+"""The strip of a part of a claim: each reading as a row, beside the value that the claim names.
+
+A strip is HTML with a small drawing per row. Places are shares of the width of a row, so it fits a
+desk and a phone with letters of one size; colours of outcomes come from the style sheet.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from analysis.audit.pages import estimates, readings
+from analysis.tidy import prose
+
+#: The measure whose value is the p of a test, and the least p that is drawn.
+P, LEAST_P = "p", 1e-5
+#: Ends of the axis of measures that have some; others reach as far as what is drawn.
+ENDS = dict.fromkeys(estimates.SHARES, (0.0, 1.0)) | dict.fromkeys(
+    ("r", "partial r", "mean r", "rank r"), (-1.0, 1.0)
+)
+#: Values this many times the least are drawn on a logarithmic axis.
+WIDE = 20.0
+#: Share of the width that is left free at either end, and that a letter needs on a phone [%].
+MARGIN, LETTER = 3.0, 2.1
+#: The mark of each outcome, around its place.
+SHAPES = {
+    "holds": '<circle r="5"/>',
+    "fails": '<path d="M-4-4 4 4M4-4-4 4"/>',
+    "undecided": '<circle class="ring" r="4.5"/>',
+    "shown only": '<path d="M0-5V5"/>',
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What a claim names in one part: a row of table ``claim_line``.
+
+    Attributes
+    ----------
+    part, measure
+        The part, and what its value is set beside: the name of an estimate, or `P`.
+    value, low, high
+        The value, and the margin that still counts as it; NaN where there is none.
+    """
+
+    part: str
+    measure: str
+    value: float
+    low: float = math.nan
+    high: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One reading as it is drawn: its words, kind, outcome, estimate and interval (or NaN)."""
+
+    condition: str
+    kind: str
+    outcome: str
+    value: float
+    low: float
+    high: float
+
+    def said(self, measure: str) -> str:
+        """Return the mark in words."""
+        shown = f"{measure} {_written(measure, self.value)}"
+        if math.isnan(self.low):
+            return f"{self.condition}: {self.outcome}, {shown}"
+        ends = f"{_written(measure, self.low)} to {_written(measure, self.high)}"
+        return f"{self.condition}: {self.outcome}, {shown}, 95\u00a0% interval {ends}"
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """From values to places in percent of the width; logarithmic where ``is_log``."""
+
+    low: float
+    high: float
+    is_log: bool
+
+    def place(self, value: float) -> float:
+        """Return where a value lies; beyond an end, the end."""
+        low, high, at = (self._scaled(it) for it in (self.low, self.high, value))
+        share = (at - low) / (high - low)
+        return MARGIN + (100 - 2 * MARGIN) * min(max(share, 0.0), 1.0)
+
+    def _scaled(self, value: float) -> float:
+        if not self.is_log:
+            return value
+        return math.log(max(value, self.low)) if value < math.inf else math.inf
+
+
+def lines(rows: pd.DataFrame) -> dict[int, list[Line]]:
+    """Return what each claim names, by its number; ``rows`` are those of table ``claim_line``."""
+    found: dict[int, list[Line]] = {}
+    for row in rows.to_dict("records"):
+        named = {str(name): value for name, value in row.items() if name != "claim_id"}
+        found.setdefault(int(row["claim_id"]), []).append(Line(**named))
+    return found
+
+
+def strip(checks: Sequence[Mapping[Any, Any]], line: Line) -> str:
+    """Return the strip of one part of a claim as HTML; empty where there is nothing to draw.
+
+    Parameters
+    ----------
+    checks
+        Rows of `analysis.audit.check_rows` of the claim.
+    line
+        What the claim names there. One reading without an interval is no picture, nor is one at all
+        where the value stands alone.
+    """
+    marks = drawn(checks, line)
+    if len(marks) < 2 and all(math.isnan(mark.low) for mark in marks):
+        return ""
+    axis = axis_of(marks, line)
+    rows = "".join(_row(mark, line, axis) for mark in marks)
+    is_divider = any(mark.kind == "difference" for mark in marks)
+    before = "claimed p < " if line.measure == P else "" if is_divider else "claimed "
+    foot = _foot(_measured(line, marks), line, axis, before)
+    return (
+        f'<figure class="strip" role="img" aria-label="{escape(finding(marks, line))}">'
+        f"{rows}{foot}</figure>"
+    )
+
+
+def drawn(checks: Sequence[Mapping[Any, Any]], line: Line) -> list[Mark]:
+    """Return the readings of a part that have a value of its measure, in their order."""
+    return [
+        mark
+        for check in checks
+        if check["term"] == line.part and check["has_data"]
+        for mark in [_mark(check, line.measure)]
+        if not math.isnan(mark.value)
+    ]
+
+
+def finding(marks: Sequence[Mark], line: Line) -> str:
+    """Return what a strip shows, in one sentence a fact."""
+    deciding = [mark.outcome for mark in marks if mark.outcome != readings.SHOWN]
+    least, most = (_written(line.measure, end([m.value for m in marks])) for end in (min, max))
+    across = [m for m in marks if not math.isnan(m.low)]
+    n_on = sum(m.low <= line.value <= m.high for m in across)
+    said = [
+        *([f"{line.part}: {readings.held(deciding)}."] if deciding else []),
+        f"Named: {line.measure} {_written(line.measure, line.value)}; found: {least} to {most}.",
+    ]
+    of_intervals = f"{n_on} of {prose.plural(len(across), 'interval')} reach the value named."
+    return " ".join([*said, of_intervals] if across else said)
+
+
+def axis_of(marks: Sequence[Mark], line: Line) -> Axis:
+    """Return the axis of a strip: of a share or an r whole, else as far as what is drawn."""
+    if line.measure == P:
+        least = min(line.value, *(mark.value for mark in marks))
+        return Axis(max(least / 2, LEAST_P), 1.0, is_log=True)
+    values = [line.value, line.low, line.high]
+    values += [it for mark in marks for it in (mark.value, mark.low, mark.high)]
+    known = [it for it in values if math.isfinite(it)]
+    low, high = min(known), max(known)
+    ends = ENDS.get(line.measure)
+    if ends and ends[0] <= low and high <= ends[1]:
+        return Axis(*ends, is_log=False)
+    if low > 0 and high / low > WIDE:
+        decades = math.floor(math.log10(low)), math.ceil(math.log10(high))
+        return Axis(10.0 ** decades[0], 10.0 ** decades[1], is_log=True)
+    if low == high:
+        return Axis(low - 1.0, high + 1.0, is_log=False)
+    step = 10.0 ** math.floor(math.log10(high - low)) / 2
+    return Axis(step * math.floor(low / step), step * math.ceil(high / step), is_log=False)
+
+
+def _mark(check: Mapping[Any, Any], measure: str) -> Mark:
+    value, low, high = math.nan, math.nan, math.nan
+    if measure == P:
+        value = float(check["p_value"])
+    elif estimates.name(check) == measure:
+        ends = (float(check[name]) for name in ("estimate", "conf_low", "conf_high"))
+        value, low, high = (estimates.in_its_unit(check, it) for it in ends)
+    said = readings.outcome(check)
+    return Mark(str(check["condition"]), str(check["kind"]), said, value, low, high)
+
+
+def _written(measure: str, value: float) -> str:
+    if measure == P:
+        return prose.bare(prose.p_value(value))
+    return estimates.written(measure, value) if math.isfinite(value) else prose.number(value)
+
+
+def _measured(line: Line, marks: Sequence[Mark]) -> str:
+    has_interval = any(not math.isnan(mark.low) for mark in marks)
+    return f"{line.measure} with its 95{prose.NO_BREAK}% interval" if has_interval else line.measure
+
+
+def _row(mark: Mark, line: Line, axis: Axis) -> str:
+    """Return one reading: its words, and beside them the value named, the interval and the mark."""
+    named = axis.place(line.value)
+    parts = [f"<title>{escape(mark.said(line.measure))}</title>"]
+    if not math.isnan(line.low):
+        low, high = axis.place(line.low), axis.place(line.high)
+        parts.append(f'<rect x="{low:.1f}%" width="{high - low:.1f}%" height="100%"/>')
+    parts.append(f'<line class="named" x1="{named:.1f}%" x2="{named:.1f}%" y2="100%"/>')
+    if not math.isnan(mark.low):
+        low, high = axis.place(mark.low), axis.place(mark.high)
+        parts.append(f'<line x1="{low:.1f}%" x2="{high:.1f}%" y1="50%" y2="50%"/>')
+    place = axis.place(mark.value)
+    parts.append(f'<svg x="{place:.1f}%" y="50%">{SHAPES[mark.outcome]}</svg>')
+    words = escape(prose.bound(mark.condition))
+    return (
+        f'<div class="{readings.look(mark.outcome)}"><span>{words}</span>'
+        f"<svg>{''.join(parts)}</svg></div>"
+    )
+
+
+def _foot(measured: str, line: Line, axis: Axis, before: str) -> str:
+    """Return what is drawn, the value named after a word, and the ends of the axis."""
+    named = axis.place(line.value)
+    value = f"{before}{_written(line.measure, line.value)}"
+    ends = [(axis.place(it), _written(line.measure, it)) for it in (axis.low, axis.high)]
+    texts = [
+        _text(place, text)
+        for place, text in ends
+        if abs(place - named) > LETTER * (len(value) + len(text) + 1)
+    ]
+    texts.append(_text(named, value, "named"))
+    return f'<div><span>{measured}</span><svg aria-hidden="true">{"".join(texts)}</svg></div>'
+
+
+def _text(place: float, text: str, name: str = "") -> str:
+    half = LETTER * len(text) / 2
+    anchor = "start" if place < half else "end" if place > 100 - half else "middle"
+    named = f' class="{name}"' if name else ""
+    return f'<text{named} x="{place:.1f}%" y="12" text-anchor="{anchor}">{escape(text)}</text>'

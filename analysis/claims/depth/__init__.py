@@ -1,1 +1,0 @@
-"""Claims about depth: its law, its profiles, the layer of the transition."""

@@ -1,1 +1,0 @@
-"""Claims judged by what is printed: captions, tables, counts, every stated number."""

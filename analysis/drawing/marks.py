@@ -1,0 +1,86 @@
+"""The marks of models: colour and shape of the lab; hollow for norms after the block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import altair as alt
+import pandas as pd
+
+from analysis.drawing.labs import lab_colour, lab_shape
+from analysis.drawing.theme import INK
+
+
+def points_by_lab(models: pd.DataFrame) -> alt.Chart:
+    """Return marks coloured and shaped by lab, for a frame with one row per model.
+
+    They have no legend: a figure names them, in the rows of an axis or beside them.
+    """
+    marks = alt.Chart(models).mark_point(filled=True, size=100, opacity=0.9)
+    return cast(alt.Chart, marks.encode(**of_lab(models)))
+
+
+def of_lab(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return colour and shape of the labs of a frame, for figures that name what they draw."""
+    return {"color": lab_colour(rows).legend(None), "shape": lab_shape(rows).legend(None)}
+
+
+def lab_names(rows: pd.DataFrame, y: alt.Y, *, x: Any, **mark: Any) -> alt.Chart:
+    """Return the name of each lab in its colour, in the first row that it has."""
+    firsts = alt.Chart(rows.drop_duplicates("lab")).mark_text(fontSize=14, **mark)
+    colour = lab_colour(rows).legend(None)
+    return cast(alt.Chart, firsts.encode(x=x, y=y, text="lab:N", color=colour))
+
+
+def marks_by_lab(models: pd.DataFrame) -> list[alt.Chart]:
+    """Return marks coloured and shaped by lab, hollow for models that normalise after a block.
+
+    ``models`` has one row per model: `lab` and `norm_position`.
+    """
+    return [mark.encode(**of_lab(models)) for mark in filled_and_hollow(models)]
+
+
+def filled_and_hollow(models: pd.DataFrame) -> list[alt.Chart]:
+    """Return filled marks, and hollow ones for models that normalise after a block, if any."""
+    after = models["norm_position"] == "post"
+    filled = alt.Chart(models[~after]).mark_point(filled=True, size=90, opacity=0.9)
+    hollow = alt.Chart(models[after]).mark_point(filled=False, size=90, strokeWidth=2)
+    return [filled, hollow] if after.any() else [filled]
+
+
+def named_once(placed: alt.Chart, rows: pd.DataFrame, row: str, *, mark: str = "mark") -> alt.Chart:
+    """Return what the marks of one row mean, each at the right end of its interval.
+
+    It is the row that is `roomiest`.
+
+    Parameters
+    ----------
+    placed
+        What places the marks of a row: its channels `y`, `yOffset` and colour.
+    rows
+        One row per mark: the columns ``row`` and ``mark``, and `conf_high`.
+    """
+    (widest,) = roomiest(rows, [row], mark=mark)
+    words = placed.copy()
+    words.data = rows[rows[row] == widest]
+    text = words.mark_text(align="left", dx=6, fontSize=13)
+    return cast(
+        alt.Chart, text.encode(x=alt.X("conf_high:Q"), text=f"{mark}:N", color=alt.value(INK))
+    )
+
+
+def roomiest(rows: pd.DataFrame, by: Sequence[str], *, mark: str = "mark") -> tuple[str, ...]:
+    """Return which row of a chart has every kind of mark, and most room at its right for words.
+
+    Parameters
+    ----------
+    rows
+        One row per mark: the columns ``by`` and ``mark``, and `conf_high`.
+    by
+        What tells the rows of the chart apart.
+    """
+    groups = rows.groupby(list(by), sort=False)
+    told = groups.agg(n=(mark, "nunique"), end=("conf_high", "max")).reset_index()
+    full = told[told["n"] == told["n"].max()]
+    return tuple(str(name) for name in full.nsmallest(1, "end")[list(by)].iloc[0])

@@ -1,0 +1,298 @@
+"""Names beside the points and lines that they name, so that a figure needs no legend.
+
+Names are placed twice: for the narrow panels of a phone, and for the wide ones of a desk, where
+most of them need no leader. Each drawing shows its own; see `narrow.shown_on`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, cast
+
+import altair as alt
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from analysis.drawing.narrow import DESK, PHONE
+from analysis.drawing.theme import INK
+
+#: Size of the letters of a name, width of one against its size, and height of a line [px].
+SIZE, LETTER, LINE = 12, 0.55, 13
+#: Half the side of a mark, distance of a name from it, and those of names with a leader [px].
+MARK, BESIDE, LEADERS = 5, 7, (14, 44)
+#: How far a name is moved from its mark in one step, and how many steps at most [px].
+STEP, STEPS = 6, 16
+#: From here on a leader joins a name to its mark [px].
+FAR = 8
+#: What a name may reach beyond the right edge of its panel [px].
+OVER = 18
+#: How often every name is placed anew, with the others where they are.
+ROUNDS = 8
+#: What it costs to cover a name or mark, to reach beyond the panel [each per px], and to stand on a
+#: line, where to be moved costs 1 per px.
+COVERED, OUTSIDE, CROSSED = 16, 20, 40
+
+#: To which side of its place a name is written.
+Align = Literal["left", "right"]
+Box = tuple[float, float, float, float]
+Boxes = npt.NDArray[np.float64]
+#: How far up a name stands, how far beside [px], and whether on the left.
+Choice = tuple[float, float, bool]
+#: What `placed` adds to the rows, once as it is and once with `ON_DESK` before it.
+PLACE = ("name_x", "name_y", "is_left", "is_far")
+ON_DESK = "desk_"
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A panel: its size on a phone [px], its width on a desk [px], and the ends of its axes."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    width: float = 262
+    height: float = 230
+    is_log: bool = False
+    desk: float = 530
+
+    def across(self, value: float) -> float:
+        """Return how far right a value of the axis x stands [px]."""
+        low, high = (math.log(it) if self.is_log else it for it in self.x)
+        at = math.log(value) if self.is_log else value
+        return self.width * (at - low) / (high - low)
+
+    def up(self, value: float) -> float:
+        """Return how far up a value of the axis y stands [px]."""
+        return self.height * (value - self.y[0]) / (self.y[1] - self.y[0])
+
+    def x_at(self, across: float) -> float:
+        """Return the value of the axis x at a place [px]."""
+        low, high = (math.log(it) if self.is_log else it for it in self.x)
+        at = low + across / self.width * (high - low)
+        return math.exp(at) if self.is_log else at
+
+    def y_at(self, up: float) -> float:
+        """Return the value of the axis y at a place [px]."""
+        return self.y[0] + up / self.height * (self.y[1] - self.y[0])
+
+
+def placed(
+    points: pd.DataFrame,
+    panel: Panel,
+    x: str,
+    y: str,
+    *,
+    lines: Sequence[float] = (),
+    curve: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return points with a place for their names, so that none covers a mark or another name.
+
+    Parameters
+    ----------
+    points
+        One row per mark: its place in the columns ``x`` and ``y``, and `name`.
+    panel
+        Where they are drawn.
+    lines
+        Heights of level lines, on which no name stands.
+    curve
+        Points of a curve that names leave free, with the columns ``x`` and ``y``.
+
+    Adds `name_x` and `name_y` (where the name begins, on both axes), `is_left` and `is_far`
+    (whether a leader joins it to its mark) for a phone, and the same with `ON_DESK` before it.
+    """
+    along = points.iloc[:0] if curve is None else curve
+    on_desk = _placed(points, along, replace(panel, width=panel.desk), (x, y), lines)
+    there = {f"{ON_DESK}{it}": on_desk[it].to_numpy() for it in PLACE}
+    return _placed(points, along, panel, (x, y), lines).assign(**there)
+
+
+def _placed(
+    points: pd.DataFrame,
+    curve: pd.DataFrame,
+    panel: Panel,
+    at: tuple[str, str],
+    lines: Sequence[float],
+) -> pd.DataFrame:
+    """Return points with a place for their names in a panel of one width."""
+    spots, along = _spots(points, panel, at), _spots(curve, panel, at)
+    widths = [SIZE * LETTER * len(str(name)) for name in points["name"]]
+    choices = _choices()
+    moved = np.array([abs(up) + 0.5 * beside + is_left for up, beside, is_left in choices])
+    tried = [
+        np.array([_box(spot, width, choice) for choice in choices])
+        for spot, width in zip(spots, widths, strict=True)
+    ]
+    fixed = [moved + _misplaced(boxes, panel, lines) for boxes in tried]
+    marks = np.array([(u - MARK, v - MARK, u + MARK, v + MARK) for u, v in [*spots, *along]])
+    chosen = [0] * len(spots)
+    for n_rounds, place in itertools.product(range(ROUNDS), range(len(spots))):
+        known = range(len(spots)) if n_rounds else range(place)
+        others = [tried[other][chosen[other]] for other in known if other != place]
+        covered = _covered(tried[place], np.vstack([marks, *others]))
+        chosen[place] = int(np.argmin(fixed[place] + COVERED * covered))
+    taken = [choices[number] for number in chosen]
+    ends = [_begins(spot, choice) for spot, choice in zip(spots, taken, strict=True)]
+    return points.assign(
+        name_x=[panel.x_at(u) for u, _ in ends],
+        name_y=[panel.y_at(v) for _, v in ends],
+        is_left=[is_left for _, _, is_left in taken],
+        is_far=[beside > 0 for _, beside, _ in taken],
+    )
+
+
+def texts(named: pd.DataFrame, x: alt.X, y: alt.Y, *, is_sparse: bool = False) -> list[alt.Chart]:
+    """Return the names of points and their leaders as layers, for a phone and for a desk.
+
+    Parameters
+    ----------
+    named
+        From `placed`.
+    x, y
+        The channels of the marks.
+    is_sparse
+        Leave out on a phone the names that would need a leader there.
+    """
+    there = [f"{ON_DESK}{it}" for it in PLACE]
+    phone = named[~named["is_far"]] if is_sparse else named
+    phone = phone.drop(columns=there)
+    desk = named.drop(columns=[*PLACE]).rename(columns=dict(zip(there, PLACE, strict=True)))
+    return [*_texts(phone, x, y, PHONE), *_texts(desk, x, y, DESK)]
+
+
+def _texts(named: pd.DataFrame, x: alt.X, y: alt.Y, where: str) -> list[alt.Chart]:
+    """Return the names and leaders that one of the two drawings shows."""
+    far = named[named["is_far"]]
+    at = {"x": _of("name_x", x), "y": _of("name_y", y)}
+    layers = [
+        alt.Chart(far)
+        .mark_rule(color=INK, strokeWidth=0.8, opacity=0.7, style=where)
+        .encode(x=x, y=y, x2="name_x:Q", y2="name_y:Q", description=alt.value(""))
+    ]
+    for (is_left, is_far), rows in named.groupby(["is_left", "is_far"]):
+        away = 2 if is_far else BESIDE
+        mark = alt.Chart(rows).mark_text(
+            align="right" if is_left else "left",
+            dx=-away if is_left else away,
+            fontSize=SIZE,
+            color=INK,
+            style=where,
+        )
+        layers.append(mark.encode(text="name:N", **at))
+    return layers if len(far) else layers[1:]
+
+
+def apart(places: Sequence[float], least: float) -> list[float]:
+    """Return places moved as little as need be, so that they lie at least so far apart.
+
+    >>> apart([1.0, 1.0, 5.0], 1.0)
+    [0.5, 1.5, 5.0]
+    """
+    order = np.argsort(np.asarray(places, dtype=float), kind="stable")
+    # Less their rank times the distance, places must not fall: blocks that would are averaged.
+    blocks: list[list[float]] = []
+    for rank, index in enumerate(order):
+        blocks.append([float(places[index]) - rank * least])
+        while len(blocks) > 1 and np.mean(blocks[-2]) > np.mean(blocks[-1]):
+            blocks[-2:] = [blocks[-2] + blocks[-1]]
+    level = [float(np.mean(block)) for block in blocks for _ in block]
+    moved = dict(zip(order, level, strict=True))
+    ranks = {index: rank for rank, index in enumerate(order)}
+    return [moved[index] + ranks[index] * least for index in range(len(places))]
+
+
+def at_ends(
+    lines: pd.DataFrame,
+    x: alt.X,
+    y: str,
+    *,
+    least: float,
+    is_log: bool = False,
+    beside: int = 10,
+) -> alt.Chart:
+    """Return the names of lines at their right ends, moved apart where they would meet.
+
+    Parameters
+    ----------
+    lines
+        One row per point: `name` of its line, and its place in the columns of ``x`` and ``y``.
+    x
+        The channel of the lines.
+    y
+        The column of their heights.
+    least
+        Least distance of two names, in the unit of ``y``, or in its logarithm.
+    is_log
+        Whether the upright axis is logarithmic.
+    beside
+        Distance of a name from its line [px].
+    """
+    ends = lines.sort_values(_field(x), kind="stable").drop_duplicates("name", keep="last")
+    heights = ends[y].to_numpy(dtype=float)
+    places = np.array(apart(list(np.log(heights) if is_log else heights), least))
+    rows = alt.Chart(ends.assign(label_at=np.exp(places) if is_log else places))
+    words = rows.mark_text(align="left", dx=beside, fontSize=13, color=INK)
+    return cast(alt.Chart, words.encode(x=x, y="label_at:Q", text="name:N"))
+
+
+def _field(channel: alt.X) -> str:
+    return str(channel.shorthand).partition(":")[0]
+
+
+def _begins(spot: tuple[float, float], choice: Choice) -> tuple[float, float]:
+    """Return where a name or its leader ends [px]; a near name has the place of its mark."""
+    up, beside, is_left = choice
+    return spot[0] + (-beside if is_left else beside), spot[1] + up
+
+
+def _box(spot: tuple[float, float], width: float, choice: Choice) -> Box:
+    """Return the corners of a name [px]."""
+    begin, middle = _begins(spot, choice)
+    near = 2 if choice[1] else BESIDE
+    left = begin - near - width if choice[2] else begin + near
+    return left, middle - LINE / 2, left + width, middle + LINE / 2
+
+
+def _spots(points: pd.DataFrame, panel: Panel, at: tuple[str, str]) -> list[tuple[float, float]]:
+    """Return where points stand [px]."""
+    return [
+        (panel.across(float(across)), panel.up(float(up)))
+        for across, up in zip(points[at[0]], points[at[1]], strict=True)
+    ]
+
+
+def _choices() -> list[Choice]:
+    """Return where a name may stand, nearest first."""
+    return [
+        (STEP * step, beside, is_left)
+        for step in sorted(range(-STEPS, STEPS + 1), key=abs)
+        for beside in (LEADERS if STEP * abs(step) > FAR else (0,))
+        for is_left in (False, True)
+    ]
+
+
+def _misplaced(boxes: Boxes, panel: Panel, lines: Sequence[float]) -> Boxes:
+    """Return what it costs that names reach beyond the panel or stand on a level line."""
+    left, below, right, above = boxes.T
+    beyond = np.maximum(-left, 0) + np.maximum(right - panel.width - OVER, 0)
+    beyond += np.maximum(-below, 0) + np.maximum(above - panel.height, 0)
+    crossed = sum(((below < panel.up(line)) & (panel.up(line) < above)) for line in lines)
+    return np.asarray(OUTSIDE * beyond + CROSSED * crossed, dtype=float)
+
+
+def _covered(boxes: Boxes, others: Boxes) -> Boxes:
+    """Return how much of others each box covers [px]: of width or height, whichever is less."""
+    one, other = boxes[:, None, :], others[None, :, :]
+    size = np.minimum(one[..., 2:], other[..., 2:]) - np.maximum(one[..., :2], other[..., :2])
+    least = size.min(axis=2)
+    return np.asarray(np.where(least > 0, least + 2, 0).sum(axis=1), dtype=float)
+
+
+def _of(field: str, channel: alt.X | alt.Y) -> alt.X | alt.Y:
+    """Return a channel with another field, on the same axis."""
+    own = channel.copy()
+    own.shorthand = f"{field}:Q"
+    return own

@@ -1,0 +1,183 @@
+"""A chart as a picture: its typeface, a title on each mark, its finding, its rows, its phone twin.
+
+Importing this module replaces Altair's ``svg`` renderer, which both ways to the report use.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import zlib
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import altair as alt
+import pandas as pd
+from altair.utils.mimebundle import spec_to_mimebundle
+
+from analysis.drawing import narrow, spoken, typeface
+
+#: Where the rows of a picture lie inside it; see `analysis.report.making.images`.
+ROWS = '<metadata class="rows">{}</metadata>'
+FINDING = '<metadata class="finding">{}</metadata>'
+NARROW = '<metadata class="narrow">{}</metadata>'
+#: Between two pictures that are given their letters together.
+BETWEEN = "\f"
+WIDTH = re.compile(r'<svg\b[^>]*? width="([\d.]+)"')
+NAMED = re.compile(r'(\bid="|url\(#|href="#)([\w-]+)')
+#: The address that vl_convert puts before a link to a page beside this one.
+BASE = 'xlink:href="https://vega.github.io/vega-datasets/'
+OPENING = re.compile(r"<svg\b[^>]*>")
+#: Significant digits of the numbers that a picture carries.
+DIGITS = 6
+
+
+def svg(spec: dict[str, Any], **_: Any) -> dict[str, str]:
+    """Return a chart's picture, laid out with the typeface and complete in itself.
+
+    Parameters
+    ----------
+    spec
+        Vega-Lite specification; Altair's renderers are called with it.
+
+    Returns
+    -------
+    The picture under its MIME type.
+
+    Raises
+    ------
+    MissingExtraError
+        If vl_convert or fontTools is not installed.
+    """
+    typeface.register()
+    said = spoken.spoken(spec)
+    desk = narrow.shown_on(said, narrow.DESK)
+    drawn = _drawn(desk)
+    wide = _for_desk(desk, drawn)
+    twin = _for_phone(narrow.shown_on(said, narrow.PHONE), _width(drawn))
+    whole = typeface.with_typeface(BETWEEN.join([wide, twin] if twin else [wide]))
+    pictures = whole.split(BETWEEN)
+    rows = rows_of(spec).to_csv(index=False, lineterminator="\n")
+    carried = [ROWS.format(_coded(rows))] if rows.strip() else []
+    carried += [FINDING.format(escape(found))] if (found := finding_of(spec)) else []
+    carried += [NARROW.format(_coded(it)) for it in pictures[1:]]
+    return {"image/svg+xml": with_metadata(pictures[0], *carried)}
+
+
+def finding_of(spec: Mapping[str, Any]) -> str:
+    """Return what a chart says that it shows; empty if it says nothing."""
+    return str((spec.get("usermeta") or {}).get("finding", ""))
+
+
+def _drawn(spec: Mapping[str, Any]) -> str:
+    """Return the picture of a chart whose marks say what they are."""
+    bundle = spec_to_mimebundle(
+        dict(spec), format="svg", mode="vega-lite", vegalite_version=alt.SCHEMA_VERSION
+    )
+    return of_its_own(spoken.titled(str(dict(bundle)["image/svg+xml"]).replace(BASE, 'href="')))
+
+
+def _for_desk(spec: Mapping[str, Any], picture: str) -> str:
+    """Return a chart's picture, as wide as the text unless it is wider or meant to be small."""
+    if (spec.get("usermeta") or {}).get("is_small"):
+        return picture
+    width = _width(picture)
+    for _ in range(2):  # words at the edge of a panel may lie inside a wider one
+        if _width(picture) < narrow.MEASURE - 1:
+            picture = _drawn(narrow.widened(spec, width))
+            width -= narrow.MEASURE - _width(picture)
+    return picture
+
+
+def _for_phone(spec: Mapping[str, Any], width: float) -> str:
+    """Return a chart's picture for a phone; empty where it fits as it is.
+
+    Parameters
+    ----------
+    spec
+        Vega-Lite specification.
+    width
+        Of its drawing as it is [px].
+    """
+    if width <= narrow.ROOM:
+        return ""
+    twin = _drawn(narrow.narrowed(spec, width))
+    if _width(twin) > narrow.ROOM + narrow.SLACK:
+        twin = _drawn(narrow.narrowed(spec, width, legend_columns=1))
+    left = narrow.ROOM - _width(twin)
+    if left > narrow.SLACK:  # names broken into lines leave their room to the panels
+        fuller = _drawn(narrow.narrowed(spec, width - left))
+        twin = fuller if _width(fuller) <= narrow.ROOM + narrow.SLACK else twin
+    return twin
+
+
+def _width(picture: str) -> float:
+    found = WIDTH.search(picture)
+    return float(found[1]) if found else 0.0
+
+
+def _coded(text: str) -> str:
+    return base64.b64encode(text.encode("utf-8")).decode("ascii")
+
+
+def of_its_own(picture: str) -> str:
+    """Return an SVG image whose names no other picture of the page has.
+
+    >>> of_its_own('<svg><clipPath id="clip0"/><g clip-path="url(#clip0)"/></svg>')
+    '<svg><clipPath id="clip0-a2246f82"/><g clip-path="url(#clip0-a2246f82)"/></svg>'
+    """
+    name = f"{zlib.crc32(picture.encode()):08x}"
+    return NAMED.sub(rf"\1\2-{name}", picture)
+
+
+def rows_of(spec: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the rows that a chart draws: what its channels show, whose they are, from which file.
+
+    Rows of several kinds (models, a bound) stand below each other, `part` says which is which.
+    """
+    shown: dict[str, list[str]] = {}
+    for unit in spoken.units(spec):
+        if unit.kind == "text":
+            continue
+        fields = [
+            it["field"] for it in unit.channels.values() if isinstance(it, dict) and "field" in it
+        ]
+        shown.setdefault(unit.data, []).extend([*unit.panels, *fields])
+    frames: dict[tuple[str, ...], list[pd.DataFrame]] = {}
+    for data, fields in shown.items():
+        rows = spec.get("datasets", {}).get(data, [])
+        frame = pd.DataFrame(rows)
+        wanted = {*fields, *spoken.NAMES, *spoken.COUNTS} - {*spoken.PLACES}
+        frame = frame[[name for name in frame.columns if name in wanted]]
+        if len(frame.columns) and tuple(frame.columns) != ("at",):
+            frames.setdefault(tuple(frame.columns), []).append(frame)
+    parts = _without_repeats(
+        [pd.concat(it, ignore_index=True).drop_duplicates() for it in frames.values()]
+    )
+    if len(parts) > 1:
+        parts = [part.assign(part=number) for number, part in enumerate(parts, start=1)]
+    whole = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    return whole.map(lambda it: float(f"{it:.{DIGITS}g}") if isinstance(it, float) else it)
+
+
+def _without_repeats(parts: list[pd.DataFrame]) -> list[pd.DataFrame]:
+    """Return the parts without those whose rows are all rows of a wider part."""
+
+    def is_in(part: pd.DataFrame, wider: pd.DataFrame) -> bool:
+        names = list(part.columns)
+        if part is wider or len(names) >= len(wider.columns) or not {*names} <= {*wider.columns}:
+            return False
+        return len(pd.concat([wider[names], part]).drop_duplicates()) == len(
+            wider[names].drop_duplicates()
+        )
+
+    return [part for part in parts if not any(is_in(part, wider) for wider in parts)]
+
+
+def with_metadata(picture: str, *carried: str) -> str:
+    """Return an SVG image that carries what is said beside it."""
+    return OPENING.sub(lambda opening: opening[0] + "".join(carried), picture, count=1)
+
+
+alt.renderers.register("svg", svg)

@@ -1,1 +1,0 @@
-"""The sections on depth: the law, its bound, the profiles, every block."""

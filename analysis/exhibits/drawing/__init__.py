@@ -1,1 +1,0 @@
-"""How every chart looks: one theme, one typeface; and the charts of any mixed model."""

@@ -1,1 +1,0 @@
-"""The section on what printed numbers alone allow."""

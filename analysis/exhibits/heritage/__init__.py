@@ -1,1 +1,0 @@
-"""The sections on heritage: the hierarchy, and the shares of variance."""

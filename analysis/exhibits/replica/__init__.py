@@ -1,1 +1,0 @@
-"""The paper's eight figures, and beside each what we would draw."""

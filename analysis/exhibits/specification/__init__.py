@@ -1,1 +1,0 @@
-"""The section on the specification curve."""

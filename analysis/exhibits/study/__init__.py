@@ -1,1 +1,0 @@
-"""The controlled study shown: recipes sorted by their response, shares, outcomes."""

@@ -1,1 +1,0 @@
-"""The section on L*, the layer of the transition."""

@@ -1,0 +1,1 @@
+"""Lab against geometry against scale: tests, mixed models, predictions, shares."""

@@ -1,0 +1,84 @@
+"""What heritage is made of, as far as it is public: the recipes of the published models.
+
+Suites take their learning rate from their size, so depth, width and learning rate go together
+within a suite. What the paper calls a law of depth can then not be told from a law of the
+learning rate by its own models.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.audit import evidence
+from analysis.inference.association import correlation
+from analysis.store import Store
+from analysis.tidy import glossary
+
+#: What is correlated within suites: predictors with their logarithms, and the response.
+PREDICTORS = {
+    "log_depth": "depth",
+    "log_width": "width",
+    "log_rate": "peak learning rate",
+}
+RESPONSE = "log_gain"
+
+
+def recipes(store: Store) -> pd.DataFrame:
+    """Return one row per model whose training is documented: the rows of the view `recipe`."""
+    return store.query("FROM recipe ORDER BY suite, n_layers, model_id")
+
+
+def gains_with_recipe(store: Store) -> pd.DataFrame:
+    """Return one row per base model with a published gain and a documented learning rate.
+
+    Post-norm models are left out: their gain is 1 by construction.
+
+    Returns
+    -------
+    `model_id`, `lab`, `suite`, `n_layers` [blocks], `d_model` [1], `peak_learning_rate`
+    [per step], `gain_mean` (penultimate block) [ratio] with its `n_prompts` and `file`, and the
+    natural logarithms `log_gain`, `log_depth`, `log_width`, `log_rate`.
+    """
+    gains = evidence.without_post_norm(evidence.base_gains(store, "gain_penultimate_block"))
+    known = recipes(store).dropna(subset=["peak_learning_rate"])
+    rows = gains[["model_id", "gain_mean", "n_prompts", "file"]].merge(known, on="model_id")
+    return rows.assign(
+        log_gain=np.log(rows["gain_mean"]),
+        log_depth=np.log(rows["n_layers"]),
+        log_width=np.log(rows["d_model"]),
+        log_rate=np.log(rows["peak_learning_rate"]),
+    ).sort_values(["suite", "n_layers", "model_id"], ignore_index=True)
+
+
+def within_suites(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the correlation of every pair of logarithms within suites of two models or more.
+
+    Each suite has a level of its own, so that only differences between its models count.
+
+    Parameters
+    ----------
+    rows
+        As `gains_with_recipe` returns them.
+
+    Returns
+    -------
+    One row per pair, the response last: `term` and `condition` (names of the two columns), and
+    the columns of `correlation.partial`: `estimate`, `conf_low`, `conf_high`, `df`, `p_value`, ...
+    """
+    several = rows[rows.groupby("suite")["suite"].transform("size") > 1].reset_index(drop=True)
+    levels = pd.get_dummies(several["suite"], drop_first=True, dtype=float)
+    frame = pd.concat([several, levels], axis=1)
+    names = [*PREDICTORS, RESPONSE]
+    pairs = [(a, b) for i, b in enumerate(names) for a in names[:i]]
+    found = pd.concat(
+        [
+            correlation.partial(frame, x=a, y=b, covariates=list(levels.columns)).assign(
+                term=a, condition=b
+            )
+            for a, b in pairs
+        ],
+        ignore_index=True,
+    )
+    glossary.checked(found.columns)
+    return found

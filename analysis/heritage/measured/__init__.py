@@ -1,0 +1,1 @@
+"""What our own measurements show: changes of weights, invariant partners, signs, growth."""

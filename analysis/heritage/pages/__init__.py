@@ -1,0 +1,1 @@
+"""Pages of this paper's report: summary, verdict rule, session information."""

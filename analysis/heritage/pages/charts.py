@@ -1,0 +1,369 @@
+"""Tidy frames to charts of the published evidence.
+
+A chart draws what its frame says; no statistic is computed here. Every function returns an
+Altair chart with a description, axis titles with units, and no background, so that it reads
+on a light and on a dark page.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.audit.pages.verdicts import COLOURS as VERDICT_COLOURS
+from analysis.audit.pages.verdicts import SHAPES as VERDICT_SHAPES
+from analysis.drawing import findings, names
+from analysis.drawing.labs import ORDER
+from analysis.drawing.marks import filled_and_hollow, lab_names, marks_by_lab, of_lab
+from analysis.drawing.theme import (
+    INK,
+    PAPER,
+    SIDES,
+    TONES,
+    WIDTH,
+    line_at,
+    log_axis,
+    named,
+    reach,
+    series,
+)
+from analysis.tidy import prose
+
+#: Title of an axis of gain.
+GAIN = ["mean gain [ratio]", SIDES]
+
+#: Least ratio of the heights of two labels on the logarithmic axis of the traces.
+LABELS_APART = 1.35
+#: Height of the row of a model, of a definition of gain, and of a row of claims [px].
+#: Claims beside each other stand in rows of `ABREAST`, which a phone has room for.
+ROW, DEFINITION, VERDICT = 17, 56, 25
+ABREAST = 16
+#: Size of the names of many rows [px].
+SMALL = 13
+#: Room for names at the right of a panel, and beside a mark that may stand there, as shares of what
+#: the marks take.
+ROOM, BESIDE = 0.3, 0.2
+
+
+def chart_gain_by_lab(models: pd.DataFrame) -> alt.LayerChart:
+    """Draw the gain of each model by name, lab by lab.
+
+    ``models`` has one row per model: `model_id`, `lab`, `norm_position`, `gain_mean` [ratio].
+    """
+    place = models["lab"].map({lab: place for place, lab in enumerate(ORDER)})
+    drawn = models.assign(name=prose.short_name(models["model_id"]), place=place)
+    drawn = drawn.sort_values(["place", "gain_mean"], ascending=[True, False])
+    low, high = float(drawn["gain_mean"].min()), float(drawn["gain_mean"].max())
+    ends = [low - 0.05, high + ROOM * (high - low)]
+    scale = alt.Scale(domain=ends, nice=False, zero=False)
+    rows = _with_gaps(drawn)
+    x = alt.X("gain_mean:Q", title=GAIN, scale=scale, axis=alt.Axis(grid=False))
+    y = alt.Y(
+        "name:N",
+        title=None,
+        scale=alt.Scale(domain=rows),
+        axis=alt.Axis(
+            values=list(drawn["name"]), grid=True, ticks=False, domain=False, labelFontSize=SMALL
+        ),
+    )
+    points = [mark.encode(x=x, y=y) for mark in marks_by_lab(drawn)]
+    labs = lab_names(drawn, y, x=alt.value(WIDTH), align="right")
+    return named(
+        alt.layer(line_at(1, "x"), *points, labs).properties(height=ROW * len(rows)),
+        "Gain of each published model, a row per model, by lab, with a line at 1.",
+        findings.labs(models),
+    )
+
+
+def _with_gaps(models: pd.DataFrame) -> list[str]:
+    """Return the names of models in their order, a blank row around each lab of several.
+
+    >>> _with_gaps(pd.DataFrame({"name": ["a", "b", "c", "d"], "lab": ["A", "A", "B", "C"]}))
+    ['a', 'b', '  ', 'c', 'd']
+    """
+    labs = [list(rows["name"]) for _, rows in models.groupby("lab", sort=False)]
+    rows = labs[0]
+    for before, after in itertools.pairwise(labs):
+        gap = " " * len(rows)  # names of rows differ
+        rows = [*rows, *([gap] if len(before) + len(after) > 2 else []), *after]
+    return rows
+
+
+def chart_gain_by_density(models: pd.DataFrame, *, band: tuple[float, float]) -> alt.LayerChart:
+    """Draw the gain of each model by name, in the order of head density, the claimed band shaded.
+
+    ``models`` has one row per model: `model_id`, `rho` [1], `gain_mean` [ratio], `lab`,
+    `norm_position`.
+    """
+    ordered = models.sort_values(["rho", "model_id"])
+    density = ordered["rho"].map("{:.2f}".format)
+    drawn = ordered.assign(name=prose.short_name(ordered["model_id"]) + ", " + density)
+    rows = list(drawn["name"])
+    y = alt.Y(
+        "name:N",
+        title="model, head density ρ = H / d_head [1]",
+        sort=rows,
+        scale=alt.Scale(domain=rows),
+        axis=alt.Axis(grid=True, ticks=False, domain=False),
+    )
+    low, high = reach(drawn["gain_mean"])
+    scale = alt.Scale(domain=[low, high + BESIDE * (high - low)], nice=False, zero=False)
+    x = alt.X("gain_mean:Q", title=GAIN, scale=scale, axis=alt.Axis(grid=False))
+    critical = alt.Chart(drawn[drawn["rho"].between(*band)]).mark_rect(color=INK, opacity=0.2)
+    points = [mark.encode(x=x, y=y) for mark in marks_by_lab(drawn)]
+    labs = lab_names(drawn, y, x=x, align="left", dx=12)
+    layers = alt.layer(critical.encode(y=y), line_at(1, "x"), *points, labs)
+    return named(
+        layers.properties(height=18 * len(rows)),
+        "Gain of each published model in the order of head density, the claimed band shaded.",
+        findings.band(models, band),
+    )
+
+
+def chart_shares(shares: pd.DataFrame) -> alt.LayerChart:
+    """Draw the share of variance of each block of predictors with its interval.
+
+    ``shares`` has one row per block: `block`, `share`, `conf_low`, `conf_high`, `chance_share`
+    [share of variance].
+    """
+    y = alt.Y("block:N", title=None, sort=None)
+    scale = alt.Scale(domain=[0, 1])
+    whiskers = (
+        alt.Chart(shares)
+        .mark_rule(color=INK, strokeWidth=2)
+        .encode(x=alt.X("conf_low:Q", scale=scale), x2="conf_high:Q", y=y)
+    )
+    chance = (
+        alt.Chart(shares)
+        .mark_tick(color=INK, thickness=3, size=22)
+        .encode(x=alt.X("chance_share:Q", scale=scale), y=y)
+    )
+    points = (
+        alt.Chart(shares)
+        .mark_point(color=TONES[0], filled=True, size=120, opacity=1)
+        .encode(x=alt.X("share:Q", title="share of the variance of log gain [1]", scale=scale), y=y)
+    )
+    ends: list[tuple[str, str, names.Align, int]] = [
+        ("chance_share", "pure noise", "right", 6),
+        ("share", "explained", "left", -6),
+    ]
+    said = [
+        alt.Chart(shares.head(1).assign(said=word))
+        .mark_text(align=align, dx=away, dy=-18, fontSize=13, color=INK)
+        .encode(x=alt.X(f"{column}:Q", scale=scale), y=y, text="said:N")
+        for column, word, align, away in ends
+    ]
+    return named(
+        alt.layer(whiskers, chance, points, *said).properties(height=150),
+        "Share of variance that lab, geometry and scale explain, with bootstrap intervals.",
+        findings.shares(shares),
+    )
+
+
+def chart_definitions(gains: pd.DataFrame, *, order: Sequence[str]) -> alt.LayerChart:
+    """Draw the gains of a few models under several definitions.
+
+    ``gains`` has one row per model and definition: `model`, `lab`, `definition`, `gain_mean`
+    [ratio]. ``order`` names the models in the claimed order. Names stand where models part most.
+    """
+    y = alt.Y("definition:N", title=None, sort=None)
+    x = alt.X(
+        "gain_mean:Q",
+        title=["mean gain [ratio], log scale", SIDES],
+        **log_axis(gains["gain_mean"], beyond=1.6),
+    )
+    points = alt.Chart(gains).mark_point(
+        filled=True, size=130, opacity=1, stroke=PAPER, strokeWidth=1
+    )
+    widest = _widest(gains).sort_values("gain_mean", ignore_index=True)
+    said = [
+        alt.Chart(widest[widest.index % 2 == odd])
+        .mark_text(dy=-16 if odd else 17, fontSize=13, color=INK)
+        .encode(x=x, y=y, text="model:N")
+        for odd in (0, 1)
+    ]
+    height = DEFINITION * gains["definition"].nunique()
+    return named(
+        alt.layer(line_at(1, "x"), points.encode(x=x, y=y, **of_lab(gains)), *said).properties(
+            height=height
+        ),
+        f"Gain of {gains['model'].nunique()} models under each published definition, one row per "
+        "definition.",
+        findings.order(gains, order),
+    )
+
+
+def _widest(gains: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the definition with most models under which they part most."""
+    told = gains.groupby("definition")["gain_mean"].agg(["size", "min", "max"])
+    ordered = told.assign(ratio=told["max"] / told["min"]).sort_values(["size", "ratio"])
+    return gains[gains["definition"].isin(ordered.index[-1:])]
+
+
+def chart_trace_profile(layers: pd.DataFrame) -> alt.LayerChart:
+    """Draw the trace of each layer against relative depth.
+
+    ``layers`` has one row per model and layer: `model`, `lab`, `relative_depth` [1], `trace`
+    [weight units squared].
+    """
+    x = alt.X(
+        "relative_depth:Q", title="relative depth (l + 1) / L [1]", axis=alt.Axis(tickCount=5)
+    )
+    encoded = alt.Chart(layers).encode(
+        x=x,
+        y=alt.Y("trace:Q", title="trace [weight units², log]", **log_axis(layers["trace"])),
+        detail="model:N",
+        **of_lab(layers),
+    )
+    labels = names.at_ends(
+        layers.assign(name=layers["model"]), x, "trace", least=math.log(LABELS_APART), is_log=True
+    )
+    marks = [encoded.mark_line(point=False, opacity=0.6), encoded.mark_point(filled=True, size=60)]
+    return named(
+        alt.layer(*marks, labels).properties(width=WIDTH - 90),
+        f"Trace of the sheaf Laplacian per layer for {layers['model'].nunique()} published models, "
+        "each named at its end.",
+        findings.trace(layers),
+    )
+
+
+def chart_ratio(weights: pd.DataFrame, gains: pd.DataFrame) -> alt.LayerChart:
+    """Draw gain against the ratio of norms that is said to predict its sign.
+
+    Parameters
+    ----------
+    weights
+        One row per model: `model_id`, `model`, `ratio` [1], `is_misread`.
+    gains
+        One row per model: `model_id`, `gain_mean` [ratio], `norm_position`; models without both
+        are not drawn.
+    """
+    both = weights.merge(gains[["model_id", "gain_mean", "norm_position"]], on="model_id")
+    both = both.assign(name=both["model"] + both["is_misread"].map({False: "", True: " (mixed)"}))
+    ends = reach(both["gain_mean"])
+    sides = (float(both["ratio"].min()) / 1.6, float(both["ratio"].max()) * 1.6)
+    x = alt.X(
+        "ratio:Q", title="‖W_V‖ / ‖W_O‖ [1], log scale", **log_axis(pd.Series(sides), beyond=1)
+    )
+    scale = alt.Scale(domain=list(ends), nice=False, zero=False)
+    y = alt.Y("gain_mean:Q", title=GAIN, scale=scale)
+    panel = names.Panel(sides, ends, is_log=True)
+    told = names.placed(both, panel, "ratio", "gain_mean", lines=[1])
+    points = [mark.encode(x=x, y=y, **of_lab(both)) for mark in filled_and_hollow(told)]
+    return named(
+        alt.layer(line_at(1, "y"), *points, *names.texts(told, x, y)),
+        f"Gain of {len(both)} published models against the ratio of the norms of W_V and W_O, with "
+        "a line at one.",
+        findings.ratio(both),
+    )
+
+
+def chart_twins(pairs: pd.DataFrame) -> alt.LayerChart:
+    """Draw the gain before and after instruction tuning.
+
+    ``pairs`` has one row per pair: `family`, `gain_mean_base`, `gain_mean` [ratio].
+    """
+    order = list(pairs.sort_values("gain_mean_base", ascending=False)["family"])
+    y = alt.Y("family:N", title=None, sort=order)
+    x = alt.X(
+        "gain_mean:Q",
+        title=["mean gain of the last block [ratio]", SIDES],
+        axis=alt.Axis(tickCount=6),
+        scale=alt.Scale(zero=False),
+    )
+    base = x.copy()
+    base.shorthand = "gain_mean_base:Q"
+    rules = (
+        alt.Chart(pairs).mark_rule(color=INK).encode(x="gain_mean_base:Q", x2="gain_mean:Q", y=y)
+    )
+    marks = alt.Chart(pairs)
+    points = [
+        marks.mark_point(filled=True, size=130, opacity=0.4).encode(x=base, y=y, **of_lab(pairs)),
+        marks.mark_point(filled=True, size=130, opacity=1).encode(x=x, y=y, **of_lab(pairs)),
+    ]
+    first = alt.Chart(pairs[pairs["family"] == order[0]])
+    said = [
+        first.mark_text(dy=-16, fontSize=13, color=INK).encode(x=where, y=y, text=alt.value(word))
+        for where, word in ((base, "base"), (x, "instruct"))
+    ]
+    return named(
+        alt.layer(line_at(1, "x"), rules, *points, *said).properties(height=150),
+        f"Gain of the last block of {len(pairs)} models before and after instruction tuning.",
+        findings.tuning(pairs),
+    )
+
+
+def chart_verdicts(claims: pd.DataFrame, *, verdicts: Sequence[str]) -> alt.LayerChart:
+    """Draw a row per verdict, as long as it has claims, each claim a square with its number.
+
+    ``claims`` has one row per claim: `claim_id`, `label`, `verdict`.
+    """
+    placed = _tiles(claims, verdicts)
+    placed = placed.assign(card=[f"claims.html#claim-{number}" for number in placed["claim_id"]])
+    n_rows = float(placed["square"].max()) + 0.5
+    width, height = 1.4 * WIDTH, VERDICT * n_rows
+    scales = {
+        "x": alt.Scale(domain=[0, ABREAST], nice=False),
+        "y": alt.Scale(domain=[n_rows, 0], nice=False),
+    }
+    x = alt.X("nth:Q", title=None, axis=None, scale=scales["x"])
+    y = alt.Y("square:Q", title=None, axis=None, scale=scales["y"])
+    head = alt.Y("head:Q", title=None, axis=None, scale=scales["y"])
+    present = [name for name in verdicts if name in set(placed["verdict"])]
+    colour = alt.Color(
+        "verdict:N",
+        scale=series(present, [VERDICT_COLOURS[name] for name in present]),
+        legend=None,
+    )
+    shape = alt.Shape(
+        "verdict:N",
+        scale=series(present, [VERDICT_SHAPES[name] for name in present]),
+        legend=None,
+    )
+    heads = alt.Chart(placed.drop_duplicates("verdict"))
+    layers = [
+        alt.Chart(placed)
+        .mark_rect(filled=False, width=width / ABREAST - 3, height=VERDICT - 4, strokeWidth=1.8)
+        .encode(x=x, y=y, description="label:N", href="card:N", color=colour),
+        alt.Chart(placed).mark_text(color=INK, fontSize=12).encode(x=x, y=y, text="claim_id:Q"),
+        heads.mark_point(filled=True, size=120, opacity=1, xOffset=7).encode(
+            x=alt.value(0), y=head, color=colour, shape=shape
+        ),
+        heads.mark_text(color=INK, fontSize=16, align="left", dx=20).encode(
+            x=alt.value(0), y=head, text="said:N"
+        ),
+    ]
+    return named(
+        alt.layer(*layers).properties(width=width, height=height),
+        "Number of claims with each verdict: a row per verdict, headed by its shape, its count and "
+        "its name, of squares that hold the numbers of the claims.",
+        findings.verdicts(claims, verdicts),
+    )
+
+
+def _tiles(claims: pd.DataFrame, verdicts: Sequence[str]) -> pd.DataFrame:
+    """Return where each claim stands in the rows of its verdict, and what is said above these.
+
+    Adds `nth` (middle of its square in the row [squares]), `square` and `head` (how far down
+    squares and what is said stand [rows]), `total` and `said`; ordered by number.
+    """
+    ordered = claims.sort_values("claim_id", ignore_index=True)
+    same = ordered.groupby("verdict", sort=False)["claim_id"]
+    totals = ordered["verdict"].value_counts()
+    present = [name for name in verdicts if name in totals.index]
+    # Each verdict takes one row for its name and as many as its claims need.
+    rows = [1 + -(-int(totals[name]) // ABREAST) for name in present]
+    before = dict(zip(present, [0, *np.cumsum(rows)], strict=False))
+    down, total = ordered["verdict"].map(before), same.transform("size")
+    return ordered.assign(
+        nth=same.cumcount() % ABREAST + 0.5,
+        head=down + 0.6,
+        square=down + 1.5 + same.cumcount() // ABREAST,
+        total=total,
+        said=total.astype(str) + " " + ordered["verdict"],
+    )

@@ -1,0 +1,80 @@
+"""The verdict rule as a table: kind of statement by rule, with the claims of each kind."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from analysis.audit import VERDICTS, claim, wording
+from analysis.audit.evidence import KINDS
+from analysis.audit.pages import tables
+from analysis.heritage.simulation import papers
+from analysis.heritage.simulation import rates as planted
+from analysis.tidy import prose
+
+HEADERS = {"kind": "Kind of statement", "rule": "What decides it", "claims": "Claims"}
+#: The columns here that are Markdown.
+MARKUP = ("claims", "claim")
+RATES = {"claim": "Claim", "truth": "What rules", "labels": "Labels"} | {
+    name: name.capitalize() for name in VERDICTS
+}
+
+
+def rules(judged: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per kind of statement: its rule, and the claims of that kind.
+
+    ``judged`` has one row per claim: `claim_id`, `kind`; see `analysis.audit.evaluate`.
+    """
+    return pd.DataFrame(
+        {
+            "kind": list(KINDS),
+            "rule": list(KINDS.values()),
+            "claims": [
+                tables.linked(wording.in_runs(judged.loc[judged["kind"] == kind, "claim_id"]))
+                for kind in KINDS
+            ],
+        }
+    )
+
+
+def constants() -> dict[str, str]:
+    """Return the numbers that the rule and the simulated papers are made with, as text."""
+    return {
+        "level": prose.number(claim.LEVEL),
+        "ruling": prose.percent(papers.RULING),
+        "short": prose.percent(papers.SHORT),
+        "pilots": prose.listing([prose.count(n) for n in planted.PILOTS]),
+        "most": prose.percent(planted.MOST_REPRODUCED),
+    }
+
+
+def rate(rates: pd.DataFrame, claim_id: int, truth: str, verdict: str) -> str:
+    """Return the share of papers with right labels that have a verdict under a truth, in words."""
+    chosen = rates[
+        (rates["claim_id"] == claim_id)
+        & (rates["truth"] == truth)
+        & (rates["verdict"] == verdict)
+        & ~rates["wrong_labels"].astype(bool)
+    ]
+    return prose.percent(float(chosen["probability"].item()))
+
+
+def most_reproduced(rates: pd.DataFrame) -> str:
+    """Return the largest share of papers in which nothing rules that a claim is reproduced in."""
+    wrong = rates[(rates["truth"] == "nothing") & (rates["verdict"] == VERDICTS[0])]
+    return prose.number(float(wrong["probability"].max()), 3)
+
+
+def rate_rows(rates: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per claim, truth and kind of labels: share of papers with each verdict.
+
+    ``rates`` has the rows of table ``verdict_rate``.
+    """
+    by = ["claim_id", "truth", "wrong_labels"]
+    wide = rates.pivot_table(index=by, columns="verdict", values="probability").reset_index()
+    columns: dict[str, object] = {
+        "claim": [tables.linked(str(claim_id)) for claim_id in wide["claim_id"]],
+        "truth": wide["truth"],
+        "labels": wide["wrong_labels"].map({True: "wrong", False: "right"}),
+    }
+    shares = {name: [prose.number(value, 3) for value in wide[name]] for name in VERDICTS}
+    return pd.DataFrame(columns | shares)

@@ -1,0 +1,199 @@
+"""The section on where along depth suites differ: its chart, its table and its words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from analysis.drawing.labs import lab_colour
+from analysis.drawing.theme import INK, found, line_at
+from analysis.heritage.hierarchy import findings
+from analysis.heritage.position import suites
+from analysis.heritage.position.blocks import CUTS, QUARTERS, published_blocks
+from analysis.store import Store
+from analysis.tidy import prose
+
+#: Columns of the table of parts.
+PARTS = {
+    "part": "Part of the network",
+    "lowest": "Lowest suite",
+    "highest": "Highest suite",
+    "p": "p",
+    "adjusted": "p, Holm",
+    "plain": "p, part by part",
+}
+
+#: Panels side by side, and the size of one [pixels].
+COLUMNS, PANEL_WIDTH, PANEL_HEIGHT = 4, 115, 120
+
+SHORT = ("1st", "2nd", "3rd", "last")
+#: What the axes of all panels are.
+AXES = "gain per block [ratio] against the quarter of the blocks"
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """The frames of `analysis.questions.position` for the published blocks.
+
+    Attributes
+    ----------
+    tests, plain
+        `suites.part_tests` and `suites.part_by_part`, by cut.
+    without
+        `suites.without_each_suite`.
+    numbers, fewer
+        `suites.summaries` of all suites, and without GPT-Neo.
+    profiles
+        `suites.profiles` by quarter, with the `lab` of each suite.
+    """
+
+    tests: Mapping[str, pd.DataFrame]
+    plain: Mapping[str, pd.DataFrame]
+    without: pd.DataFrame
+    numbers: pd.DataFrame
+    fewer: pd.DataFrame
+    profiles: pd.DataFrame
+
+
+def views(store: Store) -> Views:
+    """Return all frames of the published blocks."""
+    blocks = published_blocks(store)
+    fits = {cut: suites.fit(blocks, cut) for cut in CUTS}
+    return Views(
+        tests={cut: suites.part_tests(fitted, cut) for cut, fitted in fits.items()},
+        plain={cut: suites.part_by_part(blocks, cut) for cut in CUTS},
+        without=suites.without_each_suite(blocks),
+        numbers=suites.summaries(blocks),
+        fewer=suites.summaries(blocks[blocks["suite"] != "GPT-Neo"]),
+        profiles=_with_lab(suites.profiles(fits["quarter"]), blocks),
+    )
+
+
+def _with_lab(profiles: pd.DataFrame, blocks: pd.DataFrame) -> pd.DataFrame:
+    """Return profiles with the lab of each suite."""
+    labs = blocks.drop_duplicates("suite").set_index("suite")["lab"]
+    return profiles.assign(lab=profiles["level"].map(labs))
+
+
+def sentence(told: Views) -> str:
+    """Return where along depth suites differ, in one sentence of plain units."""
+    tests = told.tests["quarter"]
+    apart = tests[tests["p_adjusted"] < ALPHA].sort_values("p_adjusted")
+    if apart.empty:
+        return "In no quarter of the network are suites shown to differ."
+    first = apart.to_dict("records")[0]
+    quarters = prose.listing([f"the {part}" for part in apart["part"]])
+    return (
+        f"Suites differ in {quarters} of the network: there the mean block of {first['first']} "
+        f"multiplies the stream's length by {_factor(first['smallest'])}, that of "
+        f"{first['second']} by {_factor(first['largest'])}."
+    )
+
+
+def part_rows(tests: pd.DataFrame, plain: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per part, formatted: the extreme suites as gains, and the p-values."""
+    alone = plain.set_index("part")["p_value"]
+    lowest = zip(tests["first"], tests["smallest"], strict=True)
+    highest = zip(tests["second"], tests["largest"], strict=True)
+    return pd.DataFrame(
+        {
+            "part": tests["part"],
+            "lowest": [_suite(*each) for each in lowest],
+            "highest": [_suite(*each) for each in highest],
+            "p": tests["p_value"].map(prose.p_value).map(prose.bare),
+            "adjusted": tests["p_adjusted"].map(prose.p_value).map(prose.bare),
+            "plain": tests["part"].map(alone).map(prose.p_value).map(prose.bare),
+        }
+    )
+
+
+def words(told: Views) -> dict[str, str]:
+    """Return in which quarters suites differ, by how much, and who makes it so."""
+    tests, without = told.tests["quarter"], told.without
+    last = tests[tests["part"] == QUARTERS[-1]].to_dict("records")[0]
+    differing = tests.loc[tests["p_adjusted"] < ALPHA, "part"]
+    rest = tests.loc[tests["p_adjusted"] >= ALPHA]
+    left = without[without["part"] == QUARTERS[-1]].set_index("left_out")["p_value"]
+    every, less = (them.set_index("term")["p_value"] for them in (told.numbers, told.fewer))
+    return {
+        "where": prose.listing([f"the {part}" for part in differing]) or "no quarter",
+        "elsewhere": prose.p_value(rest["p_adjusted"].min()),
+        "lowest": _gain(last["first"], last["smallest"]),
+        "highest": _gain(last["second"], last["largest"]),
+        "p_last": prose.p_value(last["p_adjusted"]),
+        "p_without_neo": prose.p_value(left["GPT-Neo"]),
+        "p_largest": prose.p_value(left.max()),
+        "whose": str(left.idxmax()),
+        "p_penultimate": prose.p_value(every["penultimate block"]),
+        "p_penultimate_without_neo": prose.p_value(less["penultimate block"]),
+        "p_mean": prose.p_value(every["mean over blocks"]),
+        "p_inner": prose.p_value(every["mean of inner blocks"]),
+        "p_maximum": prose.p_value(every["largest block"]),
+    }
+
+
+def chart_profiles(profiles: pd.DataFrame) -> alt.ConcatChart:
+    """Draw the gain of every suite by quarter, bands that hold together, a panel per suite.
+
+    ``profiles`` has the rows of `suites.profiles` by quarter, and `lab`, whose colour the line of
+    a suite has; the other suites are thin lines. What both axes are stands once, above.
+    """
+    drawn = profiles.assign(
+        quarter=profiles["part"].map(dict(zip(QUARTERS, SHORT, strict=True))),
+        gain=np.exp(profiles["estimate"]),
+        low=np.exp(profiles["conf_low"]),
+        high=np.exp(profiles["conf_high"]),
+    )
+    names = sorted(set(drawn["level"]))
+    ends = (float(drawn["low"].min()), float(drawn["high"].max()))
+    panels = [_panel(drawn, name, ends) for name in names]
+    said = alt.Title(AXES, anchor="start", fontSize=14, fontWeight="normal", color=INK)
+    beside = alt.concat(*panels, columns=COLUMNS, spacing=14).properties(
+        title=said,
+        description="Gain per block by quarter of depth, one panel per suite with a simultaneous "
+        "band; suites lie close together in the second quarter and apart in the last.",
+    )
+    return cast(alt.ConcatChart, found(beside, findings.quarters(drawn)))
+
+
+def _panel(drawn: pd.DataFrame, suite: str, ends: tuple[float, float]) -> alt.LayerChart:
+    own, others = drawn[drawn["level"] == suite], drawn[drawn["level"] != suite]
+    x = alt.X("quarter:O", title=None, sort=list(SHORT)).axis(labelAngle=0)
+    y = alt.Y("gain:Q", title=None, scale=alt.Scale(domain=list(ends), zero=False))
+    colour = lab_colour(drawn).legend(None)
+    behind = (
+        alt.Chart(others)
+        .mark_line(color=INK, strokeWidth=1, opacity=0.35)
+        .encode(x=x, y=y, detail="level:N")
+    )
+    band = (
+        alt.Chart(own)
+        .mark_area(opacity=0.25)
+        .encode(x=x, y=alt.Y("low:Q", title=None), y2=alt.Y2("high:Q"), color=colour)
+    )
+    line = alt.Chart(own).mark_line(strokeWidth=3, point=True).encode(x=x, y=y, color=colour)
+    layers = alt.layer(line_at(1, "y"), behind, band, line).properties(
+        width=PANEL_WIDTH,
+        height=PANEL_HEIGHT,
+        title=alt.TitleParams(suite, anchor="start", fontSize=14, fontWeight="normal"),
+    )
+    return cast(alt.LayerChart, layers)
+
+
+def _suite(name: str, log_gain: float) -> str:
+    return f"{name} {_factor(log_gain)}"
+
+
+def _factor(log_gain: float) -> str:
+    return prose.number(float(np.exp(log_gain)))
+
+
+def _gain(name: str, log_gain: float) -> str:
+    return f"{prose.number(float(np.exp(log_gain)))} ({name})"

@@ -1,0 +1,201 @@
+"""In which part of the network suites differ, by one mixed model of all published blocks.
+
+Every part of depth has its own mean of each suite and its own slope by the number of blocks; the
+models of a suite vary about them, in every part by an amount of its own and correlated between
+parts, ``(0 + part | model_id)``. The test of a part is the F test that its suites are alike, after
+Kenward and Roger. `part_by_part` is the plain check: least squares on the models' means of one
+part, which knows nothing of the other parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis import mixed
+from analysis.heritage.position.blocks import CUTS, in_parts
+from analysis.inference.effects import multiplicity
+from analysis.mixed.model import MixedModel
+from analysis.tidy import glossary
+from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import Floats
+
+FORMULA = "log_gain ~ 0 + part:suite + part:n_layers + (0 + part | model_id)"
+
+
+def fit(blocks: pd.DataFrame, cut: str = "quarter") -> MixedModel:
+    """Return the fit of the model of position.
+
+    Parameters
+    ----------
+    blocks
+        As `blocks.published_blocks` returns them.
+    cut
+        ``quarter`` or ``distance``.
+    """
+    return mixed.fit(FORMULA, in_parts(blocks, cut))
+
+
+def profiles(model: MixedModel, cut: str = "quarter", *, conf_level: float = 0.95) -> pd.DataFrame:
+    """Return the mean of every suite in every part, intervals that hold together.
+
+    Returns
+    -------
+    One row per part and suite: `part`, `level` (the suite), `estimate` [nat per block, at the
+    mean number of blocks], and the other columns of `MixedModel.means` under the multivariate t.
+    """
+    found = model.means(("part", "suite"), adjust="mvt", conf_level=conf_level)
+    named = found["contrast"].str.split(":", n=1, expand=True)
+    result = found.assign(part=named[0], level=named[1]).drop(columns="contrast")
+    return _ordered(result, cut)
+
+
+def part_tests(model: MixedModel, cut: str = "quarter") -> pd.DataFrame:
+    """Return, for every part of depth, the test that its suites are alike.
+
+    Returns
+    -------
+    One row per part: `part`, `statistic` (F), `df_numerator`, `df` (of the denominator),
+    `p_value` and `p_adjusted` (Holm, over the parts), `estimate` (standard deviation of the
+    suites' means [nat per block]), `smallest` and `largest` of them [nat per block], `first` and
+    `second` (the suites that have these), `n_obs`, `n_models`, `n_suites`, `method`, `note`.
+    """
+    parts, suites = _levels(model, "part"), _levels(model, "suite")
+    means = model.means(("part", "suite")).set_index("contrast")["estimate"]
+    rows = []
+    for part in parts:
+        test = model.inference.joint(_differences(model.terms, part), "kenward-roger")
+        own = pd.Series([means[f"{part}:{suite}"] for suite in suites], index=list(suites))
+        rows.append(
+            {
+                "part": part,
+                "statistic": test.statistic,
+                "df_numerator": test.df,
+                "df": test.df_residual,
+                "p_value": test.p_value,
+                "estimate": own.std(),
+                "smallest": own.min(),
+                "largest": own.max(),
+                "first": own.idxmin(),
+                "second": own.idxmax(),
+            }
+        )
+    method = "F test of suites within the part; mixed model of all parts; Kenward-Roger"
+    return _finished(pd.DataFrame(rows), model, cut, method)
+
+
+def part_by_part(blocks: pd.DataFrame, cut: str = "quarter") -> pd.DataFrame:
+    """Return the same tests by least squares on the models' means of each part alone.
+
+    Returns
+    -------
+    One row per part: `part`, `statistic` (F), `df_numerator`, `df`, `p_value`, `n_obs`.
+    """
+    rows = in_parts(blocks, cut)
+    means = rows.groupby(["part", "model_id", "suite", "n_layers"])["log_gain"].mean().reset_index()
+    found = [{"part": part, **suites_given_depth(own)} for part, own in means.groupby("part")]
+    return _ordered(pd.DataFrame(found), cut)
+
+
+def suites_given_depth(models: pd.DataFrame, response: str = "log_gain") -> dict[str, float]:
+    """Return the F test that suites are alike given the number of blocks, one row per model.
+
+    Raises
+    ------
+    DesignError
+        If no degree of freedom is left.
+    """
+    y = models[response].to_numpy(dtype=np.float64)
+    depth = models["n_layers"].to_numpy(dtype=np.float64)
+    small = np.column_stack([np.ones(len(y)), depth])
+    dummies = pd.get_dummies(models["suite"], dtype=float).to_numpy()
+    large = np.column_stack([dummies, depth])
+    df_numerator, df = large.shape[1] - 2, len(y) - np.linalg.matrix_rank(large)
+    if df < 1:
+        raise DesignError(
+            f"A test of suites needs more models than suites; there are {len(y)} models.",
+            "Add models to the suites.",
+        )
+    left_small, left_large = _left(small, y), _left(large, y)
+    statistic = (left_small - left_large) / df_numerator / (left_large / df)
+    return {
+        "statistic": statistic,
+        "df_numerator": float(df_numerator),
+        "df": float(df),
+        "p_value": float(stats.f.sf(statistic, df_numerator, df)),
+        "n_obs": float(len(y)),
+    }
+
+
+def without_each_suite(blocks: pd.DataFrame, cut: str = "quarter") -> pd.DataFrame:
+    """Return `part_tests` with each suite left out in turn, `left_out` naming it."""
+    parts = [
+        part_tests(fit(blocks[blocks["suite"] != suite], cut), cut).assign(left_out=suite)
+        for suite in sorted(set(blocks["suite"]))
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def summaries(blocks: pd.DataFrame) -> pd.DataFrame:
+    """Return the test of suites given depth for one number a model, in place of its profile.
+
+    Returns
+    -------
+    One row per number: `term` (the penultimate block, the mean over all blocks, the mean over
+    the blocks before that one, the largest), and the columns of `suites_given_depth`.
+    """
+    keys = ["model_id", "suite", "n_layers"]
+    is_end = blocks["layer"] == blocks["n_layers"] - 2
+    numbers = {
+        "penultimate block": blocks[is_end].groupby(keys)["log_gain"].mean(),
+        "mean over blocks": blocks.groupby(keys)["log_gain"].mean(),
+        "mean of inner blocks": blocks[~is_end].groupby(keys)["log_gain"].mean(),
+        "largest block": blocks.groupby(keys)["log_gain"].max(),
+    }
+    rows = [
+        {"term": name, **suites_given_depth(own.reset_index())} for name, own in numbers.items()
+    ]
+    result = pd.DataFrame(rows)
+    glossary.checked(result.columns)
+    return result
+
+
+def _levels(model: MixedModel, factor: str) -> tuple[str, ...]:
+    return tuple(model.statistics.factors[factor].levels)
+
+
+def _differences(terms: Sequence[str], part: str) -> Floats:
+    """Return the contrasts of one part's suites with its first, shape (suites - 1, p)."""
+    own = [place for place, term in enumerate(terms) if term.startswith(f"part[{part}]:suite")]
+    contrasts = np.zeros((len(own) - 1, len(terms)))
+    contrasts[:, own[0]] = -1
+    contrasts[np.arange(len(own) - 1), own[1:]] = 1
+    return contrasts
+
+
+def _left(design: Floats, y: Floats) -> float:
+    """Return the residual sum of squares."""
+    coefficients = np.linalg.lstsq(design, y)[0]
+    return float(np.square(y - design @ coefficients).sum())
+
+
+def _finished(rows: pd.DataFrame, model: MixedModel, cut: str, method: str) -> pd.DataFrame:
+    labelled = rows.assign(
+        family=cut,
+        n_obs=model.statistics.n_obs,
+        n_models=len(_levels(model, "model_id")),
+        n_suites=len(_levels(model, "suite")),
+        method=method,
+        note="A correlation between parts is estimated at its bound." * model.optimum.singular,
+    )
+    return _ordered(multiplicity.adjust(labelled, family="family", method="holm"), cut)
+
+
+def _ordered(rows: pd.DataFrame, cut: str) -> pd.DataFrame:
+    order = {part: place for place, part in enumerate(CUTS[cut])}
+    result = rows.sort_values("part", key=lambda part: part.map(order), kind="stable")
+    glossary.checked(result.columns)
+    return result.reset_index(drop=True)

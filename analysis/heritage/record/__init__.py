@@ -1,0 +1,1 @@
+"""What the paper's own record shows: counts, captions, printed numbers, redrawn figures."""

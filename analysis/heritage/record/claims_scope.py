@@ -1,0 +1,158 @@
+"""Claims about the size of the study: how many models, labs, years, measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from analysis.audit import evidence
+from analysis.audit.claim import Claim
+from analysis.audit.evidence import quoted
+from analysis.audit.evidence.checks import Check
+from analysis.store import Store
+
+
+def models(store: Store) -> Sequence[Check]:
+    """Check claim 1: at least 23 models."""
+    part = "at least 23 models"
+    readings = {
+        "any published gain": evidence.published_gains(store),
+        "gain of the penultimate block, the definition with most models": (
+            evidence.published_gains(store, "gain_penultimate_block")
+        ),
+    }
+    return [
+        _count(part, condition, rows, "model_id", at_least=23)
+        for condition, rows in readings.items()
+    ]
+
+
+def labs(store: Store) -> Sequence[Check]:
+    """Check claim 2: seven labs."""
+    part = "7 labs"
+    readings = {
+        "any published gain": evidence.published_gains(store),
+        "gain of the penultimate block": evidence.published_gains(store, "gain_penultimate_block"),
+        "gain of the penultimate or else of the last block, base models": (
+            evidence.penultimate_or_last(store)
+        ),
+    }
+    return [
+        *(_count(part, condition, rows, "lab", exactly=7) for condition, rows in readings.items()),
+        _named(part, store),
+    ]
+
+
+def years(store: Store) -> Sequence[Check]:
+    """Check claim 3: the models are from 2022 to 2024."""
+    gains = evidence.published_gains(store)
+    released = store.query("SELECT model_id, year FROM model WHERE year IS NOT NULL")
+    dated = gains.merge(released, on="model_id").drop_duplicates("model_id")
+    named = evidence.penultimate_or_last(store)["model_id"]
+    return [
+        _within(dated, "all models with a published gain"),
+        _within(dated[dated["model_id"].isin(named)], "base models of the main experiments"),
+    ]
+
+
+def measurements(store: Store) -> Sequence[Check]:
+    """Check claim 17: the unified benchmark has 100 measurements."""
+    part, condition = "100 measurements", "prompts times models of the unified benchmark"
+    rows = evidence.published_gains(store, "gain_last_block", [evidence.UNIFIED])
+    if rows.empty:
+        return [evidence.missing(part, condition, "the benchmark's figures are not in the store")]
+    total = int(rows["n_prompts"].sum())
+    return [
+        evidence.check(
+            part, condition, total == 100, rows, estimate=float(total), n_obs=total, method="count"
+        )
+    ]
+
+
+def _count(
+    part: str,
+    condition: str,
+    rows: pd.DataFrame,
+    column: str,
+    *,
+    at_least: int | None = None,
+    exactly: int | None = None,
+) -> Check:
+    if rows.empty:
+        return evidence.missing(part, condition, "no published gain is in the store")
+    names = sorted(rows[column].dropna().unique())
+    holds = len(names) >= at_least if at_least is not None else len(names) == exactly
+    note = f"{', '.join(names)}." if column == "lab" else ""
+    return evidence.check(
+        part, condition, holds, rows, estimate=float(len(names)), method="count", note=note
+    )
+
+
+def _named(part: str, store: Store) -> Check:
+    """Count the labs that the paper names where it says that they are seven."""
+    condition = "the labs that section 3.3 names"
+    printed = quoted.at(store, "§3.3")
+    names = printed.loc[printed["quantity"] == "lab", "subject"].tolist()
+    if not names:
+        return evidence.missing(part, condition, quoted.ABSENT)
+    return Check(
+        part,
+        condition,
+        len(set(names)) == 7,
+        estimate=float(len(set(names))),
+        n_obs=len(names),
+        evidence=(quoted.EVIDENCE,),
+        method="count",
+        note=f"{', '.join(names)}.",
+    )
+
+
+def _within(dated: pd.DataFrame, condition: str) -> Check:
+    part = "released 2022 to 2024"
+    if dated.empty:
+        return evidence.missing(part, condition, "no dated model is in the store")
+    inside = dated["year"].between(2022, 2024)
+    outside = dated.loc[~inside, ["model_id", "year"]].sort_values("model_id")
+    named = ", ".join(f"{row.model_id} ({row.year})" for row in outside.itertuples())
+    return evidence.check(
+        part,
+        condition,
+        bool(inside.all()),
+        dated.assign(file=dated["file"] + " model"),
+        estimate=float(inside.mean()),
+        method="share of models inside the years",
+        note=f"Outside: {named}." if named else "",
+    )
+
+
+CLAIMS = (
+    Claim(
+        1,
+        "Number of distinct checkpoints with a published residual gain",
+        "At least 23, counted over all definitions of gain and over the most used one.",
+        models,
+        "value",
+    ),
+    Claim(
+        2,
+        "Number of distinct labs whose models have a published residual gain",
+        "Exactly 7, whichever definition of gain is counted, and as the paper names them.",
+        labs,
+        "value",
+    ),
+    Claim(
+        3,
+        "Share of the measured models first released in 2022, 2023 or 2024",
+        "The share is 1.",
+        years,
+        "universal",
+    ),
+    Claim(
+        17,
+        "Number of prompt-level gains in the unified benchmark",
+        "Exactly 100.",
+        measurements,
+        "value",
+    ),
+)

@@ -1,0 +1,1 @@
+"""What other priors, other definitions and what was not measured do to the answer."""

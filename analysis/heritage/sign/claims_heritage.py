@@ -1,0 +1,295 @@
+"""Claims about who trained the model: dampening by lab, Fisher's test, the hierarchy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.audit import evidence
+from analysis.audit.claim import Claim
+from analysis.audit.evidence.checks import Check
+from analysis.heritage.sign.readings import EVERY, HUNT, beside_lab, each_once, model_sets, of_lab
+from analysis.inference.counts import fisher
+from analysis.inference.resampling import permutation
+from analysis.store import Store, shared
+from analysis.tidy import prose
+
+#: The lab that the claims set against all others.
+OURS = "EleutherAI"
+BELOW = "EleutherAI's mean gain is below 1"
+SEED = 20260106
+
+
+@shared
+def fisher_test(store: Store) -> Sequence[Check]:
+    """Check claim 7: Fisher's exact test of lab against sign gives p < 0.001."""
+    sets = model_sets(store)
+    return [
+        *(_fisher(condition, rows) for condition, rows in sets.items()),
+        *(
+            _by_suite(condition, rows)
+            for condition, rows in sets.items()
+            if "without" not in condition
+        ),
+    ]
+
+
+@shared
+def eleuther_dampens(store: Store) -> Sequence[Check]:
+    """Check claim 8: 80 % of EleutherAI's models dampen."""
+    part = "80 % of EleutherAI's models dampen"
+    sets = model_sets(store)
+    chosen = {
+        HUNT: sets[HUNT],
+        EVERY: sets[EVERY],
+        "all base models without gains within 1 % of 1": evidence.away_from_one(sets[EVERY]),
+        "all base models, last block": evidence.base_gains(store, "gain_last_block"),
+    }
+    return _shares(part, of_lab(chosen, OURS), dampening=True, quoted=80)
+
+
+def others_expand(store: Store) -> Sequence[Check]:
+    """Check claim 9: all models of Meta and OpenAI expand."""
+    whole = evidence.base_gains(store, "gain_whole_matrix")
+    of_last = {"whole-matrix gain of the last block (Llama 3.1)": whole}
+    chosen = {"Meta": {**model_sets(store), **of_last}, "OpenAI": model_sets(store)}
+    return [
+        check
+        for lab, sets in chosen.items()
+        for check in _shares(
+            f"100 % of {lab}'s models expand", of_lab(sets, lab), dampening=False, quoted=100
+        )
+    ]
+
+
+def section_4_2(store: Store) -> Sequence[Check]:
+    """Check claim 22: 80 % against 100 %, Fisher p < 0.001."""
+    part = "100 % of the other labs' models expand"
+    others = beside_lab(model_sets(store), OURS)
+    return [
+        *fisher_test(store),
+        *eleuther_dampens(store),
+        *_shares(part, others, dampening=False, quoted=100),
+    ]
+
+
+def only_below(store: Store) -> Sequence[Check]:
+    """Check claim 23: EleutherAI is the only lab whose mean gain is below 1."""
+    sets = model_sets(store)
+    chosen = {
+        **{condition: rows for condition, rows in sets.items() if "within 1 %" not in condition},
+        "all base models, last block": evidence.base_gains(store, "gain_last_block"),
+        "all base models, whole matrix of the last block": evidence.base_gains(
+            store, "gain_whole_matrix"
+        ),
+        "all base models, mean over blocks 1 to L-1": evidence.base_gains(store, "gain_body"),
+    }
+    return [
+        *each_once(of_lab(chosen, OURS), _lab_mean),
+        *(
+            _lab_beyond(condition, rows)
+            for condition, rows in of_lab(sets, OURS).items()
+            if condition in (HUNT, EVERY)
+        ),
+        *each_once(beside_lab(chosen, OURS), _other_labs),
+    ]
+
+
+def _lab_mean(condition: str, ours: pd.DataFrame) -> Check:
+    """Compare the mean over a lab's models in hand with 1, as a bar of Fig. 2 does."""
+    if ours.empty:
+        return evidence.missing(BELOW, condition, "no such model of EleutherAI is in the store")
+    found = evidence.mean_of(ours["gain_mean"], 1)
+    return evidence.check(
+        BELOW,
+        condition,
+        found["estimate"] < 1,
+        ours,
+        **found,
+        method="mean over the lab's models, t interval and test against 1 as if they were "
+        "independent",
+        note=f"{prose.share_of(int((ours['gain_mean'] < 1).sum()), len(ours))} models lie below 1.",
+    )
+
+
+def _lab_beyond(condition: str, ours: pd.DataFrame) -> Check:
+    """Decide about the lab rather than its models in hand: its interval must exclude 1."""
+    found = _lab_mean(condition, ours)
+    is_open = not (found.conf_low > 1 or found.conf_high < 1)
+    return replace(
+        found,
+        condition=f"beyond these models; {condition}",
+        holds=None if found.holds is None or is_open else found.holds,
+        note="The interval contains 1: another model of the lab may lie on either side."
+        if is_open
+        else found.note,
+    )
+
+
+def _other_labs(condition: str, others: pd.DataFrame) -> Check:
+    part = "the mean of every other lab is above 1"
+    if others.empty:
+        return evidence.missing(part, condition, "no model of another lab is in the store")
+    means = others.groupby("lab")["gain_mean"].mean().sort_values()
+    named = ", ".join(f"{lab} {mean:.3f}" for lab, mean in means.items())
+    return evidence.check(
+        part,
+        condition,
+        bool(means.iloc[0] > 1),
+        others,
+        estimate=means.iloc[0],
+        method="smallest mean over the models of a lab",
+        note=f"{named}.",
+    )
+
+
+def _fisher(condition: str, rows: pd.DataFrame) -> Check:
+    part = "the lab decides the sign with p < 0.001"
+    labelled = _labelled(rows)
+    if labelled["heritage"].nunique() < 2 or labelled["sign"].nunique() < 2:
+        return evidence.missing(part, condition, "the table has an empty margin")
+    row = fisher.fisher_exact(labelled, row="heritage", column="sign").iloc[0]
+    counts = labelled.groupby(["heritage", "sign"]).size().reset_index(name="n")
+    cells = ", ".join(
+        f"{cell['heritage']} {cell['sign']} {cell['n']}" for cell in counts.to_dict("records")
+    )
+    return evidence.check(
+        part,
+        f"Fisher's exact test; {condition}",
+        bool(row["p_value"] < 0.001),
+        rows,
+        estimate=row["estimate"],
+        conf_low=row["conf_low"],
+        conf_high=row["conf_high"],
+        p_value=row["p_value"],
+        method=f"{row['method']} from the tails, two-sided p from the likelihood of tables",
+        note=f"{cells}. The smallest p these margins admit is {row['smallest_p']:.2g}. The p that "
+        f"belongs to the interval, twice the one-sided p, is {central_p(rows):.2g}.",
+    )
+
+
+def central_p(rows: pd.DataFrame) -> float:
+    """Return twice the smaller one-sided Fisher p, at most 1: the test that the interval inverts.
+
+    ``rows`` has one row per model: `lab`, `sign_strict`.
+    """
+    return min(1.0, 2 * min(fisher.one_sided_p(_labelled(rows), row="heritage", column="sign")))
+
+
+def least_p(store: Store, condition: str) -> tuple[float, float]:
+    """Return the smallest p that Fisher's test and the exchange of suites can give a reading."""
+    rows = model_sets(store)[condition]
+    table = fisher.fisher_exact(_labelled(rows), row="heritage", column="sign")
+    return float(table["smallest_p"].iloc[0]), float(_exchange(_suites(rows))["smallest_p"])
+
+
+def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
+    ours = rows["lab"] == OURS
+    return rows.assign(heritage=np.where(ours, OURS, "other"), sign=rows["sign_strict"])
+
+
+def _by_suite(condition: str, rows: pd.DataFrame) -> Check:
+    """Test with suites as units: lab is permuted over suites, which share a recipe."""
+    part = "the lab decides the sign with p < 0.001"
+    condition = f"exact permutation of suites; {condition}"
+    suites = _suites(rows)
+    if suites["heritage"].nunique() < 2:
+        return evidence.missing(part, condition, "one of the two groups of labs is missing")
+    tested = _exchange(suites)
+    return evidence.check(
+        part,
+        condition,
+        bool(tested["p_value"] < 0.001),
+        rows,
+        estimate=tested["estimate"],
+        p_value=tested["p_value"],
+        n_obs=len(suites),
+        method="difference in the share of dampening models, mean over suites; exact permutation",
+        note=f"The smallest p that {len(suites)} suites admit is {tested['smallest_p']:.2g}.",
+    )
+
+
+def _suites(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per suite: the share of its models that dampen, and its heritage."""
+    dampens = _labelled(rows).assign(dampens=(rows["sign_strict"] == "dampen").astype(float))
+    return dampens.groupby(["suite", "heritage"], as_index=False)[["dampens"]].mean()
+
+
+def _exchange(suites: pd.DataFrame) -> pd.Series[Any]:
+    found: pd.Series[Any] = permutation.permutation_test(
+        suites, _difference_in_dampening, label="heritage", unit="suite"
+    ).iloc[0]
+    return found
+
+
+def _difference_in_dampening(suites: pd.DataFrame) -> float:
+    ours = suites["heritage"].to_numpy() == OURS
+    shares = suites["dampens"].to_numpy()
+    return float(shares[ours].mean() - shares[~ours].mean())
+
+
+def _shares(
+    part: str, sets: Mapping[str, pd.DataFrame], *, dampening: bool, quoted: int
+) -> list[Check]:
+    """Check under each reading that a percentage of the models lie on one side of 1."""
+    return each_once(sets, partial(_share, part, dampening=dampening, quoted=quoted))
+
+
+def _share(part: str, condition: str, rows: pd.DataFrame, *, dampening: bool, quoted: int) -> Check:
+    if rows.empty:
+        return evidence.missing(part, condition, "no such model is in the store")
+    wanted = rows["sign_strict"] == ("dampen" if dampening else "expand")
+    return evidence.share_check(
+        part,
+        condition,
+        int(wanted.sum()),
+        rows,
+        holds=evidence.share_prints_as(float(wanted.mean()), str(quoted)),
+        method="share of models",
+        note=f"{int(wanted.sum())} of {len(rows)} models.",
+    )
+
+
+CLAIMS = (
+    Claim(
+        7,
+        "Odds ratio of dampening, EleutherAI against other labs, with Fisher's p; and the exact "
+        "permutation p with suites as units",
+        "p < 0.001.",
+        fisher_test,
+        "value",
+    ),
+    Claim(
+        8,
+        "Share of EleutherAI's base models whose mean gain is below 1",
+        "The share prints as 80 %.",
+        eleuther_dampens,
+        "value",
+    ),
+    Claim(
+        9,
+        "Share of Meta's, and of OpenAI's, base models whose mean gain is above 1",
+        "Both shares are 100 %.",
+        others_expand,
+        "universal",
+    ),
+    Claim(
+        22,
+        "The three statements of section 4.2 together; first the odds ratio of dampening",
+        "80 % of EleutherAI dampen, 100 % of all others expand, and Fisher's p is below 0.001.",
+        section_4_2,
+        "value",
+    ),
+    Claim(
+        23,
+        "Mean gain over the base models of each lab",
+        "EleutherAI's mean is below 1 and that of every other lab above 1; about the lab beyond "
+        "these models, the 95 % interval of the mean must exclude 1, and is undecided otherwise.",
+        only_below,
+    ),
+)

@@ -1,0 +1,80 @@
+"""Which models a claim about signs may be read as being about, each set of models once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from analysis.audit import evidence
+from analysis.audit.evidence.checks import Check
+from analysis.store import Store, shared
+
+HUNT = "the models of the hunt, penultimate block"
+EVERY = "all base models, penultimate block"
+KEPT = "all base models without the post-norm model, penultimate block"
+
+
+@shared
+def model_sets(store: Store) -> Mapping[str, pd.DataFrame]:
+    """Return the defensible sets of models, one row per base model, the paper's own first."""
+    hunt = evidence.base_gains(store, "gain_penultimate_block", evidence.HUNT)
+    every = evidence.base_gains(store, "gain_penultimate_block")
+    joined = evidence.penultimate_or_last(store)
+    return {
+        HUNT: hunt,
+        "the hunt without the post-norm model": evidence.without_post_norm(hunt),
+        "the hunt without gains within 1 % of 1": evidence.away_from_one(hunt),
+        EVERY: every,
+        KEPT: evidence.without_post_norm(every),
+        "all base models, penultimate or else last block": joined,
+        "penultimate or else last block, without the post-norm model": evidence.without_post_norm(
+            joined
+        ),
+        "penultimate or else last block, without gains within 1 % of 1": evidence.away_from_one(
+            joined
+        ),
+    }
+
+
+def of_lab(sets: Mapping[str, pd.DataFrame], lab: str) -> dict[str, pd.DataFrame]:
+    """Return the rows of one lab's models under each reading."""
+    return {condition: rows[rows["lab"] == lab] for condition, rows in sets.items()}
+
+
+def beside_lab(sets: Mapping[str, pd.DataFrame], lab: str) -> dict[str, pd.DataFrame]:
+    """Return the rows of all other labs' models under each reading."""
+    return {condition: rows[rows["lab"] != lab] for condition, rows in sets.items()}
+
+
+def each_once(
+    sets: Mapping[str, pd.DataFrame], judge: Callable[[str, pd.DataFrame], Check]
+) -> list[Check]:
+    """Return a check for each set of models that differs from those before it.
+
+    Parameters
+    ----------
+    sets
+        Rows by condition, one row per model: `model_id`, `gain_mean`.
+    judge
+        Checks the rows of a condition. Where several conditions give the same models and gains,
+        it is asked under the first, and the note of its check names the others.
+    """
+    conditions: dict[tuple[Any, ...], list[str]] = {}
+    for condition, rows in sets.items():
+        figures = rows[["model_id", "gain_mean"]].sort_values("model_id")
+        same = conditions.setdefault(tuple(figures.itertuples(index=False, name=None)), [])
+        same.append(condition)
+    return [
+        _named_alike(judge(first, sets[first]), repeats) for first, *repeats in conditions.values()
+    ]
+
+
+def _named_alike(check: Check, repeats: Sequence[str]) -> Check:
+    """Return a check whose note names the other readings that give the same rows."""
+    if not repeats:
+        return check
+    note = f"{check.note.removesuffix('.')}. The same rows: {'; '.join(repeats)}."
+    return replace(check, note=note)

@@ -1,0 +1,1 @@
+"""Many analyses of one question: the specification curve."""

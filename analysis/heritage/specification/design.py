@@ -1,0 +1,204 @@
+"""Rows of one specification: which units enter, with which outcome, in which group."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.heritage.specification import choices as specification_choices
+from analysis.heritage.specification.choices import COVARIATES, GROUPS, PROMPT, SIZE
+from analysis.heritage.specification.fit import Sums, mean_per_suite, sums_per_suite
+from analysis.tidy.frame import Floats, Integers, level_codes
+
+NO_MODEL = "no model has this gain in these figures"
+NO_OUTCOME = "no model has this outcome"
+ONE_GROUP = "one of the two groups has no model"
+NO_COVARIATE = "a model's size is unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Suites:
+    """All suites that any specification may use.
+
+    Attributes
+    ----------
+    names
+        Length S.
+    groups
+        Group under each way to group, 1, 0 or NaN for neither, shape (S, m).
+    labs
+        Code of the lab, shape (S,).
+    """
+
+    names: pd.Index
+    groups: Floats
+    labs: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Models that a gain, a rule about figures and a set of models leave, n of them.
+
+    Attributes
+    ----------
+    model_ids
+        Shape (n,).
+    places
+        Place of each model's suite among all suites, shape (n,).
+    covariates
+        Shape (n, c).
+    n_prompts
+        Shape (n,).
+    outcomes
+        Outcome and mean squared outcome of each model, missing where undecided, each of shape
+        (n,), by name and by whether prompts are the units.
+    """
+
+    model_ids: NDArray[np.object_]
+    places: Integers
+    covariates: Floats
+    n_prompts: Floats
+    outcomes: Mapping[tuple[str, bool], tuple[Floats, Floats]]
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Rows of one selection of models, outcome, unit and way to group, summed per suite.
+
+    Attributes
+    ----------
+    sums
+        Of the suites at `positions`, those in neither group included.
+    positions
+        Places among all suites, ascending, shape (s,).
+    is_labelled
+        Whether a suite is in either group, shape (s,).
+    way
+        Which way to group.
+    by_lab
+        Whether a lab is one row.
+    is_sign
+        Whether the outcome is a sign, 1 or 0, or a share of signs.
+    key
+        Equal for designs with the same rows in the same units and groups.
+    counts
+        `n_models`, `n_suites` and `n_labs` in the two groups.
+    """
+
+    sums: Sums
+    positions: Integers
+    is_labelled: NDArray[np.bool_]
+    way: int
+    by_lab: bool
+    is_sign: bool
+    key: Hashable
+    counts: Mapping[str, int]
+
+
+def suites(figures: pd.DataFrame) -> Suites:
+    """Return the suites of some figures, in alphabetical order, with their groups."""
+    table = figures[["suite", "lab"]].drop_duplicates("suite").sort_values("suite")
+    groups = [specification_choices.group(table["lab"], table["suite"], name) for name in GROUPS]
+    columns = [way.to_numpy(dtype=np.float64) for way in groups]
+    return Suites(pd.Index(table["suite"]), np.column_stack(columns), level_codes(table, "lab")[0])
+
+
+def selection(
+    models: pd.DataFrame, suites: Suites, outcomes: Sequence[str], units: Sequence[str]
+) -> Selection:
+    """Return the models of one selection as arrays, with every outcome they can have.
+
+    Parameters
+    ----------
+    models
+        One row per model, as `specification_choices.leave_out` returns them.
+    suites
+        All suites.
+    outcomes, units
+        Levels that will be asked for.
+    """
+    values = {}
+    for name in outcomes:
+        value = _array(specification_choices.outcome(models, name))
+        values[name, False] = (value, value**2)
+        if PROMPT in units:
+            mean, square = specification_choices.prompt_outcome(models, name)
+            values[name, True] = (_array(mean), _array(square))
+    return Selection(
+        models["model_id"].to_numpy(dtype=object),
+        np.asarray(suites.names.get_indexer(pd.Index(models["suite"])), dtype=np.intp),
+        models[list(COVARIATES)].to_numpy(dtype=np.float64),
+        models["n_prompts"].to_numpy(dtype=np.float64),
+        values,
+    )
+
+
+def design(
+    selected: Selection, suites: Suites, *, outcome: str, unit: str, way: int
+) -> Design | str:
+    """Return the rows of one specification but for its estimator, or why there are none.
+
+    Parameters
+    ----------
+    selected
+        The models.
+    suites
+        All suites.
+    outcome, unit
+        One level each.
+    way
+        Place of the way to group.
+    """
+    if not len(selected.places):
+        return NO_MODEL
+    value, square = selected.outcomes[outcome, unit == PROMPT]
+    kept = np.isfinite(value)
+    if not kept.any():
+        return NO_OUTCOME
+    place = selected.places[kept]
+    group = suites.groups[place, way]
+    if not ((group == 1).any() and (group == 0).any()):
+        return ONE_GROUP
+    covariates = selected.covariates[kept]
+    if not np.isfinite(covariates).all():
+        return NO_COVARIATE
+    weights = selected.n_prompts[kept] if unit == PROMPT else np.ones(len(place))
+    positions, local = np.unique(place, return_inverse=True)
+    rows = np.column_stack([np.ones(len(place)), covariates, value[kept]])
+    sums = sums_per_suite(rows, square[kept], weights, local, len(positions))
+    is_in = np.isfinite(group)
+    labs = suites.labs[place]
+    units = {"suite": place, "lab": 2 * labs + np.nan_to_num(group)}
+    return Design(
+        mean_per_suite(sums) if unit == "suite" else sums,
+        positions,
+        np.isfinite(suites.groups[positions, way]),
+        way,
+        unit == "lab",
+        outcome != SIZE,
+        (
+            tuple(selected.model_ids[kept][is_in]),
+            np.column_stack([value[kept], square[kept], weights, group])[is_in].tobytes(),
+            _partition(units.get(unit, np.arange(len(place)))[is_in]),
+        ),
+        {
+            "n_models": int(is_in.sum()),
+            "n_suites": len(np.unique(place[is_in])),
+            "n_labs": len(np.unique(labs[is_in])),
+        },
+    )
+
+
+def _array(column: pd.Series[float]) -> Floats:
+    return np.asarray(column, dtype=np.float64)
+
+
+def _partition(units: NDArray[Any]) -> bytes:
+    """Return which rows share a unit, the same whatever the units are called."""
+    _, first, place = np.unique(units, return_index=True, return_inverse=True)
+    return first[place].tobytes()

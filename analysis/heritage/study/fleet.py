@@ -1,0 +1,383 @@
+"""The fleet of stage A: its runs, the band of chance, shares of every response, and checks."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from analysis.heritage.study import horizons, labs, registered, shares
+from analysis.store import Store
+from analysis.tidy import glossary
+from analysis.tidy.errors import DesignError
+from analysis.tidy.frame import Floats
+
+STUDY = "packages"
+
+#: Commit that holds the analysis before the first run of stage A.
+REGISTRATION = "8c45d15"
+
+#: Method of the intervals of shares that hold together.
+JOINT = "F inversion, joint"
+
+#: Responses whose shares are drawn side by side, the primary one first.
+DRAWN = ("excess", "first_log_gain", "last_log_gain", "share_negative")
+
+
+#: Share of runs that the band of chance holds, and the same in words.
+BAND = 0.95
+
+#: Joint coverage of the intervals of shares, as registered.
+JOINT_LEVEL = 0.95
+HELD = f"{100 * BAND:.0f} of 100"
+
+#: Tables drawn where the joint intervals alone are read.
+_FEW = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Where `BAND` of runs would lie if only the seed mattered, around the mean of recipes.
+
+    ``sd`` is the standard deviation between seeds of one cell, pooled over cells, with ``df``
+    degrees of freedom; all in units of the response.
+    """
+
+    middle: float
+    low: float
+    high: float
+    sd: float
+    df: int
+
+
+def recipe_runs(store: Store, *, horizon: str = "equal steps") -> pd.DataFrame:
+    """Return one row per run on the first text with heads of the usual width.
+
+    Returns
+    -------
+    As `horizons.responses`, with `recipe`, `lab`, `status` (documented or range) and `geometry`;
+    recipes in ascending order of their mean excess.
+
+    Raises
+    ------
+    DesignError
+        If no run of stage A is complete.
+    """
+    runs = horizons.responses(store, STUDY, horizon=horizon)
+    runs = runs[(runs["text"] == "kjv") & (runs["heads"] == "w16")]
+    order = runs.groupby("recipe")["excess"].mean().sort_values()
+    place = {str(name): i for i, name in enumerate(order.index)}
+    return runs.assign(place=runs["recipe"].map(place)).sort_values(
+        ["place", "n_layers", "d_model", "seed"], ignore_index=True
+    )
+
+
+def band_of_chance(runs: pd.DataFrame, response: str = "excess") -> Band:
+    """Return the band in which runs would lie if only the seed moved them.
+
+    Parameters
+    ----------
+    runs
+        One row per run: `cell`, `recipe` and the response.
+    response
+        Column of it.
+
+    Raises
+    ------
+    DesignError
+        If no cell has two runs.
+    """
+    known = runs.dropna(subset=[response])
+    grouped = known.groupby("cell")[response]
+    df = int((grouped.size() - 1).sum())
+    if df == 0:
+        raise DesignError(
+            "Chance must be seen in a cell with two seeds; found one run in each.",
+            "Train the cells with another seed.",
+        )
+    sd = float((((known[response] - grouped.transform("mean")) ** 2).sum() / df) ** 0.5)
+    middle = float(known.groupby("recipe")[response].mean().mean())
+    half = float(stats.t.ppf((1 + BAND) / 2, df)) * sd
+    return Band(middle, middle - half, middle + half, sd, df)
+
+
+def shapes_told(runs: pd.DataFrame) -> list[str]:
+    """Return the most shapes in which at least half of the recipes are complete.
+
+    A recipe is complete in some shapes if it has two runs in each. Empty if no two recipes are
+    complete in any shape.
+
+    Parameters
+    ----------
+    runs
+        One row per run: `recipe`, `geometry`.
+    """
+    counts = runs.groupby(["recipe", "geometry"]).size().unstack(fill_value=0)  # noqa: PD010
+    full = counts.reindex(columns=registered.SHAPES, fill_value=0).ge(2)
+    needed = max(2, math.ceil(len(full) / 2))
+    for n_shapes in range(len(registered.SHAPES), 0, -1):
+        for shapes in combinations(registered.SHAPES, n_shapes):
+            if int(full[list(shapes)].all(axis=1).sum()) >= needed:
+                return list(shapes)
+    return []
+
+
+def response_shares(
+    store: Store, *, rng: np.random.Generator, horizon: str = "equal steps"
+) -> pd.DataFrame:
+    """Return the shares of recipe, geometry, both together and seed in each drawn response.
+
+    The registered shares need all four shapes; while some lack runs, the same decomposition is of
+    the shapes of `shapes_told`, and is no registered outcome.
+
+    Returns
+    -------
+    One row per response, source and method, as `shares.variance_shares` with `response`; none
+    where too few recipes are complete to tell, or no two networks differ in the response.
+    """
+    runs = registered.documented(store, horizon)
+    shapes = shapes_told(runs)
+    if not shapes:
+        return pd.DataFrame()
+    contrasts = _contrasts(shapes)
+    found = []
+    for response in DRAWN:
+        values, _ = shares.cell_table(runs, response, "recipe", "geometry", shapes)
+        if np.ptp(values) == 0:
+            continue
+        table = shares.variance_shares(values, "recipe", contrasts, rng=rng)
+        found.append(table.assign(response=response))
+    return pd.concat(found, ignore_index=True)
+
+
+def widths(shares: pd.DataFrame) -> pd.DataFrame:
+    """Return the widest interval of each response by each method, and whether it is as planned.
+
+    Parameters
+    ----------
+    shares
+        From `response_shares`.
+
+    Returns
+    -------
+    One row per response and method: `term` (the response), `method`, `group` (the source
+    whose interval is the widest), `estimate` (half its width, a share), `null_value` (half the
+    width that was planned), `holds`, `n_obs` (runs that entered).
+    """
+    half = (shares["conf_high"] - shares["conf_low"]) / 2
+    widest = half.groupby([shares["response"], shares["method"]], sort=False).idxmax()
+    rows = shares.loc[widest].reset_index(drop=True)
+    found = pd.DataFrame(
+        {
+            "term": rows["response"],
+            "method": rows["method"],
+            "group": rows["term"],
+            "estimate": half.loc[widest].to_numpy(),
+            "null_value": registered.PLANNED_WIDTH,
+            "holds": half.loc[widest].to_numpy() <= registered.PLANNED_WIDTH,
+            "n_obs": rows["n_obs"],
+        }
+    )
+    glossary.checked(found.columns)
+    return found
+
+
+def scale_and_shape(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
+    """Return the shares in the excess with size and shape apart.
+
+    Size sets the largest networks against the smallest; shape sets deep and narrow ones against
+    shallow and wide ones of nearly equal parameters.
+
+    Returns
+    -------
+    As `shares.variance_shares`; empty while recipes lack one of the four geometries.
+    """
+    runs = registered.documented(store, "equal steps")
+    if shapes_told(runs) != registered.SHAPES:
+        return pd.DataFrame()
+    values, _ = shares.cell_table(runs, "excess", "recipe", "geometry", registered.SHAPES)
+    return shares.variance_shares(
+        values, "recipe", shares.SCALE_AND_SHAPE, n_resamples=_FEW, rng=rng
+    )
+
+
+def _contrasts(shapes: list[str]) -> Mapping[str, Floats]:
+    if shapes == registered.SHAPES:
+        return shares.GEOMETRY
+    return {} if len(shapes) == 1 else shares.all_contrasts("geometry", len(shapes))
+
+
+def lab_shares(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return how much of what sets documented recipes apart goes with their labs.
+
+    Parameters
+    ----------
+    runs
+        From `recipe_runs`; recipes are compared by their mean excess.
+
+    Returns
+    -------
+    As `labs.lab_share` and `labs.without_each`; both empty while they cannot be told.
+    """
+    documented = runs[runs["status"] == "documented"]
+    means = documented.groupby(["recipe", "lab"])["excess"].mean().reset_index()
+    try:
+        return labs.lab_share(means, "excess"), labs.without_each(means, "excess")
+    except DesignError:
+        return pd.DataFrame(), pd.DataFrame()
+
+
+def threats(store: Store) -> pd.DataFrame:
+    """Return how far each check of a recipe moves its excess at equal steps.
+
+    Returns
+    -------
+    One row per recipe and check: `recipe`, `check`, `estimate` (the excess), `change` (from that
+    of the plain run); the plain run itself is the check ``plain``. Empty while it lacks.
+    """
+    try:
+        runs = horizons.responses(store, "threats")
+    except DesignError:
+        return pd.DataFrame()
+    means = runs.groupby(["recipe", "check"])["excess"].mean()
+    plain = means.xs("plain", level="check") if "plain" in set(runs["check"]) else means.iloc[:0]
+    rows = means.rename("estimate").reset_index()
+    rows["change"] = rows["estimate"] - rows["recipe"].map(plain)
+    return rows.dropna(subset=["change"]).reset_index(drop=True)
+
+
+def trained_twice(store: Store) -> pd.DataFrame:
+    """Return how far networks come apart that several designs ask for alike.
+
+    They have the same recipe, seed and text, and each was trained anew: what sets them apart is
+    rounding, which machines and versions do differently.
+
+    Returns
+    -------
+    One row per network that two designs or more have trained: `seed`, `n_obs`, `estimate` (the
+    range of its excess at equal steps), in ascending order of it.
+    """
+    runs = store.query(
+        "SELECT study_run_id, study, recipe, text_sha256 FROM study_run WHERE parent_id IS NULL"
+    )
+    runs["alike"] = runs["recipe"].map(_without_names) + runs["text_sha256"]
+    runs = runs[runs.duplicated("alike", keep=False)]
+    if runs.empty:
+        return pd.DataFrame(columns=["seed", "n_obs", "estimate"])
+    found = pd.concat([horizons.responses(store, study) for study in sorted(set(runs["study"]))])
+    values = found.merge(runs[["study_run_id", "alike"]]).groupby("alike")
+    rows = values.agg(seed=("seed", "first"), n_obs=("seed", "size"))
+    rows["estimate"] = values["excess"].max() - values["excess"].min()
+    return rows.sort_values("estimate", ignore_index=True)
+
+
+def _without_names(recipe: str) -> str:
+    """Return what of a recipe determines a network, as text."""
+    content = json.loads(recipe)
+    labels = ("name", "lab", "suite", "year", "text")
+    return json.dumps({k: v for k, v in content.items() if k not in labels}, sort_keys=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How small the networks are, how much text one of them read [byte], and in how many steps."""
+
+    smallest: int
+    largest: int
+    n_bytes: int
+    n_steps: int
+
+
+def sizes(store: Store) -> Sizes:
+    """Return the sizes of the networks of stage A.
+
+    Raises
+    ------
+    DesignError
+        If no run of stage A is complete.
+    """
+    rows = store.query(
+        "SELECT n_parameters, n_steps, recipe FROM study_run WHERE study = $study", study=STUDY
+    )
+    if rows.empty:
+        raise DesignError(f"The store must hold runs of the study {STUDY!r}; it holds none.")
+    recipes = [json.loads(text) for text in rows["recipe"]]
+    windows = [r["schedule"]["batch_size"] * r["geometry"]["context"] for r in recipes]
+    return Sizes(
+        int(rows["n_parameters"].min()),
+        int(rows["n_parameters"].max()),
+        int((rows["n_steps"] * windows).max()),
+        int(rows["n_steps"].max()),
+    )
+
+
+def progress(store: Store) -> pd.DataFrame:
+    """Return one row per design: runs planned, complete and beyond the trigram; hours left.
+
+    Returns
+    -------
+    `study`, `n_planned`, `n_complete`, `n_beat_trigram`, `left_s`, `cpu_s`.
+    """
+    return store.query(
+        "SELECT study, sum(n_planned)::BIGINT AS n_planned, sum(n_complete)::BIGINT AS n_complete, "
+        "sum(n_beat_trigram)::BIGINT AS n_beat_trigram, coalesce(sum(left_s), 0) AS left_s, "
+        "coalesce(sum(cpu_s), 0) AS cpu_s FROM study_progress GROUP BY study ORDER BY study"
+    )
+
+
+def without_each_recipe(store: Store, response: str, horizon: str) -> pd.DataFrame:
+    """Return the share of the recipe without each documented recipe in turn, the smallest first.
+
+    An interval of a share speaks of other seeds, not of which recipes were chosen.
+
+    Parameters
+    ----------
+    store
+        With the study's tables.
+    response
+        Column of `horizons.responses`.
+    horizon
+        Where networks are compared.
+
+    Returns
+    -------
+    `level` (the recipe left out), `estimate`, `conf_low`, `conf_high`, `conf_level`, `null_value`
+    (the upper limit of the shape), `holds` (what S1 and S2 ask: a lower limit above one half and
+    above that), `n_groups` (recipes that are left). A recipe that is not complete at the horizon
+    changes nothing and has no row; nor has any where fewer than three are complete.
+    """
+    runs = registered.documented(store, horizon)
+    try:
+        _, complete = shares.cell_table(runs, response, "recipe", "geometry", registered.SHAPES)
+        rows = [
+            {"level": name, **_share_of_recipe(runs[runs["recipe"] != name], response)}
+            for name in complete
+        ]
+    except DesignError:
+        return pd.DataFrame()
+    result = pd.DataFrame(rows).sort_values("estimate", ignore_index=True)
+    glossary.checked(result.columns)
+    return result
+
+
+def _share_of_recipe(runs: pd.DataFrame, response: str) -> dict[str, object]:
+    values, names = shares.cell_table(runs, response, "recipe", "geometry", registered.SHAPES)
+    found = shares.sources(values, "recipe", shares.GEOMETRY)
+    place = {source.name: i for i, source in enumerate(found)}
+    ends = shares.joint_intervals(found, values.size, JOINT_LEVEL)
+    (low, high), bar = ends[place["recipe"]], ends[place["geometry"]][1]
+    return {
+        "estimate": shares.estimated_shares(found, values.size)[place["recipe"]],
+        "conf_low": low,
+        "conf_high": high,
+        "conf_level": JOINT_LEVEL,
+        "null_value": bar,
+        "holds": low > registered.HALF and low > bar,
+        "n_groups": len(names),
+    }

@@ -1,0 +1,1 @@
+"""Tables, charts and words of the controlled study."""

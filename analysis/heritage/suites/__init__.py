@@ -1,0 +1,1 @@
+"""Suites as recipes, with labs above them: what each adds, what each predicts."""

@@ -1,0 +1,287 @@
+"""Claims about the error of the L* formula: within one heritage, naive, across heritages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import isnan
+
+import pandas as pd
+
+from analysis.audit import evidence
+from analysis.audit.claim import Claim
+from analysis.audit.evidence import decision, digitised
+from analysis.audit.evidence.checks import Check
+from analysis.heritage.transition import noise as l_star_noise
+from analysis.heritage.transition import published as published_l_star
+from analysis.heritage.transition.published import CHANGES, FIGURE, FITTED
+from analysis.store import Store
+
+FOUR_BIT = "H4_v2_extended_20260106_012606.json"
+
+OF_SCRIPT = "script 20's models"
+WITH_FOUR_BIT = "EleutherAI's models, those of script 20 and those with four-bit weights,"
+
+#: What an error is divided by, and its name. Only the second is a mean absolute percentage error.
+DIVISORS = {"n_layers": "L", "estimate": "L*"}
+
+
+def within_heritage(store: Store) -> Sequence[Check]:
+    """Check claim 38: within one heritage the error is 4.8 %."""
+    part = "the formula's error within one heritage is 4.8 %"
+    sets = published_l_star.readings(store)
+    fitted = sets[FITTED]
+    searched = _printing(fitted, OF_SCRIPT, quoted="4.8")
+    meant = {
+        ("EleutherAI's models of script 20, over L", "n_layers"): _eleuther(fitted),
+        ("EleutherAI's models of script 20, over L*", "estimate"): _eleuther(fitted),
+        ("all models of script 20, over L", "n_layers"): fitted,
+        ("all models of script 20, over L*", "estimate"): fitted,
+        ("EleutherAI's models of Fig. 5, over L", "n_layers"): _eleuther(sets[FIGURE]),
+        ("EleutherAI's models of notebook 17, over L", "n_layers"): _eleuther(sets[CHANGES]),
+    }
+    checks = [
+        _quoted(part, condition, models, over=over, quoted="4.8", note=searched)
+        for (condition, over), models in meant.items()
+    ]
+    return [*checks, *_four_bit(store, part, _eleuther(fitted))]
+
+
+def naive(store: Store) -> Sequence[Check]:
+    """Check claim 39: L / 2 errs by 25 %, the formula by less."""
+    sets = published_l_star.readings(store)
+    searched = _printing(sets[FITTED], OF_SCRIPT, quoted="25", prediction="half_depth")
+    meant = {
+        "all models of script 20": sets[FITTED],
+        "EleutherAI's models of script 20": _eleuther(sets[FITTED]),
+        FIGURE: sets[FIGURE],
+        CHANGES: sets[CHANGES],
+    }
+    return [
+        *(
+            _naive_error(
+                f"{name}, over {DIVISORS[over]}", models, over, searched if "all" in name else ""
+            )
+            for name, models in meant.items()
+            for over in DIVISORS
+        ),
+        *(
+            _smaller(f"{name}, over {DIVISORS[over]}", models, over)
+            for name, models in meant.items()
+            for over in DIVISORS
+        ),
+    ]
+
+
+def across_heritage(store: Store) -> Sequence[Check]:
+    """Check claim 40: across heritages the error is 15.7 %."""
+    part = "the formula's error across heritages is 15.7 %"
+    sets = published_l_star.readings(store)
+    figure = sets[FIGURE]
+    is_fitted = figure["model_id"].isin(sets[FITTED]["model_id"])
+    meant = {
+        (f"{FIGURE}, over L* as the name says", "estimate"): figure,
+        ("Fig. 5, the models of other labs than EleutherAI, over L", "n_layers"): figure[
+            figure["lab"] != "EleutherAI"
+        ],
+        ("Fig. 5, the models that script 20 does not have, over L", "n_layers"): figure[~is_fitted],
+        (f"{CHANGES}, over L", "n_layers"): sets[CHANGES],
+    }
+    return [
+        _against_chance(part, f"{FIGURE}, over L", figure, published_l_star.chance(store)),
+        *(
+            _quoted(part, condition, models, over=over, quoted="15.7")
+            for (condition, over), models in meant.items()
+        ),
+        *_typed_in(store, part),
+    ]
+
+
+def _eleuther(models: pd.DataFrame) -> pd.DataFrame:
+    return models[models["lab"] == "EleutherAI"]
+
+
+def _quoted(
+    part: str, condition: str, models: pd.DataFrame, *, over: str, quoted: str, note: str = ""
+) -> Check:
+    if models.empty:
+        return evidence.missing(part, condition, "no L* of such a model is in the store")
+    found = published_l_star.mean_error(published_l_star.misses(models, "formula", over))
+    return evidence.check(
+        part,
+        condition,
+        _prints(found["estimate"], quoted),
+        models,
+        **found,
+        method=f"mean of |formula - L*| over {DIVISORS[over]}, t interval over models",
+        note=note,
+    )
+
+
+def _prints(error: float, quoted: str) -> bool | None:
+    """Tell whether an error prints as quoted, in percent; None where an L* of 0 leaves none."""
+    return None if isnan(error) else evidence.prints_as(100 * error, quoted)
+
+
+def _printing(models: pd.DataFrame, whose: str, *, quoted: str, prediction: str = "formula") -> str:
+    """Tell which sets of the models have an error that prints as quoted, by either measure."""
+    names = models["model_id"].tolist()
+    sets = [chosen for n in range(1, len(names) + 1) for chosen in combinations(names, n)]
+    misses = {
+        over: published_l_star.misses(models.set_index("model_id"), prediction, over)
+        for over in DIVISORS
+    }
+    hits = [
+        f"{', '.join(chosen)} over {DIVISORS[over]}"
+        for chosen in sets
+        for over, missed in misses.items()
+        if evidence.prints_as(100 * float(missed[list(chosen)].mean()), quoted)
+    ]
+    if not hits:
+        return f"None of the {len(sets)} sets of {whose} gives {quoted} %."
+    return f"Of the {len(sets)} sets of {whose} these give {quoted} %: {'; '.join(hits)}."
+
+
+def _naive_error(condition: str, models: pd.DataFrame, over: str, note: str) -> Check:
+    part = "half the depth errs by 25 %"
+    if models.empty:
+        return evidence.missing(part, condition, "no L* of such a model is in the store")
+    found = published_l_star.mean_error(published_l_star.misses(models, "half_depth", over))
+    return evidence.check(
+        part,
+        condition,
+        _prints(found["estimate"], "25"),
+        models,
+        **found,
+        method=f"mean of |L/2 - L*| over {DIVISORS[over]}, t interval over models",
+        note=note,
+    )
+
+
+def _smaller(condition: str, models: pd.DataFrame, over: str) -> Check:
+    part = "the formula's error is the smaller"
+    if models.empty:
+        return evidence.missing(part, condition, "no L* of such a model is in the store")
+    by_formula, by_half = (
+        published_l_star.misses(models, name, over) for name in ("formula", "half_depth")
+    )
+    found = published_l_star.mean_error(by_formula - by_half)
+    return evidence.check(
+        part,
+        condition,
+        decision.below(found["conf_low"], found["conf_high"], 0) if "conf_low" in found else None,
+        models,
+        **found,
+        kind="difference",
+        method="mean difference of the two errors over models, t interval, in sample",
+        note=f"{100 * float(by_formula.mean()):.1f} % against {100 * float(by_half.mean()):.1f} %.",
+    )
+
+
+def _against_chance(part: str, condition: str, models: pd.DataFrame, draws: pd.DataFrame) -> Check:
+    """Return the check of the published reading, with how often noise errs as little."""
+    if models.empty:
+        return evidence.missing(part, condition, digitised.ABSENT)
+    found = published_l_star.mean_error(published_l_star.misses(models, "formula", "n_layers"))
+    p = l_star_noise.share_as_small(draws, prediction="formula", observed=found["estimate"])
+    by_noise = draws.loc[draws["prediction"] == "formula", "error_over_depth"]
+    return evidence.check(
+        part,
+        condition,
+        _prints(found["estimate"], "15.7"),
+        models,
+        **found,
+        p_value=p,
+        method="mean of |formula - L*| / L, t interval over models; p against L* read off noise",
+        note=f"An L* read off noise errs by {100 * float(by_noise.mean()):.1f} % on average; "
+        "no file holds the values behind the figure.",
+    )
+
+
+def _four_bit(store: Store, part: str, others: pd.DataFrame) -> list[Check]:
+    """Return the error on the four-bit models, if the raw files have been imported."""
+    found = store.query(
+        """
+        SELECT v.model_id, m.lab, m.suite, m.n_layers, m.n_heads, v.value AS estimate, v.file,
+               v.caveats
+          FROM raw_value AS v
+          JOIN model AS m USING (model_id)
+         WHERE v.metric = 'l_star_empirical'
+           AND v.file = $file
+           AND m.lab = 'EleutherAI'
+         ORDER BY v.model_id
+        """,
+        file=FOUR_BIT,
+    )
+    if found.empty:
+        return []
+    rows = published_l_star.with_predictions(found)
+    return [
+        evidence.check(
+            part,
+            "raw files: EleutherAI's models with four-bit weights, over L",
+            None,
+            rows,
+            **published_l_star.mean_error(published_l_star.misses(rows, "formula", "n_layers")),
+            method="mean of |formula - L*| / L, t interval over models",
+            decides=False,
+            note="The weights were read as packed bytes: shown, not counted. "
+            f"{_printing(pd.concat([others, rows]), WITH_FOUR_BIT, quoted='4.8')}",
+        )
+    ]
+
+
+def _typed_in(store: Store, part: str) -> list[Check]:
+    """Return the 15.7 that notebook 17 compares itself with, if the raw files are there."""
+    rows = store.query(
+        """
+        SELECT coalesce(v.model_id, '') AS model_id, '' AS suite, v.value, v.file, v.caveats
+          FROM raw_value AS v
+         WHERE v.file = $file
+           AND v.path = '$.comparison_v2_argmax'
+        """,
+        file=published_l_star.SIGN_CHANGES,
+    )
+    if rows.empty:
+        return []
+    return [
+        evidence.check(
+            part,
+            "raw files: the number notebook 17 compares itself with",
+            None,
+            rows,
+            estimate=float(rows["value"].iloc[0]) / 100,
+            n_models=0,
+            n_suites=0,
+            method="as typed in",
+            decides=False,
+            note="Typed in, not measured: shown, not counted.",
+        )
+    ]
+
+
+CLAIMS = (
+    Claim(
+        38,
+        "Mean error of the formula over models of one heritage",
+        "The error prints as 4.8 %, divided by L as the notebooks do, or by L* as the name says.",
+        within_heritage,
+        "value",
+    ),
+    Claim(
+        39,
+        "Mean error of half the depth, and its difference to that of the formula",
+        "The error of half the depth prints as 25 %, divided by L as the notebooks do, or by L* as "
+        "the name says, and that of the formula is smaller, in every published set of L*: the 95 % "
+        "interval of the mean difference lies below 0.",
+        naive,
+        "value",
+    ),
+    Claim(
+        40,
+        "Mean error of the formula over models of several labs",
+        "The error prints as 15.7 %, divided by L or by L*, in the figure and in the file.",
+        across_heritage,
+        "value",
+    ),
+)

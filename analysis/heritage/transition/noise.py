@@ -1,0 +1,186 @@
+"""What L* would be if there were nothing to find: estimators on profiles of pure noise.
+
+An estimator names a layer of any profile. How often it names which layer of independent noise,
+and how far a prediction then lies off, is the yardstick for what it names of a network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from analysis.heritage.transition import l_star
+from analysis.tidy import glossary
+from analysis.tidy.errors import AnalysisError, DesignError
+from analysis.tidy.frame import Floats, numbers, require_count, require_option
+
+#: Layers without which a profile cannot turn.
+FEWEST_LAYERS = 3
+
+#: Predictions that read no profile, as functions of depth and heads.
+PREDICTIONS: dict[str, Callable[[float, float], float]] = {
+    "formula": l_star.formula,
+    "half_depth": lambda n_layers, _: l_star.half_depth(n_layers),
+}
+
+
+def steepest_anywhere(profiles: Floats) -> Floats:
+    """Return the block of the largest |np.gradient| of each row, ends included.
+
+    `l_star.argmax_abs_gradient` of many finite profiles at once. At the two ends the
+    gradient is a difference of neighbours, inside it is half a difference over two layers: on
+    noise an end is four times as variable, and named more often than any other block.
+
+    >>> steepest_anywhere(np.array([[0.0, 3.0, 4.0, 4.0], [0.0, 0.0, 9.0, 9.0]])).tolist()
+    [0.0, 1.0]
+    """
+    slopes = np.abs(np.gradient(profiles, axis=1))
+    steepest: Floats = np.argmax(slopes, axis=1).astype(np.float64)
+    return steepest
+
+
+def layers_by_chance(
+    n_layers: int, *, rng: np.random.Generator, n_profiles: int = 20_000
+) -> pd.DataFrame:
+    """Return how often each estimator names each layer of pure noise.
+
+    Parameters
+    ----------
+    n_layers
+        Depth of the profiles, at least 3.
+    rng
+        Source of the noise, standard normal and independent over layers.
+    n_profiles
+        Profiles to draw for the two gradients; the sign change is counted exactly.
+
+    Returns
+    -------
+    One row per estimator and layer: `method` (a name in `l_star.ESTIMATORS`), `layer`,
+    `probability`. Those of `first_sign_change` add up to less than 1: a profile may have none.
+
+    Raises
+    ------
+    DesignError
+        If there are fewer than 3 layers.
+    """
+    if not n_layers >= FEWEST_LAYERS:
+        raise DesignError(
+            f"A profile needs at least {FEWEST_LAYERS} layers to turn; found {n_layers}.",
+            "Name the depth of a whole model.",
+        )
+    require_count("n_layers", n_layers)
+    require_count("n_profiles", n_profiles)
+    noise = rng.normal(size=(n_profiles, n_layers))
+    named = {
+        "argmax_abs_gradient": _shares(steepest_anywhere(noise), n_layers),
+        "argmax_interior_gradient": _shares(l_star.steepest(noise), n_layers),
+        "first_sign_change": np.array(
+            [
+                l_star.sign_change_by_chance(layer) if layer < n_layers - 1 else 0.0
+                for layer in range(n_layers)
+            ]
+        ),
+    }
+    chances = pd.DataFrame(
+        [
+            {"method": method, "layer": layer, "probability": float(probability)}
+            for method, shares in named.items()
+            for layer, probability in enumerate(shares)
+        ]
+    )
+    glossary.checked(chances.columns)
+    return chances
+
+
+def errors_by_chance(
+    models: pd.DataFrame, *, n_prompts: int, rng: np.random.Generator, n_draws: int = 4_000
+) -> pd.DataFrame:
+    """Return how far predictions lie from an L* that is read off noise.
+
+    Each draw gives every model a noise profile per prompt, takes the largest gradient of each,
+    and averages over prompts, as Fig. 5 does with its models.
+
+    Parameters
+    ----------
+    models
+        One row per model: `n_layers`, `n_heads`.
+    n_prompts
+        Profiles per model that are averaged.
+    rng
+        Source of the noise.
+    n_draws
+        Draws.
+
+    Returns
+    -------
+    One row per draw and prediction: `prediction` (a name in `PREDICTIONS`), `error_over_depth`,
+    the mean over models of |predicted - found| / L [share of depth].
+
+    Raises
+    ------
+    AnalysisError
+        If a number of prompts or draws is not whole and at least 1.
+    ColumnError
+        If a column is absent or not numeric.
+    DesignError
+        If there is no model, or a depth or a number of heads is not whole or too small.
+    """
+    depths, heads = numbers(models, "n_layers"), numbers(models, "n_heads")
+    _require_models(depths, heads)
+    require_count("n_prompts", n_prompts)
+    require_count("n_draws", n_draws)
+    found = np.stack([_means_by_chance(int(depth), n_prompts, n_draws, rng) for depth in depths])
+    rows = []
+    for name, predict in PREDICTIONS.items():
+        predicted = np.array([predict(*design) for design in zip(depths, heads, strict=True)])
+        misses = np.abs(predicted[:, None] - found) / depths[:, None]
+        rows.append(pd.DataFrame({"prediction": name, "error_over_depth": misses.mean(axis=0)}))
+    draws = pd.concat(rows, ignore_index=True)
+    glossary.checked(draws.columns)
+    return draws
+
+
+def share_as_small(draws: pd.DataFrame, *, prediction: str, observed: float) -> float:
+    """Return the chance that noise gives an error as small as observed: (b + 1) / (B + 1).
+
+    ``draws`` is what `errors_by_chance` returns.
+
+    Raises
+    ------
+    AnalysisError
+        If the prediction is not one of `PREDICTIONS`, or nothing was observed.
+    """
+    require_option("prediction", prediction, tuple(PREDICTIONS))
+    if not np.isfinite(observed):
+        raise AnalysisError(
+            f"The observed error must be finite; found {observed!r}.", "Compute it first."
+        )
+    errors = draws.loc[draws["prediction"] == prediction, "error_over_depth"]
+    return float((int((errors <= observed).sum()) + 1) / (len(errors) + 1))
+
+
+def _require_models(depths: Floats, heads: Floats) -> None:
+    whole = (np.concatenate([depths, heads]) % 1 == 0).all()
+    if not len(depths) or not whole or depths.min() < FEWEST_LAYERS or heads.min() < 1:
+        raise DesignError(
+            f"Every model must have {FEWEST_LAYERS} layers and a head, or more, in whole numbers; "
+            f"found depths {depths.tolist()} and heads {heads.tolist()}.",
+            "Give one row per model.",
+        )
+
+
+def _means_by_chance(
+    n_layers: int, n_prompts: int, n_draws: int, rng: np.random.Generator
+) -> Floats:
+    """Return the mean layer over the prompts of each draw, shape (n_draws,)."""
+    noise = rng.normal(size=(n_draws * n_prompts, n_layers))
+    means: Floats = steepest_anywhere(noise).reshape(n_draws, n_prompts).mean(axis=1)
+    return means
+
+
+def _shares(layers: Floats, n_layers: int) -> Floats:
+    """Return the share of the profiles for which each layer was named."""
+    counts = np.bincount(layers.astype(np.intp), minlength=n_layers)
+    return np.asarray(counts / len(layers), dtype=np.float64)

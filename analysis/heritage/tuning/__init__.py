@@ -1,0 +1,1 @@
+"""Fine-tuning: whether instruct versions keep the sign of their base."""

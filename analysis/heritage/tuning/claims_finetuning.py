@@ -1,0 +1,350 @@
+"""Claims about fine-tuning: how far instruction tuning moves the gain, and what it leaves alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import pandas as pd
+
+from analysis.audit import evidence
+from analysis.audit.claim import Claim
+from analysis.audit.evidence import decision
+from analysis.audit.evidence.checks import Check
+from analysis.inference.association import correlation
+from analysis.store import Store, shared
+from analysis.tidy import prose
+
+#: Base model each instruct model was compared with; for Mistral not the model it was tuned from.
+COMPARED = {
+    "google/gemma-7b-it": "google/gemma-7b",
+    "meta-llama/Llama-3.1-8B-Instruct": "meta-llama/Llama-3.1-8B",
+    "mistralai/Mistral-7B-Instruct-v0.2": "mistralai/Mistral-7B-v0.1",
+}
+EXPANDER = "a model that expands still expands after fine-tuning"
+DAMPENER = "a model that dampens still dampens after fine-tuning"
+CHARACTER = "a model keeps its character in fine-tuning"
+MEASURED = "models measured here, gain of the last block"
+#: Correlation of base and instruct gains that the notebook asks for besides equal signs.
+AGREEMENT = 0.8
+
+
+@shared
+def twins(store: Store) -> pd.DataFrame:
+    """Return one row per pair compared: both gains, their ratio, whether the lineage is true."""
+    return _paired(evidence.published_gains(store, "gain_last_block", [evidence.TWINS]))
+
+
+@shared
+def totals_of_twins(store: Store) -> pd.DataFrame:
+    """Return the same pairs by their total growth after block 0."""
+    return _paired(_totals(store))
+
+
+def magnitude(store: Store) -> Sequence[Check]:
+    """Check claim 47: instruction tuning changes the gain by up to 50 %."""
+    pairs = twins(store)
+    return [
+        _largest_change("the three pairs compared", pairs),
+        _largest_change("pairs where one was tuned from the other", pairs[pairs["is_lineage"]]),
+    ]
+
+
+def gemma(store: Store) -> Sequence[Check]:
+    """Check claim 48: Gemma goes from 2.32 to 1.15."""
+    pairs = twins(store)
+    chosen = pairs[pairs["model_id"] == "google/gemma-7b-it"]
+    part, condition = "2.32 before, 1.15 after", "gain of the last block, bf16, 25 prompts"
+    if chosen.empty:
+        return [evidence.missing(part, condition, "the pair's figures are not in the store")]
+    row = chosen.iloc[0]
+    holds = evidence.prints_as(row["gain_mean_base"], "2.32") and evidence.prints_as(
+        row["gain_mean"], "1.15"
+    )
+    return [
+        evidence.check(
+            part,
+            condition,
+            holds,
+            chosen,
+            estimate=row["ratio"],
+            method="ratio of mean gains, instruct over base",
+            note=f"{row['gain_mean_base']:.2f} before, {row['gain_mean']:.2f} after.",
+            **evidence.both_sides(chosen, "_base"),
+        )
+    ]
+
+
+@shared
+def invariance(store: Store) -> Sequence[Check]:
+    """Check claim 49: fine-tuning cannot invert the sign of a model."""
+    last, total = twins(store), totals_of_twins(store)
+    readings = {
+        "the three pairs compared, gain of the last block": last,
+        "pairs where one was tuned from the other, gain of the last block": _true(last),
+        "pairs where one was tuned from the other, total over blocks 1 to L-1": _true(total),
+    }
+    return [
+        *(_keeps_side(EXPANDER, condition, pairs) for condition, pairs in readings.items()),
+        *_by_prompt(store),
+        *(_keeps_side(DAMPENER, condition, pairs) for condition, pairs in readings.items()),
+        *_measured(store),
+    ]
+
+
+def character(store: Store) -> Sequence[Check]:
+    """Check claim 19: the character of a model cannot be overwritten by fine-tuning."""
+    pairs = twins(store)
+    lineage = _true(pairs)
+    checks = invariance(store)
+    return [
+        *(replace(check, part=CHARACTER) for check in checks if check.part == EXPANDER),
+        _order("the order of the models by gain, pairs of true lineage", lineage),
+        _agreement("the notebook's second criterion, r above 0.8, three pairs", pairs),
+        *(check for check in checks if check.part == DAMPENER),
+    ]
+
+
+def _paired(gains: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per instruct model whose base has a gain too, with 95 % t intervals."""
+    known = evidence.with_interval(gains)
+    tuned = known[known["model_id"].isin(COMPARED)].assign(
+        compared=lambda rows: rows["model_id"].map(COMPARED)
+    )
+    columns = ["model_id", "gain_mean", "gain_sd", "conf_low", "conf_high"]
+    pairs = tuned.merge(
+        known[columns], left_on="compared", right_on="model_id", suffixes=("", "_base")
+    )
+    return pairs.assign(
+        ratio=pairs["gain_mean"] / pairs["gain_mean_base"],
+        is_lineage=pairs["base_model_id"] == pairs["compared"],
+    )
+
+
+def _totals(store: Store) -> pd.DataFrame:
+    """Return total amplification after block 0 in the columns of a gain: one side of 1 alike."""
+    figures = evidence.figures(store, "total_amplification", [evidence.TWINS])
+    return figures.rename(columns={"mean": "gain_mean", "sd": "gain_sd", "n": "n_prompts"})
+
+
+def _true(pairs: pd.DataFrame) -> pd.DataFrame:
+    return pairs[pairs["is_lineage"]]
+
+
+def _keeps_side(part: str, condition: str, pairs: pd.DataFrame) -> Check:
+    """Count the pairs that stay on their side of 1; a change counts if both intervals exclude 1."""
+    above = part == EXPANDER
+    meant = pairs[(pairs["gain_mean_base"] > 1) == above]
+    if meant.empty:
+        verb = "expands" if above else "dampens"
+        return evidence.missing(part, condition, f"no base model compared {verb}")
+    kept = (meant["gain_mean"] > 1) == above
+    clear = pd.concat(
+        [
+            (meant[f"conf_low{which}"] > 1) | (meant[f"conf_high{which}"] < 1)
+            for which in ("", "_base")
+        ],
+        axis=1,
+    ).all(axis=1)
+    decided = False if (clear & ~kept).any() else True if (clear & kept).all() else None
+    return evidence.share_check(
+        part,
+        condition,
+        int(kept.sum()),
+        meant,
+        holds=decided,
+        method="share of pairs on the same side of 1",
+        units="pairs",
+        note=_sides_in_words(meant),
+        **evidence.both_sides(meant, "_base"),
+    )
+
+
+def _sides_in_words(pairs: pd.DataFrame) -> str:
+    found = [
+        f"{str(row['model_id']).partition('/')[2]} {row['gain_mean_base']:.2f} to "
+        f"{row['gain_mean']:.2f}"
+        for row in pairs.to_dict("records")
+    ]
+    return f"{', '.join(found)}."
+
+
+def _by_prompt(store: Store) -> list[Check]:
+    """Compare base and instruct prompt by prompt; nothing without the raw files."""
+    values = evidence.raw_values(store, "gain_last_block", [evidence.TWINS])
+    tuned = values[values["model_id"].isin(COMPARED)].assign(
+        compared=lambda rows: rows["model_id"].map(COMPARED)
+    )
+    both = tuned.merge(
+        values[["model_id", "prompt_id", "value"]],
+        left_on=["compared", "prompt_id"],
+        right_on=["model_id", "prompt_id"],
+        suffixes=("", "_base"),
+    )
+    expanding = both[(both["value_base"] > 1) & (both["base_model_id"] == both["compared"])]
+    if expanding.empty:
+        return []
+    kept = expanding["value"] > 1
+    return [
+        evidence.check(
+            EXPANDER,
+            "raw files: prompt by prompt, pairs where one was tuned from the other",
+            bool(kept.all()),
+            expanding,
+            estimate=float(kept.mean()),
+            method="share of prompts that expand before and after",
+            note=f"{int((~kept).sum())} of {len(kept)} prompts change sides.",
+            **evidence.both_sides(expanding, "_base"),
+        )
+    ]
+
+
+def _measured(store: Store) -> list[Check]:
+    """Compare pairs measured here, the base being one of the paper's; else shown only."""
+    gains = evidence.measured_gains(store, "gain_last_block")
+    read = evidence.definitions(gains, ["gain_mean", "gain_sd"])
+    return [
+        evidence.on_ours(_keeps_side(part, f"{MEASURED}{words}", rows), rows)
+        for words, of_models in read.items()
+        for part, rows in _by_side(_measured_pairs(of_models)).items()
+        if len(rows)
+    ]
+
+
+def _measured_pairs(gains: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per model measured here that was tuned from another, with both gains."""
+    known = evidence.with_interval(gains)
+    base = known[known["base_model_id"].isna()]
+    columns = ["model_id", "prompt_set", "gain_mean", "conf_low", "conf_high", "is_theirs"]
+    pairs = known[known["base_model_id"].notna()].merge(
+        base[columns],
+        left_on=["base_model_id", "prompt_set"],
+        right_on=["model_id", "prompt_set"],
+        suffixes=("", "_base"),
+    )
+    return pairs.assign(is_theirs=pairs["is_theirs_base"])
+
+
+def _by_side(pairs: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    return {
+        EXPANDER: pairs[pairs["gain_mean_base"] > 1],
+        DAMPENER: pairs[pairs["gain_mean_base"] < 1],
+    }
+
+
+def _order(condition: str, pairs: pd.DataFrame) -> Check:
+    """Ask whether any two models swap places, both differences being clear of their intervals."""
+    if len(pairs) < 2:
+        return evidence.missing(CHARACTER, condition, "fewer than two pairs are in the store")
+    rows = pairs.to_dict("records")
+    swaps = [
+        (one, other)
+        for one, other in combinations(rows, 2)
+        if (one["gain_mean_base"] < other["gain_mean_base"])
+        != (one["gain_mean"] < other["gain_mean"])
+    ]
+    apart = [
+        (one, other)
+        for one, other in combinations(rows, 2)
+        if _apart(one, other, "_base") and _apart(one, other, "")
+    ]
+    clear = [pair for pair in apart if pair in swaps]
+    total = len(rows) * (len(rows) - 1) // 2
+    return evidence.check(
+        CHARACTER,
+        condition,
+        decision.without_exception(len(clear), total - len(apart)),
+        pairs,
+        estimate=1 - len(swaps) / total,
+        method="share of orders between two models that fine-tuning leaves",
+        note=_sides_in_words(pairs),
+        n_obs=total,
+        **evidence.both_sides(pairs, "_base"),
+    )
+
+
+def _apart(one: Mapping[Any, Any], other: Mapping[Any, Any], which: str) -> bool:
+    """Tell whether two 95 % intervals do not overlap."""
+    low, high = f"conf_low{which}", f"conf_high{which}"
+    return bool(one[high] < other[low] or other[high] < one[low])
+
+
+def _agreement(condition: str, pairs: pd.DataFrame) -> Check:
+    """Decide the correlation of base and instruct gains by its interval."""
+    if len(pairs) < 3:
+        return evidence.missing(CHARACTER, condition, "fewer than three pairs are in the store")
+    row = correlation.correlate(pairs, x="gain_mean_base", y="gain_mean").iloc[0]
+    above, below = row["conf_low"] > AGREEMENT, row["conf_high"] < AGREEMENT
+    return evidence.check(
+        CHARACTER,
+        condition,
+        bool(above) if above or below else None,
+        pairs,
+        estimate=row["estimate"],
+        conf_low=row["conf_low"],
+        conf_high=row["conf_high"],
+        p_value=row["p_value"],
+        method=f"{row['method']}, pairs as independent",
+        **evidence.both_sides(pairs, "_base"),
+        note=f"{prose.plural(len(pairs), 'pair')} cannot decide a correlation. {row['note']}"
+        if not above and not below
+        else str(row["note"]),
+    )
+
+
+def _largest_change(condition: str, pairs: pd.DataFrame) -> Check:
+    part = "the largest change is 50 %"
+    if pairs.empty:
+        return evidence.missing(part, condition, "no pair is in the store")
+    ordered = pairs.assign(change=(pairs["ratio"] - 1).abs()).sort_values("change")
+    largest = ordered.iloc[-1]
+    change = largest["change"]
+    return evidence.check(
+        part,
+        condition,
+        evidence.prints_as(100 * change, "50"),
+        pairs,
+        estimate=change,
+        method="largest |instruct / base - 1| of the mean gains",
+        note=f"Found in {largest['model_id']}; {len(pairs)} pairs.",
+        **evidence.both_sides(pairs, "_base"),
+    )
+
+
+CLAIMS = (
+    Claim(
+        19,
+        "Share of pairs of a base model and its instruct version whose gains lie on the same side "
+        "of 1; and whether models keep their order",
+        "No model changes sides, of those that expand and of those that dampen; the order of the "
+        "models stays, and base and instruct gains correlate above 0.8; undecided where an "
+        "interval leaves it open, no data where no such pair was compared.",
+        character,
+        "universal",
+    ),
+    Claim(
+        47,
+        "Largest relative change of the mean gain between a base model and its instruct version",
+        "The largest change prints as 50 %.",
+        magnitude,
+        "value",
+    ),
+    Claim(
+        48,
+        "Mean gains of Gemma-7B before and after instruction tuning",
+        "The means print as 2.32 and 1.15.",
+        gemma,
+        "value",
+    ),
+    Claim(
+        49,
+        "Share of pairs of a base model and its instruct version whose gains lie on the same side "
+        "of 1",
+        "No model changes sides, of those that expand and of those that dampen; no data where "
+        "no such pair was compared.",
+        invariance,
+        "universal",
+    ),
+)

@@ -1,0 +1,268 @@
+"""Claims about what explains the sign of the gain: the trace (13) and head density (16)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from analysis.audit import evidence
+from analysis.audit.claim import Claim
+from analysis.audit.evidence.checks import Check
+from analysis.heritage.sign import claims_density as density
+from analysis.heritage.sign import threshold
+from analysis.heritage.weights import claims_spectral as spectral
+from analysis.heritage.weights.claims_trace import GPT2, OPT
+from analysis.inference.association import correlation
+from analysis.store import Store
+
+DAMPENERS = "EleutherAI"
+SEPARATES = "some threshold on the trace separates dampening from expanding models"
+PARTNERS = "attention factor of the trace, gain centred under LayerNorm"
+AGGREGATES = {
+    "trace_multi_head": "trace summed over heads",
+    "trace_first_head": "trace of the averaged map with the weights of head 0",
+}
+
+
+def discrimination(store: Store) -> Sequence[Check]:
+    """Check claim 13: the trace directly discriminates thermodynamic behaviour."""
+    gains = evidence.base_gains(store, "gain_penultimate_block")
+    traces = {
+        words: evidence.figures(store, metric, [evidence.TRACES]).rename(columns={"mean": "size"})
+        for metric, words in AGGREGATES.items()
+    }
+    weights = spectral.weights(store)
+    proxy = weights.assign(size=weights["value_norm"] ** 2)
+    proxies = {"squared spectral norm, the trace proxy of Fig. 8": proxy}
+    sets = (traces | proxies).items()
+    multi_head = traces[AGGREGATES["trace_multi_head"]]
+    return [
+        *(
+            threshold.separation(SEPARATES, f"{words}, measured signs", _signed(rows, gains))
+            for words, rows in sets
+        ),
+        *(
+            threshold.separation(SEPARATES, f"{words}, the paper's labels", _labelled(rows))
+            for words, rows in sets
+        ),
+        _opposite_labels(multi_head),
+        _opposite_signs(_signed(multi_head, gains)),
+        *_measured_separations(store),
+    ]
+
+
+def mechanism(store: Store) -> Sequence[Check]:
+    """Check claim 16: rho mechanistically explains why Pythia dampens."""
+    gains = evidence.base_gains(store, "gain_penultimate_block")
+    models = evidence.without_post_norm(gains)
+    pythia, others = (models[(models["suite"] == "Pythia") == side] for side in (True, False))
+    return [
+        _falls("Pythia family", pythia),
+        _falls("Pythia family, depth held constant", pythia, covariates=["n_layers"]),
+        _falls("all other base models", others),
+        _falls("all other base models, depth held constant", others, covariates=["n_layers"]),
+        _in_pairs("pairs of one suite and depth", _matched(models)),
+        _tells("Pythia family", pythia),
+        _tells("all other base models", others),
+        _alone(models),
+    ]
+
+
+def _signed(rows: pd.DataFrame, gains: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the models whose gain was measured too, with `dampens`."""
+    columns = ["model_id", "gain_mean", "norm_position", "file", "caveats"]
+    joined = rows.merge(gains[columns], on="model_id", suffixes=("_of_size", ""))
+    kept = evidence.without_post_norm(joined)
+    return kept.assign(
+        dampens=kept["gain_mean"] < 1,
+        file=kept["file_of_size"] + " " + kept["file"],
+        caveats=kept["caveats_of_size"] + "," + kept["caveats"],
+    )
+
+
+def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the paper's labels, which follow the lab."""
+    return rows.assign(dampens=rows["lab"] == DAMPENERS)
+
+
+def _opposite_labels(traces: pd.DataFrame) -> Check:
+    part = "the two models compared behave differently"
+    condition = "the paper's labels: EleutherAI dampens, the others expand"
+    pair = traces[traces["model_id"].isin([GPT2, OPT])]
+    if len(pair) < 2:
+        return evidence.missing(part, condition, "the traces of the two models are not both there")
+    dampening = int((pair["lab"] == DAMPENERS).sum())
+    return evidence.check(
+        part,
+        condition,
+        dampening == 1,
+        pair,
+        estimate=float(dampening),
+        method="number of the two models that are labelled dampening",
+        note="A trace 26 times as large stands beside the same label.",
+    )
+
+
+def _opposite_signs(signed: pd.DataFrame) -> Check:
+    part, condition = "the two models compared behave differently", "measured signs"
+    pair = signed[signed["model_id"].isin([GPT2, OPT])]
+    if len(pair) < 2:
+        return evidence.missing(part, condition, "no file holds a measured gain of GPT-2 small")
+    return evidence.check(
+        part, condition, pair["dampens"].nunique() == 2, pair, method="signs of the two gains"
+    )
+
+
+def _measured_separations(store: Store) -> list[Check]:
+    """Relate trace and sign in the models measured here; only the paper's own models decide.
+
+    Of the trace the attention factor is a property of the network, of the gain the centred one.
+    A base model stands once, its trace over the prompts that its gain is of.
+    """
+    gains = evidence.base_models(evidence.measured_gains(store, "gain_penultimate_block"))
+    traces = store.query(
+        """
+        SELECT run_id, avg(trace_multi_head) AS size, avg(attention_factor) AS size_primary
+          FROM layer_trace
+         GROUP BY run_id
+        """
+    )
+    models = gains.merge(traces, on="run_id")
+    read = evidence.definitions(models, ["gain_mean", "size"], words=PARTNERS)
+    return [
+        _measured_separation(f"models measured here, {words or 'trace summed over heads'}", rows)
+        for words, rows in read.items()
+    ]
+
+
+def _measured_separation(condition: str, models: pd.DataFrame) -> Check:
+    signed = models.assign(dampens=models["gain_mean"] < 1)
+    counted = signed[signed["is_theirs"]]
+    found = threshold.separation(
+        SEPARATES,
+        condition,
+        counted if len(counted) else signed,
+        counts=len(counted) > 0,
+        tests=False,
+        note="" if len(counted) else evidence.NOT_THEIRS,
+    )
+    return replace(found, evidence=(evidence.OURS,))
+
+
+def _falls(condition: str, models: pd.DataFrame, covariates: Sequence[str] = ()) -> Check:
+    """Decide from the interval of a correlation whether the gain falls as rho grows."""
+    part = "denser heads go with smaller gains"
+    if len(models) < 4 + len(covariates):
+        return evidence.missing(part, condition, "too few such models have a gain")
+    found = (
+        correlation.partial(models, x="rho", y="gain_mean", covariates=covariates)
+        if covariates
+        else correlation.correlate(models, x="rho", y="gain_mean")
+    ).iloc[0]
+    low, high = float(found["conf_low"]), float(found["conf_high"])
+    return evidence.check(
+        part,
+        condition,
+        True if high < 0 else False if low > 0 else None,
+        models,
+        estimate=float(found["estimate"]),
+        conf_low=low,
+        conf_high=high,
+        p_value=float(found["p_value"]),
+        method=f"{found['method']}, {evidence.INDEPENDENT}",
+    )
+
+
+def _matched(models: pd.DataFrame, by: Sequence[str] = ("suite", "n_layers")) -> pd.DataFrame:
+    """Return one row per pair alike in ``by`` but of different rho: the denser model's row.
+
+    Adds the columns of the other model, ending in `_sparse`, and `is_smaller`, whether the denser
+    model has the smaller gain.
+    """
+    known = models.dropna(subset=list(by))
+    both = known.merge(known, on=list(by), suffixes=("", "_sparse"))
+    pairs = both[both["rho"] > both["rho_sparse"]]
+    return pairs.assign(is_smaller=pairs["gain_mean"] < pairs["gain_mean_sparse"])
+
+
+def _in_pairs(condition: str, pairs: pd.DataFrame) -> Check:
+    part = "denser heads go with smaller gains"
+    if pairs.empty:
+        return evidence.missing(part, condition, "no suite has two models of one depth there")
+    smaller = int(pairs["is_smaller"].sum())
+    suites = ", ".join(
+        f"{suite} {int(hits.sum())} of {len(hits)}"
+        for suite, hits in pairs.groupby("suite")["is_smaller"]
+    )
+    return evidence.share_check(
+        part,
+        condition,
+        smaller,
+        pairs,
+        holds=smaller == len(pairs),
+        method="share of pairs in which the denser model has the smaller gain",
+        units="pairs",
+        note=f"{suites}.",
+        **evidence.both_sides(pairs, "_sparse"),
+    )
+
+
+def _alone(models: pd.DataFrame) -> Check:
+    """Look for pairs that differ in rho while suite, depth and width are the same."""
+    part, condition = "changing rho alone changes the sign", "pairs of one suite, depth and width"
+    pairs = _matched(models, by=("suite", "n_layers", "d_model"))
+    if pairs.empty:
+        reason = "no two published models differ in rho and share suite, depth and width"
+        return evidence.missing(part, condition, reason)
+    turned = (pairs["gain_mean"] < 1) & (pairs["gain_mean_sparse"] > 1)
+    return evidence.share_check(
+        part,
+        condition,
+        int(turned.sum()),
+        pairs,
+        holds=bool(turned.all()),
+        method="share of pairs in which the denser model dampens and the other expands",
+        units="pairs",
+        **evidence.both_sides(pairs, "_sparse"),
+    )
+
+
+def _tells(condition: str, models: pd.DataFrame) -> Check:
+    part = "the rule 'rho at or above 0.2 dampens' tells the signs better than the commoner sign"
+    if models.empty:
+        return evidence.missing(part, condition, "no such model has a gain")
+    hits = int(density.correct_side(models, density.THRESHOLD).sum())
+    dampening = int((models["gain_mean"] < 1).sum())
+    commoner = max(dampening, len(models) - dampening)
+    return evidence.share_check(
+        part,
+        condition,
+        hits,
+        models,
+        holds=hits > commoner,
+        method="accuracy of the rule",
+        note=f"{hits} of {len(models)}; always saying the commoner sign gets {commoner}.",
+    )
+
+
+CLAIMS = (
+    Claim(
+        13,
+        "Accuracy of the best threshold on the trace for the sign of the gain, and the labels of "
+        "the two models compared",
+        "The accuracy is 100 % for each trace, with measured signs and with the paper's labels, "
+        "and the two models differ in behaviour.",
+        discrimination,
+        "universal",
+    ),
+    Claim(
+        16,
+        "Correlation of rho with the gain, with depth held constant and outside the Pythia family; "
+        "accuracy of the rule on rho; an intervention on rho",
+        "The interval of each correlation lies below 0 and all matched pairs agree; the rule beats "
+        "the commoner sign inside and outside Pythia; changing rho alone changes the sign.",
+        mechanism,
+    ),
+)

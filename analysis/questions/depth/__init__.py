@@ -1,1 +1,0 @@
-"""How the gain goes with the number of blocks, and with the place among them."""

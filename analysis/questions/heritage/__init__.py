@@ -1,1 +1,0 @@
-"""Lab and suite against geometry against scale, as mixed models of one design."""

@@ -1,1 +1,0 @@
-"""One claim under every defensible choice at once: the specification curve."""
