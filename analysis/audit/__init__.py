@@ -21,10 +21,8 @@ from analysis.audit.evidence import Check
 from analysis.audit.examination import examined
 from analysis.audit.family import adjusted
 from analysis.audit.property import properties
-from analysis.heritage.register import CLAIMS
 
 __all__ = [
-    "CLAIMS",
     "VERDICTS",
     "Check",
     "Claim",

@@ -71,7 +71,8 @@ class Claim:
     examine
         Function from a store to checks; the first one of a part is its stated reading.
     kind
-        Kind of statement, unless a check says otherwise; see `analysis.audit.evidence.decision.KINDS`.
+        Kind of statement, unless a check says otherwise; see
+        `analysis.audit.evidence.decision.KINDS`.
 
     Raises
     ------

@@ -16,13 +16,12 @@ from analysis.audit.examination import examined
 from analysis.audit.family import families
 from analysis.audit.property import of_claim, with_property
 from analysis.audit.weight import weights
-from analysis.heritage.register import CLAIMS
 from analysis.store import Store
 from analysis.tidy.errors import AnalysisError, StoreError
 from analysis.tidy.glossary import checked
 
 
-def claim(claim_id: int, registry: Mapping[int, Claim] = CLAIMS) -> Claim:
+def claim(claim_id: int, registry: Mapping[int, Claim]) -> Claim:
     """Return one claim.
 
     Raises
@@ -38,7 +37,7 @@ def claim(claim_id: int, registry: Mapping[int, Claim] = CLAIMS) -> Claim:
     return registry[claim_id]
 
 
-def checks(store: Store, claim_id: int, registry: Mapping[int, Claim] = CLAIMS) -> pd.DataFrame:
+def checks(store: Store, claim_id: int, registry: Mapping[int, Claim]) -> pd.DataFrame:
     """Return one row per check of a claim: part, condition, whether it holds, and its numbers."""
     one = claim(claim_id, registry)
     return check_rows(examined(one, store), one.kind)
@@ -92,7 +91,7 @@ def _uncounted(check: Check, answer: bool | None) -> str:
     return f"Alone it {own}; one of many readings, it decides nothing at its adjusted p."
 
 
-def examine(store: Store, registry: Mapping[int, Claim] = CLAIMS) -> dict[int, Sequence[Check]]:
+def examine(store: Store, registry: Mapping[int, Claim]) -> dict[int, Sequence[Check]]:
     """Return the checks of every claim of a registry, by its number.
 
     Raises
@@ -105,7 +104,7 @@ def examine(store: Store, registry: Mapping[int, Claim] = CLAIMS) -> dict[int, S
 
 def evaluate(
     store: Store,
-    registry: Mapping[int, Claim] = CLAIMS,
+    registry: Mapping[int, Claim],
     *,
     made: Mapping[int, Sequence[Check]] | None = None,
 ) -> pd.DataFrame:
@@ -141,7 +140,7 @@ def evaluate(
 def judge(
     store: Store,
     claim_id: int,
-    registry: Mapping[int, Claim] = CLAIMS,
+    registry: Mapping[int, Claim],
     *,
     made: Sequence[Check] | None = None,
 ) -> dict[str, object]:

@@ -75,6 +75,17 @@ def project_of_pages() -> Path:
     return project
 
 
+def home() -> Path:
+    """Return the folder of the paper that is judged unless another is named.
+
+    Raises
+    ------
+    StoreError
+        If the project's data are not where it puts them.
+    """
+    return default_sources()[0]
+
+
 def default_sources() -> list[Path]:
     """Return the directories every command reads unless told otherwise.
 

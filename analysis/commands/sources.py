@@ -35,8 +35,8 @@ def named(options: argparse.Namespace) -> list[Path | str]:
 
 
 def claims_of(options: argparse.Namespace) -> Mapping[int, Claim]:
-    """Return the claims to judge: those of the paper that was named, else the project's own."""
-    from analysis import audit as claims
+    """Return the claims to judge: those in the folder that was named, else the project's own."""
     from analysis.audit import paper
+    from analysis.commands.checkout import home
 
-    return paper.load(options.paper) if options.paper else claims.CLAIMS
+    return paper.load(options.paper or home())

@@ -43,9 +43,9 @@ def opened(*sources: str, folder: str = "") -> Audit:
     Parameters
     ----------
     sources
-        Directories or files of data.
+        Directories or files of data; the first holds the claims unless a folder is named.
     folder
-        The folder of another paper, whose claims are judged; ours if empty. It is a source too.
+        The folder of another paper, whose claims are judged. It is a source too.
 
     Raises
     ------
@@ -54,11 +54,11 @@ def opened(*sources: str, folder: str = "") -> Audit:
     """
     store = open_store(*(Path(name) for name in (*([folder] if folder else []), *sources)))
     results = results_of(store)
-    if folder:
-        registry = paper.load(Path(folder))
-        made = claims.examine(store, registry)
-    else:
-        registry = claims.CLAIMS
-        made = results.keep("checks", lambda: claims.examine(store))
+    registry = paper.load(Path(folder or sources[0]))
+    made = (
+        claims.examine(store, registry)
+        if folder
+        else results.keep("checks", lambda: claims.examine(store, registry))
+    )
     judged = claims.evaluate(store, registry, made=made)
     return Audit(store, results, registry, made, judged)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
-from analysis.heritage.pages.colophon import commit
+from analysis.audit.pages.revision import commit
 from analysis.tidy import prose
 
 TITLE = "thermoscope: an audit of Thermodynamic Constraints in Transformer Architectures"

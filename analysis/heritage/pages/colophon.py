@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import subprocess
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pandas as pd
 
-import analysis
+from analysis.audit.pages.revision import commit
 from analysis.heritage.sign import claims_ranking as ranking
 from analysis.store import Store
 from analysis.store.remote import RemotePath
@@ -34,22 +33,6 @@ def colophon(store: Store) -> pd.DataFrame:
     return pd.DataFrame({"item": list(facts), "value": list(facts.values())})
 
 
-def commit() -> str:
-    """Return the commit of the checkout, with a mark when files differ from it.
-
-    A package that is installed within another project's checkout has no commit.
-    """
-    root = Path(analysis.__file__).parents[1]
-    head = _git(root, "rev-parse", "--short=12", "HEAD") if (root / ".git").exists() else ""
-    if not head:
-        return "not a git checkout"
-    return (
-        f"{head} with changes"
-        if _git(root, "status", "--porcelain", "--untracked-files=no")
-        else head
-    )
-
-
 def data_hash(directory: Path | RemotePath) -> str:
     """Return the first 12 hex digits of a hash over names and contents of a directory's tables.
 
@@ -68,16 +51,6 @@ def data_hash(directory: Path | RemotePath) -> str:
             digest.update(path.relative_to(directory.parent).as_posix().encode())
             digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:12]
-
-
-def _git(root: Path, *arguments: str) -> str:
-    try:
-        ran = subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False
-        )
-    except OSError:
-        return ""
-    return ran.stdout.strip()
 
 
 def _version(package: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.audit import VERDICTS, claim, wording
+from analysis.audit import VERDICTS, wording
+from analysis.audit.claim import LEVEL
 from analysis.audit.evidence import KINDS
 from analysis.audit.pages import tables
 from analysis.heritage.simulation import papers
@@ -39,7 +40,7 @@ def rules(judged: pd.DataFrame) -> pd.DataFrame:
 def constants() -> dict[str, str]:
     """Return the numbers that the rule and the simulated papers are made with, as text."""
     return {
-        "level": prose.number(claim.LEVEL),
+        "level": prose.number(LEVEL),
         "ruling": prose.percent(papers.RULING),
         "short": prose.percent(papers.SHORT),
         "pilots": prose.listing([prose.count(n) for n in planted.PILOTS]),

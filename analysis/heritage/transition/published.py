@@ -85,8 +85,8 @@ def errors(store: Store) -> pd.DataFrame:
 def chance(store: Store) -> pd.DataFrame:
     """Return the errors that L* read off noise would give for the models of Fig. 5.
 
-    One row per draw and prediction, as `analysis.heritage.transition.noise.errors_by_chance`; no rows
-    without the points of the figure.
+    One row per draw and prediction, as
+    `analysis.heritage.transition.noise.errors_by_chance`; no rows without the points of the figure.
     """
     models = readings(store)[FIGURE]
     if models.empty:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from analysis.audit.pages import tables as exhibits
-from analysis.heritage.pages import verdict_rule
+from analysis.heritage.pages import frames, verdict_rule
 from analysis.heritage.study.pages import tables as study_tables
 from analysis.heritage.transition import stated
 from analysis.report.making.crossref import numbered, resolved
@@ -148,7 +148,7 @@ def judged() -> pd.DataFrame:
     "rows",
     [
         exhibits.verdict_rows(judged()),
-        exhibits.gain_definitions(Hostile()),  # type: ignore[arg-type]
+        frames.gain_definitions(Hostile()),  # type: ignore[arg-type]
         exhibits.caveats(Hostile()),  # type: ignore[arg-type]
         stated.printable(ledger()),
         pd.DataFrame({"meaning": [notation.typeset(text) for text in HOSTILE]}),

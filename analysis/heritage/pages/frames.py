@@ -1,0 +1,136 @@
+"""The frames behind the figures of this paper's report, each named for its row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analysis.audit import evidence
+from analysis.heritage.sign import claims_benchmark as benchmark
+from analysis.heritage.sign import claims_ranking as ranking
+from analysis.heritage.sign import readings
+from analysis.heritage.tuning import claims_finetuning as finetuning
+from analysis.heritage.weights import claims_spectral as spectral
+from analysis.inference.partition import partition
+from analysis.store import Store
+from analysis.tidy import notation, prose
+
+
+def groups_behind(gains: pd.DataFrame) -> tuple[str, str]:
+    """Return the numbers of labs and of suites behind some gains, in words."""
+    labs, suites = len(set(gains["lab"])), len(set(gains["suite"]))
+    return prose.plural(labs, "lab"), prose.plural(suites, "suite")
+
+
+def base_sets(store: Store) -> dict[str, str]:
+    """Return the two sets of base models in words: all, those kept for sizes, and who is left out.
+
+    All have a published gain of the penultimate block; a post-norm model is kept only where signs
+    are counted as the paper counts them.
+    """
+    sets = readings.model_sets(store)
+    every, kept = sets[readings.EVERY], sets[readings.KEPT]
+    out = every[~every["model_id"].isin(kept["model_id"])]
+    return {
+        "all": prose.plural(len(every), "base model"),
+        "kept": prose.plural(len(kept), "base model"),
+        "n_left_out": prose.plural(len(out), "model"),
+        "left_out": prose.listing(prose.short_name(out["model_id"]).tolist()),
+        "left_out_gain": prose.listing([prose.number(gain, 4) for gain in out["gain_mean"]]),
+    }
+
+
+def penultimate_gains(store: Store) -> pd.DataFrame:
+    """Return one row per base model: gain of the penultimate block with a 95 % t interval."""
+    return evidence.with_interval(evidence.base_gains(store, "gain_penultimate_block"))
+
+
+def signed_gains(store: Store) -> pd.DataFrame:
+    """Return one row per base model: gain of the penultimate or else of the last block."""
+    return evidence.penultimate_or_last(store)
+
+
+def bound_curve(store: Store) -> pd.DataFrame:
+    """Return one row per depth, 6 to 48: the claimed bound 10^(1/L)."""
+    return store.query(
+        "SELECT CAST(range AS INTEGER) AS n_layers, gain_bound(range) AS bound FROM range(6, 49)"
+    )
+
+
+def shares(store: Store) -> pd.DataFrame:
+    """Return one row per block: Shapley share of R2 in log gain with a suite-bootstrap interval."""
+    return partition.shapley(
+        ranking.hierarchy_models(store),
+        response="log_gain",
+        blocks=ranking.BLOCKS,
+        cluster="suite",
+        n_resamples=ranking.RESAMPLES,
+        rng=np.random.default_rng(ranking.SEED),
+    )
+
+
+def definitions(store: Store) -> pd.DataFrame:
+    """Return one row per model of the benchmark and definition of gain."""
+    spoken = {
+        "gain_last_block": "last block, last token",
+        "gain_penultimate_block": "penultimate block",
+        "gain_whole_matrix": "last block, all tokens",
+        "gain_body": "mean over blocks",
+    }
+    rows = benchmark.definitions(store)
+    return rows.assign(
+        definition=rows["metric"].map(spoken), model=prose.short_name(rows["model_id"])
+    )
+
+
+def gain_definitions(store: Store) -> pd.DataFrame:
+    """Return one row per definition of gain, formatted for print: symbol; definition and name."""
+    rows = store.query("FROM gain_definition ORDER BY metric")
+    explained = zip(rows["definition"], rows["metric"], strict=True)
+    return pd.DataFrame(
+        {
+            "symbol": rows["symbol"].map(notation.typeset),
+            "definition": [
+                f"{notation.typeset(text)} {prose.code(name)}" for text, name in explained
+            ],
+        }
+    )
+
+
+def benchmark_order() -> list[str]:
+    """Return the short names of the benchmark's models in the claimed order."""
+    return [name.partition("/")[2] for name in benchmark.ORDER]
+
+
+def spectral_norms(store: Store) -> pd.DataFrame:
+    """Return one row per model: mean spectral norms of W_V and W_O."""
+    models = spectral.weights(store)
+    return models.assign(model=prose.short_name(models["model_id"]))
+
+
+def published_traces(store: Store) -> pd.DataFrame:
+    """Return one row per model and layer: the published multi-head trace."""
+    layers = store.query(
+        """
+        SELECT p.model_id, m.lab, p.layer, p.value AS trace,
+               (p.layer + 1) / m.n_layers AS relative_depth
+          FROM published_profile AS p
+          JOIN model AS m USING (model_id)
+         WHERE p.metric = 'trace_multi_head' AND p.file = $file
+         ORDER BY p.model_id, p.layer
+        """,
+        file=evidence.TRACES,
+    )
+    return layers.assign(model=prose.short_name(layers["model_id"]))
+
+
+def twins(store: Store) -> pd.DataFrame:
+    """Return one row per pair of base and instruct model."""
+    pairs = finetuning.twins(store)
+    return pairs.assign(family=pairs["suite"])
+
+
+def dampening_twins(store: Store) -> str:
+    """Return how many of the base models compared with an instruct version dampen, in words."""
+    pairs = finetuning.twins(store)
+    return prose.share_of(int((pairs["gain_mean_base"] < 1).sum()), len(pairs))

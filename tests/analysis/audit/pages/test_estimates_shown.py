@@ -1,0 +1,53 @@
+"""What the estimate of a claim is, and the unit in which a table prints it."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.audit.pages import estimates as estimates_shown
+from analysis.tidy import prose
+
+ROOT = Path(__file__).parents[4]
+
+
+@pytest.fixture(scope="module")
+def judged():
+    return pd.read_csv(ROOT / "reports/claims.csv")
+
+
+def test_every_estimate_of_the_audit_has_a_name(judged):
+    rows = judged[judged["estimate"].notna()].to_dict("records")
+    unnamed = {row["claim_id"] for row in rows if estimates_shown.name(row) == prose.MISSING}
+    assert unnamed == set()
+
+
+def test_errors_of_the_formula_have_one_unit(judged):
+    rows = judged.set_index("claim_id").loc[[38, 39, 40, 41]].to_dict("records")
+    assert {estimates_shown.name(row) for row in rows} == {"error"}
+    shown = [estimates_shown.estimate(row) for row in rows]
+    assert shown == [f"error {value}\u00a0%" for value in (5.8, 16.7, 15.7, 55.7)]
+
+
+@pytest.mark.parametrize(
+    ("method", "estimate", "printed"),
+    [
+        ("share of models, exact", 0.8, "share 80\u00a0%"),
+        ("count", 33.0, "count 33"),
+        ("ratio of means", 9.92, "ratio 9.92"),
+        ("mean over layers", 62695.9, "mean trace 62,696"),
+        ("Pearson correlation", float("nan"), "–"),
+        ("a method of another paper", 0.5, "0.50"),
+    ],
+)
+def test_an_estimate_by_hand(method, estimate, printed):
+    row = {"method": method, "estimate": estimate}
+    assert estimates_shown.estimate(row) == printed
+
+
+def test_an_interval_has_the_unit_of_its_estimate():
+    row = {"method": "share of models", "estimate": 0.8, "conf_low": 0.28, "conf_high": 0.99}
+    assert estimates_shown.interval(row) == "[28\u00a0%,\u00a099\u00a0%]"
+    row["method"] = "Pearson correlation"
+    assert estimates_shown.interval(row) == "[0.28,\u00a00.99]"
+    assert estimates_shown.interval(row | {"conf_low": float("nan")}) == "–"

@@ -1,0 +1,191 @@
+"""The pages around the paper: front, data, imprint; colours and shapes of verdicts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import altair as alt
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import audit as claims
+from analysis.audit.pages import front, imprint, relations
+from analysis.audit.pages import verdicts as looks
+from analysis.drawing import names
+from analysis.heritage.pages import charts, front_figures
+from analysis.store import Store, open_store
+from analysis.tidy import prose
+from analysis.tidy.errors import AnalysisError
+from tests.analysis.drawn import borrowed
+
+ROOT = Path(__file__).parents[4]
+SECOND = Path(__file__).parents[2] / "second_paper"
+STYLE = (ROOT / "quarto" / "site" / "site.css").read_text(encoding="utf-8")
+
+
+def test_every_verdict_has_a_colour_and_a_shape_of_its_own_in_text_and_in_figures() -> None:
+    slugs = [name.replace(" ", "-") for name in claims.VERDICTS]
+    rules = dict(
+        re.findall(r"\.verdict-([\w-]+)[^{}]*\{ --tone: ([^;]+); --shape: [^;]+; \}", STYLE)
+    )
+    for slug in slugs:
+        assert re.search(rf"\.verdict-{slug}\b[^{{]*\{{ --tone", STYLE), slug
+    assert len(set(rules.values())) == len(rules) == 5
+    assert list(looks.COLOURS) == list(looks.SHAPES) == list(claims.VERDICTS)
+    assert len(set(looks.COLOURS.values())) == len(set(looks.SHAPES.values())) == len(slugs)
+
+
+def test_the_front_counts_every_claim_once_and_links_to_cards() -> None:
+    judged = pd.DataFrame(
+        {"claim_id": range(1, 8), "verdict": [claims.VERDICTS[2]] * 6 + [claims.VERDICTS[-1]]}
+    )
+    text = front.columns(judged, {2: "two [x](y)", 7: "seven"})
+    assert re.findall(r"\[(\d+)\]\{\.front-count\}", text) == ["0", "0", "6", "1"]
+    assert "- [two \\[x\\]\\(y\\)](claims.html#claim-2)\n- [5 more](claims.html)" in text
+    assert front.counted(judged) == "7 claims, of which 6 are contradicted and 1 is without data"
+
+
+def test_the_front_counts_the_claims_that_rest_on_the_parametrisation() -> None:
+    properties = pd.DataFrame(
+        {
+            "property": ["parametrisation", "function", "parametrisation"],
+            "n_free": [4, 0, 1],
+            "n_models": [4, 4, 4],
+        }
+    )
+    said = front_figures.resting(properties, 3).replace(prose.NO_BREAK, " ")
+    assert said.startswith("1 of 3 claims rest wholly, 1 partly, on how weights")
+    assert "claims rest on how weights" in front_figures.resting(properties[:1], 3)
+    assert front_figures.resting(properties[1:2], 3) == ""
+
+
+def test_what_the_front_says_of_the_network_follows_from_its_gauges() -> None:
+    assert front_figures.of_network(pd.DataFrame({"verdict": ["dampen", "expand"]})).startswith(
+        "Not"
+    )
+    assert front_figures.of_network(pd.DataFrame({"verdict": ["expand", "expand"]})).startswith(
+        "Yes"
+    )
+    agree = pd.Series({"n_models": 2, "n_gains": 100, "n_same_sign": 99, "n_shrink": 3})
+    said = front_figures.in_practice(agree).replace(prose.NO_BREAK, " ")
+    assert "In 2 networks" in said
+    assert said.endswith("in 99 of 100 pairs of prompt and block, 3 of which shrink it.")
+    with pytest.raises(AnalysisError, match="the store has none"):
+        front_figures.of_network(pd.DataFrame({"verdict": []}))
+
+
+def test_names_of_models_of_one_depth_do_not_cover_each_other() -> None:
+    models = pd.DataFrame(
+        {
+            "panel": "p",
+            "model": ["pythia-a", "pythia-b", "pythia-c", "pythia-d", "pythia-e"],
+            "n_layers": [24, 24, 6, 24, 12],
+            "gain_mean": [1.1, 1.101, 0.9, 1.102, 1.0],
+        }
+    )
+    drawn = front_figures.chart_named_gains(models.assign(lab="EleutherAI"), ["title"]).to_dict()
+    named = [row for rows in drawn["datasets"].values() for row in rows if "name_y" in row]
+    places = {row["name"]: (row["name_x"], row["name_y"], row["is_left"]) for row in named}
+    assert {*places} == {"a", "b", "c", "d", "e"}
+    assert places["c"][1] == pytest.approx(0.9)  # alone, it stands at its mark
+    assert not places["c"][2]
+    panel = names.Panel(front.DEPTHS, (0.87, 1.132), width=front.PHONE, height=front.HIGH)
+    assert abs(panel.up(places["e"][1]) - panel.up(1)) >= names.LINE / 2  # not on the line
+    corners = {
+        (round(panel.up(y) / names.LINE), is_left, round(panel.across(x)))
+        for name, (x, y, is_left) in places.items()
+        if name in "abd"
+    }
+    assert len(corners) == 3
+
+
+def test_names_with_leaders_on_a_phone_stand_at_their_marks_on_a_desk() -> None:
+    points = pd.DataFrame({"name": ["model-one", "model-two", "model-three"], "at": [4.0, 5, 6]})
+    points = points.assign(height=5.0)
+    panel = names.Panel((0, 10), (0, 10), width=80, desk=800)
+    told = names.placed(points, panel, "at", "height")
+    assert told["is_far"].any()
+    assert not told["desk_is_far"].any()
+    sparse = names.texts(told, alt.X("at:Q"), alt.Y("height:Q"), is_sparse=True)
+    styles = [layer.mark.style for layer in sparse]
+    assert sum(len(it.data) for it in sparse if it.mark.style == names.PHONE) < len(points)
+    assert {names.DESK, names.PHONE} == {*styles}
+    curve = pd.DataFrame({"at": np.linspace(4.1, 6, 50), "height": 5.0})
+    free = names.placed(points.head(1), panel, "at", "height", curve=curve)
+    assert free["desk_is_left"].item()
+
+
+def test_ends_of_lines_are_moved_apart_and_keep_their_order() -> None:
+    moved = names.apart([3.0, 1.0, 1.2, 1.1], 0.5)
+    assert moved[0] == pytest.approx(3)
+    assert moved[1] < moved[3] < moved[2]
+    assert np.diff(sorted(moved)).min() == pytest.approx(0.5)
+    assert np.mean(moved[1:]) == pytest.approx(1.1)
+
+
+def test_tiles_carry_the_colour_of_their_verdict() -> None:
+    rows = pd.DataFrame({"claim_id": [1, 2], "label": ["a", "b"], "verdict": claims.VERDICTS[:2]})
+    drawn = charts.chart_verdicts(rows, verdicts=claims.VERDICTS).to_dict()
+    scale = drawn["layer"][0]["encoding"]["color"]["scale"]
+    present = claims.VERDICTS[:2]
+    assert dict(zip(scale["domain"], scale["range"], strict=True)) == {
+        name: looks.COLOURS[name] for name in present
+    }
+    cards = {row["card"] for rows in drawn["datasets"].values() for row in rows}
+    assert drawn["layer"][0]["encoding"]["href"]["field"] == "card"
+    assert cards == {"claims.html#claim-1", "claims.html#claim-2"}
+
+
+def test_example_rows_are_the_first_by_their_columns_whatever_the_order_of_a_view(
+    shipped_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = pd.DataFrame({"relation": ["gain_by_model"]})
+    monkeypatch.setattr(relations.codebook, "relations", lambda store: one)
+    (rows,) = relations.examples(shipped_store).values()
+    first = ["source", "model_id"]
+    whole = shipped_store.query("SELECT source, model_id FROM gain_by_model").sort_values(first)
+    assert rows.columns[:2].tolist() == first
+    assert rows[first].equals(whole.head(relations.N_EXAMPLES).reset_index(drop=True))
+
+
+def test_the_data_page_lists_every_relation_with_its_columns_and_rows() -> None:
+    store = open_store(SECOND)
+    rows = relations.examples(store)
+    text = relations.listing(store, rows)
+    for name, found in rows.items():
+        assert f"## `{name}` {{#data-{name.replace('_', '-')} .unnumbered}}" in text
+        assert len(found) <= relations.N_EXAMPLES
+    assert "| `mean` |" in text
+    assert "2\\.5" in text
+    short = relations.listing(store, rows, filled=True)
+    assert "#data-claim " in short
+    assert "#data-residual-norm " not in short
+
+
+def test_an_answer_shows_its_query_and_its_rows() -> None:
+    said = relations.answer(open_store(SECOND), "SELECT 1.5 AS a, ['x', 'y'] AS b, NULL AS c")
+    assert said.startswith("```sql\nSELECT 1.5 AS a")
+    assert said.splitlines()[-1] == "| 1\\.5 | x, y | – |"
+
+
+def test_keys_join_tables() -> None:
+    shared = relations.keys()
+    roles = shared.set_index(["table", "key"])["role"]
+    assert roles["model", "model_id"] == relations.PART
+    assert roles["published_figure", "model_id"] == relations.PART
+    assert roles["quoted_number", "claim_id"] == relations.PART
+    chart = relations.chart_keys(shared).to_dict()
+    assert not borrowed(chart)
+    drawn = chart["datasets"].values()
+    assert sorted(map(len, drawn)) == [2, len(shared)]  # one mark of each kind is named
+
+
+def test_a_page_says_how_to_cite_it() -> None:
+    entry = imprint.bibtex(2026)
+    assert entry.startswith("@software{thermoscope,\n  title = {")
+    assert "year = {2026}," in entry
+    assert "Cite as" in imprint.imprint()
+    assert "CC BY 4\\.0" in imprint.facts()
+    assert imprint.imprint().count("CC BY") == 1

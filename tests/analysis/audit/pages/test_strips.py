@@ -1,0 +1,121 @@
+"""The strips of claims: what is drawn where, in words too, and beside values that claims name."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from analysis import audit as claims
+from analysis.audit.pages import estimates, strips
+from analysis.audit.pages.strips import Line
+
+ROOT = Path(__file__).parents[4]
+
+
+def check(condition: str, estimate: float, *ends: float, **other: Any) -> dict[str, Any]:
+    low, high = ends or (math.nan, math.nan)
+    row = {"term": "a <part>", "condition": condition, "kind": "value", "holds": False}
+    row |= {"decides": True, "has_data": True, "method": "share of models", "p_value": math.nan}
+    return row | {"estimate": estimate, "conf_low": low, "conf_high": high} | other
+
+
+SHARES = [
+    check("all <models>", 0.5, 0.25, 0.75),
+    check("some", 1.0, 0.75, 1.0, holds=True),
+    check("ours", 0.5, holds=None, decides=False),
+    check("another quantity", 7.0, method="count"),
+    check("another part", 0.5, term="b"),
+    check("nothing", math.nan, has_data=False),
+]
+
+
+def test_a_strip_has_a_row_and_a_title_for_each_reading_of_its_measure() -> None:
+    drawn = strips.strip(SHARES, Line("a <part>", "share", 0.75))
+    titles = re.findall("<title>(.*?)</title>", drawn)
+    assert titles == [
+        "all &lt;models&gt;: fails, share 50\u00a0%, 95\u00a0% interval 25\u00a0% to 75\u00a0%",
+        "some: holds, share 100\u00a0%, 95\u00a0% interval 75\u00a0% to 100\u00a0%",
+        "ours: shown only, share 50\u00a0%",
+    ]
+    assert re.findall(r'<div class="verdict-(\w+)">', drawn) == ["fails", "holds", "described"]
+    # From 0 to 100 % with 3 % of the width free at either end.
+    assert re.findall(r'<svg x="([\d.]+)%"', drawn) == ["50.0", "97.0", "50.0"]
+    assert '<line x1="26.5%" x2="73.5%" y1="50%"' in drawn
+    assert drawn.count('<line class="named" x1="73.5%" x2="73.5%"') == 3
+    assert "claimed 75\u00a0%</text>" in drawn
+
+
+def test_a_strip_says_in_words_what_it_shows() -> None:
+    line = Line("a <part>", "share", 0.8)
+    assert strips.finding(strips.drawn(SHARES, line), line) == (
+        "a <part>: 1 of 2 readings hold. Named: share 80\u00a0%; found: 50\u00a0% to 100\u00a0%. "
+        "1 of 2 intervals reach the value named."
+    )
+    undecided = [replace(mark, outcome="undecided") for mark in strips.drawn(SHARES, line)]
+    assert strips.finding(undecided, line).startswith("a <part>: undecided in 3 readings. Named")
+    assert strips.finding(undecided[:1], line).startswith("a <part>: undecided in 1 reading. ")
+    one = strips.drawn(SHARES[:1], line)
+    assert strips.finding(one, line).startswith("a <part>: its one reading fails. Named")
+    drawn = strips.strip(SHARES, line)
+    assert 'role="img" aria-label="a &lt;part&gt;: 1 of 2 readings hold.' in drawn
+
+
+def test_nothing_is_drawn_of_one_reading_without_an_interval() -> None:
+    assert strips.strip(SHARES, Line("a <part>", "count", 7)) == ""
+    assert strips.strip(SHARES, Line("c", "share", 1)) == ""
+    assert strips.strip(SHARES, Line("b", "share", 1)) == ""
+    assert strips.strip(SHARES[:1], Line("a <part>", "share", 1))
+
+
+@pytest.mark.parametrize(
+    ("line", "values", "places"),
+    [
+        (Line("a <part>", "ratio", 1, 0.5, 1.5), [0.0, 2.0], [3.0, 97.0]),
+        (Line("a <part>", "ratio", 10), [1.0, 100.0], [3.0, 97.0]),
+        (Line("a <part>", "ratio", 10), [2.0, 99.0], [17.1, 96.8]),
+        (Line("a <part>", "p", 0.001), [1.0, 0.0005], [97.0, 10.9]),
+        (Line("a <part>", "ratio", 4), [4.0, 4.0], [50.0, 50.0]),
+    ],
+)
+def test_an_axis_reaches_as_far_as_what_is_drawn(
+    line: Line, values: list[float], places: list[float]
+) -> None:
+    rows = [check(str(it), it, method="ratio", p_value=it) for it in values]
+    drawn = strips.strip(rows, line)
+    assert [float(it) for it in re.findall(r'<svg x="([\d.]+)%"', drawn)] == places
+    assert drawn.count("<rect") == (2 if line.low == 0.5 else 0)
+
+
+def test_every_value_that_a_claim_names_is_drawn_and_divides_its_readings(
+    made: dict[int, Any],
+) -> None:
+    named = strips.lines(pd.read_csv(ROOT / "data/published/claim_line.csv"))
+    for number, lines in named.items():
+        kind = claims.claim(number).kind
+        checks = claims.check_rows(made[number], kind).to_dict("records")
+        for line in lines:
+            assert strips.strip(checks, line), (number, line)
+            marks = [it for it in strips.drawn(checks, line) if it.kind == "difference"]
+            if line.measure == strips.P or not math.isnan(line.low):
+                continue
+            sides = {
+                outcome: [it.value - line.value for it in marks if it.outcome == outcome]
+                for outcome in ("holds", "fails")
+            }
+            if all(sides.values()):
+                side = math.copysign(1, sides["holds"][0])
+                assert min(side * it for it in sides["holds"]) > 0, (number, line)
+                assert max(side * it for it in sides["fails"]) <= 0, (number, line)
+
+
+def test_a_percentage_is_drawn_as_the_share_it_is() -> None:
+    row = check("file", 55.0, 50.0, 60.0, method="mean over models [%]")
+    (mark,) = strips.drawn([row], Line("a <part>", "error", 0.05))
+    assert (mark.value, mark.low, mark.high) == pytest.approx((0.55, 0.5, 0.6))
+    assert estimates.written("error", mark.value) == "55\u00a0%"

@@ -1,0 +1,146 @@
+"""Where along depth suites differ: against lme4, pbkrtest, plain least squares, and by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.heritage.position import blocks, null, suites
+from analysis.mixed.algebra.deviance import profile
+from analysis.mixed.inference.fitted import inference_at
+from analysis.tidy.errors import DesignError
+
+R = Path(__file__).parents[3] / "r"
+
+#: R's short names of the quarters.
+SHORT = {name.split(" ")[0]: name for name in blocks.QUARTERS}
+
+
+@pytest.fixture(scope="module")
+def rows(published_store):
+    return blocks.published_blocks(published_store)
+
+
+@pytest.fixture(scope="module")
+def model(rows):
+    return suites.fit(rows)
+
+
+def test_the_published_gains_are_counted(published_store):
+    found = blocks.counted(published_store)
+    # 22 models have 24 blocks on average, 27 where each of their rows counts.
+    counts = {"published": 536, "published_models": 23, "blocks": 484, "models": 22}
+    assert found == {**counts, "depth": 27}
+
+
+def test_quarters_hold_the_same_number_of_blocks(rows):
+    sizes = rows.groupby(["model_id", "quarter"]).size().groupby(level=0)
+    assert (sizes.max() - sizes.min()).max() <= 1
+    shallow = rows[rows["model_id"] == "EleutherAI/pythia-70m"]
+    assert list(shallow["layer"]) == [1, 2, 3, 4]
+    assert tuple(shallow["quarter"]) == blocks.QUARTERS
+
+
+def test_distances_count_from_the_last_block(rows):
+    deep = rows[rows["model_id"] == "EleutherAI/pythia-12b"].set_index("layer")["distance"]
+    named = {34: "1 before the last", 33: "2 before", 32: "3 to 4 before", 31: "3 to 4 before"}
+    assert {layer: deep[layer] for layer in named} == named
+    assert deep[19] == blocks.FAR
+    assert deep.isna().sum() == 35 - 1 - blocks.FARTHEST
+
+
+def test_the_fit_is_lme4s_at_lme4s_theta(model):
+    theirs = pd.read_csv(R / "position_fixed.csv")
+    theta = pd.read_csv(R / "position_theta.csv")["theta"].to_numpy()
+    at = profile(model.cross, theta)
+    assert at.criterion == pytest.approx(theirs["criterion"].iloc[0], rel=1e-10)
+    assert np.sqrt(at.variance) == pytest.approx(theirs["sigma"].iloc[0], rel=1e-9)
+    named = theirs.assign(term=theirs["term"].map(_ours)).set_index("term")
+    ours = inference_at(model.cross, theta, reml=True).estimated
+    for term, estimate, variance in zip(
+        model.terms, ours.coefficients, np.diag(ours.covariance), strict=True
+    ):
+        assert estimate == pytest.approx(named.loc[term, "estimate"], rel=1e-7, abs=1e-10)
+        assert np.sqrt(variance) == pytest.approx(named.loc[term, "std_error"], rel=1e-7)
+
+
+def _ours(term: str) -> str:
+    part, other = term.removeprefix("part").split(":")
+    level = f"suite[{other.removeprefix('suite')}]" if other.startswith("suite") else other
+    return f"part[{SHORT[part]}]:{level}"
+
+
+def test_the_tests_of_suites_are_pbkrtests(model):
+    theirs = pd.read_csv(R / "position_tests.csv")
+    theirs.index = theirs["part"].map(SHORT)
+    ours = suites.part_tests(model).set_index("part")
+    assert list(ours.index) == list(blocks.QUARTERS)
+    for column in ("statistic", "df_numerator", "df", "p_value"):
+        np.testing.assert_allclose(ours[column], theirs.loc[ours.index, column], rtol=1e-5)
+
+
+def test_suites_part_in_the_last_quarter_and_not_in_the_second(model, rows):
+    found = suites.part_tests(model).set_index("part")
+    assert found.loc["last quarter", "p_adjusted"] < 0.05
+    assert (found.drop("last quarter")["p_adjusted"] > 0.05).all()
+    plain = suites.part_by_part(rows).set_index("part")["p_value"]
+    assert plain["last quarter"] == plain.min()
+    assert found.loc["last quarter", "first"] == "GPT-Neo"
+
+
+def test_profiles_hold_together_and_their_centres_are_the_fit(model):
+    found = suites.profiles(model)
+    assert len(found) == 4 * 7
+    assert tuple(dict.fromkeys(found["part"])) == blocks.QUARTERS
+    reach = (found["conf_high"] - found["conf_low"]) / 2 / found["std_error"]
+    assert (reach > 2.5).all()
+    last = found[found["part"] == "last quarter"].set_index("level")["estimate"]
+    tested = suites.part_tests(model).set_index("part").loc["last quarter"]
+    assert last.min() == tested["smallest"]
+    assert last.idxmax() == tested["second"]
+
+
+def test_one_number_a_model_is_tested_by_the_f_of_two_designs():
+    models = pd.DataFrame(
+        {"suite": list("aabb"), "n_layers": [1.0, 2.0, 1.0, 2.0], "log_gain": [0.0, 1.0, 3.0, 2.0]}
+    )
+    # Given depth (no slope here) the suites lie at .5 and 2.5; 1 is left in squares, of 4 rows
+    # and 3 coefficients: F = 4 / 1.
+    found = suites.suites_given_depth(models)
+    assert found["statistic"] == pytest.approx(4.0)
+    assert (found["df_numerator"], found["df"]) == (1, 1)
+    with pytest.raises(DesignError, match="more models than suites"):
+        suites.suites_given_depth(models.iloc[[0, 2]].assign(n_layers=[1.0, 2.0]))
+
+
+def test_the_one_number_of_the_penultimate_block_is_the_published_test(rows):
+    found = suites.summaries(rows).set_index("term")
+    last = found.loc["penultimate block"]
+    assert (last["df_numerator"], last["df"]) == (6, 14)
+    assert last["statistic"] == pytest.approx(8.98, abs=0.01)
+    without = suites.summaries(rows[rows["suite"] != "GPT-Neo"]).set_index("term")
+    assert without.loc["penultimate block", "p_value"] > 0.05
+
+
+def test_rows_drawn_with_suites_alike_have_the_spread_that_was_found(rows):
+    draw = null.alike(rows)
+    drawn = np.array([draw(np.random.default_rng(seed)) for seed in range(200)])
+    part = rows["quarter"].to_numpy()
+    for name in blocks.QUARTERS:
+        found = rows.loc[part == name]
+        within = found["log_gain"] - found.groupby("model_id")["log_gain"].transform("mean")
+        ours = pd.DataFrame(drawn[:, part == name].T, index=found["model_id"])
+        about = ours - ours.groupby(level=0).transform("mean")
+        assert about.to_numpy().std() == pytest.approx(within.std(), rel=0.1)
+
+
+def test_the_size_of_each_test_is_counted(rows):
+    shallow = rows[rows["n_layers"] <= 24]
+    found = null.sizes(shallow, rng=np.random.default_rng(1), n_draws=2)
+    assert set(found["part"]) == {*blocks.QUARTERS, "any"}
+    assert (found["test_size"] * 2 % 1 == 0).all()
+    again = null.sizes(shallow, rng=np.random.default_rng(1), n_draws=2)
+    pd.testing.assert_frame_equal(found, again)

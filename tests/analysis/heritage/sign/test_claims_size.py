@@ -1,0 +1,242 @@
+"""Size and the two further laws: verdicts on stores where the answer is plain."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import audit as claims
+from analysis.audit import evidence
+from analysis.heritage.depth import claims_three_laws as laws
+from analysis.heritage.sign import claims_size as size
+from analysis.inference.association import correlation
+
+ROOT = Path(__file__).parents[4]
+SMALL, LARGE = size.SMALL, size.LARGE
+PYTHIA = [
+    "EleutherAI/pythia-70m",
+    "EleutherAI/pythia-160m",
+    "EleutherAI/pythia-410m",
+    "EleutherAI/pythia-1b",
+    "EleutherAI/pythia-1.4b",
+    "EleutherAI/pythia-2.8b",
+]
+
+
+def figure(model_id, mean, *, metric="gain_penultimate_block", sd=0.001, n=25, **rest):
+    file = {"file": evidence.PYTHIA, "prompt_set": "B"} | rest
+    return {"model_id": model_id, "metric": metric, "mean": mean, "sd": sd, "n": n} | file
+
+
+def verdict(store, claim_id):
+    return claims.judge(store, claim_id)["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("small", "large", "sd", "expected"),
+    [
+        (1.10, 1.11, 0.001, "reproduced"),
+        (1.10, 1.17, 0.001, "depends on the reading"),
+        (1.10, 0.90, 0.001, "contradicted"),
+        (1.00, 1.00, 0.500, "undecided"),
+    ],
+)
+def test_almost_identical_is_shown_by_an_interval_inside_a_margin(
+    made_store, small, large, sd, expected
+):
+    store = made_store(published_figure=[figure(SMALL, small, sd=sd), figure(LARGE, large, sd=sd)])
+    assert verdict(store, 56) == expected
+
+
+def test_the_ratio_of_two_models_has_the_interval_of_welch(shipped_store):
+    first = claims.checks(shipped_store, 56).iloc[0]
+    # Counted by hand from the means and standard deviations in the file, 25 prompts each:
+    # ln(0.98596 / 1.15723) = -0.16016; se = sqrt((0.06145/1.15723)^2 + (0.02419/0.98596)^2) / 5
+    # = 0.011697; t(33.77 degrees of freedom) = 2.0328.
+    assert np.log(first["estimate"]) == pytest.approx(-0.16016, abs=1e-5)
+    half = np.log(first["conf_high"] / first["conf_low"]) / 2
+    assert half == pytest.approx(2.0328 * 0.011697, rel=1e-3)
+
+
+def values(model_id, metric, numbers, file):
+    return [
+        {"model_id": model_id, "metric": metric, "file": file, "prompt_id": f"p{place:02}"}
+        | {"path": f"$.{model_id}.{metric}[{place}]", "value": number}
+        for place, number in enumerate(numbers)
+    ]
+
+
+def test_raw_gains_are_compared_prompt_by_prompt(made_store):
+    common = np.linspace(0.5, 2.0, 25)
+    wobble = 1 + 0.001 * np.cos(np.arange(25))
+    raw = [
+        *values(SMALL, "gain_penultimate_block", common, evidence.PYTHIA),
+        *values(LARGE, "gain_penultimate_block", common * wobble, evidence.PYTHIA),
+    ]
+    checks = claims.checks(made_store(published_value=raw), 56).set_index("condition")
+    paired = checks.loc["raw files: prompt by prompt, within 10 %"]
+    # Unpaired, the spread over prompts would hide how alike the two are.
+    assert paired["holds"]
+    assert paired["conf_high"] - paired["conf_low"] < 0.002
+
+
+def sized_models(n):
+    """Return models of one suite each of two sizes, and gains that do not follow size."""
+    rng = np.random.default_rng(0)
+    models = [
+        {"model_id": f"made/{i}", "lab": "a lab", "suite": f"suite {i // 3}", "family": "gpt2"}
+        | {"n_layers": 4, "n_parameters": int(10 ** (7 + i % 3)), "norm_position": "pre"}
+        for i in range(n)
+    ]
+    return models, rng.permuted(np.tile([0.8, 0.9, 1.1, 1.2], n // 4))
+
+
+def test_many_models_can_show_that_size_does_next_to_nothing(made_store):
+    models, _ = sized_models(240)
+    # Within each suite the middle size differs, so no gain rises or falls with size.
+    gains = [0.9 if i % 3 == 1 else 1.1 for i in range(240)]
+    figures = [figure(model["model_id"], gain) for model, gain in zip(models, gains, strict=True)]
+    store = made_store(model=models, published_figure=figures)
+    assert verdict(store, 58) == "reproduced"
+
+
+def test_gain_that_falls_with_size_in_each_suite_contradicts(made_store):
+    models, noise = sized_models(36)
+    gains = [1.3 - 0.2 * (i % 3) + 0.01 * extra for i, extra in enumerate(noise)]
+    figures = [figure(model["model_id"], gain) for model, gain in zip(models, gains, strict=True)]
+    store = made_store(model=models, published_figure=figures)
+    assert verdict(store, 58) == "contradicted"
+    rows = claims.checks(store, 58)
+    assert "12 of 12 suites" in " ".join(rows["note"])
+
+
+def test_a_few_models_cannot_show_the_absence_of_a_correlation(made_store):
+    models, noise = sized_models(12)
+    figures = [figure(model["model_id"], gain) for model, gain in zip(models, noise, strict=True)]
+    store = made_store(model=models, published_figure=figures)
+    assert verdict(store, 58) == "undecided"
+    # Fisher's z: 3 + (1.96 / atanh(0.3162))^2 = 38.8.
+    assert "fewer than 39 models" in claims.checks(store, 58)["note"].iloc[0]
+
+
+def test_suite_means_are_taken_out_of_gain_and_size(shipped_store):
+    rows = size.within_suites(evidence.penultimate_or_last(shipped_store))
+    means = rows.groupby("suite")[["log_gain", "log_parameters"]].mean()
+    assert np.abs(means.to_numpy()).max() < 1e-12
+    assert rows.groupby("suite").size().min() > 1
+
+
+def test_suites_take_up_degrees_of_freedom(shipped_store):
+    row = (
+        claims.checks(shipped_store, 58)
+        .set_index("condition")
+        .loc["gain within suites, penultimate block, base models"]
+    )
+    gains = evidence.base_gains(shipped_store, "gain_penultimate_block")
+    models = evidence.without_post_norm(gains)
+    several = models[models["suite"].isin(size.within_suites(models)["suite"])]
+    dummies = pd.get_dummies(several["suite"], drop_first=True, dtype=float)
+    partial = correlation.partial(
+        pd.concat([several, dummies], axis=1),
+        x="log_parameters",
+        y="log_gain",
+        covariates=list(dummies),
+    ).iloc[0]
+    for column in ("estimate", "p_value", "conf_low", "conf_high"):
+        assert row[column] == pytest.approx(partial[column], rel=1e-9)
+
+
+BASES = {
+    "EleutherAI/pythia-6.9b": laws.BY_PROMPT[0],
+    "google/gemma-7b": laws.BY_PROMPT[0],
+    "meta-llama/Llama-3.1-8B": laws.BY_PROMPT[0],
+    "mistralai/Mistral-7B-v0.1": laws.BY_PROMPT[0],
+    "openai-community/gpt2-xl": laws.BY_PROMPT[1],
+    "EleutherAI/gpt-j-6b": laws.BY_PROMPT[2],
+}
+
+
+def law(deviation_of):
+    """Return raw gains and entropies of six models of six suites, 25 prompts each."""
+    entropies = np.linspace(1, 6, 25)
+    rows = []
+    for place, (model_id, file) in enumerate(BASES.items()):
+        wobble = 0.002 * np.cos((3 + place) * np.arange(25))
+        gains = 1 - deviation_of(entropies) - wobble
+        rows += values(model_id, "gain_last_block", gains, file)
+        rows += values(model_id, "output_entropy", entropies, file)
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("deviation_of", "expected"),
+    [
+        (lambda h: 0.1 * h, "reproduced"),
+        (lambda h: 0.5 + 0.05 * h, "depends on the reading"),
+        (lambda h: 0.7 - 0.1 * h, "contradicted"),
+    ],
+)
+def test_a_law_of_proportion_rises_through_the_origin(made_store, deviation_of, expected):
+    assert verdict(made_store(published_value=law(deviation_of)), 60) == expected
+
+
+def test_without_single_prompts_the_law_within_models_is_not_judged(shipped_store, changed, facts):
+    store = changed(facts, "published_excerpt", lambda rows: rows.iloc[:0])
+    conditions = claims.checks(store, 60)["condition"]
+    assert not conditions.str.contains("raw files").any()
+    assert verdict(store, 60) == "undecided"
+    assert verdict(shipped_store, 60) == "undecided"
+
+
+def test_deviation_and_entropy_come_from_the_same_file(shipped_store):
+    means = laws.between_models(shipped_store)
+    assert means["model_id"].is_unique
+    gemma = means.set_index("model_id").loc["google/gemma-7b"]
+    assert gemma["deviation"] == pytest.approx(abs(gemma["gain_mean"] - 1))
+
+
+def expansion_profile(exponent, noise):
+    parameters = pd.read_csv(ROOT / "data/published/model.csv").set_index("model_id")
+    rows = []
+    for place, name in enumerate(PYTHIA):
+        n_layers = int(parameters.loc[name, "n_layers"])
+        last = 1e-3 * parameters.loc[name, "n_parameters"] ** exponent
+        rows += [
+            {"model_id": name, "metric": "gain_sublayer_ffn", "file": evidence.SCALING}
+            | {"layer": layer}
+            | {"value": last * 10 ** (noise * (-1) ** place) if layer == n_layers - 1 else 1e-6}
+            for layer in range(n_layers)
+        ]
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("exponent", "noise", "expected"),
+    [
+        (0.35, 0.001, "reproduced"),
+        (0.30, 0.050, "undecided"),
+        (0.00, 0.001, "contradicted"),
+        (0.20, 0.400, "undecided"),
+    ],
+)
+def test_an_exponent_is_judged_as_a_number_and_as_an_estimate(
+    made_store, exponent, noise, expected
+):
+    store = made_store(published_profile=expansion_profile(exponent, noise))
+    assert verdict(store, 61) == expected
+
+
+def test_the_exponent_of_the_file_comes_again(shipped_store):
+    first = claims.checks(shipped_store, 61).iloc[0]
+    # As the file states it, which was found by another program.
+    assert first["estimate"] == pytest.approx(0.26500476896304215, rel=1e-9)
+    assert first["p_value"] == pytest.approx(0.015209792158816016, rel=1e-9)
+
+
+def test_the_slope_by_suites_equals_r_and_its_interval_is_not_one_of_r(check, shipped_store):
+    r = check(shipped_store, 58, "gain within suites, penultimate block, base models")
+    slope = check(shipped_store, 58, "gain within suites, standardised slope with suites as units")
+    assert slope["estimate"] == pytest.approx(r["estimate"])
+    assert slope["conf_low"] < -1 < r["conf_low"]
+    assert "may reach beyond 1" in slope["method"]

@@ -1,0 +1,343 @@
+"""Specification curve: four models counted by hand, every number against an independent one."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from analysis.heritage.specification import choices as specification_choices
+from analysis.heritage.specification import curve as specification
+from analysis.heritage.specification import null as specification_null
+from analysis.heritage.specification.curve import distinct, specification_curve
+from analysis.inference.resampling import permutation
+from analysis.store import open_store
+from analysis.tidy.errors import AnalysisError, DesignError
+from collect import schema
+from tests.analysis.heritage.specification.specified import one, rng
+
+LN2 = math.log(2)
+
+#: Suite to lab, gain of its one model: EleutherAI's two halve the stream or worse.
+FOUR = {
+    "Pythia": ("EleutherAI", 1 / 2),
+    "GPT-J": ("EleutherAI", 1 / 4),
+    "OPT": ("Meta", 2.0),
+    "GPT-2": ("OpenAI", 4.0),
+}
+
+
+def write_rows(directory, table, rows):
+    names = [column.name for column in schema.tables()[table].columns]
+    pd.DataFrame(rows).reindex(columns=names).to_csv(directory / f"{table}.csv", index=False)
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory, published_store):
+    """Return the figures of a store that publishes one gain of each of four models."""
+    directory = tmp_path_factory.mktemp("four")
+    published_store.query("FROM metric").to_csv(directory / "metric.csv", index=False)
+    models = [
+        {
+            "model_id": f"m/{suite}",
+            "lab": lab,
+            "suite": suite,
+            "family": "gpt2",
+            "n_layers": 3,
+            "d_model": 4,
+            "n_heads": 2,
+            "n_kv_heads": 2,
+            "d_head": 2,
+            "norm_position": "pre",
+            "n_parameters": 1000,
+        }
+        for suite, (lab, _) in FOUR.items()
+    ]
+    write_rows(directory, "model", models)
+    gains = [
+        {
+            "model_id": f"m/{suite}",
+            "metric": "gain_penultimate_block",
+            "prompt_set": "S",
+            "dtype": "fp32",
+            "file": "f.json",
+            "path": "$",
+            "mean": gain,
+            "n": 5,
+            "unit": "ratio",
+            "caveats": "",
+        }
+        for suite, (_, gain) in FOUR.items()
+    ]
+    write_rows(directory, "published_figure", gains)
+    return specification_choices.figures(open_store(directory))
+
+
+@pytest.fixture(scope="module")
+def counted(four):
+    return specification_curve(four, rng=rng())
+
+
+def test_there_is_one_row_for_each_combination_of_the_choices(counted, four):
+    levels = specification_choices.choices(four)
+    rows = counted.specifications
+    assert len(rows) == math.prod(len(names) for names in levels.values()) == 31104
+    assert not rows.duplicated(list(levels)).any()
+    assert rows["specification"].tolist() == list(range(1, len(rows) + 1))
+
+
+def test_a_row_without_an_estimate_says_why(counted):
+    rows = counted.specifications
+    assert (rows.loc[rows["estimate"].isna(), "reason"] != "").all()
+    cases = {
+        "no model has this gain in these figures": {"gain": "last block"},
+        "no model has this outcome": {"outcome": "interval below 1"},
+        "too few units for this estimator": {"estimator": "adjusted difference"},
+        "odds need a sign, not a size": {
+            "outcome": "size of log gain",
+            "estimator": "log odds ratio",
+        },
+    }
+    for reason, choice in cases.items():
+        assert one(counted, **choice)["reason"] == reason
+        assert pd.isna(one(counted, **choice)["as_claimed"])
+
+
+def test_the_difference_of_shares_of_four_models_is_one(counted):
+    row = one(counted)
+    assert (row["estimate"], row["n_obs"], row["n_models"]) == (1, 4, 4)
+    assert (row["n_suites"], row["n_labs"]) == (4, 3)
+    # 1, 1, 0, 0: the standard deviation is a half, and nothing varies within the groups.
+    assert row["standardised"] == 2
+    assert pd.isna(row["std_error"])
+    assert pd.isna(row["p_value"])
+    assert row["reason"] == "no variation within the groups, hence no standard error"
+    # Of six ways to choose two suites, one gives 1 and one gives -1.
+    assert (row["p_permutation"], row["smallest_p"], row["n_permutations"]) == (
+        pytest.approx(1 / 3),
+        pytest.approx(1 / 3),
+        6,
+    )
+
+
+def test_the_log_odds_ratio_of_four_models_is_that_of_halves_added(counted):
+    row = one(counted, estimator="log odds ratio")
+    assert row["estimate"] == pytest.approx(math.log((2.5 / 0.5) / (0.5 / 2.5)))
+    assert row["std_error"] == pytest.approx(math.sqrt(2 * (1 / 2.5 + 1 / 0.5)))
+    assert row["standardised"] == pytest.approx(row["estimate"] * math.sqrt(3) / math.pi)
+
+
+def test_the_difference_of_log_gains_of_four_models_is_three_octaves(counted):
+    # Minus log2 gain: 1 and 2 against -1 and -2; within each group the variance is 1/2.
+    row = one(counted, outcome="size of log gain")
+    assert row["estimate"] == pytest.approx(3 * LN2)
+    assert row["std_error"] == pytest.approx(LN2 * math.sqrt(1 / 2))
+    assert row["p_value"] == pytest.approx(2 * stats.t.sf(3 / math.sqrt(1 / 2), 2))
+    assert row["conf_high"] - row["estimate"] == pytest.approx(
+        stats.t.ppf(0.975, 2) * row["std_error"]
+    )
+    assert row["outcome_sd"] == pytest.approx(LN2 * math.sqrt(10 / 4))
+
+
+def test_pythia_alone_is_compared_with_three_suites(counted):
+    row = one(counted, outcome="size of log gain", groups="Pythia / other suites")
+    assert row["estimate"] == pytest.approx(LN2 * (1 - (2 - 1 - 2) / 3))
+    # Each suite in turn: 4/3, 8/3, -4/3, -8/3.
+    assert (row["p_permutation"], row["smallest_p"]) == (1, pytest.approx(1 / 2))
+
+
+def test_a_lab_is_one_observation_whose_value_is_the_mean_of_its_models(counted):
+    row = one(counted, outcome="size of log gain", unit="lab")
+    assert row["n_obs"] == 3
+    assert row["estimate"] == pytest.approx(LN2 * (1.5 + 1.5))
+    assert row["std_error"] == pytest.approx(LN2 * math.sqrt(0.5 * (1 + 1 / 2)))
+
+
+def test_specifications_with_the_same_rows_are_counted_once(counted):
+    first = one(counted)
+    # One model per suite; all other labs are Meta and OpenAI; one figure per model; and so on.
+    again = one(
+        counted,
+        unit="suite",
+        groups="EleutherAI / Meta, OpenAI",
+        figure="mean of all",
+        outcome="mean below 0.99",
+        gain="penultimate, else last",
+    )
+    assert pd.isna(first["duplicate_of"])
+    assert again["duplicate_of"] == first["specification"] == 1
+    assert again["estimate"] == first["estimate"]
+    rows = counted.specifications
+    estimated = rows[rows["estimate"].notna()]
+    assert (1 / estimated["n_duplicates"].astype(float)).sum() == pytest.approx(len(distinct(rows)))
+
+
+def test_four_models_have_nine_distinct_comparisons(counted):
+    # Share, odds and size of EleutherAI / others by model, the same three by lab, and the same
+    # three of Pythia / others. Everything else has the rows of one of these.
+    assert len(distinct(counted.specifications)) == 9
+
+
+def test_the_joint_test_of_four_models_has_twelve_assignments(counted):
+    # Pythia, the other suite of EleutherAI, and two labs alike: 4! / 2!.
+    assert set(counted.joint["n_permutations"]) == {12}
+    n_obs = counted.joint.drop_duplicates("groups").set_index("groups")["n_obs"]
+    assert n_obs.to_dict() == {
+        "all ways": 9,
+        "EleutherAI / other labs": 6,
+        "Pythia / other suites": 3,
+    }
+    row = counted.joint.set_index(["groups", "term"]).loc[
+        ("EleutherAI / other labs", "share with the claimed sign")
+    ]
+    assert row["estimate"] == 1
+
+
+@pytest.mark.slow
+def test_the_joint_null_is_that_of_the_whole_analysis_on_relabelled_figures():
+    figures = five_suites()
+    levels = {
+        **specification_choices.choices(figures),
+        "gain": ("penultimate block",),
+        "figure": ("most prompts",),
+        "models": ("base",),
+        "left_out": ("none",),
+        "outcome": ("mean below 1", "size of log gain"),
+        "estimator": ("difference", "log odds ratio"),
+    }
+    found = specification_curve(figures, rng=rng(), levels=levels)
+    first = distinct(found.specifications)
+    suites = figures[["suite", "lab"]].drop_duplicates()
+    medians, shares, significant, untested = [], [], [], 0
+    for order in permutations(range(len(suites))):
+        named = suites.iloc[list(order)].set_axis(suites["suite"].to_numpy())
+        relabelled = figures.assign(
+            lab=figures["suite"].map(named["lab"]), suite=figures["suite"].map(named["suite"])
+        )
+        again = specification_curve(relabelled, rng=rng(), levels=levels).specifications
+        rows = again.iloc[first["specification"] - 1].reset_index(drop=True)
+        values = rows["estimate"] / first["outcome_sd"]
+        untested += int((rows["p_value"].isna() & rows["estimate"].notna()).sum())
+        significant.append(((rows["p_value"] < 0.05) & (values > 0)).sum() / values.notna().sum())
+        medians.append(np.nanmedian(values))
+        shares.append(np.nanmean(np.where(values.isna(), np.nan, values > 1e-9)))
+    assert untested
+    joint = found.joint[found.joint["groups"] == specification.ALL_WAYS].set_index("term")
+    for term, values in (
+        ("median estimate", np.array(medians)),
+        ("share with the claimed sign", np.array(shares)),
+        ("share significant as claimed", np.array(significant)),  # without a p: not counted
+    ):
+        row = joint.loc[term]
+        assert row["estimate"] == pytest.approx(values[0], abs=1e-6)
+        assert row["null_value"] == pytest.approx(values.mean(), abs=1e-6)
+        assert row["p_value"] == pytest.approx(np.mean(values >= values[0] - 1e-6))
+        assert row["smallest_p"] == pytest.approx(np.mean(values >= values.max() - 1e-6))
+
+
+def test_two_suites_of_one_lab_stay_one_lab_when_labels_are_exchanged():
+    # Two labs of two suites and one of one: 5! / (2! 2!) = 30 ways to hand the labs out.
+    figures = five_suites().replace({"lab": {"TII": "Meta"}})
+    levels = specification_choices.choices(figures) | {"gain": ("penultimate block",)}
+    row = one(
+        specification_curve(figures, rng=rng(), levels=levels),
+        unit="lab",
+        outcome="size of log gain",
+    )
+
+    def difference(rows):
+        means = (-rows["log_gain"]).groupby(rows["lab"]).mean()
+        return float(means["EleutherAI"] - means.drop("EleutherAI").mean())
+
+    tested = permutation.permutation_test(figures, difference, label="lab", unit="suite").iloc[0]
+    assert tested["n_permutations"] == row["n_permutations"] == 30
+    assert row["estimate"] == pytest.approx(tested["estimate"])
+    assert row["p_permutation"] == pytest.approx(tested["p_value"])
+
+
+def five_suites():
+    """Return invented figures: five suites of two models, EleutherAI's two among them."""
+    labs = {
+        "Pythia": "EleutherAI",
+        "GPT-J": "EleutherAI",
+        "OPT": "Meta",
+        "GPT-2": "OpenAI",
+        "Falcon": "TII",
+    }
+    gain = np.array([-0.3, 0.1, -0.2, -0.15, 0.25, -0.05, 0.3, 0.12, 0.4, 0.2])
+    suites = np.repeat(list(labs), 2)
+    return pd.DataFrame(
+        {
+            "model_id": [f"m{place}" for place in range(10)],
+            "metric": "gain_penultimate_block",
+            "prompt_set": "S",
+            "dtype": "fp32",
+            "file": "f",
+            "log_gain": gain,
+            "log_error": np.nan,
+            "n_prompts": 5,
+            "lab": pd.Series(suites).map(labs),
+            "suite": suites,
+            "is_base": True,
+            "norm_position": "pre",
+            "rho": np.arange(10.0) % 3,
+            "n_layers": np.arange(10) % 4,
+            "log_parameters": np.arange(10.0) ** 2 % 5,
+            "label": np.nan,
+            **dict.fromkeys(specification_choices.PROMPT_COLUMNS, np.nan),
+        }
+    )
+
+
+def test_prompts_are_units_where_the_store_has_them():
+    # Three prompts of each model below 1, one above, and so on: y is a share, its square too.
+    share = np.array([1.0, 0.8, 0.6, 1.0, 0.2, 0.0, 0.4, 0.0, 0.2, 0.0])
+    figures = five_suites().assign(below_one=share, below_band=share, label=share)
+    levels = specification_choices.choices(figures)
+    assert levels["unit"] == ("model", "suite", "lab", "prompt")
+    found = specification_curve(
+        figures,
+        rng=rng(),
+        levels=levels | {"gain": ("penultimate block",), "figure": ("most prompts",)},
+    )
+    row = one(found, unit="prompt")
+    prompts = [np.repeat([1.0, 0.0], [round(5 * part), 5 - round(5 * part)]) for part in share]
+    ours, theirs = np.concatenate(prompts[:4]), np.concatenate(prompts[4:])
+    answer = stats.ttest_ind(ours, theirs)
+    assert row["n_obs"] == 50
+    assert row["estimate"] == pytest.approx(ours.mean() - theirs.mean())
+    assert row["p_value"] == pytest.approx(answer.pvalue)
+    by_majority = one(found, outcome="most prompts below 1")
+    assert by_majority["estimate"] == 1
+    assert one(found, outcome="label typed in")["duplicate_of"] == by_majority["specification"]
+
+
+def test_many_assignments_are_drawn_and_need_a_generator():
+    groups = np.array([[1.0]] * 8 + [[0.0]] * 8)
+    codes = specification_null.coding(groups, np.arange(16))
+    drawn = specification_null.assignments(codes, n_permutations=99, rng=rng())
+    assert drawn.codes.shape == (100, 16)
+    assert (drawn.codes[0] == codes.codes).all()
+    assert not drawn.enumerated
+    with pytest.raises(AnalysisError, match="`rng` must be given"):
+        specification_null.assignments(codes, n_permutations=99, rng=None)
+
+
+def test_figures_without_the_claimed_lab_are_refused(four):
+    others = four[four["lab"] != "EleutherAI"]
+    with pytest.raises(DesignError, match="At least one specification must be estimable"):
+        specification_curve(others, rng=rng())
+    with pytest.raises(DesignError, match="must hold at least one gain"):
+        specification_curve(four.iloc[:0], rng=rng())
+
+
+def test_an_unknown_level_is_named(four):
+    levels = specification_choices.choices(four)
+    with pytest.raises(AnalysisError, match=r"levels\['unit'\]` must be one of"):
+        specification_curve(four, rng=rng(), levels=levels | {"unit": ("modle",)})
+    with pytest.raises(AnalysisError, match="`levels` must name every choice"):
+        specification_curve(four, rng=rng(), levels={"unit": ("model",)})

@@ -1,0 +1,101 @@
+"""The fleet: its band of chance, its shapes, its shares, and growth beside the loss."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from analysis.heritage.study import fleet, horizons, registered, use
+from analysis.heritage.study.pages import words
+from analysis.store import Store
+from analysis.tidy.errors import DesignError
+from tests.analysis.heritage.study.simulated import RECIPES, VALUES
+
+
+def test_chance_is_the_spread_within_cells_and_shapes_count_once_half_are_complete() -> None:
+    runs = pd.DataFrame(
+        [
+            {"cell": f"{recipe}/{shape}", "recipe": recipe, "geometry": shape, "excess": value}
+            for recipe, shape, *values in (
+                ("a", "l3d64", 1.0, 1.2), ("a", "l12d64", 1.0, 1.0), ("b", "l3d64", 3.0, 3.2),
+                ("b", "l3d128", 3.0),
+            )
+            for value in values
+        ]
+    )  # fmt: skip
+    band = fleet.band_of_chance(runs)
+    assert (band.df, band.sd) == (3, pytest.approx(np.sqrt(0.04 / 3)))
+    assert band.middle == pytest.approx((1.05 + 9.2 / 3) / 2)
+    assert band.high - band.middle == pytest.approx(stats.t.ppf(0.975, 3) * band.sd)
+    assert fleet.shapes_told(runs) == ["l3d64"]
+    assert fleet.shapes_told(runs[runs["recipe"] == "a"]) == []
+    more = pd.DataFrame(
+        [{"recipe": "b", "geometry": "l12d64", "excess": 3.0, "cell": "b/l12d64"}] * 2
+    )
+    assert fleet.shapes_told(pd.concat([runs, more])) == ["l3d64", "l12d64"]
+
+
+def test_shares_of_the_fleet_are_the_registered_ones_once_all_shapes_are_there(
+    simulated_fleet: Store,
+) -> None:
+    found = fleet.response_shares(simulated_fleet, rng=np.random.default_rng(1))
+    assert set(found["response"]) == {"excess", "last_log_gain"}
+    expected = registered.fleet_shares(
+        simulated_fleet, "equal steps", "excess", np.random.default_rng(1)
+    )
+    first = found[found["response"] == "excess"]
+    assert first["estimate"].tolist() == expected["estimate"].tolist()
+    order = fleet.recipe_runs(simulated_fleet)["recipe"].drop_duplicates()
+    assert list(order) == sorted(VALUES, key=lambda name: VALUES[name])
+
+
+def test_the_widest_interval_is_held_against_the_planned_width() -> None:
+    shares = pd.DataFrame(
+        [
+            ("excess", "parametric bootstrap", "recipe", 0.9, 0.96, 64),
+            ("excess", "parametric bootstrap", "seed", 0.0, 0.02, 64),
+            ("excess", fleet.JOINT, "recipe", 0.7, 0.9, 64),
+            ("excess", fleet.JOINT, "seed", 0.0, 0.3, 64),
+        ],
+        columns=["response", "method", "term", "conf_low", "conf_high", "n_obs"],
+    )
+    found = fleet.widths(shares)
+    assert found["group"].tolist() == ["recipe", "seed"]
+    assert found["estimate"].tolist() == pytest.approx([0.03, 0.15])
+    assert found["holds"].tolist() == [True, False]
+
+
+def test_the_fleet_is_as_large_as_its_runs(simulated_fleet: Store) -> None:
+    assert fleet.sizes(simulated_fleet) == fleet.Sizes(1, 1, 10 * 8 * 192, 10)
+
+
+def test_growth_is_ranked_against_the_loss_of_recipes_of_one_shape(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs = pd.DataFrame(
+        [
+            {"recipe": name, "geometry": shape, "loss": 2 - 0.1 * place + shift, "excess": place,
+             "last_log_gain": -place, "penultimate_log_gain": place**2}
+            for place, name in enumerate(RECIPES)
+            for shape, shift in (("l3d64", 0.01), ("l3d64", -0.01), ("l12d64", 9.0 * (place % 2)))
+        ]
+    )  # fmt: skip
+    monkeypatch.setattr(use, "recipe_runs", lambda _store: runs)
+    found = use.loss_and_growth(horizons.Store).set_index("term")  # type: ignore[arg-type]
+    assert found["estimate"].to_dict() == {
+        "excess": -1.0, "last_log_gain": 1.0, "penultimate_log_gain": -1.0
+    }  # fmt: skip
+    assert (found["n_obs"] == 8).all()
+    said = words.use_sentence(found.reset_index())
+    assert said.startswith("Across 8 recipes")
+    assert words.use_short(found.reset_index()).startswith("3 of 3 definitions of growth are shown")
+    open_ends = found.assign(conf_low=[-1.0, 0.5, -1.0], conf_high=1.0).reset_index()
+    assert words.use_short(open_ends).startswith("1 of 3 definitions of growth is shown")
+    assert words.use_range(open_ends).startswith("Rank correlations −1.00 to 1.00 among 8")
+    none = words.use_short(open_ends.assign(conf_low=-1.0))
+    assert none.startswith("None of 3 definitions of growth is shown")
+    monkeypatch.setattr(use, "recipe_runs", lambda _store: runs[runs["recipe"] < "g"])
+    with pytest.raises(DesignError, match="Ranks must be those of 5 recipes or more; 1 are"):
+        use.loss_and_growth(horizons.Store)  # type: ignore[arg-type]

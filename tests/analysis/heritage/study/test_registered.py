@@ -1,0 +1,114 @@
+"""The registered statements, on fleets whose truth is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.heritage.study import registered
+from analysis.heritage.study import status as standing
+from analysis.heritage.study.horizons import HORIZONS
+from analysis.heritage.study.verdict import verdict_on_heritage
+from analysis.store import Store
+from tests.analysis.heritage.study.simulated import RECIPES, filled, packages
+
+
+def test_recipes_that_differ_within_a_lab_give_the_verdict_recipe_not_lab(
+    stands: pd.DataFrame,
+) -> None:
+    assert len(stands) == 2 * len(registered.PREDICTIONS)
+    verdict = stands[stands["condition"] == "equal loss"].set_index("claim_id")["verdict"]
+    expected = {"S1": "held", "S2": "held", "S3": "missed", "S4": "held", "S5": "missed",
+                "S6": "held", "S11": "held"}  # fmt: skip
+    assert {name: verdict[name] for name in expected} == expected
+    assert set(verdict[["S7", "S8", "S9", "S10", "S12", "S13"]]) == {"cannot be told"}
+    notes = stands.set_index("claim_id")["note"]
+    assert "must hold runs of the study 'ingredients'" in notes["S7"].iloc[0]
+    answers = dict(verdict_on_heritage(stands))
+    assert answers["recipe, not lab: training choices, not who made them"] == "held"
+    assert answers["confirmed: the lab decides"] == "missed"
+    assert answers["mechanism identified"] == "cannot be told"
+
+
+def test_a_statement_says_how_many_of_its_runs_are_there(stands: pd.DataFrame) -> None:
+    at_steps = stands[stands["condition"] == "equal steps"].set_index("claim_id")
+    n_runs = len(RECIPES) * 4 * 2
+    assert at_steps.loc["S1", ["n_obs", "n_planned"]].tolist() == [n_runs, n_runs + 1]
+    assert at_steps.loc["S12", "n_planned"] == n_runs + 1
+    assert at_steps.loc["S8", "n_obs"] == 0
+    assert pd.isna(at_steps.loc["S8", "n_planned"])
+    assert pd.isna(at_steps.loc["S13", "n_planned"])
+    assert set(standing.BASES) == {found.claim_id for found in registered.PREDICTIONS}
+
+
+def test_the_responses_of_a_run_follow_from_its_log_gains(simulated_fleet: Store) -> None:
+    rows = simulated_fleet.query("FROM study_growth WHERE step = 0")
+    # Three blocks grow by 0.5 after the first; equal writes would too, and by 0.3 of 0.7 centred.
+    assert rows["excess"].unique() == pytest.approx([0.0])
+    assert rows["excess_centred"].unique() == pytest.approx([0.7 - 0.3])
+    assert rows["excess_simple"].unique() == pytest.approx([0.5 - np.log(3) / 2])
+    assert rows["penultimate_log_gain"].unique() == pytest.approx([0.2])
+    [row] = simulated_fleet.query("FROM study_progress").to_dict("records")
+    n_runs = len(RECIPES) * 4 * 2
+    told = {"n_planned": n_runs + 1, "n_complete": n_runs, "n_beat_trigram": n_runs}
+    assert {**row, **told, "left_s": 60.0, "cpu_s": float(n_runs)} == row
+
+
+def test_a_run_that_never_learns_enough_does_not_count_at_equal_loss(tmp_path: Path) -> None:
+    runs = packages(np.random.default_rng(13))[:4]
+    store = filled(tmp_path, [{**runs[0], "ends_at": 1.9}, *runs[1:]])
+    counted = standing._counted(store)
+    assert counted[["n_steps", "n_loss", "n_planned"]].sum().tolist() == [4, 3, 5]
+    basis = standing.BASES["S1"]
+    assert [standing._sums(counted, basis, horizon) for horizon in HORIZONS] == [(4, 5), (3, 5)]
+
+
+def test_at_equal_loss_the_recipes_are_counted_that_reach_it_whole(tmp_path: Path) -> None:
+    """One run short of the goal leaves its recipe out of the shares, and all its other runs."""
+    runs = packages(np.random.default_rng(17))
+    store = filled(tmp_path, [{**runs[0], "ends_at": 1.9}, *runs[1:]])
+    found = standing.statements(store, rng=np.random.default_rng(0))
+    rows = found.set_index(["claim_id", "condition"])
+    assert rows.loc[("S1", "equal steps"), "n_groups"] == len(RECIPES)
+    for claim_id in ("S1", "S2", "S3", "S11"):
+        assert rows.loc[(claim_id, "equal loss"), "n_groups"] == len(RECIPES) - 1
+    assert rows.loc[("S5", "equal loss"), "n_groups"] == len(RECIPES)
+    assert (
+        rows.loc[("S5", "equal steps"), "p_value"] >= rows.loc[("S5", "equal steps"), "smallest_p"]
+    )
+
+
+def test_no_difference_between_recipes_is_not_called_one(tmp_path: Path) -> None:
+    store = filled(tmp_path, packages(np.random.default_rng(11), dict.fromkeys(RECIPES, 0.5)))
+    assert judged(store, "S1", "S5", "S6") == [False, False, False]
+
+
+def judged(store: Store, *names: str, horizon: str = "equal steps") -> list[bool]:
+    """Return whether some statements hold in a store."""
+    computed = {prediction.claim_id: prediction.compute for prediction in registered.PREDICTIONS}
+    return [computed[name](store, horizon, np.random.default_rng(0))[1] for name in names]
+
+
+def test_birth_and_upbringing_are_told_apart(tmp_path: Path) -> None:
+    rng = np.random.default_rng(12)
+    births = dict(zip("abcdef", range(6), strict=True))
+    runs: list[dict[str, object]] = [
+        {
+            "study": "inheritance",
+            "seed": seed,
+            "parent_id": "parent",
+            "levels": {"birth": birth, "upbringing": f"as_{later}"},
+            "excess": value + rng.normal(0, 0.05),
+        }
+        for birth, value in births.items()
+        for later in births
+        for seed in (0, 1)
+    ]
+    store = filled(tmp_path, runs)
+    assert [judged(store, "S9", horizon=horizon) for horizon in HORIZONS] == [[True], [True]]
+    told = registered.outcomes(store, rng=rng).set_index(["claim_id", "condition"])["note"]
+    assert told["S9", HORIZONS[0]] == ""
+    assert told["S9", HORIZONS[1]].startswith("The numbers at equal steps again")

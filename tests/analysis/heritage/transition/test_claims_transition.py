@@ -1,0 +1,301 @@
+"""The claims on L*: the stated numbers come again, and each verdict turns on its evidence."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import audit as claims
+from analysis.heritage.transition import claims_transition as transition
+from analysis.heritage.transition import claims_transition_error as transition_error
+from analysis.heritage.transition import l_star
+from analysis.heritage.transition import noise as l_star_noise
+from analysis.heritage.transition import published as published_l_star
+from analysis.heritage.transition.published import CHANGES, FIGURE, FITTED, HEADS
+from analysis.store import open_store
+from analysis.tidy.errors import DesignError
+
+ROOT = Path(__file__).parents[4]
+PUBLISHED = ROOT / "data/published"
+
+
+def of_figure(layers):
+    """Return a change that gives the models of Fig. 5 other layers."""
+
+    def change(points):
+        is_figure = points["figure"] == "Fig. 5"
+        given = points["model_id"].map(layers)
+        return points.assign(value=points["value"].where(~is_figure, given))
+
+    return change
+
+
+def test_the_layers_read_off_are_means_of_five_whole_numbers(published_store):
+    layers = published_l_star.readings(published_store)[FIGURE]["estimate"].astype(float)
+    assert len(layers) == 6
+    np.testing.assert_allclose(layers * 5, (layers * 5).round())
+
+
+def test_the_layers_read_off_give_the_printed_error_over_depth(published_store):
+    errors = published_l_star.errors(published_store).set_index(["condition", "prediction"])
+    # (2.348/12 + 2.902/24 + 1.652/12 + 1.302/24 + 6.702/24 + 1.852/12) / 6
+    assert errors.loc[(FIGURE, "formula"), "error_over_depth"] == pytest.approx(0.157014, abs=1e-6)
+    # (0.4/12 + 2/24 + 3.6/12 + 3.6/24 + 1.8/24 + 3.8/12) / 6
+    assert errors.loc[(FIGURE, "half_depth"), "error_over_depth"] == pytest.approx(23 / 144)
+    # Over L* half the depth is the better prediction.
+    assert errors.loc[(FIGURE, "formula"), "error_over_layer"] == pytest.approx(0.288, abs=5e-4)
+    assert errors.loc[(FIGURE, "half_depth"), "error_over_layer"] == pytest.approx(0.2307, abs=5e-5)
+
+
+def test_the_errors_on_the_fitted_models_are_those_counted_by_hand(published_store):
+    errors = published_l_star.errors(published_store).set_index(["condition", "prediction"])
+    # L* 7, 16, 8, 9 of 12, 24, 12, 12 layers; the formula gives 7.948 and 16.902.
+    over_depth = (0.948 / 12 + 0.902 / 24 + 0.052 / 12 + 1.052 / 12) / 4
+    over_layer = (0.948 / 7 + 0.902 / 16 + 0.052 / 8 + 1.052 / 9) / 4
+    row = errors.loc[(FITTED, "formula")]
+    assert row["error_over_depth"] == pytest.approx(over_depth)
+    assert row["error_over_layer"] == pytest.approx(over_layer)
+    half = errors.loc[(FITTED, "half_depth")]
+    assert half["error_over_depth"] == pytest.approx((1 / 12 + 4 / 24 + 2 / 12 + 3 / 12) / 4)
+    assert half["error_over_layer"] == pytest.approx((1 / 7 + 4 / 16 + 2 / 8 + 3 / 9) / 4)
+    assert np.isnan(errors.loc[(HEADS, "formula"), "error_over_layer"])
+
+
+def test_the_file_s_own_error_comes_again(published_store):
+    errors = published_l_star.errors(published_store).set_index(["condition", "prediction"])
+    row = errors.loc[(CHANGES, "formula")]
+    assert 100 * row["error_over_depth"] == pytest.approx(55.69027777777779, rel=1e-12)
+
+
+def test_an_error_relative_to_a_layer_0_is_missing_and_decides_nothing(published_store):
+    models = published_l_star.readings(published_store)[HEADS]
+    assert (models["estimate"] == 0).any()
+    missed = published_l_star.misses(models, "formula", "estimate")
+    assert published_l_star.mean_error(missed) == {"estimate": pytest.approx(np.nan, nan_ok=True)}
+    found = transition_error._quoted("part", "condition", models, over="estimate", quoted="4.8")
+    assert (found.holds, found.conf_low) == (None, pytest.approx(np.nan, nan_ok=True))
+
+
+def test_two_designs_cannot_determine_three_constants(facts, changed, check):
+    part = "the data determine the three constants"
+    assert check(open_store(facts), 37, FIGURE, part)["estimate"] == 2
+
+    def three(models):
+        is_bloom = models["model_id"] == "bigscience/bloom-560m"
+        return models.assign(n_heads=models["n_heads"].where(~is_bloom, 32))
+
+    store = changed(facts, "model", three)
+    assert check(store, 37, FIGURE, part)["holds"]
+    assert not check(store, 37, FITTED, part)["holds"]
+
+
+def test_a_difference_that_could_be_chance_decides_nothing(published_store, check):
+    row = check(published_store, 37, FIGURE, "nearer")
+    assert row["holds"] is None
+    assert row["conf_low"] < 0 < row["conf_high"]
+    worse = check(published_store, 37, CHANGES, "nearer")
+    # All six differences have one sign: 2 of 2^6 sign patterns are as extreme. With the other
+    # readings of the claim that is no longer rare, so this one counts for nothing.
+    assert worse["p_value"] == pytest.approx(2 / 64)
+    assert worse["p_holm"] == pytest.approx(8 / 64)
+    assert worse["holds"] is None
+    assert "Alone it fails" in worse["note"]
+
+
+def test_two_models_have_no_interval_and_decide_nothing(published_store):
+    pair = published_l_star.readings(published_store)[FIGURE].head(2)
+    found = transition._nearer("two models", pair)
+    assert (found.holds, found.has_data) == (None, False)
+    unknown = published_l_star.with_predictions(pair.assign(n_heads=None))
+    assert unknown["formula"].isna().all()
+
+
+def test_layers_where_the_formula_puts_them_lie_nearer_to_it(
+    facts, published_store, changed, check
+):
+    models = published_l_star.readings(published_store)[FIGURE].set_index("model_id")
+    wobble = pd.Series(np.linspace(-0.2, 0.2, 6), models.index)
+    layers = (models["formula"] + wobble).to_dict()
+    assert check(changed(facts, "digitised_point", of_figure(layers)), 37, FIGURE, "nearer")[
+        "holds"
+    ]
+
+
+def test_the_error_within_one_heritage_turns_when_the_layers_do(
+    facts, published_store, changed, judge, check
+):
+    assert judge(published_store, 38) == "contradicted"
+    note = check(published_store, 38, "EleutherAI's models of script 20, over L")["note"]
+    assert note == "None of the 15 sets of script 20's models gives 4.8 %."
+
+    def exact(figures):
+        # 7.948 - 0.048 * 12 and 16.902 - 0.048 * 24: both err by 4.8 % of the depth.
+        layers = {"EleutherAI/pythia-160m": 7.372, "EleutherAI/pythia-410m": 15.75}
+        is_meant = figures["path"].str.endswith("L_star_trace")
+        given = figures["model_id"].map(layers)
+        return figures.assign(mean=figures["mean"].where(~(is_meant & given.notna()), given))
+
+    store = changed(facts, "published_figure", exact)
+    assert judge(store, 38) == "depends on the reading"
+    assert check(store, 38, "EleutherAI's models of script 20, over L")["holds"]
+
+
+def test_half_the_depth_errs_by_25_percent_in_no_published_set(
+    facts, published_store, changed, judge, check
+):
+    # |6 - 7| / 7, |12 - 16| / 16, |6 - 8| / 8 and |6 - 9| / 9 have the mean 0.24405.
+    part, condition = "half the depth errs", "all models of script 20, over L*"
+    over_layer = check(published_store, 39, condition, part)
+    assert over_layer["estimate"] == pytest.approx((1 / 7 + 1 / 4 + 1 / 4 + 1 / 3) / 4)
+    assert not over_layer["holds"]
+    assert "openai-community/gpt2 over L;" in over_layer["note"]
+    assert judge(published_store, 39) == "contradicted"
+
+    def quarter(figures):
+        is_meant = figures["path"].str.endswith("L_star_trace")
+        layers = figures["model_id"].map({"EleutherAI/pythia-410m": 16.0}).fillna(8.0)
+        return figures.assign(mean=figures["mean"].where(~is_meant, layers))
+
+    store = changed(facts, "published_figure", quarter)
+    assert check(store, 39, condition, part)["holds"]
+    assert judge(store, 39) == "depends on the reading"
+
+
+def test_half_the_depth_is_the_better_prediction_when_layers_lie_there(
+    facts, published_store, changed, check
+):
+    part = "the formula's error is the smaller"
+    row = check(published_store, 39, f"{FIGURE}, over L", part)
+    assert row["holds"] is None
+    assert row["conf_low"] < row["estimate"] < 0 < row["conf_high"]
+    depths = published_l_star.readings(published_store)[FIGURE].set_index("model_id")["n_layers"]
+    store = changed(facts, "digitised_point", of_figure((depths / 2).to_dict()))
+    assert not check(store, 39, f"{FIGURE}, over L", part)["holds"]
+
+
+def test_the_error_across_heritages_holds_in_the_figure_alone(published_store, facts, judge):
+    rows = claims.checks(published_store, 40).set_index("condition")
+    assert rows["holds"].tolist() == [True, False, False, False, False, None]
+    assert rows["p_value"].iloc[0] == pytest.approx(0.103, abs=0.01)
+    (facts / "digitised_point.csv").unlink()
+    assert judge(open_store(facts), 40) == "contradicted"
+
+
+def test_stated_layers_come_again_from_one_trace_only(published_store, facts, changed, judge):
+    found = claims.checks(published_store, 42)["estimate"].tolist()
+    assert found[:3] == [1, 0.75, 0.25]
+    assert found[3] == pytest.approx(59 / 30)
+    assert "gpt2 0 for 9" in claims.checks(published_store, 42)["note"].iloc[2]
+    assert judge(published_store, 42) == "depends on the reading"
+
+    def shifted(figures):
+        is_meant = figures["path"].str.endswith("L_star_trace")
+        return figures.assign(mean=figures["mean"].where(~is_meant, 1))
+
+    assert judge(changed(facts, "published_figure", shifted), 42) == "contradicted"
+
+
+def test_six_models_of_four_labs_are_counted(published_store, facts, changed, judge, check):
+    assert judge(published_store, 44) == "reproduced"
+    note = claims.checks(published_store, 44)["note"].iloc[0]
+    assert note == ("4 of the models are those of script 20; 2, of 2 labs, are not.")
+
+    def fewer(points):
+        return points[points["model_id"] != "openai-community/gpt2"]
+
+    store = changed(facts, "digitised_point", fewer)
+    assert not check(store, 44, FIGURE, "labs")["holds"]
+    assert check(store, 44, CHANGES, "labs")["holds"]
+
+
+def test_without_the_points_read_off_nothing_about_the_figure_is_decided(facts):
+    (facts / "digitised_point.csv").unlink()
+    store = open_store(facts)
+    for claim_id in (37, 40, 44):
+        rows = claims.checks(store, claim_id)
+        of_points = rows[rows["condition"].str.startswith("Fig. 5")]
+        assert len(of_points) > 0
+        assert of_points["holds"].isna().all()
+
+
+# Pure noise.
+
+
+def test_many_gradients_at_once_are_each_one_by_itself():
+    profiles = np.random.default_rng(3).normal(size=(200, 9))
+    one_by_one = [l_star.argmax_abs_gradient(profile) for profile in profiles]
+    assert l_star_noise.steepest_anywhere(profiles).tolist() == one_by_one
+
+
+def test_on_noise_the_gradient_prefers_the_ends_and_the_sign_change_the_start():
+    chances = l_star_noise.layers_by_chance(12, rng=np.random.default_rng(1))
+    by_layer = chances.pivot_table(index="layer", columns="method", values="probability")
+    ends = by_layer["argmax_abs_gradient"].iloc[[0, -1]]
+    # At an end the gradient is a difference of neighbours, inside half of one over two layers.
+    assert ends.sum() > 0.55
+    assert by_layer["argmax_interior_gradient"].iloc[[0, -1]].tolist() == [0, 0]
+    assert by_layer["first_sign_change"].idxmax() in (1, 2)
+    assert 0.9999 < by_layer["first_sign_change"].sum() < 1
+    assert by_layer["argmax_abs_gradient"].sum() == pytest.approx(1)
+
+
+def test_an_error_on_noise_is_the_mean_distance_to_a_mean_layer():
+    models = pd.DataFrame({"n_layers": [24, 24], "n_heads": [16, 16]})
+    draws = l_star_noise.errors_by_chance(
+        models, n_prompts=400, rng=np.random.default_rng(2), n_draws=40
+    )
+    by_name = draws.groupby("prediction")["error_over_depth"].mean()
+    # With many prompts the mean layer of noise is the middle, 11.5 of 24.
+    assert by_name["half_depth"] == pytest.approx(0.5 / 24, abs=0.01)
+    assert by_name["formula"] == pytest.approx((l_star.formula(24, 16) - 11.5) / 24, abs=0.01)
+
+
+def test_a_chance_is_never_zero():
+    draws = pd.DataFrame({"prediction": ["formula"] * 3, "error_over_depth": [0.1, 0.2, 0.3]})
+    share = l_star_noise.share_as_small
+    assert share(draws, prediction="formula", observed=0.05) == 1 / 4
+    assert share(draws, prediction="formula", observed=0.2) == 3 / 4
+
+
+def test_noise_of_two_layers_is_refused():
+    with pytest.raises(DesignError, match="at least 3 layers to turn; found 2"):
+        l_star_noise.layers_by_chance(2, rng=np.random.default_rng(1))
+
+
+# The raw files.
+
+
+@pytest.fixture
+def with_raw(imported):
+    """Return the published facts with the raw files."""
+    return open_store(PUBLISHED, imported)
+
+
+def test_the_stored_sign_changes_are_distributed_as_on_noise(with_raw):
+    layers = with_raw.query(
+        "SELECT value FROM published_value WHERE metric = 'l_star_empirical' "
+        "AND statistic = 'value' AND file = $file",
+        file=published_l_star.SIGN_CHANGES,
+    )["value"]
+    assert len(layers) == 30
+    assert round(layers.mean(), 2) == 1.97
+    shares = [round(float((layers == layer).mean()), 2) for layer in range(1, 6)]
+    assert shares == [0.43, 0.30, 0.17, 0.07, 0.03]
+
+
+def test_raw_values_are_shown_and_change_no_verdict(with_raw, published_store, judge):
+    for claim_id in (38, 40):
+        rows = claims.checks(with_raw, claim_id)
+        raw = rows[rows["condition"].str.startswith("raw files: ")]
+        assert len(raw) == 1
+        assert raw["holds"].isna().all()
+        assert judge(with_raw, claim_id) == judge(published_store, claim_id)
+    assert claims.checks(with_raw, 40)["estimate"].iloc[-1] == pytest.approx(0.157)
+    note = claims.checks(with_raw, 38)["note"].iloc[-1]
+    assert "with four-bit weights, gives 4.8 %." in note
+
+
+def test_every_claim_of_the_two_modules_is_registered():
+    for claim in (*transition.CLAIMS, *transition_error.CLAIMS):
+        assert claims.CLAIMS[claim.claim_id] is claim

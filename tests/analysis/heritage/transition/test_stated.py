@@ -1,0 +1,183 @@
+"""Stated numbers are computed again, agree or differ, and say why when they cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis.heritage.transition import stated
+from analysis.store import open_store
+from analysis.tidy.errors import StoreError
+
+ROOT = Path(__file__).parents[4]
+RAW = ROOT.parent / "shared/published/Results"
+HEADER = "stated_id,place,quantity,printed,unit,accuracy,query,through,reason"
+
+
+@pytest.fixture(scope="module")
+def shipped(published_store):
+    return stated.ledger(published_store)
+
+
+def entries(ledger, status):
+    return set(ledger.loc[ledger["status"] == status, "term"])
+
+
+def test_every_stated_number_has_a_status_and_those_that_cannot_be_computed_a_reason(shipped):
+    assert len(shipped) > 100
+    assert set(shipped["status"]) <= set(stated.STATUSES)
+    without = shipped[shipped["status"] == "cannot be computed"]
+    assert without["estimate"].isna().all()
+    assert without["note"].str.len().gt(20).all()
+    assert sum(stated.counted(shipped).values()) == len(shipped)
+
+
+def test_what_the_paper_states_and_its_files_do_not_bear_out(shipped):
+    of_paper = shipped[~shipped["place"].str.startswith("notes")]
+    assert entries(of_paper, "differs") == {
+        "labs whose models have a published gain",
+        "r of depth and gain, Pythia",
+        "p of depth and gain, Pythia",
+        "share of Meta's and OpenAI's models that expand",
+        "p of lab and sign",
+        "mean gain of EleutherAI, as drawn",
+        "standard error of EleutherAI, as drawn",
+        "exponent of the scaling law",
+        "MAPE of L/2",
+        "within-heritage MAPE",
+    }
+
+
+def test_numbers_of_the_paper_and_of_our_notes_are_counted_apart(shipped):
+    counted = stated.counted_by_source(shipped)
+    assert set(counted) == {"paper", "notes"}
+    for status, n in stated.counted(shipped).items():
+        assert counted["paper"][status] + counted["notes"][status] == n
+    assert counted["paper"]["agrees"] < counted["notes"]["agrees"]
+    of_paper = shipped[~shipped["place"].str.startswith("notes")]
+    assert counted["paper"] == stated.counted(of_paper)
+
+
+@pytest.mark.skipif(not RAW.is_dir(), reason=f"The paper's raw files are not at {RAW}.")
+def test_a_number_of_the_figures_is_the_same_with_the_raw_files(shipped, tmp_path):
+    from collect.commands.cli import main
+
+    assert main(["published", str(RAW), "--out", str(tmp_path / "raw")]) == 0
+    opened = stated.ledger(open_store(ROOT / "data/published", tmp_path / "raw"))
+    held = shipped["estimate"].notna()
+    assert (shipped.loc[held, "estimate"] == opened.loc[held, "estimate"]).all()
+
+
+def test_nothing_that_the_report_prints_elsewhere_is_said_to_need_the_raw_files(shipped):
+    found = shipped.set_index("term")["status"]
+    for term in ("overall error of L*", "mean of the thirty stored L*", "p of that regression"):
+        assert found[term] == "agrees"
+    missing = shipped[shipped["status"] == stated.ABSENT]
+    assert missing["note"].str.len().gt(20).all()
+    assert missing["place"].str.startswith("notes").all()
+
+
+def test_our_own_notes_on_the_files_are_borne_out(shipped):
+    ours = shipped[shipped["place"].str.startswith("notes")]
+    assert entries(ours, "differs") == set()
+
+
+def test_with_the_raw_files_no_number_is_left_for_want_of_them(tmp_path):
+    if not RAW.is_dir():
+        pytest.skip(f"The paper's raw files are not at {RAW}.")
+    from collect.commands.cli import main
+
+    assert main(["published", str(RAW), "--out", str(tmp_path / "raw")]) == 0
+    found = stated.ledger(open_store(ROOT / "data/published", tmp_path / "raw"))
+    assert entries(found, "needs the raw files") == set()
+    ours = found[found["place"].str.startswith("notes")]
+    assert entries(ours, "differs") == set()
+    assert "exponent of the scaling law" in entries(found, "differs")
+
+
+@pytest.mark.parametrize(
+    ("row", "status"),
+    [
+        ("here,count,3,1,,SELECT 3,,", "agrees"),
+        ("here,count,3,1,,SELECT 4,,", "differs"),
+        ("here,mean,2.50,1,,SELECT 2.5049,,", "agrees"),
+        ("here,mean,2.50,1,,SELECT 2.5051,,", "differs"),
+        ("here,mean,2.50,1,0.01,SELECT 2.509,,", "agrees"),
+        ("here,mean,≥ 2,models,,SELECT 9,,", "agrees"),
+        ('here,p,0.0031,1,,"SELECT -0.892, 8",pearson_p,', "differs"),
+        ('here,p,0.0029,1,,"SELECT -0.892, 8",pearson_p,', "agrees"),
+        ('here,p,0.029,1,,"SELECT 4, 0, 0, 4",fisher_p,', "agrees"),
+        ('here,layer,1,layers,,"SELECT [0, 3, 9, 9]",argmax_abs_gradient,', "agrees"),
+        ("here,count,3,1,,SELECT NULL,,", "needs the raw files"),
+        ("here,count,3,1,,SELECT 3 WHERE false,,", "needs the raw files"),
+        ("here,count,3,1,,,,nobody kept it", "cannot be computed"),
+    ],
+)
+def test_the_status_of_a_number_by_hand(tmp_path, row, status):
+    (tmp_path / "stated_number.csv").write_text(f"{HEADER}\n1,{row}\n", encoding="utf-8")
+    assert _ledger(tmp_path)["status"].tolist() == [status]
+
+
+def test_the_mean_sign_change_on_noise_is_that_of_a_simulation(shipped):
+    import numpy as np
+
+    noise = np.random.default_rng(1).normal(size=(40_000, 41))
+    peaks = (noise[:, 1:-1] > noise[:, :-2]) & (noise[:, 1:-1] > noise[:, 2:])
+    mean = (peaks.argmax(axis=1) + 1).mean()
+    found = shipped.loc[shipped["term"] == "mean of the routine on noise", "estimate"].iloc[0]
+    assert found == pytest.approx(mean, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("place,quantity\nhere,count\n", "columns of table stated_number; missing: stated_id"),
+        (f"{HEADER}\n1,here,count,3,1,,SELECT 3,magic,\n", "known function; found 'magic'"),
+        (
+            f"{HEADER}\n1,here,count,3,1,,SELEC 3,,\n",
+            "The query of 'count' in stated_number must run",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_in_one_sentence(tmp_path, content, message):
+    (tmp_path / "stated_number.csv").write_text(content, encoding="utf-8")
+    with pytest.raises(StoreError, match=message):
+        _ledger(tmp_path)
+
+
+def test_a_table_for_print_has_a_dash_where_nothing_was_found(shipped):
+    missing = stated.printable(shipped, "cannot be computed")
+    assert set(missing["found"]) == {"–"}
+    assert len(stated.printable(shipped)) == len(shipped)
+    differing = stated.printable(shipped, stated.DIFFERS).set_index("term")
+    r = differing.loc["abstract: r of depth and gain, Pythia"]
+    assert (r["printed"], r["found"]) == ("−0.81", "−0.878")
+    everywhere = stated.printable(shipped)
+    assert not everywhere["term"].str.contains("notes [0-9B]").any()
+    assert set(everywhere["status"]) == {"=", "≠", "raw", "–"}
+    trace = everywhere["term"] == "our notes: mean trace over heads, gpt2"
+    assert everywhere.loc[trace, "found"].tolist() == ["62,695.868"]
+
+
+def _ledger(directory: Path) -> pd.DataFrame:
+    for table in (ROOT / "data/published").glob("claim.csv"):
+        (directory / table.name).write_bytes(table.read_bytes())
+    return stated.ledger(open_store(directory))
+
+
+def test_the_command_prints_every_number(capsys):
+    from analysis.commands.cli import main
+
+    assert main(["--data", str(ROOT / "data/published"), "stated", "--csv"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[0] == "place,term,printed,estimate,status,note"
+    assert len(rows) > 100
+
+
+def test_a_store_without_the_points_of_figure_5_lacks_their_error(published_store, made_store):
+    numbers = published_store.query("FROM stated_number WHERE through = 'error_over_depth'")
+    store = made_store(stated_number=numbers.to_dict("records"))
+    assert len(stated.ledger(store)) == len(numbers) > 0
+    assert set(stated.ledger(store)["status"]) == {stated.ABSENT}
