@@ -17,7 +17,7 @@ from pathlib import Path
 from analysis.tidy.extra import extra
 
 FAMILY = "Figure Sans"
-DIRECTORY = Path(__file__).parents[2] / "fonts"
+DIRECTORY = Path(__file__).parents[1] / "fonts"
 FILE = DIRECTORY / "FigureSans-Regular.ttf"
 TEXT = re.compile(r"<text\b[^>]*>(.*?)</text>", re.DOTALL)
 TAG = re.compile(r"<[^>]+>")

@@ -1,5 +1,5 @@
-"""The claims of the paper audited here, as the folder of any audit has them."""
+"""The claims of the paper audited here, given as the folder of any audit gives them."""
 
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.register import CLAIMS as REGISTER
 
-__all__ = ["CLAIMS"]
+CLAIMS = tuple(REGISTER.values())
