@@ -11,10 +11,11 @@ import pandas as pd
 
 from analysis.exhibits.heritage.hierarchy_charts import PREDICTORS
 from analysis.exhibits.tables import Words
+from analysis.mixed.binomial import SEPARATED
 from analysis.questions.heritage import hierarchy
 from analysis.questions.heritage.frames import LAYERS
 from analysis.questions.heritage.models import EVERYTHING, GEOMETRY_AND_SCALE, NOTHING, Family
-from analysis.questions.heritage.sign import SEPARATED, SINGULAR
+from analysis.questions.heritage.sign import SINGULAR
 from analysis.tidy import prose
 
 SEED = 20260106

@@ -239,8 +239,8 @@ def _embedding(null: Fitted, full: Fitted) -> tuple[NDArray[np.bool_], Integers]
     missing = set(of_null) - set(of_full) | set(null.terms) - set(full.terms)
     if missing:
         raise DesignError(
-            f"The larger model has no column {', '.join(sorted(map(str, missing)))} of the smaller; a "
-            "bootstrap must know one model's columns among the other's.",
+            f"The larger model has no column {', '.join(sorted(map(str, missing)))} of the smaller; "
+            "a bootstrap must know one model's columns among the other's.",
             "Write both models with the same terms, contrasts and groups.",
         )
     columns = [place for place, term in enumerate(full.terms) if term in null.terms]
