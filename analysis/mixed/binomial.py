@@ -108,12 +108,7 @@ class BinomialModel:
 
     @cached_property
     def separated(self) -> tuple[str, ...]:
-        """Fixed effects that part the outcomes within every level of the groups that has both.
-
-        Were the levels free, one slope as steep as one likes would fit them all (Albert and
-        Anderson 1984). With normal levels the likelihood may have a maximum, but not its Laplace
-        approximation, which is poor where levels lie as far apart as such slopes need.
-        """
+        """Fixed effects that part the outcomes within every level of the groups that has both."""
         trials, successes = self.statistics.product(0, 0), self.statistics.product(0, 1)
         codes = [block.codes for block in self.design.blocks]
         places = separating_within(matrix_of(self.design.fixed), codes, trials, successes)

@@ -60,7 +60,9 @@ def separating_within(
     """Return the columns that separate the outcomes once every level of the groups is free.
 
     A level with one outcome is fitted by its own intercept and bounds no slope. Among the others a
-    column separates where its coefficient can grow without bound in one direction alone.
+    column separates where its coefficient can grow without bound in one direction alone. With
+    normal levels the likelihood may have a maximum, but not its Laplace approximation, which is
+    poor where levels lie as far apart as such slopes need.
 
     Parameters
     ----------
@@ -88,8 +90,8 @@ def separating_within(
     varying = np.flatnonzero(sizes > NEGLIGIBLE * np.abs(design).max(axis=0))
     levels = [csr_array(np.eye(int(codes.max()) + 1)[codes[informative]]) for codes in groups]
     cells = hstack([csr_array(centred[:, varying] / sizes[varying]), *levels], format="csr")
-    won, lost = successes[informative] > 0, (trials - successes)[informative] > 0
-    limits = vstack([-cells[won], cells[lost]])
+    has_won, has_lost = successes[informative] > 0, (trials - successes)[informative] > 0
+    limits = vstack([-cells[has_won], cells[has_lost]])
     bounds = [(-1, 1)] * len(varying) + [(None, None)] * (cells.shape[1] - len(varying))
     found = []
     for place, column in enumerate(varying):
@@ -99,7 +101,7 @@ def separating_within(
             linprog(sign * towards, A_ub=limits, b_ub=np.zeros(limits.shape[0]), bounds=bounds).fun
             for sign in (1, -1)
         ]
-        if sum(each < -NEGLIGIBLE for each in reach) == 1:
+        if sum((each or 0.0) < -NEGLIGIBLE for each in reach) == 1:
             found.append(int(column))
     return found
 

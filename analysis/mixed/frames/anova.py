@@ -116,7 +116,7 @@ def _coefficients_in_treatment(model: Fitted) -> dict[str, Floats]:
     try:
         return _coefficients_in(model, Treatment)
     except DesignError:
-        identity = np.eye(len(model.terms))
+        identity: Floats = np.eye(len(model.terms))
         places = model.design.term_columns
         return {term: identity[list(columns)] for term, columns in places.items()}
 

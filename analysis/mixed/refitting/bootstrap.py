@@ -238,8 +238,9 @@ def _embedding(null: Fitted, full: Fitted) -> tuple[NDArray[np.bool_], Integers]
     free = np.array([label in of_null for label in of_full])
     missing = set(of_null) - set(of_full) | set(null.terms) - set(full.terms)
     if missing:
+        names = ", ".join(sorted(map(str, missing)))
         raise DesignError(
-            f"The larger model has no column {', '.join(sorted(map(str, missing)))} of the smaller; "
+            f"The larger model has no column {names} of the smaller; "
             "a bootstrap must know one model's columns among the other's.",
             "Write both models with the same terms, contrasts and groups.",
         )
