@@ -96,13 +96,13 @@ def _lmertest_rows(model: Fitted, hypotheses: Mapping[str, Floats]) -> dict[str,
     back = np.linalg.inv(turn)
     starts = np.cumsum([0, *(len(rows) for rows in by_term.values())])
     alone = len({term_name(term) for term in terms(model.formula.fixed) if term.factors}) == 1
-    result = {}
+    result: dict[str, Floats] = {}
     for term, start in zip(by_term, starts[:-1], strict=True):
         if term not in hypotheses:
             continue
         columns = slice(int(start), int(start) + len(by_term[term]))
         rows = hypotheses[term]
-        result[term] = np.linalg.solve(rows @ back[:, columns], rows)
+        result[term] = np.asarray(np.linalg.solve(rows @ back[:, columns], rows), dtype=np.float64)
         if alone:
             root = np.linalg.cholesky(back.T @ _squares(model) @ back)
             result[term] = (root / np.diag(root))[columns, columns].T @ result[term]
