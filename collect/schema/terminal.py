@@ -38,8 +38,8 @@ def guarded() -> Iterator[None]:
     """Let everything that is printed meanwhile pass through `harmless`, errors included."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (
-        _Guarded(before[0], COLOURED),  # type: ignore[assignment]
-        _Guarded(before[1], RETURN),  # type: ignore[assignment]
+        _Guarded(before[0], COLOURED),
+        _Guarded(before[1], RETURN),
     )
     try:
         yield
