@@ -32,7 +32,7 @@ def examined(one: Claim, store: Store) -> Sequence[Check]:
         with pd.option_context("mode.string_storage", "python"):
             returned = one.examine(store)
             found = list(returned) if isinstance(returned, Iterable) else [returned]
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # code of others may raise what it likes
         raise_interruption(error)
         raise AnalysisError(
             f"The function of claim {one.claim_id} must return checks; it failed in "

@@ -78,7 +78,7 @@ def _run(path: Path) -> dict[str, object]:
     """Return the names that a Python file assigns; nothing is cached beside it."""
     try:
         return runpy.run_path(str(path), run_name="claims")
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # code of others may raise what it likes
         raise_interruption(error)
         raise AnalysisError(
             f"{path} must run; it fails{_line(error, path)} with {described(error)}.",

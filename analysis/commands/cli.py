@@ -64,7 +64,7 @@ def main(
         if refusal := unknown_verb(*divided(given, program), program, further):
             raise refusal
         options = parser(VERBS, program).parse_args(given)
-        code = int(options.run(options))
+        code = _run(options)
         sys.stdout.flush()
     except AnalysisError as error:
         hint = as_typed(error.hint, program)
@@ -80,11 +80,30 @@ def main(
         )
     except OSError as error:
         return _refused_by_system(error, options)
-    except Exception as error:
+    except SystemExit:
+        raise
+    except BaseException as error:  # code of others may raise what it likes
         from collect.schema import is_interruption
 
         return _interrupted() if is_interruption(error) else _unexpected(error, options)
     return code
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Run a verb; what it prints of other people's data steers no terminal."""
+    from collect.schema import guarded
+
+    with guarded():
+        return int(options.run(options))
+
+
+def _harmless(text: str) -> str:
+    """Return text without signs that steer a terminal; the schema is loaded if it has any."""
+    if text.isprintable():
+        return text
+    from collect.schema import harmless
+
+    return harmless(text)
 
 
 def _interrupted() -> int:
@@ -113,16 +132,16 @@ def _too_long(error: OSError) -> tuple[str, str]:
     return f"A name must be one that a file can bear; {name}... is too long.", "Shorten it."
 
 
-def _unexpected(error: Exception, options: argparse.Namespace) -> int:
+def _unexpected(error: BaseException, options: argparse.Namespace) -> int:
     if options.debug:
         trace = "".join(traceback.format_exception(error))
-        print(trace.encode("ascii", "backslashreplace").decode(), file=sys.stderr)
+        print(_harmless(trace.encode("ascii", "backslashreplace").decode()), file=sys.stderr)
     defect = scarcity(error) or UnexpectedError(error)
     return _complain(defect.problem, defect.hint, defect.exit_code)
 
 
 def _complain(problem: str, hint: str, exit_code: int) -> int:
-    print(f"error: {problem}", file=sys.stderr)
+    print(f"error: {_harmless(problem)}", file=sys.stderr)
     if hint:
-        print(f"hint: {hint}", file=sys.stderr)
+        print(f"hint: {_harmless(hint)}", file=sys.stderr)
     return exit_code

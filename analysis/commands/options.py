@@ -33,6 +33,7 @@ exit codes:
   3  a package of the [report] or [remote] extra is missing
   4  something had to come over the network and did not
   5  the output cannot be written, the report cannot be rendered, or a page has faults
+  7  no test was found that can be recomputed (forensics)
  70  a defect of this program: an exception that nobody foresaw (--debug shows its trace)
  71  the machine lends no more memory, processes or open files
 130  interrupted from the keyboard

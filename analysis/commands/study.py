@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import io
-import sys
 from typing import TYPE_CHECKING
 
 from analysis.commands.sources import opened
-from analysis.commands.tables import as_json
+from analysis.commands.tables import as_json, write_data
 from analysis.tidy.defaults import COMMITTED_STUDY
 from analysis.tidy.spreadsheet import to_csv
 
@@ -28,7 +27,7 @@ def study(options: argparse.Namespace) -> int:
 
     found = standing.statements(opened(options), rng=np.random.default_rng(standing.SEED))
     if options.csv:
-        sys.stdout.write(to_csv(found))
+        write_data([to_csv(found)])
     elif options.json:
         print(as_json(found))
     elif options.write:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: A row of an answer as text; None is NULL.
 Row = Sequence[str | None]
 
+#: Exit code of forensics where a paper holds no test that can be recomputed.
+NOTHING_CHECKED = 7
+
 #: How a break or a tabulator stands in a cell.
 ESCAPED = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
@@ -32,11 +35,16 @@ MOST_SHOWN, AT_AN_END = 200, 5
 def show(rows: pd.DataFrame, *, as_csv: bool) -> int:
     """Print rows as CSV or aligned, in which case they are counted on standard error; return 0."""
     if as_csv:
-        sys.stdout.write(to_csv(rows))
+        write_data([to_csv(rows)])
     else:
         print(aligned(rows))
         count_rows(len(rows))
     return 0
+
+
+def write_data(texts: Iterable[str]) -> None:
+    """Write what a program reads to standard output: as it is, unless that is a terminal."""
+    getattr(sys.stdout, "of_data", sys.stdout).writelines(texts)
 
 
 def aligned(rows: pd.DataFrame) -> str:
@@ -99,7 +107,7 @@ def sql(options: argparse.Namespace) -> int:
     store = opened(options)
     found = store.columns(query)
     if options.csv:
-        sys.stdout.writelines(as_lines(found, store.texts(query, found, "csv")))
+        write_data(as_lines(found, store.texts(query, found, "csv")))
     elif options.json:
         sys.stdout.writelines(as_objects(found, store.texts(query, found, "json")))
     else:
@@ -239,19 +247,25 @@ def specifications(options: argparse.Namespace) -> int:
         rng=np.random.default_rng(specification.SEED),
     )
     if options.csv:
-        sys.stdout.write(to_csv(found.specifications))
+        write_data([to_csv(found.specifications)])
     else:
         print(specification_exhibits.overview(found))
     return 0
 
 
 def forensics(options: argparse.Namespace) -> int:
-    """Print every test that a paper reports, recomputed; return 1 if one contradicts itself."""
+    """Print every test that a paper reports, recomputed.
+
+    Returns 1 if one contradicts itself, `NOTHING_CHECKED` if none could be recomputed, else 0.
+    """
     from analysis.forensics import audit
 
     tests = audit.of_file(options.file, alpha=options.alpha)
     if options.csv:
-        sys.stdout.write(to_csv(tests))
+        write_data([to_csv(tests)])
     else:
         print(audit.words(tests))
+    if not audit.is_checked(tests):
+        print("note: no test was found that can be recomputed", file=sys.stderr)
+        return NOTHING_CHECKED
     return 0 if audit.is_consistent(tests) else 1

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from analysis.commands.claim import models_behind, numbers
 from analysis.commands.colour import coloured
 from analysis.commands.sources import claims_of, opened
-from analysis.commands.tables import as_json, show
+from analysis.commands.tables import as_json, show, write_data
 from analysis.tidy.defaults import COMMITTED, COMMITTED_BESIDE
 from analysis.tidy.errors import AnalysisError
 from analysis.tidy.spreadsheet import to_csv
@@ -42,7 +42,7 @@ def verdicts(options: argparse.Namespace) -> int:
     if options.adjusted:
         return show(claims.adjusted(judged), as_csv=options.csv)
     if options.csv:
-        sys.stdout.write(to_csv(judged))
+        write_data([to_csv(judged)])
     elif options.json:
         print(as_json(judged))
     elif options.write:

@@ -15,6 +15,9 @@ from analysis.tidy.errors import AnalysisError
 #: Ends of the names of files that hold HTML; any other holds Markdown.
 PAGES = (".html", ".htm", ".xhtml")
 
+#: How a PDF begins, whatever it is called.
+PDF = b"%PDF-"
+
 #: Verdicts that make the paper inconsistent with itself.
 WRONG = (p_value.INCONSISTENT, p_value.DECISION_ERROR)
 
@@ -27,10 +30,14 @@ def of_file(path: Path, *, alpha: float = 0.05) -> pd.DataFrame:
     Raises
     ------
     AnalysisError
-        If the file cannot be read as UTF-8 text, or alpha is not between 0 and 1.
+        If the file cannot be read as UTF-8 text, whatever its name ends in, or alpha is not
+        between 0 and 1.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        content = path.read_bytes()
+        if content.startswith(PDF):
+            raise AnalysisError(f"{path} is a PDF, not text.", "Convert it to Markdown first.")
+        text = content.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not"
         raise AnalysisError(
@@ -47,10 +54,15 @@ def is_consistent(tests: pd.DataFrame) -> bool:
     return not tests["consistency"].isin(WRONG).any()
 
 
+def is_checked(tests: pd.DataFrame) -> bool:
+    """Tell whether any reported test could be recomputed."""
+    return bool(tests["consistency"].isin((p_value.CONSISTENT, *WRONG)).any())
+
+
 def words(tests: pd.DataFrame) -> str:
     """Return the verdicts as lines to read, and how many there are of each."""
     lines = [_line(row) for row in tests.to_dict("records")]
-    kinds = (p_value.CONSISTENT, *WRONG, p_value.NOT_CHECKABLE)
+    kinds = (p_value.CONSISTENT, *WRONG, p_value.NOT_CHECKABLE, p_value.NOT_UNDERSTOOD)
     counts = tests["consistency"].value_counts()
     total = ", ".join(f"{counts.get(kind, 0)} {kind}" for kind in kinds)
     return "\n".join([*lines, f"{len(tests)} reported: {total}."])

@@ -2,68 +2,74 @@
 
 Understood are t, r, z, F, chi-square and Q with their degrees of freedom, or with n, or
 without either, followed by a p; in plain text, in TeX, with any minus sign, in emphasis, in
-tables. A p without a statistic is a row too, so that what cannot be checked is counted.
+tables, one-sided where the sentence says so. A p without a statistic is a row too, and so is
+whatever has the looks of a test and is not understood: what cannot be checked is counted.
+
+Every pattern reads a character once from each place where it can begin: no repetition gives back
+what it took.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from bisect import bisect_left
+from itertools import zip_longest
 from math import nan
 
 import pandas as pd
 
-from analysis.forensics.p_value import COLUMNS, NS
+from analysis.forensics.p_value import COLUMNS, NOT_UNDERSTOOD, NS
+from analysis.forensics.readable import readable
+from analysis.forensics.sides import named_sides
 from analysis.tidy import glossary
-from analysis.tidy.numerals import plain
 
 P_ALONE = "p alone"
 
-TEX = (
-    (re.compile(r"\\(?:chi|Chi)\b(?:\s*\^\s*\{?2\}?)?|[χΧ]\s*(?:²|\^\s*\{?2\}?|2)?"), "chi2 "),
-    (re.compile(r"\\(?:leq?|leqslant)\b|&le;"), "≤"),
-    (re.compile(r"\\(?:geq?|geqslant)\b|&ge;"), "≥"),
-    (re.compile(r"\\lt\b|&lt;"), "<"),
-    (re.compile(r"\\gt\b|&gt;"), ">"),
-    (re.compile(r"\\approx\b"), "≈"),
-    (re.compile(r"\\(?:mathrm|mathit|text|textit|emph|rm|it)\b|\\[,;:!~()\[\]]|[${}*_`\\]"), ""),
-)
-
 COMPARISON = r"[=<>≤≥≈]"
 PLAIN = r"(?:\d++(?:\.\d++)?|\.\d++)"  # one way to match: a long run of digits is read once
-UNSIGNED = r"(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d++)?|" + PLAIN + r")(?:[eE]-?\d++)?"
-DF = re.compile(r"\bdf\s*=\s*(\d*\.?\d+)")
-SIZE = r"\b[nN]\s*=\s*(\d+)"
+UNSIGNED = r"(?:\d{1,3}(?:,\d{3})++(?!\d)(?:\.\d++)?|" + PLAIN + r")(?:[eE]-?\d++)?"
+ENDS = r"(?![\d%]|\.\d)"
+DF = re.compile(r"\bdf\s*+=\s*+(" + PLAIN + ")")
+SIZE = re.compile(r"\b[nN]\s*+=\s*+(\d++)")
+AFTER = re.compile(r"[\s,;(]*+" + SIZE.pattern)
 
-#: What may stand between a statistic and its p: other quantities, an interval.
-ASIDE = (
-    r"(?:(?:\d+\s?%\s?CI|CI)\s*[=:]?\s*[\[(][^\])\n]*[\])]"
-    r"|(?![pPtrFzZQ]\b)(?:[A-Za-zηωφε][\w²']*)\s*=\s*-?" + UNSIGNED + r")"
-)
-
-P = (
-    r"[pP]\s*(?:-?\s?values?)?\s*(?P<p_comparison>" + COMPARISON + r")\s*"
-    r"(?P<p>" + UNSIGNED + r")"
-)
-
-TEST = re.compile(
-    r"(?<![A-Za-z0-9\-^])(?P<test>chi2|[trFzZQ])\s*"
-    r"(?:\(\s*(?:df\s*=\s*)?(?P<first>" + PLAIN + r")"
-    r"(?:\s*,\s*(?:[nN]\s*=\s*)?(?P<second>[\d,]*\.?\d+))?\s*\)\s*)?"
-    r"(?P<comparison>" + COMPARISON + r")\s*(?P<statistic>-?\s?" + UNSIGNED + r")"
-    r"(?P<aside>(?:[\s,;(]*+" + ASIDE + r")*)"
-    r"[\s,;()]*+(?:(?:and|with)[\s,;(]*+)?"
-    r"(?:[pP]\s*(?:-?\s?values?)?\s*(?P<p_comparison>"
-    + COMPARISON
-    + r")\s*(?P<p>"
+#: A p; digits that a PDF has spread are read as one number where a sign or the line's end follows.
+P = re.compile(
+    r"(?<![A-Za-z0-9])(?:[pP]\s*+(?:-?\s?values?)?\s*+(?P<p_comparison>" + COMPARISON + r")\s*+"
+    r"(?:(?P<p>-?\s?(?:0?\s?\.(?:[ ]?\d++)++(?=\s?(?:[,;.)\]|\n]|$))|0?\s?\.[ ]?\d++|"
     + UNSIGNED
     + r")"
-    r"|(?P<ns>\bn\.?s\b\.?))"
-    r"(?P<after>[\s,;(]*+" + SIZE + r")?"
+    r"(?:\s?(?:[x×·]\s?10\s?\^?|[eE])\s?-\s?\d++)?)" + ENDS + r"|(?P<p_ns>n\.?s\b\.?))"
+    r"|(?P<ns>n\.?s\b\.?))"
 )
 
-LONE_P = re.compile(r"(?<![A-Za-z0-9])" + P)
+#: A statistic with or without its degrees of freedom.
+HEAD = re.compile(
+    r"(?<![A-Za-z0-9\-^])(?P<test>chi2|Q(?:-?(?:within|between|[wb]))?|[trFzZ])\s*+"
+    r"(?:[\[(]\s*+(?:df\s*+=\s*+)?(?P<first>" + PLAIN + r")"
+    r"(?:\s*+,\s*+(?P<n>[nN]\s*+=\s*+)?(?P<second>\d{1,3}(?:,\d{3})++(?!\d)|" + PLAIN + r"))?"
+    r"\s*+[\])]\s*+)?"
+    r"(?P<comparison>" + COMPARISON + r")\s*+(?P<statistic>-?\s?" + UNSIGNED + r")" + ENDS
+)
+
+#: What has the looks of a test: degrees of freedom in brackets, or as a number behind t or F.
+ALIKE = re.compile(
+    r"(?<![A-Za-z0-9\-^])(?:(?P<bracketed>(?:chi2|[tTrRFzZQqHUW]|Q[a-z]|[rR]s|[ρτ])\s*+"
+    r"[\[(](?=[^\])\n]{0,40}\d)[\d\s.,;=lIOdfnN]{1,40}+[\])])|[tTF]\d++(?:[.,]\d++)?)"
+    r"\s*+" + COMPARISON + r"\s*+[^\s,;]{1,30}+"
+)
+
+#: What may stand between a statistic and its p: other quantities, an interval, words, signs.
+BETWEEN = re.compile(
+    r"(?:(?:\d++\s?%\s?)?CI\s*+[=:]?\s*+[\[(][^\])\n]{0,80}+[\])]"
+    r"|(?![pPtrFzZQ]\b)[A-Za-zηωφεβδρ][\w²']*+\s*+=\s*+-?\s?" + UNSIGNED + r"%?"
+    r"|(?:and|with|an?|exact|(?:(?:two|one)[\s-]*+|[12][\s-]++)(?:tailed|sided)"
+    r"|(?:non-?)?directional)\b"
+    r"|[\s,;()|])*+"
+)
+
+#: Characters behind what is not understood in which its p is looked for.
+NEAR = 60
 
 
 def find(text: str) -> pd.DataFrame:
@@ -77,80 +83,134 @@ def find(text: str) -> pd.DataFrame:
     Returns
     -------
     One row per test: `line` (from 1), `quoted` (as understood: TeX and emphasis removed),
-    `test` (t, r, z, F, chi2, Q, or ``p alone``), `df_numerator` (of F), `df` (n - 2 of a
-    correlation printed with its n; missing when neither is printed), `comparison` and
-    `statistic` (as printed), `p_comparison` (``ns`` for not significant), `p_printed`.
+    `test` (t, r, z, F, chi2, Q, ``p alone`` or ``not understood``), `df_numerator` (of F), `df`
+    (n - 2 of a correlation printed with its n; missing when neither is printed), `sides` (1 or 2
+    where the sentence says so), `comparison` and `statistic` (as printed), `p_comparison`
+    (``ns`` for not significant), `p_printed`.
 
     >>> find("a fit ($r = -0.81$, $p = 0.014$)")["quoted"].tolist()
     ['r = -0.81, p = 0.014']
     """
-    readable = _readable(text)
-    tests = [(match.start(), match.end(), _test(match)) for match in TEST.finditer(readable)]
-    starts, ends = [start for start, _, _ in tests], [end for _, end, _ in tests]
-    lone = [
-        (match.start(), match.end(), _lone(match))
-        for match in LONE_P.finditer(readable)
-        if not _lies_within(match.start(), starts, ends)
-    ]
-    breaks = [match.start() for match in re.finditer("\n", readable)]
+    typed = readable(text)
+    spans = _spans(typed)
+    sides = named_sides(typed, [span for span, row in spans if row["test"] != P_ALONE])
+    breaks = [match.start() for match in re.finditer("\n", typed)]
     rows = [
         {
             "line": bisect_left(breaks, start) + 1,
-            "quoted": " ".join(readable[start:end].split()),
+            "quoted": " ".join(typed[start:end].split()),
+            "sides": sides.get((start, end), nan),
         }
         | row
-        for start, end, row in sorted(tests + lone, key=lambda found: found[0])
+        for (start, end), row in spans
     ]
-    found = pd.DataFrame(rows, columns=["line", "quoted", *COLUMNS])
-    glossary.checked(found.columns)
-    return found.astype({"line": "int64", "df_numerator": "float64", "df": "float64"})
+    reported = pd.DataFrame(rows, columns=["line", "quoted", *COLUMNS])
+    glossary.checked(reported.columns)
+    numbers = dict.fromkeys(("df_numerator", "df", "sides"), "float64")
+    return reported.astype({"line": "int64"} | numbers)
 
 
-def _lies_within(place: int, starts: Sequence[int], ends: Sequence[int]) -> bool:
-    """Tell whether a place lies in one of some spans that follow each other."""
-    before = bisect_right(starts, place) - 1
-    return before >= 0 and place < ends[before]
+Span = tuple[int, int]
 
 
-def _readable(text: str) -> str:
-    """Return the text with TeX, emphasis and typographic signs as plain characters, same lines."""
-    readable = plain(text)
-    for pattern, character in TEX:
-        readable = pattern.sub(character, readable)
-    return readable
+def _spans(typed: str) -> list[tuple[Span, dict[str, object]]]:
+    """Return where tests and lone p stand, in their order, and what each row says."""
+    ps = list(P.finditer(typed))
+    starts = [p.start() for p in ps]
+    heads = _heads(typed)
+    spans: list[tuple[Span, dict[str, object]]] = []
+    taken: set[int] = set()
+    for head, following in zip_longest(heads, heads[1:]):
+        place = bisect_left(starts, head.end())
+        limit = len(typed) if following is None else following.start()
+        p = ps[place] if place < len(ps) and ps[place].start() < limit else None
+        is_beside = p is not None and BETWEEN.fullmatch(typed, head.end(), p.start()) is not None
+        if p is not None and is_beside and head.re is HEAD and _is_whole(head):
+            spans.append(((head.start(), _end(typed, p)), _test(typed, head, p)))
+        elif _looks_like_a_test(head, is_beside=is_beside):
+            is_near = p is not None and p.start() - head.end() <= NEAR
+            end = p.end() if p is not None and is_near else head.end()
+            spans.append(((head.start(), end), _unread(NOT_UNDERSTOOD)))
+            p = p if is_near else None
+        else:
+            p = None
+        taken |= set() if p is None else {place}
+    spans += [
+        (p.span(), _unread(P_ALONE) | _p(p))
+        for place, p in enumerate(ps)
+        if place not in taken and not p["ns"]
+    ]
+    return sorted(spans, key=lambda span: span[0])
 
 
-def _test(match: re.Match[str]) -> dict[str, object]:
-    kind = match["test"].lower() if match["test"] == "Z" else match["test"]
-    is_f = kind == "F" and match["second"] is not None
+def _heads(typed: str) -> list[re.Match[str]]:
+    """Return statistics, and what only looks like one, in their order and each once."""
+    understood = list(HEAD.finditer(typed))
+    places = {head.start() for head in understood}
+    alike = [match for match in ALIKE.finditer(typed) if match.start() not in places]
+    return sorted(understood + alike, key=lambda match: match.start())
+
+
+def _is_whole(head: re.Match[str]) -> bool:
+    """Tell whether a statistic has as many degrees of freedom as its test: F two, others one."""
+    if head["first"] is None:
+        return True
+    has_two = head["second"] is not None and not head["n"]
+    return has_two if head["test"] == "F" else not has_two or _kind(head) in ("chi2", "Q")
+
+
+def _looks_like_a_test(head: re.Match[str], *, is_beside: bool) -> bool:
+    if head.re is HEAD:
+        return head["first"] is not None
+    return head["bracketed"] is not None or is_beside
+
+
+def _end(typed: str, p: re.Match[str]) -> int:
+    after = AFTER.match(typed, p.end())
+    return after.end() if after else p.end()
+
+
+def _kind(head: re.Match[str]) -> str:
+    return {"Z": "z"}.get(head["test"], "Q" if head["test"].startswith("Q") else head["test"])
+
+
+def _test(typed: str, head: re.Match[str], p: re.Match[str]) -> dict[str, object]:
+    kind = _kind(head)
+    beside = f"{typed[head.end() : p.start()]} {typed[p.end() : _end(typed, p)]}"
     return {
         "test": kind,
-        "df_numerator": _number(match["first"]) if is_f else nan,
-        "df": _number(match["second"]) if is_f else _degrees(match, kind),
-        "comparison": match["comparison"],
-        "statistic": match["statistic"].replace(" ", ""),
-        "p_comparison": NS if match["ns"] else match["p_comparison"],
-        "p_printed": "" if match["ns"] else match["p"],
+        "df_numerator": _number(head["first"]) if kind == "F" else nan,
+        "df": _number(head["second"]) if kind == "F" else _degrees(head, kind, beside),
+        "comparison": head["comparison"],
+        "statistic": head["statistic"].replace(" ", ""),
+        **_p(p),
     }
 
 
-def _degrees(match: re.Match[str], kind: str) -> float:
+def _degrees(head: re.Match[str], kind: str, beside: str) -> float:
     """Return the degrees of freedom: in brackets, named, or for a correlation from its n."""
-    if kind == "F":
-        return nan
-    if match["first"] is not None:
-        return _number(match["first"])
-    beside = f"{match['aside']} {match['after'] or ''}"
-    named, size = DF.search(beside), re.search(SIZE, beside)
+    if head["first"] is not None:
+        return _number(head["first"])
+    named, size = DF.search(beside), SIZE.search(beside)
     if named is not None:
         return float(named[1])
     return float(size[1]) - 2 if kind == "r" and size is not None else nan
 
 
-def _lone(match: re.Match[str]) -> dict[str, object]:
+def _p(p: re.Match[str]) -> dict[str, object]:
+    """Return a p as printed, its digits together and its power of ten behind an e."""
+    if p["p"] is None:
+        return {"p_comparison": NS, "p_printed": ""}
+    together = "".join(p["p"].split())
+    return {
+        "p_comparison": p["p_comparison"],
+        "p_printed": re.sub(r"[x×·]10\^?", "e", together),
+    }
+
+
+def _unread(test: str) -> dict[str, object]:
     nothing = {"df_numerator": nan, "df": nan, "comparison": "", "statistic": ""}
-    printed = {"p_comparison": match["p_comparison"], "p_printed": match["p"]}
-    return {"test": P_ALONE, **nothing, **printed}
+    return {"test": test, **nothing, "p_comparison": "", "p_printed": ""}
 
 
 def _number(text: str | None) -> float:

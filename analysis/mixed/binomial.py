@@ -18,7 +18,11 @@ import pandas as pd
 from analysis.mixed.algebra.design import Design, build, matrix_of
 from analysis.mixed.algebra.laplace import Laplace, maximise
 from analysis.mixed.algebra.rank import require_independent, without_aliased
-from analysis.mixed.algebra.separation import levels_with_both, separating_columns
+from analysis.mixed.algebra.separation import (
+    levels_with_both,
+    separating_columns,
+    separating_within,
+)
 from analysis.mixed.frames import guards
 from analysis.mixed.frames.tables import (
     effects_asked,
@@ -41,6 +45,9 @@ from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, require_conf_level, require_option
 
 METHOD = "Logistic mixed model, Laplace approximation"
+
+#: Begins the note on a predictor whose log odds the approximated likelihood cannot give.
+SEPARATED = "Separated:"
 
 #: Variance of the standard logistic distribution: the residual on the scale of log odds.
 LOGISTIC_VARIANCE = np.pi**2 / 3
@@ -98,6 +105,14 @@ class BinomialModel:
     def definitions(self) -> dict[str, int]:
         """How many definitions every column of definitions outside the model holds."""
         return count_definitions(self.source, self.statistics.factors)
+
+    @cached_property
+    def separated(self) -> tuple[str, ...]:
+        """Fixed effects that part the outcomes within every level of the groups that has both."""
+        trials, successes = self.statistics.product(0, 0), self.statistics.product(0, 1)
+        codes = [block.codes for block in self.design.blocks]
+        places = separating_within(matrix_of(self.design.fixed), codes, trials, successes)
+        return tuple(self.terms[place] for place in places)
 
     def tidy(
         self, effects: str | Sequence[str] = ("fixed", "ran_pars"), *, conf_level: float = 0.95
@@ -207,7 +222,7 @@ class BinomialModel:
                 *guards.of_rows(self.source),
                 *guards.of_columns(self),
                 *guards.of_groups(self),
-                *_of_search(self.found),
+                *_of_search(self),
                 *_rare_outcome(self),
                 *guards.of_response(self),
                 *guards.of_terms(self, "wald", REMEDY),
@@ -317,12 +332,21 @@ def _require_maximum(design: Design, statistics: Statistics) -> None:
             )
 
 
-def _of_search(found: Laplace) -> list[guards.GuardRow]:
+def _of_search(model: BinomialModel) -> list[guards.GuardRow]:
+    """Return what is against every number of the fit."""
     rows: list[guards.GuardRow] = []
-    if found.singular:
+    if model.separated:
+        note = (
+            f"{SEPARATED} within every level of "
+            f"{' and '.join(block.group for block in model.design.blocks)} that has both outcomes "
+            f"{' and '.join(model.separated)} parts them; the Laplace approximation does not give "
+            "its log odds, nor the intercept and the variances."
+        )
+        rows.append(("separated", "", "", note))
+    if model.found.singular:
         note = "The fit is singular: a variance is zero or a correlation is one."
         rows.append(("variance at the boundary", "", "", note))
-    if not found.converged:
+    if not model.found.converged:
         note = "The search for the maximum did not converge: do not use the estimates."
         rows.append(("not converged", "", "", note))
     return rows
@@ -344,7 +368,7 @@ def _fixed(model: BinomialModel, conf_level: float) -> pd.DataFrame:
     errors = np.sqrt(np.diag(model.found.covariance))
     tests = ContrastTests(model.coefficients, errors, np.full(len(model.terms), np.inf))
     found = fixed_table(model, tests, model.warnings(), f"{METHOD}; Wald z", conf_level)
-    of_search = " ".join(row[-1] for row in _of_search(model.found))
+    of_search = " ".join(row[-1] for row in _of_search(model))
     return found.assign(note=[f"{of_search} {note}".strip() for note in found["note"]])
 
 
@@ -353,7 +377,7 @@ def _variance_parameters(model: BinomialModel) -> pd.DataFrame:
     for block, covariance in zip(model.design.blocks, model.found.covariances, strict=True):
         rows += spread_rows(block, covariance)
     parameters = pd.DataFrame(rows, columns=["group", "term", "estimate", "n_groups"])
-    note = " ".join(row[-1] for row in _of_search(model.found))
+    note = " ".join(row[-1] for row in _of_search(model))
     return parameters.assign(effect="ran_pars", level="", method=METHOD, note=note)
 
 

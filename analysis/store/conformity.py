@@ -20,6 +20,7 @@ PROPERTIES = {
     "future_unseen": "another last token changes nothing before it",
     "finite": "every number is finite; counted are those that are not",
     "tensors_used": "every tensor of the files makes up a parameter; counted are others",
+    "library_code": "the repository brings no model code of its own; counted are its classes",
 }
 
 

@@ -81,7 +81,7 @@ class UnexpectedError(AnalysisError):
 
     exit_code = 70
 
-    def __init__(self, error: Exception) -> None:
+    def __init__(self, error: BaseException) -> None:
         said = ascii(str(error).strip().partition("\n")[0][:200])[1:-1]
         super().__init__(
             f"Every failure must be foreseen; {type(error).__name__} was not"

@@ -106,6 +106,17 @@ def require_no_backticks(formula: str) -> None:
         )
 
 
+def tokens_of(side: str) -> list[tokenize.TokenInfo]:
+    """Return Python's tokens of a side of a formula; raise ColumnError if there are none."""
+    try:
+        return list(tokenize.generate_tokens(StringIO(side).readline))
+    except (tokenize.TokenError, SyntaxError) as error:
+        raise ColumnError(
+            f"The formula part {side!r} must be readable; {error.args[0]}.",
+            "Check its brackets and quotes.",
+        ) from error
+
+
 def _evaluate(formula: str, columns: pd.DataFrame) -> tuple[tuple[str, ...], Floats, Floats]:
     """Return the names of the design's columns, the design and the response."""
     if _PLAIN.fullmatch(formula) and not columns.dtypes.eq("category").any():
@@ -138,13 +149,7 @@ def _column_names(frame: pd.DataFrame, side: str) -> list[str]:
     """Return the columns a side of a formula uses, each checked to exist."""
     from patsy.builtins import __all__ as builtins
 
-    try:
-        tokens = list(tokenize.generate_tokens(StringIO(side.strip()).readline))
-    except (tokenize.TokenError, SyntaxError) as error:
-        raise ColumnError(
-            f"The formula part {side.strip()!r} must be readable; {error.args[0]}.",
-            "Check its brackets and quotes.",
-        ) from error
+    tokens = tokens_of(side.strip())
     names = []
     for previous, token, following in zip(
         [None, *tokens], tokens, [*tokens[1:], None], strict=False

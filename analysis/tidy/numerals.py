@@ -8,11 +8,11 @@ import re
 MINUS = re.compile("[\u2212\u2010\u2011\u2012\u2013\ufe63\uff0d]")
 SPACE = re.compile("[\u00a0\u2007\u2009\u200a\u202f]")
 
-UNIT = re.compile(r"\s*(%|×|x|times)$")
+UNIT = re.compile(r"(?<!\s)\s*+(%|×|x|times)$")
 THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
 #: Sign, whole part, decimals and power of ten of a numeral without anything around it.
-NUMBER = re.compile(r"([-+]?)(\d*)\.?(\d*)(?:[eE]([-+]?\d+))?")
+NUMBER = re.compile(r"([-+]?)(\d*+)\.?(\d*+)(?:[eE]([-+]?\d++))?")
 
 
 def plain(text: str) -> str:

@@ -15,11 +15,16 @@ from collect.schema.counting import counted
 from collect.schema.paths import text_at
 
 
+def _sets(options: argparse.Namespace) -> list[str]:
+    """Return the prompt sets that are named; the word none alone names no set."""
+    return [] if options.prompts == ["none"] else options.prompts
+
+
 def _plan(options: argparse.Namespace) -> int:
     with libraries_imported():
         from collect.job.planning import plan, planned, wording
 
-    drawn = plan.drawn(options.models, options.prompts, options.out, **_how(options))
+    drawn = plan.drawn(options.models, _sets(options), options.out, **_how(options))
     units = drawn.units
     show(as_json(planned.as_json(units)) if options.json else wording.as_text(units))
     drawn.raise_if_refused()
@@ -35,7 +40,7 @@ def _run(options: argparse.Namespace) -> int:
 
     run(
         options.models,
-        options.prompts,
+        _sets(options),
         options.out,
         quiet=options.quiet,
         progress=options.progress,

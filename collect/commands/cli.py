@@ -19,6 +19,7 @@ from collect.errors import (
     scarcity,
 )
 from collect.schema.interruption import is_interruption
+from collect.schema.terminal import guarded
 
 #: Packages that come with an extra, and its name.
 _EXTRAS = {
@@ -39,6 +40,7 @@ _EXTRAS = {
 }
 
 
+@guarded()
 def main(  # noqa: PLR0911  # one per kind of end
     arguments: Sequence[str] | None = None, *, program: str = accepted.MODULE
 ) -> int:
@@ -79,7 +81,9 @@ def main(  # noqa: PLR0911  # one per kind of end
         name = ascii(error.filename)[1:60]
         problem = f"A name must be one that a file can bear; {name}... is too long."
         return _complain(problem, "Shorten it.", InputError.exit_code)
-    except Exception as error:
+    except SystemExit:
+        raise
+    except BaseException as error:  # code of others may raise what it likes
         return _interrupted() if is_interruption(error) else _unexpected(error, options)
 
 
@@ -88,7 +92,7 @@ def _interrupted() -> int:
     return 130
 
 
-def _unexpected(error: Exception, options: argparse.Namespace) -> int:
+def _unexpected(error: BaseException, options: argparse.Namespace) -> int:
     if options.debug:
         trace = "".join(traceback.format_exception(error))
         print(trace.encode("ascii", "backslashreplace").decode(), file=sys.stderr)

@@ -69,7 +69,7 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="names of prompt sets under data/prompts; files: JSONL, JSON, CSV, TSV or Parquet "
         "with a record per prompt, or text with a line per prompt; directories that datasets "
-        "saved; none: weights only",
+        "saved; the word none, or no --prompts: weights only",
     )
     what.add_argument(
         "--quantities",

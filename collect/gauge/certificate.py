@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from collect.gauge.logits import Difference, difference, logits
+from collect.gauge.logits import Difference
 from collect.gauge.measured import measured
 from collect.gauge.quantity import change, values
 from collect.model.checkpoint.decoder import Decoder
@@ -19,23 +19,16 @@ from collect.prompts.tokens import Encoded
 FILE = "gauge.json"
 
 
-def compared(before: Decoder, after: Decoder, prompts: Sequence[Encoded]) -> dict[str, Any]:
-    """Return how two networks in float64 differ on prompts.
+def quantities(before: Decoder, after: Decoder, prompts: Sequence[Encoded]) -> list[dict[str, Any]]:
+    """Return how the quantities of two networks in float64 differ on prompts.
 
     Returns
     -------
-    ``logits_float64``: largest difference and largest logit; ``quantities``: one entry per
-    quantity of `quantity.QUERIES` that the network has, with its mean before and after, and the
-    largest change of a single value over the largest value.
+    One entry per quantity of `quantity.QUERIES` that the network has, with its mean before and
+    after, and the largest change of a single value over the largest value.
     """
-    wide = difference(logits(before, prompts), logits(after, prompts))
     found = values(measured({"before": before, "after": after}, prompts))
-    return {
-        "logits_float64": as_json(wide),
-        "quantities": [
-            _entry(name, of_before, found["after"]) for name, of_before in found["before"].items()
-        ],
-    }
+    return [_entry(name, of_before, found["after"]) for name, of_before in found["before"].items()]
 
 
 def _entry(

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from collect.errors import InputError
+from collect.errors import ConformanceError, InputError
 from collect.gauge import certificate, extreme, group
-from collect.gauge.logits import difference, logits
+from collect.gauge.logits import TOLERANCES, Difference, difference, logits
 from collect.gauge.precision import widened
 from collect.model.checkpoint.checkpoint import SIDECAR, Checkpoint, locate
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, tokenizer_for
+from collect.model.conformance.refusal import refuse_own_code
 from collect.prompts.fitting import fitted
 from collect.prompts.sets import PromptSet, load_all
 from collect.prompts.tokens import Encoded, encode
@@ -85,7 +86,7 @@ def gauge(
     ------
     CollectError
         If something given is wrong, the network is not free under a transformation, or the output
-        cannot be written. Nothing half-written remains.
+        cannot be written; `ConformanceError` if the logits moved. Nothing half-written remains.
     """
     seed = as_count("The seed", seed, least=0, hint="Use --seed 0.")
     if lowers and extreme_of is None:
@@ -102,6 +103,7 @@ def gauge(
     _refuse_occupied(out, overwrite=overwrite)
     sets = load_all(prompt_sets)
     checkpoint = locate(model, revision=revision)
+    refuse_own_code(checkpoint.own_code)
     decoder = load_model(checkpoint)
     prompts = _readable(sets, checkpoint, decoder, too_long)
     wide = widened(decoder)
@@ -109,10 +111,17 @@ def gauge(
         changed = _transformed(wide, transformations, seed)
     else:
         changed = _moved(wide, extreme_of, prompts, lowers=lowers)
-    compared = certificate.compared(wide, changed.network, prompts)
+    in_wide = difference(logits(wide, prompts), logits(changed.network, prompts))
+    _refuse_moved(in_wide, "float64", changed)
+    quantities = certificate.quantities(wide, changed.network, prompts)
     short = replace(changed.network, model=changed.network.model.float())
     in_short = difference(logits(decoder, prompts), logits(short, prompts))
-    found = {**compared, "logits_float32": certificate.as_json(in_short)}
+    _refuse_moved(in_short, "float32", changed)
+    found = {
+        "logits_float64": certificate.as_json(in_wide),
+        "logits_float32": certificate.as_json(in_short),
+        "quantities": quantities,
+    }
     _write(checkpoint, short, _content(checkpoint, changed, len(prompts), found), out)
     return out
 
@@ -126,9 +135,8 @@ def _content(
         "weights_sha256": checkpoint.weights_sha256(),
         **changed.done,
         "n_prompts": n_prompts,
-        "logits_float64": found["logits_float64"],
-        "logits_float32": found["logits_float32"],
-        "quantities": found["quantities"],
+        "tolerance": TOLERANCES["float32"],
+        **found,
         **versions(),
     }
 
@@ -170,10 +178,30 @@ def _moved(wide: Decoder, quantity: str, prompts: Sequence[Encoded], *, lowers: 
     done = {
         "extreme": quantity,
         "direction": "lower" if lowers else "raise",
-        "tolerance": extreme.TOLERANCE,
         "reached": asdict(reached),
     }
     return Changed(network, done)
+
+
+def _refuse_moved(found: Difference, number_format: str, changed: Changed) -> None:
+    """Refuse logits that moved by more than rounding in a number format."""
+    tolerance = TOLERANCES[number_format]
+    if found.relative <= tolerance:
+        return
+    names = ", ".join(changed.done.get("transformations", ()))
+    hints = {
+        "float64": "One of these changes is not free in this network; --transformations with one "
+        f"name at a time shows which: {names}."
+        if names
+        else "The shift that --extreme adds is not free in this network: leave it out.",
+        "float32": "The change is exact and float32 rounds it away: give another --seed, or fewer "
+        "--transformations.",
+    }
+    raise ConformanceError(
+        f"The logits moved: by {found.relative:.3g} of the largest logit in {number_format}, where "
+        f"{tolerance:g} is the tolerance. No checkpoint was written.",
+        hints[number_format],
+    )
 
 
 def _refuse_occupied(out: Path, *, overwrite: bool) -> None:

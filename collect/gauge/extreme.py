@@ -17,7 +17,7 @@ import torch
 
 from collect.errors import InputError, unknown_name
 from collect.gauge.group import part_head
-from collect.gauge.logits import Difference, difference, logits
+from collect.gauge.logits import TOLERANCES, Difference, difference, logits
 from collect.gauge.measured import measured
 from collect.gauge.quantity import values
 from collect.gauge.transformations import mean_shift
@@ -32,9 +32,6 @@ _RAISED: dict[str, Callable[[int], list[float]]] = {
     "gain_body": lambda n: [0.0, 0.0, *np.linspace(0, 1, n)[1:]],
     "total_amplification": lambda n: [0.0, 0.0, *np.linspace(0, 1, n)[1:]],
 }
-
-#: Largest difference of logits in float32, over the largest logit, that passes for unchanged.
-TOLERANCE = 1e-4
 
 _LARGEST_SHIFT = 2.0**24
 
@@ -131,7 +128,7 @@ def reach(
     while shift <= _LARGEST_SHIFT:
         moved = shifted(decoder, shifts(quantity, len(decoder.blocks), direction * shift))
         short = difference(true_short, logits(_short(moved), prompts))
-        if found is not None and short.relative > TOLERANCE:
+        if found is not None and short.relative > TOLERANCES["float32"]:
             break
         found, shift = (shift, moved, short), 2 * shift
     if found is None:

@@ -15,6 +15,9 @@ from collect.model.checkpoint.decoder import Decoder
 from collect.model.forward.passes import inputs, last_states
 from collect.prompts.tokens import Encoded, buckets
 
+#: Largest difference of logits over the largest logit that passes for unchanged, by number format.
+TOLERANCES = {"float64": 1e-9, "float32": 1e-4}
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:

@@ -55,9 +55,13 @@ def _widened(value: Any) -> Any:
 def widened(decoder: Decoder) -> Decoder:
     """Return a copy of a model in float64, its buffers too, with experts run one by one.
 
-    The grouped code of experts knows no float64.
+    The grouped code of experts knows no float64, and GPT-2's scores that go up to float32 are
+    refused by its code in a longer format.
     """
     model = deepcopy(decoder.model).double()
     if hasattr(model.config, "_experts_implementation"):
         model.config._experts_implementation = "eager"
+    for module in model.modules():
+        if hasattr(module, "reorder_and_upcast_attn"):
+            module.reorder_and_upcast_attn = False
     return replace(decoder, model=model)

@@ -1,7 +1,9 @@
 """What every recorder does with a model: hooks put on and taken off, batches told apart.
 
 A hook sees a part of a block only while that block runs, since blocks may share a part, and sees
-nothing of what another thread or a function of somebody else's runs (see `unseen`).
+nothing of what another thread or a function of somebody else's runs (see `unseen`). A part that
+runs twice in a pass has no one output and is refused; of the final norm the last run counts, which
+follows the last block.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
+from collect.errors import ConformanceError
+
 if TYPE_CHECKING:
     from collect.model.checkpoint.decoder import Decoder
 
@@ -27,6 +31,7 @@ class Hooked(ABC):
     _decoder: Decoder
     _index = 0
     _running_block: int | None = None
+    _normed: Tensor | None = None
 
     @contextmanager
     def attached(self, decoder: Decoder) -> Iterator[None]:
@@ -39,18 +44,49 @@ class Hooked(ABC):
 
     def watch(self, index: int) -> None:
         """Take what runs from now on as batch ``index``."""
-        self._index, self._running_block = index, None
+        self._index, self._running_block, self._normed = index, None, None
 
     @abstractmethod
     def _hooks(self, decoder: Decoder) -> Iterator[Any]:
         """Put hooks on the model one by one, yielding the handle of each."""
 
-    def _while(self, block: int | None, see: Callable[..., object]) -> Callable[..., None]:
-        """Return a function that sees while a block runs; for None, while none does."""
+    def _keep_normed(self, decoder: Decoder) -> Iterator[Any]:
+        """Keep what the final norm returns until the batch is finished, and yield the handle."""
+        if decoder.final_norm is not None:
+            yield after(decoder.final_norm, lambda states: setattr(self, "_normed", states))
 
-        def see_it(*seen: Any) -> None:
+    def _once(self, what: str, see: Callable[..., object]) -> Callable[..., None]:
+        """Return a function that sees what runs once in each batch.
+
+        Raises
+        ------
+        ConformanceError
+            By that function, if it runs once more.
+        """
+        seen: set[int] = set()
+
+        def see_it(*found: Any) -> None:
+            if self._index in seen:
+                raise ConformanceError(
+                    f"A part of the model runs twice in one pass: {what}, which therefore has no "
+                    "one input and output.",
+                    "The adapter must name a module that runs once; collect/adapters/README.md "
+                    "says how a layout is described.",
+                )
+            seen.add(self._index)
+            see(*found)
+
+        return see_it
+
+    def _while(
+        self, block: int | None, what: str, see: Callable[..., object]
+    ) -> Callable[..., None]:
+        """Return a function that sees once while a block runs; for None, while none does."""
+        once = self._once(what if block is None else f"{what} of block {block}", see)
+
+        def see_it(*found: Any) -> None:
             if self._running_block == block:
-                see(*seen)
+                once(*found)
 
         return see_it
 

@@ -99,6 +99,8 @@ class Recorder(Hooked):
     def finish(self, index: int, states: Tensor) -> None:
         """Measure the predictions made from ``last_hidden_state``, (n_prompts, n_tokens, d)."""
         batch, logits = self.batches[index], self._decoder.next_token_logits
+        if self._normed is not None:
+            self._see_final_norm(self._normed)
         if "predictions" in self._quantities:
             _check_predicted(batch, self._decoder)
             self._observations[index].predictions = _predictions(states, batch, logits)
@@ -129,26 +131,28 @@ class Recorder(Hooked):
     def _hooks(self, decoder: Decoder) -> Iterator[Any]:
         self._n_layers = len(decoder.blocks)
         if "stream" in self._quantities:
-            yield after(decoder.embedding, lambda output: self._see_norms(0, "embedding", output))
-        if decoder.final_norm is not None:
-            yield after(decoder.final_norm, self._while(None, self._see_final_norm))
+            see = partial(self._see_norms, 0, "embedding")
+            yield after(decoder.embedding, self._while(None, "the token embedding", see))
+        yield from self._keep_normed(decoder)
         for layer in range(self._n_layers):
             yield from self._hooks_of_block(decoder, layer)
 
     def _hooks_of_block(self, decoder: Decoder, layer: int) -> Iterator[Any]:
         block = decoder.blocks[layer]
-        yield before(block, lambda states: self._enter(layer, states))
+        enter = partial(self._enter, layer)
+        yield before(block, self._once(f"block {layer}", enter))
         if self._has_parts:
             yield from self._hooks_of_parts(layer, decoder.sites(layer))
         if self._quantities & {"attention", "legacy"}:
-            see = self._while(layer, partial(self._see_attention, layer))
+            see = self._while(layer, self._mixing, partial(self._see_attention, layer))
             yield around(decoder.attentions[layer], see)
         yield after(block, lambda states: self._leave(layer, states))
 
     def _hooks_of_parts(self, layer: int, sites: Sites) -> Iterator[Any]:
         middle = "block_input" if sites.mid is None else "block_mid"
         if sites.mid is not None:
-            yield before(sites.mid, self._while(layer, partial(self._see_middle, layer, sites)))
+            see = partial(self._see_middle, layer, sites)
+            yield before(sites.mid, self._while(layer, "what reads the stream between parts", see))
         for part, contribution, reader, stream in (
             (self._mixing, sites.attention_update, sites.attention, "block_input"),
             ("ffn", sites.ffn_update, sites.ffn_input, middle),
@@ -156,8 +160,8 @@ class Recorder(Hooked):
             added_to = f"{part} reads" if sites.adds_to_norm else stream
             see_reading = self._see_reading(layer, part, is_kept=sites.adds_to_norm)
             see_update = self._see_update(layer, part, added_to, contribution)
-            yield before(reader, self._while(layer, see_reading))
-            yield after(contribution.module, self._while(layer, see_update))
+            yield before(reader, self._while(layer, part, see_reading))
+            yield after(contribution.module, self._while(layer, part, see_update))
 
     def _see_reading(self, layer: int, part: str, *, is_kept: bool) -> Callable[[Tensor], None]:
         """Return what measures the input of a part, and keeps it where updates are added to it."""

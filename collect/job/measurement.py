@@ -77,6 +77,7 @@ def measure(task: Task, subject: Subject, *, is_first: bool = True) -> Measured:
         measured,
         unused=subject.unused,
         uniform=subject.uniform,
+        contradictions=subject.contradictions,
         is_first=is_first,
     )
     frames = {**measured, "not_measured": not_measured.rows(gaps)}

@@ -22,6 +22,7 @@ def lacking(
     *,
     unused: Mapping[str, int] | None = None,
     uniform: Mapping[str, float] | None = None,
+    contradictions: Mapping[str, str] | None = None,
     is_first: bool = True,
 ) -> list[Missing]:
     """Return what could not be measured of a unit.
@@ -38,6 +39,9 @@ def lacking(
         How many stored tensors make up no parameter, by name without numbers.
     uniform
         The number that fills a matrix, by the matrix; only the weights tell it.
+    contradictions
+        By attribute of a module: how it differs from the configuration; see
+        `collect.model.checkpoint.configured`.
     is_first
         False when an earlier unit of the same run says what concerns the model and the prompts.
     """
@@ -47,6 +51,7 @@ def lacking(
         *undefined(skeleton, tables),
         *_tensors(unused or {}),
         *_matrices(uniform or {}),
+        *_contradictions(contradictions or {}),
         *_places(task, skeleton),
         *(gap for gap in _names(task) if gap.table in filled),
     ]
@@ -81,6 +86,13 @@ def _matrices(uniform: Mapping[str, float]) -> Iterator[Missing]:
             f"Every entry is {number:g}: never trained, pruned, or lost. It is measured as it is."
         )
         yield Missing("model", f"matrix {name}", reason)
+
+
+def _contradictions(found: Mapping[str, str]) -> Iterator[Missing]:
+    """Yield what a model in memory computes by and its configuration does not say."""
+    for name, how in sorted(found.items()):
+        reason = f"Measured as it is: {how}, so that the saved checkpoint gives other numbers."
+        yield Missing("model", f"configuration of {name}", reason)
 
 
 def _names(task: Task) -> Iterator[Missing]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import torch
@@ -11,7 +11,7 @@ import torch
 from collect.instruments.weights import spectra
 from collect.job.settings import Settings
 from collect.job.subject import Pass, Subject
-from collect.model.checkpoint import leftovers
+from collect.model.checkpoint import configured, leftovers
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.forward.passes import whole
@@ -61,6 +61,16 @@ class Present(Subject):
     def unused(self) -> None:
         """There are no files that could hold a tensor too many."""
         return None
+
+    @property
+    def own_code(self) -> dict[str, str]:
+        """None: the model is what runs, whatever its configuration names."""
+        return {}
+
+    @cached_property
+    def contradictions(self) -> dict[str, str]:
+        """Where the modules compute by something else than the configuration says."""
+        return configured.contradictions(self.decoder.model)
 
     @property
     def uniform(self) -> dict[str, float]:

@@ -22,7 +22,7 @@ from collect.job.outcome import (
 )
 from collect.job.roster import spread
 from collect.job.settings import Settings
-from collect.job.subject import Subject
+from collect.job.subject import Subject, unless_allowed
 from collect.job.task import Task, check_chosen, tasks
 from collect.model.checkpoint import blueprint, hub, leftovers, revisions
 from collect.model.checkpoint.checkpoint import Checkpoint, locate, with_listed_tensors
@@ -30,6 +30,7 @@ from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_skeleton, tokenizer_for
 from collect.model.checkpoint.memory import as_text as as_size
 from collect.model.checkpoint.shards import Shards
+from collect.model.conformance.refusal import refuse_own_code
 from collect.model.labels import Labels
 from collect.prompts.sets import PromptSet, load_all
 from collect.record.commit import check_writable, remove_leftovers
@@ -297,6 +298,8 @@ def _run_checkpoint(
     sets, settings = job.sets, job.settings
     checkpoint = under_its_name(name, checkpoint, inventory, settings)
     skeleton = load_skeleton(checkpoint, dtype=settings.dtype, device=settings.main_device)
+    with unless_allowed(name, checkpoint, settings):
+        refuse_own_code(checkpoint.own_code)
     tokenizer = tokenizer_for(checkpoint, sets)
     digest = checkpoint.listed_weights_sha256()
     if digest is None:

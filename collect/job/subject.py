@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -147,27 +148,53 @@ class Subject:
                 f"throughout, for example {name} ({number:g}); table not_measured names them"
             )
         examined = conformance.examine(self.decoder, self.run_pass)
-        findings = [*examined, conformance.tensors_used(self.unused)]
-        allowed = self.settings.allow_nonconforming
-        try:
+        findings = [
+            *examined,
+            conformance.tensors_used(self.unused),
+            conformance.library_code(self.own_code),
+        ]
+        with unless_allowed(self.name, self.checkpoint, self.settings):
             conformance.refuse(findings)
-        except ConformanceError as error:
-            if not {self.name, self.checkpoint.model_id} & set(allowed):
-                raise ConformanceError(
-                    f"{self.checkpoint.model_id}: {error.problem}",
-                    f"{error.hint} To measure it all the same, marked as nonconforming for ever, "
-                    f"add --allow-nonconforming {self.name}.".strip(),
-                ) from error
-            self.settings.say(
-                f"{self.checkpoint.model_id}: measured although it does not conform, and marked "
-                f"so in the data; {error.problem}"
-            )
         return findings
+
+    @property
+    def contradictions(self) -> dict[str, str]:
+        """None: the model is made by its configuration."""
+        return {}
+
+    @property
+    def own_code(self) -> dict[str, str]:
+        """The code of the repository that stands for classes of transformers, and is not run."""
+        return self.checkpoint.own_code
 
     @property
     def is_conforming(self) -> bool:
         """Whether the model met every property that could be checked."""
         return all(finding.is_met is not False for finding in self.findings)
+
+
+@contextmanager
+def unless_allowed(name: str, checkpoint: Checkpoint, settings: Settings) -> Iterator[None]:
+    """Let a model fail a check only if it was allowed by name, and say so.
+
+    Raises
+    ------
+    ConformanceError
+        As it is raised within, with the option that allows it.
+    """
+    try:
+        yield
+    except ConformanceError as error:
+        if not {name, checkpoint.model_id} & {*settings.allow_nonconforming}:
+            raise ConformanceError(
+                f"{checkpoint.model_id}: {error.problem}",
+                f"{error.hint} To measure it all the same, marked as nonconforming for ever, "
+                f"add --allow-nonconforming {name}.".strip(),
+            ) from error
+        settings.say(
+            f"{checkpoint.model_id}: measured although it does not conform, and marked "
+            f"so in the data; {error.problem}"
+        )
 
 
 def _of_files(unused: Mapping[str, int]) -> str:

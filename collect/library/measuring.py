@@ -71,9 +71,10 @@ def measure(
     """Measure a model object as it is: with adapters applied, half trained, edited.
 
     The numbers are those of ``thermoscope collect run`` on the checkpoint that the model would be
-    saved as, bit for bit on one machine. The model is examined first, as any other, and given
-    back as it was: mode, attention code and weights; no random number is drawn. Meanwhile no other
-    thread may run or train it.
+    saved as, bit for bit on one machine; where a module computes by something else than the
+    configuration says, ``not_measured`` names it. The model is examined first, as any other, and
+    given back as it was: mode, attention code and weights; no random number is drawn. Meanwhile no
+    other thread may run or train it.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ when they are complete, `packs` which units lie together, `headers` reads what a
 itself, `marks` compares files with the run file of their unit, `sources` gathers those of several
 directories, and `assembly` puts their rows into one database; `views` names the SQL that derives
 quantities from them. `counting` words a count. `interruption` knows a request to end
-that comes while DuckDB works.
+that comes while DuckDB works, and `terminal` what of other people's data may reach a terminal.
 """
 
 from collect.schema.assembly import (
@@ -41,6 +41,7 @@ from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored
 from collect.schema.interruption import is_interruption, raise_interruption
 from collect.schema.listing import DESCRIPTION, Listed, listed_files
 from collect.schema.marks import Comparison
+from collect.schema.terminal import guarded, harmless
 from collect.schema.views import views_sql
 
 __all__ = [
@@ -66,6 +67,8 @@ __all__ = [
     "connect",
     "described",
     "empty_table",
+    "guarded",
+    "harmless",
     "incomplete_units",
     "is_interruption",
     "left_in_files",

@@ -273,8 +273,14 @@ def save_family(name: str, directory: Path) -> Path:
 
 @cache
 def _built(name: str) -> Any:
+    return tiny_form(name)
+
+
+def tiny_form(name: str, **switches: Any) -> Any:
+    """Return the tiny random model of a name, with other entries in its configuration."""
     model_type, entries = CONFIGURATIONS[name]
-    config = transformers.AutoConfig.for_model(model_type, **{**_TOKENS, **deepcopy(entries)})
+    given = {**_TOKENS, **deepcopy(entries), **switches}
+    config = transformers.AutoConfig.for_model(model_type, **given)
     model = transformers.AutoModelForCausalLM.from_config(
         config,
         attn_implementation=ADAPTERS[model_type].attention_implementation(config),

@@ -24,15 +24,15 @@ class PageParser(HTMLParser):
         self.blocks: list[str] = []
         self.frames: dict[str, list[str]] = {}
         self._words: list[str] = []
-        self._depth = 0
+        self._open: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Open an element; a link to a figure's data is decoded."""
-        if tag in SKIPPED:
-            self._depth += 1
+        given = dict(attrs)
+        if tag in SKIPPED or self._is_code(tag, given):
+            self._open.append(tag)
         if tag in BLOCKS:
             self._flush()
-        given = dict(attrs)
         name, target = given.get("download") or "", given.get("href") or ""
         if name.endswith(".csv"):
             _, _, body = target.partition(",")
@@ -41,15 +41,20 @@ class PageParser(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         """Close an element."""
-        if tag in SKIPPED:
-            self._depth -= 1
+        if self._open and tag == self._open[-1]:
+            self._open.pop()
         if tag in BLOCKS:
             self._flush()
 
     def handle_data(self, data: str) -> None:
         """Take text that a reader sees."""
-        if not self._depth:
+        if not self._open:
             self._words += data.split()
+
+    @staticmethod
+    def _is_code(tag: str, given: dict[str, str | None]) -> bool:
+        """Tell whether an element shows the page's own code, and is no part of what it says."""
+        return tag == "pre" and "cell-code" in (given.get("class") or "")
 
     def _flush(self) -> None:
         if self._words:

@@ -15,10 +15,13 @@ from tests.fuzz.trial import Case
 COLUMNS = ("y", "x", "z", "g", "h", "f", "b", "constant", "gap", "huge", "none", "odd name")
 CALLS = ("log({})", "I({}^2)", "I({} + 1)", "scale({})", "poly({}, 2)", "bs({}, 4)", "ns({}, 3)",
          "C({}, Sum)", "C({})", "offset({})", "exp({})", "sqrt({})", "np.log({})",
-         "factor({})", "poly({}, 99)", "bs({}, 1)", "I({})", "abs({})", "-{}", "{}:{}", "{}*{}",
-         "{}/{}", "({})", "0", "1", "-1", "{}^2")  # fmt: skip
+         "factor({})", "offset({} + {})", "poly({}, 99)", "bs({}, 1)", "I({})", "abs({})",
+         "-{}", "{}:{}", "{}*{}", "{}/{}", "({})", "0", "1", "-1", "{}^2")  # fmt: skip
 BARS = ("(1 | {})", "(1 + {} | {})", "(1 + {} || {})", "(0 + {} | {})", "({} | {})", "(1 | {}/{})",
         "(1 | {}:{})", "(1 + {} + {} | {})", "(0 | {})", "(1 || {})")  # fmt: skip
+
+#: Marks that a formula's grammar hangs on.
+MARKS = tuple("()[]{}|~+-*/:^'\"\\,.#`;@=\n")
 
 
 def rows(rng: np.random.Generator) -> pd.DataFrame:
@@ -47,8 +50,11 @@ def draw(rng: np.random.Generator, folder: Path) -> Case:
     """Return a formula to be fitted; nothing is written."""
     del folder
     frame, formula = rows(rng), _formula(rng)
-    if rng.random() < 0.2:
+    way = rng.random()
+    if way < 0.2:
         formula = mutation.text(rng, formula, most=2)
+    elif way < 0.5:
+        formula = _marks_moved(rng, formula)
     is_mixed, missing = rng.random() < 0.8, str(rng.choice(["refuse", "drop"]))
     reml, aliased = bool(rng.random() < 0.5), str(rng.choice(["refuse", "drop"]))
 
@@ -69,6 +75,19 @@ def _formula(rng: np.random.Generator) -> str:
     bars = [_filled(rng, str(rng.choice(BARS))) for _ in range(int(rng.integers(0, 3)))]
     joined = str(rng.choice([" + ", " * ", " - ", ":"], p=[0.85, 0.05, 0.05, 0.05]))
     return f"{response} ~ {joined.join(terms + bars) or '1'}"
+
+
+def _marks_moved(rng: np.random.Generator, formula: str) -> str:
+    """Return a formula in which some marks of the language are another, lost, doubled or moved."""
+    signs = list(formula)
+    for _ in range(int(rng.integers(1, 4))):
+        marked = [place for place, sign in enumerate(signs) if sign in MARKS]
+        place = int(rng.choice(marked)) if marked and rng.random() < 0.7 else len(signs) - 1
+        taken = signs.pop(place)
+        other = (str(rng.choice(MARKS)), taken)[int(rng.integers(2))]
+        if rng.random() < 0.7:
+            signs.insert(place if rng.random() < 0.5 else int(rng.integers(len(signs) + 1)), other)
+    return "".join(signs)
 
 
 def _term(rng: np.random.Generator) -> str:

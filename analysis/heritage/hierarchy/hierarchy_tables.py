@@ -14,7 +14,8 @@ from analysis.heritage.hierarchy import hierarchy
 from analysis.heritage.hierarchy.frames import LAYERS
 from analysis.heritage.hierarchy.hierarchy_charts import PREDICTORS
 from analysis.heritage.hierarchy.models import EVERYTHING, GEOMETRY_AND_SCALE, NOTHING, Family
-from analysis.heritage.hierarchy.sign import SEPARATED, SINGULAR
+from analysis.heritage.hierarchy.sign import SINGULAR
+from analysis.mixed.binomial import SEPARATED
 from analysis.tidy import prose
 
 SEED = 20260106

@@ -21,9 +21,6 @@ from analysis.tidy.errors import AnalysisError, MissingExtraError
 #: Suites share a recipe, so their models do not answer alone.
 GROUP = "suite"
 
-#: Begins the note on a predictor whose log odds the approximated likelihood cannot give.
-SEPARATED = "Separated: in every suite with both signs"
-
 #: Stands in the note on a fit whose suites' variance is zero, so that suites are taken as alike.
 SINGULAR = "The fit is singular"
 
@@ -39,7 +36,7 @@ def sign_effects(store: Store) -> pd.DataFrame:
     `std_error`, `statistic`, `p_value` (Wald z), the interval, `n_models`, `n_suites`, `method`,
     `note`. A predictor that cannot be estimated, because it tells the signs apart without error
     or all signs are alike, has a row with the reason. Where a predictor parts the signs within
-    every suite the estimate is not to be trusted, and the note begins with `SEPARATED`.
+    every suite the estimate is not to be trusted, and the note begins with "Separated".
 
     Raises
     ------
@@ -99,26 +96,4 @@ def _effect(data_set: DataSet, models: pd.DataFrame, predictor: str) -> dict[str
     effects = fitted.tidy(("fixed",))
     named = effects[effects["term"] == predictor].iloc[0]
     kept = ["estimate", "std_error", "statistic", "p_value", "conf_low", "conf_high"]
-    note = f"{_separation(models, predictor)} {named['note']}".strip()
-    return {**row, **{str(name): named[name] for name in [*kept, "method"]}, "note": note}
-
-
-def _separation(models: pd.DataFrame, predictor: str) -> str:
-    """Return a note where the predictor parts the signs in each suite that has both, else nothing.
-
-    Were the suites' levels free, one slope as steep as one likes would then fit every suite
-    (Albert and Anderson 1984, Biometrika 71, 1); ties at the cut do not prevent it. With normal
-    levels the likelihood may have a maximum, but not its Laplace approximation, which is poor
-    where levels lie as far apart as such slopes need.
-    """
-    mixed_suites = [rows for _, rows in models.groupby(GROUP) if rows["dampens"].nunique() == 2]
-    values = [(rows[predictor], rows["dampens"] == 1) for rows in mixed_suites]
-    moving = [(x, is_low) for x, is_low in values if x.min() < x.max()]
-    above = [x[is_low].min() >= x[~is_low].max() for x, is_low in moving]
-    below = [x[is_low].max() <= x[~is_low].min() for x, is_low in moving]
-    if not moving or not (all(above) or all(below)):
-        return ""
-    return (
-        f"{SEPARATED} it parts dampening from expanding models; the Laplace approximation does "
-        "not give its log odds."
-    )
+    return {**row, **{str(name): named[name] for name in [*kept, "method", "note"]}}

@@ -19,6 +19,11 @@ from analysis.tidy.frame import Floats, Integers
 #: Share of a column's square outside the span of those before it below which it is aliased.
 ALIASED = 1e-11
 
+#: How columns that are left out are described: X'X shows no smaller distance from a span.
+SPANNED = (
+    f"linear combinations of the terms before them to within {np.sqrt(ALIASED):.0e} of their size"
+)
+
 #: Share of the size of a combination below which it is zero.
 NEARLY_ZERO = 1e-8
 
@@ -111,10 +116,10 @@ def require_independent(squares: Floats, design: Design, n_obs: int) -> None:
     aliased = [names[place] for place in aliased_columns(squares)]
     if aliased:
         raise DesignError(
-            f"Every term must add something; {aliased} are linear combinations of the terms "
-            "before them.",
+            f"Every term must add something; {aliased} are {SPANNED}.",
             "Drop them, or the terms they repeat: a constant repeats the intercept. "
-            "aliased='drop' leaves them out.",
+            "aliased='drop' leaves them out. Of two columns that hardly differ, enter the "
+            "difference beside one: x + I(x2 - x).",
         )
 
 

@@ -62,7 +62,7 @@ def anova(model: Fitted, kind: str, df: str) -> pd.DataFrame:
     require_option("type", kind, TYPES)
     hypotheses = _type_two(model, df) if kind == "II" else _type_three(model)
     rows = []
-    for term, contrasts in hypotheses.items():
+    for term, contrasts in _lmertest_rows(model, hypotheses).items():
         test = model.inference.joint(contrasts, df)
         rows.append(
             {
@@ -83,18 +83,73 @@ def anova(model: Fitted, kind: str, df: str) -> pd.DataFrame:
     return result
 
 
+def _lmertest_rows(model: Fitted, hypotheses: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Return by term the rows that lmerTest writes the same hypothesis in.
+
+    Fai and Cornelius's degrees of freedom differ among the rows that one hypothesis can be written
+    in. lmerTest's have the identity at the term's columns in treatment contrasts, first level as
+    reference, whatever contrasts the fit has; in a model of one term they are those of type I, each
+    row orthogonal to the next over the rows of data.
+    """
+    by_term = _coefficients_in_treatment(model)
+    turn = np.vstack(list(by_term.values()))
+    back = np.linalg.inv(turn)
+    starts = np.cumsum([0, *(len(rows) for rows in by_term.values())])
+    alone = len({term_name(term) for term in terms(model.formula.fixed) if term.factors}) == 1
+    result: dict[str, Floats] = {}
+    for term, start in zip(by_term, starts[:-1], strict=True):
+        if term not in hypotheses:
+            continue
+        columns = slice(int(start), int(start) + len(by_term[term]))
+        rows = hypotheses[term]
+        result[term] = np.asarray(np.linalg.solve(rows @ back[:, columns], rows), dtype=np.float64)
+        if alone:
+            root = np.linalg.cholesky(back.T @ _squares(model) @ back)
+            result[term] = (root / np.diag(root))[columns, columns].T @ result[term]
+    return {term: result[term] for term in hypotheses}
+
+
+def _coefficients_in_treatment(model: Fitted) -> dict[str, Floats]:
+    """Return the turn into treatment contrasts by term; none where these span another space."""
+    from patsy import Treatment
+
+    try:
+        return _coefficients_in(model, Treatment)
+    except DesignError:
+        identity: Floats = np.eye(len(model.terms))
+        places = model.design.term_columns
+        return {term: identity[list(columns)] for term, columns in places.items()}
+
+
+def _squares(model: Fitted) -> Floats:
+    """Return X'X over rows; weighted only where rows have weights and predictors vary in cells."""
+    fixed = model.design.fixed
+    if not any(column.basis for column in fixed):
+        matrix = matrix_of(fixed)
+        return np.asarray(matrix.T @ (model.statistics.counts[:, None] * matrix))
+    cross = model.cross
+    places = slice(cross.n_random, cross.n_random + cross.n_fixed)
+    into = np.linalg.inv(cross.centring)
+    return np.asarray(into.T @ cross.rest[places, places] @ into)
+
+
 def _type_three(model: Fitted) -> dict[str, Floats]:
     """Return by term the rows that turn the fit's coefficients into sum-to-zero contrasts'."""
     from patsy import Sum
 
-    stated: Mapping[str, Any] = dict.fromkeys(model.statistics.factors, Sum)
+    by_term = _coefficients_in(model, Sum)
+    return {term: rows for term, rows in by_term.items() if term != "Intercept"}
+
+
+def _coefficients_in(model: Fitted, contrast: Any) -> dict[str, Floats]:
+    """Return by term the rows that turn the fit's coefficients into those of a contrast."""
+    stated: Mapping[str, Any] = dict.fromkeys(model.statistics.factors, contrast)
     columns, places = design_columns(model.formula.fixed, model.statistics, stated)
     gone = _terms_left_out(model, places)
     kept = [place for term, rows in places.items() if term not in gone for place in rows]
     turn = np.zeros((len(columns), len(model.design.fixed)))
     turn[sorted(kept)] = _turn([columns[k] for k in sorted(kept)], list(model.design.fixed))
-    tested = places.keys() - gone - {"Intercept"}
-    return {term: turn[list(rows)] for term, rows in places.items() if term in tested}
+    return {term: turn[list(rows)] for term, rows in places.items() if term not in gone}
 
 
 def _terms_left_out(model: Fitted, places: Mapping[str, tuple[int, ...]]) -> set[str]:
@@ -143,7 +198,6 @@ def _type_two(model: Fitted, df: str) -> dict[str, Floats]:
     at the variances of the fit.
     """
     covariance = model.inference.covariance(df)
-    identity = np.eye(len(model.terms))
     found = {}
     for term, places in model.design.term_columns.items():
         if term == "Intercept":
@@ -154,20 +208,15 @@ def _type_two(model: Fitted, df: str) -> dict[str, Floats]:
             if other != term and _parts(model, term) < _parts(model, other)
             for place in theirs
         ]
-        both = identity[[*relatives, *places]]
-        found[term] = _apart(both, identity[relatives], covariance)
+        rows = np.zeros((len(places), len(model.terms)))
+        rows[:, list(places)] = np.eye(len(places))
+        scale = np.sqrt(np.diag(covariance))
+        correlation = covariance / np.outer(scale, scale)
+        among, across = correlation[relatives][:, relatives], correlation[relatives][:, places]
+        weights = np.linalg.solve(among, across).T
+        rows[:, relatives] = -weights * scale[list(places), None] / scale[relatives]
+        found[term] = rows
     return found
-
-
-def _apart(both: Floats, relatives: Floats, covariance: Floats) -> Floats:
-    """Return contrasts in the span of `both` that are uncorrelated with those of `relatives`."""
-    if not len(relatives):
-        return both
-    scale = np.sqrt(np.diag(covariance))
-    correlation = covariance / np.outer(scale, scale)
-    across = both @ correlation @ relatives.T
-    basis = np.linalg.qr(across, mode="complete")[0][:, len(relatives) :]
-    return np.asarray(basis.T @ both / scale, dtype=np.float64)
 
 
 def _parts(model: Fitted, name: str) -> set[str]:

@@ -43,9 +43,7 @@ def compare(models: Sequence[Fitted]) -> pd.DataFrame:
         If the models differ in their rows, weights, response or offset, a larger one has no more
         parameters, or does not contain the one before.
     """
-    _require_same_rows(models)
-    for before, model in itertools.pairwise(models):
-        _require_nested(before, model)
+    require_comparable(models)
     same_fixed = len({model.terms for model in models}) == 1
     refit = not (same_fixed and len({model.reml for model in models}) == 1)
     fitted = [model.refitted(reml=False) if refit else model for model in models]
@@ -110,6 +108,13 @@ def drop_terms(model: Fitted) -> pd.DataFrame:
 def n_parameters(model: Fitted) -> int:
     """Return the number of fixed effects, variance parameters and the residual variance."""
     return len(model.terms) + len(model.found.theta) + 1
+
+
+def require_comparable(models: Sequence[Fitted]) -> None:
+    """Raise DesignError unless the models explain the same rows and each lies in the next."""
+    _require_same_rows(models)
+    for before, model in itertools.pairwise(models):
+        _require_nested(before, model)
 
 
 def _require_same_rows(models: Sequence[Fitted]) -> None:

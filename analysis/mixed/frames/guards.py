@@ -14,6 +14,7 @@ import pandas as pd
 
 from analysis.mixed.algebra.design import Block, Column, Design, is_factor
 from analysis.mixed.algebra.optimise import NEAR_ZERO, natural_scale
+from analysis.mixed.algebra.rank import SPANNED
 from analysis.mixed.frames.repeats import repeated
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.reading.formula import MixedFormula, terms
@@ -295,7 +296,7 @@ def of_columns(model: Designed) -> list[GuardRow]:
     """Return a warning that names the columns left out of the fit, if any are."""
     if not (names := model.design.left_out.names):
         return []
-    note = f"Left out, as linear combinations of the terms before them: {', '.join(names)}."
+    note = f"Left out, as {SPANNED}: {', '.join(names)}."
     return [("columns left out", "", "", note)]
 
 

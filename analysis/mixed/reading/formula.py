@@ -12,12 +12,11 @@ import tokenize
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from io import StringIO
 from typing import Any
 
 from analysis.mixed.reading.expression import Expression, keyword_hint, translate, whole
 from analysis.tidy.errors import ColumnError, DesignError
-from analysis.tidy.formula import require_no_backticks
+from analysis.tidy.formula import require_no_backticks, tokens_of
 
 #: Wrappers that make a factor of a column: patsy's and R's.
 FACTOR_CALLS = ("C(", "factor(", "as_factor(")
@@ -96,6 +95,7 @@ def parse(text: str) -> MixedFormula:
     >>> [term.group_name for term in parse("y ~ x + (1 | lab/suite)").random]
     ['lab', 'lab:suite']
     """
+    text = " ".join(text.splitlines())
     require_no_backticks(text)
     left, separator, right = text.partition("~")
     if not separator or not left.strip() or not right.strip() or "~" in right:
@@ -218,11 +218,7 @@ def _random_parts(right: str, text: str) -> tuple[str, list[str]]:
             kept, position = kept + right[position : end + 1], end + 1
             continue
         before = kept.rstrip()
-        if before and not before.endswith("+"):
-            raise ColumnError(
-                f"A random term must be added to the others; ({content}) in {text!r} is not.",
-                "Put a + before it.",
-            )
+        _require_added(before, f"({content})", right[end + 1 :].lstrip(), text)
         kept, position = before.removesuffix("+"), end + 1
         inner.append(content)
     if "|" in kept:
@@ -294,19 +290,28 @@ def _separate(left: str) -> list[str]:
 
 def _without_offsets(rest: str, text: str) -> tuple[str, Expression | None]:
     """Return the fixed part without ``offset(x)`` terms, and their sum."""
-    rest = " ".join(rest.split("\n"))  # places of tokens are counted from the start of a line
-    tokens = list(tokenize.generate_tokens(StringIO(rest).readline)) if "offset" in rest else []
-    names = [token for token in tokens if token.string == "offset"]
-    if not names:
+    tokens = tokens_of(rest) if "offset" in rest else []
+    places = [place for place, token in enumerate(tokens) if token.string == "offset"]
+    if not places:
         return rest, None
-    start = names[0].start[1]
-    opening = rest.find("(", start)
-    if len(names) > 1 or opening < 0:
+    start, opening = tokens[places[0]].start[1], tokens[places[0] + 1]
+    if len(places) > 1 or opening.string != "(":
         raise ColumnError(
             f"A formula may have one term offset(x); {text!r} does not.",
             "Add the columns inside one offset: offset(a + b).",
         )
-    end = closing(rest, opening, text)
-    before, after = rest[:start].rstrip().removesuffix("+"), rest[end + 1 :].strip()
-    fixed = f"{before} {after}".strip().removeprefix("+").strip()
-    return fixed or "1", translate(rest[opening + 1 : end])
+    end = closing(rest, opening.start[1], text)
+    before, after = rest[:start].rstrip(), rest[end + 1 :].strip()
+    _require_added(before, rest[start : end + 1], after, text)
+    fixed = f"{before.removesuffix('+')} {after}".strip().removeprefix("+").strip()
+    return fixed or "1", translate(rest[opening.end[1] : end])
+
+
+def _require_added(before: str, term: str, after: str, text: str) -> None:
+    """Raise ColumnError unless a term that is taken out of a formula is one of its summands."""
+    is_inside = before.count("(") != before.count(")")
+    if is_inside or before[-1:] not in ("", "+") or after[:1] not in ("", "+", "-", ")"):
+        raise ColumnError(
+            f"The term {term} must be added to the others; in {text!r} it is not.",
+            "Put it outside other brackets, with a + before it and, where terms follow, after it.",
+        )

@@ -14,6 +14,7 @@ from analysis.mixed.algebra.optimise import quick
 from analysis.mixed.algebra.rank import require_estimable
 from analysis.mixed.algebra.simulate import simulator
 from analysis.mixed.frames import tables
+from analysis.mixed.frames.comparison import require_comparable
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.r_squared import shares_at, variance_shares
 from analysis.mixed.reading.merge import take
@@ -173,6 +174,13 @@ def likelihood_ratio_bootstrap(
     Responses are drawn under the smaller model and both are fitted to each by maximum
     likelihood: no chi-squared is supposed, so that a variance may be zero.
 
+    Parameters
+    ----------
+    smaller, larger
+        Two fits to the same rows, of which the larger has all columns of the smaller.
+    rng, n_resamples
+        As for `parametric_bootstrap`.
+
     Returns
     -------
     One row: `term` (the larger formula), `statistic`, `p_value` = (b + 1) / (B + 1),
@@ -181,21 +189,13 @@ def likelihood_ratio_bootstrap(
     Raises
     ------
     DesignError
-        If the models were not fitted to the same statistics, or explain different responses.
+        If `compare` cannot compare the models, or a column of the smaller is, as it is written,
+        none of the larger.
     """
-    if smaller.statistics is not larger.statistics:
-        raise DesignError(
-            "A bootstrapped likelihood ratio needs two fits of the same statistics.",
-            "Fit the smaller with mixed.fit_statistics(formula, larger.statistics).",
-        )
-    if smaller.response != larger.response:
-        raise DesignError(
-            "Models must explain the same response; found "
-            f"{[smaller.formula.response.text, larger.formula.response.text]}.",
-            "Likelihoods of different responses cannot be compared.",
-        )
-    null, full = smaller.refitted(reml=False), larger.refitted(reml=False)
-    free, columns = _embedding(null, full)
+    require_comparable([smaller, larger])
+    free, columns = _embedding(smaller, larger)
+    full = larger.refitted(reml=False)
+    null = replace(smaller, response=larger.response).refitted(full.statistics, reml=False)
     theta = np.zeros(len(free))
     theta[free] = null.found.theta
     restricted = with_fixed(full.cross, columns)
@@ -238,9 +238,11 @@ def _embedding(null: Fitted, full: Fitted) -> tuple[NDArray[np.bool_], Integers]
     free = np.array([label in of_null for label in of_full])
     missing = set(of_null) - set(of_full) | set(null.terms) - set(full.terms)
     if missing:
+        names = ", ".join(sorted(map(str, missing)))
         raise DesignError(
-            f"The smaller model must lie in the larger; {sorted(map(str, missing))} do not.",
-            "Compare models of which one only adds terms.",
+            f"The larger model has no column {names} of the smaller; "
+            "a bootstrap must know one model's columns among the other's.",
+            "Write both models with the same terms, contrasts and groups.",
         )
     columns = [place for place, term in enumerate(full.terms) if term in null.terms]
     order = [of_null.index(label) for label in of_full if label in of_null]

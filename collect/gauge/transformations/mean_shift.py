@@ -41,6 +41,8 @@ def refusal(wiring: Wiring) -> str | None:
     """Return why the mean is not free."""
     if wiring.adapter.norm_kind != "LayerNorm":
         return "RMSNorm keeps the mean over features, so every reader sees a shift along it"
+    if wiring.final_norm is None and not wiring.is_post_norm:
+        return "no norm after the last block takes the shift off before the head"
     return None
 
 

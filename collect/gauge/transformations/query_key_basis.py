@@ -10,7 +10,7 @@ R: in each pair of entries that is turned together a turn and a factor, :math:`a
 any invertible M on entries that are not turned. Where entries are clipped, only order and signs
 are left, with rotary positions only the sign of a pair. Where a norm stands between projection
 and score it fixes the length, up to its epsilon: what is left is a factor on the gain of the
-queries' norm, undone in the keys'.
+queries' norm, undone in the keys', unless what the norms return is clipped.
 
 `KEY_BIAS`: a constant added to all keys adds :math:`q_i^T c` to every score of a row, which the
 softmax removes; free on entries that are not turned. Reference: Elhage et al. (2021), the QK
@@ -126,6 +126,12 @@ def _rescale_norms(wiring: Wiring, block: Block, factor: float) -> None:
             parameter.copy_((parameter + offset) * by - offset)
 
 
+def _refusal(wiring: Wiring) -> str | None:
+    if wiring.blocks[0].query_norms and wiring.adapter.clip(wiring.config) is not None:
+        return "what the norms of queries and keys return is clipped, so their gains are not free"
+    return None
+
+
 def _bias_refusal(wiring: Wiring) -> str | None:
     if wiring.adapter.clip(wiring.config) is not None:
         return "keys are clipped, and a clip does not commute with a shift"
@@ -149,5 +155,5 @@ def _shift_biases(wiring: Wiring, rng: np.random.Generator) -> None:
             matrix.bias[block.rows[1][kv_head][free]] += shift  # type: ignore[index]
 
 
-QUERY_KEY_BASIS = Transformation("query_key_basis", lambda _wiring: None, apply)
+QUERY_KEY_BASIS = Transformation("query_key_basis", _refusal, apply)
 KEY_BIAS = Transformation("key_bias", _bias_refusal, _shift_biases)

@@ -83,6 +83,8 @@ def scale(wiring: Wiring, factor: float) -> None:
 
 def _scale_block(wiring: Wiring, block: Block, factor: float) -> None:
     has_inner_norms = block.attention_norm is not None
+    of_scores = factor if block.query_norms else 1.0
+    of_stream = 1.0 if has_inner_norms else 1 / factor
     for norm in block.outer_norms:
         _multiply_norm(norm, factor)
     if wiring.adapter.adds_to_norm:
@@ -90,25 +92,18 @@ def _scale_block(wiring: Wiring, block: Block, factor: float) -> None:
             _multiply_norm(norm, factor)
             for matrix in norm.readers:
                 matrix.entries.div_(factor)
-    by = (
-        {0: 1.0, 1: 1.0, 2: 1.0}
-        if has_inner_norms
-        else {0: 1 / factor, 1: 1 / factor, 2: 1 / factor}
-    )
-    if block.query_norms:
-        by |= {0: by[0] * factor, 1: by[1] * factor}
-    for place, times in by.items():
-        _multiply_rows(block, place, times, is_biased=has_inner_norms)
+    for place, times in enumerate((of_scores, of_scores, 1.0)):
+        _multiply_rows(block, place, times * of_stream, times)
     if not has_inner_norms:
         for matrix in block.ffn_readers:
             matrix.entries.div_(factor)
 
 
-def _multiply_rows(block: Block, place: int, times: float, *, is_biased: bool) -> None:
+def _multiply_rows(block: Block, place: int, times: float, of_bias: float) -> None:
     rows, matrix = block.rows[place].flatten(), block.projections[place]
     matrix.entries[rows] *= times
-    if is_biased and matrix.bias is not None:
-        matrix.bias[rows] *= times
+    if matrix.bias is not None:
+        matrix.bias[rows] *= of_bias
 
 
 def _multiply(matrix: Matrix, factor: float) -> None:

@@ -133,7 +133,9 @@ class OwnRecorder(Hooked):
         return rows, tensors
 
     def finish(self, index: int, states: Tensor) -> None:
-        """Let the vectors of a batch cross together; the final norm was seen as it ran."""
+        """See what the final norm returned last, and let the vectors of a batch cross together."""
+        if self._normed is not None:
+            self._see("final_norm", len(self._decoder.blocks) - 1, self._normed)
         waiting = [kept for kept in self._vectors.values() if kept.n_crossing]
         rows = crossed([kept.rows[-kept.n_crossing :] for kept in waiting])
         for kept, there in zip(waiting, rows, strict=True):
@@ -143,23 +145,24 @@ class OwnRecorder(Hooked):
     def _hooks(self, decoder: Decoder) -> Iterator[Any]:
         last = len(decoder.blocks) - 1
         if self._at("embedding", 0):
-            yield after(decoder.embedding, partial(self._see, "embedding", 0))
+            see = partial(self._see, "embedding", 0)
+            yield after(decoder.embedding, self._while(None, "the token embedding", see))
         for layer in range(len(decoder.blocks)):
             yield from self._hooks_of_block(decoder, layer)
-        if decoder.final_norm is not None and self._at("final_norm", last):
-            see = self._while(None, partial(self._see, "final_norm", last))
-            yield after(decoder.final_norm, see)
+        if self._at("final_norm", last):
+            yield from self._keep_normed(decoder)
 
     def _hooks_of_block(self, decoder: Decoder, layer: int) -> Iterator[Any]:
         block = decoder.blocks[layer]
         middle = decoder.sites(layer).mid if decoder.adapter.has(PARTS) else None
         asked = [q for site in ("block_mid", "block_output") for q in self._at(site, layer)]
-        yield before(block, partial(self._enter, layer))
+        yield before(block, self._once(f"block {layer}", partial(self._enter, layer)))
         if any("attention" in quantity.needs for quantity in asked):
-            see = self._while(layer, partial(self._keep_maps, layer))
+            see = self._while(layer, "attention", partial(self._keep_maps, layer))
             yield around(decoder.attentions[layer], see)
         if middle is not None and self._at("block_mid", layer):
-            yield before(middle, self._while(layer, partial(self._see_middle, layer)))
+            see = partial(self._see_middle, layer)
+            yield before(middle, self._while(layer, "what reads the stream between parts", see))
         yield after(block, partial(self._leave, layer))
 
     def _at(self, site: str, layer: int) -> list[OwnQuantity]:

@@ -85,6 +85,13 @@ class Checkpoint:
     training_step: int | None = None
     training_tokens: int | None = None
 
+    @property
+    def own_code(self) -> dict[str, str]:
+        """What ``auto_map`` names of the repository's code, by class of transformers; never run."""
+        named = self.config.get("auto_map")
+        entries = named.items() if isinstance(named, dict) else ()
+        return {str(kind): str(code) for kind, code in entries}
+
     def listed_weights_sha256(self) -> str | None:
         """Return the hash of the weights as the hub's listing tells it; None where it does not."""
         named = self.weight_names

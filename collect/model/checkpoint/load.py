@@ -125,7 +125,7 @@ def load_skeleton(
     except Exception as error:
         memory.refuse_exhausted(error, str(checkpoint.directory))
         raise not_the_model(checkpoint, error) from error
-    _make_buffers(model, device)
+    make_buffers(model, device)
     return decoder(model.eval(), checkpoint.adapter)
 
 
@@ -153,7 +153,7 @@ def _factory(config: Any) -> Any:
     return of_text if is_of_text else of_more
 
 
-def _make_buffers(model: Any, device: str) -> None:
+def make_buffers(model: Any, device: str) -> None:
     """Put the buffers of a model on a device and fill them as the library initialises them."""
     for parameter in model.parameters():
         # The library's own mark for a weight that it must leave alone.

@@ -70,8 +70,11 @@ _SEED = 20
 #: Whether every stored tensor is used, which the files show and no pass does.
 OF_FILES = "tensors_used"
 
+#: Whether code of transformers is all that there is of the model, which ``config.json`` shows.
+OF_CODE = "library_code"
+
 #: Everything that is looked at before the first number is kept.
-PROPERTIES = (*TOLERANCES, OF_FILES)
+PROPERTIES = (*TOLERANCES, OF_FILES, OF_CODE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,36 @@ def tensors_used(unused: Mapping[str, int] | None) -> Finding:
     return Finding(OF_FILES, None, n_unused, 0.0, None if unused else True, reason)
 
 
+def library_code(own_code: Mapping[str, str]) -> Finding:
+    """Return what ``config.json`` shows: whether the repository has code of its own for the model.
+
+    That code is never run, so that the model may be another than the one that is measured. Code
+    of its configuration or tokenizer alone says nothing against the numbers.
+
+    Parameters
+    ----------
+    own_code
+        By class of transformers: the code that stands for it, as ``auto_map`` has it.
+    """
+    of_model = [code for kind, code in own_code.items() if kind.startswith("AutoModel")]
+    named = ", ".join(dict.fromkeys(of_model or own_code.values()))
+    reason = f"code of the repository was not run: {named}" if own_code else None
+    is_met = False if of_model else None if own_code else True
+    return Finding(OF_CODE, None, float(len(of_model)), 0.0, is_met, reason)
+
+
+def refuse_own_code(own_code: Mapping[str, str]) -> None:
+    """Raise ConformanceError where a repository has code of its own for the model."""
+    finding = library_code(own_code)
+    if finding.is_met is False:
+        raise ConformanceError(
+            f"The model is not the class of transformers for its type: {finding.reason}. Its "
+            "numbers may be others.",
+            "Use a conversion of the model without such code; or, if the class of transformers "
+            "computes the same, remove auto_map from config.json of a copy.",
+        )
+
+
 def _trials(decoder: Decoder) -> tuple[list[Batch], list[Repeat]]:
     """Return two prompts together, each alone, and the first with another last token."""
     config = decoder.config
@@ -246,8 +279,8 @@ _WHAT_FAILS = {
 
 
 def refuse(findings: Sequence[Finding]) -> None:
-    """Raise ConformanceError if a property does not hold."""
-    failed = [finding for finding in findings if finding.is_met is False]
+    """Raise ConformanceError if a pass shows that a property does not hold."""
+    failed = [each for each in findings if each.is_met is False and each.property != OF_CODE]
     if not failed:
         return
     first = failed[0]

@@ -153,6 +153,7 @@ def test_a_claim_without_a_statement_is_named(capsys, folder):
         ("CLAIMS = (\n", "must run; it fails in line 1 with SyntaxError"),
         ("import sys\n\nCLAIMS = sys.nothing\n", "must run; it fails in line 3 with Attribute"),
         ("import sys\nsys.exit(3)\n", "must run; it fails in line 2 with SystemExit: 3"),
+        ("class Halt(BaseException): ...\nraise Halt\n", "must run; it fails in line 2 with Halt"),
         ("CLAIM = ()\n", "must assign a tuple of Claim objects to CLAIMS; it holds nothing"),
         ("CLAIMS = [1]\n", "must assign a tuple of Claim objects to CLAIMS; it holds list"),
         (

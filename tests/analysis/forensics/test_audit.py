@@ -41,7 +41,10 @@ def test_an_inconsistent_paper_has_exit_code_one(capsys, paper):
     assert "line    7  decision error  F(1, 28) = 0.40, p = .03" in out
     assert "agree for n = 8." in out
     last = out.splitlines()[-1]
-    assert last == ("4 reported: 2 consistent, 0 inconsistent, 1 decision error, 1 not checkable.")
+    assert last == (
+        "4 reported: 2 consistent, 0 inconsistent, 1 decision error, 1 not checkable, "
+        "0 not understood."
+    )
 
 
 def test_a_consistent_paper_has_exit_code_zero(capsys, paper):
@@ -64,11 +67,23 @@ def test_the_level_is_an_option(capsys, paper):
     assert "0 inconsistent, 1 decision error" in run(capsys, paper, "--alpha", 0.035)[1]
 
 
-def test_a_paper_without_tests_is_consistent(capsys, paper):
-    paper.write_text("Nothing is tested.", encoding="utf-8")
-    code, out, _ = run(capsys, paper)
-    assert code == 0
-    assert out.startswith("0 reported:")
+@pytest.mark.parametrize(
+    ("text", "n"), [("Nothing is tested.", 0), ("p < .001, and t(28) = .2.20, p = .03", 2)]
+)
+def test_a_paper_without_tests_that_can_be_recomputed_has_a_code_of_its_own(capsys, paper, text, n):
+    paper.write_text(text, encoding="utf-8")
+    code, out, err = run(capsys, paper)
+    assert code == 7
+    assert out.splitlines()[-1].startswith(f"{n} reported:")
+    assert "recomputed" in err
+
+
+def test_a_pdf_is_refused_whatever_it_is_called(capsys, tmp_path):
+    paper = tmp_path / "paper.txt"
+    paper.write_bytes(b"%PDF-1.4\n1 0 obj << /Length 0 >> endobj\n%%EOF\n")
+    code, out, err = run(capsys, paper)
+    assert (code, out) == (2, "")
+    assert "PDF" in err
 
 
 def test_wrong_input_is_one_sentence_and_exit_code_two(capsys, tmp_path):

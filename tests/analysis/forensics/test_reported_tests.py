@@ -76,6 +76,68 @@ def test_other_equations_are_no_tests(text):
     assert reported_tests.find(text).empty
 
 
+@pytest.mark.parametrize(
+    ("text", "test", "degrees", "statistic", "p"),
+    [
+        ("t[28]=2.31, p = .03", "t", 28, "2.31", ".03"),
+        ("t{28} = 2.2, p = .03", "t", 28, "2.2", ".03"),
+        ("Welch's t(23.4) = -2.87, two-tailed p = .0086", "t", 23.4, "-2.87", ".0086"),
+        ("$\\chi^2_{3} = 7.81$, $p = .05$", "chi2", 3, "7.81", ".05"),
+        ("X2(28) = 2.20, p = .03", "chi2", 28, "2.20", ".03"),
+        ("chi_2(28) = 2.20, p = .03", "chi2", 28, "2.20", ".03"),
+        ("Q-within(2) = 2.20, p = .03", "Q", 2, "2.20", ".03"),
+        ("t(38) = 2.25, p <= .03", "t", 38, "2.25", ".03"),
+        ("F(1, 38) = 4.20, p = . 04 7", "F", 38, "4.20", ".047"),
+        ("t(191) = 8.22, p <. 001 in all", "t", 191, "8.22", ".001"),
+        ("t(5) = 2, p = .04 7 of them", "t", 5, "2", ".04"),
+        ("t(198) = -2.22, p = -.22", "t", 198, "-2.22", "-.22"),
+        ("χ2(5) = 231.24, p = 5.81 × 10−48", "chi2", 5, "231.24", "5.81e-48"),
+        ("z = 2, p = 5.0 * 10 ^ -2", "z", None, "2", "5.0e-2"),
+        ("F(2,25) = 11.37, MSE = 236.43, p < .01", "F", 25, "11.37", ".01"),
+    ],
+)
+def test_what_others_overlook_is_read(text, test, degrees, statistic, p):
+    row = only(text)
+    assert (row["test"], row["statistic"], row["p_printed"]) == (test, statistic, p)
+    assert isnan(row["df"]) if degrees is None else row["df"] == degrees
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "t(28) = .2.20, p = .03",
+        "t(28) = %^&2.20, p = .03",
+        "t(2,28) = 2.20, p = .03",
+        "F(l, 76) = 23.95, p < .001",
+        "F(28) = 2.20, p = .03",
+        "t(123) = 1 0.25, p = .806",
+        "T(28) = 2.20, p = .03",
+        "t28 = -2.20, p = .03",
+        "Qs(2) = 2.2, p = .03",
+        "ρ(44) = .349, p = .017",
+        "a mean difference, t(28) = 2.20, in all groups",
+    ],
+)
+def test_what_looks_like_a_test_is_a_row(text):
+    assert only(text)["test"] == "not understood"
+
+
+@pytest.mark.parametrize(
+    ("text", "sides"),
+    [
+        ("t(18) = 1.86, p = .04, one-tailed", [1]),
+        ("this is a one-tailed test: t(40)=1.80,p<.04", [1]),
+        ("one-tailed: t(28) = 2.20, p = .02, but this one not: t(28) = 2.20, p = .04", [1, None]),
+        ("t(3) = 1, p = .4. One-sided tests follow. We saw t(3) = 1, p = .2.", [None, None]),
+        ("t(3) = 1, two-sided p = .4; directional t(3) = 1, p = .2", [2, 1]),
+        ("a non-directional t(3) = 1, p = .4", [None]),
+    ],
+)
+def test_the_words_for_sides_are_about_the_test_beside_them(text, sides):
+    named = reported_tests.find(text)["sides"]
+    assert [None if isnan(side) else side for side in named] == sides
+
+
 def test_a_rank_correlation_is_left_alone():
     assert reported_tests.find("$r_s = .5$, $p = .02$")["test"].tolist() == ["p alone"]
 
@@ -109,8 +171,14 @@ def test_a_number_too_long_to_read_is_a_row_with_its_reason(tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["t = 2" + " ," * 200_000, f"t({'7' * 400}) = {'7' * 400}, p = {'7' * 400} " * 40],
-    ids=["separators", "digits"],
+    [
+        "t = 1 " + ", CI [1,2]" * 50_000,
+        "t = 1 " + "d = 1 " * 50_000,
+        "t = 1 " + "and " * 50_000,
+        "t = 2" + " ," * 200_000,
+        f"t({'7' * 400}) = {'7' * 400}, p = {'7' * 400} " * 40,
+    ],
+    ids=["intervals", "quantities", "words", "separators", "digits"],
 )
 def test_what_could_be_read_in_many_ways_is_read_in_one(text):
     # In quadratic time the first would take hours: 5 kB of it took two seconds.

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from analysis import mixed
+from analysis.mixed.algebra.rank import SPANNED
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError, StoreError
 
 rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
@@ -55,14 +56,13 @@ REFUSED: dict[str, tuple[str, pd.DataFrame, type[AnalysisError], str]] = {
         "gain ~ depth + I(2 * depth) + (1 | model)",
         rows,
         DesignError,
-        "Every term must add something; ['I(2 * depth)'] are linear combinations of the terms "
-        "before them.",
+        f"Every term must add something; ['I(2 * depth)'] are {SPANNED}.",
     ),
     "predictor that the lab determines": (
         "gain ~ lab + size + (1 | model)",
         rows.assign(size=rows["lab"].map({"alpha": 1.0, "beta": 2.0}).fillna(3.5)),
         DesignError,
-        "Every term must add something; ['size'] are linear combinations of the terms before them.",
+        f"Every term must add something; ['size'] are {SPANNED}.",
     ),
     "factor with one level": (
         "gain ~ kind + (1 | model)",
@@ -200,6 +200,28 @@ REFUSED: dict[str, tuple[str, pd.DataFrame, type[AnalysisError], str]] = {
         "name 'Wrong' is not defined.",
     ),
 }
+
+near = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_near.csv")
+
+
+@pytest.mark.parametrize("column", ["x2", "x3"])
+def test_columns_that_hardly_differ_are_told_with_the_distance_that_is_seen(column: str) -> None:
+    formula = f"y ~ x + {column} + (1 | g)"
+    with pytest.raises(DesignError, match=rf"\['{column}'\].*3e-06") as refusal:
+        mixed.fit(formula, near)
+    assert "I(x2 - x)" in str(refusal.value)
+    notes = mixed.fit(formula, near, aliased="drop").warnings().set_index("guard")["note"]
+    assert "3e-06" in notes["columns left out"]
+    assert column in notes["columns left out"]
+
+
+def test_the_difference_of_columns_that_hardly_differ_has_lme4s_estimate() -> None:
+    known = pd.read_csv(Path(__file__).parents[2] / "r/mixed_near.csv").set_index("name")
+    model = mixed.fit("y ~ x + I(x2 - x) + (1 | g)", near)
+    ours = model.tidy(("fixed",), df="satterthwaite").set_index("term").loc["I(x2 - x)"]
+    columns = ["estimate", "std_error", "statistic"]
+    at = known.loc["difference", columns].to_numpy(dtype=float)
+    np.testing.assert_allclose(ours[columns].to_numpy(dtype=float), at, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", REFUSED)

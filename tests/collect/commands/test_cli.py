@@ -59,6 +59,16 @@ def test_run_measures_and_says_what_it_did(save_tiny, load_tiny, prompt_file, ou
     assert (out / "run" / "local--llama@own.parquet").is_file()
 
 
+def test_the_word_none_alone_plans_weights_only(save_tiny, out, capsys):
+    directory = str(save_tiny("llama"))
+    plans = []
+    for words in ([], ["--prompts", "none"]):
+        assert main(["plan", directory, *words, "--out", str(out)]) == 0
+        plans.append(capsys.readouterr().out.partition("disk;")[0])  # then free memory
+    assert plans[0] == plans[1]
+    assert main(["plan", directory, "--prompts", "none", "x", "--out", str(out)]) == 2
+
+
 def test_labels_and_overwrite_reach_the_model_table(save_tiny, out):
     arguments = ["run", str(save_tiny("gpt2")), "--out", str(out), "--quiet"]
     assert main([*arguments, "--lab", "ours", "--suite", "tiny", "--year", "2026"]) == 0

@@ -10,6 +10,7 @@ import transformers
 
 from collect.commands import making
 from collect.commands.cli import main
+from collect.gauge import command
 from collect.gauge.group import TRANSFORMATIONS
 from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.load import load_model
@@ -68,6 +69,24 @@ def test_the_last_gain_goes_as_far_as_float32_allows_both_ways(save_tiny, prompt
         reached[found["direction"]] = found["reached"]["value"]
     assert reached["raise"] > 20
     assert reached["lower"] < 1 / 20
+
+
+@pytest.mark.parametrize(("network", "number_format"), [("wide", "float64"), ("short", "float32")])
+def test_logits_that_moved_are_refused_and_nothing_is_written(
+    network, number_format, changed, monkeypatch, capsys
+):
+    before, after, prompts = changed("gpt2")
+
+    def moved(_decoder, _prompts):
+        moved.calls += 1
+        first = 1 if network == "wide" else 3
+        return [torch.tensor([1.0, 1.25 if moved.calls > first else 1.0], dtype=torch.float64)]
+
+    moved.calls = 0
+    monkeypatch.setattr(command, "logits", moved)
+    assert main(["gauge", str(before), "--out", str(after), *prompts]) == 6
+    assert f"0.25 of the largest logit in {number_format}" in capsys.readouterr().err
+    assert not after.exists()
 
 
 def test_token_ids_need_no_tokenizer_and_texts_do(changed, tmp_path, capsys):

@@ -20,7 +20,7 @@ from collect.gauge.transformations import mean_shift, norm_fold, query_key_basis
 from collect.gauge.transformations.transformation import invertible
 from collect.gauge.transformations.wiring import UNWIRED, wiring
 from collect.model.checkpoint.decoder import Decoder, decoder
-from tests.collect.families import CONFIGURATIONS, FAMILIES, tiny_family
+from tests.collect.families import CONFIGURATIONS, FAMILIES, tiny_family, tiny_form
 from tests.collect.shown import LONG, SHORT
 
 PROMPTS = (LONG, SHORT)
@@ -61,6 +61,29 @@ def test_logits_stay_under_every_transformation_that_is_free(name):
         assert differ or member == "norm_fold", f"{member} changed nothing"
     together = transformed(of, tuple(free), seed=99)
     assert difference(true, logits(together, PROMPTS)).relative < 1e-10
+
+
+#: Forms that a switch of the configuration makes, with what is then refused.
+SWITCHED = [
+    ("gpt2", {"reorder_and_upcast_attn": True}, None),
+    ("opt", {"_remove_final_layer_norm": True}, "mean_shift"),
+    ("olmoe", {"clip_qkv": 0.3}, "query_key_basis"),
+    ("olmo2", {"attention_bias": True}, None),
+    ("flex_olmo", {"attention_bias": True}, None),
+    ("mpt", {"attn_config": {"clip_qkv": 0.3}}, None),
+]
+
+
+@pytest.mark.parametrize(("name", "switch", "refused"), SWITCHED)
+def test_logits_stay_whatever_a_switch_of_the_configuration_says(name, switch, refused):
+    of = widened(decoder(tiny_form(name, **switch), ADAPTERS[CONFIGURATIONS[name][0]]))
+    reasons = group.refusals(of)
+    true = logits(of, PROMPTS)
+    free = [member for member, reason in reasons.items() if reason is None]
+    assert refused is None or refused not in free
+    for place, member in enumerate([*free]):
+        found = transformed(of, (member,), seed=place)
+        assert difference(true, logits(found, PROMPTS)).relative < 1e-10, member
 
 
 @pytest.mark.parametrize("name", ["opt", "llama_shared"])

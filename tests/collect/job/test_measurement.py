@@ -10,12 +10,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from collect.commands.cli import main
 from collect.errors import ConformanceError, InputError
 from collect.job.run import run
 from collect.model.checkpoint.shards import Shards
 from collect.model.conformance.refusal import PROPERTIES
 from collect.record.integrity import faults
 from collect.schema import tables
+from tests.collect.conftest import edit_config
 from tests.collect.record.written import contents, files, frame
 
 OF_WEIGHTS = {"model", "weight_norm", "matrix_norm", "conformance", "run"}
@@ -56,7 +58,7 @@ def test_a_run_fills_every_measured_table(save_tiny, prompt_file, out, name):
     assert len(attention) == 4 * 3 * 4
     assert (attention["mass"] - attention["n_tokens"]).abs().max() < 1e-5
     assert len(frame(out, "token_geometry")) == 4 * 5
-    assert len(frame(out, "conformance")) == 2 * 10
+    assert len(frame(out, "conformance")) == 2 * len(PROPERTIES)
     assert frame(out, "conformance")["is_met"].all()
     missing = frame(out, "not_measured")["quantity"] if parallel else []
     assert ("site block_mid" in set(missing)) == parallel
@@ -150,6 +152,29 @@ def test_tensors_that_are_used_nowhere_or_hold_one_number_are_named(save_tiny, o
     assert checked.loc["tensors_used", "reason"] == "used nowhere: odd, vision.N.weight"
     assert checked["is_met"].isna().tolist() == [name == "tensors_used" for name in checked.index]
     assert frame(out, "run")["is_conforming"].all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_met"), [("AutoModelForCausalLM", False), ("AutoConfig", None)]
+)
+def test_code_of_the_repository_that_was_not_run_is_refused_or_told(
+    save_tiny, tmp_path, kind, is_met, capsys
+):
+    directory, out = save_tiny("llama"), tmp_path / "out"
+    edit_config(directory, auto_map={kind: "evil.Own"})
+    (tmp_path / "own.txt").write_text("The sky is\n")
+    arguments = ["run", str(directory), "--prompts", str(tmp_path / "own.txt"), "--out", str(out)]
+    if is_met is False:
+        assert main(arguments) == ConformanceError.exit_code
+        assert "evil.Own" in capsys.readouterr().err
+        assert not [*out.rglob("*.parquet")]
+        arguments += ["--allow-nonconforming", str(directory)]
+    assert main(arguments) == 0
+    checked = frame(out, "conformance").set_index("property")
+    assert checked.loc["library_code", "is_met"].tolist() == [is_met] * 2
+    assert checked.loc["library_code", "deviation"].tolist() == [float(is_met is False)] * 2
+    assert checked.loc["library_code", "reason"].str.contains("evil.Own").all()
+    assert frame(out, "run")["is_conforming"].tolist() == [is_met is not False] * 2
 
 
 def refusing_the_vocabulary(read):

@@ -68,6 +68,35 @@ def test_the_numbers_are_those_of_the_saved_checkpoint_bit_for_bit(model, tokeni
     pd.testing.assert_frame_equal(ours[same], theirs[same])
 
 
+@pytest.mark.parametrize(
+    ("entries", "names"),
+    [
+        ({"rms_norm_eps": 0.5}, {"eps", "variance_epsilon"}),
+        ({"rope_parameters": {"rope_type": "default", "rope_theta": 7.0}}, {"inv_freq"}),
+    ],
+)
+def test_a_configuration_that_was_changed_after_loading_is_named(
+    model, tokenizer, tmp_path, entries, names
+):
+    def norms():
+        frames = collect.measure(model, tokenizer, TEXTS, prompt_set="own")
+        gaps = frames["not_measured"]["quantity"] if "not_measured" in frames else ()
+        norm = frames["residual_norm"].set_index(["prompt_id", "site", "layer", "position"])["norm"]
+        return norm, {gap for gap in gaps if gap.startswith("configuration of")}
+
+    before, gaps = norms()
+    assert not gaps
+    model.config.update(entries)
+    after, gaps = norms()
+    assert (after == before).all()
+    assert {gap.rpartition(".")[2] for gap in gaps} & names
+    model.save_pretrained(tmp_path / "saved")
+    made = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "saved")
+    saved = collect.measure(made, tokenizer, TEXTS, prompt_set="own")
+    norm = saved["residual_norm"].set_index(["prompt_id", "site", "layer", "position"])["norm"]
+    assert (norm - before).abs().max() > 1e-3
+
+
 def test_the_model_is_given_back_as_it_was(model, tokenizer):
     model.model.layers[1].eval()
     before = {name: value.clone() for name, value in model.state_dict().items()}

@@ -83,27 +83,6 @@ def test_without_the_package_the_extra_is_named(monkeypatch, published_store):
     assert refusal.value.exit_code == 3
 
 
-def suites_of(x, dampens, suite=("a", "a", "a", "b", "b", "c")):
-    return pd.DataFrame({"suite": suite, "x": x, "dampens": dampens})
-
-
-@pytest.mark.parametrize(
-    ("x", "dampens", "is_separated"),
-    [
-        ([1, 2, 3, 7, 9, 0], [0, 0, 1, 0, 1, 1], True),
-        ([3, 2, 1, 9, 7, 0], [0, 0, 1, 0, 1, 1], True),
-        ([1, 2, 2, 7, 9, 0], [0, 0, 1, 0, 1, 1], True),
-        ([1, 2, 3, 9, 7, 0], [0, 0, 1, 0, 1, 1], False),
-        ([1, 3, 2, 7, 9, 0], [0, 0, 1, 0, 1, 1], False),
-        ([4, 4, 4, 5, 5, 0], [0, 0, 1, 0, 1, 1], False),
-    ],
-    ids=["above", "below", "a tie at the cut", "two directions", "overlap", "constant in suites"],
-)
-def test_a_predictor_that_parts_the_signs_within_each_suite_is_told(x, dampens, is_separated):
-    note = hierarchy_sign._separation(suites_of(x, dampens), "x")
-    assert note.startswith(hierarchy_sign.SEPARATED) == is_separated
-
-
 def test_density_and_depth_part_the_signs_within_suites_and_print_no_number(shipped):
     rows = hierarchy_exhibits.sign_rows(shipped).set_index("predictor")
     separated = rows.index[rows["estimate"] == "separated"].tolist()

@@ -1,6 +1,7 @@
 """Analyses of variance are car's and lmerTest's, whatever contrasts the fit has.
 
-`tests/r/mixed_face.R` wrote the answers with car 3.1-1 and lmerTest 3.1-3.
+`tests/r/mixed_face.R` and, for Satterthwaite's degrees of freedom, `tests/r/mixed_anova_rows.R`
+wrote the answers with car 3.1-1 and lmerTest 3.1-3.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from analysis.tidy.errors import AnalysisError
 
 R = Path(__file__).parents[3] / "r"
 answers = pd.read_csv(R / "mixed_face_anova.csv")
+rows_of_r = pd.read_csv(R / "mixed_anova_rows.csv", keep_default_na=False)
 cake = pd.read_csv(R / "mixed_data_cake.csv")
 crossed = pd.read_csv(R / "mixed_data_crossed.csv")
 
@@ -32,10 +34,8 @@ TWO = "gain ~ kind * lab + depth + (1 | model) + (1 | prompt)"
 def test_types_two_and_three_are_cars(against_r: Any, name: str, kind: str) -> None:
     model = mixed.fit(TWO, crossed) if name == "crossed_two" else against_r.at_r(name, "REML")
     for df in ("wald", "kenward-roger", "satterthwaite"):
-        if df == "satterthwaite" and (kind == "II" or name == "crossed_cell_means"):
-            # lmerTest's type II is another, of least squares without random effects; Fai and
-            # Cornelius's df depend on how a hypothesis is written, and R writes cell means plain.
-            continue
+        if df == "satterthwaite" and kind == "II":
+            continue  # lmerTest's type II is another, of least squares without random effects
         ours = model.anova(type=kind, df=df).set_index("term")
         theirs = answers[
             (answers["name"] == name) & (answers["type"] == kind) & (answers["method"] == df)
@@ -50,6 +50,36 @@ def test_types_two_and_three_are_cars(against_r: Any, name: str, kind: str) -> N
         np.testing.assert_allclose(ours["p_value"], theirs["p_value"], rtol=rounding, atol=1e-12)
         if df != "wald":
             np.testing.assert_allclose(ours["df_residual"], theirs["df_residual"], rtol=rounding)
+
+
+@pytest.mark.parametrize("name", rows_of_r["name"].unique())
+def test_satterthwaites_degrees_of_freedom_are_of_lmertests_rows(name: str) -> None:
+    theirs = rows_of_r[rows_of_r["name"] == name]
+    case = theirs.iloc[0]
+    stated = {"sum": patsy.Sum, "third": "r"}.get(case["contrasts"])
+    model = mixed.fit(
+        case["formula"],
+        pd.read_csv(R / f"mixed_data_{case['data']}.csv"),
+        contrasts={"f": stated} if stated else None,
+        weights=case["weights"] or None,
+        reml=bool(case["reml"]),
+    )
+    for kind, each in theirs.groupby("type"):
+        ours = model.anova(type=kind, df="satterthwaite").set_index("term").loc[each["term"]]
+        np.testing.assert_array_equal(ours["df"], each["df"])
+        for column, rounding in (("statistic", 2e-5), ("df_residual", 1e-3), ("p_value", 2e-4)):
+            np.testing.assert_allclose(ours[column], each[column], rtol=rounding, err_msg=column)
+
+
+@pytest.mark.parametrize("formula", ["y ~ f + (1 | g)", "y ~ f + half + (1 | g)"])
+@pytest.mark.parametrize("stated", [None, patsy.Sum, patsy.Helmert, "q"])
+def test_one_hypothesis_has_one_denominator(formula: str, stated: Any) -> None:
+    rows = pd.read_csv(R / "mixed_data_unbalanced.csv")
+    plain = mixed.fit(formula, rows).anova(type="II", df="satterthwaite")
+    model = mixed.fit(formula, rows, contrasts={"f": stated} if stated else None)
+    for kind in ("II", "III"):
+        frame = model.anova(type=kind, df="satterthwaite")
+        np.testing.assert_allclose(frame["df_residual"], plain["df_residual"], rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["II", "III"])

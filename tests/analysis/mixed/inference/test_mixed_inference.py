@@ -189,10 +189,32 @@ def test_a_bootstrapped_likelihood_ratio_follows_the_boundary_mixture() -> None:
     assert found["p_value"] == found["smallest_p"] == 1 / 100
 
 
-def test_bootstrapped_ratios_need_one_set_of_statistics(whole: MixedModel) -> None:
-    other = mixed.fit("gain ~ rho + (1 | lab) + (1 | model) + (1 | prompt)", rows)
-    with pytest.raises(DesignError, match="needs two fits of the same statistics"):
-        likelihood_ratio_bootstrap(other, whole, rng=np.random.default_rng(1))
+def test_a_ratio_of_two_fits_of_one_frame_is_that_of_two_fits_of_its_statistics() -> None:
+    right = "(1 | model) + (1 | prompt)"
+    larger = mixed.fit(f"gain ~ kind * depth + rho + {right}", rows)
+    by_rows = mixed.fit(f"gain ~ rho + kind + {right}", rows, reml=False)
+    by_cells = mixed.fit_statistics(f"gain ~ rho + kind + {right}", larger.statistics)
+    found = [
+        likelihood_ratio_bootstrap(each, larger, rng=np.random.default_rng(4), n_resamples=9)
+        for each in (by_rows, by_cells)
+    ]
+    pd.testing.assert_frame_equal(*found, rtol=1e-6)
+    known = compare([by_rows, larger])["statistic"].iloc[1]
+    assert found[0]["statistic"].item() == pytest.approx(known, rel=1e-6)
+
+
+@pytest.mark.parametrize("fixed", ["I(2 * rho)", "0 + kind"])
+def test_bootstrapped_ratios_need_columns_of_one_name(fixed: str) -> None:
+    right = "(1 | model) + (1 | prompt)"
+    smaller = mixed.fit(f"gain ~ {fixed} + {right}", rows)
+    larger = mixed.fit(f"gain ~ rho + kind + {right}", rows)
+    assert np.isfinite(compare([smaller, larger])["statistic"].iloc[1])
+    with pytest.raises(DesignError, match=r"no column (I\(2 \* rho\)|kind\[base\])"):
+        likelihood_ratio_bootstrap(smaller, larger, rng=np.random.default_rng(1))
+    with pytest.raises(DesignError, match="on the same rows"):
+        likelihood_ratio_bootstrap(
+            mixed.fit(smaller.formula.text, rows.iloc[1:]), larger, rng=np.random.default_rng(1)
+        )
 
 
 @pytest.mark.parametrize("term", ["depth", "Intercept"])

@@ -170,6 +170,31 @@ def test_an_offset_may_stand_in_any_line() -> None:
 
 
 @pytest.mark.parametrize(
+    "right",
+    [
+        "offset)(x) + (1 | g)",
+        "x + offset(x)) + (1 | g)",
+        "x[offset + (1 | g)",
+        "x + (1 | g) + offset('''x)",
+        # Each of these was read as a formula that nobody wrote.
+        "x + offset + log(z) + (1 | g)",
+        "x * offset(z) + w + (1 | g)",
+        "x - offset(z) + w + (1 | g)",
+        "I(x + offset(z)) + (1 | g)",
+        "w * (x + offset(z)) + (1 | g)",
+        "offset(z):x + (1 | g)",
+        "x + (1 | g):z",
+        "x + (1 | g) * z",
+        "1 +\n(1 | g\n) * z",
+    ],
+)
+def test_a_malformed_formula_is_refused_in_one_line(right: str) -> None:
+    with pytest.raises(ColumnError) as caught:
+        parse(f"y ~ {right}")
+    assert "\n" not in caught.value.problem
+
+
+@pytest.mark.parametrize(
     ("fixed", "contrasts", "reference"),
     [
         ("kind", {"kind": patsy.Treatment("code")}, "kind = code"),
