@@ -14,6 +14,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit.evidence.checks import Check
+from analysis.heritage.register import CLAIMS
 from analysis.store import Store, open_store
 from collect.record.writer import write_table
 
@@ -133,13 +134,13 @@ def shipped_store() -> Iterator[Store]:
 @pytest.fixture(scope="session")
 def made(shipped_store: Store) -> dict[int, Sequence[Check]]:
     """Return the checks of every claim on the shipped store, made once for all tests."""
-    return claims.examine(shipped_store)
+    return claims.examine(shipped_store, CLAIMS)
 
 
 @pytest.fixture(scope="session")
 def judged(shipped_store: Store, made: dict[int, Sequence[Check]]) -> pd.DataFrame:
     """Return the verdicts on the shipped store."""
-    return claims.evaluate(shipped_store, made=made)
+    return claims.evaluate(shipped_store, CLAIMS, made=made)
 
 
 def _model() -> pd.DataFrame:

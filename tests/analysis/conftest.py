@@ -14,6 +14,7 @@ from analysis import audit as claims
 from analysis.audit.claim import Verdict, verdict
 from analysis.heritage.hierarchy import hierarchy
 from analysis.heritage.hierarchy.models import Family
+from analysis.heritage.register import CLAIMS
 from analysis.store import Store, open_store
 from collect import schema
 
@@ -88,7 +89,7 @@ def changed() -> Changed:
 def judge() -> Callable[[Store, int], Verdict]:
     """Return a function from a store and a claim to its verdict."""
     return lambda store, claim_id: verdict(
-        claims.claim(claim_id).examine(store), claims.claim(claim_id).kind
+        claims.claim(claim_id, CLAIMS).examine(store), claims.claim(claim_id, CLAIMS).kind
     )
 
 
@@ -97,7 +98,7 @@ def check() -> Callable[..., pd.Series[Any]]:
     """Return a function that finds the one check of a claim with a condition (and a part)."""
 
     def chosen(store: Store, claim_id: int, condition: str, part: str = "") -> pd.Series[Any]:
-        rows = claims.checks(store, claim_id)
+        rows = claims.checks(store, claim_id, CLAIMS)
         is_part = rows["term"].str.contains(part, regex=False)
         found = rows[rows["condition"].eq(condition) & is_part]
         assert len(found) == 1

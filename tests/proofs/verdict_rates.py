@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import audit as claims
+from analysis.heritage.register import CLAIMS
 from analysis.heritage.simulation import rates as planted
 from analysis.heritage.simulation.design import design_of
 from analysis.store import open_store
@@ -28,7 +29,7 @@ SEED = 20261122
 def rates(n_papers: int, seed: int = SEED) -> pd.DataFrame:
     """Return the rates of `analysis.heritage.simulation.rates` on the shipped models."""
     design = design_of(open_store(ROOT / "data/published"))
-    kinds = {claim_id: claims.claim(claim_id).kind for claim_id in planted.JUDGED}
+    kinds = {claim_id: claims.claim(claim_id, CLAIMS).kind for claim_id in planted.JUDGED}
     return planted.rates(design, n_papers, np.random.default_rng(seed), kinds)
 
 

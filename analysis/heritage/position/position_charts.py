@@ -40,7 +40,7 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """The frames of `analysis.questions.position` for the published blocks.
+    """The frames of `analysis.heritage.position` for the published blocks.
 
     Attributes
     ----------

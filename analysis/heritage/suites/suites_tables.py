@@ -53,7 +53,7 @@ PREDICTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """The frames of `analysis.questions.suites` for one set of models.
+    """The frames of `analysis.heritage.suites` for one set of models.
 
     Attributes
     ----------

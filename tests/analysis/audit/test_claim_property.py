@@ -9,6 +9,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit import property as properties
+from analysis.heritage.register import CLAIMS
 from collect.record.publication.database import views_sql
 from collect.schema import assemble, connect
 
@@ -22,7 +23,7 @@ def found(shipped_store):
 
 
 def test_every_claim_has_a_property_a_reason_and_a_remark(found):
-    assert set(found.index) == set(claims.CLAIMS)
+    assert set(found.index) == set(CLAIMS)
     assert set(found["property"]) == KINDS
     assert found["reason"].str.len().min() > 10
     assert found["remark"].str.endswith((".",)).all()

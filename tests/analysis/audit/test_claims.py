@@ -14,6 +14,7 @@ from analysis.audit.claim import NOT_ROBUST, OTHERWISE, adjusted, counted, readi
 from analysis.audit.evidence import prints_as, quoted
 from analysis.audit.evidence.checks import Check
 from analysis.heritage.depth import claims_law as depth
+from analysis.heritage.register import CLAIMS
 from analysis.heritage.sign import claims_benchmark as benchmark
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError, StoreError
@@ -130,24 +131,24 @@ def test_only_tests_that_decide_count_in_the_family_of_readings():
 
 def test_every_claim_that_the_project_promises_is_judged():
     promised = [*range(1, 10), 12, 17, 18, 20, 22, 26, 29, 36, *range(45, 49), 50]
-    assert set(promised) <= set(claims.CLAIMS)
+    assert set(promised) <= set(CLAIMS)
 
 
 def test_every_claim_has_an_estimand_and_a_rule_in_words():
-    for claim in claims.CLAIMS.values():
+    for claim in CLAIMS.values():
         assert len(claim.estimand.split()) > 4
         assert claim.rule.endswith(".")
 
 
 def test_each_claim_has_one_row_with_its_quoted_statement(shipped_store, judged):
     quoted = shipped_store.query("FROM claim").set_index("claim_id")["statement"]
-    assert judged["claim_id"].tolist() == list(claims.CLAIMS)
+    assert judged["claim_id"].tolist() == list(CLAIMS)
     assert judged["statement"].tolist() == quoted[judged["claim_id"]].tolist()
     assert set(judged["verdict"]) <= set(claims.VERDICTS)
 
 
 def test_a_second_evaluation_is_bit_identical(shipped_store, judged):
-    pd.testing.assert_frame_equal(claims.evaluate(shipped_store), judged, check_exact=True)
+    pd.testing.assert_frame_equal(claims.evaluate(shipped_store, CLAIMS), judged, check_exact=True)
 
 
 def test_the_committed_numbers_are_those_of_the_data(judged):
@@ -159,9 +160,9 @@ def test_the_committed_numbers_are_those_of_the_data(judged):
 
 def test_without_evidence_no_claim_is_contradicted(tmp_path):
     columns = [column.name for column in schema.tables()["claim"].columns]
-    statements = pd.DataFrame([[n, "x", "y"] for n in claims.CLAIMS], columns=columns)
+    statements = pd.DataFrame([[n, "x", "y"] for n in CLAIMS], columns=columns)
     statements.to_csv(tmp_path / "claim.csv", index=False)
-    judged = claims.evaluate(open_store(tmp_path))
+    judged = claims.evaluate(open_store(tmp_path), CLAIMS)
     by_algebra = judged["claim_id"].isin([14, 35])
     assert set(judged.loc[~by_algebra, "verdict"]) == {"no data"}
     assert set(judged.loc[by_algebra, "verdict"]) == {"contradicted"}
@@ -169,7 +170,7 @@ def test_without_evidence_no_claim_is_contradicted(tmp_path):
 
 def test_an_unknown_claim_is_refused_with_the_known_ones():
     with pytest.raises(AnalysisError, match="999 is not") as refusal:
-        claims.claim(999)
+        claims.claim(999, CLAIMS)
     assert refusal.value.hint == "Choose from 1 to 61."
 
 
@@ -201,11 +202,11 @@ def test_numbers_in_the_code_of_claims_are_those_quoted(shipped_store):
 
 
 def check_values(store, claim_id):
-    return claims.checks(store, claim_id).set_index("condition")
+    return claims.checks(store, claim_id, CLAIMS).set_index("condition")
 
 
 def test_the_quoted_correlation_is_that_of_density(shipped_store):
-    rows = claims.checks(shipped_store, 4)
+    rows = claims.checks(shipped_store, 4, CLAIMS)
     first = rows[rows["term"].str.startswith("r = -0.81")].iloc[0]
     assert not first["holds"]
     assert first["estimate"] == pytest.approx(-0.8784, abs=5e-5)
@@ -213,7 +214,7 @@ def test_the_quoted_correlation_is_that_of_density(shipped_store):
 
 
 def test_fisher_on_the_hunt_counts_four_of_five_against_two_of_eleven(shipped_store):
-    first = claims.checks(shipped_store, 7).iloc[0]
+    first = claims.checks(shipped_store, 7, CLAIMS).iloc[0]
     # P(X >= 4) for a hypergeometric with 5 EleutherAI, 11 others, 6 dampening:
     # (C(5,4) C(11,2) + C(5,5) C(11,1)) / C(16,6) = (5*55 + 11) / 8008, doubled by no table
     # as improbable on the other side.
@@ -224,14 +225,14 @@ def test_fisher_on_the_hunt_counts_four_of_five_against_two_of_eleven(shipped_st
 
 
 def test_the_traces_are_as_printed_but_their_ratio_depends_on_the_aggregate(shipped_store):
-    ratios = claims.checks(shipped_store, 12)["estimate"]
+    ratios = claims.checks(shipped_store, 12, CLAIMS)["estimate"]
     assert ratios[0] == pytest.approx(62695.87 / 2367.53, rel=1e-5)
     assert ratios[1] == pytest.approx(4603.44 / 183.82, rel=1e-4)
     assert ratios[2] == pytest.approx((8.954094 / 1.607602) ** 2, rel=1e-5)
 
 
 def test_equation_4_as_printed_is_rounding_on_trained_models(shipped_store):
-    by_algebra, measured = claims.checks(shipped_store, 35).to_dict("records")
+    by_algebra, measured = claims.checks(shipped_store, 35, CLAIMS).to_dict("records")
     assert (by_algebra["decides"], measured["decides"]) == (True, False)
     for check in (by_algebra, measured):
         assert not check["holds"]
@@ -240,7 +241,7 @@ def test_equation_4_as_printed_is_rounding_on_trained_models(shipped_store):
 
 
 def test_with_suites_as_units_no_p_can_be_small(shipped_store):
-    rows = claims.checks(shipped_store, 7)
+    rows = claims.checks(shipped_store, 7, CLAIMS)
     by_suite = rows[rows["condition"].str.startswith("exact permutation of suites")]
     # Three of EleutherAI's suites among seven: one of C(7,3) = 35 assignments.
     assert by_suite.iloc[0]["note"] == "The smallest p that 7 suites admit is 0.029."
@@ -261,7 +262,7 @@ def test_the_largest_block_gain_knows_over_how_many_prompts_it_is_a_mean(shipped
 
 
 def test_a_gain_whose_interval_contains_one_has_no_sign(shipped_store):
-    rows = claims.checks(shipped_store, 45).set_index(["term", "condition"])
+    rows = claims.checks(shipped_store, 45, CLAIMS).set_index(["term", "condition"])
     check = rows.loc[("Pythia-6.9B dampens", "gain of the penultimate block")]
     assert check["holds"] is None
     assert check["conf_low"] < 1 < check["conf_high"]
@@ -269,17 +270,17 @@ def test_a_gain_whose_interval_contains_one_has_no_sign(shipped_store):
 
 def test_a_store_without_statements_is_refused(tiny_store):
     with pytest.raises(StoreError, match="must hold the statement of claim 1"):
-        claims.evaluate(tiny_store)
+        claims.evaluate(tiny_store, CLAIMS)
 
 
 def test_seven_of_sixteen_is_the_accuracy_of_the_threshold_rule_without_the_norm(shipped_store):
-    rows = claims.checks(shipped_store, 50)
+    rows = claims.checks(shipped_store, 50, CLAIMS)
     assert rows["estimate"].tolist() == [7 / 16, 1, 1]
     assert rows["holds"].tolist() == [False, False, False]
 
 
 def test_gemma_is_as_quoted(shipped_store):
-    assert claims.checks(shipped_store, 48)["note"].item() == "2.32 before, 1.15 after."
+    assert claims.checks(shipped_store, 48, CLAIMS)["note"].item() == "2.32 before, 1.15 after."
 
 
 def test_every_check_names_files_that_exist_in_the_store(shipped_store, made):

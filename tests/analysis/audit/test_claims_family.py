@@ -9,6 +9,7 @@ import pytest
 from analysis import audit as claims
 from analysis.audit import family
 from analysis.audit.claim import adjusted, reading, verdict
+from analysis.heritage.register import CLAIMS
 from analysis.tidy.errors import StoreError
 
 ROOT = Path(__file__).parents[3]
@@ -58,7 +59,7 @@ def test_a_claim_without_p_does_not_count():
 
 def test_each_claim_of_the_paper_has_one_family(judged):
     declared = pd.read_csv(ROOT / "data/published/claim_family.csv")
-    assert declared["claim_id"].tolist() == list(claims.CLAIMS)
+    assert declared["claim_id"].tolist() == list(CLAIMS)
     assert judged["family"].tolist() == declared["family"].tolist()
 
 
@@ -86,7 +87,7 @@ def test_the_number_of_an_undecided_claim_is_that_of_its_stated_reading(judged, 
 
 def test_a_repeated_reading_changes_no_verdict(made):
     for number, checks in made.items():
-        kind = claims.CLAIMS[number].kind
+        kind = CLAIMS[number].kind
         twice = [check for check in checks for _ in range(2)]
         assert verdict(twice, kind) == verdict(checks, kind)
         assert reading(twice, kind) == reading(checks, kind)

@@ -6,6 +6,7 @@ import pytest
 from analysis import audit as claims
 from analysis.audit import evidence
 from analysis.audit.claim import verdict
+from analysis.heritage.register import CLAIMS
 from analysis.heritage.tuning import claims_finetuning as finetuning
 from analysis.store import open_store
 from collect import schema
@@ -52,7 +53,7 @@ def with_figures_of(directory, model_id):
 
 
 def measured(store):
-    rows = claims.checks(store, 49)
+    rows = claims.checks(store, 49, CLAIMS)
     return rows[rows["condition"] == "models measured here, gain of the last block"]
 
 
@@ -116,7 +117,7 @@ def layer_normed(directory, centred_after_tuning):
 
 def test_under_layer_norm_the_invariant_gain_is_read_first_and_the_published_one_beside_it(twins):
     store = with_figures_of(layer_normed(twins, 1.5), BASE)
-    rows = claims.checks(store, 49)
+    rows = claims.checks(store, 49, CLAIMS)
     found = rows[rows["condition"].str.startswith(finetuning.MEASURED)]
     assert found["condition"].tolist() == [
         finetuning.MEASURED + evidence.INVARIANT,

@@ -4,6 +4,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit import evidence
+from analysis.heritage.register import CLAIMS
 from analysis.heritage.sign import claims_heritage as heritage
 from analysis.heritage.sign import readings, threshold
 
@@ -15,7 +16,7 @@ def row(judged, claim_id):
 def test_pairs_count_the_models_of_both_sides(judged, shipped_store):
     # Three instruct models and their three bases; the pair of Gemma; two pairs of one suite.
     assert [row(judged, n)["n_models"] for n in (19, 47, 48, 49, 59)] == [6, 6, 2, 6, 4]
-    pairs = claims.checks(shipped_store, 16).set_index("condition")
+    pairs = claims.checks(shipped_store, 16, CLAIMS).set_index("condition")
     matched = pairs.loc["pairs of one suite and depth"]
     # BLOOM 560m, 1b1, 1b7; OPT 2.7b, 6.7b; Pythia 410m, 1.4b and 2.8b, 6.9b.
     assert (matched["n_obs"], matched["n_models"], matched["n_suites"]) == (6, 9, 3)
@@ -113,7 +114,7 @@ def test_an_undecided_claim_shows_the_reading_that_leaves_it_open(
 
 
 def test_the_box_of_fig_6_is_judged_by_its_r_alone(shipped_store):
-    assert set(claims.checks(shipped_store, 29)["term"]) == {
+    assert set(claims.checks(shipped_store, 29, CLAIMS)["term"]) == {
         "gain falls with depth",
         "r = -0.81 between depth and gain",
     }
@@ -133,7 +134,7 @@ def test_the_paper_names_eight_labs_where_it_counts_seven(shipped_store, check):
 def test_the_ratio_separates_the_papers_labels_only_without_the_model_that_contradicts(
     shipped_store,
 ):
-    checks = claims.checks(shipped_store, 10)
+    checks = claims.checks(shipped_store, 10, CLAIMS)
     labelled = checks[checks["condition"].str.startswith("the paper's labels")]
     # 9.27 and 6.88 (Pythia) lie above, 0.37 (GPT-Neo) below all of 1.48, 0.80, 0.80 and 0.40.
     assert labelled["estimate"].tolist() == pytest.approx([6 / 7, 1])
@@ -143,7 +144,7 @@ def test_the_ratio_separates_the_papers_labels_only_without_the_model_that_contr
 
 
 def test_seeds_in_the_code_and_outside_it_are_two_parts(shipped_store):
-    checks = claims.checks(shipped_store, 52)
+    checks = claims.checks(shipped_store, 52, CLAIMS)
     assert checks["holds"].tolist() == [False, None]
     assert checks["term"].nunique() == 2
 

@@ -13,6 +13,7 @@ from analysis.audit import paper
 from analysis.audit.claim import Claim
 from analysis.audit.evidence.checks import caveats_of
 from analysis.commands import cli
+from analysis.heritage.register import CLAIMS
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError
 
@@ -215,7 +216,7 @@ def test_the_report_of_the_paper_audited_here_does_not_take_data(capsys):
 
 
 def test_the_paper_audited_here_stays_the_default():
-    assert claims.claim(7).claim_id == 7
+    assert claims.claim(7, CLAIMS).claim_id == 7
     with pytest.raises(AnalysisError, match="7 is not"):
         claims.claim(7, {1: Claim(1, "a", "b", lambda _store: [])})
 

@@ -7,6 +7,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit.evidence.checks import Check
+from analysis.heritage.register import CLAIMS
 from analysis.heritage.sign import readings
 
 
@@ -33,6 +34,6 @@ def test_readings_with_the_same_rows_are_one_check_that_names_them():
 
 @pytest.mark.parametrize("claim_id", [9, 22, 23])
 def test_no_two_checks_of_a_claim_rest_on_the_same_models(shipped_store, claim_id):
-    rows = claims.checks(shipped_store, claim_id)
+    rows = claims.checks(shipped_store, claim_id, CLAIMS)
     counted = rows[~rows["condition"].str.startswith("beyond these models")]
     assert not counted.duplicated(["term", "method", "estimate", "n_models", "evidence"]).any()

@@ -9,10 +9,10 @@ import duckdb
 import pandas as pd
 import pytest
 
-from analysis import audit as claims
 from analysis import store
 from analysis.commands import cli
 from analysis.heritage.pages import colophon
+from analysis.heritage.register import CLAIMS
 from analysis.store.listed_files import ReadingFile
 from tests.analysis.commands.conftest import run
 
@@ -26,7 +26,7 @@ def in_shell(command):
 def test_claims_lists_each_claim_and_counts_the_verdicts(capsys):
     code, out, err = run(capsys, "claims")
     assert (code, err) == (0, "")
-    assert out.strip().splitlines()[-1].startswith(f"{len(claims.CLAIMS)} claims: ")
+    assert out.strip().splitlines()[-1].startswith(f"{len(CLAIMS)} claims: ")
 
 
 def test_claims_as_csv_and_as_json_hold_the_same_rows(capsys):
@@ -64,7 +64,7 @@ def test_an_interrupt_is_no_fault_of_the_claim_that_is_examined(capsys, monkeypa
     def told(_store):
         raise RuntimeError("Query interrupted")
 
-    monkeypatch.setitem(claims.CLAIMS, 7, dataclasses.replace(claims.CLAIMS[7], examine=told))
+    monkeypatch.setitem(CLAIMS, 7, dataclasses.replace(CLAIMS[7], examine=told))
     assert run(capsys, "claim", "7") == (130, "", "error: The command was interrupted.\n")
 
 

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis import audit as claims
+from analysis.heritage.register import CLAIMS
 from analysis.heritage.transition import stated
 from analysis.store import open_store, shared
 from analysis.tidy.errors import QueryError, StoreError
@@ -214,8 +215,8 @@ def test_a_database_file_judges_and_states_what_its_directory_does(published_sto
     store = open_store(path)
     assert store.counts().equals(published_store.counts())
     for claim_id in (4, 33, 34, 40, 41, 43, 53):
-        rows = claims.checks(published_store, claim_id)
-        pd.testing.assert_frame_equal(claims.checks(store, claim_id), rows)
+        rows = claims.checks(published_store, claim_id, CLAIMS)
+        pd.testing.assert_frame_equal(claims.checks(store, claim_id, CLAIMS), rows)
     pd.testing.assert_frame_equal(stated.ledger(store), stated.ledger(published_store))
 
 

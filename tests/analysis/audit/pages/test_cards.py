@@ -11,6 +11,7 @@ import pytest
 from analysis import audit as claims
 from analysis.audit import paper, wording
 from analysis.audit.pages import cards, grounds
+from analysis.heritage.register import CLAIMS
 from analysis.store import open_store
 
 SECOND = Path(__file__).parents[2] / "second_paper"
@@ -104,7 +105,7 @@ def test_the_reason_counts_readings_part_by_part() -> None:
 
 def test_every_claim_has_a_plain_line() -> None:
     meanings = pd.read_csv(ROOT / "data/published/claim_meaning.csv")
-    assert list(meanings["claim_id"]) == sorted(claims.CLAIMS)
+    assert list(meanings["claim_id"]) == sorted(CLAIMS)
     assert meanings["meaning"].str.endswith(".").all()
     assert meanings["meaning"].str.len().max() < 120
 
@@ -118,7 +119,7 @@ def test_every_card_says_on_what_its_claim_rests(shipped: str, judged) -> None:
     said = re.findall(r"^\*Rests on\* \[[a-z ]+\]\(#rests-on-([a-z]+)\)", shipped, re.MULTILINE)
     counted = judged["property"].value_counts().to_dict()
     assert pd.Series(said).value_counts().to_dict() == counted
-    assert sum(counted.values()) == len(claims.CLAIMS)
+    assert sum(counted.values()) == len(CLAIMS)
 
 
 def test_what_cards_share_is_said_once_for_all_of_them(shipped: str, shipped_store) -> None:

@@ -14,6 +14,7 @@ import pytest
 from analysis import audit as claims
 from analysis.audit.pages import estimates, strips
 from analysis.audit.pages.strips import Line
+from analysis.heritage.register import CLAIMS
 
 ROOT = Path(__file__).parents[4]
 
@@ -97,7 +98,7 @@ def test_every_value_that_a_claim_names_is_drawn_and_divides_its_readings(
 ) -> None:
     named = strips.lines(pd.read_csv(ROOT / "data/published/claim_line.csv"))
     for number, lines in named.items():
-        kind = claims.claim(number).kind
+        kind = claims.claim(number, CLAIMS).kind
         checks = claims.check_rows(made[number], kind).to_dict("records")
         for line in lines:
             assert strips.strip(checks, line), (number, line)

@@ -6,6 +6,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.heritage.depth import claims_anisotropy as anisotropy
+from analysis.heritage.register import CLAIMS
 from analysis.store import open_store
 from collect.record.writer import write_table
 
@@ -28,10 +29,10 @@ def test_runs_are_counted_over_the_steps_that_count():
 
 
 def test_no_file_and_no_small_model_decides(shipped_store):
-    rows = claims.checks(shipped_store, 51)
+    rows = claims.checks(shipped_store, 51, CLAIMS)
     assert rows["holds"].isna().all()
     assert rows["note"].iloc[0].startswith("No data: no file of the paper holds")
-    assert claims.judge(shipped_store, 51)["verdict"] == "no data"
+    assert claims.judge(shipped_store, 51, CLAIMS)["verdict"] == "no data"
 
 
 def as_theirs(folder, profile):
@@ -103,5 +104,5 @@ def test_centred_cosines_that_were_measured_lie_within_reach(shipped_store):
     ).set_index("model_id")["difference"]
     assert len(pairs) == 4
     assert (pairs <= bounds[pairs.index]).all()
-    notes = claims.checks(shipped_store, 51)["note"]
+    notes = claims.checks(shipped_store, 51, CLAIMS)["note"]
     assert notes.str.contains("In the 8 with LayerNorm the mean over features is free").sum() == 2

@@ -4,6 +4,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit import evidence
+from analysis.heritage.register import CLAIMS
 from analysis.heritage.sign import claims_gain as gain
 from analysis.heritage.tuning import claims_finetuning as finetuning
 from analysis.store import open_store
@@ -30,7 +31,7 @@ def figure(model_id, mean, *, metric=PENULTIMATE, file=evidence.PYTHIA, sd=0.001
 
 
 def verdict(store, claim_id):
-    return claims.judge(store, claim_id)["verdict"]
+    return claims.judge(store, claim_id, CLAIMS)["verdict"]
 
 
 def sweep(plotted):
@@ -86,7 +87,7 @@ def test_two_groups_part_at_one(made_store, gains, sd, expected):
 
 
 def test_the_widest_gap_of_the_sweep_lies_above_one(shipped_store):
-    rows = claims.checks(shipped_store, 27).set_index("condition")
+    rows = claims.checks(shipped_store, 27, CLAIMS).set_index("condition")
     gap = rows.loc["as two clusters"]
     # Pythia-1.4b at 1.0047 and 160m at 1.1572.
     assert gap["estimate"] == pytest.approx((1.0047372 + 1.1572275) / 2, abs=1e-6)
@@ -106,7 +107,7 @@ def test_one_model_of_24_below_one_ends_that_all_of_a_lab_expand(made_store, bel
         figure(name, 0.9 if number < below else 1.1, file=evidence.HUNT)
         for number, name in enumerate(names)
     ]
-    rows = claims.checks(made_store(model=models, published_figure=figures), 9)
+    rows = claims.checks(made_store(model=models, published_figure=figures), 9, CLAIMS)
     assert set(rows.loc[rows["term"].str.contains("Meta") & rows["has_data"], "holds"]) == {holds}
 
 
@@ -141,7 +142,7 @@ def test_models_outside_the_hunt_can_move_the_lab_above_one(made_store):
 
 
 def test_a_mean_over_few_models_says_little_about_a_lab(shipped_store):
-    rows = claims.checks(shipped_store, 23).set_index("condition")
+    rows = claims.checks(shipped_store, 23, CLAIMS).set_index("condition")
     beyond = rows.loc["beyond these models; the models of the hunt, penultimate block"]
     # Mean 0.9445, standard deviation 0.1286 over 5 models, t(4) = 2.776.
     assert beyond["estimate"] == pytest.approx(0.9445, abs=5e-5)
@@ -180,16 +181,16 @@ def test_models_that_swap_places_leave_their_character_a_condition(made_store):
     store = made_store(published_figure=twins((2.3, 1.5, 0.9), (1.2, 1.6, 0.9)))
     assert verdict(store, 49) == "reproduced"
     assert verdict(store, 19) == "depends on the reading"
-    order = claims.checks(store, 19).set_index("condition")
+    order = claims.checks(store, 19, CLAIMS).set_index("condition")
     assert not order.loc["the order of the models by gain, pairs of true lineage"]["holds"]
 
 
 def test_no_published_pair_says_what_becomes_of_a_dampener(shipped_store):
-    rows = claims.checks(shipped_store, 49)
+    rows = claims.checks(shipped_store, 49, CLAIMS)
     dampeners = rows[rows["term"] == finetuning.DAMPENER]
     assert dampeners["holds"].isna().all()
     assert set(dampeners["note"]) == {"No data: no base model compared dampens."}
-    assert claims.judge(shipped_store, 49)["note"].endswith(
+    assert claims.judge(shipped_store, 49, CLAIMS)["note"].endswith(
         f"No data: {finetuning.DAMPENER} (no base model compared dampens)."
     )
     expanders = rows[rows["term"] == finetuning.EXPANDER]
@@ -207,7 +208,7 @@ def test_a_prompt_that_changes_sides_is_found_in_the_raw_files(made_store):
         ]
 
     raw = [*values(GEMMA, [2.0, 2.0, 0.9]), *values(TUNED[GEMMA], [1.5, 0.9, 0.8])]
-    rows = claims.checks(made_store(published_value=raw), 49).set_index("condition")
+    rows = claims.checks(made_store(published_value=raw), 49, CLAIMS).set_index("condition")
     prompts = rows.loc["raw files: prompt by prompt, pairs where one was tuned from the other"]
     # Of the two prompts that expand before, one still does.
     assert (prompts["estimate"], prompts["n_obs"], prompts["holds"]) == (0.5, 2, False)
@@ -215,10 +216,10 @@ def test_a_prompt_that_changes_sides_is_found_in_the_raw_files(made_store):
 
 def test_the_raw_files_keep_each_prompt_on_its_side(imported, published_store):
     store = open_store(*published_store.sources, imported)
-    rows = claims.checks(store, 49).set_index("condition")
+    rows = claims.checks(store, 49, CLAIMS).set_index("condition")
     prompts = rows.loc["raw files: prompt by prompt, pairs where one was tuned from the other"]
     assert (prompts["n_obs"], prompts["estimate"]) == (50, 1.0)
-    laws = claims.checks(store, 60)
+    laws = claims.checks(store, 60, CLAIMS)
     within = laws[laws["condition"].str.contains("raw files")]
     assert within["n_models"].tolist() == [8, 8]
     # The notebook of the Bentov point states these correlations for the unified benchmark.

@@ -5,6 +5,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit import evidence
+from analysis.heritage.register import CLAIMS
 from analysis.heritage.sign import claims_popular as popular
 from analysis.heritage.sign import claims_whisper as whisper
 
@@ -26,7 +27,7 @@ def profile(model_id, gains, *, file=SWEEP, first=1):
 
 
 def verdict(store, claim_id):
-    return claims.judge(store, claim_id)["verdict"]
+    return claims.judge(store, claim_id, CLAIMS)["verdict"]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_mostly_means_more_than_half(made_store, pythia, neo, expected):
 
 
 def test_nobody_has_published_a_gain_of_gpt_neox(shipped_store):
-    rows = claims.checks(shipped_store, 54).set_index(["term", "condition"])
+    rows = claims.checks(shipped_store, 54, CLAIMS).set_index(["term", "condition"])
     named = rows.loc[("GPT-NeoX mostly dampens", "the model of that name")]
     assert named["holds"] is None
     assert "gains of 0 such models" in named["note"]
@@ -68,7 +69,7 @@ def test_a_group_of_one_shape_that_behaves_alike_contradicts(made_store):
     figures += [figure("EleutherAI/pythia-160m", 1.2)]
     store = made_store(published_figure=figures)
     assert verdict(store, 55) == "contradicted"
-    first = claims.checks(store, 55).iloc[0]
+    first = claims.checks(store, 55, CLAIMS).iloc[0]
     assert first["note"] == (
         "Of the pairs 1 of 2 are opposite; not so pythia-160m 1.20 and opt-125m 1.10."
     )
@@ -113,7 +114,7 @@ def test_each_layer_is_quieter_only_when_each_block_is(made_store, gains, expect
 def test_block_zero_is_no_block_of_the_body(made_store):
     profiles = [row for name in PYTHIA[:2] for row in profile(name, [20.0, 0.9, 0.9], first=0)]
     store = made_store(published_profile=profiles)
-    first = claims.checks(store, 57).iloc[0]
+    first = claims.checks(store, 57, CLAIMS).iloc[0]
     assert (first["estimate"], first["n_obs"], first["holds"]) == (1.0, 4, True)
 
 
@@ -133,7 +134,7 @@ def test_a_model_in_two_files_counts_in_the_sweep(shipped_store):
 
 def test_models_that_are_not_the_papers_are_shown_and_not_counted(shipped_store):
     measured = (
-        claims.checks(shipped_store, 57)
+        claims.checks(shipped_store, 57, CLAIMS)
         .set_index("condition")
         .loc["every block, models measured here"]
     )

@@ -9,6 +9,7 @@ import pytest
 from analysis import audit as claims
 from analysis.audit import evidence
 from analysis.heritage.depth import claims_three_laws as laws
+from analysis.heritage.register import CLAIMS
 from analysis.heritage.sign import claims_size as size
 from analysis.inference.association import correlation
 
@@ -30,7 +31,7 @@ def figure(model_id, mean, *, metric="gain_penultimate_block", sd=0.001, n=25, *
 
 
 def verdict(store, claim_id):
-    return claims.judge(store, claim_id)["verdict"]
+    return claims.judge(store, claim_id, CLAIMS)["verdict"]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,7 @@ def test_almost_identical_is_shown_by_an_interval_inside_a_margin(
 
 
 def test_the_ratio_of_two_models_has_the_interval_of_welch(shipped_store):
-    first = claims.checks(shipped_store, 56).iloc[0]
+    first = claims.checks(shipped_store, 56, CLAIMS).iloc[0]
     # Counted by hand from the means and standard deviations in the file, 25 prompts each:
     # ln(0.98596 / 1.15723) = -0.16016; se = sqrt((0.06145/1.15723)^2 + (0.02419/0.98596)^2) / 5
     # = 0.011697; t(33.77 degrees of freedom) = 2.0328.
@@ -74,7 +75,7 @@ def test_raw_gains_are_compared_prompt_by_prompt(made_store):
         *values(SMALL, "gain_penultimate_block", common, evidence.PYTHIA),
         *values(LARGE, "gain_penultimate_block", common * wobble, evidence.PYTHIA),
     ]
-    checks = claims.checks(made_store(published_value=raw), 56).set_index("condition")
+    checks = claims.checks(made_store(published_value=raw), 56, CLAIMS).set_index("condition")
     paired = checks.loc["raw files: prompt by prompt, within 10 %"]
     # Unpaired, the spread over prompts would hide how alike the two are.
     assert paired["holds"]
@@ -107,7 +108,7 @@ def test_gain_that_falls_with_size_in_each_suite_contradicts(made_store):
     figures = [figure(model["model_id"], gain) for model, gain in zip(models, gains, strict=True)]
     store = made_store(model=models, published_figure=figures)
     assert verdict(store, 58) == "contradicted"
-    rows = claims.checks(store, 58)
+    rows = claims.checks(store, 58, CLAIMS)
     assert "12 of 12 suites" in " ".join(rows["note"])
 
 
@@ -117,7 +118,7 @@ def test_a_few_models_cannot_show_the_absence_of_a_correlation(made_store):
     store = made_store(model=models, published_figure=figures)
     assert verdict(store, 58) == "undecided"
     # Fisher's z: 3 + (1.96 / atanh(0.3162))^2 = 38.8.
-    assert "fewer than 39 models" in claims.checks(store, 58)["note"].iloc[0]
+    assert "fewer than 39 models" in claims.checks(store, 58, CLAIMS)["note"].iloc[0]
 
 
 def test_suite_means_are_taken_out_of_gain_and_size(shipped_store):
@@ -129,7 +130,7 @@ def test_suite_means_are_taken_out_of_gain_and_size(shipped_store):
 
 def test_suites_take_up_degrees_of_freedom(shipped_store):
     row = (
-        claims.checks(shipped_store, 58)
+        claims.checks(shipped_store, 58, CLAIMS)
         .set_index("condition")
         .loc["gain within suites, penultimate block, base models"]
     )
@@ -183,7 +184,7 @@ def test_a_law_of_proportion_rises_through_the_origin(made_store, deviation_of, 
 
 def test_without_single_prompts_the_law_within_models_is_not_judged(shipped_store, changed, facts):
     store = changed(facts, "published_excerpt", lambda rows: rows.iloc[:0])
-    conditions = claims.checks(store, 60)["condition"]
+    conditions = claims.checks(store, 60, CLAIMS)["condition"]
     assert not conditions.str.contains("raw files").any()
     assert verdict(store, 60) == "undecided"
     assert verdict(shipped_store, 60) == "undecided"
@@ -228,7 +229,7 @@ def test_an_exponent_is_judged_as_a_number_and_as_an_estimate(
 
 
 def test_the_exponent_of_the_file_comes_again(shipped_store):
-    first = claims.checks(shipped_store, 61).iloc[0]
+    first = claims.checks(shipped_store, 61, CLAIMS).iloc[0]
     # As the file states it, which was found by another program.
     assert first["estimate"] == pytest.approx(0.26500476896304215, rel=1e-9)
     assert first["p_value"] == pytest.approx(0.015209792158816016, rel=1e-9)

@@ -8,6 +8,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit import weight
+from analysis.heritage.register import CLAIMS
 from analysis.heritage.sign import claims_ranking as sign_ranking
 from analysis.heritage.simulation import papers, ranking, rates
 from analysis.heritage.simulation.density import density_checks
@@ -35,7 +36,7 @@ def few():
 def test_on_the_real_gains_every_check_is_that_of_the_claim(shipped_store, design, claim_id, judge):
     gains = np.log(design.models["gain_mean"].to_numpy(dtype=np.float64))[None, :]
     found = [of_papers[0] for of_papers in judge(design, gains)]
-    real = [one for one in claims.claim(claim_id).examine(shipped_store) if one.decides]
+    real = [one for one in claims.claim(claim_id, CLAIMS).examine(shipped_store) if one.decides]
     assert [one.holds for one in found] == [one.holds for one in real]
     # A simulated paper has one gain a model; the hunt's own file has another of one near 1.
     same = [

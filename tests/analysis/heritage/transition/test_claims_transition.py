@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from analysis import audit as claims
+from analysis.heritage.register import CLAIMS
 from analysis.heritage.transition import claims_transition as transition
 from analysis.heritage.transition import claims_transition_error as transition_error
 from analysis.heritage.transition import l_star
@@ -175,7 +176,7 @@ def test_half_the_depth_is_the_better_prediction_when_layers_lie_there(
 
 
 def test_the_error_across_heritages_holds_in_the_figure_alone(published_store, facts, judge):
-    rows = claims.checks(published_store, 40).set_index("condition")
+    rows = claims.checks(published_store, 40, CLAIMS).set_index("condition")
     assert rows["holds"].tolist() == [True, False, False, False, False, None]
     assert rows["p_value"].iloc[0] == pytest.approx(0.103, abs=0.01)
     (facts / "digitised_point.csv").unlink()
@@ -183,10 +184,10 @@ def test_the_error_across_heritages_holds_in_the_figure_alone(published_store, f
 
 
 def test_stated_layers_come_again_from_one_trace_only(published_store, facts, changed, judge):
-    found = claims.checks(published_store, 42)["estimate"].tolist()
+    found = claims.checks(published_store, 42, CLAIMS)["estimate"].tolist()
     assert found[:3] == [1, 0.75, 0.25]
     assert found[3] == pytest.approx(59 / 30)
-    assert "gpt2 0 for 9" in claims.checks(published_store, 42)["note"].iloc[2]
+    assert "gpt2 0 for 9" in claims.checks(published_store, 42, CLAIMS)["note"].iloc[2]
     assert judge(published_store, 42) == "depends on the reading"
 
     def shifted(figures):
@@ -198,7 +199,7 @@ def test_stated_layers_come_again_from_one_trace_only(published_store, facts, ch
 
 def test_six_models_of_four_labs_are_counted(published_store, facts, changed, judge, check):
     assert judge(published_store, 44) == "reproduced"
-    note = claims.checks(published_store, 44)["note"].iloc[0]
+    note = claims.checks(published_store, 44, CLAIMS)["note"].iloc[0]
     assert note == ("4 of the models are those of script 20; 2, of 2 labs, are not.")
 
     def fewer(points):
@@ -213,7 +214,7 @@ def test_without_the_points_read_off_nothing_about_the_figure_is_decided(facts):
     (facts / "digitised_point.csv").unlink()
     store = open_store(facts)
     for claim_id in (37, 40, 44):
-        rows = claims.checks(store, claim_id)
+        rows = claims.checks(store, claim_id, CLAIMS)
         of_points = rows[rows["condition"].str.startswith("Fig. 5")]
         assert len(of_points) > 0
         assert of_points["holds"].isna().all()
@@ -286,16 +287,16 @@ def test_the_stored_sign_changes_are_distributed_as_on_noise(with_raw):
 
 def test_raw_values_are_shown_and_change_no_verdict(with_raw, published_store, judge):
     for claim_id in (38, 40):
-        rows = claims.checks(with_raw, claim_id)
+        rows = claims.checks(with_raw, claim_id, CLAIMS)
         raw = rows[rows["condition"].str.startswith("raw files: ")]
         assert len(raw) == 1
         assert raw["holds"].isna().all()
         assert judge(with_raw, claim_id) == judge(published_store, claim_id)
-    assert claims.checks(with_raw, 40)["estimate"].iloc[-1] == pytest.approx(0.157)
-    note = claims.checks(with_raw, 38)["note"].iloc[-1]
+    assert claims.checks(with_raw, 40, CLAIMS)["estimate"].iloc[-1] == pytest.approx(0.157)
+    note = claims.checks(with_raw, 38, CLAIMS)["note"].iloc[-1]
     assert "with four-bit weights, gives 4.8 %." in note
 
 
 def test_every_claim_of_the_two_modules_is_registered():
     for claim in (*transition.CLAIMS, *transition_error.CLAIMS):
-        assert claims.CLAIMS[claim.claim_id] is claim
+        assert CLAIMS[claim.claim_id] is claim

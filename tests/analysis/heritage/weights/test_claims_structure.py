@@ -8,6 +8,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit.claim import verdict
+from analysis.heritage.register import CLAIMS
 from analysis.heritage.sign import threshold
 from analysis.heritage.weights import claims_structure as structure
 from analysis.heritage.weights import claims_trace as trace
@@ -209,7 +210,7 @@ def test_the_verdict_turns_when_the_pair_has_two_labels(facts, published_store, 
 
 
 def test_the_quoted_correlation_of_rho_holds_in_one_family(published_store, judge):
-    rows = claims.checks(published_store, 16).set_index("condition")
+    rows = claims.checks(published_store, 16, CLAIMS).set_index("condition")
     pythia = rows.loc["Pythia family"].iloc[0]
     # The paper quotes r = -0.81, p = 0.014 for depth.
     assert pythia["estimate"] == pytest.approx(-0.8116, abs=5e-5)
@@ -238,14 +239,14 @@ def gains(rule):
 
 def test_gains_that_follow_rho_everywhere_are_recognised(facts, changed):
     store = changed(facts, "published_figure", gains(lambda rho: 1.185 - rho + 0.3 * rho**2))
-    rows = claims.checks(store, 16)
+    rows = claims.checks(store, 16, CLAIMS)
     assert rows["holds"].tolist() == [True] * 7 + [None]
 
 
 def test_gains_that_grow_with_rho_contradict_the_explanation(facts, changed, judge):
     store = changed(facts, "published_figure", gains(lambda rho: 0.815 + rho - 0.3 * rho**2))
     assert judge(store, 16) == "contradicted"
-    rows = claims.checks(store, 16)
+    rows = claims.checks(store, 16, CLAIMS)
     assert rows["holds"].tolist() == [False] * 7 + [None]
 
 

@@ -9,6 +9,7 @@ import pytest
 from analysis import audit as claims
 from analysis.audit import evidence
 from analysis.audit.evidence import OURS, digitised
+from analysis.heritage.register import CLAIMS
 from analysis.heritage.weights import claims_by_layer as by_layer
 from analysis.heritage.weights import claims_mechanism as mechanism
 from analysis.heritage.weights import claims_over_depth as over_depth
@@ -30,7 +31,7 @@ def scaled(metric, factors):
 
 
 def test_the_clusters_of_fig_3_are_those_of_one_axis(published_store, judge):
-    rows = claims.checks(published_store, 32).set_index("condition")
+    rows = claims.checks(published_store, 32, CLAIMS).set_index("condition")
     value = rows.loc["|W_V|, the vertical axis"]
     assert value["estimate"] == pytest.approx(16.925121 / 8.954094, rel=1e-6)
     # One of C(7, 3) = 35 ways to choose EleutherAI's models is as extreme.
@@ -58,7 +59,7 @@ def test_another_outlier_is_not_gpt_neo(facts, changed, check):
 
 
 def test_the_layers_read_off_average_to_the_published_means(published_store):
-    row = claims.checks(published_store, 33).iloc[0]
+    row = claims.checks(published_store, 33, CLAIMS).iloc[0]
     assert row["holds"]
     assert row["estimate"] < 0.005
     assert row["n_models"] == 6
@@ -88,7 +89,7 @@ def test_three_of_six_lines_are_of_the_value_matrix(published_store, facts, chan
 
 
 def test_the_factor_of_300_is_that_of_one_lab(published_store, judge):
-    rows = claims.checks(published_store, 34).set_index("condition")
+    rows = claims.checks(published_store, 34, CLAIMS).set_index("condition")
     # The last quarter: 3 layers of 12, 6 of 24.
     eleuther = np.mean(
         [
@@ -167,7 +168,7 @@ def test_pairs_decide_only_when_their_interval_leaves_one_half(falls, n, decided
 
 
 def test_our_small_models_are_shown_and_not_counted(shipped_store):
-    row = claims.checks(shipped_store, 59).iloc[2]
+    row = claims.checks(shipped_store, 59, CLAIMS).iloc[2]
     assert row["holds"] is None
     assert row["n_obs"] == 6
     assert "These are not the paper's models: shown, not counted." in row["note"]
@@ -187,7 +188,7 @@ def test_points_come_in_the_order_of_layers_and_only_from_a_folder_that_has_them
 
 def test_raw_files_hold_the_layers_of_one_other_model(imported, judge):
     store = open_store(PUBLISHED, imported)
-    row = claims.checks(store, 33).iloc[-1]
+    row = claims.checks(store, 33, CLAIMS).iloc[-1]
     assert row["condition"] == "raw files: norms of single layers"
     assert row["note"] == "Only pythia-1.4b has its layers in a file, and it is not in the figure."
     assert judge(store, 33) == "depends on the reading"

@@ -1,1 +1,0 @@
-"""Everything a reader sees, written down before a change and compared after it."""
