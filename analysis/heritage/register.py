@@ -12,6 +12,7 @@ from analysis.heritage.record import claims_printed as printed
 from analysis.heritage.record import claims_scope as scope
 from analysis.heritage.sign import claims_benchmark as benchmark
 from analysis.heritage.sign import claims_density as density
+from analysis.heritage.sign import claims_finetuning as finetuning
 from analysis.heritage.sign import claims_gain as gain
 from analysis.heritage.sign import claims_heritage as heritage
 from analysis.heritage.sign import claims_popular as popular
@@ -21,7 +22,6 @@ from analysis.heritage.sign import claims_whisper as whisper
 from analysis.heritage.transition import claims_layer_formula as layer_formula
 from analysis.heritage.transition import claims_transition as transition
 from analysis.heritage.transition import claims_transition_error as transition_error
-from analysis.heritage.tuning import claims_finetuning as finetuning
 from analysis.heritage.weights import claims_between_labs as between_labs
 from analysis.heritage.weights import claims_by_layer as by_layer
 from analysis.heritage.weights import claims_mechanism as mechanism

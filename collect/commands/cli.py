@@ -18,8 +18,7 @@ from collect.errors import (
     UnexpectedError,
     scarcity,
 )
-from collect.schema.interruption import is_interruption
-from collect.schema.terminal import guarded
+from collect.schema.terminal import guarded, is_interruption
 
 #: Packages that come with an extra, and its name.
 _EXTRAS = {

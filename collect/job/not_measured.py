@@ -41,7 +41,7 @@ def lacking(
         The number that fills a matrix, by the matrix; only the weights tell it.
     contradictions
         By attribute of a module: how it differs from the configuration; see
-        `collect.model.checkpoint.configured`.
+        `collect.model.conformance.configured`.
     is_first
         False when an earlier unit of the same run says what concerns the model and the prompts.
     """

@@ -11,9 +11,10 @@ import torch
 from collect.instruments.weights import spectra
 from collect.job.settings import Settings
 from collect.job.subject import Pass, Subject
-from collect.model.checkpoint import configured, leftovers
+from collect.model.checkpoint import leftovers
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
+from collect.model.conformance import configured
 from collect.model.forward.passes import whole
 
 

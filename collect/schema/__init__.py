@@ -38,10 +38,9 @@ from collect.schema.contract import (
 )
 from collect.schema.empty import Trial, check_rows, empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
-from collect.schema.interruption import is_interruption, raise_interruption
 from collect.schema.listing import DESCRIPTION, Listed, listed_files
 from collect.schema.marks import Comparison
-from collect.schema.terminal import guarded, harmless
+from collect.schema.terminal import guarded, harmless, is_interruption, raise_interruption
 from collect.schema.views import views_sql
 
 __all__ = [

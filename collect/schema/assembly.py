@@ -23,8 +23,8 @@ from collect.schema.contract import (
 )
 from collect.schema.files import read_rows
 from collect.schema.headers import Headers
-from collect.schema.interruption import raise_interruption
 from collect.schema.sources import Sources
+from collect.schema.terminal import raise_interruption
 
 #: Column that numbers incoming rows; no table has one of this name.
 _ORDER = "order_of_incoming"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.heritage.position import null
-from analysis.heritage.position.blocks import CUTS, published_blocks
+from analysis.heritage.robustness import null
+from analysis.heritage.robustness.blocks import CUTS, published_blocks
 from analysis.store import open_store
 
 PUBLISHED = Path(__file__).parents[2] / "data/published"

@@ -7,9 +7,9 @@ import pandas as pd
 
 from analysis.audit import evidence
 from analysis.heritage.sign import claims_benchmark as benchmark
+from analysis.heritage.sign import claims_finetuning as finetuning
 from analysis.heritage.sign import claims_ranking as ranking
 from analysis.heritage.sign import readings
-from analysis.heritage.tuning import claims_finetuning as finetuning
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.inference.partition import partition
 from analysis.store import Store

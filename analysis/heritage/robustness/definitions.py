@@ -17,7 +17,7 @@ import pandas as pd
 from analysis import mixed
 from analysis.heritage.hierarchy.frames import NAMED_LAB
 from analysis.heritage.hierarchy.variance import RESIDUAL, group_variances
-from analysis.heritage.position.blocks import published_blocks
+from analysis.heritage.robustness.blocks import published_blocks
 from analysis.mixed.algebra.design import Block
 from analysis.mixed.algebra.deviance import Profile, profile
 from analysis.mixed.algebra.optimise import quick

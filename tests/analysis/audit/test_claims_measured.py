@@ -7,7 +7,7 @@ from analysis import audit as claims
 from analysis.audit import evidence
 from analysis.audit.claim import verdict
 from analysis.heritage.register import CLAIMS
-from analysis.heritage.tuning import claims_finetuning as finetuning
+from analysis.heritage.sign import claims_finetuning as finetuning
 from analysis.store import open_store
 from collect import schema
 from collect.record.writer import write_table

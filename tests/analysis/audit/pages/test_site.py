@@ -91,7 +91,9 @@ def test_names_of_models_of_one_depth_do_not_cover_each_other() -> None:
     assert {*places} == {"a", "b", "c", "d", "e"}
     assert places["c"][1] == pytest.approx(0.9)  # alone, it stands at its mark
     assert not places["c"][2]
-    panel = names.Panel(front.DEPTHS, (0.87, 1.132), width=front.PHONE, height=front.HIGH)
+    panel = names.Panel(
+        front_figures.DEPTHS, (0.87, 1.132), width=front_figures.PHONE, height=front_figures.HIGH
+    )
     assert abs(panel.up(places["e"][1]) - panel.up(1)) >= names.LINE / 2  # not on the line
     corners = {
         (round(panel.up(y) / names.LINE), is_left, round(panel.across(x)))

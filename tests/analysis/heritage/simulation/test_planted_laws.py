@@ -10,13 +10,13 @@ from scipy import stats
 from analysis import audit as claims
 from analysis.audit import evidence
 from analysis.heritage.register import CLAIMS
+from analysis.heritage.sign import claims_finetuning as finetuning
 from analysis.heritage.simulation.bound import bound_checks
 from analysis.heritage.simulation.design import design_of
 from analysis.heritage.simulation.papers import of_level, of_tuned, papers
 from analysis.heritage.simulation.separation import separated, separation_checks
 from analysis.heritage.simulation.three_laws import grouped_p, three_laws_checks
 from analysis.heritage.simulation.tuning import tuning_checks
-from analysis.heritage.tuning import claims_finetuning as finetuning
 from analysis.heritage.weights import claims_spectral as spectral
 
 METRICS = {

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.heritage.study import fleet, horizons, registered, use
-from analysis.heritage.study.pages import words
+from analysis.heritage.study import fleet, horizons, registered
+from analysis.heritage.study.pages import use, words
 from analysis.store import Store
 from analysis.tidy.errors import DesignError
 from tests.analysis.heritage.study.simulated import RECIPES, VALUES

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from analysis.heritage.position import position_charts as position
-from analysis.heritage.position.blocks import QUARTERS, published_blocks
-from analysis.heritage.position.suites import fit, part_by_part, part_tests, summaries
 from analysis.heritage.robustness import definitions, unmeasured
+from analysis.heritage.robustness import position_charts as position
 from analysis.heritage.robustness import priors as beliefs
 from analysis.heritage.robustness import robustness_charts as robustness
+from analysis.heritage.robustness.blocks import QUARTERS, published_blocks
+from analysis.heritage.robustness.suites_by_block import fit, part_by_part, part_tests, summaries
 from tests.analysis.drawn import encodings
 
 

@@ -13,8 +13,8 @@ import pandas as pd
 from analysis.drawing.labs import lab_colour
 from analysis.drawing.theme import INK, found, line_at
 from analysis.heritage.hierarchy import findings
-from analysis.heritage.position import suites
-from analysis.heritage.position.blocks import CUTS, QUARTERS, published_blocks
+from analysis.heritage.robustness import suites_by_block as suites
+from analysis.heritage.robustness.blocks import CUTS, QUARTERS, published_blocks
 from analysis.store import Store
 from analysis.tidy import prose
 

@@ -16,7 +16,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis import mixed
-from analysis.heritage.position.blocks import CUTS, in_parts
+from analysis.heritage.robustness.blocks import CUTS, in_parts
 from analysis.inference.effects import multiplicity
 from analysis.mixed.model import MixedModel
 from analysis.tidy import glossary

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.heritage.position import blocks, null, suites
+from analysis.heritage.robustness import blocks, null
+from analysis.heritage.robustness import suites_by_block as suites
 from analysis.mixed.algebra.deviance import profile
 from analysis.mixed.inference.fitted import inference_at
 from analysis.tidy.errors import DesignError

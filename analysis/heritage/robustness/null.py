@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from analysis.heritage.position import suites
-from analysis.heritage.position.blocks import in_parts
+from analysis.heritage.robustness import suites_by_block as suites
+from analysis.heritage.robustness.blocks import in_parts
 from analysis.tidy import glossary
 from analysis.tidy.frame import Floats, require_count
 

@@ -1,1 +1,0 @@
-"""Where in a network the gain is read: the last block, the one before, the inner blocks."""

@@ -1,1 +1,0 @@
-"""Fine-tuning: whether instruct versions keep the sign of their base."""
