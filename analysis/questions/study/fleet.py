@@ -219,7 +219,8 @@ def lab_shares(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     Parameters
     ----------
     runs
-        From `recipe_runs`; recipes are compared by their mean excess.
+        From `recipe_runs`, at either horizon; recipes that reach it are compared by their mean
+        excess, twins exchanged together.
 
     Returns
     -------
@@ -228,7 +229,10 @@ def lab_shares(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     documented = runs[runs["status"] == "documented"]
     means = documented.groupby(["recipe", "lab"])["excess"].mean().reset_index()
     try:
-        return labs.lab_share(means, "excess"), labs.without_each(means, "excess")
+        return tuple(
+            share(means.dropna(), "excess", twins=labs.TWINS)
+            for share in (labs.lab_share, labs.without_each)
+        )
     except DesignError:
         return pd.DataFrame(), pd.DataFrame()
 
