@@ -7,8 +7,7 @@ is the registration. Hits and misses are reported alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -77,7 +76,7 @@ class Prediction:
     rule: str
     foreseen: bool
     compute: Callable[[Store, str, np.random.Generator], Outcome]
-    remarks: Mapping[str, str] = MappingProxyType({})
+    remarks: Mapping[str, str] = field(default_factory=dict)
 
 
 def outcomes(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
