@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.questions.study.verdict import HELD, MISSED, UNTOLD
+from analysis.questions.study.verdict import MISSED, UNTOLD
 from analysis.tidy import prose
 
 #: The horizon that the figures show, and the one that they do not; as in `registered.outcomes`.

@@ -227,12 +227,10 @@ def lab_shares(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     As `labs.lab_share` and `labs.without_each`; both empty while they cannot be told.
     """
     documented = runs[runs["status"] == "documented"]
-    means = documented.groupby(["recipe", "lab"])["excess"].mean().reset_index()
+    means = documented.groupby(["recipe", "lab"])["excess"].mean().dropna().reset_index()
     try:
-        return tuple(
-            share(means.dropna(), "excess", twins=labs.TWINS)
-            for share in (labs.lab_share, labs.without_each)
-        )
+        whole = labs.lab_share(means, "excess", twins=labs.TWINS)
+        return whole, labs.without_each(means, "excess", twins=labs.TWINS)
     except DesignError:
         return pd.DataFrame(), pd.DataFrame()
 

@@ -111,7 +111,9 @@ def without_each(
     rows = []
     for name in means[recipe]:
         try:
-            kept = lab_share(means[means[recipe] != name], response, recipe=recipe, lab=lab, twins=twins)
+            kept = lab_share(
+                means[means[recipe] != name], response, recipe=recipe, lab=lab, twins=twins
+            )
         except DesignError:
             continue
         rows.append(kept.iloc[:1].assign(level=name))
