@@ -210,8 +210,8 @@ def _by_suite(condition: str, rows: pd.DataFrame) -> Check:
         p_value=tested["p_value"],
         n_obs=len(suites),
         method="difference in the share of dampening models, mean over suites; exact permutation",
-        note=f"The smallest p that {len(suites)} suites admit is {tested['smallest_p']:.2g}. By other "
-        "statistics, suites exchanged: share pooled over models p = "
+        note=f"The smallest p that {len(suites)} suites admit is {tested['smallest_p']:.2g}. By "
+        "other statistics, suites exchanged: share pooled over models p = "
         f"{_exchange(_dampening(rows))['p_value']:.2g}, mean log gain over suites p = "
         f"{_exchange(suites, 'log_gain')['p_value']:.2g}.",
     )
