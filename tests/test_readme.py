@@ -54,6 +54,17 @@ def test_the_share_that_rests_on_one_recipe_is_told_without_it():
     )
 
 
+def test_what_lies_between_labs_is_told_with_the_recipes_that_are_independent():
+    store = open_store(ROOT / "data/published", ROOT / "data/fleet")
+    lab = fleet.lab_shares(fleet.recipe_runs(store))[0].iloc[0]
+    p = prose.p_value(lab["p_value"]).replace(prose.NO_BREAK, " ")
+    assert (
+        f"{100 * lab['estimate']:.0f} % of the differences between recipes lie between labs, but "
+        f"{lab['n_groups']} of the {lab['n_obs']} are independent, too few to tell ({p}, the "
+        "smallest possible)." in " ".join(README.split())
+    )
+
+
 def test_the_shares_of_the_study_are_those_of_the_file():
     rows = pd.read_csv(ROOT / "reports/study.csv").set_index(["claim_id", "condition"])
     told = 100 * rows[ENDS]

@@ -68,7 +68,10 @@ def render_site(
         for other in destination.glob("*.html"):
             shutil.copy(other, made)
         if command:
-            _by_quarto(command, project, made, sources, parameters or {})
+            # The project as a whole takes its pages in one run; a page that is named is made alone.
+            wanted = sources if only else [project]
+            outputs = [quarto_output(command, source, parameters or {}) for source in wanted]
+            _take(outputs[0], made, sources)
         else:
             _embedded(project, made, sources, parameters or {}, memory)
         written = [made / f"{path.stem}.html" for path in sources]
@@ -120,14 +123,7 @@ def _embedded(
         memory.keep({**known, **answers})
 
 
-def _by_quarto(
-    command: str,
-    project: Path,
-    made: Path,
-    sources: Sequence[Path],
-    parameters: Mapping[str, str],
-) -> None:
-    output = quarto_output(command, project, parameters)
+def _take(output: Path, made: Path, sources: Sequence[Path]) -> None:
     for source in sources:
         page = output / f"{source.stem}.html"
         if not page.is_file():

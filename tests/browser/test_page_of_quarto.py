@@ -87,3 +87,16 @@ def test_a_drawing_says_its_finding_once_and_has_a_twin_and_rows(tab: tuple[Tab,
 def test_a_table_that_does_not_fit_a_phone_becomes_a_list(tab: tuple[Tab, int]) -> None:
     opened, width = tab
     assert opened.run("document.querySelectorAll('table.stacked').length") == 2 * (width == PHONE)
+
+
+def test_every_menu_opens_within_the_window(tab: tuple[Tab, int]) -> None:
+    opened, width = tab
+    ends = (
+        "[...document.querySelectorAll('.site-more')].map((menu) => { menu.open = true; "
+        "const box = menu.querySelector('ul').getBoundingClientRect(); menu.open = false; "
+        "return [box.left, box.right]; })"
+    )
+    found = opened.run(ends)
+    assert len(found) == 2
+    for left, right in found:
+        assert 0 <= left < right <= width

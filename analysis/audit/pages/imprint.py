@@ -13,9 +13,12 @@ LICENCE = "code MIT, text and data CC BY 4.0"
 
 
 def facts() -> str:
-    """Return Markdown with version, commit, date and licence in one line."""
+    """Return Markdown with what made another paper's pages, and when, in one line.
+
+    Licence and commit are its authors' to name: ours are not theirs.
+    """
     now = datetime.now(UTC)
-    return _line(*_made_from(), f"{now.day} {now:%B %Y}", LICENCE)
+    return _line(f"Made with thermoscope {_version()}", f"{now.day} {now:%B %Y}")
 
 
 def imprint() -> str:
@@ -27,7 +30,7 @@ def imprint() -> str:
     opening = "<details class='cite-as'><summary>Cite as</summary>"
     return "\n\n".join(
         [
-            _line(*_made_from(), LICENCE),
+            _line(f"Version {_version()}", f"commit {commit()}", LICENCE),
             "::: {.imprint}",
             f"```{{=html}}\n{opening}\n```",
             f"The thermoscope authors ({now.year}). *{prose.literal(TITLE)}* "
@@ -50,10 +53,6 @@ def bibtex(year: int) -> str:
     }
     lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
     return "\n".join(["@software{thermoscope,", *lines, "}"])
-
-
-def _made_from() -> tuple[str, str]:
-    return f"Version {_version()}", f"commit {commit()}"
 
 
 def _line(*said: str) -> str:

@@ -219,16 +219,18 @@ def lab_shares(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     Parameters
     ----------
     runs
-        From `recipe_runs`; recipes are compared by their mean excess.
+        From `recipe_runs`, at either horizon; recipes that reach it are compared by their mean
+        excess, twins exchanged together.
 
     Returns
     -------
     As `labs.lab_share` and `labs.without_each`; both empty while they cannot be told.
     """
     documented = runs[runs["status"] == "documented"]
-    means = documented.groupby(["recipe", "lab"])["excess"].mean().reset_index()
+    means = documented.groupby(["recipe", "lab"])["excess"].mean().dropna().reset_index()
     try:
-        return labs.lab_share(means, "excess"), labs.without_each(means, "excess")
+        whole = labs.lab_share(means, "excess", twins=labs.TWINS)
+        return whole, labs.without_each(means, "excess", twins=labs.TWINS)
     except DesignError:
         return pd.DataFrame(), pd.DataFrame()
 

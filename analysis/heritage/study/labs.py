@@ -1,6 +1,13 @@
-"""The share of the maker's name, against any other grouping of the same recipes."""
+"""The share of the maker's name, against any other grouping of the same recipes.
+
+Labels may be exchanged between recipes that were chosen independently. A twin, the same public code
+for another size of model, was not: it goes with its sibling wherever that goes.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -10,9 +17,18 @@ from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, Integers
 
+#: Recipes of the study that differ from a sibling by what one size of model has otherwise;
+#: sources stand in data/study/README.md.
+TWINS: Mapping[str, str] = {"pythia_default_init": "pythia", "opt_post": "opt"}
+
 
 def lab_share(
-    means: pd.DataFrame, response: str, *, recipe: str = "recipe", lab: str = "lab"
+    means: pd.DataFrame,
+    response: str,
+    *,
+    recipe: str = "recipe",
+    lab: str = "lab",
+    twins: Mapping[str, str] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Return the share of lab in the variance between recipes, against every other labelling.
 
@@ -22,35 +38,39 @@ def lab_share(
         One row per recipe: its name, its lab and its mean response.
     response, recipe, lab
         Columns of it.
+    twins
+        Siblings of recipes that are not independent of them: a label is given to both.
 
     Returns
     -------
     One row per part, lab and recipe within lab: `term`, `estimate` (share of the sum of squares
-    between recipes), `null_value` (its mean over all labellings with as many recipes per lab:
-    for lab, labs less one over recipes less one), `p_value` (share of the labellings whose lab
-    share is as large; of recipe within lab, as its share is the rest, one whose is as large),
-    `smallest_p`, `n_permutations`, `n_obs`, `n_groups`, `method`.
+    between recipes), `null_value` (its mean over all labellings with as many independent recipes
+    per lab: without twins, for lab, labs less one over recipes less one), `p_value` (share of the
+    labellings whose lab share is as large; of recipe within lab, as its share is the rest, one
+    whose is as large), `smallest_p`, `n_permutations`, `n_obs` (recipes), `n_groups` (independent
+    recipes), `method`.
 
     Raises
     ------
     DesignError
-        If no lab has two recipes, there is one lab alone, or the recipes do not differ.
+        If no lab has two independent recipes, there is one lab alone, or the recipes do not differ.
     """
     known = means.dropna(subset=[response])
+    units, siblings = pd.factorize(known[recipe].replace(dict(twins)))
     codes, names = pd.factorize(known[lab])
     values = known[response].to_numpy(dtype=float)
-    if not 1 < len(names) < len(known) or np.ptp(values) == 0:
+    if not 1 < len(names) < len(siblings) or np.ptp(values) == 0:
         raise DesignError(
             "Recipes must differ and belong to two labs or more, one of them with two recipes; "
-            f"found {len(known)} recipes of {len(names)} labs.",
+            f"found {len(siblings)} independent recipes of {len(names)} labs.",
             "Train more recipes of one lab.",
         )
-    every = np.array([_share(values, labels) for labels in every_assignment(codes)])
-    found = every[0]
+    of_units = codes[np.unique(units, return_index=True)[1]]
+    every = np.array([_share(values, labels[units]) for labels in every_assignment(of_units)])
+    found, chance = every[0], float(every.mean())
     # The tolerance lets labellings that only rename labs tie with the one found.
     reaching = every >= found - 1e-12
     below = every <= found + 1e-12
-    chance = (len(names) - 1) / (len(known) - 1)
     rows = [
         {"term": lab, "estimate": found, "null_value": chance, "p_value": reaching.mean()},
         {
@@ -64,7 +84,7 @@ def lab_share(
         smallest_p=float((every >= every.max() - 1e-12).mean()),
         n_permutations=len(every),
         n_obs=len(known),
-        n_groups=len(names),
+        n_groups=len(siblings),
         method="exact permutation of labels",
     )
     glossary.checked(result.columns)
@@ -72,7 +92,12 @@ def lab_share(
 
 
 def without_each(
-    means: pd.DataFrame, response: str, *, recipe: str = "recipe", lab: str = "lab"
+    means: pd.DataFrame,
+    response: str,
+    *,
+    recipe: str = "recipe",
+    lab: str = "lab",
+    twins: Mapping[str, str] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Return the share of lab when each recipe in turn is left out, the smallest first.
 
@@ -86,7 +111,9 @@ def without_each(
     rows = []
     for name in means[recipe]:
         try:
-            kept = lab_share(means[means[recipe] != name], response, recipe=recipe, lab=lab)
+            kept = lab_share(
+                means[means[recipe] != name], response, recipe=recipe, lab=lab, twins=twins
+            )
         except DesignError:
             continue
         rows.append(kept.iloc[:1].assign(level=name))

@@ -7,7 +7,7 @@ is the registration. Hits and misses are reported alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -68,7 +68,7 @@ class Prediction:
     """A registered statement: what it says, what makes it hold, and how it is computed.
 
     ``foreseen`` is whether it was expected to hold; ``compute`` returns the numbers and whether it
-    does; ``at_loss`` is what there is to say of its row at equal loss.
+    does; ``remarks`` is what there is to say of its row, by horizon.
     """
 
     claim_id: str
@@ -76,7 +76,7 @@ class Prediction:
     rule: str
     foreseen: bool
     compute: Callable[[Store, str, np.random.Generator], Outcome]
-    at_loss: str = ""
+    remarks: Mapping[str, str] = field(default_factory=dict)
 
 
 def outcomes(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
@@ -96,7 +96,7 @@ def outcomes(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
     (the horizon), `estimate`, `conf_low`, `conf_high`, `null_value` (what it is
     compared with), `p_value` and `smallest_p` (the least that the test could return) where the
     rule is on p, `n_groups` (recipes or births compared), `holds`, `verdict` (held,
-    missed or cannot be told), `note` (why it cannot be told, or `at_loss`).
+    missed or cannot be told), `note` (why it cannot be told, or the remark).
     """
     rows = []
     for prediction, own in zip(PREDICTIONS, rng.spawn(len(PREDICTIONS)), strict=True):
@@ -125,7 +125,7 @@ def _judged(
     except AnalysisError as error:
         return {**empty, "holds": None, "verdict": UNTOLD, "note": error.problem}
     verdict = HELD if holds else MISSED
-    note = prediction.at_loss if horizon == horizons.LOSS else ""
+    note = prediction.remarks.get(horizon, "")
     return {**empty, **numbers, "holds": holds, "verdict": verdict, "note": note}
 
 
@@ -335,6 +335,11 @@ PREDICTIONS = (
         "Exact permutation of labels, p below 0.05.",
         False,
         _lab_beyond_chance,
+        dict.fromkeys(
+            horizons.HORIZONS,
+            "As registered, every recipe is exchanged. Twins of others are not independent: the "
+            "section on labs has p where twins are exchanged together.",
+        ),
     ),
     Prediction(
         "S6",
@@ -365,8 +370,10 @@ PREDICTIONS = (
         "of training on, whatever the horizon.",
         True,
         _born,
-        "The numbers at equal steps again: those trained further start near the loss at which "
-        "others end.",
+        {
+            horizons.LOSS: "The numbers at equal steps again: those trained further start near the "
+            "loss at which others end."
+        },
     ),
     Prediction(
         "S10",

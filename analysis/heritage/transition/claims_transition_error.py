@@ -22,12 +22,16 @@ FOUR_BIT = "H4_v2_extended_20260106_012606.json"
 OF_SCRIPT = "script 20's models"
 WITH_FOUR_BIT = "EleutherAI's models, those of script 20 and those with four-bit weights,"
 
+#: Parts of claim 39.
+QUARTER = "half the depth errs by 25 %"
+SMALLER = "the formula's error is the smaller"
+
 #: What an error is divided by, and its name. Only the second is a mean absolute percentage error.
 DIVISORS = {"n_layers": "L", "estimate": "L*"}
 
 
 def within_heritage(store: Store) -> Sequence[Check]:
-    """Check claim 38: within one heritage the error is 4.8 %."""
+    """Check claim 38: within one heritage the error is 4.8 %; over which models is not said."""
     part = "the formula's error within one heritage is 4.8 %"
     sets = published_l_star.readings(store)
     fitted = sets[FITTED]
@@ -41,14 +45,16 @@ def within_heritage(store: Store) -> Sequence[Check]:
         ("EleutherAI's models of notebook 17, over L", "n_layers"): _eleuther(sets[CHANGES]),
     }
     checks = [
-        _quoted(part, condition, models, over=over, quoted="4.8", note=searched)
+        evidence.descriptive(
+            _quoted(part, condition, models, over=over, quoted="4.8", note=searched)
+        )
         for (condition, over), models in meant.items()
     ]
-    return [*checks, *_four_bit(store, part, _eleuther(fitted))]
+    return [_unnamed(part), *checks, *_four_bit(store, part, _eleuther(fitted))]
 
 
 def naive(store: Store) -> Sequence[Check]:
-    """Check claim 39: L / 2 errs by 25 %, the formula by less."""
+    """Check claim 39: L / 2 errs by 25 %, the formula by less; over which models is not said."""
     sets = published_l_star.readings(store)
     searched = _printing(sets[FITTED], OF_SCRIPT, quoted="25", prediction="half_depth")
     meant = {
@@ -57,19 +63,16 @@ def naive(store: Store) -> Sequence[Check]:
         FIGURE: sets[FIGURE],
         CHANGES: sets[CHANGES],
     }
+    readings = [
+        (f"{name}, over {DIVISORS[over]}", models, over, searched if "all" in name else "")
+        for name, models in meant.items()
+        for over in DIVISORS
+    ]
     return [
-        *(
-            _naive_error(
-                f"{name}, over {DIVISORS[over]}", models, over, searched if "all" in name else ""
-            )
-            for name, models in meant.items()
-            for over in DIVISORS
-        ),
-        *(
-            _smaller(f"{name}, over {DIVISORS[over]}", models, over)
-            for name, models in meant.items()
-            for over in DIVISORS
-        ),
+        _unnamed(QUARTER),
+        *(evidence.descriptive(_naive_error(*reading)) for reading in readings),
+        _unnamed(SMALLER),
+        *(evidence.descriptive(_smaller(*reading[:3])) for reading in readings),
     ]
 
 
@@ -95,6 +98,16 @@ def across_heritage(store: Store) -> Sequence[Check]:
         ),
         *_typed_in(store, part),
     ]
+
+
+def _unnamed(part: str) -> Check:
+    """Return the stated reading, which cannot be checked: nobody names the models it is about."""
+    return evidence.missing(
+        part,
+        "the models of one heritage that the paper means",
+        "neither the paper nor a file names the models that the error is a mean over; sets that "
+        "could be meant are shown, not counted",
+    )
 
 
 def _eleuther(models: pd.DataFrame) -> pd.DataFrame:
@@ -143,12 +156,11 @@ def _printing(models: pd.DataFrame, whose: str, *, quoted: str, prediction: str 
 
 
 def _naive_error(condition: str, models: pd.DataFrame, over: str, note: str) -> Check:
-    part = "half the depth errs by 25 %"
     if models.empty:
-        return evidence.missing(part, condition, "no L* of such a model is in the store")
+        return evidence.missing(QUARTER, condition, "no L* of such a model is in the store")
     found = published_l_star.mean_error(published_l_star.misses(models, "half_depth", over))
     return evidence.check(
-        part,
+        QUARTER,
         condition,
         _prints(found["estimate"], "25"),
         models,
@@ -159,15 +171,14 @@ def _naive_error(condition: str, models: pd.DataFrame, over: str, note: str) -> 
 
 
 def _smaller(condition: str, models: pd.DataFrame, over: str) -> Check:
-    part = "the formula's error is the smaller"
     if models.empty:
-        return evidence.missing(part, condition, "no L* of such a model is in the store")
+        return evidence.missing(SMALLER, condition, "no L* of such a model is in the store")
     by_formula, by_half = (
         published_l_star.misses(models, name, over) for name in ("formula", "half_depth")
     )
     found = published_l_star.mean_error(by_formula - by_half)
     return evidence.check(
-        part,
+        SMALLER,
         condition,
         decision.below(found["conf_low"], found["conf_high"], 0) if "conf_low" in found else None,
         models,
@@ -264,16 +275,17 @@ CLAIMS = (
     Claim(
         38,
         "Mean error of the formula over models of one heritage",
-        "The error prints as 4.8 %, divided by L as the notebooks do, or by L* as the name says.",
+        "The error prints as 4.8 %, divided by L as the notebooks do, or by L* as the name says, "
+        "over the models that are meant. Nobody names them: no data.",
         within_heritage,
         "value",
     ),
     Claim(
         39,
         "Mean error of half the depth, and its difference to that of the formula",
-        "The error of half the depth prints as 25 %, divided by L as the notebooks do, or by L* as "
-        "the name says, and that of the formula is smaller, in every published set of L*: the 95 % "
-        "interval of the mean difference lies below 0.",
+        "Over the models of claim 38 the error of half the depth prints as 25 %, divided by L as "
+        "the notebooks do, or by L* as the name says, and that of the formula is smaller: the 95 % "
+        "interval of the mean difference lies below 0. Nobody names them: no data.",
         naive,
         "value",
     ),

@@ -130,6 +130,19 @@ def test_no_style_of_the_page_fetches_a_font() -> None:
         assert not re.search(r"@import|url\(|https?:", path.read_text(encoding="utf-8")), path
 
 
+def test_blocks_of_code_and_the_switch_of_colours_follow_the_page() -> None:
+    dark = (QUARTO / "dark.scss").read_text(encoding="utf-8")
+    of_code, of_blocks = (
+        re.search(rf"^\{name}: (#\w+);", dark, flags=re.MULTILINE)
+        for name in ("$code-bg", "$code-block-bg")
+    )
+    assert of_code
+    assert of_blocks
+    assert of_code[1] == of_blocks[1]
+    style = (QUARTO / "style.css").read_text(encoding="utf-8")
+    assert re.search(r"\.quarto-color-scheme-toggle \{\s*display: none !important;", style)
+
+
 def test_the_contents_are_there_on_a_phone_and_code_does_not_widen_the_page() -> None:
     """The rules for Quarto's page; how ours looks is seen in a browser."""
     style = (QUARTO / "style.css").read_text(encoding="utf-8")
@@ -305,9 +318,7 @@ def test_a_drawing_of_quarto_says_what_it_shows_without_a_script(
     assert ("Data (CSV)" in made) == (to == "html")
 
 
-def test_only_drafts_are_frozen_and_no_kernel_outlives_a_rendering() -> None:
+def test_nothing_is_frozen_and_no_kernel_outlives_a_rendering() -> None:
     for project in (QUARTO, QUARTO / "audit"):
         settled = project_options(project)["execute"]
         assert (settled["freeze"], settled["cache"], settled["daemon"]) == (False, False, False)
-    draft = yaml.safe_load((QUARTO / "_quarto-draft.yml").read_text(encoding="utf-8"))
-    assert draft == {"execute": {"freeze": "auto"}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -260,3 +261,19 @@ def test_no_pandoc_of_the_path_is_taken(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("PYPANDOC_PANDOC", str(tmp_path / "none"))
     with pytest.raises(ReportError, match=r"Pandoc must be there to make a page; .*none is no"):
         program()
+
+
+def test_quarto_makes_the_page_that_is_named_and_no_other(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = project.parent / "bin" / "quarto"
+    command.parent.mkdir()
+    asked = project.parent / "asked"
+    script = f'echo "$2" >> {asked}; for s in a b; do echo "<p>$s</p>" > {project}/$s.html; done'
+    command.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", str(command.parent), prepend=os.pathsep)
+    render_site(project, project.parent / "out", engine="quarto", only=["b"])
+    assert asked.read_text(encoding="utf-8").splitlines() == [str(project / "b.qmd")]
+    render_site(project, project.parent / "out", engine="quarto")
+    assert asked.read_text(encoding="utf-8").splitlines()[1:] == [str(project)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.heritage.study.verdict import HELD, MISSED, UNTOLD
+from analysis.heritage.study.verdict import MISSED, UNTOLD
 from analysis.tidy import prose
 
 #: The horizon that the figures show, and the one that they do not; as in `registered.outcomes`.
@@ -57,24 +57,6 @@ def share_at_loss(outcomes: pd.DataFrame, *, has_rule: bool = False) -> str:
         return ""
     rule = "; registered rule missed" if has_rule and row["verdict"] == MISSED else ""
     return f"At equal loss ({_recipes(outcomes)} recipes): {_share(row)}{rule}."
-
-
-def labs_at_loss(outcomes: pd.DataFrame) -> str:
-    """Return how much of what sets recipes apart goes with their labs at equal loss.
-
-    What no labelling of so few recipes could have told is said to be so.
-    """
-    row = _row(outcomes, "S5")
-    if row["verdict"] == UNTOLD:
-        return ""
-    told = "beyond chance" if row["verdict"] == HELD else "not told from chance"
-    least = ", the smallest possible" if row["p_value"] <= row["smallest_p"] else ""
-    return (
-        f"At equal loss it is {prose.percent(float(row['estimate']))} among "
-        f"{prose.count(row['n_groups'])} recipes, where chance would put "
-        f"{prose.percent(float(row['null_value']))}: {told} "
-        f"({prose.p_value(float(row['p_value']))}{least})."
-    )
 
 
 def negative_sentence(counts: Mapping[str, Mapping[str, int]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -39,7 +40,7 @@ PARTS: Mapping[str, str] = {
     "seed": "chance",
 }
 
-#: Level at which the seed is said not to move all alike.
+#: Level at which the seed is said not to move all alike, and labs to differ beyond chance.
 ALPHA = 0.05
 
 
@@ -114,22 +115,31 @@ def lab_sentence(whole: pd.DataFrame, without: pd.DataFrame) -> str:
         return "Whether recipes of one lab resemble each other cannot be told yet."
     lab = whole.set_index("term").to_dict("index")["lab"]
     said = (
-        f"Between {prose.count(lab['n_obs'])} documented recipes of "
-        f"{prose.count(lab['n_groups'])} labs, {prose.percent(lab['estimate'])} of the differences "
-        f"in mean growth lie between labs, where chance would put "
+        f"Between {prose.count(lab['n_obs'])} documented recipes, "
+        f"{prose.count(lab['n_groups'])} of them independent, {prose.percent(lab['estimate'])} of "
+        f"the differences in mean growth lie between labs, where chance would put "
         f"{prose.percent(lab['null_value'])} (all {prose.count(lab['n_permutations'])} ways to "
-        f"give out the names: {prose.p_value(lab['p_value'])}, the smallest possible "
-        f"{prose.number(lab['smallest_p'], 3)})."
+        f"give out the names, one to a recipe and its twin: {lab_p(lab)})."
     )
     if not without.empty:
         least = without.to_dict("records")[0]
         name = RECIPES.get(str(least["level"]), least["level"])
         said += (
             f" Without {name}, the recipe on which most rests, it is "
-            f"{prose.percent(least['estimate'])} ({prose.p_value(least['p_value'])})."
+            f"{prose.percent(least['estimate'])} ({lab_p(least)})."
         )
     foreseen = "So we had foreseen it" if lab["estimate"] < 0.5 else "We had foreseen the contrary"
     return f"{said} {foreseen}: that recipes of one lab differ more than labs do (S4)."
+
+
+def lab_p(lab: Mapping[Any, Any]) -> str:
+    """Return the p of a row of `labs.lab_share`, and whether no labelling gives a smaller one.
+
+    >>> lab_p({"p_value": 0.05, "smallest_p": 0.05}).replace(prose.NO_BREAK, " ")
+    'p = 0.050, the smallest possible'
+    """
+    least = ", the smallest possible" if lab["p_value"] <= lab["smallest_p"] else ""
+    return f"{prose.p_value(lab['p_value'])}{least}"
 
 
 def lab_short(whole: pd.DataFrame) -> str:
@@ -140,7 +150,20 @@ def lab_short(whole: pd.DataFrame) -> str:
     return (
         f"Among our networks {prose.percent(lab['estimate'])} of the differences between recipes "
         f"lie between labs, where chance would put {prose.percent(lab['null_value'])} "
-        f"({prose.p_value(lab['p_value'])})."
+        f"({lab_p(lab)} with {prose.count(lab['n_groups'])} independent recipes)."
+    )
+
+
+def labs_at_loss(whole: pd.DataFrame) -> str:
+    """Return the same at equal loss; ``whole`` is from runs compared there."""
+    if whole.empty:
+        return ""
+    lab = whole.set_index("term").to_dict("index")["lab"]
+    told = "beyond chance" if lab["p_value"] < ALPHA else "not told from chance"
+    return (
+        f"At equal loss it is {prose.percent(lab['estimate'])} among "
+        f"{prose.count(lab['n_groups'])} independent recipes, where chance would put "
+        f"{prose.percent(lab['null_value'])}: {told} ({lab_p(lab)})."
     )
 
 

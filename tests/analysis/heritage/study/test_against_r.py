@@ -80,6 +80,19 @@ def test_the_share_of_labs_agrees_with_every_labelling_in_r(
         assert ours[mine] == pytest.approx(theirs[name], rel=1e-9)
 
 
+def test_labs_are_told_from_chance_by_twins_alone(rows: pd.DataFrame) -> None:
+    """Without both twins 6! / 3! labellings and six names of one grouping are left: p = 6 / 120."""
+    fleet = rows[rows["study"] == "packages"]
+    means = fleet.groupby(["recipe", "lab"], as_index=False)["excess"].mean()
+
+    def p(frame: pd.DataFrame, **given: object) -> float:
+        return float(labs.lab_share(frame, "excess", **given).set_index("term")["p_value"]["lab"])
+
+    assert p(means[means["recipe"] != "pythia_default_init"]) == pytest.approx(1 / 210)
+    assert p(means[~means["recipe"].isin(list(labs.TWINS))]) == pytest.approx(0.05)
+    assert p(means, twins=labs.TWINS) == pytest.approx(0.05)
+
+
 def test_the_parts_of_the_slope_agree_with_lm(rows: pd.DataFrame, answers: pd.DataFrame) -> None:
     theirs = answers.loc["slope", "penultimate"]
     ours = slope.slopes(rows[rows["study"] == "depth_and_rate"], "penultimate").set_index("term")

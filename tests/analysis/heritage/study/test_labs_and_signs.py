@@ -38,6 +38,21 @@ def test_the_lab_share_is_compared_with_every_labelling() -> None:
         labs.lab_share(means.assign(lab="A"), "excess")
 
 
+def test_a_twin_has_the_label_of_its_sibling() -> None:
+    """By hand: six ways to choose two of four independent recipes, ten to choose three of five."""
+    means = pd.DataFrame(
+        {"recipe": list("pPqrs"), "lab": list("AAABC"), "excess": [1.0, 1.1, 2.0, 5, 9]}
+    )
+    lone = labs.lab_share(means, "excess").set_index("term").loc["lab"]
+    paired = labs.lab_share(means, "excess", twins={"P": "p"}).set_index("term").loc["lab"]
+    assert (lone["p_value"], lone["n_groups"]) == (pytest.approx(1 / 10), 5)
+    assert (paired["p_value"], paired["n_groups"]) == (pytest.approx(1 / 6), 4)
+    assert paired["n_permutations"] == 12
+    assert paired["estimate"] == lone["estimate"]
+    with pytest.raises(DesignError, match="found 2 independent recipes of 2 labs"):
+        labs.lab_share(means.iloc[[0, 1, 3]], "excess", twins={"P": "p"})
+
+
 def test_negative_cells_are_found_and_false_ones_are_rare() -> None:
     rng = np.random.default_rng(4)
     runs = pd.DataFrame({"cell": np.repeat(np.arange(16), 2), "excess": rng.normal(0, 0.1, 32)})

@@ -126,7 +126,7 @@ def test_layers_where_the_formula_puts_them_lie_nearer_to_it(
 def test_the_error_within_one_heritage_turns_when_the_layers_do(
     facts, published_store, changed, judge, check
 ):
-    assert judge(published_store, 38) == "contradicted"
+    assert judge(published_store, 38) == "no data"
     note = check(published_store, 38, "EleutherAI's models of script 20, over L")["note"]
     assert note == "None of the 15 sets of script 20's models gives 4.8 %."
 
@@ -138,7 +138,7 @@ def test_the_error_within_one_heritage_turns_when_the_layers_do(
         return figures.assign(mean=figures["mean"].where(~(is_meant & given.notna()), given))
 
     store = changed(facts, "published_figure", exact)
-    assert judge(store, 38) == "depends on the reading"
+    assert judge(store, 38) == "no data"
     assert check(store, 38, "EleutherAI's models of script 20, over L")["holds"]
 
 
@@ -151,7 +151,7 @@ def test_half_the_depth_errs_by_25_percent_in_no_published_set(
     assert over_layer["estimate"] == pytest.approx((1 / 7 + 1 / 4 + 1 / 4 + 1 / 3) / 4)
     assert not over_layer["holds"]
     assert "openai-community/gpt2 over L;" in over_layer["note"]
-    assert judge(published_store, 39) == "contradicted"
+    assert judge(published_store, 39) == "no data"
 
     def quarter(figures):
         is_meant = figures["path"].str.endswith("L_star_trace")
@@ -160,7 +160,7 @@ def test_half_the_depth_errs_by_25_percent_in_no_published_set(
 
     store = changed(facts, "published_figure", quarter)
     assert check(store, 39, condition, part)["holds"]
-    assert judge(store, 39) == "depends on the reading"
+    assert judge(store, 39) == "no data"
 
 
 def test_half_the_depth_is_the_better_prediction_when_layers_lie_there(

@@ -108,18 +108,12 @@ def test_a_share_is_told_at_equal_loss_too() -> None:
         == "At equal loss (4 of 8 recipes): 80 % [40 %, 90 %]."
     )
     assert horizon.share_at_loss(outcomes, has_rule=True).endswith("]; registered rule missed.")
-    assert horizon.labs_at_loss(outcomes).replace("\xa0", " ") == (
-        "At equal loss it is 97 % among 6 recipes, where chance would put 60 %: not told from "
-        "chance (p = 0.050, the smallest possible)."
-    )
     held = outcomes.assign(verdict="held")
     assert horizon.share_at_loss(held, has_rule=True) == horizon.share_at_loss(held)
     assert horizon.shares_at_loss(held).endswith("in the gain of the last block.")
-    held = held.assign(p_value=0.02, smallest_p=0.002)
-    assert horizon.labs_at_loss(held).endswith("beyond chance (p\u00a0=\u00a00.020).")
     untold = outcomes.assign(verdict="cannot be told")
     assert horizon.shares_at_loss(untold).endswith("at equal loss it cannot be told.")
-    assert horizon.share_at_loss(untold) == horizon.labs_at_loss(untold) == ""
+    assert horizon.share_at_loss(untold) == ""
 
 
 def test_the_lab_is_told_with_chance_and_with_what_it_rests_on() -> None:
@@ -133,14 +127,21 @@ def test_the_lab_is_told_with_chance_and_with_what_it_rests_on() -> None:
     said = words.lab_sentence(
         labs.lab_share(means, "excess"), labs.without_each(means, "excess")
     ).replace("\xa0", " ")
-    assert said.startswith("Between 4 documented recipes of 3 labs, 99 % of the differences")
-    assert "where chance would put 67 % (all 12 ways to give out the names: p = 0.17" in said
-    assert "Without BLOOM, the recipe on which most rests, it is 94 % (p = 0.33)." in said
+    assert said.startswith("Between 4 documented recipes, 4 of them independent, 99 % of the")
+    assert "where chance would put 67 % (all 12 ways" in said
+    assert "p = 0.17, the smallest possible)" in said
+    assert "it is 94 % (p = 0.33, the smallest possible)." in said
     assert (
         words.lab_short(labs.lab_share(means, "excess"))
         .replace("\xa0", " ")
-        .endswith("lie between labs, where chance would put 67 % (p = 0.17).")
+        .endswith("put 67 % (p = 0.17, the smallest possible with 4 independent recipes).")
     )
+    whole = labs.lab_share(means, "excess")
+    assert "not told from chance" in words.labs_at_loss(whole)
+    assert "beyond chance (p\u00a0=\u00a00.020)" in words.labs_at_loss(
+        whole.assign(p_value=0.02, smallest_p=0.002)
+    )
+    assert words.labs_at_loss(whole.iloc[:0]) == ""
     assert said.endswith(
         "We had foreseen the contrary: that recipes of one lab differ more than labs do (S4)."
     )
