@@ -56,14 +56,42 @@ NOT_ROBUST, OTHERWISE = "as stated, not robust", "only under another reading"
 LEVEL = 0.05
 
 
+Weight = Literal["central", "supporting", "side"]
+Ground = Literal["network", "descent", "architecture", "record"]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The value that a part of a claim names, to set beside the estimates of its readings.
+
+    Attributes
+    ----------
+    part
+        What the claim asserts there, as its checks call it.
+    measure
+        What is set beside the value: r, share, ratio and so on; p is the p of the test.
+    value, low, high
+        The value, and the ends of the margin that still counts as it; a share as a share [1].
+    """
+
+    part: str
+    measure: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A statement that can be tested.
+    """A statement that can be tested, with all that is known of it.
+
+    The tables for SQL (`claim`, `claim_meaning` and their like) are made from these fields, see
+    `analysis.audit.claim_tables`. A folder whose claims leave them empty brings the tables itself.
 
     Attributes
     ----------
     claim_id
-        Number in the table `claim`, which holds the statement and where it stands.
+        Its number.
     estimand
         The quantity that would make the statement true or false.
     rule
@@ -73,6 +101,21 @@ class Claim:
     kind
         Kind of statement, unless a check says otherwise; see
         `analysis.audit.evidence.decision.KINDS`.
+    statement, place
+        The words of the paper, and where they stand.
+    meaning
+        What it says in one plain line, for readers who do not have the paper.
+    family
+        The law or section whose claims would each be reported as evidence for it: its p is
+        adjusted within these. Declared before any p was looked at.
+    weight, repeats
+        How much the paper rests on it, and the number of the claim that states the same before it.
+    rests_on, quantity, about, reason
+        What its quantity is a property of: networks, a network and its descendant, the shape, or
+        the record; the quantities of table `gauge_quantity`, comma-separated; the labs, suites or
+        models it is about, empty for all that are published; and why, in words.
+    lines
+        The values that it names.
 
     Raises
     ------
@@ -85,6 +128,17 @@ class Claim:
     rule: str
     examine: Callable[[Store], Sequence[Check]]
     kind: Kind = "difference"
+    statement: str = ""
+    place: str = ""
+    meaning: str = ""
+    family: str = ""
+    weight: Weight | Literal[""] = ""
+    repeats: int | None = None
+    rests_on: Ground | Literal[""] = ""
+    quantity: str = ""
+    about: str = ""
+    reason: str = ""
+    lines: tuple[Line, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a kind that no rule decides."""

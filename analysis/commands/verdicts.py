@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 def verdicts(options: argparse.Namespace) -> int:
     """Print, write or compare the verdicts, and return the exit code."""
     from analysis import audit as claims
-    from analysis.commands.checkout import project_root, writable_root
+    from analysis.audit import claim_tables
+    from analysis.commands.checkout import home, project_root, writable_root
     from analysis.tidy.output import replace_text
 
     if options.adjusted and (options.json or options.write or options.check):
@@ -46,9 +47,15 @@ def verdicts(options: argparse.Namespace) -> int:
     elif options.json:
         print(as_json(judged))
     elif options.write:
+        claim_tables.write(registry, Path(options.paper or home()))
         print(replace_text(_committed_path(options, writable_root), to_csv(judged)))
     elif options.check:
-        return _compare(judged, _committed_path(options, project_root))
+        stale = claim_tables.differing(registry, Path(options.paper or home()))
+        for name in stale:
+            print(
+                f"{name} is not the table of the claims; write it with: thermoscope claims --write"
+            )
+        return max(_compare(judged, _committed_path(options, project_root)), int(bool(stale)))
     else:
         print(_overview(judged))
     return 0

@@ -186,5 +186,18 @@ CLAIMS = (
         "a step counts where its interval over prompts excludes 0.",
         five_phases,
         "value",
+        statement='App. C "five-phase structure" of anisotropy',
+        place="§5.4–5.5, §7, appendices, README, forum post, summary",
+        meaning="How alike tokens are over depth goes through five phases.",
+        family="gain and its robustness",
+        weight="side",
+        rests_on="network",
+        quantity="token_mean_cosine,prompt_mean_cosine",
+        reason=(
+            "A common constant in all vectors turns them one way, so the raw cosine takes any "
+            "larger value; the centred cosine does not move. It would tell of training if decay"
+            " or the start of the weights kept the mean of the stream small: raw and centred "
+            "cosine must then agree, which can be checked."
+        ),
     ),
 )

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check
 from analysis.inference.association import correlation, regression
@@ -273,6 +273,23 @@ CLAIMS = (
         "The interval of r lies below 0; and r and p print as -0.81 and 0.014.",
         quoted_correlation,
         "value",
+        statement='Kleiber "r = −0.81, p = 0.014; Pythia family" (depth)',
+        place="abstract, §1",
+        meaning="Among the eight Pythia models deeper ones have smaller gains.",
+        family="Kleiber's law (depth)",
+        weight="central",
+        rests_on="network",
+        quantity="gain_penultimate_block",
+        about="Pythia",
+        reason=(
+            "The gain is a ratio of lengths, and a LayerNorm lets every length be chosen. It "
+            "would tell of training if decay or the start of the weights kept the mean of the "
+            "stream small: raw and centred gain must then agree, which can be checked."
+        ),
+        lines=(
+            Line("gain falls with depth", "r", 0),
+            Line("r = -0.81 and p = 0.014 between depth and gain", "r", -0.81),
+        ),
     ),
     Claim(
         5,
@@ -282,6 +299,25 @@ CLAIMS = (
         "the law than to none; outside the margin it fails, across it is undecided.",
         bound,
         "universal",
+        statement='"maximum gain scales as G_max = 10^(1/L)"',
+        place="abstract, §1",
+        meaning=(
+            "The largest gain of any block depends on depth alone: ten to the power one over "
+            "the number of blocks."
+        ),
+        family="Kleiber's law (depth)",
+        weight="central",
+        rests_on="network",
+        quantity="gain_maximum",
+        reason=(
+            "A bound on a gain binds nothing where any gain can be had. It would tell of "
+            "training if decay or the start of the weights kept the mean of the stream small: "
+            "raw and centred gain must then agree, which can be checked."
+        ),
+        lines=(
+            Line("no model exceeds 10^(1/L)", "share above", 0),
+            Line("gain follows the law: b = 1 in log10 G = b / L", "exponent", 1, 0.5, 1.5),
+        ),
     ),
     Claim(
         6,
@@ -289,6 +325,19 @@ CLAIMS = (
         "The share is 1.",
         total_gain,
         "universal",
+        statement='"total network gain remains bounded: G_max^L = 10"',
+        place="abstract, §1",
+        meaning="Over the whole network a vector grows at most tenfold.",
+        family="Kleiber's law (depth)",
+        weight="supporting",
+        rests_on="network",
+        quantity="total_amplification",
+        reason=(
+            "A bound on the total binds nothing where any total can be had. It would tell of "
+            "training if decay or the start of the weights kept the mean of the stream small: "
+            "raw and centred gain must then agree, which can be checked."
+        ),
+        lines=(Line("total gain at most 10", "share", 1),),
     ),
     Claim(
         26,
@@ -297,6 +346,13 @@ CLAIMS = (
         "lies on the same side of 1 is another question: shown, and moves nothing.",
         plotted_values,
         "value",
+        statement='Fig. 1 "Mean residual gain vs depth" values',
+        place="§3–4, figures",
+        meaning="Figure 1 shows the mean gain of each model.",
+        family="Kleiber's law (depth)",
+        weight="side",
+        rests_on="record",
+        reason="It compares the values of a figure with those of its files.",
     ),
     Claim(
         29,
@@ -304,5 +360,23 @@ CLAIMS = (
         "The interval of r lies below 0; and r prints as -0.81.",
         box,
         "value",
+        statement='Fig. 6 box "Depth–Gain: r = −0.81"',
+        place="§3–4, figures",
+        meaning="The correlation printed in Figure 6 is that of depth with gain.",
+        family="Kleiber's law (depth)",
+        weight="supporting",
+        repeats=4,
+        rests_on="network",
+        quantity="gain_penultimate_block",
+        about="Pythia",
+        reason=(
+            "A correlation with a free number is free. It would tell of training if decay or "
+            "the start of the weights kept the mean of the stream small: raw and centred gain "
+            "must then agree, which can be checked."
+        ),
+        lines=(
+            Line("gain falls with depth", "r", 0),
+            Line("r = -0.81 between depth and gain", "r", -0.81),
+        ),
     ),
 )

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check
 from analysis.inference.association import correlation, regression
@@ -316,6 +316,24 @@ CLAIMS = (
         "correlation is above 0. Read strictly, in proportion, the line also has no constant term: "
         "another reading, which a clear constant term makes fail.",
         bentov,
+        statement="Bentov law |G−1| ∝ H",
+        place="§5.4–5.5, §7, appendices, README, forum post, summary",
+        meaning=(
+            "How far a gain is from one goes with how uncertain the model is of the next token."
+        ),
+        family="gain and its robustness",
+        weight="supporting",
+        rests_on="network",
+        quantity="gain_last_block,output_entropy",
+        reason=(
+            "The entropy is a property of the function; the gain it goes with is free. It would"
+            " tell of training if decay or the start of the weights kept the mean of the stream"
+            " small: raw and centred gain must then agree, which can be checked."
+        ),
+        lines=(
+            Line("|G - 1| goes with the entropy of the output", "r", 0),
+            Line("|G - 1| goes with the entropy of the output", "mean r", 0),
+        ),
     ),
     Claim(
         61,
@@ -325,5 +343,19 @@ CLAIMS = (
         "it prints as 0.35.",
         exponents,
         "equality",
+        statement="Scaling law (README core) α ≈ 0.35",
+        place="§5.4–5.5, §7, appendices, README, forum post, summary",
+        meaning="A part of each block grows with model size to the power 0.35.",
+        family="model size",
+        weight="supporting",
+        rests_on="network",
+        quantity="expansion",
+        about="Pythia",
+        reason=(
+            "The length of an update over that of what a sub-layer reads changes when a norm's "
+            "gain is moved into the next matrix. It would tell of training if gains were held "
+            "at one."
+        ),
+        lines=(Line("the exponent is about 0.35", "exponent", 0.35, 0.28, 0.42),),
     ),
 )

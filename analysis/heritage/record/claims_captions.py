@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import quoted
 from analysis.audit.evidence.checks import Check
 from analysis.forensics import error_bar
@@ -237,6 +237,14 @@ CLAIMS = (
         "and moves nothing.",
         standard_errors,
         "value",
+        statement='Fig. 2 "Error bars ±1 SE"',
+        place="§4.2, Fig. 2",
+        meaning="The bars in Figure 2 are standard errors.",
+        family="training heritage",
+        weight="side",
+        rests_on="record",
+        reason="It compares the bars of a figure with the spread of its own numbers.",
+        lines=(Line("EleutherAI: the bar is one standard error", "ratio", 1),),
     ),
     Claim(
         28,
@@ -244,6 +252,13 @@ CLAIMS = (
         "25 prompts for every model, and the stated spread is a standard deviation over them.",
         spread_of_prompts,
         "value",
+        statement='Fig. 6 "±1 SD across 25 prompts"',
+        place="§3–4, figures",
+        meaning="The bars in Figure 6 are the spread over 25 prompts.",
+        family="Kleiber's law (depth)",
+        weight="side",
+        rests_on="record",
+        reason="It counts prompts, and names the spread that is printed.",
     ),
     Claim(
         30,
@@ -252,5 +267,12 @@ CLAIMS = (
         "Tukey's fences are shown and move nothing: the paper does not speak of them.",
         clipped,
         "value",
+        statement='Fig. 7 "25 prompts per model", 2 outliers clipped',
+        place="§3–4, figures",
+        meaning="Figure 7 shows 25 prompts a model and leaves out two extreme values.",
+        family="gain and its robustness",
+        weight="side",
+        rests_on="record",
+        reason="It counts prompts and values outside an axis.",
     ),
 )

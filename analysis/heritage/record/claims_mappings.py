@@ -170,5 +170,12 @@ CLAIMS = (
         "All numbers that the figure shows, for the same models; each mapping is a part.",
         mappings,
         "universal",
+        statement='README "Kleiber → Scaling_Law_Multi_Pythia" and other mappings',
+        place="§5.4–5.5, §7, appendices, README, forum post, summary",
+        meaning="Each figure comes from the notebook that the readme names.",
+        family="reproducibility",
+        weight="side",
+        rests_on="record",
+        reason="It compares figures with files.",
     ),
 )

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import quoted
 from analysis.audit.evidence.checks import Check
 from analysis.forensics import table_search
@@ -221,6 +221,23 @@ CLAIMS = (
         "adjusted over the readings is. A test that no data of this size could bring below it "
         "decides nothing. The laws are the parts.",
         three_laws,
+        statement='"all p < 0.05" (three laws)',
+        place="abstract, §1",
+        meaning="Each of the three laws is statistically significant.",
+        family="all three laws",
+        weight="central",
+        rests_on="network",
+        quantity="gain_penultimate_block,weight_spectral_v",
+        reason=(
+            "The p belong to laws about gains and norms of W_V. It would tell of training if "
+            "decay or the start of the weights kept the mean of the stream small: raw and "
+            "centred gain must then agree, which can be checked."
+        ),
+        lines=(
+            Line("Kleiber's law: p < 0.05", "p", 0.05),
+            Line("training heritage: p < 0.05", "p", 0.05),
+            Line("spectral signature: p < 0.05", "p", 0.05),
+        ),
     ),
     Claim(
         52,
@@ -229,5 +246,12 @@ CLAIMS = (
         "outside the code cannot be seen, so that part has no data.",
         seeds,
         "universal",
+        statement='App. A "fixed random seeds (PYTHONHASHSEED=42)"',
+        place="§5.4–5.5, §7, appendices, README, forum post, summary",
+        meaning="All random numbers were fixed, so that a second run gives the same results.",
+        family="reproducibility",
+        weight="side",
+        rests_on="record",
+        reason="It is about the code that ran.",
     ),
 )

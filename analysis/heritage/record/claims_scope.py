@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import quoted
 from analysis.audit.evidence.checks import Check
 from analysis.store import Store
@@ -133,6 +133,14 @@ CLAIMS = (
         "At least 23, counted over all definitions of gain and over the most used one.",
         models,
         "value",
+        statement='"23+ models"',
+        place="abstract, §1",
+        meaning="The study measured the gain of at least 23 different models.",
+        family="scope",
+        weight="side",
+        rests_on="record",
+        reason="It counts checkpoints; no network enters.",
+        lines=(Line("at least 23 models", "count", 23),),
     ),
     Claim(
         2,
@@ -140,6 +148,14 @@ CLAIMS = (
         "Exactly 7, whichever definition of gain is counted, and as the paper names them.",
         labs,
         "value",
+        statement='"7 labs"',
+        place="abstract, §1",
+        meaning="Those models come from seven labs.",
+        family="scope",
+        weight="side",
+        rests_on="record",
+        reason="It counts labs; no network enters.",
+        lines=(Line("7 labs", "count", 7),),
     ),
     Claim(
         3,
@@ -147,6 +163,14 @@ CLAIMS = (
         "The share is 1.",
         years,
         "universal",
+        statement='"(2022–2024)"',
+        place="abstract, §1",
+        meaning="The measured models were released between 2022 and 2024.",
+        family="scope",
+        weight="side",
+        rests_on="record",
+        reason="It is about dates of release.",
+        lines=(Line("released 2022 to 2024", "share", 1),),
     ),
     Claim(
         17,
@@ -154,5 +178,12 @@ CLAIMS = (
         "Exactly 100.",
         measurements,
         "value",
+        statement='"100 measurements"',
+        place="abstract, §1",
+        meaning="The benchmark of four models rests on 100 measured gains.",
+        family="scope",
+        weight="side",
+        rests_on="record",
+        reason="It counts measurements.",
     ),
 )

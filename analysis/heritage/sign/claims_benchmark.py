@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check
 from analysis.store import Store
 
@@ -98,5 +98,22 @@ CLAIMS = (
         "The values print as quoted, and the order holds under every published definition of gain.",
         hierarchy,
         "value",
+        statement="hierarchy Pythia 0.80 < Mistral 1.11 < LLaMA 1.48 < Gemma 2.31",
+        place="abstract, §1",
+        meaning=(
+            "The four models of the benchmark stand in one order, from dampening to strongly "
+            "expanding."
+        ),
+        family="gain and its robustness",
+        weight="supporting",
+        rests_on="network",
+        quantity="gain_last_block,gain_whole_matrix",
+        about="Pythia,Mistral 7B,Llama 3.1,Gemma",
+        reason=(
+            "An order of gains is an order of chosen numbers where one of them is free. It "
+            "would tell of training if decay or the start of the weights kept the mean of the "
+            "stream small: raw and centred gain must then agree, which can be checked."
+        ),
+        lines=(Line("Pythia < Mistral < LLaMA < Gemma", "rank r", 1),),
     ),
 )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check
 from analysis.store import Store
 from analysis.tidy import prose
@@ -180,6 +180,27 @@ CLAIMS = (
         "both are of one lab and of one training suite.",
         pair,
         "value",
+        statement=(
+            '"Pythia‑6.9B (ρ=0.25): DAMPEN; GPT‑J‑6B (ρ=0.0625): EXPAND; 4×; identical heritage"'
+        ),
+        place="§5.4–5.5, §7, appendices, README, forum post, summary",
+        meaning=(
+            "Two models of one lab that differ fourfold in head density behave in opposite ways."
+        ),
+        family="dimensional crowding (rho)",
+        weight="supporting",
+        rests_on="network",
+        quantity="gain_last_block,gain_penultimate_block",
+        about="EleutherAI/pythia-6.9b,EleutherAI/gpt-j-6b",
+        reason=(
+            "Head density is a property of the architecture; the two opposite signs are both "
+            "free. It would tell of training if decay or the start of the weights kept the mean"
+            " of the stream small: raw and centred gain must then agree, which can be checked."
+        ),
+        lines=(
+            Line("Pythia-6.9B dampens", "mean gain", 1),
+            Line("GPT-J-6B expands", "mean gain", 1),
+        ),
     ),
     Claim(
         46,
@@ -187,6 +208,22 @@ CLAIMS = (
         "The accuracy is 100 % in every set of models.",
         threshold,
         "existence",
+        statement='"ρ_crit ≈ 0.15–0.20 separates"',
+        place="§5.4–5.5, §7, appendices, README, forum post, summary",
+        meaning=(
+            "One threshold on head density, between 0.15 and 0.20, separates dampening from "
+            "expanding models."
+        ),
+        family="dimensional crowding (rho)",
+        weight="supporting",
+        rests_on="network",
+        quantity="gain_penultimate_block",
+        reason=(
+            "Head density is a property of the architecture; the sign it is to tell apart is "
+            "free. It would tell of training if decay or the start of the weights kept the mean"
+            " of the stream small: raw and centred gain must then agree, which can be checked."
+        ),
+        lines=(Line("some threshold between 0.15 and 0.20 separates the signs", "accuracy", 1),),
     ),
     Claim(
         50,
@@ -194,5 +231,21 @@ CLAIMS = (
         "43.75 % with and 100 % without the final norm, on the same models.",
         accuracy,
         "value",
+        statement='App. B "43.75 % → 100 %"',
+        place="§5.4–5.5, §7, appendices, README, forum post, summary",
+        meaning=(
+            "Leaving out the last normalisation makes a rule on head density right for every model."
+        ),
+        family="dimensional crowding (rho)",
+        weight="supporting",
+        rests_on="network",
+        quantity="gain_penultimate_block,gain_with_final_norm",
+        reason=(
+            "The rule is scored on signs that are free; with the final norm the gain of that "
+            "norm enters too, which can be moved into the head. It would tell of training if "
+            "decay or the start of the weights kept the mean of the stream small: raw and "
+            "centred gain must then agree, which can be checked."
+        ),
+        lines=(Line("43.75 % with the final norm, 100 % without it", "accuracy", 1),),
     ),
 )

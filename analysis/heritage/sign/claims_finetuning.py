@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check
 from analysis.inference.association import correlation
@@ -323,6 +323,20 @@ CLAIMS = (
         "interval leaves it open, no data where no such pair was compared.",
         character,
         "universal",
+        statement='"cannot be overwritten by fine-tuning"',
+        place="abstract, §1",
+        meaning="Further training of a finished model cannot undo what its lab gave it.",
+        family="invariance under fine-tuning",
+        weight="central",
+        rests_on="descent",
+        quantity="gain_last_block,gain_penultimate_block",
+        about="google/gemma-7b,meta-llama/Llama-3.1-8B,mistralai/Mistral-7B-v0.1",
+        reason=(
+            "A fine-tuned model starts in the coordinates of its base, and the gradient of the "
+            "loss has no part along a change that leaves the loss: what differs between the two"
+            " was done by training."
+        ),
+        lines=(Line("a model keeps its character in fine-tuning", "share", 1),),
     ),
     Claim(
         47,
@@ -330,6 +344,20 @@ CLAIMS = (
         "The largest change prints as 50 %.",
         magnitude,
         "value",
+        statement='"RLHF modulates magnitude (up to 50 %)"',
+        place="§5.4–5.5, §7, appendices, README, forum post, summary",
+        meaning="Tuning for instructions changes the gain by up to half.",
+        family="invariance under fine-tuning",
+        weight="supporting",
+        rests_on="descent",
+        quantity="gain_last_block",
+        about="google/gemma-7b,meta-llama/Llama-3.1-8B,mistralai/Mistral-7B-v0.1",
+        reason=(
+            "A fine-tuned model starts in the coordinates of its base, and the gradient of the "
+            "loss has no part along a change that leaves the loss: what differs between the two"
+            " was done by training."
+        ),
+        lines=(Line("the largest change is 50 %", "change", 0.5),),
     ),
     Claim(
         48,
@@ -337,6 +365,18 @@ CLAIMS = (
         "The means print as 2.32 and 1.15.",
         gemma,
         "value",
+        statement='"Gemma: 2.32 → 1.15"',
+        place="§5.4–5.5, §7, appendices, README, forum post, summary",
+        meaning="Tuning halves Gemma's gain.",
+        family="invariance under fine-tuning",
+        weight="side",
+        rests_on="network",
+        quantity="gain_last_block",
+        about="google/gemma-7b",
+        reason=(
+            "Its norms are RMSNorms, which remove nothing from the stream: a ratio of lengths "
+            "is the same in all coordinates there."
+        ),
     ),
     Claim(
         49,
@@ -346,5 +386,19 @@ CLAIMS = (
         "no such pair was compared.",
         invariance,
         "universal",
+        statement='"cannot invert thermodynamic sign"',
+        place="§5.4–5.5, §7, appendices, README, forum post, summary",
+        meaning="Tuning never turns a dampening model into an expanding one or the reverse.",
+        family="invariance under fine-tuning",
+        weight="supporting",
+        rests_on="descent",
+        quantity="gain_last_block,gain_penultimate_block",
+        about="google/gemma-7b,meta-llama/Llama-3.1-8B,mistralai/Mistral-7B-v0.1",
+        reason=(
+            "A fine-tuned model starts in the coordinates of its base, and the gradient of the "
+            "loss has no part along a change that leaves the loss: what differs between the two"
+            " was done by training."
+        ),
+        lines=(Line("a model that expands still expands after fine-tuning", "share", 1),),
     ),
 )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check
 from analysis.store import Store
 
@@ -220,6 +220,17 @@ CLAIMS = (
         "that of an earlier block than the last.",
         definition,
         "universal",
+        statement='eq. (2) G = ‖x^(l)‖/‖x^(l−1)‖ "we exclude the final LayerNorm"',
+        place="§3–4, figures",
+        meaning="Gains were taken before the last normalisation, which would change them.",
+        family="gain and its robustness",
+        weight="side",
+        rests_on="record",
+        reason="It asks which of two steps of the stream a file holds.",
+        lines=(
+            Line("the final norm is left out", "share", 1),
+            Line("the gain is that of the last block, equation (2) at its end", "share", 1),
+        ),
     ),
     Claim(
         27,
@@ -229,5 +240,18 @@ CLAIMS = (
         "it have means below 1 cannot fail: shown, and moves nothing.",
         groups,
         "universal",
+        statement='Fig. 1 "dampeners cluster below neutrality"',
+        place="§3–4, figures",
+        meaning="Dampening models lie together below one and apart from the rest.",
+        family="Kleiber's law (depth)",
+        weight="supporting",
+        rests_on="network",
+        quantity="gain_penultimate_block",
+        about="Pythia",
+        reason=(
+            "The side of 1 is the sign of a log gain. It would tell of training if decay or the"
+            " start of the weights kept the mean of the stream small: raw and centred gain must"
+            " then agree, which can be checked."
+        ),
     ),
 )

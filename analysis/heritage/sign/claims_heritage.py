@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check
 from analysis.heritage.sign.readings import EVERY, HUNT, beside_lab, each_once, model_sets, of_lab
 from analysis.inference.counts import fisher
@@ -272,6 +272,22 @@ CLAIMS = (
         "p < 0.001.",
         fisher_test,
         "value",
+        statement='"Training Heritage Dominance (p < 0.001)", Fisher',
+        place="abstract, §1",
+        meaning=(
+            "Whether a model dampens or expands goes with the lab that trained it far more "
+            "closely than chance would have it."
+        ),
+        family="training heritage",
+        weight="central",
+        rests_on="network",
+        quantity="gain_penultimate_block",
+        reason=(
+            "Who dampens is read off the sign of a log gain. It would tell of training if decay"
+            " or the start of the weights kept the mean of the stream small: raw and centred "
+            "gain must then agree, which can be checked."
+        ),
+        lines=(Line("the lab decides the sign with p < 0.001", "p", 0.001),),
     ),
     Claim(
         8,
@@ -279,6 +295,20 @@ CLAIMS = (
         "The share prints as 80 %.",
         eleuther_dampens,
         "value",
+        statement='"EleutherAI: 80 % dampening"',
+        place="abstract, §1",
+        meaning="Four in five of EleutherAI's models make the stream shorter.",
+        family="training heritage",
+        weight="supporting",
+        rests_on="network",
+        quantity="gain_penultimate_block",
+        about="EleutherAI",
+        reason=(
+            "Who dampens is read off the sign of a log gain. It would tell of training if decay"
+            " or the start of the weights kept the mean of the stream small: raw and centred "
+            "gain must then agree, which can be checked."
+        ),
+        lines=(Line("80 % of EleutherAI's models dampen", "share", 0.8),),
     ),
     Claim(
         9,
@@ -286,6 +316,23 @@ CLAIMS = (
         "Both shares are 100 %.",
         others_expand,
         "universal",
+        statement='"Meta/OpenAI: 100 % expansion"',
+        place="abstract, §1",
+        meaning="All models of Meta and OpenAI make the stream longer.",
+        family="training heritage",
+        weight="supporting",
+        rests_on="network",
+        quantity="gain_penultimate_block",
+        about="Meta,OpenAI",
+        reason=(
+            "Who expands is read off the sign of a log gain. It would tell of training if decay"
+            " or the start of the weights kept the mean of the stream small: raw and centred "
+            "gain must then agree, which can be checked."
+        ),
+        lines=(
+            Line("100 % of Meta's models expand", "share", 1),
+            Line("100 % of OpenAI's models expand", "share", 1),
+        ),
     ),
     Claim(
         22,
@@ -293,6 +340,29 @@ CLAIMS = (
         "80 % of EleutherAI dampen, 100 % of all others expand, and Fisher's p is below 0.001.",
         section_4_2,
         "value",
+        statement=(
+            '"EleutherAI models show 80 % dampening; all other labs show 100 % expansion. '
+            'Fisher p < 0.001"'
+        ),
+        place="§4.2, Fig. 2",
+        meaning=(
+            "Most of EleutherAI's models dampen and all others expand, which is more than chance."
+        ),
+        family="training heritage",
+        weight="supporting",
+        repeats=7,
+        rests_on="network",
+        quantity="gain_penultimate_block",
+        reason=(
+            "Who dampens is read off the sign of a log gain. It would tell of training if decay"
+            " or the start of the weights kept the mean of the stream small: raw and centred "
+            "gain must then agree, which can be checked."
+        ),
+        lines=(
+            Line("the lab decides the sign with p < 0.001", "p", 0.001),
+            Line("80 % of EleutherAI's models dampen", "share", 0.8),
+            Line("100 % of the other labs' models expand", "share", 1),
+        ),
     ),
     Claim(
         23,
@@ -300,5 +370,21 @@ CLAIMS = (
         "EleutherAI's mean is below 1 and that of every other lab above 1; about the lab beyond "
         "these models, the 95 % interval of the mean must exclude 1, and is undecided otherwise.",
         only_below,
+        statement='Fig. 2 "EleutherAI is the only lab with mean G < 1"',
+        place="§4.2, Fig. 2",
+        meaning="EleutherAI is the only lab whose models dampen on average.",
+        family="training heritage",
+        weight="supporting",
+        rests_on="network",
+        quantity="gain_penultimate_block",
+        reason=(
+            "A mean of gains lies on whichever side of 1 its coordinates put it. It would tell "
+            "of training if decay or the start of the weights kept the mean of the stream "
+            "small: raw and centred gain must then agree, which can be checked."
+        ),
+        lines=(
+            Line("EleutherAI's mean gain is below 1", "mean gain", 1),
+            Line("the mean of every other lab is above 1", "smallest mean", 1),
+        ),
     ),
 )

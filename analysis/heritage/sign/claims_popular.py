@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check
 from analysis.store import Store
@@ -273,6 +273,24 @@ CLAIMS = (
         "GPT-NeoX's. A model whose interval over prompts contains 1 counts on either side; where "
         "that turns the majority, it is undecided.",
         dampeners,
+        statement='forum post "EleutherAI (Pythia, **GPT‑NeoX**) dampen"',
+        place="§5.4–5.5, §7, appendices, README, forum post, summary",
+        meaning="EleutherAI's models dampen, GPT-NeoX among them.",
+        family="training heritage",
+        weight="side",
+        rests_on="network",
+        quantity="gain_penultimate_block",
+        about="EleutherAI",
+        reason=(
+            "Who dampens is read off the sign of a log gain. It would tell of training if decay"
+            " or the start of the weights kept the mean of the stream small: raw and centred "
+            "gain must then agree, which can be checked."
+        ),
+        lines=(
+            Line("EleutherAI's models mostly dampen", "share", 0.5),
+            Line("Pythia mostly dampens", "share", 0.5),
+            Line("GPT-NeoX mostly dampens", "share", 0.5),
+        ),
     ),
     Claim(
         55,
@@ -284,5 +302,27 @@ CLAIMS = (
         "sizes: shown.",
         opposites,
         "universal",
+        statement=(
+            'forum post "same depth, same heads, opposite behavior", "holds across model sizes"'
+        ),
+        place="§5.4–5.5, §7, appendices, README, forum post, summary",
+        meaning=(
+            "Two models of equal depth and heads but of different labs behave in opposite ways,"
+            " at every size."
+        ),
+        family="training heritage",
+        weight="supporting",
+        rests_on="network",
+        quantity="gain_penultimate_block",
+        about="EleutherAI,Meta,OpenAI",
+        reason=(
+            "The opposite behaviour is a pair of signs, each of which is free. It would tell of"
+            " training if decay or the start of the weights kept the mean of the stream small: "
+            "raw and centred gain must then agree, which can be checked."
+        ),
+        lines=(
+            Line("models of one depth and one number of heads behave oppositely", "share", 1),
+            Line("this holds across model sizes", "share", 1),
+        ),
     ),
 )

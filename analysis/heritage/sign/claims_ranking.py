@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check
 from analysis.heritage.sign import claims_popular as popular
 from analysis.heritage.sign.readings import EVERY, HUNT, KEPT, model_sets
@@ -127,5 +127,23 @@ CLAIMS = (
         "fail, otherwise they are undecided. The stated reading is the mean "
         "over blocks, with heritage as lab.",
         hierarchy,
+        statement='"The hierarchy is Heritage > Geometry > Scale"',
+        place="abstract, §1",
+        meaning=(
+            "Who trained a model matters more than its shape, and its shape more than its size."
+        ),
+        family="training heritage",
+        weight="central",
+        rests_on="network",
+        quantity="gain_penultimate_block",
+        reason=(
+            "Shares of variance of a free number are free. It would tell of training if decay "
+            "or the start of the weights kept the mean of the stream small: raw and centred "
+            "gain must then agree, which can be checked."
+        ),
+        lines=(
+            Line("heritage explains more than geometry", "difference", 0),
+            Line("geometry explains more than scale", "difference", 0),
+        ),
     ),
 )

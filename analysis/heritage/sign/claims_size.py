@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check
 from analysis.heritage.sign import claims_popular as popular
 from analysis.inference.association import correlation, regression
@@ -302,6 +302,22 @@ CLAIMS = (
         "same side of 1; undecided where the interval reaches over the margin.",
         twins_in_size,
         "equality",
+        statement='ELI5 "160M and 12B … behave almost identically"',
+        place="§5.4–5.5, §7, appendices, README, forum post, summary",
+        meaning="The smallest and the largest Pythia behave almost alike.",
+        family="model size",
+        weight="supporting",
+        rests_on="network",
+        quantity="gain_penultimate_block",
+        about="EleutherAI/pythia-160m,EleutherAI/pythia-12b",
+        reason=(
+            "Two free numbers may be made equal or not. It would tell of training if decay or "
+            "the start of the weights kept the mean of the stream small: raw and centred gain "
+            "must then agree, which can be checked."
+        ),
+        lines=(
+            Line("Pythia-160M and Pythia-12B behave almost identically", "ratio", 1, 0.95, 1.05),
+        ),
     ),
     Claim(
         58,
@@ -311,5 +327,18 @@ CLAIMS = (
         "size says beyond depth, with which it goes, is shown and moves nothing.",
         nothing_to_do_with_size,
         "equality",
+        statement='ELI5 "almost nothing to do with model size"',
+        place="§5.4–5.5, §7, appendices, README, forum post, summary",
+        meaning="Whether a model dampens has almost nothing to do with its size.",
+        family="model size",
+        weight="supporting",
+        rests_on="network",
+        quantity="gain_penultimate_block",
+        reason=(
+            "A correlation with a free number is free. It would tell of training if decay or "
+            "the start of the weights kept the mean of the stream small: raw and centred gain "
+            "must then agree, which can be checked."
+        ),
+        lines=(Line("size explains less than a tenth of the variance", "r", 0, -0.32, 0.32),),
     ),
 )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check
 from analysis.heritage.sign.claims_popular import mean_over_blocks
@@ -146,5 +146,19 @@ CLAIMS = (
         "Whether these models differ from others of their depth is shown and moves nothing.",
         quieter,
         "universal",
+        statement='ELI5 "each layer makes the signal a bit quieter"',
+        place="§5.4–5.5, §7, appendices, README, forum post, summary",
+        meaning="In a dampening model every layer makes the signal quieter.",
+        family="gain and its robustness",
+        weight="supporting",
+        rests_on="network",
+        quantity="gain_block",
+        about="EleutherAI",
+        reason=(
+            "Whether a layer makes the signal quieter is the sign of a log gain. It would tell "
+            "of training if decay or the start of the weights kept the mean of the stream "
+            "small: raw and centred gain must then agree, which can be checked."
+        ),
+        lines=(Line("each layer of a whisperer makes the signal quieter", "share", 1),),
     ),
 )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision, quoted
 from analysis.audit.evidence.checks import Check
 from analysis.forensics.rounding import read
@@ -176,6 +176,21 @@ CLAIMS = (
         "The file holds six models, and the mean error prints as 15.7 %.",
         layer_file,
         "value",
+        statement="L* file in repo",
+        place="§5.3, Fig. 5, App. E",
+        meaning=(
+            "The repository holds a file in which the layers and errors of the formula can be "
+            "found."
+        ),
+        family="transition layer L*",
+        weight="side",
+        rests_on="network",
+        quantity="l_star_trace_multi_head",
+        reason=(
+            "The error is taken against a layer that is where a trace changes most. It would "
+            "tell of training if both factors had been decayed alike and for long: decay "
+            "favours the basis in which W_V and W_O are equally long."
+        ),
     ),
     Claim(
         43,
@@ -184,5 +199,13 @@ CLAIMS = (
         "What it gives at a depth that no model has is arithmetic: shown, and moves nothing.",
         domain,
         "universal",
+        statement="formula domain",
+        place="§5.3, Fig. 5, App. E",
+        meaning="The formula gives a layer that exists for every model.",
+        family="transition layer L*",
+        weight="side",
+        rests_on="architecture",
+        reason="The formula takes depth and heads, and nothing that was trained.",
+        lines=(Line("the formula names a layer of the network", "ratio", 1),),
     ),
 )

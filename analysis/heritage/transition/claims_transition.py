@@ -10,7 +10,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check
 from analysis.heritage.transition import constants, l_star
@@ -244,6 +244,22 @@ CLAIMS = (
         "some set of them; and in each published set of L* the interval of the difference "
         "lies below 0, where an interval around 0 decides nothing.",
         formula,
+        statement="L* = L(0.11+0.012L+4.9/H)",
+        place="§5.3, Fig. 5, App. E",
+        meaning=(
+            "A formula of depth and heads predicts the layer at which a model changes its "
+            "behaviour."
+        ),
+        family="transition layer L*",
+        weight="supporting",
+        rests_on="network",
+        quantity="l_star_trace_multi_head",
+        reason=(
+            "The layer is where a trace changes most, and the norm of W_V in each layer's trace"
+            " is free. It would tell of training if both factors had been decayed alike and for"
+            " long: decay favours the basis in which W_V and W_O are equally long."
+        ),
+        lines=(Line("the formula lies nearer to L* than half the depth does", "difference", 0),),
     ),
     Claim(
         42,
@@ -251,6 +267,19 @@ CLAIMS = (
         "All stated layers come again, with the traces and the file the paper publishes.",
         definition,
         "universal",
+        statement='App. E "L* = argmax|dTr/dl|"',
+        place="§5.3, Fig. 5, App. E",
+        meaning="The layer of the transition is the one where the trace changes most.",
+        family="transition layer L*",
+        weight="supporting",
+        rests_on="network",
+        quantity="l_star_trace_multi_head",
+        reason=(
+            "The layer is where a trace changes most, and the norm of W_V in each layer's trace"
+            " is free. It would tell of training if both factors had been decayed alike and for"
+            " long: decay favours the basis in which W_V and W_O are equally long."
+        ),
+        lines=(Line("the stated L* is the layer where |dTr / dl| is largest", "share", 1),),
     ),
     Claim(
         44,
@@ -258,5 +287,12 @@ CLAIMS = (
         "Six models of four labs.",
         models,
         "value",
+        statement='Fig. 5 "6 models from 4 labs"',
+        place="§5.3, Fig. 5, App. E",
+        meaning="Figure 5 shows six models of four labs.",
+        family="transition layer L*",
+        weight="side",
+        rests_on="record",
+        reason="It counts models and labs of a figure.",
     ),
 )

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.heritage.weights.claims_spectral import LAB, OUTLIER
@@ -94,5 +94,21 @@ CLAIMS = (
         "It exceeds 1 on both axes of the figure and for their product; and GPT-Neo-125M is the "
         "model farthest from the medians.",
         clusters,
+        statement='Fig. 3 "EleutherAI clusters high; Meta/BigScience/OpenAI low; GPT‑Neo outlier"',
+        place="§3–4, figures",
+        meaning=(
+            "EleutherAI's models have the largest weight norms and one small model stands apart."
+        ),
+        family="spectral signature",
+        weight="supporting",
+        rests_on="network",
+        quantity="weight_spectral_v,weight_spectral_ratio",
+        reason=(
+            "A head's values may be written in any basis, so the norm of one factor says "
+            "nothing of what the head does. It would tell of training if both factors had been "
+            "decayed alike and for long: decay favours the basis in which W_V and W_O are "
+            "equally long."
+        ),
+        lines=(Line("EleutherAI lies high, Meta, BigScience and OpenAI low", "ratio", 1),),
     ),
 )

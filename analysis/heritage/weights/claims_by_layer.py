@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import digitised
 from analysis.audit.evidence.checks import Check
 from analysis.heritage.weights import claims_spectral as spectral
@@ -188,6 +188,14 @@ CLAIMS = (
         "rows are read where they lie.",
         layer_wise,
         "value",
+        statement="Fig. 4 layer-wise ‖W_V‖₂",
+        place="§3–4, figures",
+        meaning="Figure 4 shows the size of the value matrix layer by layer.",
+        family="spectral signature",
+        weight="side",
+        rests_on="record",
+        reason="It compares plotted norms with published ones.",
+        lines=(Line("what is plotted is |W_V|", "share", 1),),
     ),
     Claim(
         34,
@@ -196,5 +204,21 @@ CLAIMS = (
         "count as late, whichever others are meant, and read from the right rows.",
         excess,
         "universal",
+        statement='Fig. 8 "EleutherAI exceeds others by ~300× in late layers" (‖W_V‖₂²)',
+        place="§3–4, figures",
+        meaning=(
+            "In late layers EleutherAI's squared norms are some 300 times those of the other labs."
+        ),
+        family="spectral signature",
+        weight="supporting",
+        rests_on="network",
+        quantity="trace_spectral_proxy",
+        reason=(
+            "The proxy is the square of a norm of W_V. A head's values may be written in any "
+            "basis, so the norm of one factor says nothing of what the head does. It would tell"
+            " of training if both factors had been decayed alike and for long: decay favours "
+            "the basis in which W_V and W_O are equally long."
+        ),
+        lines=(Line("about 300 times in late layers", "ratio", 300, 200, 400),),
     ),
 )

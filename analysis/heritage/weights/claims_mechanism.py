@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check
 from analysis.heritage.sign import claims_density as density
 from analysis.heritage.sign import threshold
@@ -256,6 +256,25 @@ CLAIMS = (
         "and the two models differ in behaviour.",
         discrimination,
         "universal",
+        statement='"directly discriminating thermodynamic behavior"',
+        place="abstract, §1",
+        meaning="That trace alone tells dampening from expanding models.",
+        family="sheaf Laplacian",
+        weight="supporting",
+        rests_on="network",
+        quantity="trace_multi_head,gain_penultimate_block",
+        reason=(
+            "The norm of W_V in the trace is free, and so is the sign it is to tell apart. It "
+            "would tell of training if both factors had been decayed alike and for long: decay "
+            "favours the basis in which W_V and W_O are equally long."
+        ),
+        lines=(
+            Line(
+                "some threshold on the trace separates dampening from expanding models",
+                "accuracy",
+                1,
+            ),
+        ),
     ),
     Claim(
         16,
@@ -264,5 +283,21 @@ CLAIMS = (
         "The interval of each correlation lies below 0 and all matched pairs agree; the rule beats "
         "the commoner sign inside and outside Pythia; changing rho alone changes the sign.",
         mechanism,
+        statement='"ρ mechanistically explains the Pythia anomaly"',
+        place="abstract, §1",
+        meaning=(
+            "The number and width of heads explains why some Pythia models behave otherwise "
+            "than the rest."
+        ),
+        family="dimensional crowding (rho)",
+        weight="central",
+        rests_on="network",
+        quantity="gain_penultimate_block",
+        reason=(
+            "Head density is a property of the architecture; the gain it is to explain is free."
+            " It would tell of training if decay or the start of the weights kept the mean of "
+            "the stream small: raw and centred gain must then agree, which can be checked."
+        ),
+        lines=(Line("denser heads go with smaller gains", "r", 0),),
     ),
 )

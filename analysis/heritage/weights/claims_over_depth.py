@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.inference.counts import fisher
@@ -138,5 +138,27 @@ CLAIMS = (
         "The interval of the share of pairs lies above one half; an interval around one half "
         "decides nothing. The bound is shown and does not decide.",
         constraint,
+        statement=(
+            'forum post "not just curve fitting — the same constraint shows up in weight geometry"'
+        ),
+        place="§5.4–5.5, §7, appendices, README, forum post, summary",
+        meaning="The law of depth shows in the weights as well as in the gains.",
+        family="spectral signature",
+        weight="supporting",
+        rests_on="network",
+        quantity="weight_spectral_v",
+        reason=(
+            "A head's values may be written in any basis, so the norm of one factor says "
+            "nothing of what the head does. It would tell of training if both factors had been "
+            "decayed alike and for long: decay favours the basis in which W_V and W_O are "
+            "equally long."
+        ),
+        lines=(
+            Line(
+                "deeper networks have smaller norms, as they are said to have smaller gains",
+                "share",
+                0.5,
+            ),
+        ),
     ),
 )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check
 from analysis.heritage.sign import threshold
 from analysis.store import Store, shared
@@ -100,6 +100,22 @@ CLAIMS = (
         "The accuracy is 100 %, with measured signs or with the paper's labels.",
         prediction,
         "existence",
+        statement='"‖W_V‖/‖W_O‖ predicts dampening/expansion"',
+        place="abstract, §1",
+        meaning=(
+            "One number computed from two weight matrices tells dampening from expanding models."
+        ),
+        family="spectral signature",
+        weight="central",
+        rests_on="network",
+        quantity="weight_spectral_ratio,gain_penultimate_block",
+        reason=(
+            "A head's values may be written in any basis, so the norm of one factor says "
+            "nothing of what the head does. The sign it is to predict is free as well. It would"
+            " tell of training if both factors had been decayed alike and for long: decay "
+            "favours the basis in which W_V and W_O are equally long."
+        ),
+        lines=(Line("some threshold on |W_V| / |W_O| separates the signs", "accuracy", 1),),
     ),
     Claim(
         11,
@@ -108,6 +124,21 @@ CLAIMS = (
         "|W_V| / |W_O|.",
         magnitude,
         "value",
+        statement='"10× magnitude differences between labs"',
+        place="abstract, §1",
+        meaning="One weight matrix is ten times as large in one lab's models as in another's.",
+        family="spectral signature",
+        weight="supporting",
+        rests_on="network",
+        quantity="weight_spectral_v,weight_spectral_ratio",
+        about="EleutherAI,Meta",
+        reason=(
+            "A head's values may be written in any basis, so the norm of one factor says "
+            "nothing of what the head does. It would tell of training if both factors had been "
+            "decayed alike and for long: decay favours the basis in which W_V and W_O are "
+            "equally long."
+        ),
+        lines=(Line("EleutherAI's norm is 10 times Meta's", "ratio", 10),),
     ),
     Claim(
         31,
@@ -116,5 +147,23 @@ CLAIMS = (
         "|W_V| / |W_O|.",
         magnitude,
         "value",
+        statement='§4.3 "10× difference in ‖W_V‖₂ between EleutherAI and Meta"',
+        place="§3–4, figures",
+        meaning=(
+            "The same tenfold difference in a weight matrix between two labs as in the abstract."
+        ),
+        family="spectral signature",
+        weight="supporting",
+        repeats=11,
+        rests_on="network",
+        quantity="weight_spectral_v",
+        about="EleutherAI,Meta",
+        reason=(
+            "A head's values may be written in any basis, so the norm of one factor says "
+            "nothing of what the head does. It would tell of training if both factors had been "
+            "decayed alike and for long: decay favours the basis in which W_V and W_O are "
+            "equally long."
+        ),
+        lines=(Line("EleutherAI's norm is 10 times Meta's", "ratio", 10),),
     ),
 )

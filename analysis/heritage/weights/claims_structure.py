@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.claim import Claim
+from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check
 from analysis.store import Store
 from analysis.tidy.frame import Floats
@@ -289,6 +289,19 @@ CLAIMS = (
         "moves nothing.",
         blocks,
         "equality",
+        statement='"proving multi-head block-diagonal structure"',
+        place="abstract, §1",
+        meaning="The value matrices of the heads of a layer do not interact.",
+        family="sheaf Laplacian",
+        weight="supporting",
+        rests_on="network",
+        quantity="weight_spectral_v,v_spectral",
+        reason=(
+            "A basis per head changes the norm of each head, and with it the norm of the whole "
+            "over that of its largest head. It would tell of training if both factors had been "
+            "decayed alike and for long: decay favours the basis in which W_V and W_O are "
+            "equally long."
+        ),
     ),
     Claim(
         15,
@@ -297,5 +310,16 @@ CLAIMS = (
         "computed.",
         cost,
         "universal",
+        statement='"O(n²+d²)"',
+        place="abstract, §1",
+        meaning=(
+            "Computing the trace costs no more than the square of the tokens plus the square of"
+            " the width."
+        ),
+        family="sheaf Laplacian",
+        weight="side",
+        rests_on="architecture",
+        reason="It counts additions and multiplications, which the shape of the network decides.",
+        lines=(Line("the number of operations is at most in proportion to n^2 + d^2", "ratio", 2),),
     ),
 )
