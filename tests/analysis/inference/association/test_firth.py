@@ -8,7 +8,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
-from analysis.inference.association.firth import firth, maximise, profile
+from analysis.inference.association.firth import firth, highest, profile
+from analysis.inference.association.penalised import maximise
 from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.frame import Floats
 
@@ -120,7 +121,8 @@ def test_a_general_optimiser_finds_the_same_profile_under_separation(kind: str) 
     top = maximise(design, response)
     row = firth(frame, "y ~ g + a + b + c").iloc[1]
     for end in (row["conf_low"], row["conf_high"]):
-        start = profile(design, response, top, 1, end).coefficients[[0, 2, 3, 4]] + 0.3
+        near = profile(design, response, top, 1, end)
+        start = highest(design, response, near, 1).coefficients[[0, 2, 3, 4]] + 0.3
         found = minimize(
             penalised,
             start,
