@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations, permutations
 from math import exp, lgamma, sqrt
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -187,6 +188,13 @@ def from_summary(r: float, n: int, *, conf_level: float = 0.95) -> pd.DataFrame:
     DesignError
         If n is below 3.
     """
+    printed: tuple[object, ...] = (r, n)
+    for number in printed:
+        if not isinstance(number, Real):
+            raise AnalysisError(
+                f"A printed correlation and its rows are numbers; found {number!r}.",
+                "Convert it with float() or int().",
+            )
     if not -1 <= r <= 1:
         raise AnalysisError(
             f"A correlation must lie in [-1, 1]; found {r!r}.", "Check the printed value."

@@ -5,39 +5,29 @@ Tests and intervals come from the profile of the penalised likelihood, not from 
 (Heinze and Schemper 2002, Statistics in Medicine 21, 2409).
 
 Where the outcomes are separated, the penalised likelihood with one coefficient held has several
-maxima: far out, log|X'WX| is that of the p rows nearest to the boundary, and each choice of rows
-has a ridge of its own. The profile is the highest of them. It is followed from the estimate
-outwards, and at each end the other ridges are sought.
+maxima (`ridges`). The profile is the highest of them: it is followed from the estimate outwards,
+and at each end the other ridges are sought.
 """
 
 from __future__ import annotations
 
-from itertools import combinations
-from math import comb, sqrt
+from math import sqrt
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 from scipy.optimize import brentq
-from scipy.special import expit, log_expit
 
 from analysis.inference.association.penalised import Point, climb, evaluate, maximise
 from analysis.inference.association.regression import require_estimable
+from analysis.inference.association.ridges import HIGHER, highest
 from analysis.tidy import glossary
 from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.formula import ModelMatrices, model_matrices
-from analysis.tidy.frame import Floats, Integers, require_conf_level
+from analysis.tidy.frame import Floats, require_conf_level
 
 #: Strides, each half as long again as the one before, in which an end of the interval is sought.
 MOST_STRIDES = 40
-
-#: Starts of the search for other ridges: that many are evaluated, the highest are climbed from.
-MOST_STARTS = 2000
-MOST_VALUES = 2_000_000
-CLIMBED = 12
-
-#: A ridge is higher when its likelihood is by more than this.
-HIGHER = 1e-8
 
 
 def firth(frame: pd.DataFrame, formula: str, *, conf_level: float = 0.95) -> pd.DataFrame:
@@ -73,7 +63,8 @@ def firth(frame: pd.DataFrame, formula: str, *, conf_level: float = 0.95) -> pd.
     _require_binary(matrices.response)
     require_estimable(matrices)
     terms = range(len(matrices.terms))
-    rows = [_term(matrices, term, conf_level) for term in terms]
+    linear = _linear_predictor(matrices)
+    rows = [_term(matrices, linear, term, conf_level) for term in terms]
     events = int(matrices.response.sum())
     notes = [f"Reference level: {reference}." for reference in matrices.references]
     notes.append(f"{events} of {len(matrices.response)} rows have the outcome.")
@@ -125,69 +116,16 @@ def _require_binary(response: Floats) -> None:
         )
 
 
-def highest(design: Floats, response: Floats, at: Point, held: int) -> Point:
-    """Return the highest maximum with one coefficient held that is met from many starts.
-
-    On each ridge p - 1 rows lie near the boundary: the starts are where p - 1 rows have even odds,
-    for every choice of rows or, where there are too many, a fixed sample of them.
-
-    Parameters
-    ----------
-    design, response
-        As for `maximise`.
-    at
-        A maximum with the coefficient held, whose value is taken from it.
-    held
-        Position of the coefficient held.
-
-    Raises
-    ------
-    DesignError
-        If Newton's method does not arrive from any start.
-    """
-    free = np.flatnonzero(np.arange(design.shape[1]) != held)
-    if not len(free):
-        return at
-    starts = _even_rows(design, free, held, float(at.coefficients[held]))
-    order = np.argsort(-_log_likelihoods(design, response, starts), kind="stable")
-    for start in starts[order[:CLIMBED]]:
-        try:
-            other = climb(design, response, evaluate(design, response, start), free)
-        except DesignError:
-            continue
-        if other.log_likelihood > at.log_likelihood + HIGHER:
-            at = other
-    return at
+def _linear_predictor(matrices: ModelMatrices) -> Floats:
+    """Return the linear predictor at the highest maximum, shape (n,)."""
+    design = np.linalg.qr(matrices.design)[0] * sqrt(len(matrices.design))
+    best = highest(design, matrices.response, (maximise(design, matrices.response),))
+    return np.asarray(design @ best.coefficients)
 
 
-def _even_rows(design: Floats, free: Integers, held: int, value: float) -> Floats:
-    """Return coefficients at which chosen rows have even odds, shape (starts, p)."""
-    n_rows, n_terms = design.shape
-    most = max(CLIMBED, min(MOST_STARTS, MOST_VALUES // (n_rows * n_terms)))
-    if comb(n_rows, len(free)) <= most:
-        rows = np.array(list(combinations(range(n_rows), len(free))))
-    else:
-        rng = np.random.default_rng(0)
-        rows = np.argsort(rng.random((most, n_rows)), axis=1)[:, : len(free)]
-    starts = np.empty((len(rows), n_terms))
-    starts[:, held] = value
-    solved = np.linalg.pinv(design[:, free][rows]) @ (-value * design[rows, held])[:, :, None]
-    starts[:, free] = solved[:, :, 0]
-    return starts
-
-
-def _log_likelihoods(design: Floats, response: Floats, coefficients: Floats) -> Floats:
-    """Return the penalised log-likelihood at many coefficients, shape (starts,)."""
-    linear = coefficients @ design.T
-    likelihood = log_expit(np.where(response == 1, linear, -linear)).sum(axis=1)
-    n_rows, n_terms = design.shape
-    products = (design[:, :, None] * design[:, None, :]).reshape(n_rows, -1)
-    information = (expit(linear) * expit(-linear)) @ products
-    sign, size = np.linalg.slogdet(information.reshape(-1, n_terms, n_terms))
-    return np.where(sign > 0, likelihood + size / 2, -np.inf)
-
-
-def _term(matrices: ModelMatrices, term: int, conf_level: float) -> dict[str, object]:
+def _term(
+    matrices: ModelMatrices, linear: Floats, term: int, conf_level: float
+) -> dict[str, object]:
     """Return estimate, test and interval of one term.
 
     Its column is taken less what the others say of it, and the others as an orthonormal basis: that
@@ -195,16 +133,14 @@ def _term(matrices: ModelMatrices, term: int, conf_level: float) -> dict[str, ob
     column's zero lies.
     """
     design, unit = _turned(matrices.design, term)
-    best = maximise(design, matrices.response)
+    near = evaluate(design, matrices.response, np.linalg.lstsq(design, linear)[0])
+    best = climb(design, matrices.response, near, np.arange(design.shape[1]))
     reach = sqrt(np.linalg.inv(best.information)[0, 0])
     critical = float(stats.chi2.ppf(conf_level, 1))
-    name = matrices.terms[term]
-    low, high = (
-        _end(design, matrices.response, best, side * reach, critical, name) for side in (-1, 1)
-    )
+    low, high = (_end(design, matrices.response, best, side * reach, critical) for side in (-1, 1))
     ratio = _likelihood_ratio(design, matrices.response, best, reach)
     return {
-        "term": name,
+        "term": matrices.terms[term],
         "estimate": best.coefficients[0] / unit,
         "std_error": reach / unit,
         "statistic": ratio,
@@ -228,9 +164,7 @@ def _turned(design: Floats, term: int) -> tuple[Floats, float]:
     return np.column_stack([column / unit, basis * sqrt(len(design))]), unit
 
 
-def _end(
-    design: Floats, response: Floats, best: Point, reach: float, critical: float, name: str
-) -> float:
+def _end(design: Floats, response: Floats, best: Point, reach: float, critical: float) -> float:
     """Return where the ratio reaches its critical value.
 
     The profile is followed from the maximum outwards, in steps that grow until the end lies
@@ -252,13 +186,13 @@ def _end(
             continue
         end = float(brentq(excess, inside, outside, xtol=1e-12, rtol=1e-13))
         excess(end)
-        higher = highest(design, response, known[-1], 0)
+        higher = highest(design, response, (best, known[-1]), 0)
         if 2 * (best.log_likelihood - higher.log_likelihood) - critical > -2 * HIGHER:
             return end
         known, inside, step = [higher], end, reach
     raise DesignError(
-        f"The profile of {name!r} does not fall below its critical value within {MOST_STRIDES} "
-        "steps.",
+        "The profile of a coefficient does not fall below its critical value within "
+        f"{MOST_STRIDES} steps.",
         "Leave out predictors that nearly determine one another.",
     )
 
@@ -270,5 +204,5 @@ def _likelihood_ratio(design: Floats, response: Floats, best: Point, reach: floa
     held = best
     for value in np.linspace(centre, 0.0, n_steps + 1)[1:]:
         held = profile(design, response, held, 0, float(value))
-    held = highest(design, response, held, 0)
+    held = highest(design, response, (best, held), 0)
     return max(0.0, 2 * (best.log_likelihood - held.log_likelihood))

@@ -105,7 +105,7 @@ def orders_by_sum_of_products(n: int) -> np.ndarray:
     return orders
 
 
-@pytest.mark.parametrize(("n", "relative", "absolute"), [(10, 1e-12, 0), (13, 0.06, 1e-4)])
+@pytest.mark.parametrize(("n", "relative", "absolute"), [(10, 1e-12, 0), (13, 0.06, 1.5e-4)])
 def test_spearman_p_without_ties_is_exact_to_twelve_rows_and_near_it_beyond(
     n: int, relative: float, absolute: float
 ) -> None:
@@ -290,3 +290,9 @@ def test_an_impossible_printed_r_is_refused() -> None:
     for n in (2, float("nan"), float("inf")):
         with pytest.raises(DesignError, match=f"at least 3; found {n}"):
             correlation.from_summary(0.5, n)
+
+
+def test_a_printed_correlation_that_is_text_is_refused() -> None:
+    for r, n in (("0.3", 10), (0.3, "10")):
+        with pytest.raises(AnalysisError, match="numbers"):
+            correlation.from_summary(r, n)  # type: ignore[arg-type]
