@@ -133,7 +133,8 @@ def _term(
     column's zero lies.
     """
     design, unit = _turned(matrices.design, term)
-    near = evaluate(design, matrices.response, np.linalg.lstsq(design, linear)[0])
+    start = np.asarray(np.linalg.lstsq(design, linear)[0], dtype=np.float64)
+    near = evaluate(design, matrices.response, start)
     best = climb(design, matrices.response, near, np.arange(design.shape[1]))
     reach = sqrt(np.linalg.inv(best.information)[0, 0])
     critical = float(stats.chi2.ppf(conf_level, 1))
@@ -168,14 +169,17 @@ def _end(design: Floats, response: Floats, best: Point, reach: float, critical: 
     """Return where the ratio reaches its critical value.
 
     The profile is followed from the maximum outwards, in steps that grow until the end lies
-    between two: every point starts from the nearest one known. If another ridge is higher at the
-    end, it is followed on.
+    between two: every point starts from the nearest one known on either side, which may lie on
+    different ridges. If another ridge is higher at the end, it is followed on.
     """
     known = [best]
 
     def excess(value: float) -> float:
-        near = min(known, key=lambda point: abs(float(point.coefficients[0]) - value))
-        known.append(profile(design, response, near, 0, value))
+        distances = np.array([float(point.coefficients[0]) - value for point in known])
+        sides = [np.flatnonzero(distances >= 0), np.flatnonzero(distances <= 0)]
+        near = {int(side[np.abs(distances[side]).argmin()]) for side in sides if len(side)}
+        reached = [profile(design, response, known[each], 0, value) for each in sorted(near)]
+        known.append(max(reached, key=lambda point: point.log_likelihood))
         return 2 * (best.log_likelihood - known[-1].log_likelihood) - critical
 
     inside, step = float(best.coefficients[0]), reach

@@ -96,7 +96,7 @@ def _boundaries(design: Floats, held: int | None, value: float | None) -> Floats
     if held is None or value is None:
         return np.concatenate([size * directions for size in (*LOGITS, *-LOGITS)])
     along = directions[np.abs(directions[:, held]) > HIGHER]
-    return along * (value / along[:, held])[:, None]
+    return np.asarray(along * (value / along[:, held])[:, None], dtype=np.float64)
 
 
 def _raised(design: Floats, response: Floats, starts: Floats, free: Integers) -> Floats:
