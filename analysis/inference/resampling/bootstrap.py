@@ -208,7 +208,7 @@ def interval(
     ------
     DesignError
         If too few replicates are finite for the level, or BCa is undefined: replicates on one side
-        of the estimate, no change without any cluster, or an end beyond all resamples.
+        of the estimate, no change without any cluster, or a bias too large for its acceleration.
     """
     usable = replicates[np.isfinite(replicates)]
     alpha = (1 - conf_level) / 2
@@ -272,14 +272,13 @@ def _bca_probabilities(
     acceleration = float((deviations**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
     shifted = bias + stats.norm.ppf(probabilities)
     slowed = 1 - acceleration * shifted
-    adjusted = stats.norm.cdf(bias + shifted / slowed)
-    places = adjusted * (len(usable) + 1)
-    if (slowed <= 0).any() or places.min() < 1 or places.max() > len(usable):
+    if (slowed <= 0).any():
         raise DesignError(
-            f"A BCa interval ends beyond all {len(usable)} resamples: bias {bias:.3g}, "
-            f"acceleration {acceleration:.3g}.",
-            "Draw more resamples, or use method='percentile' and read its note.",
+            f"A BCa interval is not defined for a bias of {bias:.3g} and an acceleration of "
+            f"{acceleration:.3g}.",
+            "Use method='percentile', and read it as a warning about the statistic.",
         )
+    adjusted = stats.norm.cdf(bias + shifted / slowed)
     return np.asarray(adjusted, dtype=np.float64)
 
 

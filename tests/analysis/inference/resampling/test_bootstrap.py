@@ -253,11 +253,11 @@ def test_bca_that_degenerates_is_refused_or_noted() -> None:
         same = draw([1.0] * 10, mean_y, method)
         assert same["conf_low"] == same["conf_high"] == 1
         assert "no width" in same["note"]
-    # A share of 90 of 199 below gives a bias of -0.12; one cluster alone an acceleration near 0.3.
-    left_out = np.r_[np.zeros(19), 1.0]
-    replicates = np.linspace(0, 1, 199)
-    with pytest.raises(DesignError, match="beyond all 199"):
-        bootstrap.interval(replicates, 0.99, 0.95, method="bca", left_out=left_out)
+    # 1,996 of 2,001 lie below the estimate, a bias of 2.8, and the end is 3.3 beyond; a single row
+    # that matters gives an acceleration of a sixth, so 1 - (2.8 + 3.3) / 6 is below 0.
+    left_out = np.r_[-1.0, np.zeros(400)]
+    with pytest.raises(DesignError, match="acceleration"):
+        bootstrap.interval(np.linspace(0, 1, 2001), 0.998, 0.999, method="bca", left_out=left_out)
 
 
 def test_a_column_that_the_statistic_reads_is_present_complete_and_of_numbers() -> None:
