@@ -132,13 +132,16 @@ def _term(
     changes neither its coefficient nor the profile, and rounding no longer depends on where a
     column's zero lies.
     """
-    design, unit = _turned(matrices.design, term)
+    design, unit = turned(matrices.design, term)
     start = np.asarray(np.linalg.lstsq(design, linear)[0], dtype=np.float64)
     near = evaluate(design, matrices.response, start)
     best = climb(design, matrices.response, near, np.arange(design.shape[1]))
     reach = sqrt(np.linalg.inv(best.information)[0, 0])
     critical = float(stats.chi2.ppf(conf_level, 1))
-    low, high = (_end(design, matrices.response, best, side * reach, critical) for side in (-1, 1))
+    low, high = (
+        float(end(design, matrices.response, best, side * reach, critical).coefficients[0])
+        for side in (-1, 1)
+    )
     ratio = _likelihood_ratio(design, matrices.response, best, reach)
     return {
         "term": matrices.terms[term],
@@ -152,10 +155,10 @@ def _term(
     }
 
 
-def _turned(design: Floats, term: int) -> tuple[Floats, float]:
+def turned(design: Floats, term: int) -> tuple[Floats, float]:
     """Return one column at right angles to the others, before a basis of them, and its size.
 
-    All columns have a mean square of 1; coefficients of the first are by its size larger.
+    All columns have a mean square of 1, so the first coefficient is larger by the size.
     """
     column, others = design[:, term], np.delete(design, term, axis=1)
     basis = np.linalg.qr(others)[0]
@@ -165,12 +168,28 @@ def _turned(design: Floats, term: int) -> tuple[Floats, float]:
     return np.column_stack([column / unit, basis * sqrt(len(design))]), unit
 
 
-def _end(design: Floats, response: Floats, best: Point, reach: float, critical: float) -> float:
-    """Return where the ratio reaches its critical value.
+def end(design: Floats, response: Floats, best: Point, reach: float, critical: float) -> Point:
+    """Return the point of the first coefficient's profile where the ratio is critical.
 
     The profile is followed from the maximum outwards, in steps that grow until the end lies
     between two: every point starts from the nearest one known on either side, which may lie on
     different ridges. If another ridge is higher at the end, it is followed on.
+
+    Parameters
+    ----------
+    design, response
+        As for `maximise`; the first column at right angles to the others (`turned`).
+    best
+        The maximum with every coefficient free.
+    reach
+        Length of the first step, negative for the lower end.
+    critical
+        Value of the ratio at the end.
+
+    Raises
+    ------
+    DesignError
+        If the ratio stays below its critical value.
     """
     known = [best]
 
@@ -188,12 +207,12 @@ def _end(design: Floats, response: Floats, best: Point, reach: float, critical: 
         if excess(outside) <= 0:
             inside, step = outside, 1.5 * step
             continue
-        end = float(brentq(excess, inside, outside, xtol=1e-12, rtol=1e-13))
-        excess(end)
+        root = float(brentq(excess, inside, outside, xtol=1e-12, rtol=1e-13))
+        excess(root)
         higher = highest(design, response, (best, known[-1]), 0)
         if 2 * (best.log_likelihood - higher.log_likelihood) - critical > -2 * HIGHER:
-            return end
-        known, inside, step = [higher], end, reach
+            return known[-1]
+        known, inside, step = [higher], root, reach
     raise DesignError(
         "The profile of a coefficient does not fall below its critical value within "
         f"{MOST_STRIDES} steps.",
