@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.inference.association.correlation import MOST_ENUMERATED
+from analysis.inference.association.ranks import MOST_ENUMERATED
 from analysis.inference.resampling.bootstrap import cluster_bootstrap
 from analysis.tidy import glossary
 from analysis.tidy.frame import (
