@@ -1,8 +1,9 @@
 r"""Prompt sets: a text file with one prompt per line, or records (see `records` and `entry`).
 
-In a text file a line ``# Factual`` opens a category, a line ``## ...`` before the first prompt is a
-remark, an empty line means nothing; every other line is a prompt, verbatim. Inside a prompt ``\n`` is a line break,
-``\t`` a tab, ``\\`` a backslash, and ``\#`` a hash sign that would otherwise open a line.
+In a text file a line ``# Factual`` opens a category, a line ``## ...`` before the first prompt is
+a remark, an empty line means nothing; every other line is a prompt, verbatim. Inside a prompt
+``\n`` is a line break, ``\t`` a tab, ``\\`` a backslash, and ``\#`` a hash sign that would
+otherwise open a line.
 """
 
 from __future__ import annotations

@@ -92,8 +92,10 @@ def text_at(path: Path, what: str, hint: str) -> str:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        is_read = isinstance(error, UnicodeDecodeError)
-        reason = f"not UTF-8, at byte {error.start}" if is_read else error.strerror or str(error)
+        if isinstance(error, UnicodeDecodeError):
+            reason = f"not UTF-8, at byte {error.start}"
+        else:
+            reason = error.strerror or str(error)
         raise InputError(f"{what} cannot be read: {path} ({reason}).", hint) from error
     if NUL in text:
         reason = f"NUL at character {text.index(NUL)}, as in UTF-16 without a mark"

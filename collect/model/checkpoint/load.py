@@ -183,9 +183,10 @@ def _restore_padding(model: Any, shards: Shards) -> None:
     With a tied head it is a row of the head too, and counts in every logit.
     """
     for path, module in model.named_modules():
-        name, place = f"{path}.weight", getattr(module, "padding_idx", None)
-        is_embedding = isinstance(module, torch.nn.Embedding) and place is not None
-        if is_embedding and shards.stored_name(name) and shards.is_stored_as_it_is(name):
+        if not isinstance(module, torch.nn.Embedding) or module.padding_idx is None:
+            continue
+        name, place = f"{path}.weight", module.padding_idx
+        if shards.stored_name(name) and shards.is_stored_as_it_is(name):
             module.weight.data[place].copy_(shards.rows(name, [place])[0])
 
 

@@ -254,7 +254,7 @@ def test_a_damaged_checkpoint_is_refused(save_tiny, damage, sentence):
 def test_a_quantised_checkpoint_is_refused(save_tiny):
     directory = save_tiny("gpt2")
     edit_config(directory, quantization_config={"load_in_4bit": True})
-    with pytest.raises(UnsupportedModelError, match="is quantised"):
+    with pytest.raises(UnsupportedModelError, match="are quantised"):
         locate(str(directory))
 
 

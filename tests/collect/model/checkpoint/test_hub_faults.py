@@ -257,7 +257,7 @@ def test_what_a_transfer_leaves_half_way_is_removed_when_the_process_ends(local_
 @pytest.mark.parametrize("name", [WEIGHTS, "config.json"])
 @pytest.mark.parametrize("is_offline", [False, True])
 def test_a_file_of_the_cache_that_was_corrupted_since_is_refused(
-    local_hub, offer, tmp_path, monkeypatch, name, is_offline
+    local_hub, offer, monkeypatch, name, is_offline
 ):
     offer("tiny")
     locate("acme/tiny").weights_sha256()
@@ -276,6 +276,6 @@ def test_a_file_of_the_cache_that_was_corrupted_since_is_refused(
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", is_offline)
     locate("acme/tiny").weights_sha256()
     (blobs / stated).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    with pytest.raises(InputError, match="hash|sha256") as refused:
+    with pytest.raises(InputError, match=r"hash|sha256") as refused:
         locate("acme/tiny").weights_sha256()
     assert stated in refused.value.hint
