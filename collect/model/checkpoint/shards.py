@@ -365,9 +365,9 @@ def unconverted(directory: Path, name: str, cause: str) -> InputError:
 
 
 def _missing(directory: Path, names: Sequence[str], stored: Iterable[str] = ()) -> InputError:
-    for key, part in (
-        (key, part) for key in stored for part in key.split(".") if part in _WRAPPERS
-    ):
+    wrapped = ((key, part) for key in stored for part in key.split("."))
+    key, part = next((pair for pair in wrapped if pair[1] in _WRAPPERS), ("", ""))
+    if part:
         return InputError(
             f"The weights of {directory} were saved from within a wrapper: the name {key} has "
             f"{part!r} in it, and no weight of the model has.",
