@@ -385,7 +385,7 @@ COMMENT ON COLUMN next_token.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN next_token.prompt_id IS 'Prompt; see prompt [-]';
 COMMENT ON COLUMN next_token.n_tokens IS 'Length of the prompt in tokens, special ones included [tokens]';
 COMMENT ON COLUMN next_token.n_special IS 'Tokens the tokenizer or the chat template added [tokens]';
-COMMENT ON COLUMN next_token.entropy IS 'Entropy of the next-token distribution, softmax in float64, no clipping [nat]';
+COMMENT ON COLUMN next_token.entropy IS 'Entropy of the next-token distribution, softmax in float64, no clipping; logits of a bfloat16 pass move it by about .02 [nat]';
 COMMENT ON COLUMN next_token.top_token_id IS 'Most probable token [-]';
 COMMENT ON COLUMN next_token.top_token IS 'Its text, as the tokenizer decodes it; NULL where token ids were measured without a tokenizer, see not_measured [-]';
 COMMENT ON COLUMN next_token.top_probability IS 'Its probability [1]';

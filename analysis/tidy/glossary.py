@@ -23,6 +23,7 @@ GLOSSARY: dict[str, str] = {
     "df": "Degrees of freedom of the reference distribution",
     "statistic": "Test statistic",
     "p_value": "Two-sided p unless `alternative` says otherwise",
+    "p_value_f": "p-value of F by its distribution, were rows independent and normal",
     "p_value_boundary": "p-value of a likelihood ratio that allows for a variance of zero",
     "conf_low": "Lower end of the confidence interval",
     "conf_high": "Upper end of the confidence interval",

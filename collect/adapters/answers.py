@@ -8,6 +8,7 @@ from pathlib import Path
 
 from collect.adapters.adapter import Adapter
 from collect.adapters.capability import HEADS, MAPS, PARTS
+from collect.adapters.quantised import RELEASED
 from collect.adapters.refused import REFUSED
 from collect.adapters.register import ADAPTERS
 from collect.adapters.within import PLACES, text_type
@@ -28,7 +29,9 @@ _INTRODUCTION = """\
 
 Every type that `AutoModelForCausalLM` of transformers {version} knows, {n} of them:
 {n_measured} are measured, {n_in_part} of these in part and of {n_text} the text within, and
-{n_refused} are refused. This file is generated: `thermoscope collect models --write` writes it, and
+{n_refused} are refused. A type is measured where its weights are plain floats: {n_released} of the
+measured ones are released quantised by their makers, which is refused until they are dequantised
+({released}). This file is generated: `thermoscope collect models --write` writes it, and
 a test holds it to the code.
 
 Measured in part means: norms and gains of the stream, geometry and predictions as of every
@@ -87,11 +90,12 @@ def answer(model_type: str) -> Answer:
 
 
 def _of_adapter(model_type: str, adapter: Adapter) -> Answer:
-    if not adapter.lacks:
-        return Answer(model_type, WHOLE, adapter.name)
     without = [said for name, said in _WITHOUT.items() if name in adapter.lacks]
-    reasons = dict.fromkeys(adapter.lacks.values())
-    return Answer(model_type, IN_PART, adapter.name, ", ".join(without), "; ".join(reasons))
+    reasons = [*dict.fromkeys(adapter.lacks.values())]
+    if model_type in RELEASED:
+        reasons.append(f"released in {RELEASED[model_type]}, which is refused until dequantised")
+    is_whole = WHOLE if not adapter.lacks else IN_PART
+    return Answer(model_type, is_whole, adapter.name, ", ".join(without), "; ".join(reasons))
 
 
 def answers() -> list[Answer]:
@@ -111,6 +115,8 @@ def as_markdown(found: Sequence[Answer]) -> str:
         n_in_part=sum(entry.answer == IN_PART for entry in found),
         n_text=sum(entry.answer == TEXT for entry in found),
         n_refused=n_refused,
+        n_released=len(RELEASED),
+        released=", ".join(f"`{name}`" for name in RELEASED),
         beside=", ".join(f"`{name}`" for name in sorted(PLACES.keys() - set(causal_types()))),
     )
     rows = [

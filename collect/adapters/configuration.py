@@ -36,10 +36,17 @@ def expert_or_ffn_width(config: Any) -> int | None:
     return width if isinstance(width, int) else None
 
 
-def rotation_limits(config: Any) -> tuple[int, ...]:
+def rotation_limits(config: Any, longest: int = 0) -> tuple[int, ...]:
     """Return the lengths beyond which rotary positions turn all tokens of a batch by other angles.
 
     They go by the longest prompt of a batch, so that a short one must not share a batch with it.
+
+    Parameters
+    ----------
+    config
+        The configuration of the text.
+    longest
+        Tokens of the longest prompt; dynamic positions differ for every length up to it.
     """
     rotation = getattr(config, "rope_parameters", None) or {}
     each = [rotation] if "rope_type" in rotation else [*rotation.values()]
@@ -49,7 +56,8 @@ def rotation_limits(config: Any) -> tuple[int, ...]:
         if kind == "longrope" or (kind and "long_mscale" in one):
             found.add(int(one["original_max_position_embeddings"]))
         elif "dynamic" in kind:
-            found.add(int(config.max_position_embeddings))
+            n_context = int(config.max_position_embeddings)
+            found |= {n_context, *range(n_context, longest)}
     return tuple(sorted(found))
 
 

@@ -98,7 +98,10 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
 def _add_how(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     how = parser.add_argument_group("how to measure")
     how.add_argument(
-        "--dtype", default="float32", help="float32 (default), bfloat16 or float16 forward pass"
+        "--dtype",
+        default="float32",
+        help="float32 (default), bfloat16 or float16 forward pass; bfloat16 moves entropies of the "
+        "next token by about .02 nat",
     )
     how.add_argument(
         "--device", default="cpu", help="cpu (default), cuda, cuda:1, or auto for all accelerators"
@@ -126,7 +129,8 @@ def _add_how(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--too-long",
         default="refuse",
         metavar="POLICY",
-        help="of prompts longer than the context: refuse (default), skip, or truncate",
+        help="of prompts longer than the context: refuse (default), skip, truncate, or extend, "
+        "which reads them whole where positions are computed (rotary, ALiBi)",
     )
     how.add_argument(
         "--allow-nonconforming",

@@ -73,6 +73,9 @@ _SHIPPED = {
 
 _REGISTERED: dict[str, OwnQuantity] = {}
 
+#: What the files that are being loaded have registered; None while none is loaded.
+_LOADING: list[OwnQuantity] | None = None
+
 #: Quantities as a program names them: by name, themselves, or by their functions; one or several.
 Named: TypeAlias = (
     "str | OwnQuantity | Callable[..., Any] | Iterable[str | OwnQuantity | Callable[..., Any]]"
@@ -82,9 +85,36 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def register(quantity: OwnQuantity) -> OwnQuantity:
-    """Make a quantity known by its name, and return it; one of the same name is replaced."""
+    """Make a quantity known by its name, and return it; one of the same name is replaced.
+
+    Raises
+    ------
+    InputError
+        If files that are loaded together define two of one name.
+    """
+    if _LOADING is not None:
+        _LOADING.append(quantity)
+        refuse_namesakes(_LOADING)
     _REGISTERED[quantity.name] = quantity
     return quantity
+
+
+def refuse_namesakes(asked: Iterable[OwnQuantity]) -> None:
+    """Refuse different quantities of one name: the last would be measured in place of the others.
+
+    Raises
+    ------
+    InputError
+        If there are two.
+    """
+    known: dict[str, OwnQuantity] = {}
+    for each in asked:
+        if known.setdefault(each.name, each).sha256 != each.sha256:
+            raise InputError(
+                f"Two different quantities have one name, {each.name}.",
+                "Give each a name: name='probe_a' to probe_projection or raw_vectors, or the first "
+                "argument of @collect.quantity.",
+            )
 
 
 def quantity(
@@ -123,14 +153,19 @@ def load(sources: str | Path | Iterable[str | Path]) -> None:
     Raises
     ------
     InputError
-        If there is no such file or module, or it fails.
+        If there is no such file or module, it fails, or they define two quantities of one name.
     """
-    for source in files_of(sources):
-        with of_others(
-            f"A file that registers quantities must run; {source} does not:",
-            "Name a file that ends in .py, or a module that Python can import.",
-        ):
-            _run(str(source))
+    global _LOADING  # noqa: PLW0603
+    _LOADING = []
+    try:
+        for source in files_of(sources):
+            with of_others(
+                f"A file that registers quantities must run; {source} does not:",
+                "Name a file that ends in .py, or a module that Python can import.",
+            ):
+                _run(str(source))
+    finally:
+        _LOADING = None
 
 
 def files_of(sources: str | Path | Iterable[str | Path]) -> list[str | Path]:
@@ -221,11 +256,15 @@ def chosen(names: Named) -> tuple[str, ...]:
     Raises
     ------
     InputError
-        If a name is unknown.
+        If a name is unknown, or two different quantities have one.
     """
     entries: tuple[Any, ...] = (names,)
     if isinstance(names, Iterable) and not isinstance(names, str):
         entries = tuple(names)
+    by_name = [
+        _REGISTERED[name] for name in entries if isinstance(name, str) and name in _REGISTERED
+    ]
+    refuse_namesakes([*by_name, *(entry for entry in entries if isinstance(entry, OwnQuantity))])
     said = [_name(entry) for entry in entries]
     asked = [name.strip() for entry in said for name in entry.split(",") if name.strip()]
     for name in asked:

@@ -102,7 +102,7 @@ def _of_weights(subject: Subject) -> Measured:
 
 def _of_prompts(task: Task, subject: Subject) -> Measured:
     settings = subject.settings
-    limits = rotation_limits(subject.skeleton.config)
+    limits = rotation_limits(subject.skeleton.config, max(map(len, task.encoded), default=0))
     batches = tuple(buckets(task.encoded, settings.batch_size, limits))
     asked = quantities.chosen(quantities_of(task.unit.determinants))
     recorder = Recorder(batches, [name for name in asked if name in quantities.BUILT_IN])

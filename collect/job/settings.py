@@ -158,6 +158,8 @@ def progress_bar(total: int, title: str, unit: str, *, quiet: bool, progress: bo
 
 def _refuse_no_attributes(how: Mapping[str, Any], known: Sequence[str]) -> None:
     for name in how:
+        if name == "chat_template":
+            raise InputError(f"There is no option {name} here.", 'Give rendering="chat".')
         if name not in known:
             raise unknown_name("An option", name, sorted(known), "Leave it out.")
 

@@ -92,6 +92,11 @@ class Subject:
             f"{memory.as_text(n_bytes(self.skeleton, settings.dtype))} of weights in "
             f"{settings.dtype}, {memory.as_text(available)} available"
         )
+        if settings.dtype == "bfloat16" and not self.is_only_examined:
+            settings.say(
+                f"{self.checkpoint.model_id}: logits are rounded to bfloat16, which moves the "
+                "entropy of a next token by about .02 nat; with --dtype float32 it is not"
+            )
         return placed
 
     @property
@@ -154,7 +159,7 @@ class Subject:
             conformance.library_code(self.own_code),
         ]
         with unless_allowed(self.name, self.checkpoint, self.settings):
-            conformance.refuse(findings)
+            conformance.refuse(findings, self.settings.dtype)
         return findings
 
     @property

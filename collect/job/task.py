@@ -14,6 +14,7 @@ from collect.instruments import quantities
 from collect.job.settings import Settings
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
+from collect.model.forward.positions import position_table
 from collect.prompts.fitting import Fitted, fitted
 from collect.prompts.rendering import check_template
 from collect.prompts.sets import PromptSet
@@ -146,9 +147,17 @@ def _read(prompt_set: PromptSet, skeleton: Decoder, tokenizer: Any, settings: Se
         special_tokens=settings.special_tokens,
     )
     embedding: Any = skeleton.embedding
+    n_context = skeleton.adapter.n_context(skeleton.model.config)
+    table = position_table(skeleton) if settings.too_long == "extend" else None
+    if table and any(len(prompt) > (n_context or 0) for prompt in encoded):
+        raise InputError(
+            f"The model cannot read beyond its context of {n_context} tokens: its positions come "
+            f"from a table that ends there, {table}.",
+            "Use --too-long skip or --too-long truncate.",
+        )
     return fitted(
         encoded,
-        skeleton.adapter.n_context(skeleton.model.config),
+        n_context,
         int(embedding.weight.shape[0]),
         policy=settings.too_long,
     )

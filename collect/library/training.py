@@ -69,7 +69,8 @@ class MeasurementCallback(TrainerCallback):
         self.out, self.every, self.is_strict = as_output(out), every, is_strict
         self.prompts = given(prompts, prompt_set)
         self.model_id, self.tokenizer = model_id, tokenizer
-        self._how = {"quantities": chosen(quantities), **how}
+        chosen(quantities)
+        self._how = {"quantities": quantities, **how}
         self._last: int | None = None
 
     def on_train_begin(

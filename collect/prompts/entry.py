@@ -13,6 +13,7 @@ from typing import Any
 
 from collect.errors import InputError
 from collect.schema.counting import is_count
+from collect.schema.paths import NUL
 
 #: Names under which a record may hold its prompt, by what it then is; see column prompt.format.
 CONTENT = {
@@ -142,16 +143,28 @@ def _content(kind: str, value: Any, place: str) -> tuple[str, str]:
                 f"A prompt's text must be text; {place} has {_short(value)}.",
                 "Put it between quotes, or name it messages or token_ids if it is one of these.",
             )
+        _refuse_nul(value, place)
         return kind, value
     items = _parsed(value, place)
     if kind == "turns":
-        return kind, _json([_turn(item, place) for item in items])
+        turns = [_turn(item, place) for item in items]
+        _refuse_nul("".join(turn["content"] for turn in turns), place)
+        return kind, _json(turns)
     if not all(is_count(item) for item in items):
         raise InputError(
             f"Token ids must be whole numbers of 0 or more; {place} has {_short(value)}.",
             "Give the ids that the model's tokenizer returns.",
         )
     return kind, _json([int(n) for n in items])
+
+
+def _refuse_nul(text: str, place: str) -> None:
+    if NUL in text:
+        raise InputError(
+            f"A prompt's text must not hold NUL, as UTF-16 that was read as UTF-8 does; {place} "
+            f"has it at character {text.index(NUL)}.",
+            "Save the file as UTF-8; a token that stands for NUL is given by its id.",
+        )
 
 
 def _parsed(value: Any, place: str) -> Sequence[Any]:

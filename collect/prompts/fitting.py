@@ -9,7 +9,14 @@ from collect.errors import InputError
 from collect.prompts.tokens import Encoded
 
 #: What may be done with prompts that are longer than the context of a model.
-TOO_LONG = ("refuse", "skip", "truncate")
+TOO_LONG = ("refuse", "skip", "truncate", "extend")
+
+#: What was done, in the words of a remark.
+_DONE = {
+    "skip": "it was left out",
+    "truncate": "the tokens after that were cut off",
+    "extend": "it was read whole",
+}
 
 #: Prompts that a message names at most.
 _SHOWN = 3
@@ -24,7 +31,7 @@ class Fitted:
     prompts
         Those that are read, each within the context.
     too_long
-        By prompt_id: how many tokens a prompt had that was left out or cut.
+        By prompt_id: how many tokens a prompt had that was left out, cut or read all the same.
     policy
         One of `TOO_LONG`.
     n_context
@@ -39,10 +46,9 @@ class Fitted:
     @property
     def remarks(self) -> dict[str, str]:
         """What was done to each prompt that was too long, in a sentence."""
-        done = "it was left out" if self.policy == "skip" else "the tokens after that were cut off"
         return {
             prompt_id: f"It has {n} tokens, and the context of the model is {self.n_context}: "
-            f"{done}, as asked for."
+            f"{_DONE[self.policy]}, as asked for."
             for prompt_id, n in self.too_long.items()
         }
 
@@ -62,7 +68,8 @@ def fitted(
         Rows of the token embedding.
     policy
         What to do with prompts of more than ``n_context`` tokens: ``refuse``, ``skip``, which
-        leaves them out, or ``truncate``, which keeps their first ``n_context`` tokens.
+        leaves them out, ``truncate``, which keeps their first ``n_context`` tokens, or ``extend``,
+        which keeps them whole, for a model that computes positions (see `position_table`).
 
     Raises
     ------
@@ -85,9 +92,10 @@ def fitted(
     long = {p.prompt_id: len(p) for p in prompts if n_context is not None and len(p) > n_context}
     if long and (policy == "refuse" or (policy == "skip" and len(long) == len(prompts))):
         raise _refusal(long, len(prompts), n_context, policy)
+    kept = list(prompts)
     if policy == "skip":
         kept = [prompt for prompt in prompts if prompt.prompt_id not in long]
-    else:
+    elif policy == "truncate":
         kept = [
             _cut(prompt, n_context) if prompt.prompt_id in long else prompt for prompt in prompts
         ]
@@ -101,8 +109,9 @@ def _refusal(long: dict[str, int], n: int, n_context: int | None, policy: str) -
         hint = "Use --too-long truncate, which reads as many tokens as fit, or leave the model out."
     else:
         hint = (
-            "Add --too-long skip, which leaves them out, or --too-long truncate, which reads as "
-            "many tokens as fit."
+            "Add --too-long skip, which leaves them out, --too-long truncate, which reads as many "
+            "tokens as fit, or, with rotary positions or ALiBi, --too-long extend, which reads "
+            "them whole."
         )
     return InputError(
         f"A prompt must fit the model's context of {n_context} tokens; {len(long)} of {n} "

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from collect.errors import InputError
 from collect.schema.counting import repeated
+from collect.schema.paths import text_at
 
 #: Where a record stands, for messages, and the record.
 Placed: TypeAlias = "tuple[str, Any]"
@@ -76,20 +77,8 @@ def unreadable(path: Path, reason: str) -> InputError:
 
 
 def text_of(path: Path) -> str:
-    """Return the text of a file in UTF-8, without a mark of byte order.
-
-    Raises
-    ------
-    InputError
-        If it is not UTF-8.
-    """
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"A prompt file must be UTF-8 text; {path} is not, at byte {error.start}.",
-            "Save it as UTF-8.",
-        ) from error
+    """Return the text of a prompt file; see `text_at`."""
+    return text_at(path, "A prompt file", "Check that you may read it, and save it as UTF-8.")
 
 
 def _of_json_lines(path: Path) -> Iterator[Placed]:
@@ -113,12 +102,20 @@ def _of_json(path: Path) -> Iterator[Placed]:
 
 def _parsed(text: str, place: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"Each prompt must be readable JSON; {place} is not ({error}).",
             "Plain prompts, one per line, go into a .txt file.",
         ) from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, or raise ValueError if a key comes twice: one value would be lost."""
+    twice = repeated(name for name, _ in pairs)
+    if twice:
+        raise ValueError(f"the key {twice[0]!r} comes twice")
+    return dict(pairs)
 
 
 def _separated(delimiter: str) -> Callable[[Path], Iterator[Placed]]:

@@ -1,8 +1,9 @@
 r"""Prompt sets: a text file with one prompt per line, or records (see `records` and `entry`).
 
-In a text file a line ``# Factual`` opens a category, a line ``## ...`` is a remark, an empty line
-means nothing; every other line is a prompt, verbatim. Inside a prompt ``\n`` is a line break,
-``\t`` a tab, ``\\`` a backslash, and ``\#`` a hash sign that would otherwise open a line.
+In a text file a line ``# Factual`` opens a category, a line ``## ...`` before the first prompt is
+a remark, an empty line means nothing; every other line is a prompt, verbatim. Inside a prompt
+``\n`` is a line break, ``\t`` a tab, ``\\`` a backslash, and ``\#`` a hash sign that would
+otherwise open a line.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import pandas as pd
 
 from collect.errors import InputError, nearest
 from collect.prompts.entry import Entry, entry
-from collect.prompts.records import is_dataset, readable, records, set_name, text_of, unreadable
+from collect.prompts.records import is_dataset, readable, records, set_name, text_of
 from collect.schema.counting import repeated
 from collect.schema.marks import prompts_sha256
 from collect.schema.paths import as_path
@@ -205,10 +206,7 @@ def _unknown(name_or_path: str) -> InputError:
 
 def _text(path: Path) -> str:
     """Return the text of a file of lines."""
-    try:
-        text = text_of(path)
-    except OSError as error:
-        raise unreadable(path, error.strerror or str(error)) from error
+    text = text_of(path)
     _refuse_records(text, path)
     return text
 
@@ -233,7 +231,10 @@ def _entries(text: str, path: Path) -> list[Entry]:
     category: str | None = None
     for number, line in enumerate(text.split("\n"), start=1):
         content = line.removesuffix("\r")
-        if content.startswith("##") or not content.strip():
+        if not content.strip():
+            continue
+        if content.startswith("##"):
+            _refuse_heading(content, is_remark=not entries, place=f"{path}, line {number}")
             continue
         if content.startswith("#"):
             category = content[1:].strip() or None
@@ -241,6 +242,17 @@ def _entries(text: str, path: Path) -> list[Entry]:
             prompt = _unescaped(content, f"{path}, line {number}")
             entries.append(Entry(prompt, category=category))
     return entries
+
+
+def _refuse_heading(line: str, *, is_remark: bool, place: str) -> None:
+    """Refuse a heading of Markdown: taken as a remark it would be lost without a word."""
+    if not is_remark or line.startswith("###"):
+        raise InputError(
+            f"A remark, ##, must stand before the first prompt; {place} reads {line[:40]!r}, as a "
+            "heading of Markdown does.",
+            r"Write \# for a prompt that begins with a hash sign, or leave the line out; prompts "
+            "of several lines go into a JSONL file.",
+        )
 
 
 def _unescaped(line: str, place: str) -> str:

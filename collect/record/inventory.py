@@ -186,12 +186,23 @@ class Inventory:
             said for said in (otherwise, redefinitions(known, unit.determinants)) if said
         )
         if found:
+            is_same = known.get("weights_sha256") == unit.determinants["weights_sha256"]
             raise InputError(
                 f"A unit must be measured in one way only; {self.out} holds {unit.title} measured "
                 f"otherwise: {found}.",
-                "Add --overwrite to measure it again, or choose another --out; with --revision, "
-                "revisions of a model stand side by side, and so do prompts under another name.",
+                _ANOTHER_WAY if is_same else _OTHER_WEIGHTS,
             )
+
+
+_ANOTHER_WAY = (
+    "Add --overwrite to measure it again, or choose another --out; prompts under another name "
+    "stand side by side."
+)
+_OTHER_WEIGHTS = (
+    "If these are two checkpoints, name one by a model_id in thermoscope.json beside its weights, "
+    "or choose another --out; revisions, with --revision, stand side by side. --overwrite would "
+    "remove what was measured of the first."
+)
 
 
 def _read(path: Path) -> list[Entry]:

@@ -8,6 +8,9 @@ from typing import Any
 
 from collect.errors import InputError
 
+#: No sign of any text: every other byte of plain letters in UTF-16.
+NUL = "\0"
+
 
 def as_path(typed: str | Path) -> Path:
     """Return a path with the home that ``~`` stands for; that of nobody as it was typed.
@@ -70,7 +73,7 @@ def several(given: Any, what: str, hint: str) -> list[str | Path]:
 
 
 def text_at(path: Path, what: str, hint: str) -> str:
-    """Return the text of a file in UTF-8, without a mark of byte order.
+    """Return the text of a file in UTF-8, without a mark of byte order, line ends as they are.
 
     Parameters
     ----------
@@ -84,12 +87,17 @@ def text_at(path: Path, what: str, hint: str) -> str:
     Raises
     ------
     InputError
-        If it cannot be read, or is not UTF-8.
+        If it cannot be read, is not UTF-8, or holds NUL, as UTF-16 does where it is read so.
     """
     try:
-        return path.read_text(encoding="utf-8-sig")
+        text = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise InputError(
-            f"{what} must be a text file that can be read; {path} cannot: {reason}.", hint
-        ) from error
+        if isinstance(error, UnicodeDecodeError):
+            reason = f"not UTF-8, at byte {error.start}"
+        else:
+            reason = error.strerror or str(error)
+        raise InputError(f"{what} cannot be read: {path} ({reason}).", hint) from error
+    if NUL in text:
+        reason = f"NUL at character {text.index(NUL)}, as in UTF-16 without a mark"
+        raise InputError(f"{what} is not UTF-8 text: {path} ({reason}).", hint)
+    return text

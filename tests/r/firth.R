@@ -10,6 +10,7 @@ write.csv(endometrial[, c("neovasculization", "pulsatility", "endometrium", "hig
           "firth_endometrial.csv", row.names = FALSE, quote = FALSE)
 models <- read.csv("models.csv")
 models$dampens <- as.integer(models$gain < median(models$gain))
+ten <- data.frame(x = 1:10, y = c(0, 0, 1, 0, 0, 1, 1, 0, 1, 1))
 models$first_lab <- as.integer(models$lab == models$lab[1])
 
 penalised <- function(X, y) function(b) {
@@ -17,12 +18,12 @@ penalised <- function(X, y) function(b) {
   sum(ifelse(y == 1, plogis(eta, log.p = TRUE), plogis(-eta, log.p = TRUE))) +
     as.numeric(determinant(crossprod(X * sqrt(w)))$modulus) / 2
 }
-profile <- function(X, y, j, value, start) {
+profile <- function(X, y, j, value, start, rounds = 6) {
   l <- penalised(X, y)
   if (ncol(X) == 1) return(l(value))
   free <- start[-j]
   at <- function(b) { full <- numeric(ncol(X)); full[j] <- value; full[-j] <- b; l(full) }
-  for (i in 1:6) free <- optim(free, function(b) -at(b), method = "BFGS",
+  for (i in 1:rounds) free <- optim(free, function(b) -at(b), method = "BFGS",
                                control = list(reltol = 1e-15, maxit = 2000))$par
   at(free)
 }
@@ -45,5 +46,30 @@ answer <- function(case, formula, data) {
 answers <- rbind(
   answer("endometrial", high_grade ~ neovasculization + pulsatility + endometrium, endometrial),
   answer("models", dampens ~ heritage + density, models),
-  answer("one_lab", dampens ~ first_lab, models))
+  answer("one_lab", dampens ~ first_lab, models),
+  answer("ten", y ~ x, ten))
 write.csv(format(answers, digits = 15, trim = TRUE), "firth.csv", row.names = FALSE, quote = FALSE)
+
+# Data in which the profile has several ridges (a, b, c normal; y separated by them): one end each,
+# as the highest of 10 climbs from 3,000 drawn starts, by bisection.
+ridges <- read.csv("firth_ridges.csv")
+set.seed(1)
+ridge_end <- function(set, term, from, to) {
+  rows <- ridges[ridges$set == set, ]
+  X <- cbind(Intercept = 1, as.matrix(rows[, c("a", "b", "c")])); y <- rows$y
+  b <- coef(glm(y ~ a + b + c, binomial, rows, method = "brglmFit", type = "AS_mean",
+                control = brglmControl(epsilon = 1e-12, maxit = 2000)))
+  j <- match(term, colnames(X)); l <- penalised(X, y); top <- l(b)
+  rays <- t(sapply(seq(0.5, 8, 0.25), function(m) m * b))
+  drawn <- rbind(rays, matrix(rnorm(12000), ncol = 4) * exp(runif(3000, -1, 4)))
+  excess <- function(value) {
+    starts <- drawn; starts[, j] <- value
+    best <- starts[order(-apply(starts, 1, l))[1:10], ]
+    2 * (top - max(apply(best, 1, function(b) profile(X, y, j, value, b, 1)))) - qchisq(0.95, 1)
+  }
+  for (i in 1:14) { middle <- (from + to) / 2; if (excess(middle) < 0) from <- middle else to <- middle }
+  data.frame(set, term, end = (from + to) / 2, tolerance = abs(to - from))
+}
+ends <- rbind(ridge_end("0", "c", -25, -35), ridge_end("22", "a", 15, 21),
+              ridge_end("36", "Intercept", -8, -11), ridge_end("41", "a", 6, 8))
+write.csv(format(ends, digits = 8, trim = TRUE), "firth_ridges_ends.csv", row.names = FALSE, quote = FALSE)

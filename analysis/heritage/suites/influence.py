@@ -66,7 +66,7 @@ def _given_depth(models: pd.DataFrame, *, group: str) -> Number:
         rng=np.random.default_rng(SEED),
         n_permutations=PERMUTATIONS,
     ).iloc[0]
-    return {"estimate": float(row["estimate"]), "p_value": float(row["p_permutation"])}
+    return {"estimate": float(row["estimate"]), "p_value": float(row["p_value"])}
 
 
 def _suite_share(models: pd.DataFrame) -> Number:

@@ -106,8 +106,8 @@ def order_rows(orders: pd.DataFrame) -> pd.DataFrame:
             "rows": ["means of suites" if row["unit"] == "suite" else "models" for row in rows],
             "change": [prose.number(row["estimate"], 3) for row in rows],
             "f": [_f(row) for row in rows],
-            "p": [prose.bare(prose.p_value(row["p_value"])) for row in rows],
-            "p_permutation": [prose.bare(prose.p_value(row["p_permutation"])) for row in rows],
+            "p": [prose.bare(prose.p_value(row["p_value_f"])) for row in rows],
+            "p_permutation": [prose.bare(prose.p_value(row["p_value"])) for row in rows],
         }
     )
 
@@ -188,11 +188,11 @@ def words(told: Views) -> dict[str, str]:
     return {
         "suites_change": prose.number(suites["estimate"]),
         "suites_f": _f(suites),
-        "suites_p": prose.p_value(suites["p_permutation"]),
-        "labs_p": prose.p_value(labs["p_permutation"]),
+        "suites_p": prose.p_value(suites["p_value"]),
+        "labs_p": prose.p_value(labs["p_value"]),
         "labs_change": prose.number(labs["estimate"]),
         "inside_f": _f(inside),
-        "inside_p": prose.p_value(inside["p_permutation"]),
+        "inside_p": prose.p_value(inside["p_value"]),
         "several": prose.listing(suites_of_lab.index[suites_of_lab > 1].tolist()),
         "size_change": prose.number(size["estimate"], 3),
         "sibling": prose.number(sibling["r_squared"]),

@@ -7,13 +7,14 @@ suites instead: `analysis.inference.resampling.bootstrap.cluster_bootstrap`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations, permutations
 from math import sqrt
+from numbers import Real
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
+from analysis.inference.association.ranks import kendall_test, spearman_test, t_p, t_statistic
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 from analysis.tidy.frame import (
@@ -26,12 +27,6 @@ from analysis.tidy.frame import (
 )
 
 METHODS = ("pearson", "spearman", "kendall")
-
-#: Largest n whose n! orders are enumerated for Spearman's p (9! = 362,880), as R does.
-EXACT_SPEARMAN_ROWS = 9
-
-#: Below this n Kendall's p is exact where no values are tied, as in R.
-EXACT_KENDALL_ROWS = 50
 
 #: Variance of Fisher's z, times (n - 3).
 PEARSON_VARIANCE = 1.0
@@ -50,9 +45,11 @@ def correlate(
     """Return the correlation of two columns with its test and interval.
 
     Pearson: t test with n - 2 degrees of freedom and Fisher's z interval, variance 1/(n - 3).
-    Spearman: p by enumerating all n! orders up to n = 9 (ties kept, |rho| rule), beyond that
-    the t approximation; interval by Fisher's z with the variance 1.06/(n - 3) of Fieller,
-    Hartley and Pearson (1957), Biometrika 44, 470.
+    Spearman: p by counting all n! orders up to n = 12 (ties kept, |rho| rule); beyond that, as R's
+    cor.test beyond 9, the Edgeworth series of Best and Roberts (1975, Applied Statistics 24, 377;
+    far out no less than the t approximation, below which the series falls too soon) and, where
+    values are tied, the t approximation. Interval by Fisher's z with the variance 1.06/(n - 3) of
+    Fieller, Hartley and Pearson (1957), Biometrika 44, 470.
     Kendall: tau-b; p exact below n = 50 without ties and, by enumerating all n! orders, up to
     n = 9 with them, beyond that the normal approximation with the variance for ties (Kendall
     1970, Rank Correlation Methods, equation 4.4); interval by Fisher's z with the variance
@@ -72,7 +69,8 @@ def correlate(
     Returns
     -------
     One row: `term`, `estimate` [-1 to 1], `statistic` and `df` of the t test (of Kendall: z,
-    and no `df`; both missing when p is exact), `p_value`, the interval, `n_obs`, `method`, `note`.
+    and no `df`; both missing when p is exact or from the Edgeworth series), `p_value`, the
+    interval, `n_obs`, `method`, `note`.
 
     Raises
     ------
@@ -177,6 +175,13 @@ def from_summary(r: float, n: int, *, conf_level: float = 0.95) -> pd.DataFrame:
     DesignError
         If n is below 3.
     """
+    printed: tuple[object, ...] = (r, n)
+    for number in printed:
+        if not isinstance(number, Real):
+            raise AnalysisError(
+                f"A printed correlation and its rows are numbers; found {number!r}.",
+                "Convert it with float() or int().",
+            )
     if not -1 <= r <= 1:
         raise AnalysisError(
             f"A correlation must lie in [-1, 1]; found {r!r}.", "Check the printed value."
@@ -218,13 +223,13 @@ def _row(
 ) -> pd.DataFrame:
     """Return the row of a correlation tested with Student's t."""
     df = n - 2 - covariates
-    statistic = _t_statistic(estimate, df)
+    statistic = t_statistic(estimate, df)
     return _result(
         term=term,
         estimate=estimate,
         statistic=statistic,
         df=float(df),
-        p_value=float(2 * stats.t.sf(abs(statistic), df)),
+        p_value=t_p(estimate, df),
         interval=_fisher_z(estimate, n - 3 - covariates, PEARSON_VARIANCE, conf_level),
         conf_level=conf_level,
         n_obs=n,
@@ -236,17 +241,12 @@ def _row(
 def _spearman_row(term: str, first: Floats, second: Floats, conf_level: float) -> pd.DataFrame:
     n = len(first)
     estimate = _rounded(stats.pearsonr(stats.rankdata(first), stats.rankdata(second)).statistic)
-    exact = n <= EXACT_SPEARMAN_ROWS
-    statistic = float("nan") if exact else _t_statistic(estimate, n - 2)
-    p_value = (
-        _exact_spearman_p(first, second) if exact else float(2 * stats.t.sf(abs(statistic), n - 2))
-    )
-    test = "exact permutation p" if exact else "t approximation"
+    statistic, df, p_value, test = spearman_test(first, second, estimate)
     return _result(
         term=term,
         estimate=estimate,
         statistic=statistic,
-        df=float("nan") if exact else float(n - 2),
+        df=df,
         p_value=p_value,
         interval=_fisher_z(estimate, n - 3, FIELLER_VARIANCE, conf_level),
         conf_level=conf_level,
@@ -259,7 +259,7 @@ def _spearman_row(term: str, first: Floats, second: Floats, conf_level: float) -
 def _kendall_row(term: str, first: Floats, second: Floats, conf_level: float) -> pd.DataFrame:
     n = len(first)
     estimate = _rounded(stats.kendalltau(first, second).statistic)
-    statistic, p_value, test = _kendall_test(first, second, estimate)
+    statistic, p_value, test = kendall_test(first, second, estimate)
     return _result(
         term=term,
         estimate=estimate,
@@ -274,54 +274,9 @@ def _kendall_row(term: str, first: Floats, second: Floats, conf_level: float) ->
     )
 
 
-def _kendall_test(first: Floats, second: Floats, estimate: float) -> tuple[float, float, str]:
-    """Return z (missing when p is exact), p and the name of the test."""
-    n = len(first)
-    tied = min(len(np.unique(first)), len(np.unique(second))) < n
-    if not tied and n < EXACT_KENDALL_ROWS:
-        exact = stats.kendalltau(first, second, method="exact").pvalue
-        return float("nan"), float(exact), "exact permutation p"
-    if n <= EXACT_SPEARMAN_ROWS:
-        return float("nan"), _exact_kendall_p(first, second), "exact permutation p"
-    statistic = _kendall_z(first, second, estimate)
-    return statistic, float(2 * stats.norm.sf(abs(statistic))), "normal approximation"
-
-
-def _kendall_z(first: Floats, second: Floats, estimate: float) -> float:
-    """Return concordant less discordant pairs over its standard deviation, ties allowed for."""
-    n = len(first)
-    tied = [np.unique(values, return_counts=True)[1].astype(float) for values in (first, second)]
-    pairs = [float((t * (t - 1)).sum()) for t in tied]
-    triples = [float((t * (t - 1) * (t - 2)).sum()) for t in tied]
-    weighted = [float((t * (t - 1) * (2 * t + 5)).sum()) for t in tied]
-    all_pairs = n * (n - 1.0)
-    variance = (all_pairs * (2 * n + 5) - sum(weighted)) / 18
-    variance += pairs[0] * pairs[1] / (2 * all_pairs)
-    variance += triples[0] * triples[1] / (9 * all_pairs * (n - 2))
-    difference = estimate * sqrt((all_pairs - pairs[0]) * (all_pairs - pairs[1])) / 2
-    return difference / sqrt(variance)
-
-
-def _exact_kendall_p(first: Floats, second: Floats) -> float:
-    """Return the share of all n! orders whose |tau| reaches the observed, in whole numbers."""
-    orders = np.array(list(permutations(second.tolist())))
-    differences = np.zeros(len(orders), dtype=np.int64)
-    for one, other in combinations(range(len(first)), 2):
-        sign = int(np.sign(first[one] - first[other]))
-        differences += sign * np.sign(orders[:, one] - orders[:, other]).astype(np.int64)
-    # The first order that itertools yields is the observed one.
-    return float(np.mean(np.abs(differences) >= abs(differences[0])))
-
-
 def _rounded(estimate: float) -> float:
     perfect = 1 - abs(estimate) < ROUNDING
     return float(np.sign(estimate)) if perfect else float(estimate)
-
-
-def _t_statistic(estimate: float, df: int) -> float:
-    if abs(estimate) == 1:
-        return float(np.copysign(np.inf, estimate))
-    return estimate * sqrt(df / (1 - estimate**2))
 
 
 def _fisher_z(
@@ -336,17 +291,6 @@ def _fisher_z(
     reach = float(stats.norm.isf((1 - conf_level) / 2)) * sqrt(variance / denominator)
     centre = float(np.arctanh(estimate))
     return float(np.tanh(centre - reach)), float(np.tanh(centre + reach))
-
-
-def _exact_spearman_p(first: Floats, second: Floats) -> float:
-    """Return the share of all n! orders whose |rho| reaches the observed, in whole numbers."""
-    doubled_first = np.rint(2 * stats.rankdata(first)).astype(np.int64)
-    doubled_second = np.rint(2 * stats.rankdata(second)).astype(np.int64)
-    orders = np.array(list(permutations(doubled_second.tolist())), dtype=np.int64)
-    expected = doubled_first.sum() * doubled_second.sum()
-    distances = np.abs(len(first) * (orders @ doubled_first) - expected)
-    # The first order that itertools yields is the observed one.
-    return float(np.mean(distances >= distances[0]))
 
 
 def _notes(estimate: float, denominator: int) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.inference.association.correlation import EXACT_SPEARMAN_ROWS
+from analysis.inference.association.ranks import MOST_ENUMERATED
 from analysis.inference.resampling.bootstrap import cluster_bootstrap
 from analysis.tidy import glossary
 from analysis.tidy.frame import (
@@ -28,9 +28,6 @@ from analysis.tidy.frame import (
 
 #: Sums of products of values or of ranks.
 METHODS = ("pearson", "spearman")
-
-#: Largest n whose n! orders are enumerated (9! = 362,880).
-MOST_ENUMERATED = EXACT_SPEARMAN_ROWS
 
 #: Sums of products closer than this, relatively, are tied.
 TIE = 1e-12

@@ -1,68 +1,33 @@
 """Logistic regression with Firth's penalty: finite where a predictor separates the outcomes.
 
-The penalised log-likelihood is l*(b) = l(b) + log|X'WX| / 2, which also removes the first-order
-bias of the estimates (Firth 1993, Biometrika 80, 27). Tests and intervals come from its profile,
-not from standard errors (Heinze and Schemper 2002, Statistics in Medicine 21, 2409).
+The penalty also removes the first-order bias of the estimates (Firth 1993, Biometrika 80, 27).
+Tests and intervals come from the profile of the penalised likelihood, not from standard errors
+(Heinze and Schemper 2002, Statistics in Medicine 21, 2409).
+
+Where the outcomes are separated, the penalised likelihood with one coefficient held has several
+maxima (`ridges`). The profile is the highest of them: it is followed from the estimate outwards,
+and at each end the other ridges are sought.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 from scipy.optimize import brentq
-from scipy.special import expit, log_expit
 
+from analysis.inference.association.penalised import Point, climb, evaluate, maximise
 from analysis.inference.association.regression import require_estimable
+from analysis.inference.association.ridges import HIGHER, highest
 from analysis.tidy import glossary
 from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.formula import ModelMatrices, model_matrices
-from analysis.tidy.frame import Floats, Integers, require_conf_level
-
-#: Newton's last step moves no coefficient by more than this share of itself plus one; the error
-#: that is left is about its square.
-CONVERGED = 1e-7
-MOST_STEPS = 200
-MOST_HALVINGS = 40
-
-#: Where no step climbs any more, a rise of the likelihood this small is rounding.
-NEGLIGIBLE = 1e-9
-
-#: Least curvature that a step is divided by, as a share of the information.
-FLATTEST = 1e-8
-
-#: Largest step of a coefficient in one iteration, in units of a logit over the column's size.
-LONGEST_STEP = 5.0
+from analysis.tidy.frame import Floats, require_conf_level
 
 #: Strides, each half as long again as the one before, in which an end of the interval is sought.
 MOST_STRIDES = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """The penalised likelihood at some coefficients.
-
-    Attributes
-    ----------
-    coefficients
-        Shape (p,).
-    log_likelihood
-        Penalised log-likelihood.
-    score
-        Its derivative, shape (p,).
-    information
-        X'WX, shape (p, p).
-    curvature
-        Minus the second derivative of the penalised likelihood, shape (p, p).
-    """
-
-    coefficients: Floats
-    log_likelihood: float
-    score: Floats
-    information: Floats
-    curvature: Floats
 
 
 def firth(frame: pd.DataFrame, formula: str, *, conf_level: float = 0.95) -> pd.DataFrame:
@@ -97,55 +62,24 @@ def firth(frame: pd.DataFrame, formula: str, *, conf_level: float = 0.95) -> pd.
     matrices = model_matrices(frame, formula)
     _require_binary(matrices.response)
     require_estimable(matrices)
-    best = maximise(matrices.design, matrices.response)
     terms = range(len(matrices.terms))
-    std_error = np.sqrt(np.diag(np.linalg.inv(best.information)))
-    ratios = np.array([_likelihood_ratio(matrices, best, term) for term in terms])
-    ends = np.array([_interval(matrices, best, term, std_error, conf_level) for term in terms])
+    linear = _linear_predictor(matrices)
+    rows = [_term(matrices, linear, term, conf_level) for term in terms]
     events = int(matrices.response.sum())
     notes = [f"Reference level: {reference}." for reference in matrices.references]
     notes.append(f"{events} of {len(matrices.response)} rows have the outcome.")
-    result = pd.DataFrame(
-        {
-            "term": matrices.terms,
-            "estimate": best.coefficients,
-            "std_error": std_error,
-            "statistic": ratios,
-            "df": 1.0,
-            "p_value": stats.chi2.sf(ratios, 1),
-            "conf_low": ends[:, 0],
-            "conf_high": ends[:, 1],
-            "conf_level": conf_level,
-            "n_obs": len(matrices.response),
-            "method": "Logistic regression, Firth's penalty; profile penalised likelihood",
-            "note": " ".join(notes),
-        }
+    result = pd.DataFrame(rows).assign(
+        conf_level=conf_level,
+        n_obs=len(matrices.response),
+        method="Logistic regression, Firth's penalty; profile penalised likelihood",
+        note=" ".join(notes),
     )
     glossary.checked(result.columns)
     return result
 
 
-def maximise(design: Floats, response: Floats) -> Point:
-    """Return where the penalised likelihood is largest.
-
-    Parameters
-    ----------
-    design
-        Shape (n, p), of full rank.
-    response
-        Zeros and ones, shape (n,).
-
-    Raises
-    ------
-    DesignError
-        If Newton's method does not arrive.
-    """
-    start = _evaluate(design, response, np.zeros(design.shape[1]))
-    return _climb(design, response, start, np.arange(design.shape[1]))
-
-
 def profile(design: Floats, response: Floats, best: Point, held: int, value: float) -> Point:
-    """Return where the penalised likelihood is largest with one coefficient held.
+    """Return the maximum near a point with one coefficient held.
 
     The penalty keeps all p columns (Heinze and Schemper 2002).
 
@@ -169,38 +103,8 @@ def profile(design: Floats, response: Floats, best: Point, held: int, value: flo
     moved = best.coefficients + column / column[held] * (value - best.coefficients[held])
     still = best.coefficients.copy()
     moved[held] = still[held] = value
-    starts = [_evaluate(design, response, start) for start in (moved, still)]
-    return _climb(design, response, max(starts, key=lambda at: at.log_likelihood), free)
-
-
-def _climb(design: Floats, response: Floats, point: Point, free: Integers) -> Point:
-    if not len(free):
-        return point
-    longest = LONGEST_STEP / np.abs(design).max(axis=0)[free]
-    for _ in range(MOST_STEPS):
-        step = _newton_step(point, free)
-        if (np.abs(step) <= CONVERGED * (1 + np.abs(point.coefficients[free]))).all():
-            return _uphill(design, response, point, free, step)
-        step /= max(1.0, float((np.abs(step) / longest).max()))
-        moved = _uphill(design, response, point, free, step)
-        if moved is point and float(point.score[free] @ step) <= NEGLIGIBLE:
-            return point
-        point = moved
-    raise DesignError(
-        f"The penalised likelihood must have a maximum Newton's method finds; after {MOST_STEPS} "
-        "steps it had not.",
-        "Leave out predictors that nearly determine one another.",
-    )
-
-
-def _newton_step(point: Point, free: Integers) -> Floats:
-    """Return Newton's step; where the likelihood bends upwards, one that climbs all the same."""
-    block = np.ix_(free, free)
-    scale = 1 / np.sqrt(np.diag(point.information)[free])
-    values, vectors = np.linalg.eigh(point.curvature[block] * np.outer(scale, scale))
-    sizes = np.maximum(np.abs(values), FLATTEST)
-    step: Floats = scale * (vectors @ (vectors.T @ (scale * point.score[free]) / sizes))
-    return step
+    starts = [evaluate(design, response, start) for start in (moved, still)]
+    return climb(design, response, max(starts, key=lambda at: at.log_likelihood), free)
 
 
 def _require_binary(response: Floats) -> None:
@@ -212,106 +116,116 @@ def _require_binary(response: Floats) -> None:
         )
 
 
-def _evaluate(design: Floats, response: Floats, coefficients: Floats) -> Point:
-    """Return likelihood, score (Firth's eq. 4 for a logit), information and curvature.
+def _linear_predictor(matrices: ModelMatrices) -> Floats:
+    """Return the linear predictor at the highest maximum, shape (n,)."""
+    design = np.linalg.qr(matrices.design)[0] * sqrt(len(matrices.design))
+    best = highest(design, matrices.response, (maximise(design, matrices.response),))
+    return np.asarray(design @ best.coefficients)
 
-    Complements are computed apart: where a row is fitted without error, 1 - p has no digits left.
+
+def _term(
+    matrices: ModelMatrices, linear: Floats, term: int, conf_level: float
+) -> dict[str, object]:
+    """Return estimate, test and interval of one term.
+
+    Its column is taken less what the others say of it, and the others as an orthonormal basis: that
+    changes neither its coefficient nor the profile, and rounding no longer depends on where a
+    column's zero lies.
     """
-    linear = design @ coefficients
-    weights = expit(linear) * expit(-linear)
-    orthogonal, triangle = np.linalg.qr(design * np.sqrt(weights)[:, None])
-    diagonal = np.abs(np.diag(triangle))
-    if not (diagonal > 0).all():
-        nothing = np.zeros((len(coefficients), len(coefficients)))
-        return Point(coefficients, -np.inf, np.zeros_like(coefficients), nothing, nothing)
-    leverage = (orthogonal**2).sum(axis=1)
-    likelihood = float(log_expit(np.where(response == 1, linear, -linear)).sum())
-    error = np.where(response == 1, expit(-linear), -expit(linear))
-    skew = -np.tanh(linear / 2) / 2
-    return Point(
-        coefficients,
-        likelihood + float(np.log(diagonal).sum()),
-        design.T @ (error + leverage * skew),
-        triangle.T @ triangle,
-        _curvature(design, weights, orthogonal, skew),
-    )
-
-
-def _curvature(design: Floats, weights: Floats, orthogonal: Floats, skew: Floats) -> Floats:
-    """Return minus the second derivative of the penalised likelihood, shape (p, p).
-
-    With h the leverages, H the hat matrix and d = 1/2 - p, it is
-    X' W (1 + h) X - 2 X' D (diag(h) - H * H) D X, the product H * H by elements.
-    """
-    n_rows, n_terms = design.shape
-    leverage = (orthogonal**2).sum(axis=1)
-    skewed = design * skew[:, None]
-    if n_rows <= n_terms**2:
-        square = skewed.T @ ((orthogonal @ orthogonal.T) ** 2 @ skewed)
-    else:
-        products = (orthogonal[:, :, None] * orthogonal[:, None, :]).reshape(n_rows, -1)
-        moments = skewed.T @ products
-        square = moments @ moments.T
-    plain = design.T @ (design * (weights * (1 + leverage))[:, None])
-    curvature: Floats = plain - 2 * (skewed.T @ (skewed * leverage[:, None]) - square)
-    return curvature
-
-
-def _uphill(design: Floats, response: Floats, point: Point, free: Integers, step: Floats) -> Point:
-    """Return the point after the step, halved until the likelihood does not fall."""
-    for _ in range(MOST_HALVINGS):
-        moved = point.coefficients.copy()
-        moved[free] += step
-        next_point = _evaluate(design, response, moved)
-        rounding = 1e-13 * (1 + abs(point.log_likelihood))
-        if next_point.log_likelihood >= point.log_likelihood - rounding:
-            return next_point
-        step = step / 2
-    return point
-
-
-def _interval(
-    matrices: ModelMatrices, best: Point, term: int, std_error: Floats, conf_level: float
-) -> tuple[float, float]:
+    design, unit = turned(matrices.design, term)
+    start = np.asarray(np.linalg.lstsq(design, linear)[0], dtype=np.float64)
+    near = evaluate(design, matrices.response, start)
+    best = climb(design, matrices.response, near, np.arange(design.shape[1]))
+    reach = sqrt(np.linalg.inv(best.information)[0, 0])
     critical = float(stats.chi2.ppf(conf_level, 1))
-    reach = float(std_error[term])
-    ends = [_end(matrices, best, term, side * reach, critical) for side in (-1, 1)]
-    return ends[0], ends[1]
+    low, high = (
+        float(end(design, matrices.response, best, side * reach, critical).coefficients[0])
+        for side in (-1, 1)
+    )
+    ratio = _likelihood_ratio(design, matrices.response, best, reach)
+    return {
+        "term": matrices.terms[term],
+        "estimate": best.coefficients[0] / unit,
+        "std_error": reach / unit,
+        "statistic": ratio,
+        "df": 1.0,
+        "p_value": stats.chi2.sf(ratio, 1),
+        "conf_low": low / unit,
+        "conf_high": high / unit,
+    }
 
 
-def _end(matrices: ModelMatrices, best: Point, term: int, reach: float, critical: float) -> float:
-    """Return where the ratio reaches its critical value.
+def turned(design: Floats, term: int) -> tuple[Floats, float]:
+    """Return one column at right angles to the others, before a basis of them, and its size.
+
+    All columns have a mean square of 1, so the first coefficient is larger by the size.
+    """
+    column, others = design[:, term], np.delete(design, term, axis=1)
+    basis = np.linalg.qr(others)[0]
+    for _ in range(2):
+        column = column - basis @ (basis.T @ column)
+    unit = float(np.sqrt((column**2).mean()))
+    return np.column_stack([column / unit, basis * sqrt(len(design))]), unit
+
+
+def end(design: Floats, response: Floats, best: Point, reach: float, critical: float) -> Point:
+    """Return the point of the first coefficient's profile where the ratio is critical.
 
     The profile is followed from the maximum outwards, in steps that grow until the end lies
-    between two: every point starts from the nearest one known.
+    between two: every point starts from the nearest one known on either side, which may lie on
+    different ridges. If another ridge is higher at the end, it is followed on.
+
+    Parameters
+    ----------
+    design, response
+        As for `maximise`; the first column at right angles to the others (`turned`).
+    best
+        The maximum with every coefficient free.
+    reach
+        Length of the first step, negative for the lower end.
+    critical
+        Value of the ratio at the end.
+
+    Raises
+    ------
+    DesignError
+        If the ratio stays below its critical value.
     """
     known = [best]
 
     def excess(value: float) -> float:
-        near = min(known, key=lambda point: abs(float(point.coefficients[term]) - value))
-        held = profile(matrices.design, matrices.response, near, term, value)
-        known.append(held)
-        return 2 * (best.log_likelihood - held.log_likelihood) - critical
+        distances = np.array([float(point.coefficients[0]) - value for point in known])
+        sides = [np.flatnonzero(distances >= 0), np.flatnonzero(distances <= 0)]
+        near = {int(side[np.abs(distances[side]).argmin()]) for side in sides if len(side)}
+        reached = [profile(design, response, known[each], 0, value) for each in sorted(near)]
+        known.append(max(reached, key=lambda point: point.log_likelihood))
+        return 2 * (best.log_likelihood - known[-1].log_likelihood) - critical
 
-    inside, step = float(best.coefficients[term]), reach
+    inside, step = float(best.coefficients[0]), reach
     for _ in range(MOST_STRIDES):
         outside = inside + step
-        if excess(outside) > 0:
-            return float(brentq(excess, inside, outside, xtol=1e-12, rtol=1e-13))
-        inside, step = outside, 1.5 * step
+        if excess(outside) <= 0:
+            inside, step = outside, 1.5 * step
+            continue
+        root = float(brentq(excess, inside, outside, xtol=1e-12, rtol=1e-13))
+        excess(root)
+        higher = highest(design, response, (best, known[-1]), 0)
+        if 2 * (best.log_likelihood - higher.log_likelihood) - critical > -2 * HIGHER:
+            return known[-1]
+        known, inside, step = [higher], root, reach
     raise DesignError(
-        f"The profile of {matrices.terms[term]!r} must fall below its critical value; at "
-        f"{inside:.3g} it had not.",
-        "Change the unit of that column.",
+        "The profile of a coefficient does not fall below its critical value within "
+        f"{MOST_STRIDES} steps.",
+        "Leave out predictors that nearly determine one another.",
     )
 
 
-def _likelihood_ratio(matrices: ModelMatrices, best: Point, term: int) -> float:
+def _likelihood_ratio(design: Floats, response: Floats, best: Point, reach: float) -> float:
     """Return the ratio against a coefficient of 0, reached by steps of a standard error."""
-    centre = float(best.coefficients[term])
-    reach = float(np.sqrt(np.linalg.inv(best.information)[term, term]))
+    centre = float(best.coefficients[0])
     n_steps = min(MOST_STRIDES, int(np.ceil(abs(centre) / reach)) or 1)
     held = best
     for value in np.linspace(centre, 0.0, n_steps + 1)[1:]:
-        held = profile(matrices.design, matrices.response, held, term, float(value))
+        held = profile(design, response, held, 0, float(value))
+    held = highest(design, response, (best, held), 0)
     return max(0.0, 2 * (best.log_likelihood - held.log_likelihood))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 import pandas as pd
@@ -163,7 +164,9 @@ def proportion(successes: int, n: int, *, conf_level: float = 0.95) -> pd.DataFr
         If the counts are not whole numbers in that range.
     """
     require_conf_level(conf_level)
-    if successes % 1 != 0 or n % 1 != 0 or not 0 <= successes <= n or n < 1:
+    counts: tuple[object, ...] = (successes, n)
+    whole = all(isinstance(count, Real) and count % 1 == 0 for count in counts)
+    if not whole or not 0 <= successes <= n or n < 1:
         raise DesignError(
             f"A proportion needs whole numbers 0 <= successes <= n, n >= 1; "
             f"found {successes!r} of {n!r}.",

@@ -382,5 +382,7 @@ def _interval_columns(
         "n_groups": resampled.n_groups,
         "n_resamples": len(replicates),
         "n_failed": int(np.isnan(replicates).sum()),
-        "note": interval_note(resampled.n_groups, estimate, low, high),
+        "note": interval_note(
+            resampled.n_groups, estimate, low, high, replicates if method == "bca" else None
+        ),
     }

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.tidy import glossary
-from analysis.tidy.errors import DesignError
+from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 from analysis.tidy.frame import (
     FEW_GROUPS,
     Floats,
@@ -20,6 +20,7 @@ from analysis.tidy.frame import (
     generator,
     group_codes,
     level_codes,
+    require_columns,
     require_conf_level,
     require_count,
     require_option,
@@ -50,8 +51,8 @@ def cluster_bootstrap(
     A resample holds as many clusters as the frame. A cluster drawn twice counts as two: in a
     resample the `cluster` column is categorical with one level per draw, and so are the
     columns named in `nested` (models within a lab), one level per draw and original level.
-    A resample on which the statistic raises ValueError or ZeroDivisionError, or is not
-    finite, is counted in `n_failed` and left out.
+    A resample on which the statistic raises ValueError, KeyError (it lacks a level) or
+    ZeroDivisionError, or is not finite, is counted in `n_failed` and left out.
 
     Parameters
     ----------
@@ -80,7 +81,8 @@ def cluster_bootstrap(
     Raises
     ------
     ColumnError
-        If a named column is absent or has missing values.
+        If a named column, or one that the statistic reads, is absent or has missing values, or the
+        statistic is not one number.
     DesignError
         If there are fewer than two clusters, a nested level spans clusters, the statistic is
         not finite on the frame, or too few resamples succeed for the level asked.
@@ -90,7 +92,7 @@ def cluster_bootstrap(
     clusters = group_codes(frame, cluster)
     rows_of = rows_by_group(clusters)
     relabel = _relabelling(frame, clusters, cluster, nested)
-    estimate = float(statistic(frame))
+    estimate = observed(statistic, frame)
     if not np.isfinite(estimate):
         raise DesignError(
             f"The statistic must be finite on the frame itself; it is {estimate!r}.",
@@ -122,7 +124,7 @@ def cluster_bootstrap(
             "n_resamples": [n_resamples],
             "n_failed": [int(np.isnan(replicates).sum())],
             "method": [f"Cluster bootstrap, {method} interval"],
-            "note": [interval_note(len(rows_of), estimate, low, high)],
+            "note": [interval_note(len(rows_of), estimate, low, high, replicates)],
         }
     )
     glossary.checked(result.columns)
@@ -133,6 +135,41 @@ def name_of(statistic: Statistic) -> str:
     """Return the name of a statistic, for the term column."""
     name = str(getattr(statistic, "__name__", "statistic"))
     return name if name.isidentifier() else "statistic"
+
+
+def observed(statistic: Statistic, frame: pd.DataFrame) -> float:
+    """Return the statistic on the frame itself.
+
+    Raises
+    ------
+    ColumnError
+        If the statistic reads a column that is absent or has missing values, which most would pass
+        over without a word, or if it is not one number.
+    """
+    value = _number(statistic, frame)
+    for name in frame.columns[frame.isna().any()]:
+        if _attempt(statistic, frame.drop(columns=name)) != value:
+            missing = int(frame[name].isna().sum())
+            raise ColumnError(
+                f"Column {name!r}, which the statistic reads, has missing values in {missing} of "
+                f"{len(frame)} rows.",
+                f"Drop them first: frame.dropna(subset=[{name!r}]).",
+            )
+    return value
+
+
+def _number(statistic: Statistic, frame: pd.DataFrame) -> float:
+    try:
+        return float(statistic(frame))
+    except AnalysisError:
+        raise
+    except Exception as error:  # a statistic is code, and may raise what it likes
+        if isinstance(error, KeyError) and isinstance(error.args[0], str):
+            require_columns(frame, error.args)
+        raise ColumnError(
+            f"The statistic fails on the data: {type(error).__name__}: {error}.",
+            "Check the columns that it reads, and that it returns one number.",
+        ) from error
 
 
 def draws(n_clusters: int, n_resamples: int, rng: np.random.Generator) -> Integers:
@@ -170,7 +207,8 @@ def interval(
     Raises
     ------
     DesignError
-        If too few replicates are finite for the level, or BCa is undefined.
+        If too few replicates are finite for the level, or BCa is undefined: replicates on one side
+        of the estimate, no change without any cluster, or a bias too large for its acceleration.
     """
     usable = replicates[np.isfinite(replicates)]
     alpha = (1 - conf_level) / 2
@@ -189,13 +227,19 @@ def interval(
     return float(low), float(high)
 
 
-def interval_note(n_groups: int, estimate: float, low: float, high: float) -> str:
+def interval_note(
+    n_groups: int, estimate: float, low: float, high: float, replicates: Floats | None = None
+) -> str:
     """Return what a reader must know of a bootstrap interval, empty when nothing."""
     notes = []
     if n_groups < FEW_GROUPS:
         notes.append(f"Only {n_groups} clusters: the interval is likely too narrow.")
     if not low <= estimate <= high:
         notes.append("The estimate lies outside its interval: resamples bias the statistic.")
+    if low == high:
+        notes.append("The interval has no width and says nothing: the resamples agree.")
+    elif replicates is not None and (low == np.nanmin(replicates) or high == np.nanmax(replicates)):
+        notes.append("An end is the most extreme resample: what lies beyond is not known.")
     return " ".join(notes)
 
 
@@ -209,6 +253,14 @@ def _bca_probabilities(
             f"{int((~np.isfinite(left_out)).sum())} of {len(left_out)}.",
             "Use method='percentile'.",
         )
+    deviations = left_out.mean() - left_out
+    spread = float((deviations**2).sum())
+    if spread == 0 and np.ptp(usable) > 0:
+        raise DesignError(
+            "A BCa interval needs a statistic that changes when a cluster is left out; it is "
+            f"{float(left_out[0]):.6g} without any of them.",
+            "Use method='percentile'.",
+        )
     same = np.isclose(usable, estimate, rtol=SAME_VALUE, atol=0)
     share_below = float(np.mean(np.where(same, 0.5, usable < estimate)))
     if share_below in (0.0, 1.0):
@@ -217,11 +269,16 @@ def _bca_probabilities(
             "Use method='percentile', and read it as a warning about the statistic.",
         )
     bias = float(stats.norm.ppf(share_below))
-    deviations = left_out.mean() - left_out
-    spread = float((deviations**2).sum())
     acceleration = float((deviations**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
     shifted = bias + stats.norm.ppf(probabilities)
-    adjusted = stats.norm.cdf(bias + shifted / (1 - acceleration * shifted))
+    slowed = 1 - acceleration * shifted
+    if (slowed <= 0).any():
+        raise DesignError(
+            f"A BCa interval is not defined for a bias of {bias:.3g} and an acceleration of "
+            f"{acceleration:.3g}.",
+            "Use method='percentile', and read it as a warning about the statistic.",
+        )
+    adjusted = stats.norm.cdf(bias + shifted / slowed)
     return np.asarray(adjusted, dtype=np.float64)
 
 
@@ -262,6 +319,6 @@ def _attempt(statistic: Statistic, frame: pd.DataFrame) -> float:
     """Return the statistic, or NaN where it cannot be computed."""
     try:
         value = float(statistic(frame))
-    except (ValueError, ZeroDivisionError):
+    except (ValueError, KeyError, ZeroDivisionError):
         return float("nan")
     return value if np.isfinite(value) else float("nan")

@@ -11,14 +11,18 @@ asymptotic otherwise.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import permutations, product
-from math import factorial, prod
+from itertools import product
+from math import prod
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.inference.resampling.permutation import MOST_ENUMERATED
+from analysis.inference.resampling.permutation import (
+    MOST_ENUMERATED,
+    every_assignment,
+    n_assignments,
+)
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
 from analysis.tidy.formula import model_matrices
@@ -54,9 +58,11 @@ def freedman_lane(
 ) -> pd.DataFrame:
     """Return the test of the terms that one formula has beyond another.
 
-    Up to 20,000 orders are enumerated, the observed one among them, and p is the share with an F
-    at least as large. Beyond that `n_permutations` are drawn and p = (b + 1) / (B + 1). Where the
-    larger model fits every row F is infinite, and p the share of orders that it fits as well.
+    Orders that differ only among rows (or units) which the larger model does not tell apart have
+    one F, and count as one. Up to 20,000 such orders are enumerated, the observed one among them,
+    and p is the share with an F at least as large. Beyond that `n_permutations` are drawn and
+    p = (b + 1) / (B + 1). Where the larger model fits every row F is infinite, and p the share of
+    orders that it fits as well.
 
     Parameters
     ----------
@@ -80,9 +86,9 @@ def freedman_lane(
     Returns
     -------
     One row: `term` (what the full formula adds), `estimate` (change of R squared), `statistic`
-    (F), `df_numerator`, `df_residual`, `p_value` (F distribution, rows independent and normal),
-    `p_permutation`, `smallest_p` (of the permutation), `n_permutations`, `n_obs`, `n_groups`
-    (what is exchanged), `method`, `note`.
+    (F), `df_numerator`, `df_residual`, `p_value` (permutation), `smallest_p` (that the design
+    allows), `p_value_f` (F distribution, rows independent and normal), `n_permutations`, `n_obs`,
+    `n_groups` (what is exchanged), `method`, `note`.
 
     Raises
     ------
@@ -94,7 +100,7 @@ def freedman_lane(
         unit, or nothing can be exchanged.
     """
     require_rows(frame, 3, "A comparison of two models")
-    response, bases = _nested_bases(frame, reduced, full)
+    response, bases, alike = _nested_bases(frame, reduced, full)
     groups = _exchangeable(frame, within, unit)
     small, large = bases
     added = large.shape[1] - small.shape[1]
@@ -105,7 +111,7 @@ def freedman_lane(
             f"The smaller model must leave something to explain; {reduced!r} fits every row.",
             "Take terms out of it.",
         )
-    orders, n_orders = _orders(groups, len(response), rng, n_permutations)
+    orders, n_orders = _orders(groups, alike, rng, n_permutations)
     values = _shares_of_the_rest(residuals, small, large, orders)
     total = float(((response - response.mean()) ** 2).sum())
     gained = float(((large.T @ residuals) ** 2).sum())
@@ -118,16 +124,16 @@ def freedman_lane(
             "statistic": [float(statistic)],
             "df_numerator": [float(added)],
             "df_residual": [float(left)],
-            "p_value": [float(stats.f.sf(statistic, added, left))],
-            "p_permutation": [float((values >= values[0] - ROUNDING).mean())],
+            "p_value": [float((values >= values[0] - ROUNDING).mean())],
             "smallest_p": [float((values >= values.max() - ROUNDING).mean())]
             if not sampled
             else [1 / len(values)],
+            "p_value_f": [float(stats.f.sf(statistic, added, left))],
             "n_permutations": [n_permutations if sampled else len(values)],
             "n_obs": [len(response)],
             "n_groups": [sum(len(group) for group in groups)],
             "method": [
-                "F test; permutation of the residuals of the smaller model (Freedman and Lane), "
+                "F; permutation of the residuals of the smaller model (Freedman and Lane), "
                 f"{'sampled' if sampled else 'enumerated'}"
             ],
             "note": [_note(groups)],
@@ -139,8 +145,11 @@ def freedman_lane(
 
 def _nested_bases(
     frame: pd.DataFrame, reduced: str, full: str
-) -> tuple[Floats, tuple[Floats, Floats]]:
-    """Return the response, and orthonormal bases of both designs, shapes (n, r) and (n, s)."""
+) -> tuple[Floats, tuple[Floats, Floats], Integers]:
+    """Return the response, orthonormal bases of both designs, shapes (n, r) and (n, s), and codes.
+
+    Rows of one code are alike in the larger design, hence in both.
+    """
     smaller, larger = model_matrices(frame, reduced), model_matrices(frame, full)
     if not np.array_equal(smaller.response, larger.response):
         raise DesignError(
@@ -167,7 +176,8 @@ def _nested_bases(
             f"{len(small)} rows.",
             "Take fewer terms.",
         )
-    return larger.response, (small, large)
+    alike = np.unique(larger.design, axis=0, return_inverse=True)[1]
+    return larger.response, (small, large), np.asarray(alike, dtype=np.intp).ravel()
 
 
 def _basis(design: Floats) -> Floats:
@@ -206,22 +216,34 @@ def _exchangeable(
 
 def _orders(
     groups: list[tuple[Integers, ...]],
-    n_obs: int,
+    alike: Integers,
     rng: np.random.Generator | None,
     n_permutations: int,
 ) -> tuple[Iterator[Integers], int | None]:
     """Return the orders of the rows, the observed first, and their number when enumerated."""
-    possible = prod(factorial(len(group)) for group in groups)
+    kinds = [
+        np.unique(alike[np.array(group)], axis=0, return_inverse=True)[1].ravel()
+        for group in groups
+    ]
+    possible = prod(n_assignments(kind) for kind in kinds)
     if possible <= MOST_ENUMERATED:
-        return _every_order(groups, n_obs), possible
+        return _every_order(groups, kinds, len(alike)), possible
     rng = generator(rng, f"more than {MOST_ENUMERATED} orders are sampled")
     require_count("n_permutations", n_permutations)
-    return _sampled_orders(groups, n_obs, rng, n_permutations), None
+    return _sampled_orders(groups, len(alike), rng, n_permutations), None
 
 
-def _every_order(groups: list[tuple[Integers, ...]], n_obs: int) -> Iterator[Integers]:
-    """Yield every order; `itertools.permutations` gives the identity first."""
-    for arrangement in product(*(permutations(range(len(group))) for group in groups)):
+def _every_order(
+    groups: list[tuple[Integers, ...]], kinds: list[Integers], n_obs: int
+) -> Iterator[Integers]:
+    """Yield every order that differs in which kinds of units get which residuals."""
+    places = [np.argsort(kind, kind="stable") for kind in kinds]
+    for assignment in product(*(every_assignment(kind) for kind in kinds)):
+        arrangement = []
+        for place, assigned in zip(places, assignment, strict=True):
+            source = np.empty_like(place)
+            source[place] = np.argsort(assigned, kind="stable")
+            arrangement.append(source.tolist())
         yield _order(groups, arrangement, n_obs)
 
 

@@ -12,7 +12,7 @@ from math import factorial, prod
 import numpy as np
 import pandas as pd
 
-from analysis.inference.resampling.bootstrap import Statistic, name_of
+from analysis.inference.resampling.bootstrap import Statistic, name_of, observed
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import (
@@ -82,7 +82,7 @@ def permutation_test(
     Raises
     ------
     ColumnError
-        If a column is absent or has missing values.
+        If a column that is named or that the statistic reads is absent or has missing values.
     DesignError
         If the label varies within a unit or not at all, there are fewer than two units, or
         the statistic is not finite under some assignment.
@@ -96,6 +96,7 @@ def permutation_test(
             f"Label {label!r} must have at least two levels; found {len(levels)}.",
             "There is nothing to exchange.",
         )
+    observed(statistic, frame)
     possible = n_assignments(unit_levels)
     enumerated = possible <= MOST_ENUMERATED
     assignments = (

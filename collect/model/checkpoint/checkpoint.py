@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from collect.adapters import ADAPTERS, Adapter, adapter_for, nearest_types
+from collect.adapters import ADAPTERS, Adapter, adapter_for, nearest_types, quantised
 from collect.adapters.within import PLACES, text_entry
 from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint import header, hub, revisions
@@ -18,10 +18,12 @@ from collect.model.checkpoint.weight_files import (
     ADAPTER,
     IncompleteError,
     adapter_alone,
+    refuse_other_format,
     weight_files,
 )
 from collect.model.hub_causes import UnknownModelError
 from collect.model.labels import Labels, known_labels, known_suite
+from collect.schema.marks import file_sha256
 from collect.schema.paths import as_path
 
 #: File a checkpoint directory may hold to say who trained it; written by ``training.train``.
@@ -109,14 +111,14 @@ class Checkpoint:
         """
         contents = []
         for path in self.weight_files:
-            with path.open("rb") as handle:
-                content = hashlib.file_digest(handle, "sha256").hexdigest()
+            content = file_sha256(path)
             if self.listed_sha256.get(path.name, content) != content:
                 raise InputError(
                     f"The file {path} must have the content that the hub lists; its sha256 is "
                     "another.",
                     f"Remove {path.resolve()} and run the same command: it is fetched again.",
                 )
+            hub.refuse_corrupted(path, content)
             contents.append((path.name, content))
         return _hash_of(contents)
 
@@ -210,7 +212,7 @@ def _of_hub(model: str, revision: str | None, labels: Labels, *, needs_weights: 
         found = weight_files(
             model,
             checkpoint.config,
-            {name for name in repository.sizes if "/" not in name},
+            {name.partition("/")[0] for name in repository.sizes},
             repository.sizes.__contains__,
             lambda name: _json_object(snapshot / name),
         )
@@ -317,6 +319,7 @@ def _config(directory: Path) -> dict[str, Any]:
     if not path.is_file() and (directory / ADAPTER).is_file():
         raise adapter_alone("checkpoint directory", str(directory))
     if not path.is_file():
+        refuse_other_format(str(directory), {beside.name for beside in directory.iterdir()})
         raise InputError(
             f"A checkpoint directory must hold config.json; {directory} does not.",
             "Give the directory that save_pretrained wrote.",
@@ -327,13 +330,13 @@ def _config(directory: Path) -> dict[str, Any]:
             f"{path} must say which model_type it configures; it does not.",
             "Give the directory that save_pretrained wrote.",
         )
-    quantised = config.get("quantization_config") or text_entry(config, "quantization_config")
-    if quantised:
-        method = quantised.get("quant_method") if isinstance(quantised, dict) else None
+    packed = config.get("quantization_config") or text_entry(config, "quantization_config")
+    if packed:
+        method = packed.get("quant_method") if isinstance(packed, dict) else None
+        said = f" ({method})" if isinstance(method, str) else ""
         raise UnsupportedModelError(
-            f"The weights must be stored as plain floating numbers; {directory} is quantised"
-            f"{f' ({method})' if isinstance(method, str) else ''}.",
-            "Use the checkpoint it was quantised from, which its card names as base_model.",
+            f"The weights of {directory} are quantised{said}, not plain floating numbers.",
+            quantised.hint(method),
         )
     if config.get("auto_map") and config["model_type"] not in {**ADAPTERS, **PLACES}:
         raise UnsupportedModelError(
@@ -361,7 +364,7 @@ def _paths_of_weights(directory: Path, config: dict[str, Any]) -> tuple[Path, ..
     found = weight_files(
         str(directory),
         config,
-        {path.name for path in directory.iterdir() if path.is_file()},
+        {path.name for path in directory.iterdir()},
         lambda name: (directory / name).is_file(),
         lambda name: _json_object(directory / name),
     )
@@ -374,7 +377,7 @@ def _dtype(paths: tuple[Path, ...]) -> str:
     if not floats:
         raise UnsupportedModelError(
             f"The weights must be floating numbers; found {', '.join(sorted(found)) or 'none'}.",
-            "Use the checkpoint that these were quantised from.",
+            quantised.hint(None),
         )
     return "+".join(floats)
 

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from functools import partial
+from hashlib import sha1
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -24,13 +25,14 @@ from collect.errors import InputError, OutputError, UnreachableError
 from collect.model.checkpoint.memory import as_text
 from collect.model.checkpoint.weight_files import ADAPTER, adapter_alone
 from collect.model.hub_causes import check_client, no_revision, told, unreachable
+from collect.schema.marks import file_sha256
 
 _T = TypeVar("_T")
 
 #: Files that say what a model is and how its tokenizer works.
 _SMALL = ("*.json", "*.txt", "*.model", "*.jinja")
 
-_COMMIT = re.compile(r"[0-9a-f]{40}")
+_COMMIT, _SHA256 = re.compile(r"[0-9a-f]{40}"), re.compile(r"[0-9a-f]{64}")
 
 #: How long the hub may take to begin an answer [s].
 TIMEOUT_S = 5.0
@@ -114,7 +116,11 @@ def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
         found = _cached(model, "config.json", revision)
         if not isinstance(found, str):
             raise
-        return _of_cache(model, Path(found).parent), Path(found).parent
+        snapshot = Path(found).parent
+        for path in snapshot.iterdir():
+            if _is_small(path.name) and path.stat().st_size <= _LARGEST_SMALL:
+                refuse_corrupted(path)
+        return _of_cache(model, snapshot), snapshot
     if "config.json" not in listed.sizes and ADAPTER in listed.sizes:
         raise adapter_alone("checkpoint", f"{model} on the hub")
     if "config.json" not in listed.sizes:
@@ -126,8 +132,42 @@ def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
     snapshot = _fetched(listed, "config.json", revision or "main").parent
     for name, size in listed.sizes.items():
         if size <= _LARGEST_SMALL and _is_small(name):
-            _fetched(listed, name, listed.commit)
+            refuse_corrupted(_fetched(listed, name, listed.commit))
     return listed, snapshot.parent / listed.commit
+
+
+def refuse_corrupted(path: Path, sha256: str | None = None) -> None:
+    """Refuse a file of the cache that has not the content whose hash it is kept by.
+
+    The hub states the sha256 of large files and git's hash of others; the cache keeps each file
+    by it, so that it can be compared without a connection too.
+
+    Parameters
+    ----------
+    path
+        A file of a snapshot, or one that lies elsewhere, of which nothing is stated.
+    sha256
+        Hash of its content where it is known.
+
+    Raises
+    ------
+    InputError
+        If its content has another hash.
+    """
+    kept = path.resolve()
+    stated = kept.name if kept.parent.name == "blobs" else ""
+    found = {stated}
+    if _SHA256.fullmatch(stated):
+        found = {sha256 or file_sha256(kept)}
+    elif _COMMIT.fullmatch(stated):
+        content = kept.read_bytes()
+        git = b"blob %d\0" % len(content)
+        found = {sha1(of, usedforsecurity=False).hexdigest() for of in (content, git + content)}
+    if stated not in found:
+        raise InputError(
+            f"The file {path} is corrupted: its hash is not the one that the hub states.",
+            f"Remove {kept} and run the same command: it is fetched again.",
+        )
 
 
 def _is_small(name: str) -> bool:

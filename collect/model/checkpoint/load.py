@@ -57,7 +57,7 @@ def load_model(checkpoint: Checkpoint, *, dtype: str = "float32", device: str = 
         If the model is not built as its adapter says.
     """
     bare = load_skeleton(checkpoint, dtype=dtype)
-    Shards(checkpoint, blueprint.of_model(bare.model))
+    shards = Shards(checkpoint, blueprint.of_model(bare.model))
     factory = _factory(bare.model.config)
     try:
         model, report = factory.from_pretrained(
@@ -77,6 +77,7 @@ def load_model(checkpoint: Checkpoint, *, dtype: str = "float32", device: str = 
         raise not_the_model(checkpoint, error) from error
     _refuse_incomplete(report, checkpoint)
     _refuse_offloaded(model, checkpoint)
+    _restore_padding(model, shards)
     for name, parameter in model.named_parameters():
         parameter.data = aligned(parameter.data)
         refuse_non_finite(name, parameter.detach())
@@ -174,6 +175,19 @@ def _refuse_incomplete(report: Any, checkpoint: Checkpoint) -> None:
             f"{min(invented)}.",
             "Copy or download it again, or check config.json.",
         )
+
+
+def _restore_padding(model: Any, shards: Shards) -> None:
+    """Put back the stored row of the padding token, which some types zero after loading it.
+
+    With a tied head it is a row of the head too, and counts in every logit.
+    """
+    for path, module in model.named_modules():
+        if not isinstance(module, torch.nn.Embedding) or module.padding_idx is None:
+            continue
+        name, place = f"{path}.weight", module.padding_idx
+        if shards.stored_name(name) and shards.is_stored_as_it_is(name):
+            module.weight.data[place].copy_(shards.rows(name, [place])[0])
 
 
 def _refuse_offloaded(model: Any, checkpoint: Checkpoint) -> None:

@@ -19,12 +19,21 @@ from safetensors import safe_open
 from torch import Tensor
 from transformers import core_model_loading
 
+from collect.adapters import quantised
 from collect.errors import InputError, UnsupportedModelError
 from collect.model.alignment import aligned
 from collect.model.checkpoint.blueprint import Blueprint
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.header import Stored, of_file
 from collect.model.checkpoint.leftovers import refuse_beyond, unexpected
+
+#: Parts of a tensor's name that a wrapper around a model leaves, and how to save without it.
+_WRAPPERS = {
+    "module": "model.module.save_pretrained (of DistributedDataParallel, DataParallel, DeepSpeed)",
+    "_orig_mod": "model._orig_mod.save_pretrained (of torch.compile)",
+    "_fsdp_wrapped_module": "accelerator.unwrap_model(model).save_pretrained (of FSDP)",
+    "_checkpoint_wrapped_module": "without the wrapper of activation checkpointing",
+}
 
 #: Plain floating numbers; everything else is a quantised weight, whose norm means nothing.
 _FLOATS = ("F64", "F32", "F16", "BF16")
@@ -245,7 +254,8 @@ class Shards:
             if name in blueprint.required and self.stored_name(name) is None
         ]
         if missing:
-            raise _missing(self.directory, missing)
+            stored = self._entries or blueprint.shapes.keys() & self._origins
+            raise _missing(self.directory, missing, stored)
 
     def _refuse_contradictions(self) -> None:
         """Refuse quantised tensors, and shapes that config.json contradicts."""
@@ -257,7 +267,7 @@ class Shards:
                     raise UnsupportedModelError(
                         f"The weights must be stored as plain floating numbers; {key} of "
                         f"{self.directory} is quantised ({stored.number_format}).",
-                        "Use the checkpoint it was quantised from.",
+                        quantised.hint(None),
                     )
                 if origin.converter is None:
                     self._check_shape(name, stored.shape)
@@ -354,7 +364,15 @@ def unconverted(directory: Path, name: str, cause: str) -> InputError:
     )
 
 
-def _missing(directory: Path, names: Sequence[str]) -> InputError:
+def _missing(directory: Path, names: Sequence[str], stored: Iterable[str] = ()) -> InputError:
+    wrapped = ((key, part) for key in stored for part in key.split("."))
+    key, part = next((pair for pair in wrapped if pair[1] in _WRAPPERS), ("", ""))
+    if part:
+        return InputError(
+            f"The weights of {directory} were saved from within a wrapper: the name {key} has "
+            f"{part!r} in it, and no weight of the model has.",
+            f"Save the model itself, {_WRAPPERS[part]}, or take the prefix {part + '.'!r} off.",
+        )
     return InputError(
         f"The checkpoint {directory} must hold every weight that its config.json describes; "
         f"it lacks {len(names)}, for example {names[0]}.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -20,6 +21,31 @@ _NAMED_BY_CONFIG = "transformers_weights"
 ADAPTER = "adapter_config.json"
 
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt")
+
+#: What else weights are saved as: names that show it, what it is, and how it is converted.
+_FORMATS = (
+    (
+        ("*.distcp", "pytorch_model_fsdp_*"),
+        "shards of FSDP",
+        "Merge them by `accelerate merge-weights SHARDS OUT` into safetensors.",
+    ),
+    (
+        ("zero_to_fp32.py", "global_step*", "*zero_pp_rank_*", "mp_rank_*"),
+        "shards of DeepSpeed",
+        "Merge them by `python zero_to_fp32.py . OUT --safe_serialization`, beside config.json.",
+    ),
+    (
+        ("*.gguf",),
+        "a GGUF file",
+        "Load it by from_pretrained(DIRECTORY, gguf_file=NAME), save it by save_pretrained, and "
+        "measure that: numbers are those of the dequantised weights.",
+    ),
+    (
+        ("*.h5", "*.msgpack", "*.ckpt.index"),
+        "weights of TensorFlow or Flax",
+        "Give a checkpoint that was saved in safetensors, or convert it by an older transformers.",
+    ),
+)
 
 
 #: Missing files that a message names at most.
@@ -94,6 +120,8 @@ def weight_files(
         raise _incomplete(where, chosen, missing, len(found.names))
     if missing:
         pickles = sorted(name for name in beside if PurePosixPath(name).suffix in _PICKLES)
+        if not pickles:
+            refuse_other_format(where, beside)
         raise InputError(
             f"A checkpoint must keep its weights in safetensors files; {where} lacks "
             f"{', '.join(missing)} and holds {', '.join(pickles) or 'no other weights'}.",
@@ -101,6 +129,27 @@ def weight_files(
             "opened. Otherwise copy the whole directory again.",
         )
     return found
+
+
+def refuse_other_format(where: str, beside: Collection[str]) -> None:
+    """Refuse weights in another format than safetensors, by the names that show it.
+
+    Parameters
+    ----------
+    where
+        Directory or repository.
+    beside
+        Names of what lies in it: files and directories.
+
+    Raises
+    ------
+    InputError
+        If there are such names.
+    """
+    for patterns, what, hint in _FORMATS:
+        shown = sorted(n for n in beside if any(fnmatch(n, pattern) for pattern in patterns))
+        if shown:
+            raise InputError(f"{where} holds {what} ({shown[0]}), no safetensors file.", hint)
 
 
 def adapter_alone(what: str, where: str) -> InputError:

@@ -85,9 +85,41 @@ def normalised(
     return scaled if bias is None else scaled + bias.float()
 
 
-def place_deviation(found: Tensor, expected: Tensor) -> float:
-    """Return `sum_deviation` of vectors from what they must be; 1 if they are of another width."""
-    return 1.0 if found.shape != expected.shape else sum_deviation([expected], found)
+def place_deviation(found: Tensor, expected: Tensor, scale: Tensor | None = None) -> float:
+    """Return `sum_deviation` of vectors from what they must be; 1 if they are of another width.
+
+    Parameters
+    ----------
+    found, expected
+        (n_tokens, n_features) each.
+    scale
+        (n_tokens,): size of what was rounded on the way, where that may be larger than both.
+    """
+    if found.shape != expected.shape:
+        return 1.0
+    if scale is None:
+        return sum_deviation([expected], found)
+    sizes = torch.stack([expected, found]).abs().amax(dim=(0, -1))
+    return float(((found - expected).abs().amax(-1) / sizes.maximum(scale).clamp_min(_TINY)).max())
+
+
+def rounded_size(vectors: Tensor, gain: Tensor, *, eps: float) -> Tensor:
+    """Return the size of what a LayerNorm rounds before it takes the mean off.
+
+    max |x gain| / sqrt(mean((x - c)^2) + eps). Where all features share a large constant it is far
+    larger than what the norm returns, and rounding of it is all that is left of small digits.
+
+    Parameters
+    ----------
+    vectors, gain, eps
+        As in `normalised`.
+
+    Returns
+    -------
+    (n_tokens,).
+    """
+    centred = vectors - vectors.mean(-1, keepdim=True)
+    return (vectors * gain).abs().amax(-1) * (centred.square().mean(-1) + eps).rsqrt()
 
 
 def whole_deviation(found: Tensor, expected: Tensor) -> float:

@@ -23,6 +23,7 @@ from collect.model.conformance.deviations import (
     normalised,
     place_deviation,
     rebuilt_attention,
+    rounded_size,
     row_deviation,
     sum_deviation,
     sums,
@@ -290,27 +291,29 @@ class Examiner:
     def _gains(
         self, layer: int, sites: Sites, seen: dict[str, Tensor]
     ) -> Iterator[tuple[str, float]]:
-        expected = self._normed(sites, seen["stream"], self._decoder.gain(layer))
-        yield "norm_gain", place_deviation(seen["attention_input"], expected)
+        expected, scale = self._normed(sites, seen["stream"], self._decoder.gain(layer))
+        yield "norm_gain", place_deviation(seen["attention_input"], expected, scale)
         if _has_norm_between(sites):
             yield "norm_gain", place_deviation(seen["ffn_input"], seen["mid_normed"])
 
-    def _normed(self, sites: Sites, stream: Tensor, gain: Tensor | None) -> Tensor:
-        """Return what attention must read: the stream, through its norm if it has one."""
+    def _normed(
+        self, sites: Sites, stream: Tensor, gain: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Return what attention must read: the stream, through its norm if it has one.
+
+        The second value is the size of what a LayerNorm rounds on the way.
+        """
         adapter = self._decoder.adapter
         if adapter.attention_norm is None or gain is None:
-            return stream
+            return stream, None
         norm: Any = self._decoder.at(adapter.attention_norm, sites.block)
         if isinstance(norm, nn.Identity):
-            return stream
+            return stream, None
         eps = getattr(norm, "variance_epsilon", getattr(norm, "eps", _EPS))
-        return normalised(
-            stream,
-            gain,
-            getattr(norm, "bias", None),
-            eps=float(eps),
-            is_centred=adapter.norm_kind == "LayerNorm",
-        )
+        is_centred = adapter.norm_kind == "LayerNorm"
+        bias, how = getattr(norm, "bias", None), {"eps": float(eps)}
+        expected = normalised(stream, gain, bias, **how, is_centred=is_centred)
+        return expected, rounded_size(stream, gain, **how) if is_centred else None
 
 
 def _has_norm_between(sites: Sites) -> bool:

@@ -278,12 +278,19 @@ _WHAT_FAILS = {
 }
 
 
-def refuse(findings: Sequence[Finding]) -> None:
+def refuse(findings: Sequence[Finding], dtype: str = "float32") -> None:
     """Raise ConformanceError if a pass shows that a property does not hold."""
     failed = [each for each in findings if each.is_met is False and each.property != OF_CODE]
     if not failed:
         return
     first = failed[0]
+    if first.property == "finite" and dtype == "float16":
+        where = "after the last block" if first.layer is None else f"in block {first.layer}"
+        raise ConformanceError(
+            f"float16 overflows {where}: {first.deviation:g} numbers are not finite, and the "
+            "largest that it holds is 65,504.",
+            "Use --dtype bfloat16 or --dtype float32.",
+        )
     place = "" if first.layer is None else f", largest in block {first.layer}"
     size = "not measured" if first.deviation is None else f"{first.deviation:.3g}"
     others = ", ".join(finding.property for finding in failed[1:])

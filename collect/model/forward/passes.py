@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
+from collect.model.forward.positions import forget_lengths
 from collect.prompts.tokens import Encoded, right_padded
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def inputs(decoder: Decoder, batch: Batch) -> dict[str, Tensor]:
     ``position_ids`` are left out where the body takes none, as in families whose positions
     enter through ALiBi.
     """
+    forget_lengths(decoder.body)
     device = next(decoder.embedding.parameters()).device
     taken = _taken(decoder.body)
     return {

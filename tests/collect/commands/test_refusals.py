@@ -99,7 +99,7 @@ DAMAGES = {
     "code of its own": (asking_for_its_own_code, "which is never run"),
     "quantised by configuration": (
         lambda d: edit_config(d, quantization_config={"load_in_4bit": True}),
-        "is quantised",
+        "are quantised",
     ),
     "quantised by content": (quantised_inside, "is quantised (I8)"),
     "no tokenizer": (without_tokenizer, "must bring its tokenizer"),

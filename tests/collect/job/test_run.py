@@ -370,3 +370,19 @@ def test_a_run_killed_at_any_moment_is_resumed_to_the_same_files(save_tiny, prom
     assert report["runs"] == 5
     assert report["faults"] == []
     assert sum("complete" in state for state in report["found_when_killed"]) >= 2
+
+
+def test_two_directories_of_one_name_in_one_output_are_told_how_to_keep_both(tmp_path):
+    from tests.collect.conftest import tiny_model
+
+    for n in (0, 1):
+        tiny_model("gpt2", seed=n).save_pretrained(tmp_path / str(n) / "m")
+    how = {"quantities": ["weights"], "quiet": True}
+    run([str(tmp_path / "0/m")], [], tmp_path / "out", **how)
+    with pytest.raises(InputError) as refused:
+        run([str(tmp_path / "1/m")], [], tmp_path / "out", **how)
+    assert "thermoscope.json" in refused.value.hint
+    assert "--overwrite would remove" in refused.value.hint
+    (tmp_path / "1/m/thermoscope.json").write_text('{"model_id": "local/other"}')
+    done = run([str(tmp_path / "1/m")], [], tmp_path / "out", **how)
+    assert [unit.state for unit in done.units] == ["measured"]

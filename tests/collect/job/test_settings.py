@@ -56,3 +56,12 @@ def test_a_number_is_counted_among_the_devices_there_are(out, monkeypatch):
 def test_a_device_that_is_not_there_is_refused(out):
     with pytest.raises(InputError, match="which has no cuda device; found 'cuda'"):
         run(["anything"], [], out, device="cuda")
+
+
+def test_the_hint_to_a_chat_template_is_one_that_is_taken(tmp_path):
+    import collect
+
+    with pytest.raises(InputError) as refused:
+        collect.run("x", [], tmp_path, chat_template=True)
+    assert refused.value.hint == 'Give rendering="chat".'
+    assert Settings.given({"rendering": "chat"}).rendering == "chat"

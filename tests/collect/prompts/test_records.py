@@ -157,7 +157,7 @@ def test_a_split_of_a_data_set_bears_the_name_of_both(tmp_path):
         ("x.csv", 'text\n"a', "must be a well-formed table"),
         ("x.parquet", "none", "written as its name says; .*\nhint: Write the file again"),
         ("x.parquet", "", "written as its name says; they are not .Parquet file size is 0 bytes"),
-        ("x.jsonl", b"caf\xe9", "must be UTF-8 text; .* is not, at byte 3"),
+        ("x.jsonl", b"caf\xe9", "not UTF-8, at byte 3"),
         ("x.jsonl", r'{"text": "a\ud800"}', r"UTF-8 can write; .*line 1 holds '\\ud800'"),
         ("x.jsonl", r'{"text": "a", "m": "\ud800"}', r"UTF-8 can write; .*line 1 holds '\\ud800'"),
         ("A_grand_unified.jsonl", '"other"', "must not bear the name of a shipped set"),
@@ -214,3 +214,47 @@ def test_a_cell_of_a_table_may_be_a_long_document(tmp_path):
     limit = csv.field_size_limit()
     assert [len(text) for text in load(path).prompts["text"]] == [200_000]
     assert csv.field_size_limit() == limit
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le"])
+@pytest.mark.parametrize("kind", ["txt", "jsonl", "json", "csv", "tsv"])
+def test_wide_text_without_a_mark_is_refused_in_every_kind_of_file(tmp_path, codec, kind):
+    path = tmp_path / f"mine.{kind}"
+    text = {"txt": "hello world\n", "csv": "text\nhello\n", "tsv": "text\nhello\n"}
+    path.write_bytes(text.get(kind, '[{"text": "hello"}]').encode(codec))
+    with pytest.raises(InputError, match="NUL at character"):
+        load(path)
+
+
+@pytest.mark.parametrize("record", [{"text": "a\0b"}, {"turns": [{"role": "u", "content": "\0"}]}])
+def test_nul_within_a_prompt_is_refused_wherever_it_comes_from(tmp_path, record):
+    (tmp_path / "mine.jsonl").write_text(json.dumps(record))
+    pq.write_table(pa.Table.from_pylist([record]), tmp_path / "mine.parquet")
+    for kind in ("jsonl", "parquet"):
+        with pytest.raises(InputError, match="NUL"):
+            load(tmp_path / f"mine.{kind}")
+    with pytest.raises(InputError, match="NUL"):
+        given([record], "mine")
+
+
+@pytest.mark.parametrize(
+    "line", ['{"text": "a", "text": "b"}', '{"text": "a", "m": {"k": 1, "k": 2}}']
+)
+def test_a_key_that_comes_twice_is_refused(tmp_path, line):
+    for kind, content in (("jsonl", f'{{"text": "first"}}\n{line}'), ("json", f"[{line}]")):
+        path = tmp_path / f"mine.{kind}"
+        path.write_text(content)
+        with pytest.raises(InputError, match="comes twice"):
+            load(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["# Title\nA line\n## Part\nAnother\n", "### Deep\nA line\n", "A line\n##no space\n"]
+)
+def test_headings_of_markdown_are_not_lost_as_remarks(tmp_path, text):
+    path = tmp_path / "mine.md"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"line \d reads '##"):
+        load(path)
+    path.write_text("## A remark\n# Title\nA line\n\\## Part\n")
+    assert load(path).prompts["text"].tolist() == ["A line", "## Part"]

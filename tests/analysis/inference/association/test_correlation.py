@@ -87,6 +87,52 @@ def test_exact_spearman_p_with_ties_agrees_with_enumeration_by_scipy() -> None:
     assert row["p_value"] == pytest.approx(enumerated.pvalue, abs=1e-15)
 
 
+def orders_by_sum_of_products(n: int) -> np.ndarray:
+    """Return how many of the n! orders have each sum of products, by the ranks taken so far."""
+    largest = n * (n + 1) * (2 * n + 1) // 6
+    ways = {0: np.eye(1, largest + 1)[0]}
+    for rank in range(1, n + 1):
+        longer: dict[int, np.ndarray] = {}
+        for taken, counts in ways.items():
+            for other in range(1, n + 1):
+                if not taken & 1 << other:
+                    # No sum exceeds the largest, so nothing comes round.
+                    moved = np.roll(counts, rank * other)
+                    longer[taken | 1 << other] = longer.get(taken | 1 << other, 0) + moved
+        ways = longer
+    (orders,) = ways.values()
+    assert orders.sum() == factorial(n)
+    return orders
+
+
+@pytest.mark.parametrize(("n", "relative", "absolute"), [(10, 1e-12, 0), (13, 0.06, 1.5e-4)])
+def test_spearman_p_without_ties_is_exact_to_twelve_rows_and_near_it_beyond(
+    n: int, relative: float, absolute: float
+) -> None:
+    orders = orders_by_sum_of_products(n)
+    distances = np.abs(np.arange(len(orders)) - n * (n + 1) ** 2 / 4)
+    ranks, rng = np.arange(1.0, n + 1), np.random.default_rng(1)
+    for shuffled in (0, *range(2, n + 1)) * 4:
+        y = ranks.copy()
+        y[:shuffled] = rng.permutation(y[:shuffled])
+        rows = points(ranks.tolist(), y.tolist())
+        row = correlation.correlate(rows, x="x", y="y", method="spearman").iloc[0]
+        exact = orders[distances >= distances[int(ranks @ y)]].sum() / factorial(n)
+        assert row["p_value"] == pytest.approx(exact, rel=relative, abs=absolute)
+        assert row["p_value"] >= 2 / factorial(n) * (1 - 1e-9)
+
+
+def test_spearman_p_of_eleven_tied_rows_is_exact() -> None:
+    # 300,000 drawn orders: a standard error of about 0.0005.
+    rows = points([1, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8], [2, 1, 1, 3, 2, 2, 5, 4, 2, 3, 5])
+    row = correlation.correlate(rows, x="x", y="y", method="spearman").iloc[0]
+    rng = np.random.default_rng(2)
+    ranks = rows.rank() - rows.rank().mean()
+    drawn = rng.permuted(np.tile(ranks["y"], (300_000, 1)), axis=1) @ ranks["x"].to_numpy()
+    share = np.mean(np.abs(drawn) >= abs(ranks["x"] @ ranks["y"]) - 1e-9)
+    assert row["p_value"] == pytest.approx(share, abs=4 * np.sqrt(share / 300_000))
+
+
 def test_kendall_of_four_counted_points_is_a_third() -> None:
     # Of the six pairs two are discordant: (4 - 2) / 6. Of the 24 orders 18 have |S| >= 2: 24 less
     # the six of S = 0.
@@ -244,3 +290,9 @@ def test_an_impossible_printed_r_is_refused() -> None:
     for n in (2, float("nan"), float("inf")):
         with pytest.raises(DesignError, match=f"at least 3; found {n}"):
             correlation.from_summary(0.5, n)
+
+
+def test_a_printed_correlation_that_is_text_is_refused() -> None:
+    for r, n in (("0.3", 10), (0.3, "10")):
+        with pytest.raises(AnalysisError, match="numbers"):
+            correlation.from_summary(r, n)  # type: ignore[arg-type]

@@ -8,7 +8,9 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
-from analysis.inference.association.firth import firth, maximise, profile
+from analysis.inference.association.firth import firth, profile
+from analysis.inference.association.penalised import maximise
+from analysis.inference.association.ridges import highest
 from analysis.tidy.errors import ColumnError, DesignError
 from analysis.tidy.frame import Floats
 
@@ -120,7 +122,8 @@ def test_a_general_optimiser_finds_the_same_profile_under_separation(kind: str) 
     top = maximise(design, response)
     row = firth(frame, "y ~ g + a + b + c").iloc[1]
     for end in (row["conf_low"], row["conf_high"]):
-        start = profile(design, response, top, 1, end).coefficients[[0, 2, 3, 4]] + 0.3
+        near = profile(design, response, top, 1, end)
+        start = highest(design, response, (top, near), 1).coefficients[[0, 2, 3, 4]] + 0.3
         found = minimize(
             penalised,
             start,
@@ -129,6 +132,28 @@ def test_a_general_optimiser_finds_the_same_profile_under_separation(kind: str) 
             options={"fatol": 1e-12, "maxiter": 5000},
         )
         assert 2 * (top.log_likelihood + found.fun) == pytest.approx(3.841458820694124, rel=1e-6)
+
+
+ridges = pd.read_csv(R / "firth_ridges.csv")
+ridge_ends = pd.read_csv(R / "firth_ridges_ends.csv")
+
+
+@pytest.mark.parametrize("position", range(len(ridge_ends)))
+def test_an_end_lies_on_the_highest_ridge_that_r_finds_from_many_starts(position: int) -> None:
+    answer = ridge_ends.loc[position]
+    rows = firth(ridges[ridges["set"] == answer["set"]], "y ~ a + b + c").set_index("term")
+    side = "conf_low" if answer["end"] < 0 else "conf_high"
+    assert rows.loc[answer["term"], side] == pytest.approx(answer["end"], abs=answer["tolerance"])
+
+
+@pytest.mark.parametrize("zero", [0.0, 1e4, 2e6])
+def test_where_a_column_has_its_zero_changes_nothing_but_the_intercept(zero: float) -> None:
+    # From 1 to 10 by brglm2 and R's optim (firth.R); a date has its zero in 1970.
+    rows = pd.DataFrame({"x": zero + np.arange(1.0, 11), "y": [0, 0, 1, 0, 0, 1, 1, 0, 1, 1]})
+    row = firth(rows, "y ~ x").iloc[1]
+    answer = answers[answers["case"] == "ten"].iloc[1]
+    for name in ("estimate", "std_error", "statistic", "p_value", "conf_low", "conf_high"):
+        assert row[name] == pytest.approx(answer[name], rel=PROFILES)
 
 
 def test_an_intercept_alone_adds_half_a_success_and_half_a_failure() -> None:

@@ -191,3 +191,9 @@ def test_data_that_are_no_frame_are_refused_in_one_sentence() -> None:
     for data in ([[3, 1], [1, 3]], np.eye(2), {"a": [1, 2]}):
         with pytest.raises(ColumnError, match="must be a pandas DataFrame; found"):
             fisher.fisher_exact(data)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("counts", [("3", 10), (3, "ten"), (None, 10), (float("nan"), 10)])
+def test_a_proportion_of_anything_but_counts_is_refused(counts: tuple[int, int]) -> None:
+    with pytest.raises(DesignError, match="whole numbers"):
+        fisher.proportion(*counts)

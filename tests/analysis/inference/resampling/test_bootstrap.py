@@ -226,3 +226,57 @@ def test_bca_is_refused_where_it_is_undefined() -> None:
         bootstrap.interval(
             np.arange(100.0), 50.0, 0.9, method="bca", left_out=np.array([1.0, np.nan, 2.0])
         )
+
+
+def test_bca_that_degenerates_is_refused_or_noted() -> None:
+    def draw(values: list[float], statistic: bootstrap.Statistic, method: str) -> pd.Series:
+        rows = pd.DataFrame({"y": values})
+        return bootstrap.cluster_bootstrap(
+            rows,
+            statistic,
+            cluster=None,
+            rng=np.random.default_rng(1),
+            n_resamples=999,
+            method=method,
+        ).iloc[0]
+
+    def largest(rows: pd.DataFrame) -> float:
+        return float(rows["y"].max())
+
+    # Without any row the largest of 1, 2, 9, 9 is 9, but not in every resample.
+    with pytest.raises(DesignError, match="left out"):
+        draw([1.0, 2.0, 9.0, 9.0], largest, "bca")
+    for method in bootstrap.METHODS:
+        row = draw([float(value) for value in range(20)], largest, method)
+        assert row["conf_high"] == 19
+        assert "most extreme" in row["note"]
+        same = draw([1.0] * 10, mean_y, method)
+        assert same["conf_low"] == same["conf_high"] == 1
+        assert "no width" in same["note"]
+    # 1,996 of 2,001 lie below the estimate, a bias of 2.8, and the end is 3.3 beyond; a single row
+    # that matters gives an acceleration of a sixth, so 1 - (2.8 + 3.3) / 6 is below 0.
+    left_out = np.r_[-1.0, np.zeros(400)]
+    with pytest.raises(DesignError, match="acceleration"):
+        bootstrap.interval(np.linspace(0, 1, 2001), 0.998, 0.999, method="bca", left_out=left_out)
+
+
+def test_a_column_that_the_statistic_reads_is_present_complete_and_of_numbers() -> None:
+    rows = clustered(5, 2, np.random.default_rng(0)).assign(text="a")
+
+    def refused(frame: pd.DataFrame, statistic: bootstrap.Statistic, named: str) -> None:
+        with pytest.raises(ColumnError, match=named):
+            bootstrap.cluster_bootstrap(
+                frame, statistic, cluster="lab", rng=np.random.default_rng(0)
+            )
+
+    refused(rows, lambda frame: frame["yy"].mean(), "'yy'")
+    refused(rows, lambda frame: frame["text"].mean(), "TypeError")
+    refused(rows, lambda frame: frame.groupby("lab")["y"].mean(), "TypeError")
+    gap = rows.assign(y=rows["y"].where(rows.index > 0))
+    refused(gap, mean_y, "'y'")
+    other = rows.assign(z=np.nan)
+    plain, beside = (
+        bootstrap.cluster_bootstrap(frame, mean_y, cluster="lab", rng=np.random.default_rng(0))
+        for frame in (rows, other)
+    )
+    pd.testing.assert_frame_equal(plain, beside)

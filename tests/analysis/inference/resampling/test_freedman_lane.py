@@ -48,7 +48,7 @@ def test_every_order_of_six_rows_as_by_refitting_each() -> None:
     orders = [list(order) for order in permutations(range(6))]
     row = freedman_lane(small, "y ~ x", "y ~ x + g").iloc[0]
     assert row["n_permutations"] == 720
-    assert row["p_permutation"] == pytest.approx(share_of_orders(orders, *designs()), abs=1e-12)
+    assert row["p_value"] == pytest.approx(share_of_orders(orders, *designs()), abs=1e-12)
     assert row["statistic"] == pytest.approx(f_by_least_squares(small["y"].to_numpy(), *designs()))
     y = small["y"].to_numpy()
     left = [((y - x @ np.linalg.lstsq(x, y)[0]) ** 2).sum() for x in designs()]
@@ -61,7 +61,7 @@ def test_rows_stay_within_the_level_they_are_nested_in() -> None:
     orders = [[*a, *b] for a in permutations(range(4)) for b in permutations((4, 5))]
     row = freedman_lane(small, "y ~ x + h", "y ~ x + h + g", within="h").iloc[0]
     assert row["n_permutations"] == 48
-    assert row["p_permutation"] == pytest.approx(share_of_orders(orders, nested, full), abs=1e-12)
+    assert row["p_value"] == pytest.approx(share_of_orders(orders, nested, full), abs=1e-12)
 
 
 def test_units_change_places_whole() -> None:
@@ -75,9 +75,41 @@ def test_units_change_places_whole() -> None:
     )
     row = freedman_lane(crossed, "y ~ kind", "y ~ kind + suite", unit="model").iloc[0]
     # Of the 24 orders of four models the 8 that keep {a, b} apart from {c, d} are as extreme.
-    assert (row["n_permutations"], row["n_groups"]) == (24, 4)
-    assert row["p_permutation"] == pytest.approx(8 / 24)
+    # Only which two models are in one suite matters: 6 ways, of which 2 are as extreme.
+    assert (row["n_permutations"], row["n_groups"]) == (6, 4)
+    assert row["p_value"] == pytest.approx(8 / 24)
     assert row["smallest_p"] == pytest.approx(8 / 24)
+
+
+def test_eight_rows_in_two_groups_have_seventy_orders_of_which_two_are_as_extreme() -> None:
+    # R's vegan: the groups do not overlap, so only they and their exchange reach the F observed.
+    y = [-0.1281, 0.0264, 0.2268, -0.1615, 1.4171, 1.4475, 1.5297, 1.3943]
+    row = freedman_lane(pd.DataFrame({"y": y, "g": list("aaaabbbb")}), "y ~ 1", "y ~ g").iloc[0]
+    assert row["n_permutations"] == 70
+    assert row["p_value"] == row["smallest_p"] == pytest.approx(2 / 70, abs=1e-15)
+    assert row["p_value_f"] < 1e-4
+
+
+def test_units_that_the_design_does_not_tell_apart_are_exchanged_once() -> None:
+    # Every order within two levels, against the 6 * 3 that differ.
+    rows = pd.DataFrame(
+        {
+            "y": [1.0, 2.0, 4.0, 8.0, 3.0, 9.0, 5.0],
+            "x": [0.0, 1.0, 2.0, 3.0, 0.0, 1.0, 2.0],
+            "h": list("uuuuvvv"),
+            "g": list("aabbaba"),
+        }
+    )
+    row = freedman_lane(rows, "y ~ h", "y ~ h + g", within="h").iloc[0]
+    design = np.column_stack([np.ones(7), rows["h"] == "v"])
+    full = np.column_stack([design, rows["g"] == "b"])
+    y = rows["y"].to_numpy()
+    residual = y - design @ np.linalg.lstsq(design, y)[0]
+    orders = [[*a, *b] for a in permutations(range(4)) for b in permutations((4, 5, 6))]
+    values = np.array([f_by_least_squares(residual[order], design, full) for order in orders])
+    assert row["n_permutations"] == 6 * 3
+    share = np.mean(values >= values[0] * (1 - 1e-9))
+    assert row["p_value"] == pytest.approx(share, abs=1e-12)
 
 
 def test_beside_a_mean_it_is_the_exchange_of_labels() -> None:
@@ -90,7 +122,7 @@ def test_beside_a_mean_it_is_the_exchange_of_labels() -> None:
 
     exchanged = permutation_test(labs, difference, label="heritage", unit="lab").iloc[0]
     row = freedman_lane(labs, "gain ~ 1", "gain ~ heritage").iloc[0]
-    assert row["p_permutation"] == pytest.approx(exchanged["p_value"], abs=1e-12)
+    assert row["p_value"] == pytest.approx(exchanged["p_value"], abs=1e-12)
 
 
 def test_sampled_orders_are_reproducible_and_agree_with_all() -> None:
@@ -100,7 +132,7 @@ def test_sampled_orders_are_reproducible_and_agree_with_all() -> None:
     found = [
         freedman_lane(
             rows, "y ~ x", "y ~ x + g", rng=np.random.default_rng(3), n_permutations=999
-        ).iloc[0]["p_permutation"]
+        ).iloc[0]["p_value"]
         for _ in range(2)
     ]
     assert found[0] == found[1]
@@ -113,16 +145,16 @@ def test_a_model_that_fits_every_row_has_an_infinite_f_and_the_p_of_its_orders(
 ) -> None:
     rows = pd.DataFrame({"y": np.repeat(levels, 2), "g": list("aabbcc")})
     row = freedman_lane(rows, "y ~ 1", "y ~ g").iloc[0]
-    assert (row["statistic"], row["estimate"], row["p_value"]) == (np.inf, 1.0, 0.0)
+    assert (row["statistic"], row["estimate"], row["p_value_f"]) == (np.inf, 1.0, 0.0)
     # Of the 6! orders those that keep equal values in one group: 3! groups, 2 orders in each.
-    assert row["p_permutation"] == row["smallest_p"] == pytest.approx(48 / 720)
+    assert row["p_value"] == row["smallest_p"] == pytest.approx(48 / 720)
 
 
 def test_orders_are_tied_by_what_they_explain_however_large_the_largest_f() -> None:
     # Of the three ways to pair, one has F = 8e7; of the others the observed one is the better.
     rows = pd.DataFrame({"y": [0.0, 1e-4, 1.0, 1 + 2e-4], "g": list("abab")})
     row = freedman_lane(rows, "y ~ 1", "y ~ g").iloc[0]
-    assert (row["p_permutation"], row["smallest_p"]) == pytest.approx((2 / 3, 1 / 3))
+    assert (row["p_value"], row["smallest_p"]) == pytest.approx((2 / 3, 1 / 3))
 
 
 def test_a_smaller_model_that_fits_every_row_leaves_nothing_to_test() -> None:

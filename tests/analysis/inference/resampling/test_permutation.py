@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.inference.resampling import permutation
-from analysis.tidy.errors import AnalysisError, DesignError
+from analysis.tidy.errors import AnalysisError, ColumnError, DesignError
 
 R = Path(__file__).parents[3] / "r"
 
@@ -189,3 +189,21 @@ def test_a_statistic_that_can_be_undefined_is_refused() -> None:
 
     with pytest.raises(DesignError, match="every assignment; it is not under 15 of 35"):
         permutation.permutation_test(labs, undefined, label="heritage", unit="lab")
+
+
+def test_a_column_that_the_statistic_reads_is_present_and_complete() -> None:
+    rows = pd.DataFrame({"g": list("aaabbb"), "y": [1.0, 2.0, np.nan, 4.0, 5.0, 6.0]})
+
+    def difference(frame: pd.DataFrame) -> float:
+        means = frame.groupby("g")["y"].mean()
+        return float(means["b"] - means["a"])
+
+    with pytest.raises(ColumnError, match="'y'"):
+        permutation.permutation_test(rows, difference, label="g", unit=None)
+    with pytest.raises(ColumnError, match="'z'"):
+        permutation.permutation_test(rows, lambda frame: frame["z"].mean(), label="g", unit=None)
+    unread = rows.rename(columns={"y": "gap"}).assign(y=range(6))
+    assert (
+        permutation.permutation_test(unread, difference, label="g", unit=None)["p_value"].iloc[0]
+        == 0.1
+    )

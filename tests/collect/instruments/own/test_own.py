@@ -298,3 +298,33 @@ def test_a_file_that_cannot_register_is_refused_as_it_was_typed(
 def test_a_function_that_fails_is_refused_with_its_place(model, changes, sentence):
     with pytest.raises(InputError, match=sentence):
         measured(model, own(**changes))
+
+
+def test_two_quantities_of_one_name_in_one_call_are_refused(tmp_path):
+    from collect.instruments import quantities
+    from collect.instruments.own.examples import probe_projection, raw_vectors
+
+    one, other = probe_projection([1.0, 0.0]), probe_projection([0.0, 1.0])
+    for asked in ([one, other], [raw_vectors(), raw_vectors(layers=(0,))]):
+        with pytest.raises(InputError, match=asked[0].name):
+            quantities.chosen(asked)
+    assert quantities.chosen([one, probe_projection([1.0, 0.0])]) == ("probe_projection",)
+    with pytest.raises(InputError, match="probe_projection"):
+        quantities.chosen(["probe_projection", other])
+    quantities.chosen(other)  # another call may replace it
+
+
+def test_two_files_that_register_one_name_are_refused(tmp_path):
+    from collect.instruments import quantities
+
+    files = [tmp_path / "a.py", tmp_path / "b.py"]
+    for n, path in enumerate(files):
+        path.write_text(
+            "import collect\n"
+            "@collect.quantity('twice_named', unit='1', description='x')\n"
+            f"def f(site, layer, states, attention): return states[:, {n}]\n"
+        )
+    with pytest.raises(InputError, match="twice_named"):
+        quantities.load(files)
+    quantities.load([files[0], files[0]])
+    quantities.load(files[1])

@@ -12,7 +12,7 @@ import huggingface_hub
 import pytest
 import torch
 import transformers
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from collect.errors import InputError, UnreachableError, UnsupportedModelError
 from collect.instruments.weights import spectra
@@ -254,7 +254,7 @@ def test_a_damaged_checkpoint_is_refused(save_tiny, damage, sentence):
 def test_a_quantised_checkpoint_is_refused(save_tiny):
     directory = save_tiny("gpt2")
     edit_config(directory, quantization_config={"load_in_4bit": True})
-    with pytest.raises(UnsupportedModelError, match="is quantised"):
+    with pytest.raises(UnsupportedModelError, match="are quantised"):
         locate(str(directory))
 
 
@@ -318,3 +318,34 @@ def test_a_model_outside_the_cache_is_refused_when_the_hub_must_not_be_asked(mon
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(UnreachableError, match="not asked while HF_HUB_OFFLINE is set"):
         locate("someone/something")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("pytorch_model_fsdp_0/__0_0.distcp", "FSDP"),
+        ("global_step10/mp_rank_00_model_states.pt", "DeepSpeed"),
+        ("zero_to_fp32.py", "DeepSpeed"),
+        ("model-Q4_K_M.gguf", "GGUF"),
+    ],
+)
+@pytest.mark.parametrize("has_config", [True, False])
+def test_weights_in_another_format_are_named(save_tiny, name, said, has_config):
+    directory = save_tiny("llama")
+    (directory / "model.safetensors").unlink()
+    if not has_config:
+        (directory / "config.json").unlink()
+    (directory / name).parent.mkdir(exist_ok=True)
+    (directory / name).write_bytes(b"x")
+    with pytest.raises(InputError, match=said):
+        locate(str(directory))
+
+
+@pytest.mark.parametrize("prefix", ["module.", "_orig_mod.", "_fsdp_wrapped_module."])
+def test_the_prefix_of_a_wrapper_is_named(save_tiny, prefix):
+    directory = save_tiny("llama")
+    path = directory / "model.safetensors"
+    save_file({prefix + n: t for n, t in load_file(path).items()}, path, metadata={"format": "pt"})
+    with pytest.raises(InputError) as refused:
+        load_model(locate(str(directory)))
+    assert repr(prefix.removesuffix(".")) in refused.value.problem

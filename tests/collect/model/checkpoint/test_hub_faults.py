@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import shutil
 import signal
@@ -251,3 +252,30 @@ def test_what_a_transfer_leaves_half_way_is_removed_when_the_process_ends(local_
     with ours.open("wb"), whole.open("wb"):
         hub._remove_unfinished()
     assert sorted(path.name for path in cache.iterdir()) == ["b.incomplete", "c"]
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, "config.json"])
+@pytest.mark.parametrize("is_offline", [False, True])
+def test_a_file_of_the_cache_that_was_corrupted_since_is_refused(
+    local_hub, offer, monkeypatch, name, is_offline
+):
+    offer("tiny")
+    locate("acme/tiny").weights_sha256()
+    snapshot = locate("acme/tiny").directory
+    # Kept as the hub's client keeps it: a link to the content, under the hash that is stated.
+    blobs = snapshot.parents[1] / "blobs"
+    content = (snapshot / name).read_bytes()
+    header = b"blob %d\0" % len(content)
+    stated = {
+        WEIGHTS: hashlib.sha256(content).hexdigest(),
+        "config.json": hashlib.sha1(header + content).hexdigest(),
+    }[name]
+    (blobs / stated).write_bytes(content)
+    (snapshot / name).unlink()
+    (snapshot / name).symlink_to(blobs / stated)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", is_offline)
+    locate("acme/tiny").weights_sha256()
+    (blobs / stated).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(InputError, match=r"hash|sha256") as refused:
+        locate("acme/tiny").weights_sha256()
+    assert stated in refused.value.hint

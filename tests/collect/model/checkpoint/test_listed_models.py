@@ -53,8 +53,8 @@ def test_the_crossed_list_without_a_network_is_refused_in_a_sentence_each(
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (None, "cannot: No such file"),
-        (b"\xff", "it is not UTF-8"),
+        (None, "No such file"),
+        (b"\xff", "not UTF-8, at byte 0"),
         (b"# none\n\n", "must name one"),
         (b"a/b\na/c step0\n", "line 2 of .* has 2 words"),
     ],

@@ -384,3 +384,38 @@ def test_a_number_that_is_not_finite_is_refused_with_its_place(number):
 def test_a_number_that_may_be_missing_may_be_no_number():
     check_finite("weight_norm", pd.DataFrame({"layer": [0], "sigma_max": [math.nan]}))
     check_finite("matrix_norm", pd.DataFrame({"layer": [0], "sigma_max": [1.0], "matrix": ["V"]}))
+
+
+@pytest.mark.parametrize("constant", [100.0, 1000.0, -10000.0])
+def test_a_large_constant_in_every_feature_is_no_fault_and_hides_none(constant):
+    from collect.library import in_memory
+    from tests.collect.conftest import tiny_model
+
+    model = tiny_model("gpt2")
+    with torch.no_grad():
+        model.transformer.wte.weight.add_(constant)
+    for is_wrong in (False, True):
+        with in_memory.lent(model) as decoder:
+            if is_wrong:
+                norm = model.transformer.h[0].ln_1
+                norm.register_forward_hook(lambda _m, _a, out: out * 1.5)
+            found = {f.property: f.is_met for f in examine(decoder, partial(whole, decoder))}
+        assert found["norm_gain"] is not is_wrong
+
+
+def test_float16_that_overflows_is_told_from_a_wrong_adapter(save_tiny, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    import collect
+
+    directory = save_tiny("llama")
+    path = directory / "model.safetensors"
+    weights = load_file(path)
+    weights = {n: w * 3e4 if "down_proj" in n else w for n, w in weights.items()}
+    save_file(weights, path, metadata={"format": "pt"})
+    (tmp_path / "p.jsonl").write_text('{"token_ids": [5, 6, 7]}')
+    how = {"quantities": "stream", "quiet": True}
+    with pytest.raises(ConformanceError, match="float16 overflows") as refused:
+        collect.run(directory, tmp_path / "p.jsonl", tmp_path / "out", dtype="float16", **how)
+    assert "adapter" not in str(refused.value)
+    collect.run(directory, tmp_path / "p.jsonl", tmp_path / "out", **how)

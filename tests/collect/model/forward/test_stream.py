@@ -29,6 +29,7 @@ from collect.model.forward.replay import NotReplayableError
 from collect.model.forward.stream import streamed
 from collect.prompts.tokens import Encoded
 from tests.collect.families import FAMILIES, save_family
+from tests.collect.partial_families import tiny_partial
 
 
 def batches() -> list[Batch]:
@@ -332,3 +333,11 @@ def test_weights_begin_where_torch_puts_memory_of_its_own(tmp_path):
     rows = shards.rows("model.decoder.embed_tokens.weight", slice(3, 9))
     weights = [*model.parameters(), *skeleton.model.parameters(), *read.values(), rows]
     assert {tensor.data_ptr() % ALIGNMENT for tensor in weights} == {0}
+
+
+def test_the_row_of_the_padding_token_is_the_stored_one(tmp_path):
+    tiny_partial("youtu").save_pretrained(tmp_path)
+    loaded = load_model(locate(str(tmp_path))).model.model.embed_tokens.weight
+    stored = load_file(tmp_path / "model.safetensors")["model.embed_tokens.weight"]
+    assert stored[0].abs().max() > 0
+    assert torch.equal(loaded, stored)

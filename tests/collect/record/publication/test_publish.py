@@ -166,11 +166,11 @@ def test_a_card_or_a_citation_that_is_no_text_is_refused_and_left(store, tmp_pat
     cite = ["publish", str(again), *OPTIONS, "--citation", str(tmp_path / "none.bib")]
     assert main(cite) == 2
     said = capsys.readouterr().err
-    assert "A citation must be a text file that can be read" in said
-    assert "none.bib cannot: No such file or directory." in said
+    assert "A citation cannot be read" in said
+    assert "none.bib (No such file or directory)" in said
     (again / "README.md").write_bytes(b"caf\xe9")
     assert main(["publish", str(again), *OPTIONS]) == 2
-    assert "README.md cannot: it is not UTF-8." in capsys.readouterr().err
+    assert "README.md (not UTF-8, at byte 3)" in capsys.readouterr().err
     assert (again / "README.md").read_bytes() == b"caf\xe9"
 
 
