@@ -30,6 +30,8 @@ GLOSSARY: dict[str, str] = {
     "conf_level": "Nominal coverage of the interval",
     "alternative": "Direction of the alternative hypothesis: two-sided, less, greater",
     "method": "Method, named so that it can be looked up",
+    "measure": "What the estimate is: r, share, ratio and so on; empty where it has no short name",
+    "is_percent": "Whether the estimate is a percentage already, and no share",
     "n_obs": "Rows that entered",
     "n_planned": "Rows that a design asks for; missing where it is not begun",
     "n_groups": "Independent groups that entered; of a model of several kinds, the fewest of any",

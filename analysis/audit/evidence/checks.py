@@ -50,6 +50,9 @@ class Check:
         Known defects of that evidence, B1 to B16.
     method
         How the estimate was computed.
+    measure, is_percent
+        What the estimate is, as tables name it (`r`, `share`, `ratio` and so on; empty where it has
+        no short name), and whether it is a percentage already.
     note
         What a reader must know.
 
@@ -78,6 +81,8 @@ class Check:
     evidence: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     method: str = ""
+    measure: str = ""
+    is_percent: bool = False
     note: str = ""
     kind: Kind | None = None
     decides: bool = True
@@ -94,7 +99,7 @@ class Check:
                 f"found {reprlib.repr(answer)}.",
                 "Write bool(...) around a comparison of two numbers.",
             )
-        require_flags(decides=self.decides, has_data=self.has_data)
+        require_flags(decides=self.decides, has_data=self.has_data, is_percent=self.is_percent)
         if self.kind is not None and self.kind not in KINDS:
             raise AnalysisError(
                 f"The kind of a check must be one of {', '.join(KINDS)}; found {self.kind!r}.",
@@ -175,6 +180,7 @@ def share_check(
     method: str,
     units: str = "models",
     is_sample: bool = True,
+    measure: str = "share",
     note: str = "",
     **result: Any,
 ) -> Check:
@@ -196,6 +202,7 @@ def share_check(
         estimate=share["estimate"],
         **interval,
         method=f"{method}{how}",
+        measure=measure,
         note=note,
         **result,
     )

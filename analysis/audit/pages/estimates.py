@@ -1,8 +1,8 @@
 """The estimates of claims in a table: a short name for what each is, and its unit.
 
 Claims measure correlations, shares, ratios and counts, which one column heads alike. What an
-estimate is follows from the method of the check it comes from; shares and errors are printed in
-percent, so that a claim of 80 % is met by a number that looks the same.
+estimate is its check says (`measure`); shares and errors are printed in percent, so that a claim
+of 80 % is met by a number that looks the same.
 """
 
 from __future__ import annotations
@@ -15,75 +15,26 @@ import pandas as pd
 
 from analysis.tidy import prose
 
-#: Beginning of a method, and what it estimates; the first that fits counts.
-NAMES = {
-    "Pearson correlation": "r",
-    "t test of the printed correlation": "r",
-    "rank correlation": "rank r",
-    "Partial correlation": "partial r",
-    "partial correlation": "partial r",
-    "mean correlation": "mean r",
-    "Fisher's exact test": "odds ratio",
-    "Difference of Shapley shares": "difference",
-    "Least squares": "exponent",
-    "accuracy": "accuracy",
-    "share of models above": "share above",
-    "share of": "share",
-    "count": "count",
-    "number of": "count",
-    "smallest number of prompts": "count",
-    "mean of |formula - L*|": "error",
-    "mean of |L/2 - L*|": "error",
-    "mean over models [%]": "error",
-    "largest relative difference": "deviation",
-    "largest |instruct / base - 1|": "change",
-    "mean over layers": "mean trace",
-    "mean over the lab's models": "mean gain",
-    "mean gain over prompts": "mean gain",
-    "smallest mean over": "smallest mean",
-    "mean difference of": "difference",
-    "difference in the share": "difference",
-    "difference of means": "difference",
-    "standardised slope": "slope",
-    "ratio": "ratio",
-    "spectral norm of W_V over": "ratio",
-    "largest number of additions and multiplications over": "ratio",
-    "largest |equation (4)| relative": "ratio",
-    "largest L* of the formula over": "ratio",
-    "drawn length over": "ratio",
-    "largest entry between the heads' blocks": "ratio",
-    "largest |sum A - n| over": "ratio",
-    "middle of the widest gap": "threshold",
-    "least squares of L* / L": "constant",
-    "smallest of EleutherAI's": "ratio",
-}
-
 #: What lies between 0 and 1, and all that is printed in percent.
 SHARES = ("accuracy", "share", "share above")
 IN_PERCENT = (*SHARES, "error", "deviation", "change")
-
-#: Mark of a method whose estimate is in percent already.
-PERCENT = "[%]"
 
 
 def name(row: Mapping[Any, Any]) -> str:
     """Return what the estimate of a claim is, a dash where there is none.
 
-    >>> name({"estimate": 0.8, "method": "share of models, Clopper-Pearson interval"})
+    >>> name({"estimate": 0.8, "measure": "share"})
     'share'
     """
-    if pd.isna(row["estimate"]):
-        return prose.MISSING
-    fitting = (name for start, name in NAMES.items() if str(row["method"]).startswith(start))
-    return next(fitting, prose.MISSING)
+    return prose.MISSING if pd.isna(row["estimate"]) else str(row["measure"]) or prose.MISSING
 
 
 def estimate(row: Mapping[Any, Any]) -> str:
     r"""Return what the estimate of a claim is, and the estimate.
 
-    >>> estimate({"estimate": 0.4375, "method": "accuracy of a rule"})
+    >>> estimate({"estimate": 0.4375, "measure": "accuracy", "is_percent": False})
     'accuracy 43.8\xa0%'
-    >>> estimate({"estimate": 55.69, "method": "mean over models [%]"})
+    >>> estimate({"estimate": 55.69, "measure": "error", "is_percent": True})
     'error 55.7\xa0%'
     """
     value, said = in_its_unit(row, float(row["estimate"])), name(row)
@@ -95,7 +46,7 @@ def estimate(row: Mapping[Any, Any]) -> str:
 
 def in_its_unit(row: Mapping[Any, Any], value: float) -> float:
     """Return an estimate of a claim, or an end of its interval, a percentage as a share."""
-    return value / 100 if name(row) in IN_PERCENT and PERCENT in str(row["method"]) else value
+    return value / 100 if name(row) in IN_PERCENT and row["is_percent"] else value
 
 
 def written(measure: str, value: float) -> str:

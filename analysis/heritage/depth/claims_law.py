@@ -187,6 +187,7 @@ def _falls(condition: str, rows: pd.DataFrame) -> Check:
         rows,
         kind="difference",
         **_estimate(found),
+        measure="r",
     )
 
 
@@ -201,7 +202,12 @@ def _quoted(part: str, condition: str, rows: pd.DataFrame, printed: Sequence[str
         else ""
     )
     return evidence.check(
-        part, condition, _is_quoted(depth, printed), rows, **(_estimate(depth) | {"note": note})
+        part,
+        condition,
+        _is_quoted(depth, printed),
+        rows,
+        **(_estimate(depth) | {"note": note}),
+        measure="r",
     )
 
 
@@ -230,6 +236,7 @@ def _violations(condition: str, rows: pd.DataFrame) -> Check:
         holds=not above.any(),
         method="share of models above the bound",
         note=f"Above the bound: {named}.{by_interval} {ONE_BREAKS_IT}" if named else "",
+        measure="share above",
     )
 
 
@@ -257,6 +264,7 @@ def _exponent(condition: str, rows: pd.DataFrame) -> Check:
             _estimate(row, "suites" if cluster else "models")
             | {"note": f"{note} {row.get('note', '')}".strip()}
         ),
+        measure="exponent",
     )
 
 

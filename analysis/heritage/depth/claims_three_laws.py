@@ -124,6 +124,7 @@ def _grows_between(means: pd.DataFrame) -> Check:
         **_estimate(row),
         note=_undecided("The interval contains 0.", decided)
         + " Tokenisers differ, so entropies are not quite comparable.",
+        measure="r",
     )
 
 
@@ -140,6 +141,7 @@ def _proportional_between(means: pd.DataFrame) -> Check:
         **_estimate(constant),
         note=f"The slope is {slope['estimate']:.3f} per nat "
         f"[{slope['conf_low']:.3f}, {slope['conf_high']:.3f}].",
+        measure="exponent",
     )
 
 
@@ -173,6 +175,7 @@ def _grows_within(condition: str, prompts: pd.DataFrame) -> Check:
         p_value=found["p_value"],
         method=f"mean correlation over {len(z)} suites or models, Fisher z, t interval",
         note=f"{_undecided('The interval contains 0.', decided)} By model: {named}.".strip(),
+        measure="mean r",
     )
 
 
@@ -195,6 +198,7 @@ def _proportional_within(condition: str, prompts: pd.DataFrame) -> Check:
         "prompts as independent",
         note=f"Constant term in {prose.share_of(len(refuted), len(lines))} models"
         f"{': ' + names if names else ''}; the slope is clear of 0 and positive in {rising}.",
+        measure="share",
     )
 
 
@@ -246,6 +250,7 @@ def _printed(condition: str, models: pd.DataFrame, column: str) -> Check:
         **_estimate(row),
         note=f"It is {abs(row['estimate'] - ALPHA) / row['std_error']:.2f} standard errors from "
         "0.35; the notebook asks for less than one.",
+        measure="exponent",
     )
 
 
@@ -263,6 +268,7 @@ def _compatible(condition: str, models: pd.DataFrame, column: str) -> Check:
         kind="equality",
         note="Models of one suite: depth, width and size grow together."
         + (" The interval reaches over the margin." if decided is None else ""),
+        measure="exponent",
     )
 
 

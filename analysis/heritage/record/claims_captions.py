@@ -95,6 +95,7 @@ def _bar(lab: str, drawn: pd.Series[Any], rows: pd.DataFrame, accuracy: float) -
         note=f"Drawn: {bar}, {' or '.join(named) or 'no usual spread'} of these models, whose "
         f"standard error is {kinds.set_index('term')['estimate'][STANDARD_ERROR]:.4f}."
         f"{'' if is_theirs else others}",
+        measure="ratio",
     )
 
 
@@ -128,6 +129,7 @@ def _choice(
         method="drawn length over the standard error; search through all choices of models",
         note=f"{len(matches)} of {first['n_choices']} choices match ({named}); by chance "
         f"{first['expected_matches']:.2g} would.",
+        measure="ratio",
     )
 
 
@@ -147,6 +149,7 @@ def _prompts(store: Store, place: str) -> Check:
         rows,
         estimate=float(rows["n_prompts"].min()),
         method="smallest number of prompts of any model",
+        measure="count",
     )
 
 
@@ -206,6 +209,7 @@ def _outliers(store: Store, condition: str, choose: Callable[[pd.DataFrame], Mas
         estimate=float(len(beyond)),
         method="count of values",
         note=f"{shown}. The limits of the axis are not printed.",
+        measure="count",
     )
 
 

@@ -146,6 +146,7 @@ def _check(store: Store, place: str, rows: pd.DataFrame) -> Check:
         caveats=_caveats(store, named["file"].tolist()),
         method="share of the figure's numbers found for the same subject",
         note=f"{hits} of {n_obs} found. {_elsewhere(rows, best)}",
+        measure="share",
     )
 
 

@@ -103,6 +103,7 @@ def _printed_correlation(part: str, store: Store) -> Check:
         method=f"t test of the printed correlation, {evidence.INDEPENDENT}",
         note="This p follows from the printed r, which is rounded; that of the unrounded r differs "
         "in its last digit (claim 16). Whether r is the one of depth and gain is another check.",
+        measure="r",
     )
 
 
@@ -133,6 +134,7 @@ def _printed_shares(part: str, store: Store) -> Check:
         method="Fisher's exact test of every possible table; p: the largest",
         note=f"{len(ours)} tables are possible; p {quoted_p} needs "
         f"{' or '.join(map(str, giving)) or 'another number of'} models of EleutherAI.",
+        measure="odds ratio",
     )
 
 
@@ -188,6 +190,7 @@ def _permuted(part: str, condition: str, units: pd.DataFrame, models: pd.DataFra
         n_obs=len(units),
         method="difference of means; exact permutation, the units as exchangeable",
         note=f"{note}." if is_able else f"{note}; the test cannot tell.",
+        measure="difference",
     )
 
 
@@ -210,6 +213,7 @@ def _ratio_and_gain(part: str, models: pd.DataFrame) -> Check:
         conf_high=row["conf_high"],
         p_value=row["p_value"],
         method=f"{row['method']}, {evidence.INDEPENDENT}",
+        measure="r",
     )
 
 

@@ -65,7 +65,14 @@ def measurements(store: Store) -> Sequence[Check]:
     total = int(rows["n_prompts"].sum())
     return [
         evidence.check(
-            part, condition, total == 100, rows, estimate=float(total), n_obs=total, method="count"
+            part,
+            condition,
+            total == 100,
+            rows,
+            estimate=float(total),
+            n_obs=total,
+            method="count",
+            measure="count",
         )
     ]
 
@@ -85,7 +92,14 @@ def _count(
     holds = len(names) >= at_least if at_least is not None else len(names) == exactly
     note = f"{', '.join(names)}." if column == "lab" else ""
     return evidence.check(
-        part, condition, holds, rows, estimate=float(len(names)), method="count", note=note
+        part,
+        condition,
+        holds,
+        rows,
+        estimate=float(len(names)),
+        method="count",
+        note=note,
+        measure="count",
     )
 
 
@@ -105,6 +119,7 @@ def _named(part: str, store: Store) -> Check:
         evidence=(quoted.EVIDENCE,),
         method="count",
         note=f"{', '.join(names)}.",
+        measure="count",
     )
 
 
@@ -123,6 +138,7 @@ def _within(dated: pd.DataFrame, condition: str) -> Check:
         estimate=float(inside.mean()),
         method="share of models inside the years",
         note=f"Outside: {named}." if named else "",
+        measure="share",
     )
 
 

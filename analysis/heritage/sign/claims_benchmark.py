@@ -68,7 +68,13 @@ def _values(rows: pd.DataFrame) -> Check:
         for model, gain in zip(rows["model_id"], rows["gain_mean"], strict=True)
     ]
     return evidence.check(
-        part, condition, all(matches), rows, estimate=float(sum(matches)), method="count of matches"
+        part,
+        condition,
+        all(matches),
+        rows,
+        estimate=float(sum(matches)),
+        method="count of matches",
+        measure="count",
     )
 
 
@@ -88,6 +94,7 @@ def _order(condition: str, rows: pd.DataFrame) -> Check:
         estimate=float(rows["gain_mean"].corr(pd.Series(range(len(rows))), method="spearman")),
         method="rank correlation of the found with the claimed order",
         note=f"{found}.",
+        measure="rank r",
     )
 
 

@@ -78,7 +78,9 @@ def _densities(store: Store) -> Check:
     except LookupError as reason:
         return evidence.missing(part, condition, reason)
     both = rows[rows["model_id"].isin([PYTHIA, GPTJ])]
-    return evidence.check(part, condition, found == 4, both, estimate=found, method="ratio")
+    return evidence.check(
+        part, condition, found == 4, both, estimate=found, method="ratio", measure="ratio"
+    )
 
 
 def _heritage(store: Store) -> list[Check]:
@@ -130,6 +132,7 @@ def _side(part: str, condition: str, rows: pd.DataFrame, model_id: str, *, below
         n_obs=int(row["n_prompts"]),
         method=f"mean gain over prompts, {over}, {row['dtype']}",
         note="The interval contains 1: these prompts cannot tell." if undecided else "",
+        measure="mean gain",
     )
 
 
@@ -150,6 +153,7 @@ def _separates(condition: str, rows: pd.DataFrame) -> Check:
         method="accuracy of the best threshold in the band, chosen after looking",
         note=f"The best threshold in the band puts {hits} of {len(rows)} models on the right side; "
         f"always saying 'expands' gets {expanding}.",
+        measure="accuracy",
     )
 
 
@@ -169,6 +173,7 @@ def _improves(store: Store, condition: str, file: str) -> Check:
         and evidence.share_prints_as(accuracy_of(after), "100"),
         method="accuracy without the final norm",
         note=f"The rule is right for {right[0]} models with the final norm, {right[1]} without.",
+        measure="accuracy",
     )
 
 

@@ -73,6 +73,7 @@ def gemma(store: Store) -> Sequence[Check]:
             method="ratio of mean gains, instruct over base",
             note=f"{row['gain_mean_base']:.2f} before, {row['gain_mean']:.2f} after.",
             **evidence.both_sides(chosen, "_base"),
+            measure="ratio",
         )
     ]
 
@@ -197,6 +198,7 @@ def _by_prompt(store: Store) -> list[Check]:
             method="share of prompts that expand before and after",
             note=f"{int((~kept).sum())} of {len(kept)} prompts change sides.",
             **evidence.both_sides(expanding, "_base"),
+            measure="share",
         )
     ]
 
@@ -262,6 +264,7 @@ def _order(condition: str, pairs: pd.DataFrame) -> Check:
         note=_sides_in_words(pairs),
         n_obs=total,
         **evidence.both_sides(pairs, "_base"),
+        measure="share",
     )
 
 
@@ -291,6 +294,7 @@ def _agreement(condition: str, pairs: pd.DataFrame) -> Check:
         note=f"{prose.plural(len(pairs), 'pair')} cannot decide a correlation. {row['note']}"
         if not above and not below
         else str(row["note"]),
+        measure="r",
     )
 
 
@@ -310,6 +314,7 @@ def _largest_change(condition: str, pairs: pd.DataFrame) -> Check:
         method="largest |instruct / base - 1| of the mean gains",
         note=f"Found in {largest['model_id']}; {len(pairs)} pairs.",
         **evidence.both_sides(pairs, "_base"),
+        measure="change",
     )
 
 

@@ -128,6 +128,7 @@ def _hooked(store: Store) -> Check:
         method="count of models",
         note="By the definition of the metric, read from the notebooks: these files keep no "
         "profile that could show it.",
+        measure="count",
     )
 
 
@@ -175,6 +176,7 @@ def _sides(part: str, condition: str, rows: pd.DataFrame) -> Check:
         method="share of models whose mean gain is below 1",
         note=f"{below} of {len(rows)} models lie below 1 and are called dampeners for it, so they "
         "lie there by definition.",
+        measure="share",
     )
 
 
@@ -208,6 +210,7 @@ def _gap(part: str, condition: str, ordered: pd.DataFrame) -> Check:
         method="middle of the widest gap between neighbouring gains",
         note=f"The widest gap is between {names[place]} ({low:.3f}) and {names[place + 1]} "
         f"({high:.3f}).",
+        measure="threshold",
     )
 
 

@@ -114,6 +114,7 @@ def _lab_mean(condition: str, ours: pd.DataFrame) -> Check:
         method="mean over the lab's models, t interval and test against 1 as if they were "
         "independent",
         note=f"{prose.share_of(int((ours['gain_mean'] < 1).sum()), len(ours))} models lie below 1.",
+        measure="mean gain",
     )
 
 
@@ -145,6 +146,7 @@ def _other_labs(condition: str, others: pd.DataFrame) -> Check:
         estimate=means.iloc[0],
         method="smallest mean over the models of a lab",
         note=f"{named}.",
+        measure="smallest mean",
     )
 
 
@@ -170,6 +172,7 @@ def _fisher(condition: str, rows: pd.DataFrame) -> Check:
         method=f"{row['method']} from the tails, two-sided p from the likelihood of tables",
         note=f"{cells}. The smallest p these margins admit is {row['smallest_p']:.2g}. The p that "
         f"belongs to the interval, twice the one-sided p, is {central_p(rows):.2g}.",
+        measure="odds ratio",
     )
 
 
@@ -214,6 +217,7 @@ def _by_suite(condition: str, rows: pd.DataFrame) -> Check:
         "other statistics, suites exchanged: share pooled over models p = "
         f"{_exchange(_dampening(rows))['p_value']:.2g}, mean log gain over suites p = "
         f"{_exchange(suites, 'log_gain')['p_value']:.2g}.",
+        measure="difference",
     )
 
 

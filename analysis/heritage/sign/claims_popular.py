@@ -182,6 +182,7 @@ def _of_pairs(
         method="share of pairs in which EleutherAI's model is below 1 and the other above; models "
         "recur in pairs, so no interval",
         note=note,
+        measure="share",
     )
 
 

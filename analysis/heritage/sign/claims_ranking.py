@@ -114,6 +114,7 @@ def _difference(
         p_value=row["p_value"],
         method=row["method"],
         note=f"{reason} {row['note']}".strip(),
+        measure="difference",
     )
 
 

@@ -123,6 +123,7 @@ def _equivalent(
         method=f"ratio of gains, 12B over 160M; {method}; two one-sided tests",
         note=f"{'The whole interval lies outside the margin. ' if outside else ''}"
         "The test is one of equivalence: a small p would show that the two are alike.",
+        measure="ratio",
     )
 
 
@@ -144,6 +145,7 @@ def _same_side(condition: str, rows: pd.DataFrame) -> Check:
         estimate=float(below.mean()),
         method="share of the two models below 1; t intervals over prompts must exclude 1",
         note=f"{named}.",
+        measure="share",
     )
 
 
@@ -164,6 +166,7 @@ def _mean_over_blocks(store: Store) -> Check:
         method="ratio of gains, 12B over 160M",
         note=f"{small:.4f} and {large:.4f} per block. No spread over prompts was published, so "
         "equivalence cannot be shown.",
+        measure="ratio",
     )
 
 
@@ -220,7 +223,7 @@ def _within_suites(condition: str, models: pd.DataFrame) -> Check:
         "Pearson correlation within suites; t test; Fisher z interval, models of a suite as "
         "independent"
     )
-    return _small(condition, rows, found, note, method)
+    return _small(condition, rows, found, note, method=method)
 
 
 def _beyond_depth(condition: str, models: pd.DataFrame) -> Check:
@@ -245,7 +248,7 @@ def _beyond_depth(condition: str, models: pd.DataFrame) -> Check:
     method = (
         "partial correlation within suites, logarithm of depth held constant; Fisher z interval"
     )
-    return _small(condition, rows, found, note, method)
+    return _small(condition, rows, found, note, method=method, measure="partial r")
 
 
 def _by_suite(condition: str, models: pd.DataFrame) -> Check:
@@ -262,18 +265,24 @@ def _by_suite(condition: str, models: pd.DataFrame) -> Check:
     ends = {name: scale * fitted[name] for name in ("estimate", "conf_low", "conf_high")}
     found = pd.Series(ends | {"p_value": fitted["p_value"]})
     method = f"standardised slope, whose interval may reach beyond 1; {fitted['method']}"
-    return _small(condition, rows, found, str(fitted["note"]), method)
+    return _small(condition, rows, found, str(fitted["note"]), method=method, measure="slope")
 
 
 def _across(condition: str, rows: pd.DataFrame, response: str) -> Check:
     if len(rows) < 4 or rows[response].nunique() < 2:
         return evidence.missing(NO_SIZE, condition, "fewer than four models, or all are alike")
     found = correlation.correlate(rows, x="log_parameters", y=response).iloc[0]
-    return _small(condition, rows, found, "", f"{found['method']}, models as if independent")
+    return _small(condition, rows, found, "", method=f"{found['method']}, models as if independent")
 
 
 def _small(
-    condition: str, rows: pd.DataFrame, found: pd.Series[float], note: str, method: str
+    condition: str,
+    rows: pd.DataFrame,
+    found: pd.Series[float],
+    note: str,
+    *,
+    method: str,
+    measure: str = "r",
 ) -> Check:
     """Decide a correlation against the margin: inside, outside, or the interval holds both."""
     low, high = float(found["conf_low"]), float(found["conf_high"])
@@ -290,6 +299,7 @@ def _small(
         conf_high=high,
         p_value=found["p_value"],
         method=method,
+        measure=measure,
         note=f"{note} {undecided}".strip(),
     )
 

@@ -73,6 +73,7 @@ def _every_block(condition: str, blocks: pd.DataFrame) -> Check:
         method="share of blocks with a gain below 1; bootstrap over models, percentile interval",
         note=f"By model between {shares.min():.2f} and {shares.max():.2f}. "
         f"{interval_note(len(models), estimate, low, high)}".strip(),
+        measure="share",
     )
 
 
@@ -124,6 +125,7 @@ def _beyond_depth(store: Store) -> Check:
         method=f"ratio of mean gains per block; {found['method']}",
         note=f"{beyond}The interval has {found['df']:.1f} degrees of freedom, not those of "
         f"{len(rows)} models: they are {rows['suite'].nunique()} suites. {found['note']}".strip(),
+        measure="ratio",
     )
 
 

@@ -61,6 +61,7 @@ def separation(
         estimate=share,
         note=f"{_counted(models, share)} {note}".strip(),
         **(_chance(models) if tests else {"method": METHOD}),
+        measure="accuracy",
     )
 
 

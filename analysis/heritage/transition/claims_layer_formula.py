@@ -82,7 +82,9 @@ def _held(part: str, condition: str, models: pd.DataFrame) -> Check:
     if models.empty:
         return evidence.missing(part, condition, "its figures are not in the store")
     found = float(len(models))
-    return evidence.check(part, condition, found == 6, models, estimate=found, method="count")
+    return evidence.check(
+        part, condition, found == 6, models, estimate=found, method="count", measure="count"
+    )
 
 
 def _layer_error(part: str, condition: str, found: float, rows: pd.DataFrame, text: str) -> Check:
@@ -94,6 +96,8 @@ def _layer_error(part: str, condition: str, found: float, rows: pd.DataFrame, te
         estimate=found,
         method="mean over models [%]",
         note=f"Printed: {text} %.",
+        measure="error",
+        is_percent=True,
     )
 
 
@@ -118,6 +122,7 @@ def _within_depth(condition: str, rows: pd.DataFrame) -> Check:
         estimate=float(shares.max()),
         method="largest L* of the formula over the number of the last layer",
         note=" ".join(f"{what}: {', '.join(names)}." for what, names in notes if len(names)),
+        measure="ratio",
     )
 
 
@@ -165,6 +170,7 @@ def _without_alibi(store: Store, six: pd.DataFrame) -> Check:
         estimate=float(len(inside)),
         method="count of models with ALiBi",
         note=f"{', '.join(inside)} has ALiBi." if len(inside) else "",
+        measure="count",
     )
 
 

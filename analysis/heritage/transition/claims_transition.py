@@ -95,6 +95,7 @@ def _constants(values: pd.DataFrame) -> list[Check]:
             estimate=float(fitted[0]),
             method=f"{method}; the constant, printed as 0.11",
             note=f"They give {fitted[0]:.3f}, {fitted[1]:.4f} and {fitted[2]:.2f}.",
+            measure="constant",
         ),
         evidence.check(
             CONSTANTS_RETURN,
@@ -107,6 +108,7 @@ def _constants(values: pd.DataFrame) -> list[Check]:
             method=f"{method}, every set that determines them; count of sets that print alike",
             note=f"{len(hits)} of {len(found)} sets do: {named}. {both} of them contain both "
             f"{' and '.join(f'{model} ({why})' for model, why in constants.ARTEFACTS.items())}.",
+            measure="constant",
         ),
         evidence.check(
             CONSTANTS_RETURN,
@@ -117,6 +119,7 @@ def _constants(values: pd.DataFrame) -> list[Check]:
             estimate=float((~hits["is_artefact"]).sum()),
             n_obs=int((~found["is_artefact"]).sum()),
             method=f"{method}, every set that determines them; count of sets that print alike",
+            measure="constant",
         ),
     ]
 
@@ -135,6 +138,7 @@ def _designs(condition: str, models: pd.DataFrame) -> Check:
         method="number of distinct pairs of depth and heads",
         note=f"{len(models)} models have {n} pairs of L and H between them, so the formula "
         f"predicts {n} numbers; with fewer pairs than constants many constants fit alike.",
+        measure="count",
     )
 
 
@@ -159,6 +163,7 @@ def _nearer(condition: str, models: pd.DataFrame) -> Check:
         p_value=float(flips.pvalue),
         method="mean difference of |predicted - L*| / L over models, t interval, exact sign flips",
         note=_noise_note(models) if condition == CHANGES else "",
+        measure="difference",
     )
 
 
@@ -232,6 +237,7 @@ def _counted(condition: str, models: pd.DataFrame, column: str, fitted: pd.Serie
         method="count",
         note=f"{len(models) - len(held_out)} of the models are those of script 20; "
         f"{len(held_out)}, of {held_out['lab'].nunique()} labs, are not.",
+        measure="count",
     )
 
 

@@ -128,6 +128,7 @@ def _quoted(
         **found,
         method=f"mean of |formula - L*| over {DIVISORS[over]}, t interval over models",
         note=note,
+        measure="error",
     )
 
 
@@ -167,6 +168,7 @@ def _naive_error(condition: str, models: pd.DataFrame, over: str, note: str) -> 
         **found,
         method=f"mean of |L/2 - L*| over {DIVISORS[over]}, t interval over models",
         note=note,
+        measure="error",
     )
 
 
@@ -186,6 +188,7 @@ def _smaller(condition: str, models: pd.DataFrame, over: str) -> Check:
         kind="difference",
         method="mean difference of the two errors over models, t interval, in sample",
         note=f"{100 * float(by_formula.mean()):.1f} % against {100 * float(by_half.mean()):.1f} %.",
+        measure="difference",
     )
 
 
@@ -206,6 +209,7 @@ def _against_chance(part: str, condition: str, models: pd.DataFrame, draws: pd.D
         method="mean of |formula - L*| / L, t interval over models; p against L* read off noise",
         note=f"An L* read off noise errs by {100 * float(by_noise.mean()):.1f} % on average; "
         "no file holds the values behind the figure.",
+        measure="error",
     )
 
 
@@ -238,6 +242,7 @@ def _four_bit(store: Store, part: str, others: pd.DataFrame) -> list[Check]:
             decides=False,
             note="The weights were read as packed bytes: shown, not counted. "
             f"{_printing(pd.concat([others, rows]), WITH_FOUR_BIT, quoted='4.8')}",
+            measure="error",
         )
     ]
 

@@ -60,6 +60,7 @@ def _above(condition: str, models: pd.DataFrame, column: str = "value_norm") -> 
         "the models' labels, mean difference of logs",
         note=f"{len(high)} models against {len(low)}; the smallest p that is possible is "
         f"{test['smallest_p']:.3f}.",
+        measure="ratio",
     )
 
 

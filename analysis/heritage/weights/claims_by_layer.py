@@ -85,6 +85,7 @@ def _averages(points: pd.DataFrame, means: pd.DataFrame) -> Check:
         method="largest relative difference between the mean over plotted layers and the "
         "published mean",
         note="Fig. 4 itself has no data and was not read off.",
+        measure="deviation",
     )
 
 
@@ -132,6 +133,7 @@ def _stored(store: Store, points: pd.DataFrame) -> list[Check]:
             method="number of the figure's models whose layers are in a file",
             decides=False,
             note=f"Only {named} has its layers in a file, and it is not in the figure.",
+            measure="count",
         )
     ]
 
@@ -150,6 +152,7 @@ def _line_above(points: pd.DataFrame) -> Check:
         late,
         estimate=ratio,
         method="smallest of EleutherAI's squared norms over the largest of the others",
+        measure="ratio",
     )
 
 
@@ -177,6 +180,7 @@ def _times(
         method="ratio of the means over models of each model's "
         f"{'geometric' if is_log else 'arithmetic'} mean over layers",
         note=f"{int(theirs.sum())} models against {int((~theirs).sum())}.",
+        measure="ratio",
     )
 
 

@@ -102,6 +102,7 @@ def _opposite_labels(traces: pd.DataFrame) -> Check:
         estimate=float(dampening),
         method="number of the two models that are labelled dampening",
         note="A trace 26 times as large stands beside the same label.",
+        measure="count",
     )
 
 
@@ -172,6 +173,7 @@ def _falls(condition: str, models: pd.DataFrame, covariates: Sequence[str] = ())
         conf_high=high,
         p_value=float(found["p_value"]),
         method=f"{found['method']}, {evidence.INDEPENDENT}",
+        measure="partial r" if covariates else "r",
     )
 
 
@@ -244,6 +246,7 @@ def _tells(condition: str, models: pd.DataFrame) -> Check:
         holds=hits > commoner,
         method="accuracy of the rule",
         note=f"{hits} of {len(models)}; always saying the commoner sign gets {commoner}.",
+        measure="accuracy",
     )
 
 

@@ -90,6 +90,7 @@ def _tenfold(condition: str, models: pd.DataFrame, column: str) -> Check:
         estimate=found,
         method="ratio of means over the models of each lab, whole matrices",
         note=f"{counts['EleutherAI']} of EleutherAI's models against {counts['Meta']} of Meta's.",
+        measure="ratio",
     )
 
 

@@ -91,6 +91,7 @@ def _shared_by_algebra() -> Check:
         "heads with cosines 0, 0.3 and 0.6",
         note="Blocks part only where heads read directions at right angles; one pair that does not "
         "is a counterexample.",
+        measure="ratio",
     )
 
 
@@ -108,6 +109,7 @@ def _proved_by_algebra() -> Check:
         method="largest relative difference of the trace between totals with and without blocks",
         note="A trace does not see what lies off the diagonal: it is the same with blocks and "
         "without, so it proves neither.",
+        measure="deviation",
     )
 
 
@@ -193,6 +195,7 @@ def _shared_stalks(layers: pd.DataFrame) -> Check:
         method="spectral norm of W_V over that of its largest head, median over layers; 1 when "
         "heads read orthogonal directions",
         note=f"It lies between {low:.2f} and {high:.2f} over {len(layers)} layers.",
+        measure="ratio",
     )
 
 
@@ -229,6 +232,7 @@ def _proves(layers: pd.DataFrame) -> Check:
         evidence=(evidence.OURS,),
         method="largest relative difference between the trace of the blocks and that of the whole",
         note="A trace does not see blocks off the diagonal: it comes out the same with them.",
+        measure="deviation",
     )
 
 
@@ -248,6 +252,7 @@ def _additive(layers: pd.DataFrame) -> Check:
         estimate=change,
         evidence=(evidence.OURS,),
         method="largest relative difference between sum over heads and whole",
+        measure="deviation",
     )
 
 
@@ -276,6 +281,7 @@ def _linear(condition: str, models: pd.DataFrame, way: str) -> Check:
         note=f"Largest for {worst['model_id']} with {worst['n_tokens']} tokens. Stored norms and "
         "rows that sum to one leave only the diagonals: at most "
         f"{least['ratio'].max():.3f} times n^2 + d^2.",
+        measure="ratio",
     )
 
 

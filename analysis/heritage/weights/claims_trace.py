@@ -73,6 +73,7 @@ def _by_algebra() -> Check:
         method="largest |sum A - n| over n - tr A; rows of a softmax sum to one",
         note="Rows of a softmax sum to one, so equation (4) as printed is zero up to rounding for "
         "every network, and the trace is not.",
+        measure="ratio",
     )
 
 
@@ -102,7 +103,10 @@ def _ratio(condition: str, rows: pd.DataFrame, column: str, *, power: int, metho
         return evidence.missing(part, condition, reason)
     found = (gpt2 / opt) ** power
     holds = evidence.prints_as(found, "26")
-    return evidence.check(part, condition, holds, pair, estimate=found, method=method)
+    measure = "ratio" if power == 1 else ""
+    return evidence.check(
+        part, condition, holds, pair, estimate=found, method=method, measure=measure
+    )
 
 
 def _literal(store: Store) -> Check:
@@ -141,6 +145,7 @@ def _literal(store: Store) -> Check:
         caveats=("B5",),
         method="largest |equation (4)| relative to the trace (sum A - trace A) |W_V|^2",
         note="Rows of a softmax sum to one, so equation (4) as printed is zero up to rounding.",
+        measure="ratio",
     )
 
 
@@ -159,6 +164,7 @@ def _value(store: Store, model_id: str, quoted: str) -> Check:
         rows[rows["model_id"] == model_id],
         estimate=found["mean"],
         method="mean over layers",
+        measure="mean trace",
     )
 
 

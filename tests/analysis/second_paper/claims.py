@@ -40,6 +40,7 @@ def falls_with_depth(store: Store) -> Sequence[Check]:
             conf_high=row["conf_high"],
             p_value=row["p_value"],
             method=row["method"],
+            measure="r",
         )
     ]
 

@@ -30,24 +30,31 @@ def test_errors_of_the_formula_have_one_unit(judged):
 
 
 @pytest.mark.parametrize(
-    ("method", "estimate", "printed"),
+    ("measure", "is_percent", "estimate", "printed"),
     [
-        ("share of models, exact", 0.8, "share 80\u00a0%"),
-        ("count", 33.0, "count 33"),
-        ("ratio of means", 9.92, "ratio 9.92"),
-        ("mean over layers", 62695.9, "mean trace 62,696"),
-        ("Pearson correlation", float("nan"), "–"),
-        ("a method of another paper", 0.5, "0.50"),
+        ("share", False, 0.8, "share 80\u00a0%"),
+        ("error", True, 55.69, "error 55.7\u00a0%"),
+        ("count", False, 33.0, "count 33"),
+        ("ratio", False, 9.92, "ratio 9.92"),
+        ("mean trace", False, 62695.9, "mean trace 62,696"),
+        ("r", False, float("nan"), "–"),
+        ("", False, 0.5, "0.50"),
     ],
 )
-def test_an_estimate_by_hand(method, estimate, printed):
-    row = {"method": method, "estimate": estimate}
+def test_an_estimate_by_hand(measure, is_percent, estimate, printed):
+    row = {"measure": measure, "is_percent": is_percent, "estimate": estimate}
     assert estimates_shown.estimate(row) == printed
 
 
 def test_an_interval_has_the_unit_of_its_estimate():
-    row = {"method": "share of models", "estimate": 0.8, "conf_low": 0.28, "conf_high": 0.99}
+    row = {
+        "estimate": 0.8,
+        "conf_low": 0.28,
+        "conf_high": 0.99,
+        "measure": "share",
+        "is_percent": False,
+    }
     assert estimates_shown.interval(row) == "[28\u00a0%,\u00a099\u00a0%]"
-    row["method"] = "Pearson correlation"
+    row["measure"] = "r"
     assert estimates_shown.interval(row) == "[0.28,\u00a00.99]"
     assert estimates_shown.interval(row | {"conf_low": float("nan")}) == "–"

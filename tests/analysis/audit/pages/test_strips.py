@@ -22,7 +22,13 @@ ROOT = Path(__file__).parents[4]
 def check(condition: str, estimate: float, *ends: float, **other: Any) -> dict[str, Any]:
     low, high = ends or (math.nan, math.nan)
     row = {"term": "a <part>", "condition": condition, "kind": "value", "holds": False}
-    row |= {"decides": True, "has_data": True, "method": "share of models", "p_value": math.nan}
+    row |= {
+        "decides": True,
+        "has_data": True,
+        "measure": "share",
+        "is_percent": False,
+        "p_value": math.nan,
+    }
     return row | {"estimate": estimate, "conf_low": low, "conf_high": high} | other
 
 
