@@ -267,6 +267,18 @@ def with_listed_tensors(checkpoint: Checkpoint) -> Checkpoint:
     return replace(checkpoint, listed_tensors={**found})
 
 
+def tensor_names(checkpoint: Checkpoint) -> set[str]:
+    """Return the names of the stored tensors, as far as they are known.
+
+    Raises
+    ------
+    InputError
+        If a file is not complete.
+    """
+    stored = [header.of_file(path) for path in checkpoint.weight_files]
+    return {name for of_file in (*stored, checkpoint.listed_tensors) for name in of_file}
+
+
 def _inspect(
     directory: Path,
     model_id: str | None,
