@@ -270,8 +270,8 @@ def judged(checkpoint: Checkpoint, job: Job, *, weights_sha256: str | None = Non
     CollectError
         If it lacks adapter, tokenizer or weights, or cannot read the prompts.
     """
+    skeleton = load_skeleton(checkpoint, dtype=job.settings.dtype)
     known = with_listed_tensors(checkpoint)
-    skeleton = load_skeleton(known, dtype=job.settings.dtype)
     unused: list[str] = []
     if known.weight_files or known.listed_tensors:
         unused = Shards(known, blueprint.of_model(skeleton.model)).unused

@@ -268,15 +268,17 @@ def with_listed_tensors(checkpoint: Checkpoint) -> Checkpoint:
 
 
 def tensor_names(checkpoint: Checkpoint) -> set[str]:
-    """Return the names of the stored tensors, as far as they are known.
+    """Return the names of the stored tensors, also of files that are still on the hub.
 
     Raises
     ------
     InputError
-        If a file is not complete.
+        If a file is not complete, or holds no tensor.
+    UnreachableError
+        If the hub does not answer, or not to this account.
     """
-    stored = [header.of_file(path) for path in checkpoint.weight_files]
-    return {name for of_file in (*stored, checkpoint.listed_tensors) for name in of_file}
+    stored = (name for path in checkpoint.weight_files for name in header.of_file(path))
+    return {*with_listed_tensors(checkpoint).listed_tensors, *stored}
 
 
 def _inspect(

@@ -320,7 +320,8 @@ def _of_class(model: Any, adapter: Adapter) -> Adapter:
 
     Such a class may be the body itself, or hold it under another name than the causal one.
     """
-    if model.get_output_embeddings() is not None or _has(model, adapter.head):
+    output = getattr(model, "get_output_embeddings", None)
+    if _has(model, adapter.head) or output is None or output() is not None:
         return adapter
     body = next(name for name, module in model.named_modules() if module is model.base_model)
     reason = f"a {type(model).__name__} has no output embedding, so it predicts no next token"

@@ -124,7 +124,7 @@ def _is_tied(placed: Decoder) -> bool | None:
         return None
     head: Any = placed.head
     embedding: Any = placed.embedding
-    return head.weight is embedding.weight  # type: ignore[no-any-return]
+    return head.weight is embedding.weight
 
 
 def _d_ffn(placed: Decoder) -> int | None:

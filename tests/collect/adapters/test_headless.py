@@ -19,7 +19,9 @@ from collect.adapters import ADAPTERS
 from collect.adapters.capability import HEAD
 from collect.errors import InputError, UnsupportedModelError
 from collect.job.planning.plan import plan
+from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import decoder
+from collect.model.checkpoint.load import load_skeleton
 from collect.model.conformance.refusal import examine
 from collect.model.forward.passes import whole
 from collect.schema import tables
@@ -209,6 +211,14 @@ def test_files_that_hold_a_head_are_those_of_a_causal_model(prompt_file, tmp_pat
     out = tmp_path / "out"
     collect.run(directory, prompt_file, out, quantities=["stream"])
     assert len(frame(out, "next_token")) == len(PROMPTS)
+
+
+def test_files_still_on_the_hub_say_whether_they_hold_a_head(tmp_path):
+    causal = locate(str(save(tiny_family("llama"), tmp_path / "m", architectures=["LlamaModel"])))
+    base = locate(str(save(headless("llama"), tmp_path / "base")))
+    for checkpoint, has_head in ((causal, True), (base, False)):
+        listed = replace(checkpoint, weight_files=(), weight_names=("model.safetensors",))
+        assert load_skeleton(listed).adapter.has(HEAD) is has_head
 
 
 @pytest.mark.parametrize("architectures", [["LlamaForCausalLM"], None, [], "LlamaModel", [3]])
