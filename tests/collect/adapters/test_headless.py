@@ -18,6 +18,7 @@ import collect
 from collect.adapters import ADAPTERS
 from collect.adapters.capability import HEAD
 from collect.errors import InputError, UnsupportedModelError
+from collect.gauge.transformations.wiring import wiring
 from collect.job.planning.plan import plan
 from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.decoder import decoder
@@ -231,6 +232,11 @@ def test_a_causal_model_whose_head_was_lost_is_refused(architectures, prompt_fil
 def test_predictions_alone_are_refused(prompt_file, tmp_path):
     with pytest.raises(UnsupportedModelError, match="LlamaModel has no output embedding"):
         collect.measure(headless("llama"), None, PROMPTS, quantities=["predictions"])
+
+
+def test_a_gauge_is_refused():
+    with pytest.raises(UnsupportedModelError, match="GPT2Model has no output embedding"):
+        wiring(decoder(headless("gpt2"), ADAPTERS["gpt2"]))
 
 
 def test_the_final_norm_is_examined_all_the_same():
