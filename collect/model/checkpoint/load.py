@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -33,7 +33,7 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 AUTO = "auto"
 
 #: What makes models without an output embedding, and the names of their classes by type.
-_HEADLESS = {
+_HEADLESS: dict[str, Mapping[str, Any]] = {
     "AutoModel": modeling_auto.MODEL_MAPPING_NAMES,
     "AutoModelForSequenceClassification": (
         modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
