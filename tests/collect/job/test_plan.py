@@ -175,6 +175,7 @@ SHAPE = estimate.Shape(
     largest_block=7_087_872,
     largest_tensor=38_597_376,
     has_heads=True,
+    has_head=True,
     has_parts=True,
     has_mid=True,
     has_final_norm=True,
