@@ -191,7 +191,7 @@ class Adapter:
         return not any(name in self.lacks for name in capabilities)
 
     def gap(self, quantity: str) -> str | None:
-        """Return why a quantity is not defined for the layout, or None where it is."""
+        """Return why a quantity, or one table of it, is not defined for the layout, or None."""
         needed = NEEDED.get(quantity, ())
         return next((self.lacks[name] for name in needed if name in self.lacks), None)
 

@@ -18,7 +18,20 @@ PARTS = "parts"
 #: A LayerNorm or an RMSNorm in front of what the parts read.
 GAIN = "gain"
 
-CAPABILITIES = (HEADS, MAPS, PARTS, GAIN)
+#: An output embedding, which predicts a next token; what a model lacks it by is its class.
+HEAD = "head"
 
-#: By quantity of `collect.instruments.quantities`: what it needs; others need a stream alone.
-NEEDED = {"weights": (HEADS,), "attention": (MAPS,), "legacy": (HEADS, MAPS)}
+CAPABILITIES = (HEADS, MAPS, PARTS, GAIN, HEAD)
+
+#: By quantity of `collect.instruments.quantities`, or by one table of it: what it needs; others
+#: need a stream alone.
+NEEDED = {
+    "weights": (HEADS,),
+    "attention": (MAPS,),
+    "legacy": (HEADS, MAPS, HEAD),
+    "predictions": (HEAD,),
+    "next_token": (HEAD,),
+}
+
+#: What a quantity of one's own may ask for besides states, by what that needs.
+OWN_NEEDS = {"attention": HEADS, "logits": HEAD}

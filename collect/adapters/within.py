@@ -69,20 +69,34 @@ def text_entry(config: Mapping[str, Any], name: str) -> Any:
 
 def placed(adapter: Adapter, model_type: str) -> Adapter:
     """Return the adapter of a text as it lies within a checkpoint of a type."""
-    path = PLACES[model_type][0]
-    if path == adapter.body:
+    return moved(adapter, adapter.body, PLACES[model_type][0])
+
+
+def moved(adapter: Adapter, start: str, path: str) -> Adapter:
+    """Return an adapter whose body lies at another path.
+
+    Parameters
+    ----------
+    adapter
+        The layout.
+    start
+        First part of the path to its body.
+    path
+        What takes its place; empty where the model itself does.
+    """
+    if path == start:
         return adapter
     norm = adapter.final_norm
     return replace(
         adapter,
         forms=tuple(
-            replace(form, adapter=placed(form.adapter, model_type)) for form in adapter.forms
+            replace(form, adapter=moved(form.adapter, start, path)) for form in adapter.forms
         ),
-        body=path,
-        blocks=_moved(adapter.blocks, adapter.body, path),
-        final_norm=None if norm is None else _moved(norm, adapter.body, path),
+        body=_moved(adapter.body, start, path),
+        blocks=_moved(adapter.blocks, start, path),
+        final_norm=None if norm is None else _moved(norm, start, path),
     )
 
 
-def _moved(module: str, body: str, path: str) -> str:
-    return path + module.removeprefix(body)
+def _moved(module: str, start: str, path: str) -> str:
+    return f"{path}{module.removeprefix(start)}".removeprefix(".")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from collect.adapters.capability import PARTS
+from collect.adapters.capability import HEAD, PARTS
 from collect.errors import ConformanceError, InputError
 from collect.instruments import geometry, legacy
 from collect.instruments.attention_maps import attention_statistics
@@ -55,7 +55,8 @@ class Recorder(Hooked):
         As given.
     next_token
         Distribution after the last token of each prompt, in the order of the batches; None
-        until the last batch is finished, and when ``stream`` was not asked for.
+        until the last batch is finished, when ``stream`` was not asked for, and of a model
+        without a head.
     """
 
     def __init__(self, batches: Sequence[Batch], quantities: Sequence[str]) -> None:
@@ -106,7 +107,7 @@ class Recorder(Hooked):
             self._observations[index].predictions = _predictions(states, batch, logits)
         if "legacy" in self._quantities:
             self._see_legacy(self._n_layers - 1, legacy.of_logits(logits(self._at_last(states))))
-        if "stream" in self._quantities:
+        if "stream" in self._quantities and self._decoder.adapter.has(HEAD):
             self._last_states[index] = self._at_last(states)
             if len(self._last_states) == len(self.batches):
                 self._predict_next_tokens()

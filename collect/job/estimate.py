@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from collect.adapters.capability import HEADS, PARTS
+from collect.adapters.capability import HEAD, HEADS, PARTS
 from collect.instruments import quantities
 from collect.instruments.own.definition import OwnQuantity
 from collect.model.checkpoint.decoder import Decoder
@@ -87,6 +87,7 @@ class Shape:
     largest_block: int
     largest_tensor: int
     has_heads: bool
+    has_head: bool
     has_parts: bool
     has_mid: bool
     has_final_norm: bool
@@ -110,6 +111,7 @@ def shape_of(skeleton: Decoder, n_vocabulary: int) -> Shape:
         largest_block=max(blocks),
         largest_tensor=max(sizes),
         has_heads=weights is not None,
+        has_head=skeleton.adapter.has(HEAD),
         has_parts=has_parts,
         has_mid=has_parts and skeleton.sites(0).mid is not None,
         has_final_norm=skeleton.final_norm is not None,
@@ -150,7 +152,7 @@ def n_rows(
         "own_vector": sum(_n_own(shape, lengths, q) for q in own if q.is_vector),
         "residual_norm": tokens * (1 + ends + layers * shape.has_mid),
         "residual_update": tokens * layers * (3 if shape.has_parts else 1),
-        "next_token": prompts,
+        "next_token": prompts * shape.has_head,
         "attention": prompts * layers * heads,
         "attention_mean": prompts * layers,
         "token_geometry": prompts * ends,
@@ -172,7 +174,8 @@ def n_rows(
 
 def _n_own(shape: Shape, lengths: Sequence[int], quantity: OwnQuantity) -> int:
     """Return how many numbers, or vectors, a quantity of one's own has."""
-    if "attention" in quantity.needs and not shape.has_heads:
+    given = {"attention": shape.has_heads, "logits": shape.has_head}
+    if not all(given[need] for need in quantity.needs):
         return 0
     blocks = len(quantity.layers_of(shape.n_layers))
     n_places = {

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from collect.adapters.capability import HEADS, PARTS
+from collect.adapters.capability import OWN_NEEDS, PARTS
 from collect.instruments import quantities
 from collect.job.task import Task
 from collect.model.checkpoint.decoder import Decoder
@@ -116,8 +116,9 @@ def _places(task: Task, skeleton: Decoder) -> Iterator[Missing]:
     }
     for quantity in quantities.own_among(quantities_of(task.unit.determinants)):
         table = "own_vector" if quantity.is_vector else "own_value"
-        if "attention" in quantity.needs and HEADS in skeleton.adapter.lacks:
-            yield Missing(table, quantity.name, skeleton.adapter.lacks[HEADS])
+        for part in (OWN_NEEDS[need] for need in quantity.needs):
+            if part in skeleton.adapter.lacks:
+                yield Missing(table, quantity.name, skeleton.adapter.lacks[part])
         for site in (site for site in quantity.sites if without.get(site)):
             yield Missing(table, f"{quantity.name} at {site}", f"The model has no {site}.")
         for layer in quantity.layers or ():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -125,7 +126,8 @@ class Subject:
 
     def weight_rows(self, on_layer: Callable[[], object]) -> dict[str, list[NamedTuple]]:
         """Return the norms of the weights; see `spectra.rows`."""
-        return spectra.rows(self.checkpoint, on_layer=on_layer)
+        placed = replace(self.checkpoint, adapter=self._bare.adapter)
+        return spectra.rows(placed, on_layer=on_layer)
 
     @cached_property
     def _shards(self) -> Shards:

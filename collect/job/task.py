@@ -173,7 +173,7 @@ def _defined(skeleton: Decoder, settings: Settings, *, with_prompts: bool) -> tu
         raise UnsupportedModelError(
             f"Something that was asked for must be defined for a {model_type} model; "
             f"nothing is ({gaps}).",
-            "Give --prompts, and ask for stream, geometry or predictions.",
+            "Give --prompts, and ask for stream or geometry.",
         )
     return found
 

@@ -48,7 +48,8 @@ def lent(model: Any) -> Iterator[Decoder]:
     Parameters
     ----------
     model
-        Causal model of transformers, perhaps inside a wrapper of torch or of peft.
+        Model of transformers, causal or without an output embedding, perhaps inside a wrapper of
+        torch or of peft.
 
     Raises
     ------

@@ -12,6 +12,7 @@ from typing import Any
 from torch import Tensor
 
 from collect.adapters import Adapter, Heads
+from collect.adapters.capability import HEAD
 from collect.errors import UnsupportedModelError
 from collect.gauge.transformations.block import Block, once
 from collect.gauge.transformations.matrix import Matrix, Norm
@@ -158,9 +159,15 @@ def wiring(decoder: Decoder) -> Wiring:
     Raises
     ------
     UnsupportedModelError
-        If the rules do not cover the model's type, or a parameter has no place in it.
+        If the rules do not cover the model's type, a parameter has no place in it, or there are
+        no logits to be kept.
     """
     model_type = decoder.model.config.model_type
+    if HEAD in decoder.adapter.lacks:
+        raise UnsupportedModelError(
+            f"There are no logits that a transformation could keep: {decoder.adapter.lacks[HEAD]}.",
+            "Give a causal model.",
+        )
     if model_type in UNWIRED or decoder.adapter.lacks:
         raise UnsupportedModelError(
             f"Every parameter must have a known place in the network; of {model_type!r} models "

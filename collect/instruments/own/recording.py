@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from collect.adapters.capability import HEADS, PARTS
+from collect.adapters.capability import OWN_NEEDS, PARTS
 from collect.errors import InputError, of_others
 from collect.instruments.crossing import crossed
 from collect.instruments.hooked import Hooked, after, around, before, unseen
@@ -172,7 +172,7 @@ class OwnRecorder(Hooked):
             quantity
             for quantity in self._quantities
             if site in quantity.sites
-            and ("attention" not in quantity.needs or self._decoder.adapter.has(HEADS))
+            and self._decoder.adapter.has(*(OWN_NEEDS[need] for need in quantity.needs))
             and (site in ("embedding", "final_norm") or layer in quantity.layers_of(n_layers))
         ]
 

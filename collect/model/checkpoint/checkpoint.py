@@ -269,6 +269,20 @@ def with_listed_tensors(checkpoint: Checkpoint) -> Checkpoint:
     return replace(checkpoint, listed_tensors={**found})
 
 
+def tensor_names(checkpoint: Checkpoint) -> set[str]:
+    """Return the names of the stored tensors, also of files that are still on the hub.
+
+    Raises
+    ------
+    InputError
+        If a file is not complete, or holds no tensor.
+    UnreachableError
+        If the hub does not answer, or not to this account.
+    """
+    stored = (name for path in checkpoint.weight_files for name in header.of_file(path))
+    return {*with_listed_tensors(checkpoint).listed_tensors, *stored}
+
+
 def _inspect(
     directory: Path,
     model_id: str | None,

@@ -1,10 +1,10 @@
-"""A causal model with the places its adapter names: what every measurement works on."""
+"""A model with the places its adapter names: what every measurement works on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from collect.adapters import Adapter, AttentionCall, Heads, HeadWeights, cut, weight_names
-from collect.adapters.capability import HEADS, MAPS, PARTS
+from collect.adapters.capability import HEAD, HEADS, MAPS, PARTS
 from collect.adapters.configuration import of_text as text_configuration
+from collect.adapters.within import moved
 from collect.errors import ConformanceError, UnsupportedModelError
 
 __all__ = ["Contribution", "Decoder", "HeadWeights", "Sites", "decoder"]
@@ -76,14 +77,14 @@ class Sites:
 
 @dataclass(frozen=True, slots=True)
 class Decoder:
-    """A causal model with the places its adapter names.
+    """A causal model, or one that has no output embedding, with the places its adapter names.
 
     Attributes
     ----------
     adapter
-        In the form of this model's configuration.
+        In the form of this model's configuration and class.
     model
-        The causal model, in evaluation mode; its parameters may be on the meta device.
+        The model, in evaluation mode; its parameters may be on the meta device.
     heads
         Number and width of heads, the width read from the attention module; 0 each where the
         adapter lacks heads, except for the number where there are maps.
@@ -127,7 +128,7 @@ class Decoder:
 
     @property
     def head(self) -> nn.Module:
-        """The output embedding."""
+        """The output embedding, of a model that does not lack it."""
         return self.at(self.adapter.head)
 
     @property
@@ -157,7 +158,7 @@ class Decoder:
         raise ConformanceError(
             f"The adapter {self.adapter.name} says there is a module {path!r}; "
             f"{type(start).__name__} has none.",
-            "Give a model as AutoModelForCausalLM makes it, with its head; parts of it that were "
+            "Give a model as AutoModelForCausalLM or AutoModel makes it; parts of it that were "
             "replaced must have the parts of the original.",
         )
 
@@ -226,6 +227,8 @@ class Decoder:
     @property
     def has_lens(self) -> bool:
         """Whether the head reads the stream behind the final norm, and no projection of it."""
+        if not self.adapter.has(HEAD):
+            return False
         weight: Any = self.head.weight
         width = int(weight.shape[1])
         return self.adapter.before_head is not None or width == int(self.config.hidden_size)
@@ -280,7 +283,8 @@ def decoder(model: Any, adapter: Adapter) -> Decoder:
     Parameters
     ----------
     model
-        Causal model of transformers; its parameters may be on the meta device.
+        Model of transformers, causal or without an output embedding; its parameters may be on
+        the meta device.
     adapter
         The adapter of its ``model_type``, which is put into the form of its configuration.
 
@@ -293,7 +297,7 @@ def decoder(model: Any, adapter: Adapter) -> Decoder:
         shapes of Q, K, V and O contradict the adapter.
     """
     config = text_configuration(model.config)
-    adapter = adapter.of(config)
+    adapter = _of_class(model, adapter.of(config))
     refusal = adapter.refusal(config)
     if refusal is not None:
         raise UnsupportedModelError(
@@ -309,6 +313,32 @@ def decoder(model: Any, adapter: Adapter) -> Decoder:
         if adapter.has(HEADS):
             _check_shapes(placed, layer)
     return placed
+
+
+def _of_class(model: Any, adapter: Adapter) -> Adapter:
+    """Return an adapter as it is for the class of a model, which may have no output embedding.
+
+    Such a class may be the body itself, or hold it under another name than the causal one.
+    """
+    output = getattr(model, "get_output_embeddings", None)
+    if _has(model, adapter.head) or output is None or output() is not None:
+        return adapter
+    body = next(name for name, module in model.named_modules() if module is model.base_model)
+    reason = f"a {type(model).__name__} has no output embedding, so it predicts no next token"
+    return replace(
+        moved(adapter, adapter.body.partition(".")[0], body),
+        name=f"{adapter.name}_headless",
+        lacks={**adapter.lacks, HEAD: reason},
+        prefix=adapter.prefix or model.base_model_prefix,
+    )
+
+
+def _has(model: nn.Module, path: str) -> bool:
+    """Return whether there is a module at a dotted path."""
+    with suppress(AttributeError):
+        model.get_submodule(path)
+        return True
+    return False
 
 
 def _heads(placed: Decoder) -> Heads:
@@ -340,7 +370,7 @@ def _check_ends(placed: Decoder) -> None:
     if not placed.blocks:
         raise ConformanceError(f"A model must have at least one block; this {name} has none.")
     _check_blocks(placed)
-    if not hasattr(placed.head, "weight"):
+    if placed.adapter.has(HEAD) and not hasattr(placed.head, "weight"):
         raise ConformanceError(
             f"The head of a model must be one layer with a matrix, weight; that of this {name} is "
             f"{type(placed.head).__name__}.",

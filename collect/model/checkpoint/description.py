@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from collect.adapters.capability import HEADS, MAPS, PARTS
+from collect.adapters.capability import HEAD, HEADS, MAPS, PARTS
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
 
@@ -37,12 +37,12 @@ def undefined(decoder: Decoder, tables: Mapping[str, Sequence[str]]) -> list[Mis
     tables
         By quantity that was asked for: the tables it fills.
     """
-    gaps = {quantity: decoder.adapter.gap(quantity) for quantity in tables}
+    gap = decoder.adapter.gap
+    gaps = {table: gap(quantity) or gap(table) for quantity in tables for table in tables[quantity]}
     return [
         Missing(table, "every row", _sentence(reason))
-        for quantity, reason in gaps.items()
+        for table, reason in gaps.items()
         if reason is not None
-        for table in tables[quantity]
     ]
 
 
@@ -78,6 +78,8 @@ def _of_model(decoder: Decoder) -> Iterator[tuple[str, str, str]]:
             yield "model", column, _sentence(adapter.lacks[HEADS])
     if not adapter.has(PARTS):
         yield "model", "is_parallel", _sentence(adapter.lacks[PARTS])
+    if not adapter.has(HEAD):
+        yield "model", "is_tied", _sentence(adapter.lacks[HEAD])
     if adapter.n_context(decoder.config) is None:
         yield "model", "n_context", "The configuration names no longest input."
 
@@ -86,7 +88,6 @@ def model_row(checkpoint: Checkpoint, placed: Decoder) -> pd.DataFrame:
     """Return the row of table ``model``: labels of the checkpoint, shape of the model."""
     config, adapter, heads = placed.config, placed.adapter, placed.heads
     embedding: Any = placed.embedding
-    head: Any = placed.head
     labels = checkpoint.labels
     row = {
         "model_id": checkpoint.model_id,
@@ -108,13 +109,22 @@ def model_row(checkpoint: Checkpoint, placed: Decoder) -> pd.DataFrame:
         "norm_position": adapter.norm_position,
         "positional_scheme": adapter.positional_scheme(config),
         "is_parallel": adapter.is_parallel,
-        "is_tied": head.weight is embedding.weight,
+        "is_tied": _is_tied(placed),
         "n_parameters": _n_parameters(placed),
         "n_parameters_source": "counted",
         "training_step": checkpoint.training_step,
         "training_tokens": checkpoint.training_tokens,
     }
     return pd.DataFrame([row])
+
+
+def _is_tied(placed: Decoder) -> bool | None:
+    """Return whether both embeddings are one matrix; None where there is no second."""
+    if not placed.adapter.has(HEAD):
+        return None
+    head: Any = placed.head
+    embedding: Any = placed.embedding
+    return head.weight is embedding.weight
 
 
 def _d_ffn(placed: Decoder) -> int | None:
@@ -134,5 +144,6 @@ def _n_parameters(placed: Decoder) -> int:
     """Return the number of parameters; of a language model within another, its own and its head."""
     if placed.config is placed.model.config:
         return sum(parameter.numel() for parameter in placed.model.parameters())
-    own = [*placed.body.parameters(), *placed.head.parameters()]
+    parts = [placed.body, *([placed.head] if placed.adapter.has(HEAD) else [])]
+    own = [parameter for part in parts for parameter in part.parameters()]
     return sum(parameter.numel() for parameter in {id(each): each for each in own}.values())

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
 import transformers
+from transformers.models.auto import modeling_auto
 
 from collect.adapters.configuration import of_text as text_configuration
 from collect.adapters.within import WHOLE
 from collect.errors import InputError, first_line
 from collect.model.alignment import aligned
 from collect.model.checkpoint import blueprint, memory
-from collect.model.checkpoint.checkpoint import Checkpoint
+from collect.model.checkpoint.checkpoint import Checkpoint, tensor_names
 from collect.model.checkpoint.configuration import (
     cause,
     configuration,
@@ -30,6 +31,19 @@ DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch
 
 #: Device that stands for all accelerators of the machine together.
 AUTO = "auto"
+
+#: What makes models without an output embedding, and the names of their classes by type.
+_HEADLESS: dict[str, Mapping[str, Any]] = {
+    "AutoModel": modeling_auto.MODEL_MAPPING_NAMES,
+    "AutoModelForSequenceClassification": (
+        modeling_auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES
+    ),
+    "AutoModelForTokenClassification": modeling_auto.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
+    "AutoModelForQuestionAnswering": modeling_auto.MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES,
+}
+
+#: How classes of reward models end, which transformers has none of.
+_REWARD = "RewardModel"
 
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "spiece.model")
 
@@ -58,7 +72,7 @@ def load_model(checkpoint: Checkpoint, *, dtype: str = "float32", device: str = 
     """
     bare = load_skeleton(checkpoint, dtype=dtype)
     shards = Shards(checkpoint, blueprint.of_model(bare.model))
-    factory = _factory(bare.model.config)
+    factory = _factory(checkpoint, bare.model.config)
     try:
         model, report = factory.from_pretrained(
             checkpoint.directory,
@@ -93,7 +107,8 @@ def load_skeleton(
     Parameters
     ----------
     checkpoint
-        The files, of which only ``config.json`` is read.
+        The files, of which only ``config.json`` is read, and the names of tensors where it names
+        a class without an output embedding.
     dtype
         Number format the weights would have.
     device
@@ -110,7 +125,7 @@ def load_skeleton(
         If the model is not built as its adapter says.
     """
     config = configuration(checkpoint)
-    factory = _factory(config)
+    factory = _factory(checkpoint, config)
     try:
         of_text = text_configuration(config)
         adapter = checkpoint.adapter.of(of_text)
@@ -146,12 +161,30 @@ def untie(bare: Decoder, names: Iterable[str]) -> None:
         setattr(module, own, torch.nn.Parameter(getattr(module, own).detach().clone()))
 
 
-def _factory(config: Any) -> Any:
-    """Return what of the library makes a model that predicts tokens from a configuration."""
+def _factory(checkpoint: Checkpoint, config: Any) -> Any:
+    """Return what of the library makes the model of a checkpoint from its configuration.
+
+    That is one that predicts tokens, but for a class without an output embedding whose files
+    hold none. Files that do hold it were saved from another class than they name.
+    """
+    headless = _headless(checkpoint, config.model_type)
+    head = f"{checkpoint.adapter.head}.weight"
+    if headless is not None and not any(n.endswith(head) for n in tensor_names(checkpoint)):
+        return getattr(transformers, headless)
     of_text: Any = transformers.AutoModelForCausalLM
     of_more: Any = transformers.AutoModelForImageTextToText
     is_of_text = type(config) in of_text._model_mapping and config.model_type not in WHOLE
     return of_text if is_of_text else of_more
+
+
+def _headless(checkpoint: Checkpoint, model_type: str) -> str | None:
+    """Return what makes the class that ``architectures`` names, if that has no output embedding."""
+    named = checkpoint.config.get("architectures")
+    names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
+    known = ((auto, of_type.get(model_type)) for auto, of_type in _HEADLESS.items())
+    found = next((auto for auto, name in known if name in names), None)
+    is_reward = any(name.endswith(_REWARD) for name in names)
+    return "AutoModel" if found is None and is_reward else found
 
 
 def make_buffers(model: Any, device: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from collect.adapters.capability import GAIN, HEADS, MAPS, PARTS
+from collect.adapters.capability import GAIN, HEAD, HEADS, MAPS, PARTS
 from collect.model.checkpoint.decoder import Decoder, Sites
 from collect.model.conformance.deviations import (
     above_diagonal,
@@ -130,6 +130,8 @@ class Examiner:
         # After the last block or the norm OPT may project to another width.
         if self._last.shape == leaving.shape:
             self._note("logits", None, place_deviation(self._last, leaving))
+        if not self._decoder.adapter.has(HEAD):
+            return
         ends = states[range(len(states)), [n - 1 for n in self._lengths]]
         own = own_logits(self._decoder, ends.unsqueeze(1)).squeeze(1).float()
         if not self._count(None, [own]):

@@ -16,7 +16,7 @@ import torch
 from pandas.api.types import is_float_dtype
 
 from collect import schema
-from collect.adapters.capability import GAIN, HEADS, MAPS, PARTS
+from collect.adapters.capability import GAIN, HEAD, HEADS, MAPS, PARTS
 from collect.errors import ConformanceError
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.conformance.examination import Examiner, Repeat
@@ -77,6 +77,10 @@ OF_CODE = "library_code"
 PROPERTIES = (*TOLERANCES, OF_FILES, OF_CODE)
 
 
+#: Block and size of the largest deviation.
+_Found = tuple[int | None, float]
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What the examination found of one property; a row of table ``conformance``.
@@ -134,7 +138,7 @@ def examine(decoder: Decoder, run_pass: RunPass) -> list[Finding]:
     gaps = {name: _gap(decoder, name) for name in TOLERANCES}
     return [
         _finding(name, TOLERANCES[name][dtype], found.get(name), examiner.n_not_finite)
-        if gap is None
+        if gap is None or _is_above(found.get(name), TOLERANCES[name][dtype])
         else Finding(name, None, None, TOLERANCES[name][dtype], None, f"not defined: {gap}")
         for name, gap in gaps.items()
     ]
@@ -146,7 +150,13 @@ _ABOUT = {
     "attention_causal": (MAPS,),
     "heads_rebuild_attention": (HEADS, MAPS),
     "norm_gain": (PARTS, GAIN),
+    "logits": (HEAD,),
 }
+
+
+def _is_above(found: _Found | None, tolerance: float) -> bool:
+    """Return whether what is there of a property that is not defined as a whole contradicts it."""
+    return found is not None and not found[1] <= tolerance
 
 
 def _gap(decoder: Decoder, name: str) -> str | None:
@@ -222,10 +232,6 @@ def _trials(decoder: Decoder) -> tuple[list[Batch], list[Repeat]]:
         Repeat("future_unseen", 0, len(long) - 1, len(long)),
     ]
     return [(long, short), (long,), (short,), (other,)], repeats
-
-
-#: Block and size of the largest deviation.
-_Found = tuple[int | None, float]
 
 
 def _by_block(examiner: Examiner, n_blocks: int) -> dict[str, _Found]:

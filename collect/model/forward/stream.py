@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from collect.adapters.capability import HEAD
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.placement import place
 from collect.model.checkpoint.shards import Shards
@@ -81,7 +82,7 @@ def _surroundings(
     tokens = sorted({0, *(token for batch in batches for p in batch for token in p.token_ids)})
     in_blocks = {name for block in decoder.blocks for name in _names(decoder, block)}
     embedding = f"{_path(decoder, decoder.embedding)}.weight"
-    head = f"{_path(decoder, decoder.head)}.weight"
+    head = f"{_path(decoder, decoder.head)}.weight" if decoder.adapter.has(HEAD) else None
     with ExitStack() as stack:
         stack.enter_context(_emptied_afterwards(decoder.model))
         stack.enter_context(_buffers_on(decoder.model, device))
@@ -90,9 +91,9 @@ def _surroundings(
             stack.enter_context(_rows_of_embedding(decoder, shards, embedding, tokens, device))
         else:
             place(shards, [embedding], device=device)
-        if shards.is_stored_as_it_is(head):
+        if head is not None and shards.is_stored_as_it_is(head):
             stack.enter_context(_rows_of_head(decoder, shards, head, device))
-        else:
+        elif head is not None:
             place(shards, [head], device=device)
         yield
 

@@ -54,7 +54,7 @@ def test_run_measures_and_says_what_it_did(save_tiny, load_tiny, prompt_file, ou
     size = sum(parameter.numel() for parameter in load_tiny("llama").model.parameters()) * 4 / 1000
     assert f"local/llama: loaded; {size:.3g} kB of weights in float32, " in printed.err
     # One row of model, 10 of conformance, 9 readings of 4 heads and 4 matrices in 3 layers.
-    assert f"local/llama, weights: {1 + 10 + 3 * (9 * 4 + 4)} rows in" in printed.err
+    assert f"local/llama, weights: {1 + 11 + 3 * (9 * 4 + 4)} rows in" in printed.err
     assert "local/llama, own: " in printed.err
     assert (out / "run" / "local--llama@own.parquet").is_file()
 

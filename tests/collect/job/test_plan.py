@@ -175,6 +175,7 @@ SHAPE = estimate.Shape(
     largest_block=7_087_872,
     largest_tensor=38_597_376,
     has_heads=True,
+    has_head=True,
     has_parts=True,
     has_mid=True,
     has_final_norm=True,
@@ -187,7 +188,7 @@ def test_rows_of_a_known_model_are_counted_by_hand():
     rows = estimate.n_rows(SHAPE, [10, 20], ["stream", "attention"])
     assert rows == {
         "model": 1,
-        "conformance": 10,
+        "conformance": 11,
         "prompt": 2,
         "residual_norm": 30 * (1 + 1 + 12 + 12 + 1),
         "residual_update": 30 * 12 * 3,

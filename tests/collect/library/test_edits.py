@@ -288,7 +288,6 @@ def with_another_block(model):
         (without_head, "must be one layer with a matrix, weight; .* is Identity"),
         (without_blocks, "must have at least one block"),
         (with_another_block, "a module 'self_attn'; Identity has none"),
-        (lambda model: model.model, "a module 'model.layers'; LlamaModel has none"),
     ],
 )
 def test_a_model_that_lacks_a_part_is_refused_in_a_sentence(model, spoilt, sentence):

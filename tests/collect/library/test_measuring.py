@@ -322,7 +322,7 @@ def test_what_may_be_several_may_be_one(model, tmp_path):
         collect.run("no model at all", "A_grand_unified", tmp_path / "out", **how)
     assert Settings.given({"allow_nonconforming": "me"}).allow_nonconforming == ("me",)
     following = collect.MeasurementCallback(tmp_path, [[5]], every=1, quantities="stream")
-    assert following._how["quantities"] == ("stream",)
+    assert following._how["quantities"] == "stream"
     with pytest.raises(InputError, match="found 'steam'"):
         collect.MeasurementCallback(tmp_path, [[5]], every=1, quantities="steam")
 
