@@ -9,6 +9,7 @@ from typing import Any, cast
 import altair as alt
 import pandas as pd
 
+from analysis.drawing import picture as _picture  # noqa: F401  (registers the renderer)
 from analysis.drawing import typeface
 
 WIDTH = 410
