@@ -137,7 +137,7 @@ COMMENT ON COLUMN run.kind IS 'weights (no prompt involved) or prompts [-]';
 COMMENT ON COLUMN run.prompt_set IS 'Prompt set measured; NULL for kind = weights [-]';
 COMMENT ON COLUMN run.prompt_set_sha256 IS 'Hash of the prompts as measured; NULL for kind = weights [-]';
 COMMENT ON COLUMN run.tokens_sha256 IS 'Hash of the token ids as measured, which tells tokenizers and templates apart; NULL for kind = weights [-]';
-COMMENT ON COLUMN run.weights_sha256 IS 'Hash of the names and contents of the checkpoint''s safetensors files; of a model measured in memory, of the names, shapes and values of its parameters and saved buffers, and of hooks and code of one''s own that it runs [-]';
+COMMENT ON COLUMN run.weights_sha256 IS 'Hash of the names and contents of the checkpoint''s safetensors files; of a model measured in memory, of the names, shapes and values of its parameters and saved buffers, and of the revision that was given to tell it apart [-]';
 COMMENT ON COLUMN run.config_sha256 IS 'Hash of the entries of config.json that matter to the computation [-]';
 COMMENT ON COLUMN run.revision IS 'Commit of the hub repository when the unit was measured, or name of one of several checkpoints in a local directory; NULL for a single local checkpoint [-]';
 COMMENT ON COLUMN run.revision_name IS 'Branch, tag or commit as it was asked for; NULL where none was [-]';
@@ -483,7 +483,7 @@ COMMENT ON COLUMN own_quantity.unit IS 'Unit of its numbers; 1 for a pure number
 COMMENT ON COLUMN own_quantity.description IS 'What it is, as whoever registered it says [-]';
 COMMENT ON COLUMN own_quantity.level IS 'Of what there is a number: token, prompt, or head; or vector, where vectors of tokens are kept [-]';
 COMMENT ON COLUMN own_quantity.source IS 'Module and name of the function [-]';
-COMMENT ON COLUMN own_quantity.definition_sha256 IS 'Hash of the function''s source, its parameters, and where it is taken: two runs of one hash measured the same [-]';
+COMMENT ON COLUMN own_quantity.definition_sha256 IS 'Hash of the function''s source text, its parameters, where it is taken, and the version that was given, if one was [-]';
 
 CREATE TABLE own_value (
     run_id      VARCHAR NOT NULL,

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from collect.errors import of_others
-from collect.library.edits import HOOKS, is_own
+from collect.library.custom import HOOKS, is_custom
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def _hand_on_hooks(module: nn.Module, other: nn.Module) -> Callable[[], None]:
     handed: list[tuple[dict[int, Any], int]] = []
     for kind, flags in HOOKS.items():
         for number, hook in getattr(module, kind).items():
-            if not is_own(hook):
+            if not is_custom(hook):
                 continue
             for held in (kind, *flags):
                 of_module = getattr(module, held)

@@ -12,7 +12,6 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from collect.adapters import adapter_for
 from collect.errors import ConformanceError, InputError
 from collect.library.adapted import merged, uncompiled
 from collect.library.computed import put_down
-from collect.library.edits import edits, named_edits
+from collect.library.custom import custom_parts, in_short
 from collect.library.lendable import (
     alone,
     refuse_absent,
@@ -35,10 +34,7 @@ from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder, decoder
 from collect.model.checkpoint.load import DTYPES
 from collect.model.conformance.refusal import BLAMED
-from collect.model.forward.passes import inputs
 from collect.model.labels import Labels
-from collect.prompts.tokens import Encoded
-from collect.schema.counting import counted
 
 
 @contextmanager
@@ -144,30 +140,20 @@ def described(
     )
 
 
-def weights_sha256(lent_model: Decoder) -> str:
-    """Return a hash over all that a model has besides its configuration.
+def weights_sha256(lent_model: Decoder, revision: str | None = None) -> str:
+    """Return a hash over names, shapes, number formats and values of a model's state.
 
-    That is names, shapes, number formats and values of its parameters and of the buffers that are
-    saved with them, and what `edits` finds.
+    That is its parameters and the buffers that are saved with them, and the revision where one
+    tells apart models of the same weights.
     """
     digest, model = hashlib.sha256(), lent_model.model
     for name, tensor in [*sorted(model.named_parameters()), *sorted(saved_buffers(model))]:
         values = tensor.detach().cpu().contiguous()
         digest.update(f"{name}\0{tuple(values.shape)}\0{values.dtype}\n".encode())
         digest.update(values.reshape(-1).view(torch.uint8).numpy())
-    for line in edits(model, partial(_read, lent_model)):
-        digest.update(f"{line}\n".encode())
+    if revision is not None:
+        digest.update(f"revision\0{revision}\n".encode())
     return digest.hexdigest()
-
-
-def _read(lent_model: Decoder, number: int) -> None:
-    """Let a model read a few tokens, other ones for another number."""
-    embedding: Any = lent_model.embedding
-    n_vocabulary, n_tokens = int(embedding.weight.shape[0]), 3 + number
-    token_ids = tuple((7 * place + number) % n_vocabulary for place in range(n_tokens))
-    with torch.no_grad():
-        batch = (Encoded(str(number), token_ids, (False,) * n_tokens),)
-        lent_model.body(**inputs(lent_model, batch), use_cache=False)
 
 
 def device_of(lent_model: Decoder) -> str:
@@ -208,11 +194,10 @@ def explained(lent_model: Decoder) -> Iterator[None]:
     try:
         yield
     except ConformanceError as error:
-        own = named_edits(lent_model.model)
-        if not own or BLAMED not in error.hint:
+        parts = [*custom_parts(lent_model.model)]
+        if not parts or BLAMED not in error.hint:
             raise
-        more = f", or {counted(len(own) - 1, 'other change')}" if len(own) > 1 else ""
-        cause = f"The cause may be what was changed in the model: {own[0]}{more}."
+        cause = f"The cause may be what was changed in the model: {in_short(parts)}."
         if "batch_equals_single" in error.problem:
             cause += " What goes by the last place of a batch meets padding but for batch_size=1."
         raise ConformanceError(error.problem, error.hint.replace(BLAMED, cause)) from error

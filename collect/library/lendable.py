@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerBase
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from collect.errors import InputError, UnsupportedModelError
-from collect.library.edits import is_own
+from collect.library.custom import is_custom
 from collect.model.checkpoint.shards import refuse_non_finite
 
 _DIVERGED = "Its training may have diverged: go back to a step before, at a lower learning rate."
@@ -90,7 +90,7 @@ def refuse_other_attention(configurations: Iterable[Any]) -> None:
     for name in {str(config._attn_implementation) for config in configurations}:
         # One with a slash is a kernel from a hub, which computes what it stands for.
         code = ALL_ATTENTION_FUNCTIONS.get(name)
-        if code is not None and "/" not in name and is_own(code):
+        if code is not None and "/" not in name and is_custom(code):
             raise InputError(
                 f"Attention must be computed by code of transformers, whose maps are known; {name} "
                 "is a function of somebody's own.",

@@ -21,6 +21,7 @@ from collect.job.present import Present
 from collect.job.settings import Settings, check_engine
 from collect.job.task import Task, check_chosen, tasks
 from collect.library import in_memory
+from collect.library.custom import warn_of_custom_parts
 from collect.library.lendable import tokenizer_of
 from collect.library.wording import told_of_settings, told_to_programs
 from collect.prompts.sets import PromptSet, given
@@ -41,16 +42,28 @@ IN_MEMORY = "in-memory"
 _OF_MODELS = "Give checkpoint directories or hub identifiers; measure takes a model object."
 _OF_PROMPTS = "Give names of shipped sets or files of prompts, or [] to measure the weights alone."
 _OF_TRAINING = "Give a count, such as that of the optimiser's steps."
+_OTHER_STEP = (
+    "If this is another training, or its weights are the same and something else is not, give "
+    "another model_id, revision or out; a step that was measured before hooks left the identity "
+    "has another hash: overwrite=True measures it again."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """The name of a model, and how far it was trained, where that is known."""
+    """The name of a model, its revision as it was given, and how far it was trained."""
 
     model_id: str
     revision: str | None = None
     step: int | None = None
     tokens: int | None = None
+
+    @property
+    def revision_name(self) -> str | None:
+        """Name of the revision in a store: of a training each step is one."""
+        if self.step is None:
+            return self.revision
+        return "-".join([f"step{self.step}", *([self.revision] if self.revision else [])])
 
 
 @told_to_programs
@@ -61,6 +74,7 @@ def measure(
     *,
     quantities: Named = (),
     model_id: str = IN_MEMORY,
+    revision: str | None = None,
     prompt_set: str = "prompts",
     chat_template: bool = False,
     special_tokens: str = "default",
@@ -75,6 +89,10 @@ def measure(
     configuration says, ``not_measured`` names it. The model is examined first, as any other, and
     given back as it was: mode, attention code and weights; no random number is drawn. Meanwhile no
     other thread may run or train it.
+
+    A model is identified by the hash of its parameters and saved buffers, and by ``revision``.
+    Hooks, replaced forward passes and modules of one's own are not part of the identity, which a
+    warning says.
 
     Parameters
     ----------
@@ -94,6 +112,8 @@ def measure(
         any, as on the command line.
     model_id, prompt_set
         Names that the rows bear; ``prompt_set`` counts where prompts have no name of their own.
+    revision
+        Name that tells apart models of the same weights, for example by what hooks add.
     chat_template, special_tokens, too_long, batch_size
         As on the command line.
     allow_nonconforming
@@ -125,10 +145,8 @@ def measure(
         "allow_nonconforming": (model_id,) if allow_nonconforming else (),
     }
     parts: dict[str, list[pd.DataFrame]] = {}
-    with _present(model, tokenizer, _sets(prompts, prompt_set), _State(model_id), how) as (
-        subject,
-        found,
-    ):
+    state = _State(model_id, revision)
+    with _present(model, tokenizer, _sets(prompts, prompt_set), state, how) as (subject, found):
         for task in found:
             for table, frame in _rows_of(task, subject).items():
                 parts.setdefault(table, []).append(frame)
@@ -144,6 +162,7 @@ def measure_step(
     *,
     step: int,
     model_id: str,
+    revision: str | None = None,
     tokens: int | None = None,
     quantities: Named = ("stream",),
     prompt_set: str = "prompts",
@@ -166,6 +185,9 @@ def measure_step(
         Optimiser steps taken so far, a whole number of 0 or more [1].
     model_id
         Name of the model, the same at every step.
+    revision
+        Name that tells apart models of the same weights, as for `measure`; the revision in the
+        store is then ``step<n>-<revision>``.
     tokens
         Tokens trained on so far, where known.
     **how
@@ -186,13 +208,13 @@ def measure_step(
     if tokens is not None:
         tokens = as_count("The tokens trained on", tokens, least=0, hint=_OF_TRAINING)
     check_writable(out)
-    state = _State(model_id, f"step{step}", step, tokens)
+    state = _State(model_id, revision, step, tokens)
     named = (model_id,) if allow_nonconforming else ()
     asked = {"quiet": True, **how, "quantities": quantities, "allow_nonconforming": named}
     sets = _sets(prompts, prompt_set)
     with _present(model, tokenizer, sets, state, asked) as (subject, found):
         remove_leftovers(out)
-        inventory = Inventory(out)
+        inventory = Inventory(out, if_other_weights=_OTHER_STEP)
         known = {"training_step": step, "training_tokens": tokens}
         done: list[Done] = []
         complete(left(found, inventory, subject.settings, **known), subject, inventory, done)
@@ -277,7 +299,9 @@ def _present(
     """Lend a model that is ready to be measured, with the tasks it is to be measured on."""
     settings = Settings.given({"quiet": True, **how})
     check_chosen(settings, len(sets))
-    _require_name(state.model_id)
+    _require_name("model", "model_id", state.model_id)
+    if state.revision is not None:
+        _require_name("revision", "revision", state.revision)
     tokenizer = tokenizer_of(tokenizer)
     if tokenizer is None and any(needs_tokenizer(found.prompts) for found in sets):
         raise InputError(
@@ -291,9 +315,10 @@ def _present(
         _refuse_another_way(how, {"device": device, "dtype": dtype, "stream": False})
         settings = replace(settings, device=device, dtype=dtype)
         checkpoint = in_memory.described(
-            decoder, state.model_id, state.revision, step=state.step, tokens=state.tokens
+            decoder, state.model_id, state.revision_name, step=state.step, tokens=state.tokens
         )
-        digest = in_memory.weights_sha256(decoder)
+        warn_of_custom_parts(decoder.model)
+        digest = in_memory.weights_sha256(decoder, state.revision)
         found = tasks(checkpoint, decoder, sets, tokenizer, settings, weights_sha256=digest)
         yield Present(checkpoint, decoder, tokenizer, settings), found
 
@@ -309,12 +334,12 @@ def _refuse_another_way(asked: Mapping[str, Any], found: Mapping[str, Any]) -> N
             )
 
 
-def _require_name(model_id: Any) -> None:
-    if not isinstance(model_id, str) or not model_id.strip() or not model_id.isprintable():
+def _require_name(what: str, argument: str, name: Any) -> None:
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
         raise InputError(
-            "The name of a model must be text that can be printed and is not empty; "
-            f"found {model_id!r}.",
-            'Give model_id, such as "own/gpt2".',
+            f"The name of a {what} must be text that can be printed and is not empty; "
+            f"found {name!r}.",
+            f'Give {argument}, such as "own/gpt2".',
         )
 
 

@@ -70,10 +70,12 @@ class Inventory:
     ----------
     out
         Directory of measurements.
+    if_other_weights
+        What to do where it holds a unit of other weights; without one, of a checkpoint.
     """
 
-    def __init__(self, out: Path) -> None:
-        self.out = out
+    def __init__(self, out: Path, *, if_other_weights: str = "") -> None:
+        self.out, self._if_other_weights = out, if_other_weights or _OTHER_WEIGHTS
         self._known: dict[Path, tuple[tuple[int, int], list[Entry]]] = {}
 
     def entries(self) -> list[Entry]:
@@ -190,7 +192,7 @@ class Inventory:
             raise InputError(
                 f"A unit must be measured in one way only; {self.out} holds {unit.title} measured "
                 f"otherwise: {found}.",
-                _ANOTHER_WAY if is_same else _OTHER_WEIGHTS,
+                _ANOTHER_WAY if is_same else self._if_other_weights,
             )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any
 
 from collect.errors import InputError, unknown_name
-from collect.instruments.own.identity import code_of, digest_of
+from collect.instruments.own.source import defaults_of, digest_of, enclosed_names, source_text
 
 #: Numbers a function may return: one per token, one per prompt, one per head, or vectors.
 LEVELS = ("token", "prompt", "head", "vector")
@@ -61,19 +62,21 @@ class OwnQuantity:
     needs
         One or several of `NEEDS`.
     parameters
-        Further arguments by name, such as a direction; tensors and arrays will do. They are part
-        of what the quantity is.
+        Further arguments by name, such as a direction: numbers, texts, tensors, arrays, and lists
+        and mappings of them. They are part of the version.
     version
-        To be raised when the function changes in something that neither its source shows nor what
-        it holds: closure, defaults, attributes.
+        Needed where a function has no source text (a partial, an object, code that was typed in)
+        or a parameter is another object; to be raised where the function changes in something
+        that neither its source text nor its parameters show, such as a value from the function
+        around it, which a warning names.
     sha256
-        Hash of all that defines it, as it was when it was made: source of the function and what
-        it holds, parameters, places.
+        The version of the definition: the hash of the function's source text, its parameters and
+        defaults, the places, and ``version``.
 
     Raises
     ------
     InputError
-        If something is none of what there is.
+        If something is none of what there is, or ``version`` is missing.
     """
 
     name: str
@@ -120,7 +123,14 @@ class OwnQuantity:
                 f"has {type(self.measure).__name__} and {type(self.parameters).__name__}.",
                 "Give a function as measure, and a mapping as parameters.",
             )
-        object.__setattr__(self, "sha256", self._hash())  # a function may change what it holds
+        object.__setattr__(self, "sha256", self._hash())
+        enclosed = enclosed_names(self.measure)
+        if enclosed and not self.version:
+            warnings.warn(
+                f"Not part of the version of {self.name}: {', '.join(enclosed)}, which its "
+                "function takes from around it; name the values in parameters=, or give version=",
+                stacklevel=3,
+            )
 
     def _take_one_or_several(self) -> None:
         """Take a name or a number by itself as the only one."""
@@ -145,7 +155,15 @@ class OwnQuantity:
 
     def _hash(self) -> str:
         """Return the hash of all that defines the quantity."""
-        said = {
+        text = source_text(self.measure)
+        if text is None and not self.version:
+            raise InputError(
+                f"The function of {self.name} has no source text: {self.source}.",
+                "Give version='1', and another when the function changes; or a function of a "
+                "file, with its values as parameters.",
+            )
+        parameters = {**defaults_of(self.measure), **self.parameters}
+        content = {
             "unit": self.unit,
             "description": self.description,
             "level": self.level,
@@ -154,10 +172,23 @@ class OwnQuantity:
             "positions": self.positions,
             "needs": sorted(self.needs),
             "version": self.version,
-            "function": code_of(self.measure),
-            "parameters": {n: digest_of(value) for n, value in sorted(self.parameters.items())},
+            "function": self.source if text is None else text,
+            "parameters": {n: self._digest(n, value) for n, value in sorted(parameters.items())},
         }
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    def _digest(self, name: str, value: Any) -> str:
+        """Return the hash of a parameter; the name of its type where a version stands for it."""
+        try:
+            return digest_of(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            if self.version:
+                return type(value).__qualname__
+            raise InputError(
+                f"The parameter {name} of {self.name} cannot be hashed: {error}.",
+                "Give its numbers as tensors, arrays or lists; or version='1', and another when "
+                "it changes.",
+            ) from error
 
     def layers_of(self, n_layers: int) -> list[int]:
         """Return the blocks of a model at which it is taken, those that there are."""

@@ -208,6 +208,7 @@ def test_an_adapter_that_cannot_be_merged_is_refused_and_left(model):
     assert not layer.merged
 
 
+@pytest.mark.filterwarnings("ignore:Not part of the model")
 def test_compiled_blocks_are_measured_as_written_with_the_hooks_on_them(model):
     vector = torch.linspace(0.0, 1.0, 32)
     plain = collect.measure(model, tiny_tokenizer(), TEXTS, quantities=ASKED)

@@ -221,6 +221,7 @@ def test_arguments_of_another_type_are_refused_in_a_sentence(model, tokenizer, g
     assert refusal.value.hint
 
 
+@pytest.mark.filterwarnings("ignore:Not part of the model")
 def test_a_model_edited_by_a_hook_is_refused_unless_allowed(model, tokenizer):
     block = model.model.layers[1]
     handle = block.mlp.register_forward_hook(lambda _module, _args, output: output * 2.0)

@@ -72,7 +72,13 @@ def test_what_another_thread_runs_changes_no_number(model):
         runs.join()
         return 0
 
-    how = {"unit": "1", "description": "None", "level": "prompt", "sites": "block_mid"}
+    how = {
+        "unit": "1",
+        "description": "None",
+        "level": "prompt",
+        "sites": "block_mid",
+        "version": "1",
+    }
     found = measured(
         model, ["all", collect.OwnQuantity("none", measure=elsewhere, **how)], batch_size=1
     )
@@ -110,7 +116,7 @@ def test_what_a_function_runs_of_the_model_changes_no_other_number(model, site):
         after = model.model.layers[(layer + 1) % 3](states[None], position_embeddings=angles)
         return model.model.norm(after)[0].norm(dim=-1)
 
-    how = {"unit": "1", "description": "Norm behind the next block"}
+    how = {"unit": "1", "description": "Norm behind the next block", "version": "1"}
     own = collect.OwnQuantity("ahead", measure=ahead, sites=site, **how)
     found = measured(model, ["all", own], batch_size=1)
     assert found.pop("own_value")["value"].gt(0).all()
@@ -270,6 +276,7 @@ def test_the_tokenizer_within_a_processor_is_taken(model):
     assert len(found["next_token"]) == 3
 
 
+@pytest.mark.filterwarnings("ignore:Not part of the model")
 def test_a_body_that_hands_on_whatever_it_is_given_is_given_its_arguments(model):
     expected, forward = measured(model), model.model.forward
 
@@ -280,6 +287,7 @@ def test_a_body_that_hands_on_whatever_it_is_given_is_given_its_arguments(model)
     assert_same(measured(model), expected)
 
 
+@pytest.mark.filterwarnings("ignore:Not part of the model")
 def test_a_check_that_fails_names_what_was_changed(model):
     def at_the_end(_module, _args, output):
         output[:, -1] += 1.0
@@ -298,7 +306,7 @@ def test_a_model_is_measured_by_one_call_at_a_time(model):
     def again(site, layer, states, attention):
         return measured(model, "stream")["residual_norm"]["norm"].sum()
 
-    how = {"unit": "1", "description": "Sum of norms", "level": "prompt"}
+    how = {"unit": "1", "description": "Sum of norms", "level": "prompt", "version": "1"}
     own = collect.OwnQuantity("again", measure=again, **how)
     with pytest.raises(InputError, match="another measurement of this one has not ended"):
         measured(model, own)

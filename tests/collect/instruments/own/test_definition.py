@@ -1,4 +1,4 @@
-"""What defines a quantity of one's own: its parts, what its function holds, entry points."""
+"""What defines a quantity of one's own: its parts, its version, entry points."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import torch
 
 from collect.errors import InputError
 from collect.instruments import quantities
+from collect.instruments.own import examples
 from tests.collect.instruments.own.conftest import measured, own
 
 
@@ -73,21 +74,92 @@ def scaled(site, layer, states, attention, by):
     return states.norm(dim=-1) * by
 
 
+def test_a_definition_measured_by_an_earlier_version_keeps_its_hash():
+    """Hashes as the version before wrote them, which followed closures and objects too."""
+    assert own().sha256 == "99c68f9f05c4ab8d092781212f741f88781018c37e2295db461e8a33f4f62e2f"
+    direction = torch.arange(3.0)
+    parameters = {"direction": direction, "by": 2, "names": ["a", "b"], "array": np.arange(4)}
+    assert (
+        own(parameters=parameters, version="2").sha256
+        == "3f79703bfefe6f5a8c2a35f9f7c0505eb7386717acfb3d2afd6c47a0182deb74"
+    )
+    assert (
+        examples.probe_projection([1.0, 2.0]).sha256
+        == "016a1f4449c5e509929ee12e9746817fc0c7cca6e86e550807a7ce2fd1172247"
+    )
+
+
+def test_parameters_defaults_and_version_are_part_of_the_version():
+    changes = [
+        {"measure": scaled, "parameters": {"by": 1}},
+        {"measure": scaled, "parameters": {"by": 2}},
+        {"measure": by_default(1)},
+        {"measure": by_default(2)},
+        {"version": "1"},
+        {"version": "2"},
+    ]
+    versions = [own(**change).sha256 for change in changes]
+    assert len({*versions}) == len(changes)
+    assert versions == [own(**change).sha256 for change in changes]
+
+
 @pytest.mark.parametrize(
-    "made",
+    ("made", "name"), [(enclosed, "place"), (lambda place: Feature(place).method, "self")]
+)
+def test_a_value_from_around_a_function_is_warned_of_and_told_apart_by_version(made, name):
+    with pytest.warns(UserWarning, match=f"version of width: {name},") as warned:
+        quantity = own(measure=made(1))
+    assert len(warned) == 1
+    with pytest.warns(UserWarning, match="version="):
+        assert own(measure=made(2)).sha256 == quantity.sha256
+    assert own(measure=made(1), version="1").sha256 != own(measure=made(2), version="2").sha256
+
+
+@pytest.mark.parametrize(
+    "measure", [Feature(1), partial(scaled, by=1), eval("lambda *given: given[2][:, 0]")]
+)
+def test_a_function_without_source_text_needs_a_version(measure):
+    with pytest.raises(InputError, match="width has no source text") as refusal:
+        own(measure=measure)
+    assert "version=" in refusal.value.hint
+    assert own(measure=measure, version="1").sha256 != own(measure=measure, version="2").sha256
+
+
+def circle():
+    found = []
+    found.append(found)
+    return found
+
+
+@pytest.mark.parametrize(
+    "value",
     [
-        enclosed,
-        by_default,
-        Feature,
-        lambda place: Feature(place).method,
-        lambda place: partial(scaled, by=place),
-        lambda place: partial(enclosed(place)),
-        lambda place: enclosed([torch.arange(2000.0), torch.full((2000,), place)]),
+        Feature(1),
+        circle(),
+        {1, 2},
+        np.array([None]),
+        torch.empty(2, device="meta"),
+        {(1, 2): 3},
+        {1: 0, "1": 0},
     ],
 )
-def test_what_a_function_holds_is_part_of_its_definition(made):
-    assert own(measure=made(1)).sha256 == own(measure=made(1)).sha256
-    assert own(measure=made(1)).sha256 != own(measure=made(2)).sha256
+def test_a_parameter_that_cannot_be_hashed_needs_a_version(value):
+    with pytest.raises(InputError, match="parameter given of width cannot be hashed") as refusal:
+        own(parameters={"given": value})
+    assert "version=" in refusal.value.hint
+    versions = {own(parameters={"given": value}, version=one).sha256 for one in "12"}
+    assert len(versions) == 2
+
+
+@pytest.mark.parametrize(
+    "made",
+    [torch.Tensor.to_sparse, torch.Tensor.bfloat16, torch.Tensor.clone, lambda one: one * 1j],
+)
+def test_tensors_of_every_kind_count_by_their_numbers(made):
+    first, second = torch.arange(2000.0), torch.arange(2000.0)
+    second[1000] = 7.0
+    versions = [own(parameters={"v": made(one)}).sha256 for one in (first, first.clone(), second)]
+    assert versions[0] == versions[1] != versions[2]
 
 
 def test_arrays_within_a_parameter_count_to_the_last_number():
@@ -96,19 +168,6 @@ def test_arrays_within_a_parameter_count_to_the_last_number():
     second[1][1000] = 1
     assert own(parameters={"two": first}).sha256 == own(parameters={"two": first}).sha256
     assert own(parameters={"two": first}).sha256 != own(parameters={"two": second}).sha256
-
-
-def test_a_function_that_fills_what_it_holds_is_the_one_that_was_defined(model):
-    seen = []
-
-    def counting(site, layer, states, attention):
-        seen.append(layer)
-        return states.norm(dim=-1)
-
-    quantity = own(measure=counting)
-    (row,) = measured(model, quantity)["own_quantity"].to_dict("records")
-    assert len(seen) == 2 * 3
-    assert row["definition_sha256"] == quantity.sha256
 
 
 @pytest.fixture

@@ -100,10 +100,10 @@ def test_a_function_that_returns_one_array_of_its_own_every_time_keeps_every_num
         return array
 
     def means(measure):
-        return own(name="mean", level="prompt", measure=measure)
+        return own(name="mean", level="prompt", measure=measure, version="1")
 
     def vectors(measure):
-        return own(name="first", level="vector", measure=measure)
+        return own(name="first", level="vector", measure=measure, version="1")
 
     reused = measured(model, means(mean), vectors(firsts))
     anew = measured(
