@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 
 from collect.errors import InputError
 from collect.model.checkpoint import hub
-from collect.model.hub_causes import told, unreachable
+from collect.model.hub_causes import translated, unreachable
 
 #: Bytes in front of the header, which hold its length.
 _N_OF_LENGTH = 8
@@ -95,7 +95,7 @@ def _part(model: str, commit: str, name: str, start: int, n: int) -> bytes:
     # Who has asked too often may be told to wait for hours: that is said, not waited for.
     how["retry_on_status_codes"] = (500, 502, 503, 504)
     with (
-        told(model, commit),
+        translated(model, commit),
         utils.http_stream_backoff("GET", url, **how) as response,
     ):
         utils.hf_raise_for_status(response)
@@ -103,7 +103,7 @@ def _part(model: str, commit: str, name: str, start: int, n: int) -> bytes:
         skipped = start if response.status_code == 200 else 0
         place = response.headers.get("Content-Range", f"bytes {start}-")
         if response.status_code == 206 and not place.startswith(f"bytes {start}-"):
-            raise unreachable(model, "sends other parts of a file than are asked for")
+            raise unreachable(model, "it sends other parts of a file than are asked for")
         content = bytearray()
         for piece in response.iter_bytes():
             content += piece

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from collect.errors import InputError, OutputError, UnreachableError
 from collect.model.checkpoint.memory import as_text
 from collect.model.checkpoint.weight_files import ADAPTER, adapter_alone
-from collect.model.hub_causes import check_client, no_revision, told, unreachable
+from collect.model.hub_causes import check_client, no_revision, translated, unreachable
 from collect.schema.marks import file_sha256
 
 _T = TypeVar("_T")
@@ -108,7 +108,7 @@ def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
     if revision is not None and not {"", ".", ".."}.isdisjoint(revision.split("/")):
         raise no_revision(model, revision)
     try:
-        with told(model, revision):
+        with translated(model, revision):
             _check_asked(model)
             listed = _listed(model, revision)
     except UnreachableError:
@@ -197,7 +197,7 @@ def references(model: str) -> list[str]:
     from huggingface_hub import HfApi, constants
 
     try:
-        with told(model, None):
+        with translated(model, None):
             _check_asked(model)
             ask = partial(HfApi(endpoint=constants.ENDPOINT).list_repo_refs, model)
             found = _interruptible(ask, timeout_s=TIMEOUT_OF_NAMES_S)
@@ -269,7 +269,7 @@ def _folder(model: str) -> Path:
     from huggingface_hub import constants
 
     folder = Path(constants.HF_HUB_CACHE, f"models--{model.replace('/', '--')}")
-    with told(model, None):
+    with translated(model, None):
         if folder.exists():
             next(folder.iterdir(), None)
     return folder
@@ -280,7 +280,7 @@ def _check_asked(model: str) -> None:
     from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE:
-        raise unreachable(model, "is not asked while HF_HUB_OFFLINE is set")
+        raise unreachable(model, "it is not asked while HF_HUB_OFFLINE is set")
     check_client()
 
 
@@ -291,7 +291,7 @@ def _listed(model: str, revision: str | None) -> Repository:
         model, revision=revision, files_metadata=True, timeout=TIMEOUT_S
     )
     if not _COMMIT.fullmatch(str(found.sha)):
-        raise unreachable(model, "does not answer as a hub does")
+        raise unreachable(model, "it does not answer as a hub does")
     files = found.siblings or []
     return Repository(
         model,
@@ -323,7 +323,7 @@ def _cached(model: str, name: str, revision: str | None) -> Any:
 def _fetched(repository: Repository, name: str, revision: str) -> Path:
     from huggingface_hub import constants, hf_hub_download
 
-    with told(repository.model, revision):
+    with translated(repository.model, revision):
         return Path(
             _interruptible(
                 partial(

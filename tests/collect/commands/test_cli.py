@@ -122,8 +122,8 @@ def test_a_hub_that_cannot_be_reached_exits_4_without_a_traceback(
     assert said.out == ""
     lines = said.err.strip().splitlines()
     assert len(lines) == 2
-    assert lines[0].startswith("error: The model someone/something must come from the hub")
-    assert lines[1].startswith("hint: Check the name and the connection")
+    assert lines[0].startswith("error: The hub did not give the model someone/something")
+    assert lines[1].startswith("hint: Check the name, the connection")
     assert not out.exists()
 
 

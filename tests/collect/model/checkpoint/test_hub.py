@@ -92,11 +92,11 @@ def test_a_token_goes_to_the_hub_and_no_further(local_hub, offer, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "revision", "sentence"),
     [
-        ("acme/none", None, "must know the model 'acme/none'"),
-        ("acme/tiny", "v9", "must have the revision 'v9'"),
-        ("acme/x.git", None, "'acme/x.git' is neither"),
-        ("acme/a--b", None, "'acme/a--b' is neither"),
-        ("acme/a..b", None, "'acme/a..b' is neither"),
+        ("acme/none", None, "no model 'acme/none'"),
+        ("acme/tiny", "v9", "no revision 'v9'"),
+        ("acme/x.git", None, "no model 'acme/x.git'"),
+        ("acme/a--b", None, "no model 'acme/a--b'"),
+        ("acme/a..b", None, "no model 'acme/a..b'"),
     ],
 )
 def test_what_the_hub_cannot_have_is_wrong_input(offer, name, revision, sentence):
