@@ -150,7 +150,8 @@ def test_the_program_that_measures_runs_as_it_stands(tmp_path, monkeypatch):
     callbacks = []
     trainer = SimpleNamespace(add_callback=callbacks.append)
     names = {"model": tiny_model("gpt2"), "tokenizer": tiny_tokenizer(), "trainer": trainer}
-    exec(measuring, names)
+    (tmp_path / "measuring.py").write_text(measuring, encoding="utf-8")  # source text is hashed
+    exec(compile(measuring, tmp_path / "measuring.py", "exec"), names)
     values = names["frames"]["own_value"]
     assert set(values["measure"]) == {"positive_share", "logit_lens_entropy"}
     assert values["prompt_id"].unique().tolist() == [
