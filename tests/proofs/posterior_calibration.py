@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.inference.posterior import calibration, hierarchy
+from analysis.inference.posterior import hierarchy
 from analysis.questions.robustness import beliefs, definitions
 from analysis.store import open_store
+from tests.proofs import calibration
 
 PUBLISHED = Path(__file__).parents[2] / "data/published"
 

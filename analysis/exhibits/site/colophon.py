@@ -16,7 +16,7 @@ from analysis.claims.sign import ranking
 from analysis.store import Store
 from analysis.store.remote import RemotePath
 
-PACKAGES = ("altair", "duckdb", "numpy", "pandas", "pyarrow", "scipy", "statsmodels")
+PACKAGES = ("altair", "duckdb", "numpy", "pandas", "pingouin", "pyarrow", "scipy", "statsmodels")
 
 
 def colophon(store: Store) -> pd.DataFrame:
