@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from analysis.inference import power as power
     from analysis.inference.association import cluster_sums as cluster_sums
     from analysis.inference.association import correlation as correlation
-    from analysis.inference.association import correlation_resampled as correlation_resampled
     from analysis.inference.association import firth as firth
     from analysis.inference.association import regression as regression
     from analysis.inference.association import sandwich as sandwich
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from analysis.inference.effects import bayes_factor as bayes_factor
     from analysis.inference.effects import effect_size as effect_size
     from analysis.inference.effects import equivalence as equivalence
-    from analysis.inference.effects import meta_analysis as meta_analysis
     from analysis.inference.effects import multiplicity as multiplicity
     from analysis.inference.effects import noncentral as noncentral
     from analysis.inference.effects import two_samples as two_samples
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     from analysis.inference.partition import matched as matched
     from analysis.inference.partition import subsets as subsets
     from analysis.inference.posterior import answers as answers
-    from analysis.inference.posterior import calibration as calibration
     from analysis.inference.posterior import hierarchy as hierarchy
     from analysis.inference.resampling import bootstrap as bootstrap
     from analysis.inference.resampling import freedman_lane as freedman_lane
@@ -50,13 +47,11 @@ if TYPE_CHECKING:
 ROOMS = {
     "counts": "contingency fisher two_binomials unconditional",
     "resampling": "bootstrap freedman_lane permutation",
-    "association": "cluster_sums correlation correlation_resampled firth regression "
-    "sandwich unmeasured wild_bootstrap",
-    "effects": "bayes_factor effect_size equivalence meta_analysis "
-    "multiplicity noncentral two_samples",
+    "association": "cluster_sums correlation firth regression sandwich unmeasured wild_bootstrap",
+    "effects": "bayes_factor effect_size equivalence multiplicity noncentral two_samples",
     "partition": "collinearity commonality cross_validation dominance entry "
     "explained matched partition subsets",
-    "posterior": "answers calibration hierarchy",
+    "posterior": "answers hierarchy",
 }
 METHODS = {name: f"{room}.{name}" for room, names in ROOMS.items() for name in names.split()}
 METHODS["power"] = "power"
@@ -65,13 +60,11 @@ __all__ = [
     "answers",
     "bayes_factor",
     "bootstrap",
-    "calibration",
     "cluster_sums",
     "collinearity",
     "commonality",
     "contingency",
     "correlation",
-    "correlation_resampled",
     "cross_validation",
     "dominance",
     "effect_size",
@@ -83,7 +76,6 @@ __all__ = [
     "freedman_lane",
     "hierarchy",
     "matched",
-    "meta_analysis",
     "multiplicity",
     "noncentral",
     "permutation",

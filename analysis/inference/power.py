@@ -62,7 +62,7 @@ class Components:
             raise AnalysisError(
                 "Deviations must be at least 0 between units and above 0 within; found "
                 f"{self.between!r} and {self.within!r}.",
-                "Estimate them with analysis.mixed.power_design.variance_components.",
+                "Estimate them with analysis.mixed.power.variance_components.",
             )
 
 
@@ -136,44 +136,6 @@ def simulated_power(
     return curve_frame(
         rows, alpha, len(models), int(clusters.max()) + 1, f"Least squares, CR2 t by {cluster}"
     )
-
-
-def approximate_power(
-    models: pd.DataFrame,
-    *,
-    formula: str,
-    cluster: str,
-    components: Components,
-    effects: Mapping[str, Sequence[float]],
-    alpha: float = 0.05,
-) -> pd.DataFrame:
-    """Return the power of the same test by the noncentral t distribution, without simulation.
-
-    The noncentrality is the effect over the true standard deviation of the estimate, the
-    degrees of freedom are CR2's. Exact when all units are alike; else an approximation.
-
-    Parameters and rows are those of `simulated_power`, without the Monte-Carlo interval.
-    """
-    require_effects(effects, alpha)
-    design, terms = _design(models, formula, effects)
-    clusters = group_codes(models, cluster)
-    same = clusters[:, None] == clusters
-    covariance = components.between**2 * same + components.within**2 * np.eye(len(clusters))
-    projection = np.linalg.pinv(design)
-    deviations = np.sqrt(np.diag(projection @ covariance @ projection.T))
-    df = cr2(design, np.zeros(len(design)), clusters).df
-    rows = [
-        {
-            "term": term,
-            "true_value": float(value),
-            "df": df[terms.index(term)],
-            "power": t_power(value / deviations[terms.index(term)], df[terms.index(term)], alpha),
-        }
-        for term, values in effects.items()
-        for value in values
-    ]
-    method = f"Least squares, CR2 t by {cluster}; noncentral t"
-    return curve_frame(rows, alpha, len(models), int(clusters.max()) + 1, method)
 
 
 def permutation_power(
@@ -313,14 +275,6 @@ def require_effects(effects: Mapping[str, Sequence[float]], alpha: float) -> Non
         raise AnalysisError(
             f"`alpha` must lie between 0 and 1; found {alpha!r}.", "Five per cent is 0.05."
         )
-
-
-def t_power(noncentrality: float, df: float, alpha: float) -> float:
-    """Return the probability that a noncentral t leaves its two-sided critical values."""
-    critical = stats.t.isf(alpha / 2, df)
-    above = stats.nct.sf(critical, df, abs(noncentrality))
-    below = stats.nct.cdf(-critical, df, abs(noncentrality))
-    return float(above + np.nan_to_num(below))
 
 
 def _design(

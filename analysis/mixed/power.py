@@ -1,4 +1,7 @@
-"""Power of the tests of a mixed model, from exactly drawn cross-products of new responses."""
+"""Power of the tests of a mixed model, and how many units per group a power asks for.
+
+New responses are drawn as cross-products, exactly.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
+from analysis import mixed
 from analysis.inference.power import Components, curve_frame, rejection_rate, require_effects
 from analysis.mixed.algebra.crossproducts import CrossProducts
 from analysis.mixed.algebra.deviance import Profile, profile
@@ -17,8 +22,12 @@ from analysis.mixed.algebra.simulate import simulator
 from analysis.mixed.inference.distributions import t_quantile
 from analysis.mixed.inference.fixed_effects import ContrastTests, Inference
 from analysis.mixed.model import MixedModel
-from analysis.tidy.errors import DesignError
+from analysis.tidy import glossary
+from analysis.tidy.errors import AnalysisError, DesignError
 from analysis.tidy.frame import Floats, require_count
+
+#: More units per group than this are not a design.
+MOST_UNITS = 10_000
 
 
 def mixed_power(
@@ -108,3 +117,155 @@ def _truth(model: MixedModel, components: Components | None) -> Profile:
     theta = np.array([components.between / components.within])
     known = profile(model.cross, theta, reml=model.reml)
     return replace(known, residual=components.within**2 * known.df)
+
+
+def variance_components(
+    models: pd.DataFrame, *, formula: str, group: str, conf_level: float = 0.95
+) -> pd.DataFrame:
+    """Return the deviation among groups and within them, given the terms of a formula.
+
+    Estimates are by restricted maximum likelihood, intervals by its profile. With few groups the
+    interval of the first is wide, and everything computed from it is as unsure.
+
+    Parameters
+    ----------
+    models
+        One row per model.
+    formula
+        Fixed part: ``log_gain ~ heritage``.
+    group
+        Column of units with a random intercept: suites.
+    conf_level
+        Nominal coverage.
+
+    Returns
+    -------
+    Two rows, `term` between and within: `estimate` [units of the response], the interval,
+    `n_obs`, `n_groups`, `method`.
+
+    Raises
+    ------
+    ColumnError, DesignError
+        As `analysis.mixed.fit`.
+    """
+    fitted = mixed.fit(f"{formula} + (1 | {group})", models)
+    estimated = fitted.tidy(["ran_pars"])
+    profiled = mixed.profile_intervals(fitted, conf_level=conf_level, reml=True)
+    result = pd.DataFrame(
+        {
+            "term": ["between", "within"],
+            "estimate": estimated["estimate"].to_numpy(),
+            "conf_low": profiled["conf_low"].to_numpy(),
+            "conf_high": profiled["conf_high"].to_numpy(),
+            "conf_level": conf_level,
+            "n_obs": len(models),
+            "n_groups": models[group].nunique(),
+            "method": "REML estimate, interval by its profile",
+            "note": f"Standard deviation, intercepts of {group}.",
+        }
+    )
+    glossary.checked(result.columns)
+    return result
+
+
+def units_needed(
+    components: Components,
+    *,
+    effects: Sequence[float],
+    models_per_unit: Sequence[int],
+    power: float = 0.8,
+    alpha: float = 0.05,
+) -> pd.DataFrame:
+    """Return how many units per group a t test of two groups needs, by size of effect.
+
+    Both groups have the same number m of units, each with the same number of models. The test
+    compares means of units, with 2m - 2 degrees of freedom; its power is exact. More models
+    per unit lower the variance of a unit's mean only to that between units.
+
+    Parameters
+    ----------
+    components
+        Deviations between and within units.
+    effects
+        True differences between the groups [units of the response], not 0.
+    models_per_unit
+        Numbers of models per unit to try.
+    power
+        Power wanted.
+    alpha
+        Level of the two-sided test.
+
+    Returns
+    -------
+    One row per effect and number of models: `true_value`, `models_per_unit`, `units_needed`
+    (per group), `power` (that this number reaches), `alpha`, `method`.
+
+    Raises
+    ------
+    AnalysisError
+        If an effect is 0, a number of models is not whole or below 1, or a power or level not
+        inside (0, 1).
+    DesignError
+        If more than 10,000 units per group would be needed.
+    """
+    if not (effects and models_per_unit and np.isfinite(effects).all() and all(effects)):
+        raise AnalysisError(
+            "Effects must differ from 0 and be finite, and numbers of models be given; found "
+            f"effects {list(effects)}, models {list(models_per_unit)}.",
+            "No design detects an effect of 0.",
+        )
+    for n_models in models_per_unit:
+        require_count("models_per_unit", n_models)
+    if not (0 < alpha < power < 1):
+        raise AnalysisError(
+            f"Level and power must satisfy 0 < level < power < 1; found {alpha!r} and {power!r}.",
+            "Usual are 0.05 and 0.8.",
+        )
+    rows = []
+    for effect in effects:
+        for n_models in models_per_unit:
+            deviation = float(np.hypot(components.between, components.within / n_models**0.5))
+            needed = _fewest(effect / deviation, power, alpha)
+            rows.append(
+                {
+                    "true_value": float(effect),
+                    "models_per_unit": int(n_models),
+                    "units_needed": needed,
+                    "power": two_group_power(effect / deviation, needed, alpha),
+                    "alpha": alpha,
+                }
+            )
+    result = pd.DataFrame(rows).assign(method="t test of the means of units, noncentral t")
+    glossary.checked(result.columns)
+    return result
+
+
+def two_group_power(standardised: float, n_units: int, alpha: float) -> float:
+    """Return the power of a t test of two groups of n units, effect in deviations of a unit."""
+    noncentrality, df = abs(standardised) * (n_units / 2) ** 0.5, 2 * n_units - 2
+    critical = stats.t.isf(alpha / 2, df)
+    above = stats.nct.sf(critical, df, noncentrality)
+    # Far out scipy cannot compute the lower tail, which is nothing there; statsmodels'
+    # TTestIndPower returns nan.
+    below = np.nan_to_num(stats.nct.cdf(-critical, df, noncentrality))
+    return float(above + below)
+
+
+def _fewest(standardised: float, power: float, alpha: float) -> int:
+    """Return the least number of units per group, by bisection: power rises with it."""
+    low, high = 1, 2
+    while two_group_power(standardised, high, alpha) < power:
+        low, high = high, 2 * high
+        if high > MOST_UNITS:
+            raise DesignError(
+                f"The effect is {standardised:.2g} deviations of a unit: more than {MOST_UNITS} "
+                "units per group would be needed.",
+                "Ask for a larger effect.",
+            )
+    while high - low > 1:
+        middle = (low + high) // 2
+        if two_group_power(standardised, middle, alpha) < power:
+            low = middle
+        else:
+            high = middle
+    return high

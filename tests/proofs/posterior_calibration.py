@@ -16,8 +16,9 @@ import pandas as pd
 
 from analysis.heritage.robustness import definitions
 from analysis.heritage.robustness import priors as beliefs
-from analysis.inference.posterior import calibration, hierarchy
+from analysis.inference.posterior import hierarchy
 from analysis.store import open_store
+from tests.proofs import calibration
 
 PUBLISHED = Path(__file__).parents[2] / "data/published"
 

@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 
 from analysis.inference.counts import unconditional
-from analysis.inference.counts.two_binomials import LOG_ODDS_RATIO, RISK_DIFFERENCE, Measure
 from analysis.inference.counts.unconditional_interval import OneSided
 
 ALPHA = 0.05
@@ -31,8 +30,11 @@ LARGEST = 40
 #: An end is found to this distance.
 FOUND = 1e-9
 
-#: Widths by which tried values lie outside an end: close by, and far.
+#: Shares of `ROOM` by which tried values lie outside an end: close by, and far.
 OUTSIDE = (1e-3, 0.1)
+
+#: Log odds that `OUTSIDE` is a share of.
+ROOM = 8.0
 
 #: Larger tables drawn for the same two sizes.
 TOGETHER = 20
@@ -103,27 +105,22 @@ def examine(chosen: Iterable[Table], rng: np.random.Generator) -> Counter[str]:
     for counts, sizes in chosen:
         found["tables"] += 1
         cells = [[counts[0], sizes[0] - counts[0]], [counts[1], sizes[1] - counts[1]]]
-        rows = unconditional.barnard(pd.DataFrame(cells))
-        for measure, (_, row) in zip(
-            (RISK_DIFFERENCE, LOG_ODDS_RATIO), rows.iterrows(), strict=True
-        ):
-            ends = [float(row["conf_low"]), float(row["conf_high"])]
-            if measure is LOG_ODDS_RATIO:
-                with np.errstate(divide="ignore"):
-                    ends = [float(np.log(end)) for end in ends]
-            excluded = not ends[0] <= 0 <= ends[1]
-            rejected = _score_p(counts, sizes) <= ALPHA
-            found[FAILURES[0]] += excluded and not rejected
-            found["hold no difference, rejected, for a value farther out is accepted"] += (
-                rejected and not excluded
-            )
-            outside, inside = _ends(counts, sizes, measure, ends, rng)
-            found[FAILURES[1]] += outside
-            found[FAILURES[2]] += inside
-            said = "disagree at this level" in row["note"]
-            contradicts = (row["p_value"] <= ALPHA) != excluded
-            found["disagree with the printed p, said"] += said and contradicts
-            found[FAILURES[3]] += said != contradicts
+        row = unconditional.barnard(pd.DataFrame(cells)).iloc[0]
+        with np.errstate(divide="ignore"):
+            ends = [float(np.log(row[end])) for end in ("conf_low", "conf_high")]
+        excluded = not ends[0] <= 0 <= ends[1]
+        rejected = _score_p(counts, sizes) <= ALPHA
+        found[FAILURES[0]] += excluded and not rejected
+        found["hold no difference, rejected, for a value farther out is accepted"] += (
+            rejected and not excluded
+        )
+        outside, inside = _ends(counts, sizes, ends, rng)
+        found[FAILURES[1]] += outside
+        found[FAILURES[2]] += inside
+        said = "disagree at this level" in row["note"]
+        contradicts = (row["p_value"] <= ALPHA) != excluded
+        found["disagree with the printed p, said"] += said and contradicts
+        found[FAILURES[3]] += said != contradicts
     return found
 
 
@@ -139,19 +136,16 @@ def _score_p(counts: tuple[int, int], sizes: tuple[int, int]) -> float:
 def _ends(
     counts: tuple[int, int],
     sizes: tuple[int, int],
-    measure: Measure,
     ends: list[float],
     rng: np.random.Generator,
 ) -> tuple[bool, bool]:
     """Return whether a value outside is accepted, and whether an end is rejected."""
     outside, at_end = False, False
     for end, side in zip(ends, (1, -1), strict=True):
-        limit = 1.0 if measure is RISK_DIFFERENCE else np.inf
-        if abs(end) >= limit:
+        if np.isinf(end):
             continue
-        test = OneSided(counts, sizes, measure, side)
-        room = abs(end + side) if measure is RISK_DIFFERENCE else 8.0
-        tried = end - side * room * np.array(OUTSIDE) * rng.uniform(0.5, 1)
+        test = OneSided(counts, sizes, side)
+        tried = end - side * ROOM * np.array(OUTSIDE) * rng.uniform(0.5, 1)
         outside |= any(test.tail(float(value)) > ALPHA / 2 for value in tried)
         at_end |= max(test.tail(end + side * step) for step in (0, FOUND)) <= ALPHA / 2 - FOUND
     return outside, at_end

@@ -1,4 +1,4 @@
-# Two one-sided tests with base R: t.test twice, Fisher's z by hand.
+# Two one-sided tests with base R: t.test twice.
 # Run here: Rscript equivalence.R
 models <- read.csv("models.csv")
 row <- function(case, low, high, alpha, estimate, df, p_low, p_high, ends)
@@ -9,13 +9,6 @@ means <- function(case, x, y, low, high, alpha, ...) {
   estimate <- if (is.null(y)) mean(x) else mean(x) - mean(y)
   row(case, low, high, alpha, estimate, both$parameter, test(low, "greater"), test(high, "less"), both$conf.int)
 }
-correlation <- function(n, low, high, alpha) {
-  part <- head(models, n); r <- cor(part$density, part$gain); se <- 1 / sqrt(n - 3); z <- atanh(r)
-  row(paste("correlation of", n), low, high, alpha, r, Inf, pnorm((z - atanh(low)) / se, lower.tail = FALSE),
-      pnorm((z - atanh(high)) / se), tanh(z + c(-1, 1) * qnorm(1 - alpha) * se))
-}
 x <- models$gain[models$heritage == 0]; y <- models$gain[models$heritage == 1]
-answers <- rbind(
-  means("welch", x, y, -1, 0.5, 0.05), means("student", x, y, -0.4, 0.4, 0.01, var.equal = TRUE),
-  means("one", models$gain, NULL, 1.5, 2.5, 0.05), correlation(24, -0.3, 0.5, 0.05), correlation(8, -0.9, 0.9, 0.1))
+answers <- means("student", x, y, -0.4, 0.4, 0.01, var.equal = TRUE)
 write.csv(format(answers, digits = 15, trim = TRUE), "equivalence.csv", row.names = FALSE, quote = FALSE)

@@ -27,38 +27,34 @@ z_pooled <- function(n1, n2) outer(0:n1, 0:n2, function(x1, x2) {
 fisher_greater <- function(n1, n2) outer(0:n1, 0:n2, Vectorize(function(x1, x2)
   fisher.test(matrix(c(x1, x2, n1 - x1, n2 - x2), 2), alternative = "greater")$p.value))
 
-# Restricted log-likelihood along the curve of pairs with a given difference or log odds ratio.
-pair <- function(measure, value, t) if (measure == "difference") {
-  p2 <- max(0, -value) + (min(1, 1 - value) - max(0, -value)) * t
-  c(p2 + value, p2)
-} else plogis(qlogis(t) + c(1, -1) * value / 2)
-score <- function(measure, value, x1, n1, x2, n2) {
+# Restricted log-likelihood along the curve of pairs with a given log odds ratio.
+pair <- function(value, t) plogis(qlogis(t) + c(1, -1) * value / 2)
+score <- function(value, x1, n1, x2, n2) {
   likelihood <- function(t) {
-    p <- pmin(pmax(pair(measure, value, t), 1e-300), 1 - 1e-16)
+    p <- pmin(pmax(pair(value, t), 1e-300), 1 - 1e-16)
     sum(dbinom(c(x1, x2), c(n1, n2), p, log = TRUE))
   }
   grid <- seq(1e-9, 1 - 1e-9, length.out = 60)
   best <- which.max(sapply(grid, likelihood))
   t <- optimize(likelihood, grid[c(max(best - 1, 1), min(best + 1, 60))], maximum = TRUE, tol = 1e-13)$maximum
-  p <- pair(measure, value, t); v <- p * (1 - p)
-  if (measure == "difference") (x1 / n1 - x2 / n2 - value) / sqrt(v[1] / n1 + v[2] / n2)
-  else if (x1 + x2 == 0 || x1 + x2 == n1 + n2) 0
+  p <- pair(value, t); v <- p * (1 - p)
+  if (x1 + x2 == 0 || x1 + x2 == n1 + n2) 0
   else (x1 - n1 * p[1]) * sqrt(1 / (n1 * v[1]) + 1 / (n2 * v[2]))
 }
-tail_at <- function(measure, value, side, x, n) {
-  z <- outer(0:n[1], 0:n[2], Vectorize(function(x1, x2) side * score(measure, value, x1, n[1], x2, n[2])))
+tail_at <- function(value, side, x, n) {
+  z <- outer(0:n[1], 0:n[2], Vectorize(function(x1, x2) side * score(value, x1, n[1], x2, n[2])))
   region <- z >= z[x[1] + 1, x[2] + 1] - 1e-5   # optimize finds its argument to about 1e-8
-  sup(function(t) { p <- pair(measure, value, t); region_probability(region, p[1], p[2]) }, 0, 1)
+  sup(function(t) { p <- pair(value, t); region_probability(region, p[1], p[2]) }, 0, 1)
 }
-end <- function(measure, side, x, n, rejected) {
+end <- function(side, x, n, rejected) {
   # From the outside in: the tail jumps where tables change places, and may pass 0.025 twice.
-  step <- side * (if (measure == "difference") 0.02 else 0.2); tried <- rejected
-  while (tail_at(measure, tried, side, x, n) <= 0.025) tried <- tried + step
+  step <- side * 0.2; tried <- rejected
+  while (tail_at(tried, side, x, n) <= 0.025) tried <- tried + step
   if (tried == rejected) return(rejected)
   accepted <- tried; rejected <- tried - step
   for (i in 1:16) {
     middle <- (rejected + accepted) / 2
-    if (tail_at(measure, middle, side, x, n) > 0.025) accepted <- middle else rejected <- middle
+    if (tail_at(middle, side, x, n) > 0.025) accepted <- middle else rejected <- middle
   }
   accepted
 }
@@ -72,10 +68,8 @@ answer <- function(name) {
     boschloo = min(1, 2 * min(greater, less)), boschloo_greater = greater, boschloo_less = less,
     barnard = common(abs(z) >= abs(at(z)) - 1e-9), barnard_greater = common(z >= at(z) - 1e-9),
     barnard_less = common(z <= at(z) + 1e-9),
-    difference_low = end("difference", 1, x, n, -0.99999),
-    difference_high = end("difference", -1, x, n, 0.99999),
-    log_odds_low = if (log_odds == -Inf) -Inf else end("odds", 1, x, n, -9),
-    log_odds_high = if (log_odds == Inf) Inf else end("odds", -1, x, n, 9))
+    log_odds_low = if (log_odds == -Inf) -Inf else end(1, x, n, -9),
+    log_odds_high = if (log_odds == Inf) Inf else end(-1, x, n, 9))
 }
 answers <- do.call(rbind, lapply(names(tables), answer))
 write.csv(format(answers, digits = 15, trim = TRUE), "unconditional.csv", row.names = FALSE, quote = FALSE)

@@ -97,8 +97,8 @@ def _n_units(models: pd.DataFrame, unit: str) -> int:
 
 def _tests() -> Iterator[tuple[str, str, str, Test]]:
     yield SIGN, "model", "Fisher", _table(fisher.fisher_exact)
-    yield SIGN, "model", "Boschloo", _table(unconditional.boschloo, "odds ratio")
-    yield SIGN, "model", "Barnard", _table(unconditional.barnard, "odds ratio")
+    yield SIGN, "model", "Boschloo", _table(unconditional.boschloo)
+    yield SIGN, "model", "Barnard", _table(unconditional.barnard)
     yield SIGN, "model", "Firth, profile likelihood", _firth
     yield SIZE, "model", "Hedges' g [SD]", _hedges
     yield SIZE, "model", "JZS Bayes factor [SD]", _jzs
@@ -108,11 +108,9 @@ def _tests() -> Iterator[tuple[str, str, str, Test]]:
     yield SIZE, "suite", "wild cluster bootstrap", _wild
 
 
-def _table(test: Callable[..., pd.DataFrame], term: str | None = None) -> Test:
+def _table(test: Callable[..., pd.DataFrame]) -> Test:
     def run(models: pd.DataFrame) -> Mapping[str, Any]:
-        rows = test(models, row="heritage", column="sign")
-        chosen = rows if term is None else rows[rows["term"] == term]
-        return _as_mapping(chosen.iloc[0])
+        return _as_mapping(test(models, row="heritage", column="sign").iloc[0])
 
     return run
 

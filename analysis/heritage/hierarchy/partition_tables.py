@@ -23,7 +23,6 @@ from analysis.inference.partition.subsets import Subsets, all_subsets, among
 from analysis.inference.power import Components
 from analysis.inference.resampling import permutation
 from analysis.mixed import power as power_mixed
-from analysis.mixed import power_design
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -232,7 +231,7 @@ def match_words(models: pd.DataFrame) -> dict[str, str]:
 
 def components(models: pd.DataFrame) -> pd.DataFrame:
     """Return the deviations between and within suites, given heritage, geometry and scale."""
-    return power_design.variance_components(models, formula=FORMULA, group="suite")
+    return power_mixed.variance_components(models, formula=FORMULA, group="suite")
 
 
 def power_curves(models: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
@@ -388,7 +387,7 @@ def _named(terms: pd.Series, tests: pd.Series | str) -> pd.Series:
 
 
 def _needed(known: Components, effect: float) -> int:
-    found = power_design.units_needed(
+    found = power_mixed.units_needed(
         known, effects=[effect], models_per_unit=[MODELS_EACH], power=TARGET, alpha=LEVEL
     )
     return int(found["units_needed"].iloc[0])

@@ -15,7 +15,7 @@ from analysis.heritage.sign import claims_ranking as ranking
 from analysis.store import Store
 from analysis.store.remote import RemotePath
 
-PACKAGES = ("altair", "duckdb", "numpy", "pandas", "pyarrow", "scipy", "statsmodels")
+PACKAGES = ("altair", "duckdb", "numpy", "pandas", "pingouin", "pyarrow", "scipy", "statsmodels")
 
 
 def colophon(store: Store) -> pd.DataFrame:

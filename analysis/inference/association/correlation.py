@@ -100,9 +100,9 @@ def partial(
 ) -> pd.DataFrame:
     """Return the Pearson correlation of two columns after removing covariates from both.
 
-    The estimate comes from P, the inverse of the correlations of all columns: -P_xy over
-    sqrt(P_xx P_yy). The t test has n - 2 - k degrees of freedom for k covariates, and Fisher's z
-    the variance 1/(n - 3 - k).
+    Estimate and p are those of `pingouin.partial_corr`, whose t test has n - 2 - k degrees of
+    freedom for k covariates; its interval is rounded to two places, so that it is computed here,
+    Fisher's z with the variance 1/(n - 3 - k).
 
     Parameters
     ----------
@@ -135,18 +135,24 @@ def partial(
     columns = pd.DataFrame({name: numbers(frame, name) for name in names})
     for name in names:
         require_variation(columns[name].to_numpy(), name)
-    _require_independent(columns)
-    inverse = np.linalg.pinv(columns.corr().to_numpy(), hermitian=True)
-    term = f"{y} ~ {x} | {' + '.join(covariates)}"
-    estimate = _rounded(-inverse[0, 1] / sqrt(inverse[0, 0] * inverse[1, 1]))
-    return _row(
-        term,
-        estimate,
+    standardised = _independent(columns)
+    from pingouin import partial_corr
+
+    # A perfect correlation and 3 + k rows have no interval in pingouin.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        try:
+            tested = partial_corr(standardised, x=x, y=y, covar=list(covariates)).iloc[0]
+        except ValueError as error:  # A covariate is x or y up to five digits.
+            raise _dependent(names) from error
+    row = _row(
+        f"{y} ~ {x} | {' + '.join(covariates)}",
+        _rounded(tested["r"]),
         n=len(frame),
         covariates=len(covariates),
         conf_level=conf_level,
         method="Partial correlation",
     )
+    return row.assign(p_value=float(tested["p_val"]))
 
 
 def from_summary(r: float, n: int, *, conf_level: float = 0.95) -> pd.DataFrame:
@@ -209,13 +215,19 @@ def _pair(frame: pd.DataFrame, x: str, y: str) -> tuple[Floats, Floats]:
     return first, second
 
 
-def _require_independent(columns: pd.DataFrame) -> None:
+def _independent(columns: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns in standard deviations from their mean, if they have full rank."""
     standardised = (columns - columns.mean()) / columns.std()
     if np.linalg.matrix_rank(standardised.to_numpy()) < columns.shape[1]:
-        raise DesignError(
-            f"No column may be a linear combination of the others; {list(columns)} are.",
-            "Drop the covariate that repeats another, or that x or y is made of.",
-        )
+        raise _dependent(list(columns))
+    return standardised
+
+
+def _dependent(names: list[str]) -> DesignError:
+    return DesignError(
+        f"No column may be a linear combination of the others; {names} are.",
+        "Drop the covariate that repeats another, or that x or y is made of.",
+    )
 
 
 def _row(

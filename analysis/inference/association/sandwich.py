@@ -51,15 +51,13 @@ def cr1(design: Floats, residuals: Floats, clusters: Integers) -> Sandwich:
     clusters
         Cluster code 0..G-1 of every row, shape (n,).
     """
-    n_rows, n_terms = design.shape
-    groups = rows_by_group(clusters)
-    root = np.linalg.inv(np.linalg.qr(design, mode="r"))
-    bread = root @ root.T
-    scores = np.array([design[rows].T @ residuals[rows] for rows in groups])
-    correction = len(groups) / (len(groups) - 1) * (n_rows - 1) / (n_rows - n_terms)
-    covariance = correction * bread @ (scores.T @ scores) @ bread
-    df = np.full(n_terms, float(len(groups) - 1))
-    return Sandwich(covariance, df, cr2(design, residuals, clusters).expected_share)
+    from statsmodels.regression.linear_model import OLS
+
+    # The residuals of residuals are themselves.
+    fitted = OLS(residuals, design).fit("qr", cov_type="cluster", cov_kwds={"groups": clusters})
+    df = np.full(design.shape[1], float(clusters.max()))
+    expected = cr2(design, residuals, clusters).expected_share
+    return Sandwich(np.asarray(fitted.cov_params(), dtype=np.float64), df, expected)
 
 
 def cr2(design: Floats, residuals: Floats, clusters: Integers) -> Sandwich:

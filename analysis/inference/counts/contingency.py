@@ -68,18 +68,6 @@ def odds_contrast(counts: pd.DataFrame) -> str:
     return f"odds of {columns[0]} over {columns[1]}: {rows[0]} / {rows[1]}"
 
 
-def share_contrast(counts: pd.DataFrame) -> str:
-    """Return which share the risk difference of a table subtracts from which.
-
-    Examples
-    --------
-    >>> share_contrast(pd.DataFrame([[3, 1], [1, 3]], index=["a", "b"], columns=["yes", "no"]))
-    'share of yes: a - b'
-    """
-    rows, columns = counts.index, counts.columns
-    return f"share of {columns[0]}: {rows[0]} - {rows[1]}"
-
-
 def _whole(counts: pd.DataFrame) -> pd.DataFrame:
     by_position = counts.set_axis(["first", "second"], axis="columns")
     values = np.column_stack([numbers(by_position, name) for name in by_position.columns])

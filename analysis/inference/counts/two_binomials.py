@@ -1,20 +1,18 @@
 """Two independent binomial counts: score statistics, and tails at their largest.
 
-A hypothesis about the risk difference or the odds ratio leaves one probability free. An exact
-unconditional test takes the largest tail probability over that nuisance parameter (Chan and
-Zhang 1999, Biometrics 55, 1202, for the difference; Agresti and Min 2002, Biostatistics 3, 379,
-for the odds ratio). Near the boundary a probability p and its complement q are computed apart:
+A hypothesis about the odds ratio leaves one probability free. An exact unconditional test takes
+the largest tail probability over that nuisance parameter (Agresti and Min 2002, Biostatistics 3,
+379). Near the boundary a probability p and its complement q are computed apart:
 1 - p has no digits left where p is 1 up to rounding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import expit, gammaln, logit, xlogy
+from scipy.special import gammaln, xlogy
 
 from analysis.tidy.frame import Floats
 
@@ -34,14 +32,6 @@ PEAK, ZOOMED_PEAK = 0.9, 0.999
 #: A largest probability below this share of a bar, before zooming in, stays below it.
 PLAIN = 0.5
 
-#: Newton stops at a step this small in the logit of the restricted estimate; the error is then
-#: about its square.
-CONVERGED = 1e-9
-MOST_STEPS = 200
-
-#: A logit beyond this is a probability of 0 or 1.
-WIDEST_LOGIT = 45.0
-
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
@@ -59,41 +49,7 @@ class Pairs:
     q2: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A way to compare two probabilities, as a curve of pairs for every value it can take.
-
-    Attributes
-    ----------
-    statistic
-        Score statistic of every pair of counts at a value, shape (n1 + 1, n2 + 1).
-    pairs
-        Pairs of probabilities that have a value, at points 0 to 1 of the nuisance parameter,
-        given with their complements.
-    """
-
-    statistic: Callable[[tuple[int, int], float], Floats]
-    pairs: Callable[[float, Floats, Floats], Pairs]
-
-
-def difference_statistic(sizes: tuple[int, int], value: float) -> Floats:
-    """Return the score statistic of p1 - p2 = value for every pair of counts.
-
-    The restricted estimate is the root of the score, found by Newton's method: the closed form
-    (Farrington and Manning 1990, Statistics in Medicine 9, 1447) loses half of the digits where
-    the cubic has a double root.
-    """
-    if value < 0:
-        return -difference_statistic(sizes[::-1], -value).T
-    first, second = _counts(sizes)
-    logits = _restricted_logit(first, second, sizes, value)
-    at = _difference_pairs(value, expit(logits), expit(-logits))
-    variance = at.p1 * at.q1 / sizes[0] + at.p2 * at.q2 / sizes[1]
-    excess = (first * sizes[1] - second * sizes[0]) / (sizes[0] * sizes[1]) - value
-    return _ratio(excess, np.sqrt(variance))
-
-
-def odds_statistic(sizes: tuple[int, int], value: float) -> Floats:
+def score_statistic(sizes: tuple[int, int], value: float) -> Floats:
     """Return the score statistic of log odds ratio = value for every pair of counts.
 
     The restricted estimate is the root of a quadratic (Cornfield 1956; Agresti and Min 2002). Of
@@ -113,23 +69,9 @@ def odds_statistic(sizes: tuple[int, int], value: float) -> Floats:
     return _ratio(excess, np.sqrt(variance))
 
 
-def _difference_pairs(value: float, points: Floats, complements: Floats) -> Pairs:
-    width, above, below = 1 - abs(value), max(0.0, value), max(0.0, -value)
-    return Pairs(
-        p1=above + width * points,
-        q1=below + width * complements,
-        p2=below + width * points,
-        q2=above + width * complements,
-    )
-
-
-def _odds_pairs(value: float, points: Floats, complements: Floats) -> Pairs:
+def _pairs(value: float, points: Floats, complements: Floats) -> Pairs:
     """Return the pairs whose mean is the point: neither probability rushes past anywhere."""
     return _odds_restricted((1, 1), 2 * points, 2 * complements, value)
-
-
-RISK_DIFFERENCE = Measure(difference_statistic, _difference_pairs)
-LOG_ODDS_RATIO = Measure(odds_statistic, _odds_pairs)
 
 
 def lead(statistic: Floats, found: tuple[int, int]) -> Floats:
@@ -139,23 +81,21 @@ def lead(statistic: Floats, found: tuple[int, int]) -> Floats:
     return above
 
 
-def largest_tail(
-    region: Floats, measure: Measure, value: float, *, bar: float | None = None
-) -> float:
+def largest_tail(region: Floats, value: float, *, bar: float | None = None) -> float:
     """Return the largest probability of a set of tables over the nuisance parameter.
 
     Parameters
     ----------
     region
         1 for the tables in the set, else 0, shape (n1 + 1, n2 + 1).
-    measure, value
-        The hypothesis.
+    value
+        The log odds ratio supposed.
     bar
         If only the side of a bar matters: no more digits are looked for where it is plain.
     """
     points = _coarse_points()
     sizes = region.shape[0] - 1, region.shape[1] - 1
-    found = _weighed(region, *_coarse_binomials(measure, value, sizes))
+    found = _weighed(region, *_coarse_binomials(value, sizes))
     best = float(found.max())
     inner = np.arange(1, len(points) - 1)
     is_peak = (found[inner] > found[inner - 1]) & (found[inner] >= found[inner + 1])
@@ -165,7 +105,7 @@ def largest_tail(
         if not len(low) or (bar is not None and not PLAIN * bar < best <= bar):
             break
         zoomed = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, ZOOM_POINTS)
-        found = _weighed(region, *_binomials(measure, value, sizes, zoomed.ravel()))
+        found = _weighed(region, *_binomials(value, sizes, zoomed.ravel()))
         found = found.reshape(zoomed.shape)
         best = max(best, float(found.max()))
         kept = np.flatnonzero(found.max(axis=1) >= ZOOMED_PEAK * best)
@@ -183,17 +123,13 @@ def _coarse_points() -> Floats:
 
 
 @lru_cache(maxsize=128)
-def _coarse_binomials(
-    measure: Measure, value: float, sizes: tuple[int, int]
-) -> tuple[Floats, Floats]:
+def _coarse_binomials(value: float, sizes: tuple[int, int]) -> tuple[Floats, Floats]:
     """Return the probabilities of both counts at the coarse points; many regions ask for them."""
-    return _binomials(measure, value, sizes, _coarse_points())
+    return _binomials(value, sizes, _coarse_points())
 
 
-def _binomials(
-    measure: Measure, value: float, sizes: tuple[int, int], points: Floats
-) -> tuple[Floats, Floats]:
-    at = measure.pairs(value, points, 1 - points)
+def _binomials(value: float, sizes: tuple[int, int], points: Floats) -> tuple[Floats, Floats]:
+    at = _pairs(value, points, 1 - points)
     return _binomial(sizes[0], at.p1, at.q1), _binomial(sizes[1], at.p2, at.q2)
 
 
@@ -258,37 +194,3 @@ def _second_probability(
         2 * successes / (np.maximum(linear, 0.0) + root),
         (root - linear) / (2 * n2 * (ratio - 1) or 1.0),
     )
-
-
-def _restricted_logit(
-    first: Floats, second: Floats, sizes: tuple[int, int], value: float
-) -> Floats:
-    """Return the logit of the point whose pair is likeliest on p1 - p2 = value >= 0.
-
-    The score falls along the curve, from above zero to below unless the root is an end of it.
-    """
-    width = 1 - value
-    failures = sizes[0] - first, sizes[1] - second
-
-    def score_and_slope(logits: Floats) -> tuple[Floats, Floats]:
-        point, left = expit(logits), expit(-logits)
-        at = _difference_pairs(value, point, left)
-        rates = first / at.p1, second / at.p2, failures[0] / at.q1, failures[1] / at.q2
-        score = rates[0] + rates[1] - rates[2] - rates[3]
-        slope = rates[0] / at.p1 + rates[1] / at.p2 + rates[2] / at.q1 + rates[3] / at.q2
-        return score, -slope * width * point * left
-
-    low, high = np.full_like(first, -WIDEST_LOGIT), np.full_like(first, WIDEST_LOGIT)
-    high = np.where(score_and_slope(low)[0] <= 0, low, high)
-    low = np.where(score_and_slope(high)[0] >= 0, high, low)
-    share = (first + second - sizes[0] * value) / sum(sizes) / width
-    logits = np.clip(logit(np.clip(share, 0.02, 0.98)), low, high)
-    for _ in range(MOST_STEPS):
-        score, slope = score_and_slope(logits)
-        low, high = np.where(score >= 0, logits, low), np.where(score <= 0, logits, high)
-        moved = logits - score / slope
-        moved = np.where((moved >= low) & (moved <= high), moved, (low + high) / 2)
-        if (np.abs(moved - logits) <= CONVERGED * (1 + np.abs(logits))).all():
-            return moved
-        logits = moved
-    return logits

@@ -13,14 +13,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.inference.counts.contingency import odds_contrast, share_contrast, two_by_two
-from analysis.inference.counts.two_binomials import (
-    RISK_DIFFERENCE,
-    difference_statistic,
-    largest_tail,
-    lead,
-)
-from analysis.inference.counts.unconditional_interval import difference_interval, log_odds_interval
+from analysis.inference.counts.contingency import odds_contrast, two_by_two
+from analysis.inference.counts.two_binomials import largest_tail, lead, score_statistic
+from analysis.inference.counts.unconditional_interval import log_odds_interval
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, require_conf_level, require_option
@@ -54,11 +49,11 @@ def boschloo(
     """Return Boschloo's test: Fisher's one-sided p orders the tables.
 
     Two-sided p is twice the smaller one-sided, as in scipy and R's Exact. Uniformly more
-    powerful than Fisher's one-sided test. An interval runs from the smallest to the largest value
-    that one-sided score tests do not reject; that of the odds ratio is wide, because unlikely
-    values of the nuisance parameter count as much as likely ones. The interval excludes no
-    difference exactly where twice the smaller one-sided p of `barnard` is at most 1 - `conf_level`;
-    where the p-value here decides otherwise, the note says so.
+    powerful than Fisher's one-sided test. The interval runs from the smallest to the largest value
+    that one-sided score tests do not reject; it is wide, because unlikely values of the nuisance
+    parameter count as much as likely ones. It excludes no difference exactly where twice the
+    smaller one-sided p of `barnard` is at most 1 - `conf_level`; where the p-value here decides
+    otherwise, the note says so.
 
     Parameters
     ----------
@@ -70,13 +65,12 @@ def boschloo(
     alternative
         ``two-sided``, ``less`` (the first group has the first outcome less often) or ``greater``.
     conf_level
-        Nominal coverage of the intervals; exact intervals cover at least that.
+        Nominal coverage of the interval; an exact one covers at least that.
 
     Returns
     -------
-    Two rows, `term` risk difference and odds ratio: `contrast`, `estimate`, the interval (exact
-    unconditional, from score statistics), and on both the same `p_value`, `smallest_p` for these
-    group sizes, `n_obs`.
+    One row: `contrast`, `estimate` [sample odds ratio], `p_value`, `smallest_p` for these group
+    sizes, the interval (exact unconditional, from score statistics), `n_obs`.
 
     Raises
     ------
@@ -106,7 +100,7 @@ def barnard(
 
 
 def _score_order(sizes: tuple[int, int]) -> Floats:
-    return difference_statistic(sizes, 0.0)
+    return score_statistic(sizes, 0.0)
 
 
 def _fisher_order(sizes: tuple[int, int]) -> Floats:
@@ -177,33 +171,28 @@ def _result(counts: pd.DataFrame, test: str, alternative: str, conf_level: float
             f"{sizes[0]} and {sizes[1]} have {(sizes[0] + 1) * (sizes[1] + 1)}.",
             "Use fisher.fisher_exact, which differs little when groups are large.",
         )
-    intervals = _intervals(found, sizes, alternative, conf_level)
-    shares = found[0] / sizes[0], found[1] / sizes[1]
+    low, high = _interval(found, sizes, alternative, conf_level)
     # All of one group and none of the other is the most extreme table.
     extreme = (0, sizes[1]) if alternative == "less" else (sizes[0], 0)
     p_found = p_value(found, sizes, test=test, alternative=alternative)
-    empty = EMPTY_CELL if (cells == 0).any() else ""
-    disagree = [
-        DISAGREE.format(ORDERED_BY[test])
-        if (p_found <= 1 - conf_level) == (low <= 0 <= high)
-        else ""
-        for low, high in intervals
-    ]
+    notes = [EMPTY_CELL] if (cells == 0).any() else []
+    if (p_found <= 1 - conf_level) == (low <= 0 <= high):
+        notes.append(DISAGREE.format(ORDERED_BY[test]))
     result = pd.DataFrame(
         {
-            "term": ["risk difference", "odds ratio"],
-            "contrast": [share_contrast(counts), odds_contrast(counts)],
-            "estimate": [shares[0] - shares[1], _odds_ratio(found, sizes)],
-            "null_value": [0.0, 1.0],
+            "term": ["odds ratio"],
+            "contrast": [odds_contrast(counts)],
+            "estimate": [_odds_ratio(found, sizes)],
+            "null_value": [1.0],
             "p_value": p_found,
             "smallest_p": p_value(extreme, sizes, test=test, alternative=alternative),
-            "conf_low": [intervals[0][0], float(np.exp(intervals[1][0]))],
-            "conf_high": [intervals[0][1], float(np.exp(intervals[1][1]))],
+            "conf_low": [float(np.exp(low))],
+            "conf_high": [float(np.exp(high))],
             "conf_level": conf_level,
             "alternative": alternative,
             "n_obs": sum(sizes),
             "method": f"{test.capitalize()}'s exact test; exact unconditional score interval",
-            "note": [disagree[0], " ".join(filter(None, [empty, disagree[1]]))],
+            "note": " ".join(notes),
         }
     )
     glossary.checked(result.columns)
@@ -212,7 +201,7 @@ def _result(counts: pd.DataFrame, test: str, alternative: str, conf_level: float
 
 def _tail(statistic: Floats, found: tuple[int, int]) -> float:
     region = (lead(statistic, found) >= 0).astype(np.float64)
-    return largest_tail(region, RISK_DIFFERENCE, 0.0)
+    return largest_tail(region, 0.0)
 
 
 def _odds_ratio(found: tuple[int, int], sizes: tuple[int, int]) -> float:
@@ -220,11 +209,10 @@ def _odds_ratio(found: tuple[int, int], sizes: tuple[int, int]) -> float:
     return found[0] * (sizes[1] - found[1]) / against if against else float("inf")
 
 
-def _intervals(
+def _interval(
     found: tuple[int, int], sizes: tuple[int, int], alternative: str, conf_level: float
-) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the intervals of the risk difference and of the log odds ratio."""
+) -> tuple[float, float]:
+    """Return the interval of the log odds ratio."""
     alpha = 1 - conf_level
     sides = {"two-sided": (alpha / 2, alpha / 2), "less": (0.0, alpha), "greater": (alpha, 0.0)}
-    alphas = sides[alternative]
-    return difference_interval(found, sizes, alphas), log_odds_interval(found, sizes, alphas)
+    return log_odds_interval(found, sizes, sides[alternative])

@@ -1,10 +1,10 @@
-"""The values of a difference or an odds ratio that exact one-sided score tests do not reject.
+"""The log odds ratios that exact one-sided score tests do not reject.
 
 A test at a value takes the tables whose score statistic is at least that of the table found, and
 the largest probability of that set. As the value moves inwards, the probability of one set rises
 (Barnard 1947), but the set changes where two tables change places, and the tail jumps: the values
 not rejected need not be connected. The interval runs to the outermost of them, so that it
-excludes no value the tests accept (Chan and Zhang 1999; Agresti and Min 2002).
+excludes no value the tests accept (Agresti and Min 2002).
 """
 
 from __future__ import annotations
@@ -17,13 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from analysis.inference.counts.two_binomials import (
-    LOG_ODDS_RATIO,
-    RISK_DIFFERENCE,
-    Measure,
-    largest_tail,
-    lead,
-)
+from analysis.inference.counts.two_binomials import largest_tail, lead, score_statistic
 from analysis.tidy.frame import Floats
 
 #: Cells into which the range is cut before the search halves them; even, so that 0 is an edge.
@@ -41,24 +35,21 @@ class OneSided:
     ----------
     counts, sizes
         Successes and units of the two groups.
-    measure
-        What is compared.
     side
         1 where many successes in the first group speak against the value, -1 where few do.
     """
 
     counts: tuple[int, int]
     sizes: tuple[int, int]
-    measure: Measure
     side: int
 
     def lead(self, value: float) -> Floats:
         """Return by how much each table is as extreme as the one found, at least 0 in the tail."""
-        return lead(self.side * _statistic(self.measure, self.sizes, value), self.counts)
+        return lead(self.side * _statistic(self.sizes, value), self.counts)
 
     def tail(self, value: float) -> float:
         """Return the p-value of the test of a value."""
-        return largest_tail(_set(self.lead(value) >= 0), self.measure, value)
+        return largest_tail(_set(self.lead(value) >= 0), value)
 
 
 @dataclass(frozen=True)
@@ -84,7 +75,7 @@ class Edge:
     @cached_property
     def tail(self) -> float:
         """The p-value."""
-        return largest_tail(_set(self.lead >= 0), self.test.measure, self.value)
+        return largest_tail(_set(self.lead >= 0), self.value)
 
 
 @dataclass(frozen=True)
@@ -129,14 +120,13 @@ class Cell:
 
     def is_rejected(self, alpha: float) -> bool:
         """Return whether all tables reached together are rejected, hence every value."""
-        test, value = self.inner.test, self.inner.value
-        return largest_tail(_set(self.reached), test.measure, value, bar=alpha) <= alpha
+        return largest_tail(_set(self.reached), self.inner.value, bar=alpha) <= alpha
 
 
-def difference_interval(
+def log_odds_interval(
     counts: tuple[int, int], sizes: tuple[int, int], alphas: tuple[float, float]
 ) -> tuple[float, float]:
-    """Return the interval of the risk difference.
+    """Return the interval of the log odds ratio, open where an empty cell leaves it so.
 
     Parameters
     ----------
@@ -147,31 +137,12 @@ def difference_interval(
     """
 
     def end(side: int, alpha: float) -> float:
-        most = (sizes[0], 0) if side < 0 else (0, sizes[1])
-        if alpha == 0 or counts == most:
-            return -float(side)
-        # The pair at a distance w from the limit gives any other table at most w max(sizes).
-        limit = 1 - alpha / (2 * max(sizes))
-        return first_accepted(OneSided(counts, sizes, RISK_DIFFERENCE, side), limit, alpha)
-
-    return end(1, alphas[0]), end(-1, alphas[1])
-
-
-def log_odds_interval(
-    counts: tuple[int, int], sizes: tuple[int, int], alphas: tuple[float, float]
-) -> tuple[float, float]:
-    """Return the interval of the log odds ratio, open where an empty cell leaves it so.
-
-    Parameters are those of `difference_interval`.
-    """
-
-    def end(side: int, alpha: float) -> float:
         none = (counts[0] == 0 or counts[1] == sizes[1], counts[1] == 0 or counts[0] == sizes[0])
         if alpha == 0 or none[0 if side > 0 else 1]:
             return -np.inf * side
         # A log odds ratio of -w leaves a table without an empty cell at most exp(-w/2) max(sizes).
         limit = 2 * np.log(2 * max(sizes) / alpha)
-        return first_accepted(OneSided(counts, sizes, LOG_ODDS_RATIO, side), limit, alpha)
+        return first_accepted(OneSided(counts, sizes, side), limit, alpha)
 
     return end(1, alphas[0]), end(-1, alphas[1])
 
@@ -225,15 +196,15 @@ def _crossing(cell: Cell, alpha: float) -> float:
     region = _set(cell.reached)
 
     def excess(value: float) -> float:
-        return largest_tail(region, outer.test.measure, value) - alpha
+        return largest_tail(region, value) - alpha
 
     return float(brentq(excess, outer.value, inner.value, xtol=1e-12, rtol=1e-14))
 
 
 @lru_cache(maxsize=128)
-def _statistic(measure: Measure, sizes: tuple[int, int], value: float) -> Floats:
+def _statistic(sizes: tuple[int, int], value: float) -> Floats:
     """Return the score statistic; the searches for both ends look at the same values first."""
-    return measure.statistic(sizes, value)
+    return score_statistic(sizes, value)
 
 
 def _set(tables: NDArray[np.bool_]) -> Floats:

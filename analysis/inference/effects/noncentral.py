@@ -69,32 +69,6 @@ def noncentrality_f(
     return _not_negative(cdf, statistic * df, conf_level)
 
 
-def noncentrality_chi_squared(
-    statistic: float, df: float, conf_level: float
-) -> tuple[float, float]:
-    """Return the interval of the noncentrality of a chi-squared statistic, at least 0.
-
-    Parameters
-    ----------
-    statistic, df
-        Chi-squared and its degrees of freedom.
-    conf_level
-        Nominal two-sided coverage.
-
-    Raises
-    ------
-    DesignError
-        If the noncentral distribution cannot be computed so far out.
-    """
-
-    def cdf(noncentrality: float) -> float:
-        if noncentrality == 0:
-            return float(stats.chi2.cdf(statistic, df))
-        return float(stats.ncx2.cdf(statistic, df, noncentrality))
-
-    return _not_negative(cdf, statistic, conf_level)
-
-
 def _not_negative(
     cdf: Callable[[float], float], scale: float, conf_level: float
 ) -> tuple[float, float]:

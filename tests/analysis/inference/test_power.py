@@ -14,7 +14,6 @@ from analysis.inference.association import regression
 from analysis.inference.power import Components
 from analysis.inference.resampling import permutation
 from analysis.mixed import power as power_mixed
-from analysis.mixed import power_design
 from analysis.tidy import glossary
 from analysis.tidy.errors import AnalysisError, DesignError
 
@@ -41,7 +40,7 @@ def simulated(n: int = 400, **options: object) -> pd.DataFrame:
 
 def test_power_of_two_groups_agrees_with_power_t_test() -> None:
     found = [
-        power_design.two_group_power(row.delta, row.n, row.alpha) for row in answers.itertuples()
+        power_mixed.two_group_power(row.delta, row.n, row.alpha) for row in answers.itertuples()
     ]
     # R's noncentral t is accurate to about 1e-12 in absolute terms.
     np.testing.assert_allclose(found, answers["power"], atol=1e-9)
@@ -50,24 +49,24 @@ def test_power_of_two_groups_agrees_with_power_t_test() -> None:
 def test_units_needed_agree_with_power_t_test() -> None:
     for (delta, alpha), rows in answers.groupby(["delta", "alpha"]):
         # Means of many models without deviation between: a unit's deviation is within / sqrt(n).
-        found = power_design.units_needed(
+        found = power_mixed.units_needed(
             Components(0.0, 2.0), effects=[delta], models_per_unit=[4], alpha=alpha
         )
         assert found["units_needed"].tolist() == [rows["needed"].iloc[0]]
 
 
 def test_more_models_per_unit_cannot_replace_units() -> None:
-    found = power_design.units_needed(
+    found = power_mixed.units_needed(
         Components(1.0, 1.0), effects=[1.0], models_per_unit=[1, 10, 10**6]
     )
-    alone = power_design.units_needed(Components(1.0, 1e-9), effects=[1.0], models_per_unit=[1])
+    alone = power_mixed.units_needed(Components(1.0, 1e-9), effects=[1.0], models_per_unit=[1])
     assert found["units_needed"].is_monotonic_decreasing
     assert found["units_needed"].iloc[-1] == alone["units_needed"].iloc[0] == 17
 
 
 def test_the_design_asked_for_reaches_its_power_in_simulation() -> None:
     known = Components(0.2, 0.3)
-    row = power_design.units_needed(known, effects=[0.3], models_per_unit=[3]).iloc[0]
+    row = power_mixed.units_needed(known, effects=[0.3], models_per_unit=[3]).iloc[0]
     n = int(row["units_needed"])
     rng = np.random.default_rng(2)
     units = 0.2 * rng.standard_normal((4000, 2, n))
@@ -108,31 +107,6 @@ def test_power_rises_with_the_effect_and_has_an_interval() -> None:
 
 def test_the_same_seed_gives_the_same_curve() -> None:
     pd.testing.assert_frame_equal(simulated(50), simulated(50))
-
-
-def test_the_approximation_is_close_to_the_simulation() -> None:
-    effects = {"heritage": [0.0, 0.2, 0.4, 0.6]}
-    options = {"formula": FORMULA, "cluster": "suite", "components": KNOWN, "effects": effects}
-    exact = power.simulated_power(
-        models, rng=np.random.default_rng(1), n_simulations=1500, **options
-    )
-    quick = power.approximate_power(models, **options)
-    assert quick["power"].iloc[0] == pytest.approx(0.05)
-    np.testing.assert_allclose(quick["power"], exact["power"], atol=0.08)
-
-
-def test_the_approximation_is_exact_for_like_units() -> None:
-    rows = pd.DataFrame({"suite": [f"s{n}" for n in range(10)], "gain": range(10)})
-    rows["group"] = [0.0] * 5 + [1.0] * 5
-    found = power.approximate_power(
-        rows,
-        formula="gain ~ group",
-        cluster="suite",
-        components=Components(0.3, 0.4),
-        effects={"group": [0.35, 0.75]},
-    )
-    expected = answers.query("n == 5 and alpha == 0.05").set_index("delta")["power"]
-    np.testing.assert_allclose(found["power"], expected[[0.7, 1.5]], atol=1e-9)
 
 
 def test_permutation_power_is_that_of_the_permutation_test() -> None:
@@ -253,7 +227,7 @@ def test_mixed_power_draws_with_the_components_asked_for() -> None:
 
 
 def test_components_are_the_deviations_of_the_mixed_model() -> None:
-    found = power_design.variance_components(models, formula="gain ~ heritage", group="lab")
+    found = power_mixed.variance_components(models, formula="gain ~ heritage", group="lab")
     fitted = mixed.fit("gain ~ heritage + (1 | lab)", models)
     expected = fitted.tidy(["ran_pars"])["estimate"]
     np.testing.assert_allclose(found["estimate"], expected)
@@ -264,8 +238,13 @@ def test_components_are_the_deviations_of_the_mixed_model() -> None:
 
 def test_an_unknown_term_is_refused() -> None:
     with pytest.raises(DesignError, match=r"\['depth'\] are not among \['Intercept'"):
-        power.approximate_power(
-            models, formula=FORMULA, cluster="suite", components=KNOWN, effects={"depth": [1.0]}
+        power.simulated_power(
+            models,
+            formula=FORMULA,
+            cluster="suite",
+            components=KNOWN,
+            effects={"depth": [1.0]},
+            rng=np.random.default_rng(1),
         )
     model = mixed.fit("gain ~ heritage + (1 | lab)", models)
     with pytest.raises(DesignError, match=r"must be in the model; \['depth'\] are not"):
@@ -287,9 +266,9 @@ def test_a_label_that_varies_within_a_unit_is_refused() -> None:
 
 def test_an_effect_of_zero_asks_for_no_design() -> None:
     with pytest.raises(AnalysisError, match="Effects must differ from 0"):
-        power_design.units_needed(KNOWN, effects=[0.0], models_per_unit=[1])
+        power_mixed.units_needed(KNOWN, effects=[0.0], models_per_unit=[1])
     with pytest.raises(DesignError, match="more than 10000 units per group"):
-        power_design.units_needed(KNOWN, effects=[1e-4], models_per_unit=[1])
+        power_mixed.units_needed(KNOWN, effects=[1e-4], models_per_unit=[1])
 
 
 def test_deviations_without_variance_are_refused() -> None:

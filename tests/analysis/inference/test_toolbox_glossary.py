@@ -7,28 +7,24 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.inference.association import correlation_resampled, firth, wild_bootstrap
+from analysis.inference.association import firth, wild_bootstrap
 from analysis.inference.counts import contingency, unconditional
 from analysis.inference.effects import (
     bayes_factor,
     effect_size,
     equivalence,
-    meta_analysis,
     multiplicity,
 )
 from analysis.tidy import glossary
 
 METHODS = (
     bayes_factor,
-    correlation_resampled,
     effect_size,
     equivalence,
     firth,
-    meta_analysis,
     multiplicity,
     unconditional,
     wild_bootstrap,
@@ -42,44 +38,17 @@ models = pd.read_csv(Path(__file__).parents[2] / "r" / "models.csv")
 dampens = models.assign(dampens=models["gain"] < models["gain"].median())
 counts = pd.DataFrame([[7, 1], [2, 8]])
 tests = pd.DataFrame({"family": "a", "p_value": [0.01, 0.2]})
-suites = pd.DataFrame({"estimate": [0.1, 0.5, 0.9], "std_error": [0.1, 0.2, 0.1]})
 terms = pd.DataFrame({"term": ["a"], "estimate": [0.1], "std_error": [0.1], "df": [5.0]})
 terms = terms.assign(n_obs=24)
 
 
-def rng() -> np.random.Generator:
-    return np.random.default_rng(1)
-
-
 CALLS: dict[str, Callable[[], pd.DataFrame]] = {
     "bayes_factor.t_test": lambda: bayes_factor.t_test(models, value="gain", group="heritage"),
-    "bayes_factor.correlation": lambda: bayes_factor.correlation(models, x="density", y="gain"),
-    "bayes_factor.contingency": lambda: bayes_factor.contingency(counts),
-    "correlation_resampled.permutation": lambda: correlation_resampled.permutation(
-        models, x="density", y="gain", rng=rng(), n_permutations=99
-    ),
-    "correlation_resampled.bootstrap": lambda: correlation_resampled.bootstrap(
-        models, x="density", y="gain", rng=rng(), n_resamples=99
-    ),
     "effect_size.standardised_difference": lambda: effect_size.standardised_difference(
         models, value="gain", group="heritage"
     ),
-    "effect_size.rank_biserial": lambda: effect_size.rank_biserial(
-        models, value="gain", group="heritage"
-    ),
-    "effect_size.association": lambda: effect_size.association(counts),
-    "effect_size.variance_explained": lambda: effect_size.variance_explained(
-        models, value="gain", group="lab"
-    ),
     "equivalence.estimates": lambda: equivalence.estimates(terms, low=-1, high=1),
-    "equivalence.means": lambda: equivalence.means(
-        models, value="gain", group="heritage", low=-1, high=1
-    ),
-    "equivalence.correlation": lambda: equivalence.correlation(
-        models, x="density", y="gain", low=-0.5, high=0.5
-    ),
     "firth.firth": lambda: firth.firth(dampens, "dampens ~ heritage + density"),
-    "meta_analysis.pool": lambda: meta_analysis.pool(suites),
     "multiplicity.adjust": lambda: multiplicity.adjust(tests, family="family"),
     "unconditional.boschloo": lambda: unconditional.boschloo(counts),
     "unconditional.barnard": lambda: unconditional.barnard(counts),
@@ -88,7 +57,7 @@ CALLS: dict[str, Callable[[], pd.DataFrame]] = {
     ),
 }
 
-WORDS = {"term", "contrast", "method", "note", "alternative", "sampling", "adjustment", "family"}
+WORDS = {"term", "contrast", "method", "note", "alternative", "adjustment", "family"}
 
 
 def frame_functions(module: ModuleType) -> set[str]:
@@ -120,7 +89,7 @@ def test_every_column_is_in_the_glossary_and_numbers_are_numbers(name: str) -> N
 
 
 def test_no_argument_is_changed() -> None:
-    frames = (models, dampens, counts, tests, suites, terms)
+    frames = (models, dampens, counts, tests, terms)
     before = [frame.copy() for frame in frames]
     for call in CALLS.values():
         call()

@@ -153,7 +153,7 @@ WORDS = {"adjustment", "effect", "group", "level", "term", "contrast", "method",
 
 
 #: Simulations of designs, which `test_power` calls.
-POWER = {"power", "power_design"}
+POWER = {"power"}
 
 
 def frame_functions() -> set[str]:

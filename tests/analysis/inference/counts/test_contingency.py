@@ -12,7 +12,7 @@ def test_units_are_counted_with_levels_in_order() -> None:
     counts = contingency.two_by_two(units, "lab", "dampens")
     assert counts.to_numpy().tolist() == [[1, 0], [1, 2]]
     assert list(counts.index) == ["a", "b"]
-    assert contingency.share_contrast(counts) == "share of False: a - b"
+    assert contingency.odds_contrast(counts) == "odds of False over True: a / b"
 
 
 def test_counts_are_taken_as_they_are() -> None:

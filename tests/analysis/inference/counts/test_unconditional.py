@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.inference.counts import two_binomials, unconditional
-from analysis.inference.counts.unconditional_interval import OneSided
 from analysis.tidy.errors import AnalysisError, DesignError
 from tests.proofs import unconditional_intervals
 
@@ -22,7 +21,7 @@ R = Path(__file__).parents[3] / "r"
 #: Both search the nuisance parameter on a grid and refine; at the maximum the error is quadratic.
 MAXIMISED = 1e-8
 
-#: The R script halves a step of 0.2 (0.02) sixteen times.
+#: The R script halves a step of 0.2 sixteen times.
 BISECTED = 5e-6
 
 #: Published with ten digits.
@@ -87,14 +86,9 @@ def test_p_values_agree_with_brute_force_in_r(position: int) -> None:
 @pytest.mark.parametrize("position", range(len(answers)))
 def test_intervals_agree_with_brute_force_in_r(position: int) -> None:
     answer = answers.loc[position]
-    rows = unconditional.barnard(table(*answer[["a", "b", "c", "d"]].astype(int)))
-    difference, odds = rows.iloc[0], rows.iloc[1]
-    ours = [difference["conf_low"], difference["conf_high"]]
-    np.testing.assert_allclose(
-        ours, answer[["difference_low", "difference_high"]].astype(float), atol=BISECTED
-    )
+    row = unconditional.barnard(table(*answer[["a", "b", "c", "d"]].astype(int))).iloc[0]
     with np.errstate(divide="ignore"):
-        logs = np.log(odds[["conf_low", "conf_high"]].astype(float))
+        logs = np.log(row[["conf_low", "conf_high"]].astype(float))
     np.testing.assert_allclose(
         logs, answer[["log_odds_low", "log_odds_high"]].astype(float), atol=BISECTED
     )
@@ -119,17 +113,8 @@ def test_two_against_two_can_be_counted() -> None:
     row = unconditional.barnard(table(2, 0, 0, 2)).iloc[0]
     assert row["p_value"] == pytest.approx(2 / 16, rel=1e-9)
     assert row["smallest_p"] == row["p_value"]
-    assert row["estimate"] == 1
-    assert row["contrast"] == "share of yes: first - second"
-
-
-def test_tables_that_mirror_each_other_are_tied_where_scipy_loses_the_tie() -> None:
-    # 1 of 7 against 6 of 8, and 6 of 7 against 2 of 8, have the same |z|.
-    found = of_counts((1, 6, 6, 2), "barnard")
-    mirrored = of_counts((6, 1, 2, 6), "barnard")
-    assert found == pytest.approx(mirrored, rel=1e-9)
-    assert found > 0.0249
-    assert stats.barnard_exact([[1, 6], [6, 2]]).pvalue < 0.0194
+    assert row["estimate"] == np.inf
+    assert row["contrast"] == "odds of yes over no: first / second"
 
 
 @settings(max_examples=8, deadline=None)
@@ -150,9 +135,8 @@ def test_swapping_groups_turns_the_intervals_round(cells: tuple[int, int, int, i
         unconditional.barnard(table(c, d, a, b)),
     )
     assert plain["p_value"].iloc[0] == pytest.approx(swapped["p_value"].iloc[0], rel=1e-7)
-    assert plain["conf_low"].iloc[0] == pytest.approx(-swapped["conf_high"].iloc[0], abs=1e-7)
     with np.errstate(divide="ignore"):
-        low, high = np.log(plain["conf_low"].iloc[1]), np.log(swapped["conf_high"].iloc[1])
+        low, high = np.log(plain["conf_low"].iloc[0]), np.log(swapped["conf_high"].iloc[0])
     assert low == pytest.approx(-high, abs=1e-6)
 
 
@@ -172,15 +156,15 @@ def test_p_is_at_least_the_smallest_and_the_interval_holds_the_estimate(
 def test_the_one_sided_interval_excludes_no_difference_exactly_when_the_test_rejects() -> None:
     for cells in ((6, 4, 1, 8), (5, 5, 2, 7), (7, 2, 1, 4), (4, 3, 2, 6)):
         row = unconditional.barnard(table(*cells), alternative="greater").iloc[0]
-        assert (row["p_value"] <= 0.05) == (row["conf_low"] >= 0)
-        assert row["conf_high"] == 1
+        assert (row["p_value"] <= 0.05) == (row["conf_low"] >= 1)
+        assert row["conf_high"] == np.inf
 
 
 @pytest.mark.parametrize("test", [unconditional.boschloo, unconditional.barnard])
 def test_the_lower_end_of_the_odds_ratio_is_not_lost_where_odds_are_extreme(
     test: Callable[..., pd.DataFrame],
 ) -> None:
-    row = test(table(31, 11, 11, 38)).iloc[1]
+    row = test(table(31, 11, 11, 38)).iloc[0]
     assert row["conf_low"] == pytest.approx(3.67, abs=0.005)
     assert row["conf_high"] == pytest.approx(58.6, abs=0.05)
 
@@ -199,16 +183,10 @@ def exactly(x: tuple[int, int], sizes: tuple[int, int], value: float) -> float:
 @pytest.mark.parametrize("value", [-30.0, -15.0, -4.0, 0.5, 11.3])
 def test_the_score_statistic_keeps_its_digits_at_extreme_odds(value: float) -> None:
     sizes = (9, 12)
-    score = two_binomials.odds_statistic(sizes, value)
+    score = two_binomials.score_statistic(sizes, value)
     for x in itertools.product(range(10), range(13)):
         if 0 < sum(x) < 21:
             assert score[x] == pytest.approx(exactly(x, sizes, value), rel=1e-12, abs=1e-12)
-
-
-def test_the_score_statistic_keeps_its_digits_where_the_cubic_has_a_double_root() -> None:
-    # 4 of 6 against 0 of 4 with p1 - p2 = 1/2: the restricted estimate is p2 = 0 exactly.
-    score = two_binomials.difference_statistic((6, 4), 0.5)
-    assert score[4, 0] == pytest.approx((4 / 6 - 1 / 2) / np.sqrt(1 / 4 / 6), rel=1e-14)
 
 
 def test_intervals_agree_with_p_at_no_difference_and_reject_what_lies_outside() -> None:
@@ -233,39 +211,11 @@ def test_a_p_that_the_interval_contradicts_is_said() -> None:
     assert not said.all()
 
 
-def test_an_interval_holds_a_rejected_value_where_one_farther_out_is_accepted() -> None:
-    """The tail of the tests jumps where two tables change places: here between 0.005 and 0.01."""
-    sizes, found = (19, 38), (1, 11)
-    test = OneSided(found, sizes, two_binomials.RISK_DIFFERENCE, -1)
-    assert [test.tail(value) > 0.025 for value in (0.0, 0.005, 0.01, 0.0125)] == [
-        False,
-        False,
-        True,
-        False,
-    ]
-    row = unconditional.barnard(table(1, 18, 11, 27)).iloc[0]
-    assert row["p_value"] < 0.05
-    assert 0.01 < row["conf_high"] < 0.0125
-    assert "runs to the outermost value" in row["note"]
-
-
-def test_the_restricted_estimates_have_no_slope_along_the_hypothesis() -> None:
-    sizes, value = (4, 6), 0.2
-    score = two_binomials.difference_statistic(sizes, value)
-    # 3 of 4 against 2 of 6: the likelihood on p1 = p2 + 0.2 is largest where its slope is 0.
-    p2 = np.linspace(1e-6, 0.8 - 1e-6, 800_001)
-    p1 = p2 + value
-    likelihood = 3 * np.log(p1) + np.log1p(-p1) + 2 * np.log(p2) + 4 * np.log1p(-p2)
-    best = likelihood.argmax()
-    variance = p1[best] * (1 - p1[best]) / 4 + p2[best] * (1 - p2[best]) / 6
-    assert score[3, 2] == pytest.approx((3 / 4 - 2 / 6 - value) / np.sqrt(variance), rel=1e-6)
-
-
 def test_an_empty_cell_is_said_and_large_groups_are_refused() -> None:
     rows = unconditional.boschloo(table(5, 0, 2, 4))
-    assert rows["estimate"].iloc[1] == np.inf
-    assert rows["conf_high"].iloc[1] == np.inf
-    assert "A cell is empty" in rows["note"].iloc[1]
+    assert rows["estimate"].iloc[0] == np.inf
+    assert rows["conf_high"].iloc[0] == np.inf
+    assert "A cell is empty" in rows["note"].iloc[0]
     with pytest.raises(DesignError, match="at most 40000; groups of 300 and 200 have 60501"):
         unconditional.barnard(table(100, 200, 100, 100))
     with pytest.raises(AnalysisError, match="Did you mean 'less'"):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from analysis.inference.posterior import answers, calibration, hierarchy
+from analysis.inference.posterior import answers, hierarchy
 from analysis.tidy.errors import DesignError
+from tests.proofs import calibration
 
 LAB = np.repeat([0, 1, 2], [6, 4, 4])
 SUITE = np.repeat(range(6), [3, 3, 2, 2, 2, 2])
