@@ -14,11 +14,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 from analysis import mixed
+from analysis.mixed.binomial import BinomialModel
 from analysis.tidy.frame import Floats
 
 SEED = 20261125
+
+#: Responses that are fitted in one pass.
+BATCH = 50
 
 #: What the coverage at fitted levels may be.
 LEAST, MOST = 0.94, 0.96
@@ -60,58 +65,74 @@ def held(found: pd.DataFrame, low: str, high: str, truth: Floats) -> float:
     return float(((found[low] <= truth) & (truth <= found[high])).mean())
 
 
-def linear(design: Drawn, rng: np.random.Generator) -> dict[str, float]:
-    """Return the shares held in one draw; the fixed part is zero and sigma is one."""
+def linear(design: Drawn, rng: np.random.Generator, n_draws: int) -> list[dict[str, float]]:
+    """Return the shares held in draws of one design; the fixed part is zero and sigma is one."""
+    n = len(design.rows)
+    weights = design.rows[design.weights].to_numpy() if design.weights else np.ones(n)
+    parts = [effects(design, rng) for _ in range(n_draws)]
+    drawn = {
+        f"y{place}": np.sum(each, axis=0) + rng.normal(size=n) / np.sqrt(weights)
+        for place, each in enumerate(parts)
+    }
+    models = mixed.fit_many(
+        f"y0 ~ {design.formula}",
+        design.rows.assign(**drawn),
+        responses=[*drawn][1:],
+        weights=design.weights,
+    )
+    observed, result = ("predicted_low", "predicted_high"), []
+    for model, each in zip(models, parts, strict=True):
+        others, mean = effects(design, rng), np.sum(each, axis=0)
+        known, partly = known_and_partly(model, design)
+        truths = {
+            "observation": (known, mean),
+            "first new": (partly, mean - each[0] + others[0]),
+            "all new": (model.predict(design.rows), np.sum(others, axis=0)),
+        }
+        shares = {"mean": held(known, "conf_low", "conf_high", mean)}
+        for name, (found, truth) in truths.items():
+            shares[name] = held(found, *observed, truth + rng.normal(size=n))
+        result.append(shares)
+    return result
+
+
+def binomial(design: Drawn, rng: np.random.Generator, n_draws: int) -> list[dict[str, float]]:
+    """Return the shares held in draws of a binary response; the fixed part is zero."""
+    result = []
+    for _ in range(n_draws):
+        parts, others = effects(design, rng), effects(design, rng)
+        truths = expit(np.sum(parts, axis=0)), expit(np.sum([others[0], *parts[1:]], axis=0))
+        drawn = design.rows.assign(y=rng.random(len(truths[0])) < truths[0])
+        both = known_and_partly(mixed.fit_binomial(f"y ~ {design.formula}", drawn), design)
+        shares = [
+            held(found, "conf_low", "conf_high", truth)
+            for found, truth in zip(both, truths, strict=True)
+        ]
+        result.append(dict(zip(("mean", "first new"), shares, strict=True)))
+    return result
+
+
+def known_and_partly(
+    model: mixed.MixedModel | BinomialModel, design: Drawn
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return predictions of the rows, and of the rows with a new level of the first group."""
     rows, n = design.rows, len(design.rows)
-    parts, others = effects(design, rng), effects(design, rng)
-    weights = rows[design.weights].to_numpy() if design.weights else np.ones(n)
-    mean = np.sum(parts, axis=0)
-    drawn = rows.assign(y=mean + rng.normal(size=n) / np.sqrt(weights))
-    model = mixed.fit(f"y ~ {design.formula}", drawn, weights=design.weights)
-    known = model.predict(rows, groups="known")
-    partly = model.predict(new_first_level(design), groups="known")
-    new = model.predict(rows)
-    observed = ("predicted_low", "predicted_high")
-    first_new = mean - parts[0] + others[0]
-    return {
-        "mean": held(known, "conf_low", "conf_high", mean),
-        "observation": held(known, *observed, mean + rng.normal(size=n)),
-        "first new": held(partly, *observed, first_new + rng.normal(size=n)),
-        "all new": held(new, *observed, np.sum(others, axis=0) + rng.normal(size=n)),
-    }
-
-
-def binomial(design: Drawn, rng: np.random.Generator) -> dict[str, float]:
-    """Return the shares held in one draw of a binary response; the fixed part is zero."""
-    parts, others = effects(design, rng), effects(design, rng)
-    mean = np.sum(parts, axis=0)
-    drawn = design.rows.assign(y=rng.random(len(mean)) < 1 / (1 + np.exp(-mean)))
-    model = mixed.fit_binomial(f"y ~ {design.formula}", drawn)
-    known = model.predict(design.rows, groups="known")
-    partly = model.predict(new_first_level(design), groups="known")
-    return {
-        "mean": held(known, "conf_low", "conf_high", 1 / (1 + np.exp(-mean))),
-        "first new": held(
-            partly, "conf_low", "conf_high", 1 / (1 + np.exp(-(mean - parts[0] + others[0])))
-        ),
-    }
-
-
-def new_first_level(design: Drawn) -> pd.DataFrame:
-    """Return the rows with a level of the first group that was not fitted."""
-    return design.rows.assign(**{design.groups[0].column: "never fitted"})
+    partly = rows.assign(**{design.groups[0].column: "never fitted"})
+    found = model.predict(pd.concat([rows, partly], ignore_index=True), groups="known")
+    return found[:n], found[n:]
 
 
 def crossing(*sizes: int, n: int) -> pd.DataFrame:
     """Return n rows in every cell of factors a, b, ... with so many levels, x from -1 to 1."""
     cells = np.indices(sizes).reshape(len(sizes), -1).repeat(n, axis=1)
     rows = pd.DataFrame({"ab"[k]: [f"{'ab'[k]}{i}" for i in code] for k, code in enumerate(cells)})
+    rows["ab"] = rows["a"] + rows.get("b", "")
     return rows.assign(x=np.tile(np.linspace(-1, 1, n), int(np.prod(sizes))))
 
 
 def thinned(rows: pd.DataFrame, column: str, share: float) -> pd.DataFrame:
     """Return ever fewer rows of the later levels, to a share of the last, x spread in each."""
-    places = rows.groupby([name for name in ("a", "b") if name in rows]).cumcount()
+    places = rows.groupby("ab").cumcount()
     codes = pd.factorize(rows[column])[0]
     spread = (places * (np.sqrt(5) - 1) / 2) % 1
     return rows[spread < share ** (codes / codes.max())].reset_index(drop=True)
@@ -162,15 +183,14 @@ BINOMIAL = (
 )
 
 
-def main(n_draws: int) -> int:
-    """Print the coverage in every design and return the exit code."""
+def main(n_draws: int, word: str = "") -> int:
+    """Print the coverage in every design whose name has the word, and return the exit code."""
     failed = False
     print(f"{n_draws} draws each, seed {SEED}, intervals at 95 %")
-    for design in (*LINEAR, *BINOMIAL):
+    for design in (each for each in (*LINEAR, *BINOMIAL) if word in each.name):
         rng, once = np.random.default_rng(SEED), binomial if "binomial" in design.name else linear
-        if "b" in design.rows:
-            design.rows["ab"] = design.rows["a"] + design.rows["b"]
-        shares = pd.DataFrame([once(design, rng) for _ in range(n_draws)])
+        sizes = [min(BATCH, n_draws - start) for start in range(0, n_draws, BATCH)]
+        shares = pd.DataFrame([each for size in sizes for each in once(design, rng, size)])
         error = shares.std() / np.sqrt(n_draws)
         told = (f"{name} {shares[name].mean():.4f} ({error[name]:.4f})" for name in shares)
         print(f"{design.name}: {', '.join(told)}", flush=True)
@@ -181,4 +201,4 @@ def main(n_draws: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 2000))
+    sys.exit(main(int(sys.argv[1]), *sys.argv[2:3]))

@@ -45,13 +45,18 @@ def error_variances(model: Fitted, design: Floats, known: KnownEffects) -> tuple
     outward = remaining @ cross.cross[:, :, :-1]
     squares = np.einsum("lir,ljs->ijrs", outward, outward, optimize=True)
     internal, forms = design @ cross.centring, np.empty(len(design))
-    moments = [new[:, :, None] * new[:, None, :] for new in known.new_columns]
+    moments = [_outer(new) for new in known.new_columns]
     for start in range(0, len(design), BATCH):
         part = slice(start, start + BATCH)
         columns, levels = [e[part] for e in known.columns], [k[part] for k in known.levels]
-        forms[part], of_batch = _forms(model, remaining, squares, internal[part], columns, levels)
-        for total, each in zip(moments, of_batch, strict=True):
-            total[part] += each
+        forms[part], weights, later = _forms(model, internal[part], columns, levels)
+        left = np.einsum("nij,nj->ni", remaining[levels[0]], columns[0])
+        lost = np.einsum("nir,nr->ni", outward[levels[0]], weights)
+        # e of every level of the first block is -lost, but for the row's: left - lost.
+        moments[0][part] += np.einsum("nr,ijrs,ns->nij", weights, squares, weights, optimize=True)
+        moments[0][part] += _outer(left - lost) - _outer(lost)
+        for total, each in zip(moments[1:], later, strict=True):
+            total[part] += np.einsum("nli,nlj->nij", each, each)
     by_theta = [
         2 * found.variance * (moment @ factor)[:, row, column]
         for block, moment, factor in zip(cross.blocks, moments, factors, strict=True)
@@ -63,38 +68,37 @@ def error_variances(model: Fitted, design: Floats, known: KnownEffects) -> tuple
     return variances, gradient
 
 
+def _outer(vectors: Floats) -> Floats:
+    return np.asarray(vectors[:, :, None] * vectors[:, None, :], dtype=np.float64)
+
+
 def _forms(
-    model: Fitted,
-    remaining: Floats,
-    squares: Floats,
-    internal: Floats,
-    effects: list[Floats],
-    levels: list[Integers],
-) -> tuple[Floats, list[Floats]]:
-    """Return the quadratic forms of rows, and per block the sum over levels of e e', (n, k, k)."""
+    model: Fitted, internal: Floats, effects: list[Floats], levels: list[Integers]
+) -> tuple[Floats, Floats, list[Floats]]:
+    """Return the quadratic forms of n rows, and what their solutions leave.
+
+    Returns
+    -------
+    The forms, shape (n,); the solutions for [Z2 | X], shape (n, q + p); and e of every later block,
+    shape (n, L, k).
+    """
     cross, found = model.cross, model.found
-    later, factors = cross.blocks[1:], relative_factors(cross.blocks, found.theta)[1:]
-    first, towards = effects[0], cross.cross[levels[0]][:, :, :-1]
-    through = np.einsum("nij,nj->ni", found.eliminated.kernel[levels[0]], first)
-    across = -np.einsum("nir,ni->nr", towards, through)
+    blocks, factors = cross.blocks[1:], relative_factors(cross.blocks, found.theta)[1:]
+    through = np.einsum("nij,nj->ni", found.eliminated.kernel[levels[0]], effects[0])
+    across = -np.einsum("nir,ni->nr", cross.cross[levels[0]][:, :, :-1], through)
     across[:, cross.n_random :] += internal
-    start, bounds = 0, []
-    for block, columns, level in zip(later, effects[1:], levels[1:], strict=True):
+    start, later = 0, []
+    for block, columns, level in zip(blocks, effects[1:], levels[1:], strict=True):
         places = start + level[:, None] * block.width + np.arange(block.width)
         across[np.arange(len(across))[:, None], places] += columns
-        bounds.append(slice(start, start + len(block.levels) * block.width))
-        start = bounds[-1].stop
-    solved = solve_triangular(found.root, scaled_rows(across.T, later, factors), lower=True)
-    forms = np.einsum("ni,ni->n", first, through) + (solved**2).sum(axis=0)
+        start += len(block.levels) * block.width
+    solved = solve_triangular(found.root, scaled_rows(across.T, blocks, factors), lower=True)
+    forms = np.einsum("ni,ni->n", effects[0], through) + (solved**2).sum(axis=0)
     spherical = solve_triangular(found.root, solved, lower=True, trans=1)
-    weights = scaled_rows(spherical, later, [factor.T for factor in factors]).T
-    lost = np.einsum("nij,njr,nr->ni", remaining[levels[0]], towards, weights, optimize=True)
-    inside = np.einsum("nij,nj->ni", remaining[levels[0]], first) - lost
-    of_first = np.einsum("nr,ijrs,ns->nij", weights, squares, weights, optimize=True)
-    of_first += inside[:, :, None] * inside[:, None, :] - lost[:, :, None] * lost[:, None, :]
-    left = across - weights @ found.eliminated.reduced[:-1, :-1]
-    by_level = [
-        left[:, bound].reshape(len(left), -1, block.width)
-        for bound, block in zip(bounds, later, strict=True)
-    ]
-    return forms, [of_first, *(np.einsum("nli,nlj->nij", each, each) for each in by_level)]
+    weights = scaled_rows(spherical, blocks, [factor.T for factor in factors]).T
+    left, start = across - weights @ found.eliminated.reduced[:-1, :-1], 0
+    for block in blocks:
+        end = start + len(block.levels) * block.width
+        later.append(left[:, start:end].reshape(len(left), -1, block.width))
+        start = end
+    return forms, weights, later

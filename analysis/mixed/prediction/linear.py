@@ -22,8 +22,10 @@ def predict(
 
     `conf_low` and `conf_high` hold the mean; `predicted_low` and `predicted_high` an
     observation. In new groups its variance is that of the mean, of all random effects and of the
-    residual; in known ones, of the error of their effects and of the residual. A row that lacks a
-    predictor has missing numbers and a `note` that names it, as R's predict has.
+    residual; in known ones, of the error of their effects and of the residual. Unless `df` is
+    ``wald``, its degrees of freedom are Satterthwaite's of that sum, and so are those of the mean
+    in known groups. A row that lacks a predictor has missing numbers and a `note` that names it,
+    as R's predict has.
 
     Raises
     ------
@@ -38,8 +40,16 @@ def predict(
         lambda whole: _predicted(model, whole, df, conf_level, groups),
         groups=groups,
         conf_level=conf_level,
-        reference=NAMES[df],
+        reference=_reference(df, groups),
     )
+
+
+def _reference(df: str, groups: str) -> str:
+    """Return the distribution of the intervals; Kenward and Roger's is of fixed effects alone."""
+    if df != "kenward-roger":
+        return NAMES[df]
+    satterthwaite = NAMES["satterthwaite"]
+    return satterthwaite if groups == "known" else f"{NAMES[df]}, of observations {satterthwaite}"
 
 
 def _predicted(
@@ -48,8 +58,9 @@ def _predicted(
     """Return the predictions of rows that lack nothing."""
     grid = given_points(model, rows)
     design = fixed_design(model, grid)
-    modes = [(each.block, each.covariance, each.effects) for each in model.inference.estimated.modes]
-    known = known_effects(model, modes, grid, rows if groups == "known" else None)
+    modes = model.inference.estimated.modes
+    effects = [(each.block, each.covariance, each.effects) for each in modes]
+    known = known_effects(model, effects, grid, rows if groups == "known" else None)
     variances, gradients = error_variances(model, design, known)
     if groups == "known":
         estimates = design @ model.coefficients + known.part
