@@ -41,14 +41,15 @@ class Generics(Answers):
             observation. ``known``: the conditional modes of the rows' levels are added, and the
             intervals allow for their error; a level that was not fitted is new, and noted.
         df, conf_level
-            As in `tidy`.
+            As in `tidy`. Kenward and Roger's method is of fixed effects alone: an observation, and
+            the mean in known groups, have Satterthwaite's degrees of freedom in its place.
 
         Returns
         -------
-        `estimate`, `std_error`, `df`, `conf_low`, `conf_high` of the mean, `predicted_low`,
-        `predicted_high` of an observation with weight one, `conf_level`, `method`, `note`; the
-        index is that of the rows. A row that lacks a predictor has missing numbers, as from R's
-        predict, and a note that names the column.
+        `estimate`, `std_error`, `df`, `conf_low`, `conf_high` of the mean, `predicted_df`,
+        `predicted_low`, `predicted_high` of an observation with weight one, `conf_level`,
+        `method`, `note`; the index is that of the rows. A row that lacks a predictor has missing
+        numbers, as from R's predict, and a note that names the column.
 
         Raises
         ------

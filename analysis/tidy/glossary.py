@@ -67,6 +67,7 @@ GLOSSARY: dict[str, str] = {
     "observed": "Quantile found in the data",
     "bin_low": "Smallest value in the bin",
     "bin_high": "Largest value in the bin",
+    "predicted_df": "Degrees of freedom of the interval for a new observation",
     "predicted_low": "Lower end of the interval for a new observation",
     "predicted_high": "Upper end of the interval for a new observation",
     "leverage": "Diagonal of the hat matrix",

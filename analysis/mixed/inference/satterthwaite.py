@@ -43,9 +43,24 @@ class Satterthwaite:
     def df(self, contrast: Floats) -> float:
         """Return the degrees of freedom of one contrast, shape (p,)."""
         gradient = np.einsum("a,jab,b->j", contrast, self.derivatives, contrast)
-        spread = float(gradient @ self.uncertainty @ gradient)
-        variance = float(contrast @ self.covariance @ contrast)
-        return 2 * variance**2 / spread if spread > 0 else np.inf
+        variance = contrast @ self.covariance @ contrast
+        return float(self.df_of(variance[None], gradient[None])[0])
+
+    def df_of(self, variances: Floats, gradients: Floats) -> Floats:
+        """Return the degrees of freedom of n estimated variances, shape (n,).
+
+        Parameters
+        ----------
+        variances
+            Variances, shape (n,).
+        gradients
+            Their derivatives by theta and log sigma, shape (n, m).
+        """
+        spread = np.einsum("nj,jk,nk->n", gradients, self.uncertainty, gradients)
+        moved = spread > 0
+        df = np.full(len(variances), np.inf)
+        df[moved] = 2 * variances[moved] ** 2 / spread[moved]
+        return df
 
     def df_joint(self, contrasts: Floats) -> float:
         """Return the denominator degrees of freedom of a joint F test, contrasts (q, p)."""

@@ -1,32 +1,29 @@
-"""Predictions for levels that were fitted: fixed effects and conditional modes, with their errors.
+"""The error of x'b^ + z'u^ at new rows: its variance, and the gradient for Satterthwaite's df.
 
-The variance of x'(b^ - b) + z'(u^ - u) is sigma^2 times the quadratic form of (x, z) in the
-inverse of Henderson's mixed-model equations (Henderson 1975, Biometrics 31, 423), theta held. They
-are factored once: a row costs one triangular solution.
+The variance is sigma^2 times the quadratic form of (x, z) in the inverse of Henderson's
+mixed-model equations (Henderson 1975, Biometrics 31, 423), theta held. The predictor c'y has the
+smallest variance among the unbiased, so that c can be held in the gradient: with e = z - Z'c, the
+derivative is sigma^2 e' dS e, S the relative covariance of the random effects. A level that was not
+fitted adds z'Sz.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 from scipy.linalg import solve_triangular
 
-from analysis.mixed.algebra.deviance import relative_factors
+from analysis.mixed.algebra.deviance import relative_factors, scaled_rows
+from analysis.mixed.algebra.optimise import natural_scale
 from analysis.mixed.inference.fitted import Fitted
-from analysis.mixed.prediction.known_levels import known_effects
-from analysis.mixed.reading.statistics import Statistics
+from analysis.mixed.prediction.known_levels import KnownEffects
 from analysis.tidy.frame import Floats, Integers
 
 #: Rows whose columns are written out at a time.
 BATCH = 2000
 
 
-def conditional(
-    model: Fitted, design: Floats, points: Statistics, rows: pd.DataFrame
-) -> tuple[Floats, Floats, list[str]]:
-    """Return the mean of every row given its levels, the variance of its error, and a note.
-
-    A level that was not fitted has an effect of zero, whose whole variance is added.
+def error_variances(model: Fitted, design: Floats, known: KnownEffects) -> tuple[Floats, Floats]:
+    """Return the variance of every row's error, and its gradient.
 
     Parameters
     ----------
@@ -34,45 +31,74 @@ def conditional(
         The fit.
     design
         Fixed design of the rows, shape (n, p).
-    points
-        The rows' factors and numbers.
-    rows
-        The rows, for the levels of the groups.
+    known
+        Random effects of the rows.
+
+    Returns
+    -------
+    Variances, shape (n,), and their derivatives by the m elements of theta, in units of
+    `natural_scale`, and by log sigma, shape (n, m + 1).
     """
-    estimated, cross = model.inference.estimated, model.cross
-    groups = [(modes.block, modes.covariance, modes.effects) for modes in estimated.modes]
-    known = known_effects(model, groups, points, rows)
-    variance = np.empty(len(rows))
-    internal = design @ cross.centring
-    for start in range(0, len(rows), BATCH):
+    cross, found = model.cross, model.found
+    factors = relative_factors(cross.blocks, found.theta)
+    remaining = np.linalg.inv(np.eye(len(factors[0])) + cross.diagonal @ factors[0] @ factors[0].T)
+    outward = remaining @ cross.cross[:, :, :-1]
+    squares = np.einsum("lir,ljs->ijrs", outward, outward, optimize=True)
+    internal, forms = design @ cross.centring, np.empty(len(design))
+    moments = [_outer(new) for new in known.new_columns]
+    for start in range(0, len(design), BATCH):
         part = slice(start, start + BATCH)
-        variance[part] = _forms(
-            model, internal[part], [e[part] for e in known.columns], [k[part] for k in known.levels]
-        )
-    mean = design @ estimated.coefficients + known.part
-    return mean, model.found.variance * variance + known.variances, known.notes
+        columns, levels = [e[part] for e in known.columns], [k[part] for k in known.levels]
+        forms[part], weights, later = _forms(model, internal[part], columns, levels)
+        left = np.einsum("nij,nj->ni", remaining[levels[0]], columns[0])
+        lost = np.einsum("nir,nr->ni", outward[levels[0]], weights)
+        # e of every level of the first block is -lost, but for the row's: left - lost.
+        moments[0][part] += np.einsum("nr,ijrs,ns->nij", weights, squares, weights, optimize=True)
+        moments[0][part] += _outer(left - lost) - _outer(lost)
+        for total, each in zip(moments[1:], later, strict=True):
+            total[part] += np.einsum("nli,nlj->nij", each, each)
+    by_theta = [
+        2 * found.variance * (moment @ factor)[:, row, column]
+        for block, moment, factor in zip(cross.blocks, moments, factors, strict=True)
+        for row, column in block.positions
+    ]
+    variances = found.variance * forms + known.variances
+    gradient = np.array([*by_theta, 2 * variances]).T
+    gradient[:, :-1] /= natural_scale(cross)
+    return variances, gradient
+
+
+def _outer(vectors: Floats) -> Floats:
+    return np.asarray(vectors[:, :, None] * vectors[:, None, :], dtype=np.float64)
 
 
 def _forms(
     model: Fitted, internal: Floats, effects: list[Floats], levels: list[Integers]
-) -> Floats:
-    """Return the quadratic forms of rows in the inverse of the mixed-model equations."""
+) -> tuple[Floats, Floats, list[Floats]]:
+    """Return the quadratic forms of n rows, and what their solutions leave.
+
+    Returns
+    -------
+    The forms, shape (n,); the solutions for [Z2 | X], shape (n, q + p); and e of every later block,
+    shape (n, L, k).
+    """
     cross, found = model.cross, model.found
-    q = cross.n_random
-    factors = relative_factors(cross.blocks, found.theta)
-    kernel = found.eliminated.kernel[levels[0]]
-    through = np.einsum("nij,nj->ni", kernel, effects[0])
-    form = np.einsum("ni,ni->n", effects[0], through)
+    blocks, factors = cross.blocks[1:], relative_factors(cross.blocks, found.theta)[1:]
+    through = np.einsum("nij,nj->ni", found.eliminated.kernel[levels[0]], effects[0])
     across = -np.einsum("nir,ni->nr", cross.cross[levels[0]][:, :, :-1], through)
-    across[:, q:] += internal
-    start = 0
-    for place in range(1, len(cross.blocks)):
-        block, factor = cross.blocks[place], factors[place]
-        shape = (len(block.levels), block.width)
-        end = start + shape[0] * shape[1]
-        theirs = across[:, start:end].reshape(-1, *shape)
-        theirs[np.arange(len(theirs)), levels[place]] += effects[place]
-        across[:, start:end] = (theirs @ factor).reshape(len(theirs), -1)
+    across[:, cross.n_random :] += internal
+    start, later = 0, []
+    for block, columns, level in zip(blocks, effects[1:], levels[1:], strict=True):
+        places = start + level[:, None] * block.width + np.arange(block.width)
+        across[np.arange(len(across))[:, None], places] += columns
+        start += len(block.levels) * block.width
+    solved = solve_triangular(found.root, scaled_rows(across.T, blocks, factors), lower=True)
+    forms = np.einsum("ni,ni->n", effects[0], through) + (solved**2).sum(axis=0)
+    spherical = solve_triangular(found.root, solved, lower=True, trans=1)
+    weights = scaled_rows(spherical, blocks, [factor.T for factor in factors]).T
+    left, start = across - weights @ found.eliminated.reduced[:-1, :-1], 0
+    for block in blocks:
+        end = start + len(block.levels) * block.width
+        later.append(left[:, start:end].reshape(len(left), -1, block.width))
         start = end
-    solved = solve_triangular(found.root, across.T, lower=True)
-    return np.asarray(form + (solved**2).sum(axis=0), dtype=np.float64)
+    return forms, weights, later

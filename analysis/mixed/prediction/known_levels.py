@@ -30,6 +30,8 @@ class KnownEffects:
         Per group the columns of the effects, zero where the level was not fitted, shape (n, k).
     levels
         Per group the level of every row, the first where it was not fitted, shape (n,).
+    new_columns
+        Per group the columns of the effects, zero where the level was fitted, shape (n, k).
     """
 
     part: Floats
@@ -37,13 +39,14 @@ class KnownEffects:
     notes: list[str]
     columns: list[Floats]
     levels: list[Integers]
+    new_columns: list[Floats]
 
 
 def known_effects(
     model: Contrasted,
     groups: Iterable[tuple[Block, Floats, Floats]],
     points: Statistics,
-    rows: pd.DataFrame,
+    rows: pd.DataFrame | None,
 ) -> KnownEffects:
     """Return the random effects of new rows.
 
@@ -56,19 +59,22 @@ def known_effects(
     points
         The rows' factors and numbers.
     rows
-        The rows, for the levels of the groups.
+        The rows, for the levels of the groups; None for levels that are all new.
     """
-    found = KnownEffects(np.zeros(len(rows)), np.zeros(len(rows)), [""] * len(rows), [], [])
+    n = len(points.counts)
+    found = KnownEffects(np.zeros(n), np.zeros(n), [""] * n, [], [], [])
     for block, covariance, modes in groups:
-        columns, level = effects_at(model, block, points), _levels_at(model, block, rows)
+        columns = effects_at(model, block, points)
+        level = np.full(n, -1) if rows is None else _levels_at(model, block, rows)
         new = level < 0
         found.part[:] += np.where(new, 0.0, np.einsum("nk,nk->n", columns, modes[level]))
         found.variances[:] += np.where(new, quadratic(columns, covariance), 0.0)
-        for row in np.flatnonzero(new):
+        for row in np.flatnonzero(new) if rows is not None else ():
             told = f"{found.notes[row]} A level of {block.group} was not fitted."
             found.notes[row] = told.strip()
         found.columns.append(np.where(new[:, None], 0.0, columns))
         found.levels.append(np.where(new, 0, level))
+        found.new_columns.append(np.where(new[:, None], columns, 0.0))
     return found
 
 

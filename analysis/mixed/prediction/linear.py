@@ -6,14 +6,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.mixed.frames.grid import fixed_design
-from analysis.mixed.inference.distributions import t_quantile
 from analysis.mixed.inference.fitted import Fitted
 from analysis.mixed.inference.fixed_effects import NAMES, ContrastTests
-from analysis.mixed.prediction.conditional import conditional
-from analysis.mixed.prediction.known_levels import effects_at, quadratic
+from analysis.mixed.prediction.conditional import error_variances
+from analysis.mixed.prediction.known_levels import known_effects
 from analysis.mixed.prediction.new_rows import given_points, predictions, values_at
 from analysis.mixed.reading.source import open_source
-from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.frame import Floats
 
 
@@ -24,8 +22,10 @@ def predict(
 
     `conf_low` and `conf_high` hold the mean; `predicted_low` and `predicted_high` an
     observation. In new groups its variance is that of the mean, of all random effects and of the
-    residual; in known ones, of the error of their effects and of the residual. A row that lacks a
-    predictor has missing numbers and a `note` that names it, as R's predict has.
+    residual; in known ones, of the error of their effects and of the residual. Unless `df` is
+    ``wald``, its degrees of freedom are Satterthwaite's of that sum, and so are those of the mean
+    in known groups. A row that lacks a predictor has missing numbers and a `note` that names it,
+    as R's predict has.
 
     Raises
     ------
@@ -40,8 +40,16 @@ def predict(
         lambda whole: _predicted(model, whole, df, conf_level, groups),
         groups=groups,
         conf_level=conf_level,
-        reference=NAMES[df],
+        reference=_reference(df, groups),
     )
+
+
+def _reference(df: str, groups: str) -> str:
+    """Return the distribution of the intervals; Kenward and Roger's is of fixed effects alone."""
+    if df != "kenward-roger":
+        return NAMES[df]
+    satterthwaite = NAMES["satterthwaite"]
+    return satterthwaite if groups == "known" else f"{NAMES[df]}, of observations {satterthwaite}"
 
 
 def _predicted(
@@ -50,30 +58,47 @@ def _predicted(
     """Return the predictions of rows that lack nothing."""
     grid = given_points(model, rows)
     design = fixed_design(model, grid)
-    tests = _means(model, design, df)
-    estimates, std_errors, notes = tests.estimates, tests.std_errors, [""] * len(rows)
-    added = model.found.variance + np.zeros(len(rows))
+    modes = model.inference.estimated.modes
+    effects = [(each.block, each.covariance, each.effects) for each in modes]
+    known = known_effects(model, effects, grid, rows if groups == "known" else None)
+    variances, gradients = error_variances(model, design, known)
     if groups == "known":
-        estimates, variances, notes = conditional(model, design, grid, rows)
-        std_errors = np.sqrt(variances)
+        estimates = design @ model.coefficients + known.part
+        means = ContrastTests(estimates, np.sqrt(variances), _df(model, variances, gradients, df))
+        added = np.full(len(rows), model.found.variance)
     else:
-        added += _random_variances(model, grid)
+        means, added = _means(model, design, df), known.variances + model.found.variance
+    gradients[:, -1] += 2 * model.found.variance
+    observed = ContrastTests(
+        means.estimates,
+        np.sqrt(means.std_errors**2 + added),
+        _df(model, variances + model.found.variance, gradients, df),
+    )
+    shift: Floats | float = 0.0
     if model.formula.offset is not None:
-        estimates = estimates + values_at(model.formula.offset, open_source(rows))
-    quantile = t_quantile((1 + conf_level) / 2, tests.df)
-    reach, spread = quantile * std_errors, quantile * np.sqrt(std_errors**2 + added)
+        shift = values_at(model.formula.offset, open_source(rows))
+    low, high = means.interval(conf_level)
+    predicted_low, predicted_high = observed.interval(conf_level)
     return pd.DataFrame(
         {
-            "estimate": estimates,
-            "std_error": std_errors,
-            "df": tests.df,
-            "conf_low": estimates - reach,
-            "conf_high": estimates + reach,
-            "predicted_low": estimates - spread,
-            "predicted_high": estimates + spread,
-            "note": notes,
+            "estimate": means.estimates + shift,
+            "std_error": means.std_errors,
+            "df": means.df,
+            "conf_low": low + shift,
+            "conf_high": high + shift,
+            "predicted_df": observed.df,
+            "predicted_low": predicted_low + shift,
+            "predicted_high": predicted_high + shift,
+            "note": known.notes,
         }
     )
+
+
+def _df(model: Fitted, variances: Floats, gradients: Floats, method: str) -> Floats:
+    """Return Satterthwaite's degrees of freedom of estimated variances, infinite for Wald's z."""
+    if method == "wald":
+        return np.full(len(variances), np.inf)
+    return model.inference.satterthwaite.df_of(variances, gradients)
 
 
 def _means(model: Fitted, design: Floats, df: str) -> ContrastTests:
@@ -87,11 +112,3 @@ def _means(model: Fitted, design: Floats, df: str) -> ContrastTests:
     estimates[entered], std_errors[entered] = found.estimates, found.std_errors
     reference[entered] = found.df
     return ContrastTests(estimates, std_errors, reference)
-
-
-def _random_variances(model: Fitted, grid: Statistics) -> Floats:
-    """Return z' Sigma z summed over groups at every point."""
-    total = np.zeros(len(grid.counts))
-    for modes in model.inference.estimated.modes:
-        total += quadratic(effects_at(model, modes.block, grid), modes.covariance)
-    return total

@@ -104,7 +104,7 @@ def test_known_groups_are_predicted_as_by_hendersons_equations(model: mixed.Mixe
     assert augmented is not None
     np.testing.assert_allclose(predicted["estimate"], augmented["fitted"], atol=1e-10)
     sigma = np.sqrt(model.found.variance)
-    reach = stats.t.isf(0.025, predicted["df"]) * np.sqrt(variance + sigma**2)
+    reach = stats.t.isf(0.025, predicted["predicted_df"]) * np.sqrt(variance + sigma**2)
     np.testing.assert_allclose(predicted["predicted_high"], mean + reach, rtol=1e-6)
 
 
@@ -227,7 +227,8 @@ def test_a_mean_that_no_coefficient_enters_is_zero_without_error() -> None:
     assert zero["estimate"] == zero["std_error"] == zero["conf_high"] == 0
     assert zero["df"] == np.inf
     spread = np.sqrt((model.tidy("ran_pars")["estimate"] ** 2).sum())
-    assert zero["predicted_high"] == pytest.approx(stats.norm.ppf(0.975) * spread)
+    quantile = stats.t.ppf(0.975, zero["predicted_df"])
+    assert zero["predicted_high"] == pytest.approx(quantile * spread)
     assert half["estimate"] == pytest.approx(0.5 * model.coefficients[0])
 
 

@@ -252,7 +252,7 @@ def test_predictions_are_the_fixed_part_with_wider_intervals_for_observations(
     variance += pars["Residual", "sd__Observation"] ** 2 + predicted["std_error"].iloc[0] ** 2
     from scipy import stats
 
-    reach = stats.t.isf(0.025, predicted["df"].iloc[0]) * np.sqrt(variance)
+    reach = stats.t.isf(0.025, predicted["predicted_df"].iloc[0]) * np.sqrt(variance)
     high = predicted["estimate"].iloc[0] + reach
     assert predicted["predicted_high"].iloc[0] == pytest.approx(high)
 
