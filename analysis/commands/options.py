@@ -34,7 +34,7 @@ exit codes:
   4  something had to come over the network and did not
   5  the output cannot be written, the report cannot be rendered, or a page has faults
  70  a defect of this program: an exception that nobody foresaw (--debug shows its trace)
- 71  the machine lends no more memory, processes or open files
+ 71  the machine lends no more memory, processes or open files, or --timeout is over
 130  interrupted from the keyboard
 """
 

@@ -7,13 +7,14 @@ when they are complete, `packs` which units lie together, `headers` reads what a
 itself, `marks` compares files with the run file of their unit, `sources` gathers those of several
 directories, and `assembly` puts their rows into one database; `views` names the SQL that derives
 quantities from them. `counting` words a count. `interruption` knows a request to end
-that comes while DuckDB works.
+that comes while DuckDB works, and lack of memory; `memory` limits what DuckDB takes.
 """
 
 from collect.schema.assembly import (
     assemble,
     attach,
     check_keys,
+    check_networks,
     comment,
     left_in_files,
     quoted,
@@ -60,6 +61,7 @@ __all__ = [
     "assemble",
     "attach",
     "check_keys",
+    "check_networks",
     "check_rows",
     "comment",
     "commented",

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from collect.errors import nearest
 from collect.schema.contract import ADDED, ContractError, arrow_schema
 from collect.schema.counting import repeated
+from collect.schema.interruption import raise_interruption
 
 #: What reading a damaged file raises; names in its footer may be no text (ValueError).
 UNREADABLE = (pa.ArrowException, OSError, ValueError, OverflowError)
@@ -211,7 +212,8 @@ def _guess(missing: list[str], unknown: list[str]) -> str:
 
 
 def damaged(path: Path, error: Exception) -> ContractError:
-    """Return the refusal of a file that cannot be read."""
+    """Return the refusal of a file that cannot be read; raise what is no fault of the file."""
+    raise_interruption(error)
     reason = str(error).strip().partition("\n")[0].removesuffix(".") or type(error).__name__
     return ContractError(
         f"{path} must be a complete file of this project; it cannot be read ({reason}).",

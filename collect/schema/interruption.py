@@ -1,6 +1,8 @@
-"""Requests to end, as the engine tells them."""
+"""What ends work and says nothing of the data: requests to end, and lack of memory."""
 
 from __future__ import annotations
+
+import duckdb
 
 
 def is_interruption(error: BaseException) -> bool:
@@ -16,7 +18,23 @@ def is_interruption(error: BaseException) -> bool:
     return isinstance(error, KeyboardInterrupt) or is_own or is_wrapped
 
 
+def is_exhaustion(error: BaseException) -> bool:
+    """Return whether DuckDB or Arrow lacked memory, or a thread, which needs some."""
+    lacks_thread = "Failed to launch worker thread" in str(error)
+    return isinstance(error, MemoryError | duckdb.OutOfMemoryException) or lacks_thread
+
+
 def raise_interruption(error: BaseException) -> None:
-    """Raise KeyboardInterrupt where an exception is a request to end; see `is_interruption`."""
+    """Raise what is no fault of the data: a request to end as KeyboardInterrupt, lack of memory.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If `is_interruption` says so.
+    duckdb.OutOfMemoryException, MemoryError, pyarrow.ArrowException
+        The exception itself, if `is_exhaustion` says so.
+    """
     if is_interruption(error):
         raise KeyboardInterrupt from error
+    if is_exhaustion(error):
+        raise error

@@ -11,9 +11,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import analysis.tidy.errors
+import collect.errors
+from analysis.store import open_store
 from collect.record import writer
-from collect.schema import arrow_schema, assembly, connect, is_interruption
-from collect.schema.headers import Headers
+from collect.schema import arrow_schema, assembly, connect, is_interruption, memory
+from collect.schema.headers import Headers, damaged
 
 SAMPLE = Path(__file__).resolve().parents[3] / "data" / "sample"
 TABLE = "next_token"
@@ -62,3 +65,50 @@ def test_keys_are_not_refused_for_an_interruption_while_they_are_read():
         connection.register(TABLE, interrupted())
         with pytest.raises(KeyboardInterrupt):
             assembly.check_keys(connection, TABLE, [])
+
+
+def out_of_memory() -> duckdb.Error:
+    """Return what DuckDB raises where a statement wants more than its limit."""
+    connection = duckdb.connect(config={"memory_limit": "16MB", "temp_directory": ""})
+    with pytest.raises(duckdb.OutOfMemoryException) as lack:
+        connection.execute("SELECT count(DISTINCT hash(range)) FROM range(100000000)").fetchall()
+    return lack.value
+
+
+@pytest.mark.parametrize(
+    "lack",
+    [
+        MemoryError("of Python"),
+        pa.ArrowMemoryError("malloc of size 65536 failed"),
+        pa.ArrowException("Unknown error: Failed to launch worker thread: unavailable"),
+        out_of_memory,
+    ],
+    ids=["python", "arrow", "thread", "duckdb"],
+)
+def test_lack_of_memory_blames_no_file_and_is_told_as_that(lack):
+    error = lack() if callable(lack) else lack
+    with pytest.raises(type(error)) as raised:
+        damaged(Path("model.csv"), error)
+    assert raised.value is error
+    for known in (collect.errors.scarcity, analysis.tidy.errors.scarcity):
+        assert known(error).exit_code == 71
+
+
+def test_a_statement_beyond_the_limit_of_a_store_is_no_fault_of_the_query():
+    store = open_store(SAMPLE)
+    limit = store.query("SELECT value FROM duckdb_settings() WHERE name = 'memory_limit'")
+    assert limit["value"].item() != "0 bytes"
+    with pytest.raises(duckdb.OutOfMemoryException):
+        store.query("SELECT repeat('x', 4000000000) || repeat('y', 4000000000) AS t, range FROM range(9)")
+
+
+def test_the_engine_takes_no_more_than_the_process_may_have(monkeypatch):
+    assert memory.engine_memory() == {}
+    monkeypatch.setattr("resource.getrlimit", lambda _kind: (8 << 30, 8 << 30))
+    n_bytes = int(memory.engine_memory()["memory_limit"].removesuffix("B"))
+    assert 1 << 30 < n_bytes < 4 << 30
+    monkeypatch.setattr("resource.getrlimit", lambda _kind: (1 << 20, 1 << 20))
+    assert memory.engine_memory() == {"memory_limit": f"{32 << 20}B"}
+    with connect() as connection:
+        found = "SELECT value FROM duckdb_settings() WHERE name = 'memory_limit'"
+        assert connection.execute(found).fetchall() == [("32.0 MiB",)]
