@@ -5,11 +5,13 @@ import io
 import json
 import sys
 
+import duckdb
 import pandas as pd
 import pytest
 
 from analysis.commands import tables
 from analysis.store import caution
+from analysis.store.statement import plain
 from collect import schema
 from tests.analysis.commands.conftest import ROOT, run
 
@@ -204,3 +206,8 @@ def test_nan_of_a_query_is_noted_and_counted(capsys, options):
     assert notes(capsys, "SELECT 'nan' AS word, NULL::DOUBLE AS nothing", *options) == []
     many = "SELECT 'nan'::DOUBLE AS r FROM range(1000)"
     assert notes(capsys, many, *options)[0].startswith("1,000 of r NaN")
+
+
+def test_an_error_within_the_engine_is_told_without_its_trace():
+    error = duckdb.InternalException("INTERNAL Error: a size\n\nStack Trace:\n\n/x.so(+0x1) [0x7f]")
+    assert plain(error) == "INTERNAL Error: a size"
