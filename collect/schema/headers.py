@@ -18,6 +18,9 @@ from collect.schema.interruption import raise_interruption
 UNREADABLE = (pa.ArrowException, OSError, ValueError, OverflowError)
 
 
+#: Names of columns that a message lists, and characters of each: both are free in a file.
+_MOST_NAMES, _LONGEST_NAME = 40, 80
+
 #: Tables of a few rows a file, which every reader of the header wants: one opening is enough.
 _READ_WHOLE = ("run", "model", "conformance", "not_measured", "prompt")
 
@@ -185,16 +188,24 @@ def check_names(path: Path, table: str, found: Sequence[str]) -> None:
     if missing or unknown:
         raise ContractError(
             f"{path} must have exactly the columns of table {table}; "
-            f"missing: {', '.join(missing) or 'none'}; unknown: {', '.join(unknown) or 'none'}.",
+            f"missing: {_listed(missing)}; unknown: {_listed(unknown)}.",
             _guess(missing, unknown)
             or _remedy(path, "It comes from another version: measure or import again."),
         )
     if twice:
         raise ContractError(
             f"{path} must have each column of table {table} once; found twice or more: "
-            f"{', '.join(twice)}.",
+            f"{_listed(twice)}.",
             "Leave one of each, or measure or import again.",
         )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names that a stranger's file may have: a few, shortened, in characters that print."""
+    shown = [name if name.isprintable() else ascii(name)[1:-1] for name in names[:_MOST_NAMES]]
+    cut = [name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..." for name in shown]
+    others = len(names) - len(cut)
+    return ", ".join([*cut, *([f"{others} others"] if others else [])]) or "none"
 
 
 def completed(rows: pa.Table, table: str) -> pa.Table:

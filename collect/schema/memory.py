@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 #: Share of what a process may still address that the engine's buffers may take: its hash tables,
 #: threads, Arrow and Python need room beside them.
@@ -13,7 +14,7 @@ _SHARE = 0.4
 _LEAST = 32 << 20
 
 
-def engine_memory() -> dict[str, str]:
+def engine_memory() -> dict[str, Any]:
     """Return the engine's setting ``memory_limit`` where the process has a limit (``ulimit -v``).
 
     Where it has none the engine's default stands: 80 % of the machine's memory, or of a cgroup's

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -24,18 +23,12 @@ ENDLESS = {
 def started(sql: str, *options: str, n_bytes: int | None = None) -> subprocess.Popen[str]:
     """Start the command line in a process of its own, which may address a number of bytes."""
 
-    def limit() -> None:
-        if n_bytes is not None:
-            resource.setrlimit(resource.RLIMIT_AS, (n_bytes, n_bytes))
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
+    typed = [sys.executable, "-m", "analysis", "--data", "data/sample", "sql", sql, *options]
+    if n_bytes is not None:
+        limits = f'ulimit -c 0; ulimit -v {n_bytes >> 10}; exec "$@"'
+        typed = ["bash", "-c", limits, "bash", *typed]
     return subprocess.Popen(
-        [sys.executable, "-m", "analysis", "--data", "data/sample", "sql", sql, *options],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=limit,
+        typed, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 

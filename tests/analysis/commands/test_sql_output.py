@@ -183,7 +183,9 @@ def test_a_view_that_repeats_its_units_is_noted_until_a_query_takes_one(
 
 def test_rules_name_columns_that_there_are_and_the_codebook_shows_them(shipped_store):
     _, comments = schema.commented(schema.schema_sql() + schema.views_sql())
-    rules = {place: rule for place, text in comments.items() if (rule := caution._RULE.search(text))}
+    rules = {
+        place: rule for place, text in comments.items() if (rule := caution._RULE.search(text))
+    }
     assert {*rules} >= {"gain_by_model", "study_growth", "residual_norm"}
     codebook = (ROOT / "data/README.md").read_text(encoding="utf-8")
     for place, rule in rules.items():
