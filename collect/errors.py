@@ -11,7 +11,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 #: How native libraries say that memory is short, in whatever exception.
-OUT_OF_MEMORY = ("allocate memory", "bad_alloc", "out of memory", "not enough memory")
+OUT_OF_MEMORY = (
+    "allocate memory",
+    "bad_alloc",
+    "malloc of size",
+    "out of memory",
+    "not enough memory",
+)
 
 
 class CollectError(Exception):
@@ -119,7 +125,7 @@ def scarcity(error: BaseException) -> ScarcityError | None:
         return ScarcityError(kinds[number])
     if isinstance(error, MemoryError) or any(words in said for words in OUT_OF_MEMORY):
         return ScarcityError("memory")
-    if "can't start new thread" in said:
+    if "can't start new thread" in said or "failed to launch worker thread" in said:
         return ScarcityError("processes and threads")
     return None
 

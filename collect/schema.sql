@@ -4,7 +4,7 @@
 -- brackets ([1] is a pure number, [-] is not a quantity). Keys are natural.
 -- Arrow schemas, Parquet field metadata and data/README.md are read off this file.
 --
--- NULL means "not measured". NaN means "measured, and the number overflowed".
+-- NULL means "not measured". NaN in a table means "measured, and the number overflowed".
 -- Layers count from 0, heads from 0, token positions from 0.
 
 CREATE TABLE model (
@@ -175,7 +175,7 @@ CREATE TABLE residual_norm (
     top_feature   INTEGER NOT NULL CHECK (top_feature >= 0),
     PRIMARY KEY (run_id, prompt_id, layer, site, position)
 );
-COMMENT ON TABLE residual_norm IS 'One row per model, prompt, layer, site and token: the length of the residual stream there.';
+COMMENT ON TABLE residual_norm IS 'One row per model, prompt, layer, site and token: the length of the residual stream there. Take one site: five places of the stream are here, some in every layer and some in one; view stream has the outputs of blocks.';
 COMMENT ON COLUMN residual_norm.run_id IS 'Unit of measurement; see run [-]';
 COMMENT ON COLUMN residual_norm.model_id IS 'Checkpoint; see model [-]';
 COMMENT ON COLUMN residual_norm.prompt_id IS 'Prompt; see prompt [-]';
@@ -885,7 +885,7 @@ CREATE TABLE published_value (
     caveats     VARCHAR NOT NULL,
     PRIMARY KEY (file, path)
 );
-COMMENT ON TABLE published_value IS 'One row per number (or label) in the paper''s raw result files, none left out.';
+COMMENT ON TABLE published_value IS 'One row per number (or label) in the paper''s raw result files, none left out. Empty as shipped: `thermoscope collect published` imports it, and raw_value has the numbers that are shipped.';
 COMMENT ON COLUMN published_value.file IS 'File the value stands in; see published_file [-]';
 COMMENT ON COLUMN published_value.path IS 'Where in the file: a JSON path such as $.models[0].rho, or row and column of a CSV such as $[3].Last_Gain [-]';
 COMMENT ON COLUMN published_value.metric IS 'What was measured, for example gain_last_block; see metric; unclassified when the importer has no rule for it [-]';

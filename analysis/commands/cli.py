@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Iterable, Mapping, Sequence
 
 from analysis.commands import claim, pages, study, tables, verdicts
+from analysis.commands.child import child_code
 from analysis.commands.options import MODULE, Verb, as_typed, divided, parser, unknown_verb
 from analysis.tidy.errors import AnalysisError, UnexpectedError, scarcity
 
@@ -46,6 +47,7 @@ def main(
     *,
     program: str = MODULE,
     further: Iterable[str] = (),
+    is_process: bool = False,
 ) -> int:
     """Run the command line and return its exit code; no traceback reaches the user.
 
@@ -57,6 +59,8 @@ def main(
         What the command is called in its help.
     further
         Verbs of collection, of which the nearest is named when an unknown one is typed.
+    is_process
+        Whether the process ends with what is returned: a statement then runs in a child of it.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     options = argparse.Namespace(debug=False)
@@ -64,7 +68,7 @@ def main(
         if refusal := unknown_verb(*divided(given, program), program, further):
             raise refusal
         options = parser(VERBS, program).parse_args(given)
-        code = _run(options)
+        code = _run(options, is_process=is_process)
         sys.stdout.flush()
     except AnalysisError as error:
         hint = as_typed(error.hint, program)
@@ -89,10 +93,14 @@ def main(
     return code
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace, *, is_process: bool) -> int:
     """Run a verb; what it prints of other people's data steers no terminal."""
     from collect.schema import guarded
 
+    if is_process and options.run is tables.sql and (options.query or not sys.stdin.isatty()):
+        code = child_code(options.timeout)
+        if code is not None:
+            return code
     with guarded():
         return int(options.run(options))
 

@@ -35,7 +35,7 @@ exit codes:
   5  the output cannot be written, the report cannot be rendered, or a page has faults
   7  no test was found that can be recomputed (forensics)
  70  a defect of this program: an exception that nobody foresaw (--debug shows its trace)
- 71  the machine lends no more memory, processes or open files
+ 71  the machine lends no more memory, processes or open files, or --timeout is over
 130  interrupted from the keyboard
 """
 

@@ -6,7 +6,7 @@ import argparse
 import json
 import shutil
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -17,13 +17,16 @@ from analysis.tidy.spreadsheet import line, to_csv
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.store.exact import Column
+    from analysis.store.exact import Column, Form
 
 #: A row of an answer as text; None is NULL.
 Row = Sequence[str | None]
 
 #: Exit code of forensics where a paper holds no test that can be recomputed.
 NOTHING_CHECKED = 7
+
+#: How the engine writes NaN, bare and within JSON.
+_NAN = frozenset({"nan", "-nan", '"NaN"'})
 
 #: How a break or a tabulator stands in a cell.
 ESCAPED = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t"})
@@ -99,6 +102,7 @@ def _plain(value: Any) -> Any:
 def sql(options: argparse.Namespace) -> int:
     """Print what a reading statement finds, or open DuckDB's shell; return the exit code."""
     from analysis.commands.shell import open_shell, statement
+    from analysis.store.caution import cautions
 
     query = statement(options.query)
     if query is None:
@@ -106,15 +110,33 @@ def sql(options: argparse.Namespace) -> int:
         return open_shell(named(options), are_shipped=are_shipped, command=options.program)
     store = opened(options)
     found = store.columns(query)
+    form: Form = "csv" if options.csv else "json" if options.json else "table"
+    n_nan: Counter[str] = Counter()
+    texts = counting_nan(found, store.texts(query, found, form), n_nan)
     if options.csv:
-        write_data(as_lines(found, store.texts(query, found, "csv")))
+        write_data(as_lines(found, texts))
     elif options.json:
-        sys.stdout.writelines(as_objects(found, store.texts(query, found, "json")))
+        sys.stdout.writelines(as_objects(found, texts))
     else:
-        rows, count = ends(store.texts(query, found, "table"))
+        rows, count = ends(texts)
         print(words(found, rows, is_whole=len(rows) == count))
         count_rows(count)
+    for name, n in n_nan.items():
+        told = f"{n:,} of {name} NaN, which SQL takes for larger than any number (not isnan(x))"
+        print(f"note: {told}", file=sys.stderr)
+    for sentence in cautions(store, query):
+        print(f"note: {sentence}", file=sys.stderr)
     return 0
+
+
+def counting_nan(
+    found: Sequence[Column], rows: Iterable[Row], n_nan: Counter[str]
+) -> Iterator[Row]:
+    """Yield rows as they come, and count the NaN of each column of numbers."""
+    floats = [(place, column.name) for place, column in enumerate(found) if column.is_float]
+    for row in rows:
+        n_nan.update(name for place, name in floats if row[place] in _NAN)
+        yield row
 
 
 def ends(rows: Iterable[Row]) -> tuple[list[Row], int]:

@@ -32,7 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if words[:1] == [COLLECTION]:
         return _collected(before, words[1:])
     cli.collect_rarely()
-    return cli.main(given, program=PROGRAM, further=_FurtherVerbs())
+    further = _FurtherVerbs()
+    return cli.main(given, program=PROGRAM, further=further, is_process=arguments is None)
 
 
 def _collected(before: Sequence[str], words: Sequence[str]) -> int:

@@ -63,6 +63,13 @@ def _add_sql(verb: argparse.ArgumentParser) -> None:
         help='one statement that reads, such as "FROM model LIMIT 3"; - or none: from standard '
         "input; none at a terminal: DuckDB's own shell, where it is installed",
     )
+    verb.add_argument(
+        "--timeout",
+        type=_seconds,
+        metavar="SECONDS",
+        help="end the statement after this time, with exit code 71; default: no limit. Its memory "
+        "is that of DuckDB: 80 %% of the machine's or the cgroup's, less under ulimit -v",
+    )
     form = verb.add_mutually_exclusive_group()
     form.add_argument(
         "--csv",
@@ -74,6 +81,14 @@ def _add_sql(verb: argparse.ArgumentParser) -> None:
         action="store_true",
         help='print JSON with every digit, one object per row: NULL is null, NaN the text "NaN"',
     )
+
+
+def _seconds(text: str) -> float:
+    """Return a time limit [s]; the largest is that of the system's timers."""
+    seconds = float(text)
+    if not 0 < seconds < 1e9:
+        raise ValueError(text)
+    return seconds
 
 
 def _add_l_star(verb: argparse.ArgumentParser) -> None:

@@ -132,7 +132,8 @@ def _read(sql: str) -> str:
 
 def plain(error: duckdb.Error) -> str:
     """Return what DuckDB complains about, in one line."""
-    return " ".join(str(error).partition("\n\nLINE")[0].split())
+    said = str(error).partition("\n\nLINE")[0].partition("Stack Trace:")[0]
+    return " ".join(said.split())
 
 
 def _refusal(found: str, hint: str = _HINT) -> QueryError:

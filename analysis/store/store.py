@@ -9,8 +9,6 @@ engine is asked.
 
 from __future__ import annotations
 
-import tempfile
-import uuid
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +24,7 @@ from analysis.store.hint import hint
 from analysis.store.remote import Remote, RemotePath, is_address
 from analysis.store.statement import check_reads, plain
 from analysis.tidy.errors import QueryError, StoreError, UnreachableError
+from analysis.tidy.temporary import temporary_place
 from collect import schema
 from collect.schema import raise_interruption
 
@@ -349,8 +348,8 @@ def _lock(connection: duckdb.DuckDBPyConnection, *, is_small: bool) -> None:
     """
     if not is_small:
         connection.execute("RESET threads")
-    spill = Path(tempfile.gettempdir()) / f"thermoscope-{uuid.uuid4().hex}"
-    connection.execute(f"SET temp_directory = {schema.quoted(str(spill))}")
+    spill = schema.quoted(str(temporary_place()))
+    connection.execute(f"SET temp_directory = {spill}")
     connection.execute("SET autoinstall_known_extensions = false")
     connection.execute("SET autoload_known_extensions = false")
     connection.execute("SET python_enable_replacements = false")
@@ -381,6 +380,7 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: Path, listed: _Listed) 
     for name, table in schema.tables().items():
         _check_table(path, table, found.get(name))
         schema.replace_by_view(connection, table, f'{_ATTACHED}.main."{name}"')
+    schema.check_networks(connection)
 
 
 def _check_table(path: Path, table: schema.Table, found: schema.Table | None) -> None:

@@ -8,7 +8,13 @@ from __future__ import annotations
 import errno
 
 #: How native libraries say that memory is short, in whatever exception.
-OUT_OF_MEMORY = ("allocate memory", "bad_alloc", "out of memory", "not enough memory")
+OUT_OF_MEMORY = (
+    "allocate memory",
+    "bad_alloc",
+    "malloc of size",
+    "out of memory",
+    "not enough memory",
+)
 
 
 class AnalysisError(ValueError):
@@ -110,6 +116,24 @@ class ScarcityError(AnalysisError):
         )
 
 
+class TimeLimitError(AnalysisError):
+    """A command reached the time limit that it was given (exit code 71).
+
+    Parameters
+    ----------
+    seconds
+        The limit [s].
+    """
+
+    exit_code = 71
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"The time limit of {seconds:g} s was reached before the statement ended.",
+            "Raise --timeout, or ask for fewer rows.",
+        )
+
+
 def scarcity(error: BaseException) -> ScarcityError | None:
     """Return what an exception says the machine lacks; None where it says something else."""
     kinds = {
@@ -124,6 +148,6 @@ def scarcity(error: BaseException) -> ScarcityError | None:
         return ScarcityError(kinds[number])
     if isinstance(error, MemoryError) or any(words in said for words in OUT_OF_MEMORY):
         return ScarcityError("memory")
-    if "can't start new thread" in said:
+    if "can't start new thread" in said or "failed to launch worker thread" in said:
         return ScarcityError("processes and threads")
     return None

@@ -18,7 +18,8 @@ from collect.errors import (
     UnexpectedError,
     scarcity,
 )
-from collect.schema.terminal import guarded, is_interruption
+from collect.schema.process.interruption import is_interruption
+from collect.schema.process.terminal import guarded
 
 #: Packages that come with an extra, and its name.
 _EXTRAS = {

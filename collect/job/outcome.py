@@ -14,7 +14,7 @@ from collect.errors import (
     scarcity,
 )
 from collect.schema.counting import counted
-from collect.schema.terminal import is_interruption
+from collect.schema.process.interruption import is_interruption
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ from collect.schema import (
     table_files,
     tables,
 )
+from collect.schema.assembly import two_networks
 from collect.schema.counting import counted
 from collect.schema.headers import UNREADABLE, Headers, completed
 from collect.schema.marks import file_sha256, prompts_of
@@ -93,6 +94,7 @@ def faults(out: Path) -> Iterator[str]:
     for broken in trial.rest():
         yield _told(broken.problem, _AGAIN)
     yield from _of_runs(found)
+    yield from _of_networks(found)
     yield from _strangers(out, listed)
 
 
@@ -119,6 +121,22 @@ def _of_runs(marks: Mapping[str, Mark]) -> Iterator[str]:
             examined.add(identity)
     for identity in sorted({identity for identity, _ in owners} - examined):
         yield f"Run {identity} must keep the examination of its model; it does not: {_AGAIN}."
+
+
+def _of_networks(marks: Mapping[str, Mark]) -> Iterator[str]:
+    """Yield which units of one model and revision are of different networks."""
+    first: dict[tuple[str, str | None], tuple[str, Mark]] = {}
+    for stem, mark in marks.items():
+        known = mark.determinants
+        name = known["model_id"], known.get("revision")
+        other, held = first.setdefault(name, (stem, mark))
+        for column, what in (("weights_sha256", "weights"), ("config_sha256", "configurations")):
+            if held.determinants.get(column) != known.get(column):
+                yield (
+                    f"{two_networks(*name, what).removesuffix('.')} between {other} and {stem}: "
+                    "move the units of one to a directory of their own."
+                )
+                break
 
 
 def _of_pack(pack: Pack) -> Iterator[str]:

@@ -23,8 +23,8 @@ from collect.schema.contract import (
 )
 from collect.schema.files import read_rows
 from collect.schema.headers import Headers
+from collect.schema.process.interruption import raise_interruption
 from collect.schema.sources import Sources
-from collect.schema.terminal import raise_interruption
 
 #: Column that numbers incoming rows; no table has one of this name.
 _ORDER = "order_of_incoming"
@@ -62,7 +62,7 @@ def assemble(
     ------
     ContractError
         If a directory holds no table, or one twice; a file is damaged or is not as its run file
-        says; rows break the contract; or two directories disagree.
+        says; rows break the contract; two directories disagree; or two networks have one name.
     """
     sources = Sources(contents=contents)
     for directory in directories:
@@ -72,6 +72,7 @@ def assemble(
     with transaction(connection):  # one for all: each of its own costs half as much again
         for table in small:
             _insert(connection, table, sources.files[table], sources.headers)
+    check_networks(connection)
     for table, paths in sources.files.items():
         if table in left:
             for path in paths:
@@ -143,6 +144,41 @@ def check_keys(connection: duckdb.DuckDBPyConnection, table: str, paths: Sequenc
             f"Each key of table {table} must occur once; {found[:-1]} occurs {found[-1]} times.",
             hint,
         )
+
+
+def check_networks(connection: duckdb.DuckDBPyConnection) -> None:
+    """Refuse runs of one model and revision whose weights or configuration differ.
+
+    Raises
+    ------
+    ContractError
+        If there are such runs: a difference of networks would be read as one of prompts.
+    """
+    found = connection.execute(
+        """
+        SELECT model_id, revision, count(DISTINCT weights_sha256) > 1,
+               list(DISTINCT coalesce(prompt_set, kind) || ' of ' || weights_sha256[:8]
+                    ORDER BY coalesce(prompt_set, kind) || ' of ' || weights_sha256[:8])
+          FROM run
+         GROUP BY model_id, revision
+        HAVING count(DISTINCT (weights_sha256, config_sha256)) > 1
+         ORDER BY model_id
+         LIMIT 1
+        """
+    ).fetchone()
+    if found is not None:
+        model_id, revision, are_weights, places = found
+        raise ContractError(
+            two_networks(model_id, revision, "weights" if are_weights else "configurations"),
+            f"Measured were {', '.join(places)}. Open them apart, or measure one again under a "
+            "name of its own: model_id in thermoscope.json beside its weights.",
+        )
+
+
+def two_networks(model_id: str, revision: str | None, what: str) -> str:
+    """Return the sentence on two networks of one name that differ in something."""
+    named = model_id if revision is None else f"{model_id} at {revision}"
+    return f"Two networks are named {named}: their {what} differ."
 
 
 def _shown(paths: Sequence[Path]) -> str:

@@ -14,6 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from collect.errors import CollectError
+from collect.schema.process.memory import engine_memory
 
 SCHEMA_VERSION = 3
 
@@ -102,7 +103,7 @@ def connect(*, comments: bool = True) -> duckdb.DuckDBPyConnection:
     comments
         False to leave out the comments, which cost more than the tables; see `commented`.
     """
-    connection = duckdb.connect()
+    connection = duckdb.connect(config=engine_memory())
     connection.execute(schema_sql() if comments else commented(schema_sql())[0])
     if not _KNOWN:
         _KNOWN.update(_described(connection))

@@ -12,10 +12,14 @@ import pyarrow.parquet as pq
 from collect.errors import nearest
 from collect.schema.contract import ADDED, ContractError, arrow_schema
 from collect.schema.counting import repeated
+from collect.schema.process.interruption import raise_interruption
 
 #: What reading a damaged file raises; names in its footer may be no text (ValueError).
 UNREADABLE = (pa.ArrowException, OSError, ValueError, OverflowError)
 
+
+#: Names of columns that a message lists, and characters of each: both are free in a file.
+_MOST_NAMES, _LONGEST_NAME = 40, 80
 
 #: Tables of a few rows a file, which every reader of the header wants: one opening is enough.
 _READ_WHOLE = ("run", "model", "conformance", "not_measured", "prompt")
@@ -184,16 +188,24 @@ def check_names(path: Path, table: str, found: Sequence[str]) -> None:
     if missing or unknown:
         raise ContractError(
             f"{path} must have exactly the columns of table {table}; "
-            f"missing: {', '.join(missing) or 'none'}; unknown: {', '.join(unknown) or 'none'}.",
+            f"missing: {_listed(missing)}; unknown: {_listed(unknown)}.",
             _guess(missing, unknown)
             or _remedy(path, "It comes from another version: measure or import again."),
         )
     if twice:
         raise ContractError(
             f"{path} must have each column of table {table} once; found twice or more: "
-            f"{', '.join(twice)}.",
+            f"{_listed(twice)}.",
             "Leave one of each, or measure or import again.",
         )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names that a stranger's file may have: a few, shortened, in characters that print."""
+    shown = [name if name.isprintable() else ascii(name)[1:-1] for name in names[:_MOST_NAMES]]
+    cut = [name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}..." for name in shown]
+    others = len(names) - len(cut)
+    return ", ".join([*cut, *([f"{others} others"] if others else [])]) or "none"
 
 
 def completed(rows: pa.Table, table: str) -> pa.Table:
@@ -211,7 +223,8 @@ def _guess(missing: list[str], unknown: list[str]) -> str:
 
 
 def damaged(path: Path, error: Exception) -> ContractError:
-    """Return the refusal of a file that cannot be read."""
+    """Return the refusal of a file that cannot be read; raise what is no fault of the file."""
+    raise_interruption(error)
     reason = str(error).strip().partition("\n")[0].removesuffix(".") or type(error).__name__
     return ContractError(
         f"{path} must be a complete file of this project; it cannot be read ({reason}).",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from collect.schema.contract import ContractError
+from collect.schema.contract import READABLE_VERSIONS, ContractError
 from collect.schema.counting import counted
 from collect.schema.headers import Headers, damaged
 from collect.schema.packs import is_pack
@@ -136,14 +136,18 @@ def vouched(path: Path, headers: Headers) -> Vouched:
     ContractError
         If it cannot be read, has another number of rows than units, or is not what was hashed.
     """
-    header, rows = headers.of(path), headers.run(path).to_pylist()
+    header, table = headers.of(path), headers.run(path)
     try:
+        rows = table.to_pylist()
         parts = {name: json.loads(header.metadata.get(name, "{}")) for name in VOUCHING}
         determinants = json.loads(header.metadata.get("determinants", "{}"))
         digest = json.loads(header.metadata.get("run_sha256", '""'))
         _check_parts(parts, determinants)
         stems = [str(stem) for stem in determinants["units"]] if is_pack(path.stem) else [path.stem]
         prompts = prompts_of(determinants)
+        _check_version(path, rows)
+    except ContractError:
+        raise
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise damaged(path, error) from error
     if len(rows) != len(stems):
@@ -161,6 +165,16 @@ def vouched(path: Path, headers: Headers) -> Vouched:
         )
     units = tuple(_measured(stem, row) for stem, row in zip(stems, rows, strict=True))
     return Vouched(path.stem, units, **parts, prompts=prompts)
+
+
+def _check_version(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse what a version measured that this one cannot read, though its columns be the same."""
+    for version in sorted({row["schema_version"] for row in rows} - {*READABLE_VERSIONS}):
+        readable = " and ".join(map(str, READABLE_VERSIONS))
+        raise ContractError(
+            f"{path} is of schema version {version}; this program reads {readable}.",
+            "Open it with the version that wrote it, or measure it again with --overwrite.",
+        )
 
 
 def _measured(stem: str, row: Mapping[str, Any]) -> Measured:

@@ -219,7 +219,7 @@ def _independent(columns: pd.DataFrame) -> pd.DataFrame:
     """Return the columns in standard deviations from their mean, if they have full rank."""
     standardised = (columns - columns.mean()) / columns.std()
     if np.linalg.matrix_rank(standardised.to_numpy()) < columns.shape[1]:
-        raise _dependent(list(columns))
+        raise _dependent([str(name) for name in columns])
     return standardised
 
 

@@ -147,7 +147,7 @@ SELECT e.source,
        e.device
   FROM gain_evidence AS e
   JOIN model AS m USING (model_id);
-COMMENT ON VIEW gain_by_model IS 'gain_evidence with the model''s lab, suite, geometry and scale: the frame most analyses start from. A model measured in several ways has a row for each run: join primary_run on run_id for one.';
+COMMENT ON VIEW gain_by_model IS 'gain_evidence with the model''s lab, suite, geometry and scale: the frame most analyses start from. A model measured in several ways has a row for each run: join primary_run on run_id for one. Take one metric, prompt_set and file: a model has a row for each file and run, so a mean or a correlation over rows counts some models twice.';
 COMMENT ON COLUMN gain_by_model.rendering IS 'plain or chat, as in run; all published prompts are plain [-]';
 COMMENT ON COLUMN gain_by_model.is_conforming IS 'As in run; NULL for published figures, whose models nobody checked [-]';
 COMMENT ON COLUMN gain_by_model.run_id IS 'Run that measured it; NULL for published figures [-]';

@@ -14,7 +14,7 @@ SELECT r.study_run_id, s.study, s.block, s.cell, s.seed, s.parent_id, s.n_layers
   LEFT JOIN study_profile AS p
     ON p.study_run_id = r.study_run_id AND p.step = r.step AND p.tokens = r.tokens
    AND p.layer = s.n_layers - 2;
-COMMENT ON VIEW study_growth IS 'One row per run, checkpoint and choice of tokens of a controlled study: its responses, the excess over equal writes among them.';
+COMMENT ON VIEW study_growth IS 'One row per run, checkpoint and choice of tokens of a controlled study: its responses, the excess over equal writes among them. Take one study, step and tokens: a run has a row for each step and choice of tokens, and studies differ in design.';
 COMMENT ON COLUMN study_growth.excess IS 'later_log_gain less equal_writes, the primary response: growth after block 0 beyond that of equal, orthogonal updates [nat]';
 COMMENT ON COLUMN study_growth.excess_centred IS 'The same for norms after removing the mean over the features [nat]';
 COMMENT ON COLUMN study_growth.penultimate_log_gain IS 'Mean ln(gain) of the penultimate block, which the published law of depth is about [nat]';

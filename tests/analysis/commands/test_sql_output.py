@@ -5,11 +5,15 @@ import io
 import json
 import sys
 
+import duckdb
 import pandas as pd
 import pytest
 
 from analysis.commands import tables
-from tests.analysis.commands.conftest import run
+from analysis.store import caution
+from analysis.store.statement import plain
+from collect import schema
+from tests.analysis.commands.conftest import ROOT, run
 
 pytestmark = pytest.mark.usefixtures("in_the_checkout")
 
@@ -149,3 +153,63 @@ def test_a_name_that_is_not_known_is_answered_by_where_such_names_are_listed(cap
     assert code == 2
     assert hint in error
     assert "SHOW TABLES" in hint or "SHOW TABLES" not in error
+
+
+def notes(capsys, sql, *options):
+    """Return the notes of a statement that is answered, without their mark."""
+    code, _, err = run(capsys, "sql", sql, *options)
+    assert code == 0
+    return [line.removeprefix("note: ") for line in err.splitlines() if line.startswith("note: ")]
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "narrowed"),
+    [
+        ("gain_by_model", ["metric", "prompt_set", "file"], "GROUP BY metric, prompt_set, file"),
+        ("study_growth", ["study", "step", "tokens"], "GROUP BY study, step, tokens"),
+        ("residual_norm", ["site"], "WHERE site = 'block_output'"),
+    ],
+)
+def test_a_view_that_repeats_its_units_is_noted_until_a_query_takes_one(
+    capsys, name, columns, narrowed
+):
+    (note,) = notes(capsys, f"SELECT count(*) AS n FROM {name}")
+    assert note.startswith(f"{name}: take one ")
+    assert all(column in note for column in columns)
+    assert len(notes(capsys, f"SELECT count(*) AS n FROM {name}", "--csv")) == 1
+    assert notes(capsys, f"SELECT count(*) AS n FROM {name} {narrowed}") == []
+    assert notes(capsys, f"WITH {name} AS (SELECT 1 AS n) SELECT n FROM {name}") == []
+
+
+def test_rules_name_columns_that_there_are_and_the_codebook_shows_them(shipped_store):
+    _, comments = schema.commented(schema.schema_sql() + schema.views_sql())
+    rules = {
+        place: rule for place, text in comments.items() if (rule := caution._RULE.search(text))
+    }
+    assert {*rules} >= {"gain_by_model", "study_growth", "residual_norm"}
+    codebook = (ROOT / "data/README.md").read_text(encoding="utf-8")
+    for place, rule in rules.items():
+        columns = shipped_store.query(f"FROM {place} LIMIT 0").columns
+        assert {*caution._NAMES.split(rule[1])} <= {*columns}
+        assert rule[0] in codebook
+
+
+def test_a_table_without_rows_is_noted(capsys):
+    (note,) = notes(capsys, "SELECT count(*) AS n FROM published_value")
+    assert "published_value" in note
+    assert notes(capsys, "SELECT count(*) AS n FROM published_figure") == []
+
+
+@pytest.mark.parametrize("options", [[], ["--csv"], ["--json"]], ids=["table", "csv", "json"])
+def test_nan_of_a_query_is_noted_and_counted(capsys, options):
+    constant = "SELECT corr(x, 1) AS r, corr(x, y) AS s FROM (VALUES (1, 2), (2, 4)) AS t(x, y)"
+    (note,) = notes(capsys, constant, *options)
+    assert note.startswith("1 of r NaN")
+    assert notes(capsys, "SELECT 'nan' AS word, NULL::DOUBLE AS nothing", *options) == []
+    many = "SELECT 'nan'::DOUBLE AS r FROM range(1000)"
+    assert notes(capsys, many, *options)[0].startswith("1,000 of r NaN")
+
+
+def test_an_error_within_the_engine_is_told_without_its_trace():
+    error = duckdb.InternalException("INTERNAL Error: a size\n\nStack Trace:\n\n/x.so(+0x1) [0x7f]")
+    assert plain(error) == "INTERNAL Error: a size"

@@ -262,3 +262,43 @@ def test_a_broken_contract_is_one_of_the_refusals_of_collection(tmp_path):
     assert isinstance(refusal.value, schema.ContractError)
     assert isinstance(refusal.value, schema.headers.UNREADABLE)
     assert refusal.value.exit_code == 2
+
+
+def without_hash(path: Path) -> None:
+    """Take from a run file the hash of its row, as files of earlier versions have none."""
+    rows = pq.ParquetFile(path).read()
+    metadata = {k: v for k, v in rows.schema.metadata.items() if k != b"run_sha256"}
+    pq.write_table(rows.replace_schema_metadata(metadata), path)
+
+
+@pytest.mark.parametrize("version", [1, 4, 99])
+def test_what_another_version_measured_is_refused_though_its_columns_are_the_same(unit, version):
+    path = unit / "run" / f"{PROMPTS}.parquet"
+    without_hash(path)
+    open_store(unit)
+    change(path, "schema_version", pa.array([version], pa.int32()))
+    with pytest.raises(StoreError, match=f"is of schema version {version}; this program reads 2"):
+        open_store(unit)
+
+
+def test_a_name_in_a_run_file_that_is_no_text_is_a_refusal(unit):
+    path = unit / "run" / f"{PROMPTS}.parquet"
+    buffers = [pa.array([0, 1], pa.int32()).buffers()[1], pa.py_buffer(b"\xff")]
+    change(path, "model_id", pa.StringArray.from_buffers(1, *buffers))
+    with pytest.raises(StoreError, match="cannot be read"):
+        open_store(unit)
+
+
+@pytest.mark.parametrize(
+    "names", [["x" * 1_000_000], [f"c{n}" for n in range(500)], ["\x1b]0;title\x07\u202e"]]
+)
+def test_the_names_of_a_hostile_schema_are_shown_short_and_printable(unit, names):
+    path = unit / "run" / f"{PROMPTS}.parquet"
+    rows = pq.ParquetFile(path).read()
+    for name in names:
+        rows = rows.append_column(name, pa.nulls(len(rows), pa.int8()))
+    pq.write_table(rows, path)
+    with pytest.raises(StoreError, match="exactly the columns of table run") as refusal:
+        open_store(unit)
+    assert len(refusal.value.problem) < 1000
+    assert refusal.value.problem.isprintable()

@@ -1,0 +1,1 @@
+"""What concerns the process that reads: its terminal, requests to end it, and its memory."""
