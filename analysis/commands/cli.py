@@ -11,8 +11,8 @@ import traceback
 from collections.abc import Iterable, Mapping, Sequence
 
 from analysis.commands import claim, pages, study, tables, verdicts
-from analysis.commands.child import child_code
 from analysis.commands.options import MODULE, Verb, as_typed, divided, parser, unknown_verb
+from analysis.tidy.child import child_code
 from analysis.tidy.errors import AnalysisError, UnexpectedError, scarcity
 
 #: What runs each verb.
@@ -94,13 +94,13 @@ def main(
 
 
 def _run(options: argparse.Namespace, *, is_process: bool) -> int:
-    """Run a verb; what it prints of other people's data steers no terminal."""
-    from collect.schema import guarded
-
+    """Run a verb, a statement in a child; what it prints of others' data steers no terminal."""
     if is_process and options.run is tables.sql and (options.query or not sys.stdin.isatty()):
         code = child_code(options.timeout)
         if code is not None:
             return code
+    from collect.schema import guarded
+
     with guarded():
         return int(options.run(options))
 

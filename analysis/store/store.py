@@ -23,8 +23,8 @@ from analysis.store.deferred import Deferred
 from analysis.store.hint import hint
 from analysis.store.remote import Remote, RemotePath, is_address
 from analysis.store.statement import check_reads, plain
+from analysis.tidy.child import temporary_place
 from analysis.tidy.errors import QueryError, StoreError, UnreachableError
-from analysis.tidy.temporary import temporary_place
 from collect import schema
 from collect.schema import raise_interruption
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from analysis import store
+from analysis.audit.pages import revision
 from analysis.commands import cli
 from analysis.heritage.pages import colophon
 from analysis.heritage.register import CLAIMS
@@ -197,8 +198,8 @@ def test_the_colophon_names_every_version_and_source(shipped_store):
 
 def test_a_package_installed_within_a_checkout_does_not_bear_its_commit(monkeypatch, request):
     installed = request.config.rootpath / "tests" / "analysis" / "__init__.py"
-    monkeypatch.setattr(colophon.analysis, "__file__", str(installed))
-    assert colophon.commit() == "not a git checkout"
+    monkeypatch.setattr(revision.analysis, "__file__", str(installed))
+    assert revision.commit() == "not a git checkout"
 
 
 def test_the_data_hash_changes_with_one_byte(tmp_path):

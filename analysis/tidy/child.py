@@ -11,16 +11,21 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 import threading
+import uuid
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
 from analysis.tidy.errors import AnalysisError, ScarcityError, TimeLimitError, UnexpectedError
-from analysis.tidy.temporary import temporary_files
 
 #: Exit codes by which a statement ends itself; with any other the interpreter or a native library
 #: ended the process.
 _CODES = (0, 2, 3, 4, 5, 70, 71, 130)
+
+#: How the name of a directory of temporary files begins.
+_FOLDER = "thermoscope"
 
 
 def child_code(seconds: float | None) -> int | None:
@@ -114,3 +119,16 @@ def _end(code: int) -> AnalysisError:
         return ScarcityError("memory")
     how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
     return UnexpectedError(RuntimeError(f"a native library ended the process with {how}"))
+
+
+def temporary_place() -> Path:
+    """Return a directory for temporary files of this process, which is not there yet."""
+    return Path(tempfile.gettempdir()) / f"{_FOLDER}-{os.getpid()}-{uuid.uuid4().hex}"
+
+
+def temporary_files(process: int) -> list[Path]:
+    """Return the directories of temporary files that a process left; none where it made none."""
+    try:
+        return list(Path(tempfile.gettempdir()).glob(f"{_FOLDER}-{process}-*"))
+    except OSError:
+        return []
