@@ -21,7 +21,7 @@ GAIN = "gain"
 #: An output embedding, which predicts a next token; what a model lacks it by is its class.
 HEAD = "head"
 
-CAPABILITIES = (HEADS, MAPS, PARTS, GAIN, HEAD)
+CAPABILITIES = (HEADS, MAPS, PARTS, GAIN)
 
 #: By quantity of `collect.instruments.quantities`, or by one table of it: what it needs; others
 #: need a stream alone.

@@ -36,7 +36,7 @@ SHARES = [
     check("all <models>", 0.5, 0.25, 0.75),
     check("some", 1.0, 0.75, 1.0, holds=True),
     check("ours", 0.5, holds=None, decides=False),
-    check("another quantity", 7.0, method="count"),
+    check("another quantity", 7.0, measure="count"),
     check("another part", 0.5, term="b"),
     check("nothing", math.nan, has_data=False),
 ]
@@ -93,7 +93,7 @@ def test_nothing_is_drawn_of_one_reading_without_an_interval() -> None:
 def test_an_axis_reaches_as_far_as_what_is_drawn(
     line: Line, values: list[float], places: list[float]
 ) -> None:
-    rows = [check(str(it), it, method="ratio", p_value=it) for it in values]
+    rows = [check(str(it), it, measure="ratio", p_value=it) for it in values]
     drawn = strips.strip(rows, line)
     assert [float(it) for it in re.findall(r'<svg x="([\d.]+)%"', drawn)] == places
     assert drawn.count("<rect") == (2 if line.low == 0.5 else 0)
@@ -122,7 +122,7 @@ def test_every_value_that_a_claim_names_is_drawn_and_divides_its_readings(
 
 
 def test_a_percentage_is_drawn_as_the_share_it_is() -> None:
-    row = check("file", 55.0, 50.0, 60.0, method="mean over models [%]")
+    row = check("file", 55.0, 50.0, 60.0, measure="error", is_percent=True)
     (mark,) = strips.drawn([row], Line("a <part>", "error", 0.05))
     assert (mark.value, mark.low, mark.high) == pytest.approx((0.55, 0.5, 0.6))
     assert estimates.written("error", mark.value) == "55\u00a0%"
