@@ -140,7 +140,13 @@ def ledger() -> pd.DataFrame:
 def judged() -> pd.DataFrame:
     numbers = dict.fromkeys(("estimate", "conf_low", "conf_high", "p_value"), 0.5)
     return pd.DataFrame({"claim_id": range(len(HOSTILE)), "statement": HOSTILE}).assign(
-        verdict="contradicted", method=HOSTILE, measure=HOSTILE, is_percent=False, n_models=3, n_suites=2, **numbers
+        verdict="contradicted",
+        method=HOSTILE,
+        measure=HOSTILE,
+        is_percent=False,
+        n_models=3,
+        n_suites=2,
+        **numbers,
     )
 
 
