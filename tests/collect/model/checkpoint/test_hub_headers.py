@@ -118,7 +118,7 @@ def half_listed(directory: Path) -> None:
     ("damage", "sentence"),
     [
         (lambda d: edit_config(d, model_type="bert"), "'bert' is refused: it is an encoder"),
-        (lambda d: edit_config(d, quantization_config={"bits": 4}), "is quantised"),
+        (lambda d: edit_config(d, quantization_config={"bits": 4}), "are quantised"),
         (
             lambda d: edit_config(d, model_type="own", auto_map={"A": "b.C"}),
             "brings code of its own",
