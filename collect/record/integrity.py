@@ -41,6 +41,7 @@ from collect.schema import (
 from collect.schema.assembly import two_networks
 from collect.schema.counting import counted
 from collect.schema.headers import UNREADABLE, Headers, completed
+from collect.schema.listing import DESCRIPTION, listed_files
 from collect.schema.marks import file_sha256, prompts_of
 from collect.schema.packs import is_pack
 
@@ -50,6 +51,7 @@ _ROWS_TOGETHER = 2**15
 #: What to do about most faults.
 _AGAIN = "measure it again with --overwrite"
 _RESTORE = "restore the directory from a copy"
+_PUBLISH = "publish the directory again"
 _MOVE = "correct it or move it elsewhere"
 
 
@@ -96,6 +98,7 @@ def faults(out: Path) -> Iterator[str]:
     yield from _of_runs(found)
     yield from _of_networks(found)
     yield from _strangers(out, listed)
+    yield from _of_description(out)
 
 
 def _told(fault: str, remedy: str) -> str:
@@ -137,6 +140,19 @@ def _of_networks(marks: Mapping[str, Mark]) -> Iterator[str]:
                     "move the units of one to a directory of their own."
                 )
                 break
+
+
+def _of_description(out: Path) -> Iterator[str]:
+    """Yield the files that are not as the description of a published store lists them."""
+    description = out / DESCRIPTION
+    if not description.is_file():
+        return
+    for listed in listed_files(description.read_bytes(), str(description)):
+        path = out / listed.name
+        if not path.is_file():
+            yield f"{path} is missing, though {DESCRIPTION} lists it: {_PUBLISH}."
+        elif (path.stat().st_size, file_sha256(path)) != (listed.n_bytes, listed.sha256):
+            yield f"{path} is not the file that {DESCRIPTION} lists: {_PUBLISH}."
 
 
 def _of_pack(pack: Pack) -> Iterator[str]:
