@@ -236,13 +236,13 @@ def l_star(options: argparse.Namespace) -> int:
 
 def signs(options: argparse.Namespace) -> int:
     """Print whether each measured model dampens or expands, and which are left out; return 0."""
-    import numpy as np
+    from analysis.heritage.measured.signs import MINIMUM_PROMPTS, signs, without_gain
 
-    from analysis.heritage.measured.signs import signs, without_gain
-    from analysis.heritage.sign.claims_heritage import SEED
-
-    store, rng = opened(options), np.random.default_rng(SEED)
-    rows = signs(store, options.gain, rng=rng, band=options.band)
+    store = opened(options)
+    rows = signs(store, options.gain, band=options.band)
+    if n_few := int((rows["n_obs"] < MINIMUM_PROMPTS).sum()):
+        few = f"note: no interval of {n_few} of {len(rows)}: fewer than {MINIMUM_PROMPTS} prompts"
+        print(few, file=sys.stderr)
     if lacking := without_gain(store, options.gain):
         told = f"note: left out, {options.gain} is not defined or measured: {', '.join(lacking)}"
         print(told, file=sys.stderr)

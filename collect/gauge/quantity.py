@@ -16,6 +16,7 @@ _GAINS = (
     "gain_penultimate_block",
     "gain_with_final_norm",
     "gain_whole_matrix",
+    "gain_without_first",
     "gain_embedding",
     "gain_embedding_whole_matrix",
     "gain_geometric_mean",
