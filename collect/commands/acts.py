@@ -43,7 +43,6 @@ def _run(options: argparse.Namespace) -> int:
         _sets(options),
         options.out,
         quiet=options.quiet,
-        progress=options.progress,
         **_how(options),
     )
     return 0
@@ -119,9 +118,7 @@ def _publish(options: argparse.Namespace) -> int:
     about = About(
         name=options.name or options.directory.resolve().name,
         licence=options.license,
-        description=options.description,
         creators=tuple(options.creator),
-        version=options.dataset_version,
         published=options.date or datetime.now(UTC).date(),
         url=options.url,
         citation=citation,
@@ -141,7 +138,6 @@ def _train(options: argparse.Namespace) -> int:
             overwrite=options.overwrite,
             keep=options.keep_checkpoints,
             quiet=options.quiet,
-            progress=options.progress,
         )
         if not options.quiet:
             show(checkpoint)
@@ -189,7 +185,6 @@ def _study(options: argparse.Namespace) -> int:
         engine=options.engine,
         minutes=options.minutes,
         quiet=options.quiet,
-        progress=options.progress,
     )
     if not options.quiet:
         show(f"{counted(left, 'run')} left" if left else "every run is complete")

@@ -73,13 +73,6 @@ def add_publish(verbs: Verbs) -> argparse.ArgumentParser:
         "--creator", required=True, action="append", metavar="NAME", help="who made it; repeat"
     )
     parser.add_argument("--name", metavar="TITLE", help="title (default: the directory's name)")
-    parser.add_argument(
-        "--description",
-        default="Measurements of the residual stream of transformers, token by token.",
-        metavar="TEXT",
-        help="what it holds, in a sentence",
-    )
-    parser.add_argument("--dataset-version", default="1.0.0", metavar="X.Y.Z", help="(1.0.0)")
     parser.add_argument("--date", type=_day, metavar="DAY", help="(default: today)")
     parser.add_argument("--url", help="where it is to be found")
     parser.add_argument("--citation", type=Path, metavar="FILE", help="how to cite it, as BibTeX")

@@ -87,9 +87,6 @@ def add_study(verbs: Verbs) -> argparse.ArgumentParser:
         "--minutes", type=float, metavar="M", help="start no run after so many minutes"
     )
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
-    parser.add_argument(
-        "--progress", action="store_true", help="show progress even when not at a terminal"
-    )
     return parser
 
 
@@ -130,9 +127,10 @@ def add_gauge(verbs: Verbs) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--too-long",
-        choices=("refuse", "skip", "truncate"),
+        choices=("refuse", "skip", "truncate", "extend"),
         default="refuse",
-        help="of prompts longer than the context: refuse (default), skip, or truncate",
+        help="of prompts longer than the context: refuse (default), skip, truncate, or extend, "
+        "which reads them whole where positions are computed (rotary, ALiBi)",
     )
     parser.add_argument("--revision", help="branch, tag or commit on the hub")
     parser.add_argument("--overwrite", action="store_true", help="replace what is there already")

@@ -37,8 +37,8 @@ def add_plan(verbs: Verbs) -> argparse.ArgumentParser:
         help="say what a run would do: rows, bytes, memory, time",
         usage="%(prog)s MODEL [MODEL ...] [--prompts SET [SET ...]] [--out DIR] [options]",
         description="Say what `run` with the same arguments would write and need, or refuse "
-        "before it measures, without reading any weight. It takes all of them but --engine, "
-        "--quiet and --progress.",
+        "before it measures, without reading any weight. It takes all of them but --engine "
+        "and --quiet.",
     )
     _add_what(parser)
     _add_how(parser)

@@ -22,6 +22,3 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--out", type=local, required=True, metavar="DIR", help="where to write")
     output.add_argument("--overwrite", action="store_true", help="do again what is there already")
     output.add_argument("--quiet", action="store_true", help="say nothing but errors")
-    output.add_argument(
-        "--progress", action="store_true", help="show progress even when not at a terminal"
-    )

@@ -19,6 +19,7 @@ from collect.model.checkpoint.checkpoint import SIDECAR, Checkpoint, locate
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, tokenizer_for
 from collect.model.conformance.refusal import refuse_own_code
+from collect.model.forward.positions import refuse_beyond
 from collect.prompts.fitting import fitted
 from collect.prompts.sets import PromptSet, load_all
 from collect.prompts.tokens import Encoded, encode
@@ -154,6 +155,8 @@ def _readable(
     tokenizer = tokenizer_for(checkpoint, sets)
     prompts = [prompt for found in sets for prompt in encode(found.prompts, tokenizer)]
     n_context = decoder.adapter.n_context(decoder.model.config)
+    if too_long == "extend":
+        refuse_beyond(decoder, max(map(len, prompts), default=0))
     embedding: Any = decoder.embedding
     return fitted(prompts, n_context, embedding.weight.shape[0], policy=too_long).prompts
 

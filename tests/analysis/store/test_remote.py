@@ -40,7 +40,7 @@ def published(tmp_path_factory):
             shutil.copy2(path, directory / path.parent.name)
     compact(directory)
     (directory / "gauge_range.csv").write_bytes((SAMPLE / "gauge_range.csv").read_bytes())
-    publish(directory, About("streams", "MIT", "d", ("c",), "1.0.0", date(2026, 11, 22)))
+    publish(directory, About("streams", "MIT", ("c",), date(2026, 11, 22)))
     return directory
 
 

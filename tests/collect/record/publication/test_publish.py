@@ -184,7 +184,6 @@ def about(**other: object) -> About:
     ("other", "problem"),
     [
         ({"licence": "CC BY 4"}, "those of SPDX, or an address; found 'CC BY 4'"),
-        ({"version": "1"}, "three numbers with points; found '1'"),
         ({"name": " "}, "one is empty"),
         ({"creators": ("c", " ")}, "one is empty"),
         ({"url": "our server"}, "must be an address; found 'our server'"),
