@@ -98,11 +98,9 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _compact(options: argparse.Namespace) -> int:
-    from collect.record import compaction
+    from collect.record.compaction import compact
 
-    act = compaction.expand if options.expand else compaction.compact
-    done = act(options.directory, options.out)
-    show(f"{options.out or options.directory}: {done.words}")
+    show(f"{options.out}: {compact(options.directory, options.out).words}")
     return 0
 
 

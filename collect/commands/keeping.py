@@ -37,17 +37,14 @@ def add_compact(verbs: Verbs) -> argparse.ArgumentParser:
     """Add `compact`, and return its parser."""
     parser = verbs.add_parser(
         "compact",
-        help="pack the units of an output into few large files",
-        description="Put the units of an output into packs: one sorted Parquet file a table, with "
-        "the marks of every unit kept. The output reads, resumes and is checked as before. "
-        "A program that has it open must open it again.",
+        help="copy an output into one sorted file per table",
+        description="Write a copy of an output with one sorted Parquet file per table, smaller and "
+        "quicker to open. It reads, is checked and is published as the output; nothing is "
+        "measured into it.",
     )
     parser.add_argument("directory", type=local, metavar="DIR", help="the --out of `run`")
     parser.add_argument(
-        "--out", type=local, metavar="NEW", help="new directory for the result (default: in place)"
-    )
-    parser.add_argument(
-        "--expand", action="store_true", help="the way back: every unit in files of its own"
+        "--out", type=local, required=True, metavar="NEW", help="new directory for the copy"
     )
     return parser
 

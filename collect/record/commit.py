@@ -23,7 +23,6 @@ from collect.errors import OutputError
 from collect.record.atomic import locks, placement
 from collect.record.atomic.files import write_atomically
 from collect.record.inventory import Inventory, refuse_mixtures, repeated_by
-from collect.record.packed import leftovers, unpacking
 from collect.record.units import Mark, Unit, variant_of
 from collect.record.writer import conforming, write_table
 from collect.schema import MEASURED, UNFINISHED, tables
@@ -191,7 +190,6 @@ def _move(
 ) -> None:
     """Put the finished files of a unit into their tables, the mark last; or remove them."""
     going = {unit.stem, *(path.stem for path in replaced)}
-    unpacking.unpack_units(going, out)
     targets = [(_VECTORS, out / name) for name in beside]
     targets += [(table, out / table / f"{unit.stem}.parquet") for table in tables]
     held = [path for stem in going for path in _files(stem, out) if _may_exist(path)]
@@ -324,5 +322,4 @@ def remove_leftovers(out: Path) -> None:
                 shutil.rmtree(staged, ignore_errors=True)
     with suppress(OSError):
         (out / UNFINISHED).rmdir()
-    leftovers.remove_leftovers(out)
     locks.remove_abandoned(out)

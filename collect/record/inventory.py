@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from collect.errors import InputError
-from collect.record.packed.packs import Pack
 from collect.record.units import (
     Mark,
     Unit,
@@ -34,15 +33,11 @@ from collect.schema.packs import is_pack
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One unit: its run file, what that says, the run it belongs to, and the pack that holds it.
-
-    The run file of a unit in a pack is the one that it would have by itself.
-    """
+    """One unit: its run file, what that says, and the run it belongs to."""
 
     path: Path
     mark: Mark
     run_id: str
-    pack: Pack | None = None
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -72,11 +67,21 @@ class Inventory:
         Directory of measurements.
     if_other_weights
         What to do where it holds a unit of other weights; without one, of a checkpoint.
+
+    Raises
+    ------
+    InputError
+        If the directory is a compact copy, into which nothing is measured.
     """
 
     def __init__(self, out: Path, *, if_other_weights: str = "") -> None:
         self.out, self._if_other_weights = out, if_other_weights or _OTHER_WEIGHTS
-        self._known: dict[Path, tuple[tuple[int, int], list[Entry]]] = {}
+        self._known: dict[Path, tuple[tuple[int, int], Entry | None]] = {}
+        if any(is_pack(path.stem) for path in (out / "run").glob("*.parquet")):
+            raise InputError(
+                f"{out} is a compact copy: nothing is measured into it.",
+                "Choose another --out; a store is opened from several directories.",
+            )
 
     def entries(self) -> list[Entry]:
         """Return the units whose marks can be read, sorted by the name of their run file."""
@@ -86,20 +91,16 @@ class Inventory:
         return self._by_path().get(path)
 
     def _by_path(self) -> dict[Path, Entry]:
-        """Return the units by their run files; a unit in a pack is taken from there."""
-        found = [
-            entry
-            for path in (self.out / "run").glob("*.parquet")
-            for entry in self._entries_of(path)
-        ]
-        return {entry.path: entry for entry in sorted(found, key=lambda e: e.pack is not None)}
+        """Return the units by their run files."""
+        entries = map(self._read_again, (self.out / "run").glob("*.parquet"))
+        return {entry.path: entry for entry in entries if entry is not None}
 
-    def _entries_of(self, path: Path) -> list[Entry]:
-        """Return the unit, or those of the pack, that a run file is of."""
+    def _read_again(self, path: Path) -> Entry | None:
+        """Return the unit of a run file, which is read if it has changed."""
         try:
             state = path.stat()
         except OSError:
-            return []
+            return None
         stamp = (state.st_mtime_ns, state.st_ino)
         if self._known.get(path, (None, None))[0] != stamp:
             self._known[path] = (stamp, _read(path))
@@ -172,13 +173,9 @@ class Inventory:
         )
 
     def _is_intact(self, entry: Entry) -> bool:
-        if entry.pack is not None:
-            return entry.pack.is_intact
         return self._has_its_run(entry) and has_its_files(entry.mark, self.out)
 
     def _has_its_run(self, entry: Entry) -> bool:
-        if entry.pack is not None:
-            return True  # a pack whose rows are not what was hashed has no units
         return is_run_as_marked(read_run(entry.path), entry.mark)
 
     def _refuse_otherwise(self, unit: Unit, entry: Entry) -> None:
@@ -207,15 +204,9 @@ _OTHER_WEIGHTS = (
 )
 
 
-def _read(path: Path) -> list[Entry]:
-    if not is_pack(path.stem):
-        mark = read_mark(path)
-        return [] if mark is None else [Entry(path, mark, run_id(mark.determinants))]
-    pack = Pack(path)
-    return [
-        Entry(path.with_stem(unit.stem), unit.mark, run_id(unit.mark.determinants), pack)
-        for unit in pack.units
-    ]
+def _read(path: Path) -> Entry | None:
+    mark = read_mark(path)
+    return None if mark is None else Entry(path, mark, run_id(mark.determinants))
 
 
 def refuse_mixtures(
@@ -301,9 +292,9 @@ def _known(
             of_configs.setdefault(str(of["config_sha256"]), entry)
     of_configs.pop(config_sha256, None)
     for entry in of_configs.values():
-        stem = entry.path.stem if entry.pack is None else entry.pack.path.stem
+        path = inventory.out / "model" / entry.path.name
         try:
-            rows = read_rows(inventory.out / "model" / f"{stem}.parquet", "model").to_pylist()
+            rows = read_rows(path, "model").to_pylist()
         except ContractError:  # of what is damaged `collect check` tells
             continue
         yield from [row for row in rows if row["model_id"] == model_id][:1]

@@ -1,8 +1,7 @@
 """Packs: units of measurement whose rows lie together, in one file a table.
 
-A pack is named by what it holds. Its run file has one row a unit and is written last, as that of
-a unit is: a pack without it does not count, and with it every unit it names is taken from it,
-whatever files of the same unit still lie beside it.
+A pack is named by what it holds. Its run file has one row a unit; every unit that it names is
+taken from it, whatever files of the same unit lie beside it.
 """
 
 from __future__ import annotations
@@ -13,12 +12,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from collect.schema.headers import UNREADABLE, damaged, opened
-
-#: Directory of what packs keep besides rows: the metadata of the files that a unit had.
-MARKS = "packed"
-
-#: Ending of the files in it.
-MARKS_SUFFIX = ".jsonl.gz"
 
 _NAME = re.compile(r"packed~[0-9a-f]{16}")
 

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from collect.errors import InputError
 from collect.record.atomic.files import text_writing, write_together
-from collect.record.packed import leftovers
 from collect.record.publication.card import card
 from collect.record.publication.description import About, description
 from collect.schema import LARGE, arrow_schema, incomplete_units, read_rows, tables
@@ -169,7 +168,7 @@ def _check_complete(directory: Path) -> None:
             f"The store must be a directory; {directory} is none.",
             "Name the directory given to `collect run` as --out.",
         )
-    interrupted = [*incomplete_units(directory), *map(str, leftovers.leftovers(directory))]
+    interrupted = incomplete_units(directory)
     if interrupted:
         raise InputError(
             f"What is published must be complete; {interrupted[0]} is not.",
