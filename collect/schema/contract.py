@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from collect.errors import CollectError
-from collect.schema.process.memory import engine_memory
+from collect.process.memory import engine_memory
 
 SCHEMA_VERSION = 3
 

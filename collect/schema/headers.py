@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from collect.errors import nearest
+from collect.process.interruption import raise_interruption
 from collect.schema.contract import ADDED, ContractError, arrow_schema
 from collect.schema.counting import repeated
-from collect.schema.process.interruption import raise_interruption
 
 #: What reading a damaged file raises; names in its footer may be no text (ValueError).
 UNREADABLE = (pa.ArrowException, OSError, ValueError, OverflowError)

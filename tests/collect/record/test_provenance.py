@@ -18,7 +18,7 @@ def test_a_machine_without_files_to_lend_ends_the_command(monkeypatch: pytest.Mo
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     monkeypatch.setattr(subprocess, "run", lacks)
-    with pytest.raises(ScarcityError, match="enough open files"):
+    with pytest.raises(ScarcityError, match="of open files"):
         provenance._git("rev-parse", "HEAD")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import duckdb
+import sys
 
 
 def is_interruption(error: BaseException) -> bool:
@@ -21,7 +21,13 @@ def is_interruption(error: BaseException) -> bool:
 def is_exhaustion(error: BaseException) -> bool:
     """Return whether DuckDB or Arrow lacked memory, or a thread, which needs some."""
     lacks_thread = "Failed to launch worker thread" in str(error)
-    return isinstance(error, MemoryError | duckdb.OutOfMemoryException) or lacks_thread
+    return isinstance(error, MemoryError) or _is_engine_s(error) or lacks_thread
+
+
+def _is_engine_s(error: BaseException) -> bool:
+    """Return whether DuckDB ran out of memory; its import costs more than most commands."""
+    duckdb = sys.modules.get("duckdb")
+    return duckdb is not None and isinstance(error, duckdb.OutOfMemoryException)
 
 
 def raise_interruption(error: BaseException) -> None:

@@ -1,10 +1,8 @@
-"""What each verb takes: its options, what it does in a sentence, examples, its exit codes."""
+"""The verbs that judge claims and make pages, as data; see `collect.process.verbs`."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from analysis.tidy.defaults import (
@@ -17,6 +15,7 @@ from analysis.tidy.defaults import (
     PROFILE,
     PROFILES,
 )
+from collect.process.verbs import Verb
 
 
 def _add_claims(verb: argparse.ArgumentParser) -> None:
@@ -171,33 +170,8 @@ def _add_csv(verb: argparse._ActionsContainer) -> None:
     verb.add_argument("--csv", action="store_true", help="print CSV, ten significant digits")
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
-    """A verb as its help tells it.
-
-    Attributes
-    ----------
-    meaning
-        What it is for, in the list of verbs.
-    description
-        What it does, in a sentence or two.
-    examples
-        What may stand after the command, with what it shows; empty where the words say it.
-    add
-        Adds its options.
-    difference
-        What exit code 1 means; empty where it has none.
-    """
-
-    meaning: str
-    description: str
-    examples: Mapping[str, str]
-    add: Callable[[argparse.ArgumentParser], None]
-    difference: str = ""
-
-
-VERBS: dict[str, Described] = {
-    "claims": Described(
+VERBS = {
+    "claims": Verb(
         "verdict on each claim",
         "Judge every claim by its rule, and print verdict, estimate and counts.",
         {
@@ -208,22 +182,23 @@ VERBS: dict[str, Described] = {
             "--data runs --verify claims": "hashes of measured files compared first",
         },
         _add_claims,
-        "a claim differs from the committed one (--check)",
+        "analysis.commands.verdicts:verdicts",
     ),
-    "claim": Described(
+    "claim": Verb(
         "one claim, check by check",
         "Print every reading of one claim with its numbers, method, files and caveats.",
         {"claim 7": "one claim, check by check", "claim 7 --json": ""},
         _add_claim,
+        "analysis.commands.claim:claim",
     ),
-    "study": Described(
+    "study": Verb(
         "each registered statement of the controlled study, and its verdict",
         "Judge what was registered before the networks were trained, at equal steps and loss.",
         {"study": "what was registered, and what came of it"},
         _add_study,
-        "a statement differs from the committed one (--check)",
+        "analysis.commands.study:study",
     ),
-    "sql": Described(
+    "sql": Verb(
         "run one reading statement",
         "Print what a query finds in all tables and views, or open DuckDB's shell on them.",
         {
@@ -233,39 +208,44 @@ VERBS: dict[str, Described] = {
             '--data https://example.org/measured sql "FROM model"': "read where it lies",
         },
         _add_sql,
+        "analysis.commands.tables:sql",
     ),
-    "l-star": Described(
+    "l-star": Verb(
         "the layer L* by every estimator",
         "Print the layer at which a profile over depth turns, by every published estimator.",
         {"l-star --profile trace_multi_head": ""},
         _add_l_star,
+        "analysis.commands.tables:l_star",
     ),
-    "signs": Described(
+    "signs": Verb(
         "does a measured model dampen or expand, by its prompts",
         "Print the mean log gain of each measured model, its interval, and the sign that follows.",
         {"signs --gain gain_last_block": ""},
         _add_signs,
+        "analysis.commands.tables:signs",
     ),
-    "specifications": Described(
+    "specifications": Verb(
         "heritage under every choice at once",
         "Test the claim on heritage under every combination of defensible choices.",
         {"specifications --csv > specifications.csv": ""},
         _add_csv,
+        "analysis.commands.tables:specifications",
     ),
-    "stated": Described(
+    "stated": Verb(
         "every stated number, computed again",
         "Print every number that the paper states beside the same number computed from its data.",
         {"stated": "every number stated, computed again", "stated --csv": ""},
         _add_csv,
+        "analysis.commands.tables:stated",
     ),
-    "forensics": Described(
+    "forensics": Verb(
         "recompute every test that a paper reports",
         "Find the tests in the text of any paper, and recompute each p from its statistic.",
         {"forensics paper.md": "the tests a paper reports, recomputed"},
         _add_forensics,
-        "a test that the paper reports contradicts itself",
+        "analysis.commands.tables:forensics",
     ),
-    "report": Described(
+    "report": Verb(
         "render the report, or with --paper that of another paper",
         "Make the pages, each one self-contained file, or a PDF of the paper.",
         {
@@ -276,11 +256,13 @@ VERBS: dict[str, Described] = {
             "report --examine reports/paper/paper.html": "faults of a finished page",
         },
         _add_report,
+        "analysis.commands.pages:report",
     ),
-    "init": Described(
+    "init": Verb(
         "lay out the audit of another paper in a new folder",
         "Write an audit of one invented claim, which renders at once, to be replaced by yours.",
         {"init FOLDER": "a new audit, which renders at once"},
         _add_init,
+        "analysis.commands.pages:init",
     ),
 }

@@ -12,13 +12,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-import analysis.tidy.errors
-import collect.errors
 from analysis.store import open_store
+from collect.errors import scarcity
+from collect.process import memory
 from collect.record import writer
 from collect.schema import arrow_schema, assembly, connect, is_interruption
 from collect.schema.headers import Headers, damaged
-from collect.schema.process import memory
 
 SAMPLE = Path(__file__).resolve().parents[3] / "data" / "sample"
 TABLE = "next_token"
@@ -92,8 +91,7 @@ def test_lack_of_memory_blames_no_file_and_is_told_as_that(lack):
     with pytest.raises(type(error)) as raised:
         damaged(Path("model.csv"), error)
     assert raised.value is error
-    for known in (collect.errors.scarcity, analysis.tidy.errors.scarcity):
-        assert known(error).exit_code == 71
+    assert scarcity(error).exit_code == 71
 
 
 def addressed() -> int:
