@@ -19,6 +19,7 @@ from types import MappingProxyType
 
 import pandas as pd
 
+from analysis.heritage.public.tokens import MAIN_SET, sinks
 from analysis.heritage.transition import l_star
 from analysis.store import Store
 
@@ -46,7 +47,7 @@ STATED_ERROR = 0.048
 ONE_VALUE = 1.05
 
 #: The only prompt set on which outcomes had been read.
-READ = frozenset({"A"})
+READ = frozenset({MAIN_SET})
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,20 +289,8 @@ def _without_spike(store: Store) -> pd.DataFrame:
 
 def _sinks(store: Store) -> pd.DataFrame:
     """Return the rank correlation over blocks of the attention to and the length of token 0."""
-    rows = store.query(
-        """
-        WITH spike AS (
-            SELECT s.run_id, s.layer + 1 AS layer, avg(ln(s.norm) - ln(l.token_median)) AS size
-              FROM stream AS s
-              JOIN stream_length AS l USING (run_id, model_id, prompt_id, layer)
-             WHERE s.position = 0
-             GROUP BY s.run_id, s.layer
-        )
-        SELECT p.model_id, p.prompt_set, k.size, a.sink_share AS estimate
-          FROM attention_profile AS a
-          JOIN primary_run AS p USING (run_id)
-          JOIN spike AS k ON k.run_id = a.run_id AND k.layer = a.layer
-        """
+    rows = (
+        sinks(store).query("is_primary").rename(columns={"spike": "size", "sink_share": "estimate"})
     )
     return _ranked(rows, ["model_id", "prompt_set"])
 

@@ -25,7 +25,7 @@ def test_the_tiny_model_meets_what_its_norms_say(tiny_store):
 def test_rows_are_unique_and_only_set_a_was_seen(shipped_store):
     rows = predictions.outcomes(shipped_store)
     assert not rows.duplicated(KEYS).any()
-    assert set(rows.loc[rows["seen"], "prompt_set"]) <= {"A"}
+    assert set(rows.loc[rows["seen"], "prompt_set"]) == {"A_grand_unified"}
     assert not rows.loc[rows["prediction"] == "trace_over_depth", "seen"].any()
     expected = rows.apply(
         lambda row: predictions.RELATIONS[row["relation"]](row["estimate"], row["bound"]), axis=1
