@@ -8,13 +8,14 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit import weight
+from analysis.heritage.pages.verdict_rule import RULING
 from analysis.heritage.register import CLAIMS
 from analysis.heritage.sign import claims_ranking as sign_ranking
-from analysis.heritage.simulation import papers, ranking, rates
-from analysis.heritage.simulation.density import density_checks
-from analysis.heritage.simulation.design import design_of
-from analysis.heritage.simulation.heritage import heritage_checks
 from tests.proofs import verdict_rates
+from tests.proofs.simulated import papers, ranking, rates
+from tests.proofs.simulated.density import density_checks
+from tests.proofs.simulated.design import design_of
+from tests.proofs.simulated.heritage import heritage_checks
 
 ROOT = Path(__file__).parents[4]
 
@@ -63,9 +64,9 @@ def test_what_rules_has_the_planted_share_of_the_variance(design):
     drawn = papers.papers(design, "depth", 4000, np.random.default_rng(5))
     depth = -np.log(design.numbers("n_layers"))
     r = [np.corrcoef(depth, one)[0, 1] for one in drawn["penultimate"]]
-    assert np.mean(np.square(r)) == pytest.approx(papers.RULING, abs=0.02)
+    assert np.mean(np.square(r)) == pytest.approx(RULING, abs=0.02)
     both = np.corrcoef(drawn["penultimate"].ravel(), drawn["largest"].ravel())[0, 1]
-    expected = papers.RULING + (1 - papers.RULING) * papers.SHARED
+    expected = RULING + (1 - RULING) * papers.SHARED
     assert both == pytest.approx(expected, abs=0.02)
 
 

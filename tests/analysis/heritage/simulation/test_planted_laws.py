@@ -11,13 +11,13 @@ from analysis import audit as claims
 from analysis.audit import evidence
 from analysis.heritage.register import CLAIMS
 from analysis.heritage.sign import claims_finetuning as finetuning
-from analysis.heritage.simulation.bound import bound_checks
-from analysis.heritage.simulation.design import design_of
-from analysis.heritage.simulation.papers import of_level, of_tuned, papers
-from analysis.heritage.simulation.separation import separated, separation_checks
-from analysis.heritage.simulation.three_laws import grouped_p, three_laws_checks
-from analysis.heritage.simulation.tuning import tuning_checks
 from analysis.heritage.weights import claims_spectral as spectral
+from tests.proofs.simulated.bound import bound_checks
+from tests.proofs.simulated.design import design_of
+from tests.proofs.simulated.papers import of_level, of_tuned, papers
+from tests.proofs.simulated.separation import separated, separation_checks
+from tests.proofs.simulated.three_laws import grouped_p, three_laws_checks
+from tests.proofs.simulated.tuning import tuning_checks
 
 METRICS = {
     "penultimate": "gain_penultimate_block",
