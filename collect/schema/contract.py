@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from collect.errors import CollectError
 from collect.process.memory import engine_memory
+from collect.schema.quantities import FILLED
 
 SCHEMA_VERSION = 3
 
@@ -31,17 +32,7 @@ ADDED = {
 #: Tables that one unit of measurement fills, one file per unit; ``run`` commits them.
 MEASURED = (
     "model",
-    "residual_norm",
-    "residual_update",
-    "attention",
-    "attention_mean",
-    "token_geometry",
-    "prompt_geometry",
-    "weight_norm",
-    "matrix_norm",
-    "next_token",
-    "token_prediction",
-    "legacy_value",
+    *FILLED,
     "own_quantity",
     "own_value",
     "own_vector",
