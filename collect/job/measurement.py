@@ -19,7 +19,7 @@ from collect.job import not_measured
 from collect.job.subject import Subject
 from collect.job.task import Task
 from collect.model.checkpoint import memory
-from collect.model.checkpoint.description import model_row
+from collect.model.checkpoint.description import model_row, stored_facts
 from collect.model.conformance.refusal import check_attention, check_finite
 from collect.prompts.tokens import buckets
 from collect.record import provenance
@@ -157,6 +157,7 @@ def run_row(task: Task, subject: Subject) -> dict[str, Any]:
     row = {
         "run_id": task.unit.run_id,
         **known,
+        **stored_facts(subject.checkpoint),
         **provenance.versions(),
         "execution": "shards",
         "is_conforming": subject.is_conforming,

@@ -35,12 +35,6 @@ _FORMATS = (
         "Merge them by `python zero_to_fp32.py . OUT --safe_serialization`, beside config.json.",
     ),
     (
-        ("*.gguf",),
-        "a GGUF file",
-        "Load it by from_pretrained(DIRECTORY, gguf_file=NAME), save it by save_pretrained, and "
-        "measure that: numbers are those of the dequantised weights.",
-    ),
-    (
         ("*.h5", "*.msgpack", "*.ckpt.index"),
         "weights of TensorFlow or Flax",
         "Give a checkpoint that was saved in safetensors, or convert it by an older transformers.",
