@@ -18,9 +18,9 @@ from collect.gauge.precision import widened
 from collect.model.checkpoint.checkpoint import Checkpoint, locate
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, tokenizer_for
-from collect.model.checkpoint.written import SIDECAR
 from collect.model.conformance.refusal import refuse_own_code
 from collect.model.forward.positions import refuse_beyond
+from collect.model.labels import SIDECAR
 from collect.prompts.fitting import fitted
 from collect.prompts.sets import PromptSet, load_all
 from collect.prompts.tokens import Encoded, encode

@@ -17,7 +17,7 @@ from collect.job.outcome import Done
 from collect.job.settings import Settings
 from collect.job.subject import Subject
 from collect.job.task import Task
-from collect.model.checkpoint.description import model_row
+from collect.model.description import model_row
 from collect.record.atomic import locks
 from collect.record.commit import commit
 from collect.record.inventory import Inventory, refuse_another_shape, refuse_mixtures

@@ -19,8 +19,8 @@ from collect.job import not_measured
 from collect.job.subject import Subject
 from collect.job.task import Task
 from collect.model.checkpoint import memory
-from collect.model.checkpoint.description import model_row, stored_facts
 from collect.model.conformance.refusal import check_attention, check_finite
+from collect.model.description import model_row, stored_facts
 from collect.prompts.tokens import buckets
 from collect.record import provenance
 from collect.record.units import quantities_of

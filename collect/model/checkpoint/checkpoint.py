@@ -12,14 +12,19 @@ from typing import Any
 from collect.adapters import Adapter, adapter_for, quantised
 from collect.adapters.within import text_entry
 from collect.errors import InputError, UnsupportedModelError
-from collect.model.checkpoint import header, hub, revisions
+from collect.model.checkpoint import hub, revisions
 from collect.model.checkpoint.gguf import config as gguf_config
 from collect.model.checkpoint.gguf import facts, files
 from collect.model.checkpoint.gguf import header as gguf_header
-from collect.model.checkpoint.weight_files import IncompleteError, weight_files
-from collect.model.checkpoint.written import SIDECAR, config_of, json_object, labels_of
+from collect.model.checkpoint.safetensors import header
+from collect.model.checkpoint.weight_files import (
+    IncompleteError,
+    config_of,
+    json_object,
+    weight_files,
+)
 from collect.model.hub_causes import UnknownModelError
-from collect.model.labels import Labels, known_labels, known_suite
+from collect.model.labels import SIDECAR, Labels, known_labels, known_suite, labels_of
 from collect.schema.marks import file_sha256
 from collect.schema.paths import as_path
 
@@ -193,9 +198,8 @@ def _is_beside(path: Path) -> bool:
 
 def _neither(model: str) -> InputError:
     return InputError(
-        f"A model must be a checkpoint directory, a GGUF file or a hub identifier; {model!r} is "
-        "none.",
-        "Give the directory that holds config.json, or an identifier such as "
+        f"A model must be a checkpoint directory or a hub identifier; {model!r} is neither.",
+        "Give the directory that holds config.json, a GGUF file, or an identifier such as "
         "EleutherAI/pythia-70m.",
     )
 

@@ -24,9 +24,9 @@ from collect.model.alignment import aligned
 from collect.model.checkpoint.blueprint import Blueprint
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.gguf.tensors import GgufFile
-from collect.model.checkpoint.header import FLOATS
 from collect.model.checkpoint.leftovers import refuse_beyond, unexpected
-from collect.model.checkpoint.safetensors_files import SafetensorsFiles
+from collect.model.checkpoint.safetensors.files import SafetensorsFiles
+from collect.model.checkpoint.safetensors.header import FLOATS
 
 #: Parts of a tensor's name that a wrapper around a model leaves, and how to save without it.
 _WRAPPERS = {
@@ -107,9 +107,7 @@ class Shards:
 
     def __init__(self, checkpoint: Checkpoint, blueprint: Blueprint) -> None:
         self.directory = checkpoint.directory
-        self._files: SafetensorsFiles | GgufFile = SafetensorsFiles(checkpoint)
-        if checkpoint.gguf is not None:
-            self._files = GgufFile(checkpoint.gguf, blueprint.config, blueprint.shapes)
+        self._files = _files(checkpoint, blueprint)
         if self._files.conversions is not None:
             blueprint = replace(blueprint, conversions=self._files.conversions)
         self.blueprint = blueprint
@@ -288,6 +286,14 @@ def refuse_non_finite(name: str, tensor: Tensor, hint: str = _SAVED_BADLY) -> No
         f"of {tensor.numel()}.",
         hint,
     )
+
+
+def _files(checkpoint: Checkpoint, blueprint: Blueprint) -> SafetensorsFiles | GgufFile:
+    """Return what holds the tensors of a checkpoint."""
+    if checkpoint.gguf is not None:
+        return GgufFile(checkpoint.gguf, blueprint.config, blueprint.shapes)
+    listed = {} if checkpoint.weight_files else checkpoint.listed_tensors
+    return SafetensorsFiles(checkpoint.weight_files, listed)
 
 
 def _origins(keys: Iterable[str], blueprint: Blueprint) -> tuple[list[_Origin], dict[str, str]]:

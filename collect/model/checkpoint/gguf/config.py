@@ -16,9 +16,6 @@ from typing import Any
 from collect.errors import InputError, UnsupportedModelError, first_line
 from collect.model.checkpoint.gguf.header import VOCABULARY, Header
 
-#: Types of entries of the metadata: a whole number of 32 bits.
-_UINT32 = 4
-
 
 def configuration(header: Header) -> dict[str, Any]:
     """Return the configuration of a file's model, as entries of ``config.json``.
@@ -35,6 +32,7 @@ def configuration(header: Header) -> dict[str, Any]:
     InputError
         If the header lacks an entry that the architecture needs.
     """
+    import transformers
     from transformers.integrations.gguf.gguf_config_mapping import (
         GGUF_CONFIG_ARCHS,
         get_gguf_config,
@@ -44,6 +42,7 @@ def configuration(header: Header) -> dict[str, Any]:
         load_gguf_checkpoint,
     )
 
+    transformers.logging.set_verbosity_error()
     names = tuple(tensor.name for tensor in header.tensors)
     try:
         if header.architecture in GGUF_CONFIG_ARCHS:
@@ -51,6 +50,8 @@ def configuration(header: Header) -> dict[str, Any]:
         else:
             with _stand_in(header) as path:
                 found = load_gguf_checkpoint(path)["config"]
+            if VOCABULARY[0] in header.metadata:  # the reader's own rule where none is stated
+                found.setdefault("vocab_size", header.metadata[VOCABULARY[0]])
     except ValueError as error:
         known = sorted(
             {*GGUF_CONFIG_ARCHS, *GGUF_SUPPORTED_ARCHITECTURES} - {"general", "tokenizer"}
@@ -84,7 +85,7 @@ def _stand_in(header: Header) -> Iterator[str]:
 
 
 def _without_vocabulary(header: Header) -> bytes:
-    """Return a header with the vocabulary's size in place of its lists."""
+    """Return the bytes of a header without the lists of the vocabulary."""
     from transformers.integrations.gguf import reader
 
     blob: Any = reader._mapped(str(header.path))
@@ -98,13 +99,5 @@ def _without_vocabulary(header: Header) -> bytes:
         if key not in VOCABULARY:
             entries.append(bytes(blob[start:place]))
     _, end = reader._read_tensor_table(blob, n_tensors, place)
-    size = f"{header.architecture}.vocab_size"
-    if size not in header.metadata and isinstance(header.metadata.get(VOCABULARY[0]), int):
-        of_key = size.encode()
-        entries.append(
-            struct.pack("<Q", len(of_key))
-            + of_key
-            + struct.pack("<II", _UINT32, header.metadata[VOCABULARY[0]])
-        )
     counts = b"GGUF" + struct.pack("<IQQ", version, n_tensors, len(entries))
     return counts + b"".join(entries) + bytes(blob[place:end])

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from collect.model.checkpoint.gguf.header import Header, Tensor
-from collect.model.checkpoint.header import FLOATS
+from collect.model.checkpoint.safetensors.header import FLOATS
 from collect.model.labels import Labels
 
 

@@ -23,7 +23,7 @@ from transformers.integrations.gguf import utils as integration
 
 from collect.errors import UnsupportedModelError, first_line
 from collect.model.checkpoint.gguf import header
-from collect.model.checkpoint.header import Stored
+from collect.model.checkpoint.safetensors.header import Stored
 
 
 @dataclass(frozen=True)

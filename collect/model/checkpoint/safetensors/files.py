@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from safetensors import safe_open
 
-from collect.model.checkpoint.checkpoint import Checkpoint
-from collect.model.checkpoint.header import Stored, of_file
+from collect.model.checkpoint.safetensors.header import Stored, of_file
 
 
 class SafetensorsFiles:
     """The safetensors files of a checkpoint.
+
+    Parameters
+    ----------
+    paths
+        The files.
+    listed
+        What is known of tensors whose files are still on the hub.
 
     Attributes
     ----------
@@ -31,14 +37,10 @@ class SafetensorsFiles:
 
     conversions: None = None
 
-    def __init__(self, checkpoint: Checkpoint) -> None:
+    def __init__(self, paths: Iterable[Path], listed: Mapping[str, Stored | None]) -> None:
         self._paths: dict[str, Path] = {}
-        self.entries: dict[str, Stored] = {
-            key: stored
-            for key, stored in checkpoint.listed_tensors.items()
-            if stored is not None and not checkpoint.weight_files
-        }
-        for path in checkpoint.weight_files if checkpoint.gguf is None else ():
+        self.entries = {key: stored for key, stored in listed.items() if stored is not None}
+        for path in paths:
             of_path = of_file(path)
             self.entries |= of_path
             self._paths |= dict.fromkeys(of_path, path)
