@@ -23,8 +23,8 @@ from collect.job import not_measured
 from collect.job.subject import Subject
 from collect.job.task import Task
 from collect.model.checkpoint import memory
-from collect.model.checkpoint.description import model_row
 from collect.model.conformance.refusal import check_attention, check_finite
+from collect.model.description import model_row, stored_facts
 from collect.prompts.tokens import buckets
 from collect.record import provenance
 from collect.record.commit import commit
@@ -167,6 +167,7 @@ def _run_row(task: Task, subject: Subject) -> dict[str, Any]:
     row = {
         "run_id": task.unit.run_id,
         **known,
+        **stored_facts(subject.checkpoint),
         **provenance.versions(),
         "execution": "shards",
         "is_conforming": subject.is_conforming,

@@ -19,8 +19,8 @@ from collect.job.settings import Settings
 from collect.job.subject import Subject, unless_allowed
 from collect.job.task import COMPLETE, TO_DO, Task
 from collect.model.checkpoint.checkpoint import Checkpoint
-from collect.model.checkpoint.description import model_row
 from collect.model.conformance.refusal import refuse_own_code
+from collect.model.description import model_row
 from collect.record.atomic import locks
 from collect.record.commit import remove_leftovers
 from collect.record.inventory import Inventory, refuse_another_shape

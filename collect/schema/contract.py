@@ -24,8 +24,8 @@ READABLE_VERSIONS = (2, SCHEMA_VERSION)
 
 #: Columns that the files of an earlier readable version lack, by table.
 ADDED = {
-    "model": ("training_step", "training_tokens"),
-    "run": ("revision_name",),
+    "model": ("training_step", "training_tokens", "title", "licence", "quantisation"),
+    "run": ("revision_name", "quantisation", "bits_per_weight"),
     "prompt": ("format", "metadata"),
 }
 

@@ -22,7 +22,7 @@ from collect.instruments.own.definition import OwnQuantity
 from collect.instruments.quantities import TABLES
 from collect.job.planning.plan import plan
 from collect.job.run import run
-from collect.model.checkpoint import description
+from collect.model import description
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import decoder
 from collect.model.conformance.refusal import TOLERANCES, examine
