@@ -29,9 +29,8 @@ from collect.schema import (
     tables,
 )
 from collect.schema.counting import counted
-from collect.schema.headers import Headers
+from collect.schema.headers import Headers, pack_name
 from collect.schema.marks import Vouched, file_sha256, run_sha256, vouched
-from collect.schema.packs import pack_name
 from collect.schema.sources import Sources
 
 

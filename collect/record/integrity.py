@@ -38,10 +38,9 @@ from collect.schema import (
 )
 from collect.schema.assembly import two_networks
 from collect.schema.counting import counted
-from collect.schema.headers import UNREADABLE, Headers, completed
+from collect.schema.headers import UNREADABLE, Headers, completed, is_pack, packed_units
 from collect.schema.listing import DESCRIPTION, listed_files
 from collect.schema.marks import compare, file_sha256, prompts_of, vouched
-from collect.schema.packs import is_pack, packed_units
 
 #: Rows of a table that are tried together; more take more memory and are hardly faster.
 _ROWS_TOGETHER = 2**15

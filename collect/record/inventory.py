@@ -5,7 +5,7 @@ A run may be measured in several units, each with quantities of its own. No torc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from collect.record.units import (
 from collect.schema.assembly import GEOMETRY
 from collect.schema.contract import ContractError
 from collect.schema.files import read_rows
-from collect.schema.packs import is_pack
+from collect.schema.headers import is_pack
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,6 @@ class Entry:
     def has_conformance(self) -> bool:
         """Whether the examination of the model is kept with this unit."""
         return any(name.startswith("conformance/") for name in self.mark.rows)
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A unit that is to be measured, and the run files that it replaces."""
-
-    unit: Unit
-    replaced: tuple[Path, ...] = ()
 
 
 class Inventory:
@@ -106,8 +98,8 @@ class Inventory:
             self._known[path] = (stamp, _read(path))
         return self._known[path][1]
 
-    def missing(self, unit: Unit) -> Placed | None:
-        """Return what is left to measure of a unit, and where it goes; None when nothing is.
+    def missing(self, unit: Unit) -> Unit | None:
+        """Return the pending part of a unit, with what it replaces; None when it is complete.
 
         Raises
         ------
@@ -121,17 +113,17 @@ class Inventory:
             self._refuse_otherwise(unit, entry)
         intact = [entry for entry in same if self._is_intact(entry)]
         held = {name for entry in intact for name in entry.quantities}
-        left = [name for name in quantities_of(unit.determinants) if name not in held]
-        if not left:
+        pending = [name for name in quantities_of(unit.determinants) if name not in held]
+        if not pending:
             return None
         first = self._entry(run_file(self.out, unit))
         if first is not None and self._has_its_run(first):
             self._refuse_otherwise(unit, first)
         if first is None or first not in intact:
             broken = () if first is None else first.quantities
-            wanted = [*left, *(name for name in broken if name not in {*left, *held})]
-            return Placed(unit.part(wanted), () if first is None else (first.path,))
-        return Placed(unit.part(left, is_later=True))
+            wanted = [*pending, *(name for name in broken if name not in {*pending, *held})]
+            return unit.part(wanted, replaces=() if first is None else (first.path,))
+        return unit.part(pending, is_later=True)
 
     def twin(self, unit: Unit) -> str | None:
         """Return the name of a unit of the same run, of another revision with the same weights.
@@ -143,8 +135,8 @@ class Inventory:
             return None
         return names[0]
 
-    def instead(self, unit: Unit) -> Placed:
-        """Return a unit that is measured whatever the output holds of it, and what it replaces.
+    def instead(self, unit: Unit) -> Unit:
+        """Return a unit that is measured whatever the output holds of it, with what it replaces.
 
         What the units that it replaces hold besides is measured again too, so that nothing is
         lost.
@@ -159,15 +151,17 @@ class Inventory:
         ]
         besides = dict.fromkeys(name for entry in touched for name in entry.quantities)
         wanted = [*asked, *(name for name in besides if name not in asked)]
-        replaced = tuple(entry.path for entry in touched)
+        replaces = tuple(entry.path for entry in touched)
         plain = run_file(self.out, unit)
-        is_free = plain in replaced or self._entry(plain) is None
-        return Placed(unit.part(wanted, is_later=not is_free), replaced)
+        is_free = plain in replaces or self._entry(plain) is None
+        return unit.part(wanted, is_later=not is_free, replaces=replaces)
 
-    def is_examined(self, unit: Unit, replaced: Sequence[Path] = ()) -> bool:
+    def is_examined(self, unit: Unit) -> bool:
         """Return whether another unit of the same run keeps the examination of the model."""
         return any(
-            entry.run_id == unit.run_id and entry.has_conformance and entry.path not in replaced
+            entry.run_id == unit.run_id
+            and entry.has_conformance
+            and entry.path not in unit.replaces
             for entry in self.entries()
             if entry.path != run_file(self.out, unit)
         )
@@ -210,7 +204,7 @@ def _read(path: Path) -> Entry | None:
 
 
 def refuse_mixtures(
-    units: Sequence[Unit], inventory: Inventory, replaced: Sequence[Path] = ()
+    units: Sequence[Unit], inventory: Inventory, gone: Collection[Path] = ()
 ) -> None:
     """Refuse to put units beside others of the same model or prompt set that contradict them.
 
@@ -224,8 +218,8 @@ def refuse_mixtures(
         What is about to be measured or put down.
     inventory
         What the output holds.
-    replaced
-        Run files that are about to go.
+    gone
+        Run files that are about to go, besides those that the units replace.
 
     Raises
     ------
@@ -233,22 +227,22 @@ def refuse_mixtures(
         If the output holds the same model with other weights or versions, or the same
         prompt set with other prompts, in a unit that is not about to be replaced.
     """
-    gone = {*replaced, *(run_file(inventory.out, unit) for unit in units)}
+    replaced = {path for unit in units for path in (run_file(inventory.out, unit), *unit.replaces)}
     for entry in inventory.entries():
-        if entry.path in gone:
+        if entry.path in replaced or entry.path in gone:
             continue
         for unit in units:
-            found = unit.contradictions(entry.mark.determinants)
-            if found:
+            contradictions = unit.contradictions(entry.mark.determinants)
+            if contradictions:
                 raise InputError(
                     f"The output {inventory.out} must not mix measurements; {entry.path.name} was "
-                    f"measured otherwise than {unit.title}: {found}.",
+                    f"measured otherwise than {unit.title}: {contradictions}.",
                     "Choose another --out, or measure that unit again in the same command.",
                 )
 
 
 def refuse_another_shape(
-    model: Mapping[str, Any], config_sha256: str, inventory: Inventory, gone: set[Path]
+    model: Mapping[str, Any], config_sha256: str, inventory: Inventory, gone: Collection[Path]
 ) -> None:
     """Refuse a model that an output holds in another shape: none could open the output any more.
 
@@ -282,7 +276,7 @@ def refuse_another_shape(
 
 
 def _known(
-    model_id: str, config_sha256: str, inventory: Inventory, gone: set[Path]
+    model_id: str, config_sha256: str, inventory: Inventory, gone: Collection[Path]
 ) -> Iterator[dict[str, Any]]:
     """Return the rows of a model in an output, one for each other configuration of it."""
     of_configs: dict[str, Entry] = {}
@@ -300,12 +294,12 @@ def _known(
         yield from [row for row in rows if row["model_id"] == model_id][:1]
 
 
-def repeated_by(unit: Unit, inventory: Inventory, replaced: Sequence[Path] = ()) -> Entry | None:
+def repeated_by(unit: Unit, inventory: Inventory) -> Entry | None:
     """Return the unit of another name that holds some of the same, put down meanwhile."""
-    own = {run_file(inventory.out, unit), *replaced}
+    its_files = {run_file(inventory.out, unit), *unit.replaces}
     asked = {*quantities_of(unit.determinants)}
     for entry in inventory.entries():
-        is_same = entry.run_id == unit.run_id and entry.path not in own
+        is_same = entry.run_id == unit.run_id and entry.path not in its_files
         if is_same and asked & {*entry.quantities}:
             return entry
     return None

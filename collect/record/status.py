@@ -23,9 +23,8 @@ from collect.record.units import (
 )
 from collect.schema import incomplete_units
 from collect.schema.contract import ContractError
-from collect.schema.headers import Headers
+from collect.schema.headers import Headers, is_pack, packed_units, units_of
 from collect.schema.marks import compare, vouched
-from collect.schema.packs import is_pack, packed_units, units_of
 
 _OF_RUN = (
     "model_id",

@@ -2,11 +2,11 @@
 
 ``collect/schema.sql`` is the only definition of tables, columns, types, units, keys and
 checks. `contract` asks DuckDB what that file says and hands it on as Arrow schemas and as a
-codebook; `empty` lends one empty table of it; `files` knows where the rows of a table lie and
-when they are complete, `packs` which units lie together, `headers` reads what a file says of
-itself, `marks` compares files with the run file of their unit, `sources` gathers those of several
-directories, and `assembly` puts their rows into one database; `views` names the SQL that derives
-quantities from them. `counting` words a count.
+codebook; `empty` lends one empty table of it; `quantities` declares what can be measured; `files`
+knows where the rows of a table lie and when they are complete, `headers` reads what a file says
+of itself, `marks` compares files with the run file of their unit, `sources` gathers those of
+several directories, and `assembly` puts their rows into one database; `views` names the SQL that
+derives quantities from them. `counting` words a count.
 """
 
 from collect.process.interruption import is_interruption, raise_interruption

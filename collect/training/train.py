@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 from collect.errors import InputError
-from collect.model.checkpoint.checkpoint import SIDECAR
+from collect.model.labels import SIDECAR
 from collect.record.atomic import locks
 from collect.record.atomic.directory import complete_or_absent
 from collect.training import kept

@@ -10,9 +10,9 @@ import pandas as pd
 
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage.sign import claims_popular as popular
-from analysis.heritage.sign.readings import EVERY, HUNT, KEPT, model_sets
+from analysis.heritage.sign.readings import EVERY, HUNT, JOINED, KEPT, model_sets
 from analysis.inference.partition import partition
 from analysis.store import Store
 
@@ -24,6 +24,11 @@ BLOCKS = {
 #: What heritage may mean: who trained a model, or the suite that shares its recipe.
 HERITAGES = ("lab", "suite")
 SEED, RESAMPLES = 20260106, 999
+
+
+def part(first: str, second: str) -> Label:
+    """Return the words of one ordered difference."""
+    return Label(first, f"{first} explains more than {second}")
 
 
 def hierarchy(store: Store) -> Sequence[Check]:
@@ -45,14 +50,16 @@ def ranked_sets(store: Store) -> Mapping[str, pd.DataFrame]:
     means = popular.mean_over_blocks(store).set_index("model_id")["gain_mean"]
     over_blocks = every.assign(gain_mean=every["model_id"].map(means)).dropna(subset=["gain_mean"])
     return {
-        "mean over blocks 1 to the penultimate": over_blocks.assign(
+        Label("body", "mean over blocks 1 to the penultimate"): over_blocks.assign(
             log_gain=np.log(over_blocks["gain_mean"].astype("float64"))
         ),
         EVERY: every,
         HUNT: model_sets(store)[HUNT],
-        "all base models, penultimate or else last block": evidence.penultimate_or_last(store),
-        "all base models, largest gain of a block": evidence.base_gains(store, "gain_maximum"),
-        "all base models, last block": evidence.base_gains(store, "gain_last_block"),
+        JOINED: evidence.penultimate_or_last(store),
+        Label("maximum", "all base models, largest gain of a block"): evidence.base_gains(
+            store, "gain_maximum"
+        ),
+        Label("last", "all base models, last block"): evidence.base_gains(store, "gain_last_block"),
     }
 
 
@@ -64,14 +71,11 @@ def hierarchy_models(store: Store) -> pd.DataFrame:
 def _hierarchy(condition: str, rows: pd.DataFrame, heritage: str) -> list[Check]:
     """Two ordered differences between Shapley shares, each with a suite-bootstrap interval."""
     pairs = (("heritage", "geometry"), ("geometry", "scale"))
-    condition = f"{condition}; heritage as {heritage}"
+    condition += Label(heritage, f"; heritage as {heritage}")
     n_columns = rows[heritage].nunique() - 1 + len([*BLOCKS["geometry"], *BLOCKS["scale"]])
     if rows["suite"].nunique() < 3 or len(rows) < n_columns + 2:
         reason = f"{len(rows)} models are too few for {n_columns} columns"
-        return [
-            evidence.missing(f"{first} explains more than {second}", condition, reason)
-            for first, second in pairs
-        ]
+        return [evidence.missing(part(first, second), condition, reason) for first, second in pairs]
     differences = partition.differences(
         rows,
         response="log_gain",
@@ -104,7 +108,7 @@ def _difference(
         else ""
     )
     return evidence.check(
-        f"{first} explains more than {second}",
+        part(first, second),
         condition,
         None if undecided else is_above,
         rows,
@@ -143,8 +147,8 @@ CLAIMS = (
             "gain must then agree, which can be checked."
         ),
         lines=(
-            Line("heritage explains more than geometry", "difference", 0),
-            Line("geometry explains more than scale", "difference", 0),
+            Line(part("heritage", "geometry"), "difference", 0),
+            Line(part("geometry", "scale"), "difference", 0),
         ),
     ),
 )

@@ -22,7 +22,7 @@ from collect.instruments.own.definition import OwnQuantity
 from collect.instruments.quantities import TABLES
 from collect.job.planning.plan import plan
 from collect.job.run import run
-from collect.model.checkpoint import description
+from collect.model import description
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import decoder
 from collect.model.conformance.refusal import TOLERANCES, examine
@@ -59,12 +59,13 @@ def test_it_conforms_and_its_stream_is_measured(model_type):
     assert all(findings[name].reason.startswith("not defined: ") for name in is_open)
     assert all(findings[name].is_met is None for name in is_open)
     seen, own = measured(placed), own_states(placed)
-    places, of_long = seen.norms.places, seen.norms.norm[:, : len(LONG)]
+    norms = seen["residual_norm"]
+    places, of_long = norms.places, norms.norm[:, : len(LONG)]
     for place, states in zip([(0, "block_input"), (0, "block_output")], own, strict=True):
         assert torch.allclose(of_long[places.index(place)], states.norm(dim=-1), rtol=1e-4), place
     parts = {placed.adapter.mixing, "ffn"} if placed.adapter.has(PARTS) else set()
-    assert {part for _, part in seen.updates.places} == {*parts, "block"}
-    assert bool(seen.attention) == placed.adapter.has(MAPS)
+    assert {part for _, part in seen["residual_update"].places} == {*parts, "block"}
+    assert ("attention" in seen) == placed.adapter.has(MAPS)
     assert description.model_row(checkpoint(placed), placed)["d_ffn"].item() in inner(placed)
 
 

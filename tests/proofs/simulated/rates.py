@@ -10,22 +10,18 @@ import pandas as pd
 from analysis.audit.claim import VERDICTS, verdict
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check
-from analysis.heritage.simulation.bound import bound_checks
-from analysis.heritage.simulation.density import density_checks
-from analysis.heritage.simulation.depth import depth_checks
-from analysis.heritage.simulation.design import Design
-from analysis.heritage.simulation.heritage import heritage_checks
-from analysis.heritage.simulation.papers import TRUTHS, papers
-from analysis.heritage.simulation.ranking import ranking_checks
-from analysis.heritage.simulation.separation import separation_checks
-from analysis.heritage.simulation.three_laws import three_laws_checks
-from analysis.heritage.simulation.tuning import tuning_checks
 from analysis.tidy.frame import Floats
+from tests.proofs.simulated.bound import bound_checks
+from tests.proofs.simulated.density import density_checks
+from tests.proofs.simulated.depth import depth_checks
+from tests.proofs.simulated.design import Design
+from tests.proofs.simulated.heritage import heritage_checks
+from tests.proofs.simulated.papers import TRUTHS, papers
+from tests.proofs.simulated.ranking import ranking_checks
+from tests.proofs.simulated.separation import separation_checks
+from tests.proofs.simulated.three_laws import three_laws_checks
+from tests.proofs.simulated.tuning import tuning_checks
 
-#: At most this share of papers in which nothing rules may be called reproduced.
-MOST_REPRODUCED = 0.05
-#: Papers of each truth in the pilots after which that bound was set.
-PILOTS = (40, 60)
 #: The central claims.
 JUDGED = (4, 5, 7, 10, 16, 19, 20, 21)
 

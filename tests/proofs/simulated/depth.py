@@ -8,9 +8,9 @@ import numpy as np
 
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check
-from analysis.heritage.simulation.correlation import correlated, falling
-from analysis.heritage.simulation.design import Design
 from analysis.tidy.frame import Floats
+from tests.proofs.simulated.correlation import correlated, falling
+from tests.proofs.simulated.design import Design
 
 
 def depth_checks(

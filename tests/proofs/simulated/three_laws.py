@@ -11,11 +11,11 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.evidence.checks import Check
 from analysis.heritage.record.claims_printed import LEVEL
-from analysis.heritage.simulation.correlation import correlated
-from analysis.heritage.simulation.design import Bools, Design
-from analysis.heritage.simulation.heritage import SUITES, exchanged_p, fisher_p, sets
 from analysis.tidy.defaults import BAND
 from analysis.tidy.frame import Floats
+from tests.proofs.simulated.correlation import correlated
+from tests.proofs.simulated.design import Bools, Design
+from tests.proofs.simulated.heritage import SUITES, exchanged_p, fisher_p, sets
 
 FIRST, SECOND, THIRD = "depth", "heritage", "spectral signature"
 

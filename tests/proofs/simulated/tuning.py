@@ -9,9 +9,9 @@ import numpy as np
 from analysis.audit import evidence
 from analysis.audit.evidence.checks import Check
 from analysis.heritage.sign import claims_finetuning as finetuning
-from analysis.heritage.simulation.design import Bools, Design
-from analysis.heritage.simulation.papers import of_tuned
 from analysis.tidy.frame import Floats
+from tests.proofs.simulated.design import Bools, Design
+from tests.proofs.simulated.papers import of_tuned
 
 Pair = tuple[Floats, Floats]
 

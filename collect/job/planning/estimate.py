@@ -15,6 +15,7 @@ from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import DTYPES
 from collect.model.conformance.refusal import PROPERTIES
 from collect.schema import tables
+from collect.schema.quantities import FILLED, Extent
 
 MIB = 2**20
 
@@ -31,24 +32,11 @@ READ_RATE = 0.5e9
 #: file's mark takes; and that a row takes, compressed. Measured on the models of data/sample.
 COLUMN_BYTES, MARK_BYTES = 560, 8_000
 ROW_BYTES = {
-    "residual_norm": 16.0,
-    "residual_update": 14.5,
-    "attention": 35.0,
-    "attention_mean": 45.0,
-    "token_geometry": 42.0,
-    "prompt_geometry": 150.0,
-    "weight_norm": 19.0,
-    "matrix_norm": 40.0,
-    "next_token": 56.0,
-    "token_prediction": 11.0,
-    "legacy_value": 8.5,
+    **{table: filled.row_bytes for table, filled in FILLED.items()},
     "prompt": 63.0,
     "own_value": 11.0,
     "own_vector": 12.0,
 }
-
-#: Metrics of `legacy` that are taken in every block, and once per prompt.
-LEGACY_PER_LAYER, LEGACY_PER_PROMPT = 6, 4
 
 #: Tokens of the synthetic prompts that a model is examined on.
 _EXAMINED_TOKENS = 60
@@ -143,31 +131,26 @@ def n_rows(
     is_first
         False when an earlier unit of the same run keeps the examination of the model.
     """
-    layers, heads, prompts, tokens = shape.n_layers, shape.n_heads, len(lengths), sum(lengths)
-    ends = 1 + layers + shape.has_final_norm
+    extent = Extent(
+        shape.n_layers,
+        shape.n_heads,
+        len(lengths),
+        sum(lengths),
+        **{name: getattr(shape, name) for name in Extent.__slots__ if name.startswith("has_")},
+    )
     own = quantities.own_among(asked)
     known = {
+        **{table: filled.n_rows(extent) for table, filled in FILLED.items()},
         "own_quantity": len(own),
         "own_value": sum(_n_own(shape, lengths, q) for q in own if not q.is_vector),
         "own_vector": sum(_n_own(shape, lengths, q) for q in own if q.is_vector),
-        "residual_norm": tokens * (1 + ends + layers * shape.has_mid),
-        "residual_update": tokens * layers * (3 if shape.has_parts else 1),
-        "next_token": prompts * shape.has_head,
-        "attention": prompts * layers * heads,
-        "attention_mean": prompts * layers,
-        "token_geometry": prompts * ends,
-        "prompt_geometry": ends,
-        "token_prediction": tokens,
-        "weight_norm": layers * heads * (5 + 4 * shape.has_gain + shape.has_contiguous),
-        "matrix_norm": layers * (4 + shape.has_contiguous),
-        "legacy_value": prompts * (LEGACY_PER_LAYER * layers + LEGACY_PER_PROMPT),
     }
     asked_tables = [table for name in asked for table in quantities.TABLES.get(name, ())]
     asked_tables += [table for table in known if table.startswith("own_") and known[table]]
     shared = {
         "model": 1,
         **({"conformance": len(PROPERTIES)} if is_first else {}),
-        **({"prompt": n_prompts or prompts} if lengths else {}),
+        **({"prompt": n_prompts or len(lengths)} if lengths else {}),
     }
     return {**shared, **{table: known[table] for table in asked_tables}}
 

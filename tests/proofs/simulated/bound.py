@@ -11,10 +11,10 @@ from scipy import stats
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check
 from analysis.heritage.depth import claims_law as law
-from analysis.heritage.simulation.design import Bools, Design
-from analysis.heritage.simulation.papers import of_level
 from analysis.inference.association.sandwich import cr2
 from analysis.tidy.frame import Floats
+from tests.proofs.simulated.design import Bools, Design
+from tests.proofs.simulated.papers import of_level
 
 BOUND, FOLLOWS = "no model exceeds 10^(1/L)", "b = 1"
 

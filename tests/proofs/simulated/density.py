@@ -10,9 +10,9 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.evidence.checks import Check
 from analysis.heritage.sign import claims_density as density
-from analysis.heritage.simulation.correlation import correlated, falling
-from analysis.heritage.simulation.design import Bools, Design
 from analysis.tidy.frame import Floats
+from tests.proofs.simulated.correlation import correlated, falling
+from tests.proofs.simulated.design import Bools, Design
 
 
 def density_checks(design: Design, log_gains: Floats) -> list[list[Check]]:

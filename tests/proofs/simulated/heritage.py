@@ -11,9 +11,9 @@ from scipy import stats
 
 from analysis.audit import evidence
 from analysis.audit.evidence.checks import Check
-from analysis.heritage.simulation.design import Bools, Design
 from analysis.tidy.defaults import BAND
 from analysis.tidy.frame import Floats
+from tests.proofs.simulated.design import Bools, Design
 
 #: Sets of `sets` in which labels are exchanged between suites.
 SUITES = ("hunt", "every", "joined")

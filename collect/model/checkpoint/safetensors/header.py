@@ -13,6 +13,9 @@ from collect.errors import InputError
 from collect.model.checkpoint import hub
 from collect.model.hub_causes import translated, unreachable
 
+#: Plain floating numbers as files call them, and as torch does; all else is quantised.
+FLOATS = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+
 #: Bytes in front of the header, which hold its length.
 _N_OF_LENGTH = 8
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from analysis.audit import evidence
 from analysis.audit.evidence.checks import Check
-from analysis.heritage.simulation.design import Bools, Design
 from analysis.tidy.frame import Floats
+from tests.proofs.simulated.design import Bools, Design
 
 PART = "some threshold separates the signs"
 

@@ -11,6 +11,7 @@ import pandas as pd
 from collect.adapters.capability import HEAD, HEADS, MAPS, PARTS
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
+from collect.model.checkpoint.gguf import facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +115,14 @@ def model_row(checkpoint: Checkpoint, placed: Decoder) -> pd.DataFrame:
         "n_parameters_source": "counted",
         "training_step": checkpoint.training_step,
         "training_tokens": checkpoint.training_tokens,
+        **({} if checkpoint.gguf is None else facts.of_model(checkpoint.gguf)),
     }
     return pd.DataFrame([row])
+
+
+def stored_facts(checkpoint: Checkpoint) -> dict[str, Any]:
+    """Return what table ``run`` says of how the weights of a checkpoint are quantised."""
+    return {} if checkpoint.gguf is None else facts.of_run(checkpoint.gguf)
 
 
 def _is_tied(placed: Decoder) -> bool | None:

@@ -9,9 +9,9 @@ import pandas as pd
 
 from analysis.audit.evidence.checks import Check
 from analysis.heritage.sign import claims_ranking as ranking
-from analysis.heritage.simulation.design import Design
 from analysis.inference.partition import partition
 from analysis.tidy.frame import Floats
+from tests.proofs.simulated.design import Design
 
 
 def ranking_checks(

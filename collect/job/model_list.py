@@ -12,7 +12,7 @@ from collect.schema.paths import text_at
 MARK = "@"
 
 
-def spread(models: Sequence[str]) -> list[str]:
+def expanded(models: Sequence[str]) -> list[str]:
     """Return names of models, those of a list in the place of its name.
 
     Parameters

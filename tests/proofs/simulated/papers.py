@@ -9,15 +9,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.heritage.simulation.design import Design
+from analysis.heritage.pages.verdict_rule import RULING, SHORT
 from analysis.tidy.frame import Floats
+from tests.proofs.simulated.design import Design
 
 #: What rules the gains of a paper.
 TRUTHS = ("heritage", "depth", "recipe", "nothing")
 #: Standard deviation of log gain over models [nat], as in the penultimate blocks of the paper.
 SPREAD = 0.12
-#: Share of the variance that belongs to what rules.
-RULING = 0.8
 #: Correlation of what does not rule between two definitions of gain.
 SHARED = 0.7
 DEFINITIONS = ("penultimate", "largest", "over_blocks", "last")
@@ -25,8 +24,6 @@ DEFINITIONS = ("penultimate", "largest", "over_blocks", "last")
 TUNED = ("last", "over_blocks")
 #: Logarithms of norms that a paper reports of its models, in standard deviations over models.
 NORMS = ("ratio", "value")
-#: How far a model falls short of the claimed law where that rules, as a share of its logarithm.
-SHORT = 0.1
 
 
 def of_tuned(definition: str) -> str:
