@@ -13,7 +13,7 @@ import transformers
 
 from collect.adapters import answers
 from collect.errors import CollectError
-from collect.job.verification import HOOKED, STATES, STREAMED, Verification, verify
+from collect.library.verification import HOOKED, STATES, STREAMED, Verification, verify
 from tests.collect import families, partial_families
 
 PATH = answers.PATH.with_name("VERIFIED.md")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from collect.errors import ConformanceError
-from collect.job import verification
+from collect.library import verification
 from collect.model.checkpoint.decoder import Contribution, Decoder
 from tests.collect import partial_families
 from tests.collect.conftest import FAMILIES
