@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-import numpy as np
 import pandas as pd
 
 from analysis.heritage.public.tokens import COUNTED, DEFINITIONS
@@ -68,7 +67,7 @@ def last_gains(lengths: pd.DataFrame) -> pd.DataFrame:
 def most_turned(lengths: pd.DataFrame) -> str:
     """Return the model whose gain of the last block differs most with and without token 0."""
     last = last_gains(lengths)
-    return str(np.log(last["without_first"] / last["whole_matrix"]).idxmax())
+    return str((last["without_first"] / last["whole_matrix"]).idxmax())
 
 
 def panel(rows: pd.DataFrame) -> str:
@@ -106,7 +105,8 @@ def sets(rows: pd.DataFrame) -> str:
     """
     default = rows[rows["special_tokens"] == "default"]
     shrinking = (default["gain"] < 1).groupby(default["counted"]).agg(["sum", "size"])
-    every, rest, last = (shrinking.loc[counted] for counted in reversed(COUNTED.values()))
+    counts = shrinking.to_dict("index")
+    every, rest, last = (counts[counted] for counted in reversed(COUNTED.values()))
     return (
         f"Over all tokens the last block shrinks the stream in "
         f"{prose.share_of(int(every['sum']), int(every['size']))} pairs of model and prompt set, "
