@@ -48,7 +48,8 @@ def models(store: Store) -> pd.DataFrame:
     return store.query(
         """
         SELECT m.model_id, m.lab, m.title, m.licence, m.n_layers, m.d_model, m.n_heads,
-               m.n_parameters, m.norm_kind, m.quantisation, max(r.bits_per_weight) AS bits
+               m.n_parameters, m.norm_kind, m.norm_position, m.quantisation,
+               max(r.bits_per_weight) AS bits
           FROM model AS m
           JOIN run AS r USING (model_id)
          GROUP BY ALL

@@ -26,6 +26,7 @@ MODELS = {
     "d_model": "d",
     "n_heads": "H",
     "parameters": "Parameters",
+    "norms": "Norms",
     "quantisation": "Format",
     "bits": "Bits per weight",
 }
@@ -55,6 +56,7 @@ def models(rows: pd.DataFrame) -> pd.DataFrame:
         model=rows["model_id"].map(name),
         parameters=[f"{prose.number(n / 1e6, 0)} M" for n in rows["n_parameters"]],
         bits=_cells(rows["bits"], 1),
+        norms=rows["norm_kind"] + ", " + rows["norm_position"],
     )[[*MODELS]]
 
 
@@ -171,6 +173,30 @@ def sinks_sentence(sinks: pd.DataFrame) -> str:
         f"The first token gets {prose.percent(means[True])} of the attention where it is massive, "
         f"{prose.percent(means[False])} where it is not."
     )
+
+
+#: Where the norms of a block stand, in words, by `model.norm_position`.
+PLACES = {
+    "pre": "in front of the parts of a block alone",
+    "sandwich": "in front of them and behind",
+    "post": "behind the sums",
+    "output": "behind the parts alone",
+}
+
+
+def placement(rows: pd.DataFrame, sinks: pd.DataFrame) -> str:
+    """Return how long the first token becomes, by the place of the norms, in one sentence.
+
+    ``rows`` are those of `tokens.models`, ``sinks`` those of `tokens.sinks`.
+    """
+    longest = sinks[sinks["is_primary"]].groupby("model_id")["spike"].max()
+    joined = rows.assign(spike=rows["model_id"].map(longest)).dropna(subset=["spike"])
+    said = [
+        f"{prose.listing([prose.number(it, 0) for it in sorted(part['spike'])])} times as long as "
+        f"the median token where norms stand {PLACES[str(place)]}"
+        for place, part in joined.groupby("norm_position")
+    ]
+    return f"Under its tokenizer's policy the first token becomes {', and '.join(said)}."
 
 
 def gain_rows(gains: pd.DataFrame, published: pd.DataFrame, prompt_set: str) -> pd.DataFrame:
