@@ -8,7 +8,7 @@ deviations stand two answers that depend on a model's code: whether the last of
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -35,6 +35,9 @@ from collect.model.forward.stream import streamed
 #: The property that no row of ``conformance`` has: it takes a second pass.
 STREAMED = "streamed_equals_loaded"
 
+#: The two answers on a model's code.
+STATES, HOOKED = "hidden_states[-1]", "a hook on attention sees"
+
 #: What each property says, in the order of the table.
 SAYS = {
     "block_adds_up": "stream + attention + feed-forward = next state of the stream",
@@ -51,6 +54,9 @@ SAYS = {
     refusal.OF_CODE: "the class is one of transformers",
 }
 
+#: What is left of the sums where the parts of a block cannot be told apart.
+_HANDED_ON = "what enters a block = what left the one before"
+
 _HEADER = ("", "largest deviation", "allowed", "block")
 
 
@@ -64,18 +70,23 @@ class Verification:
         The model, and the number format of the pass.
     findings
         One per property, in the order of `SAYS`.
+    has_parts
+        Whether attention and feed-forward can be told apart; where they cannot, the sums show
+        that what enters a block is what left the one before, and no more.
     facts
-        What a hook must know of the model's code, in sentences.
+        What a hook must know of the model's code: what `STATES`, and a hook on attention
+        (`HOOKED`), give.
     """
 
     model_id: str
     dtype: str
     findings: tuple[Finding, ...]
-    facts: tuple[str, ...]
+    has_parts: bool
+    facts: Mapping[str, str]
 
     def as_text(self) -> str:
         """Return the table of deviations, the reasons, and the facts."""
-        cells = [_HEADER, *(_cells(finding) for finding in self.findings)]
+        cells = [_HEADER, *(_cells(it, self._says(it)) for it in self.findings)]
         widths = [max(len(row[place]) for row in cells) for place in range(len(_HEADER))]
         table = [
             "  ".join(
@@ -85,9 +96,14 @@ class Verification:
             for row in cells
         ]
         reasons = [
-            f"{SAYS[it.property]}: {it.reason}" for it in self.findings if it.reason is not None
+            f"{self._says(it)}: {it.reason}" for it in self.findings if it.reason is not None
         ]
-        return "\n".join([f"{self.model_id} in {self.dtype}", *table, "", *reasons, *self.facts])
+        facts = [f"{what}: {said}" for what, said in self.facts.items()]
+        return "\n".join([f"{self.model_id} in {self.dtype}", *table, "", *reasons, *facts])
+
+    def _says(self, finding: Finding) -> str:
+        is_handed_on = finding.property == "block_adds_up" and not self.has_parts
+        return _HANDED_ON if is_handed_on else SAYS[finding.property]
 
     def raise_if_failed(self) -> None:
         """Raise ConformanceError where a property does not hold."""
@@ -120,7 +136,7 @@ def verify(
     if is_too_large(skeleton, settings):
         found = refusal.examine(skeleton, partial(by_block, skeleton))
         apart = Finding(STREAMED, None, None, 0.0, None, "not compared: too large to be loaded")
-        facts: tuple[str, ...] = ("Hooks were not tried: the model is too large to be loaded.",)
+        facts = dict.fromkeys((STATES, HOOKED), "not tried: too large to be loaded")
     else:
         loaded = load_model(checkpoint, dtype=dtype, device=device)
         found = refusal.examine(loaded, partial(whole, loaded))
@@ -129,10 +145,14 @@ def verify(
         for _ in whole(loaded, batches[:1], seen):
             pass
         apart = _apart(skeleton, by_block, batches[:1], seen)
-        facts = (_of_states(loaded, batches[0], seen), _of_attention(loaded, batches[0]))
+        facts = {
+            STATES: _of_states(loaded, batches[0], seen),
+            HOOKED: _of_attention(loaded, batches[0]),
+        }
     findings = {it.property: it for it in (*found, apart, *_of_files(checkpoint, shards))}
     ordered = tuple(findings[name] for name in SAYS)
-    return Verification(checkpoint.model_id, dtype, ordered, facts)
+    has_parts = skeleton.adapter.has(PARTS)
+    return Verification(checkpoint.model_id, dtype, ordered, has_parts, facts)
 
 
 @dataclass(slots=True)
@@ -190,30 +210,24 @@ def _of_files(checkpoint: Checkpoint, shards: Shards) -> tuple[Finding, Finding]
 
 
 def _of_states(loaded: Decoder, batch: Batch, seen: _Outputs) -> str:
-    """Return where the last of ``hidden_states`` lies, in a sentence."""
+    """Return where the last of ``hidden_states`` lies."""
     with torch.inference_mode():
         output = loaded.body(**inputs(loaded, batch), use_cache=False, output_hidden_states=True)
     states = getattr(output, "hidden_states", None)
     if not states:
-        return "hidden_states: the model returns none."
+        return "none is returned"
     last = states[-1].flatten(0, -2)
     is_final = place_deviation(last, last_states(output).flatten(0, -2)) == 0
     is_block = place_deviation(last, seen.blocks[-1].flatten(0, -2)) == 0
-    if is_block and is_final:
-        return "hidden_states[-1] is the output of the last block; no final norm follows."
-    if is_final:
-        return (
-            "hidden_states[-1] comes after the final norm: the output of the last block is in "
-            "none of them."
-        )
-    where = "the output of the last block, before the final norm" if is_block else "neither"
-    return f"hidden_states[-1] is {where}."
+    if is_block:
+        return f"the last block's output, {'no' if is_final else 'before the'} final norm"
+    return "after the final norm" if is_final else "neither before nor after the final norm"
 
 
 def _of_attention(loaded: Decoder, batch: Batch) -> str:
-    """Return whether a hook on the attention module sees what is added, in a sentence."""
+    """Return whether a hook on the attention module sees what is added."""
     if not loaded.adapter.has(PARTS):
-        return "Attention: what it adds cannot be told apart in this layout."
+        return "not defined: the parts of a block cannot be told apart"
     sites = loaded.sites(0)
     kept: dict[str, Tensor] = {}
 
@@ -231,20 +245,15 @@ def _of_attention(loaded: Decoder, batch: Batch) -> str:
     finally:
         for handle in handles:
             handle.remove()
-    says = "A hook on the attention module sees"
     same = kept["attention"].numel() == kept["update"].numel() and torch.equal(
         kept["attention"].flatten(), kept["update"].flatten()
     )
-    what = "what attention adds" if same else "attention before the norm that follows it"
-    if update.scale == 1.0:
-        return f"{says} {what}."
-    return (
-        f"{says} {what}{', but' if same else ' and'} before it is multiplied by {update.scale:g}."
-    )
+    what = "what is added" if same else "attention before a norm or a projection that follows it"
+    return what if update.scale == 1.0 else f"{what}, before the multiplier {update.scale:g}"
 
 
-def _cells(finding: Finding) -> tuple[str, str, str, str]:
+def _cells(finding: Finding, says: str) -> tuple[str, str, str, str]:
     mark = {True: "yes", False: "NO", None: "?"}[finding.is_met]
     deviation = "" if finding.deviation is None else f"{finding.deviation:.1e}"
     layer = "" if finding.layer is None or not finding.deviation else str(finding.layer)
-    return f"{mark:4} {SAYS[finding.property]}", deviation, f"{finding.tolerance:.1e}", layer
+    return f"{mark:4} {says}", deviation, f"{finding.tolerance:.1e}", layer

@@ -1,11 +1,13 @@
 """`collect verify`: the table of checks, and where hooks and hidden states stand."""
 
+from dataclasses import replace
+
 import pytest
-import torch
 
 from collect.errors import ConformanceError
-from collect.job import verification
-from collect.model.checkpoint.decoder import Decoder
+from collect.library import verification
+from collect.model.checkpoint.decoder import Contribution, Decoder
+from tests.collect import partial_families
 from tests.collect.conftest import FAMILIES
 
 
@@ -22,8 +24,8 @@ def test_a_model_that_is_as_it_should_be_passes_every_check(family, save_tiny):
     assert of(found, verification.STREAMED).deviation == 0.0
     assert of(found, "block_adds_up").deviation <= 1e-6
     found.raise_if_failed()
-    assert "hidden_states[-1] comes after the final norm" in found.facts[0]
-    assert "sees what attention adds" in found.facts[1]
+    assert found.facts[verification.STATES] == "after the final norm"
+    assert found.facts[verification.HOOKED] == "what is added"
 
 
 def test_streamed_numbers_that_are_others_fail(save_tiny, monkeypatch):
@@ -48,20 +50,23 @@ def test_a_norm_and_a_multiplier_after_attention_are_seen(load_tiny, monkeypatch
     batches, _ = verification.refusal.trials(model)
     plain = verification._of_attention(model, batches[0])
     monkeypatch.setattr(
-        Decoder, "sites", lambda _self, layer, own=Decoder.sites: _scaled(own(_self, layer), model)
+        Decoder, "sites", lambda _self, layer, own=Decoder.sites: _scaled(own(_self, layer))
     )
-    assert plain == "A hook on the attention module sees what attention adds."
+    assert plain == "what is added"
     said = verification._of_attention(model, batches[0])
-    assert said.endswith("and before it is multiplied by 0.5.")
-    assert "before the norm that follows it" in said
+    assert said.startswith("attention before a norm")
+    assert said.endswith("before the multiplier 0.5")
 
 
-def _scaled(sites, model):
+def _scaled(sites):
     """Return sites of which what attention adds leaves the norm before feed-forward, halved."""
-    from dataclasses import replace
-
-    from collect.model.checkpoint.decoder import Contribution
-
-    assert isinstance(model.blocks[0].post_attention_layernorm, torch.nn.Module)
     update = Contribution(sites.block.post_attention_layernorm, 0.5)
     return replace(sites, attention_update=update)
+
+
+def test_sums_of_a_layout_without_parts_are_called_what_they_are(tmp_path):
+    partial_families.tiny_partial("mamba").save_pretrained(tmp_path / "mamba")
+    found = verification.verify(str(tmp_path / "mamba"))
+    assert not found.has_parts
+    assert "what enters a block = what left the one before" in found.as_text()
+    assert verification.SAYS["block_adds_up"] not in found.as_text()
