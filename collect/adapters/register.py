@@ -27,7 +27,8 @@ def _layouts() -> tuple[Adapter, ...]:
 
 LAYOUTS = _layouts()
 
-#: Layouts that lack something, each of which says what and why.
+#: Layouts of which everything is defined, and those that lack something and say what and why.
+WHOLE = tuple(layout for layout in LAYOUTS if not layout.lacks)
 IN_PART = tuple(layout for layout in LAYOUTS if layout.lacks)
 
 #: The adapter of every known ``model_type``.
