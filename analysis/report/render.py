@@ -12,10 +12,10 @@ from typing import Literal
 
 from analysis.report.execution import Session, environment
 from analysis.report.making.images import Gallery
+from analysis.report.making.markup import chunk_markdown, prose_markdown
 from analysis.report.making.page import page, pdf
 from analysis.report.reading.chunk import assignments
 from analysis.report.reading.front_matter import unread, written
-from analysis.report.reading.markup import chunk_markdown, prose_markdown
 from analysis.report.reading.settings import Settings, project_options, settings_of
 from analysis.report.reading.source import Prose, Source, read_source
 from analysis.tidy.errors import ReportError

@@ -38,7 +38,8 @@ def render(
     ).values()
     if command:
         with tempfile.TemporaryDirectory() as name:
-            page = replace_bytes(Path(name, f"{source.stem}.html"), content)
+            page = Path(name, f"{source.stem}.html")
+            page.write_bytes(content)
             refuse_faults([page])
     return replace_bytes(destination, content)
 

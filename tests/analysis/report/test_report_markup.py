@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from analysis.report.making.images import Gallery, Picture
+from analysis.report.making.markup import chunk_markdown, prose_markdown
 from analysis.report.reading.chunk import chunk_of
 from analysis.report.reading.inline import Inline
-from analysis.report.reading.markup import chunk_markdown, prose_markdown
 from analysis.report.reading.source import Line
 from analysis.tidy.errors import ReportError
 

@@ -17,10 +17,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.report.making.markup import INLINE_CODE
 from analysis.report.making.pandoc import pandoc
 from analysis.report.reading import places
 from analysis.report.reading.inline import inline_markdown, register_strings
-from analysis.report.reading.markup import INLINE_CODE
 from analysis.report.reading.settings import project_options
 from analysis.report.reading.source import Prose, read_source
 from analysis.tidy import prose
