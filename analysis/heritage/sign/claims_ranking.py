@@ -11,6 +11,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.sign import claims_popular as popular
 from analysis.heritage.sign.readings import EVERY, HUNT, JOINED, KEPT, model_sets
 from analysis.inference.partition import partition
@@ -112,10 +113,7 @@ def _difference(
         condition,
         None if undecided else is_above,
         rows,
-        estimate=row["estimate"],
-        conf_low=row["conf_low"],
-        conf_high=row["conf_high"],
-        p_value=row["p_value"],
+        **evidence.numbers(row),
         method=row["method"],
         note=f"{reason} {row['note']}".strip(),
         measure="difference",
@@ -141,11 +139,7 @@ CLAIMS = (
         weight="central",
         rests_on="network",
         quantity="gain_penultimate_block",
-        reason=(
-            "Shares of variance of a free number are free. It would tell of training if decay "
-            "or the start of the weights kept the mean of the stream small: raw and centred "
-            "gain must then agree, which can be checked."
-        ),
+        reason="Shares of variance of a free number are free." + reasons.RAW_AND_CENTRED,
         lines=(
             Line(part("heritage", "geometry"), "difference", 0),
             Line(part("geometry", "scale"), "difference", 0),
