@@ -284,6 +284,7 @@ CLAIMS = (
         ),
         family="training heritage",
         weight="central",
+        true_where="heritage",
         rests_on="network",
         quantity="gain_penultimate_block",
         reason=(
@@ -354,6 +355,7 @@ CLAIMS = (
         ),
         family="training heritage",
         weight="supporting",
+        true_where="heritage",
         repeats=7,
         rests_on="network",
         quantity="gain_penultimate_block",

@@ -16,7 +16,7 @@ from analysis.heritage.simulation.depth import depth_checks
 from analysis.heritage.simulation.design import Design
 from analysis.heritage.simulation.heritage import heritage_checks
 from analysis.heritage.simulation.papers import TRUTHS, papers
-from analysis.heritage.simulation.ranking import ranking_checks
+from analysis.heritage.simulation.ranking import Tied, ranking_checks, tied
 from analysis.heritage.simulation.separation import separation_checks
 from analysis.heritage.simulation.three_laws import three_laws_checks
 from analysis.heritage.simulation.tuning import tuning_checks
@@ -42,7 +42,7 @@ def rates(
     n_papers
         Papers of each truth, with right and with wrong labels.
     rng
-        Source of the gains and of the resamples of suites.
+        Source of the gains and of the draws at ties.
     kinds
         Kind of statement of each judged claim.
 
@@ -52,8 +52,9 @@ def rates(
     `probability` and `n_papers`.
     """
     rows = []
+    at_ties = tied(design, rng)
     for truth in TRUTHS:
-        made = checks(design, papers(design, truth, n_papers, rng), rng)
+        made = checks(design, papers(design, truth, n_papers, rng), at_ties)
         judged = {
             claim_id: {wrong: _judged(columns, kinds[claim_id]) for wrong, columns in found.items()}
             for claim_id, found in made.items()
@@ -69,7 +70,7 @@ def rates(
 
 
 def checks(
-    design: Design, log_gains: Mapping[str, Floats], rng: np.random.Generator
+    design: Design, log_gains: Mapping[str, Floats], at_ties: Tied
 ) -> dict[int, dict[bool, list[list[Check]]]]:
     """Return the checks of each judged claim, by whether labels are wrong; each over all papers.
 
@@ -84,7 +85,7 @@ def checks(
         10: {False: separation_checks(design, log_gains)},
         16: {False: density_checks(design, log_gains["penultimate"])},
         19: {False: tuning_checks(design, log_gains)},
-        20: {False: ranking_checks(design, log_gains, rng)},
+        20: {False: ranking_checks(design, log_gains, at_ties)},
         21: {wrong: three_laws_checks(design, log_gains, wrong_labels=wrong) for wrong in labels},
     }
 

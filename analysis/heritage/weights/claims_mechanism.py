@@ -294,6 +294,7 @@ CLAIMS = (
         ),
         family="dimensional crowding (rho)",
         weight="central",
+        true_where="density",
         rests_on="network",
         quantity="gain_penultimate_block",
         reason=(
