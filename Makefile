@@ -90,7 +90,7 @@ proof: $(VENV)/.everything ## run the long proofs (hours); what they say is kept
 lock: ## renew constraints.txt from the newest versions pyproject.toml admits
 	rm -rf .cache/lock && $(PYTHON) -m venv .cache/lock
 	.cache/lock/bin/python -m pip install --quiet --upgrade pip
-	.cache/lock/bin/python -m pip install --quiet hatchling -e '.[collect,pdf,remote,report]' --group dev
+	.cache/lock/bin/python -m pip install --quiet hatchling -e '.[collect,gguf,pdf,remote,report]' --group dev
 	.cache/lock/bin/python -m pip freeze --all --exclude-editable | sed -E 's/\+cpu$$//' > constraints.txt
 	rm -rf .cache/lock
 
@@ -122,5 +122,5 @@ $(VENV)/.report: $(VENV)/pyvenv.cfg pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.everything: $(VENV)/.report
-	$(PIP) -e '.[collect,pdf,remote,report]' --group dev
+	$(PIP) -e '.[collect,gguf,pdf,remote,report]' --group dev
 	@touch $@

@@ -1,6 +1,6 @@
-"""The few ways collection can refuse, each with its exit code.
+"""The errors that a person can act on, of both packages, each with its exit code.
 
-The first sentence says what must hold and what was found; the hint says what to do.
+The first sentence says what is wrong and where; the hint says what to do.
 A name that is unknown is answered with the nearest that is known.
 """
 
@@ -20,13 +20,13 @@ OUT_OF_MEMORY = (
 )
 
 
-class CollectError(Exception):
-    """Refusal that a person can act on.
+class ThermoscopeError(Exception):
+    """An error that a person can act on.
 
     Parameters
     ----------
     problem
-        What must hold, and what was found, in one sentence.
+        What is wrong, and where, in one sentence.
     hint
         What to do about it, in one sentence.
     """
@@ -39,7 +39,11 @@ class CollectError(Exception):
         super().__init__(f"{problem}\nhint: {hint}" if hint else problem)
 
 
-class InputError(CollectError):
+#: What programs that use `collect` catch.
+CollectError = ThermoscopeError
+
+
+class InputError(ThermoscopeError):
     """Something given on the command line, in a recipe or in a file is wrong (exit code 2)."""
 
 
@@ -47,31 +51,31 @@ class UnsupportedModelError(InputError):
     """The model is of a kind that no adapter describes (exit code 2)."""
 
 
-class MissingExtraError(CollectError):
-    """A package of the [collect] extra is not installed (exit code 3)."""
+class MissingExtraError(ThermoscopeError):
+    """A package of an extra is not installed (exit code 3)."""
 
     exit_code = 3
 
 
-class UnreachableError(CollectError):
+class UnreachableError(ThermoscopeError):
     """Something must come over the network and did not (exit code 4)."""
 
     exit_code = 4
 
 
-class OutputError(CollectError):
+class OutputError(ThermoscopeError):
     """The output cannot be written (exit code 5)."""
 
     exit_code = 5
 
 
-class ConformanceError(CollectError):
+class ConformanceError(ThermoscopeError):
     """A model contradicts what its adapter promises; its numbers would be wrong (exit code 6)."""
 
     exit_code = 6
 
 
-class UnexpectedError(CollectError):
+class UnexpectedError(ThermoscopeError):
     """A defect of this program: an exception that nobody foresaw (exit code 70).
 
     Parameters
@@ -85,14 +89,13 @@ class UnexpectedError(CollectError):
     def __init__(self, error: BaseException) -> None:
         said = ascii(str(error).strip().partition("\n")[0][:200])[1:-1]
         super().__init__(
-            f"Every failure must be foreseen; {type(error).__name__} was not"
-            f"{f' ({said})' if said else ''}.",
+            f"Internal error: {type(error).__name__}{f' ({said})' if said else ''}.",
             "This is a defect of thermoscope: report it where you have thermoscope from, with the "
             "command and with what it prints when --debug stands before the verb.",
         )
 
 
-class ScarcityError(CollectError):
+class ScarcityError(ThermoscopeError):
     """The machine lends no more memory, processes or open files (exit code 71).
 
     Parameters
@@ -105,9 +108,27 @@ class ScarcityError(CollectError):
 
     def __init__(self, what: str) -> None:
         super().__init__(
-            f"The machine must lend this command enough {what}; it lends no more.",
+            f"Out of {what}.",
             "Raise the limit (ulimit -a lists them), or end other programs; no file was left "
             "half-written.",
+        )
+
+
+class TimeLimitError(ThermoscopeError):
+    """A command reached the time limit that it was given (exit code 71).
+
+    Parameters
+    ----------
+    seconds
+        The limit [s].
+    """
+
+    exit_code = 71
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"The time limit of {seconds:g} s was reached before the statement ended.",
+            "Raise --timeout, or ask for fewer rows.",
         )
 
 

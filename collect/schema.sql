@@ -32,6 +32,9 @@ CREATE TABLE model (
     n_parameters_source VARCHAR,
     training_step       BIGINT CHECK (training_step >= 0),
     training_tokens     BIGINT CHECK (training_tokens >= 0),
+    title               VARCHAR,
+    licence             VARCHAR,
+    quantisation        VARCHAR,
     PRIMARY KEY (model_id)
 );
 COMMENT ON TABLE model IS 'One row per model: who made it and how it is shaped. In the files every unit has a row of its model: take each model once before a join. Of several revisions that were measured, an opened store shows the one that primary_run prefers: the one without a training step, which is the model as released, else the one of the last step; see revision for all.';
@@ -59,6 +62,9 @@ COMMENT ON COLUMN model.n_parameters IS 'Exact number of parameters, tied matric
 COMMENT ON COLUMN model.n_parameters_source IS 'Where n_parameters comes from: counted on the loaded model, computed from the configuration, or a published file [-]';
 COMMENT ON COLUMN model.training_step IS 'Optimiser steps taken when the checkpoint was saved, as the name of its revision or a file beside it says; NULL where neither does [1]';
 COMMENT ON COLUMN model.training_tokens IS 'Tokens trained on by then, from the same places, or from the step where the suite trains on a fixed number per step; NULL where nothing says [tokens]';
+COMMENT ON COLUMN model.title IS 'What the header of a GGUF file calls the model; NULL for other checkpoints [-]';
+COMMENT ON COLUMN model.licence IS 'Licence that the header of a GGUF file states; NULL where it states none and for other checkpoints [-]';
+COMMENT ON COLUMN model.quantisation IS 'Mix of number formats that a quantised file was made in, for example Q4_K_M; NULL where all weights are plain floating numbers. A model is quantised or not as a whole: it never shares its model_id with the model that it was made from [-]';
 
 CREATE TABLE revision (
     model_id        VARCHAR NOT NULL,
@@ -111,6 +117,8 @@ CREATE TABLE run (
     revision_name            VARCHAR,
     adapter                  VARCHAR NOT NULL,
     dtype_weights            VARCHAR NOT NULL,
+    quantisation             VARCHAR,
+    bits_per_weight          DOUBLE CHECK (bits_per_weight > 0),
     dtype_compute            VARCHAR NOT NULL,
     device                   VARCHAR NOT NULL,
     attention_implementation VARCHAR NOT NULL,
@@ -137,12 +145,14 @@ COMMENT ON COLUMN run.kind IS 'weights (no prompt involved) or prompts [-]';
 COMMENT ON COLUMN run.prompt_set IS 'Prompt set measured; NULL for kind = weights [-]';
 COMMENT ON COLUMN run.prompt_set_sha256 IS 'Hash of the prompts as measured; NULL for kind = weights [-]';
 COMMENT ON COLUMN run.tokens_sha256 IS 'Hash of the token ids as measured, which tells tokenizers and templates apart; NULL for kind = weights [-]';
-COMMENT ON COLUMN run.weights_sha256 IS 'Hash of the names and contents of the checkpoint''s safetensors files; of a model measured in memory, of the names, shapes and values of its parameters and saved buffers, and of the revision that was given to tell it apart [-]';
+COMMENT ON COLUMN run.weights_sha256 IS 'Hash of the names and contents of the checkpoint''s safetensors files; of a GGUF file, the SHA-256 of the file; of a model measured in memory, of the names, shapes and values of its parameters and saved buffers, and of the revision that was given to tell it apart [-]';
 COMMENT ON COLUMN run.config_sha256 IS 'Hash of the entries of config.json that matter to the computation [-]';
 COMMENT ON COLUMN run.revision IS 'Commit of the hub repository when the unit was measured, or name of one of several checkpoints in a local directory; NULL for a single local checkpoint [-]';
 COMMENT ON COLUMN run.revision_name IS 'Branch, tag or commit as it was asked for; NULL where none was [-]';
 COMMENT ON COLUMN run.adapter IS 'Adapter that located blocks, attention and weights [-]';
-COMMENT ON COLUMN run.dtype_weights IS 'Number format the weights are stored in [-]';
+COMMENT ON COLUMN run.dtype_weights IS 'Number formats the weights are stored in, joined by + [-]';
+COMMENT ON COLUMN run.quantisation IS 'Number format of the matrices by kind, as JSON of the file''s own names, for example {"attn_q": "Q4_K", "ffn_down": "Q4_K+Q6_K"}; what is measured are the dequantised numbers. NULL where all weights are plain floating numbers [-]';
+COMMENT ON COLUMN run.bits_per_weight IS 'Size of all tensors of a quantised file over their numbers; NULL where all weights are plain floating numbers [bit]';
 COMMENT ON COLUMN run.dtype_compute IS 'Number format of the forward pass; norms are accumulated in float64 whatever it is [-]';
 COMMENT ON COLUMN run.device IS 'Device of the forward pass [-]';
 COMMENT ON COLUMN run.attention_implementation IS 'Attention code that ran, as the model reports it [-]';

@@ -398,24 +398,3 @@ def _run(run_id: str, kind: str, **settings: object) -> pd.DataFrame:
     }
     row |= of_prompts if kind == "prompts" else {}
     return pd.DataFrame([row | settings])
-
-
-#: Tests that a change of today left behind, and why; each is to be mended or to go.
-LEFT_BEHIND = {
-    "store/test_views_runs.py": "writes two networks under one name, which a store now refuses",
-    "test_a_verb_imports_what_it_needs": "partial correlations import pingouin, not yet weighed",
-    "test_a_map_that_looks_ahead_on_a_real_prompt": "not looked at since checks of code were added",
-    "test_the_colour_and_shape_of_a_lab_stand_for": "reads the folder that charts lay in before",
-    "test_a_part_that_blocks_share_is_measured_in_each": "not looked at: self_attn of block 2",
-    "test_a_bad_model_after_a_good_one_costs_no_download": "words of the quantised refusal changed",
-    "test_two_workers_write_what_one_machine_writes": "bytes differed once under load",
-    "test_the_head_stays_on_a_desk_and_leaves_a_phone": "anchors have a new margin",
-}
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what was left behind, with its reason."""
-    for item in items:
-        for part, reason in LEFT_BEHIND.items():
-            if part in item.nodeid:
-                item.add_marker(pytest.mark.skip(reason=reason))

@@ -58,8 +58,9 @@ def check_records(made: Sequence[Check], kind: Kind) -> list[dict[str, Any]]:
     """Return the rows of `check_rows`, each by itself."""
     return [
         {
-            "term": check.part,
-            "condition": check.condition,
+            "check_id": check.id,
+            "term": str(check.part),
+            "condition": str(check.condition),
             "kind": check.kind or kind,
             "holds": answer,
             "decides": check.decides,
@@ -191,6 +192,7 @@ def _row(
         **testable.of_claim(one, found, rates),
         "kind": one.kind,
         "estimand": one.estimand,
+        "check_id": primary.id,
         "estimate": primary.estimate,
         "conf_low": primary.conf_low,
         "conf_high": primary.conf_high,

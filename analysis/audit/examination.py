@@ -46,6 +46,13 @@ def examined(one: Claim, store: Store) -> Sequence[Check]:
             f"else; it returned {', '.join(sorted(strangers)) or 'none'}.",
             "A check that cannot be made is evidence.missing(...).",
         )
+    names = [each.id for each in found]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise AnalysisError(
+            f"Two checks of claim {one.claim_id} have one id, {twice!r}.",
+            "Give their parts or conditions a Label with another id.",
+        )
     return found
 
 

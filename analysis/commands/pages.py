@@ -6,9 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from analysis.commands.options import as_typed
 from analysis.commands.sources import claims_of
 from analysis.tidy.errors import AnalysisError
+from collect.process.parser import as_typed
 
 
 def report(options: argparse.Namespace) -> int:

@@ -9,8 +9,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from analysis.commands.options import MODULE, as_typed
 from analysis.tidy.errors import QueryError
+from collect.process.parser import as_typed
+from collect.process.verbs import PROGRAM as COMMAND
 
 #: The shell's program, and the name of the database that `collect database` builds.
 PROGRAM, DATABASE = "duckdb", "measurements.duckdb"
@@ -43,7 +44,7 @@ def statement(given: str | None) -> str | None:
 
 
 def open_shell(
-    sources: Sequence[Path | str], *, are_shipped: bool = False, command: str = MODULE
+    sources: Sequence[Path | str], *, are_shipped: bool = False, command: str = COMMAND
 ) -> int:
     """Run DuckDB's shell on a database of the measurements, read-only, and return its exit code.
 

@@ -104,6 +104,13 @@ def sql(options: argparse.Namespace) -> int:
     from analysis.commands.shell import open_shell, statement
     from analysis.store.caution import cautions
 
+    if options.is_process and (options.query or not sys.stdin.isatty()):
+        # The program ends with the code of the child that runs the statement.
+        from analysis.tidy.child import child_code
+
+        code = child_code(options.timeout)
+        if code is not None:
+            return code
     query = statement(options.query)
     if query is None:
         are_shipped = not options.data and not options.paper
@@ -236,13 +243,13 @@ def l_star(options: argparse.Namespace) -> int:
 
 def signs(options: argparse.Namespace) -> int:
     """Print whether each measured model dampens or expands, and which are left out; return 0."""
-    import numpy as np
+    from analysis.heritage.measured.signs import MINIMUM_PROMPTS, signs, without_gain
 
-    from analysis.heritage.measured.signs import signs, without_gain
-    from analysis.heritage.sign.claims_heritage import SEED
-
-    store, rng = opened(options), np.random.default_rng(SEED)
-    rows = signs(store, options.gain, rng=rng, band=options.band)
+    store = opened(options)
+    rows = signs(store, options.gain, band=options.band)
+    if n_few := int((rows["n_obs"] < MINIMUM_PROMPTS).sum()):
+        few = f"note: no interval of {n_few} of {len(rows)}: fewer than {MINIMUM_PROMPTS} prompts"
+        print(few, file=sys.stderr)
     if lacking := without_gain(store, options.gain):
         told = f"note: left out, {options.gain} is not defined or measured: {', '.join(lacking)}"
         print(told, file=sys.stderr)

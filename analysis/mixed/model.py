@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
+import pandas as pd
 
 from analysis.mixed.generics import Generics
 from analysis.mixed.inference.fitted import inference_at, solve
@@ -18,6 +19,9 @@ from analysis.mixed.reading.source import Rows, Source, Weights, complete, open_
 from analysis.mixed.reading.statistics import Statistics
 from analysis.tidy.errors import DesignError
 from analysis.tidy.frame import Floats, require_flags, require_option
+
+if TYPE_CHECKING:
+    from analysis.mixed.second_engine import StatsmodelsModel
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,6 +84,7 @@ class MixedModel(Generics):
         return tuple(name for name in self.statistics.factors if name not in of_formula)
 
 
+@overload
 def fit(
     formula: str,
     rows: Rows,
@@ -91,7 +96,29 @@ def fit(
     deterministic: bool = True,
     missing: str = "refuse",
     aliased: str = "refuse",
-) -> MixedModel:
+    engine: Literal["sums"] = "sums",
+) -> MixedModel: ...
+
+
+@overload
+def fit(
+    formula: str, rows: Rows, *, reml: bool = True, engine: Literal["statsmodels"]
+) -> StatsmodelsModel: ...
+
+
+def fit(
+    formula: str,
+    rows: Rows,
+    *,
+    reml: bool = True,
+    weights: Weights | None = None,
+    contrasts: Mapping[str, Any] | None = None,
+    units: Sequence[str] = (),
+    deterministic: bool = True,
+    missing: str = "refuse",
+    aliased: str = "refuse",
+    engine: str = "sums",
+) -> MixedModel | StatsmodelsModel:
     """Return the fit of a linear mixed model.
 
     Parameters
@@ -122,6 +149,9 @@ def fit(
     aliased
         ``refuse``, or ``drop``: fixed columns that are linear combinations of those before them
         are left out, as lme4 does, and a note names them.
+    engine
+        ``sums``, or ``statsmodels``: its `MixedLM`, where it can fit the formula, of a frame and
+        with `reml` alone; see `analysis.mixed.second_engine`.
 
     Returns
     -------
@@ -130,7 +160,8 @@ def fit(
     Raises
     ------
     AnalysisError
-        If `missing` or `aliased` is no option, or `reml` or `deterministic` neither true nor false.
+        If `engine`, `missing` or `aliased` is no option, or `reml` or `deterministic` neither
+        true nor false.
     ColumnError
         If the formula cannot be read, names no column, or a value is missing or infinite.
     DesignError
@@ -138,6 +169,16 @@ def fit(
         others and may not be left out, the response is constant, or a group has as many effects
         as there are rows.
     """
+    require_option("engine", engine, ("sums", "statsmodels"))
+    if engine == "statsmodels":
+        from analysis.mixed import second_engine
+
+        if weights is not None or contrasts or not isinstance(rows, pd.DataFrame):
+            raise DesignError(
+                "statsmodels' MixedLM takes a frame, without weights or contrasts.",
+                "Leave `engine` out.",
+            )
+        return second_engine.fit(formula, rows, reml=reml)
     return fit_many(
         formula,
         rows,

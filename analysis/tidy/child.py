@@ -18,7 +18,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from analysis.tidy.errors import AnalysisError, ScarcityError, TimeLimitError, UnexpectedError
+from analysis.tidy.errors import ScarcityError, TimeLimitError, UnexpectedError
+from collect.errors import ThermoscopeError
 
 #: Exit codes by which a statement ends itself; with any other the interpreter or a native library
 #: ended the process.
@@ -110,7 +111,7 @@ def _raise_late(_number: int, _frame: FrameType | None) -> NoReturn:
     raise TimeoutError
 
 
-def _end(code: int) -> AnalysisError:
+def _end(code: int) -> ThermoscopeError:
     """Return why a native library ended a process."""
     import resource
 

@@ -58,6 +58,7 @@ GAINS = (
     "gain_penultimate_block",
     "gain_whole_matrix",
     "gain_with_final_norm",
+    "gain_without_first",
     "total_amplification",
 )
 

@@ -137,6 +137,7 @@ GLOSSARY: dict[str, str] = {
     "caveats": "Known defects that touch the evidence, B1 to B16",
     "sd": "Standard deviation: of a source's effects over cells, or between runs of a cell [nat]",
     "foreseen": "Whether the statement was expected to hold when it was registered",
+    "check_id": "Name of the check in its claim",
     "condition": "How the words of the claim were read: definition, models, files",
     "holds": "Whether the part holds under the condition; missing when it cannot be told",
     "data_set": "Evidence and definition of gain that a fit used",

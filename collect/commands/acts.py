@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from typing import Any
 
-from collect.commands.options import PROGRAM, as_typed
 from collect.commands.printing import as_json, show
-from collect.commands.starting import libraries_imported
 from collect.errors import InputError
+from collect.process.parser import as_typed
+from collect.process.starting import libraries_imported
 from collect.schema.counting import counted
 from collect.schema.paths import text_at
 
@@ -20,7 +19,8 @@ def _sets(options: argparse.Namespace) -> list[str]:
     return [] if options.prompts == ["none"] else options.prompts
 
 
-def _plan(options: argparse.Namespace) -> int:
+def plan(options: argparse.Namespace) -> int:
+    """Say what a run would do: rows, bytes, memory, time."""
     with libraries_imported():
         from collect.job.planning import plan, planned, wording
 
@@ -31,7 +31,8 @@ def _plan(options: argparse.Namespace) -> int:
     return 0
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Measure models, on prompt sets and by their weights."""
     with libraries_imported():
         if options.engine == "ray":
             from collect.job.fleet import run
@@ -43,7 +44,6 @@ def _run(options: argparse.Namespace) -> int:
         _sets(options),
         options.out,
         quiet=options.quiet,
-        progress=options.progress,
         **_how(options),
     )
     return 0
@@ -71,7 +71,8 @@ def _how(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _prompts(options: argparse.Namespace) -> int:
+def prompts(options: argparse.Namespace) -> int:
+    """List the prompt sets that come with the project, or the prompts of some."""
     from collect.prompts import listing
 
     rows = listing.prompts(options.sets) if options.sets else listing.sets()
@@ -79,7 +80,8 @@ def _prompts(options: argparse.Namespace) -> int:
     return 0
 
 
-def _status(options: argparse.Namespace) -> int:
+def status(options: argparse.Namespace) -> int:
+    """List the units of an output."""
     from collect.record import status
 
     units = status.units(options.directory)
@@ -87,7 +89,8 @@ def _status(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check(options: argparse.Namespace) -> int:
+def check(options: argparse.Namespace) -> int:
+    """Check the files of an output."""
     from collect.record.integrity import faults
 
     found = list(faults(options.directory))
@@ -98,16 +101,16 @@ def _check(options: argparse.Namespace) -> int:
     return 1 if found else 0
 
 
-def _compact(options: argparse.Namespace) -> int:
-    from collect.record import compaction
+def compact(options: argparse.Namespace) -> int:
+    """Copy an output into one sorted file per table."""
+    from collect.record.compaction import compact
 
-    act = compaction.expand if options.expand else compaction.compact
-    done = act(options.directory, options.out)
-    show(f"{options.out or options.directory}: {done.words}")
+    show(f"{options.out}: {compact(options.directory, options.out).words}")
     return 0
 
 
-def _publish(options: argparse.Namespace) -> int:
+def publish(options: argparse.Namespace) -> int:
+    """Describe an output so that others find and use it."""
     from datetime import UTC, datetime
 
     from collect.record.publication.description import About
@@ -119,9 +122,7 @@ def _publish(options: argparse.Namespace) -> int:
     about = About(
         name=options.name or options.directory.resolve().name,
         licence=options.license,
-        description=options.description,
         creators=tuple(options.creator),
-        version=options.dataset_version,
         published=options.date or datetime.now(UTC).date(),
         url=options.url,
         citation=citation,
@@ -130,7 +131,8 @@ def _publish(options: argparse.Namespace) -> int:
     return 0
 
 
-def _train(options: argparse.Namespace) -> int:
+def train(options: argparse.Namespace) -> int:
+    """Train small models from recipes."""
     with libraries_imported():
         from collect.training.train import decay_shown, train
 
@@ -141,7 +143,6 @@ def _train(options: argparse.Namespace) -> int:
             overwrite=options.overwrite,
             keep=options.keep_checkpoints,
             quiet=options.quiet,
-            progress=options.progress,
         )
         if not options.quiet:
             show(checkpoint)
@@ -149,7 +150,8 @@ def _train(options: argparse.Namespace) -> int:
     return 0
 
 
-def _study(options: argparse.Namespace) -> int:
+def study(options: argparse.Namespace) -> int:
+    """Carry out a controlled study: train and measure what a design crosses."""
     if options.plan:
         from collect.training.study.design import read_design
         from collect.training.study.plan import as_text
@@ -189,14 +191,14 @@ def _study(options: argparse.Namespace) -> int:
         engine=options.engine,
         minutes=options.minutes,
         quiet=options.quiet,
-        progress=options.progress,
     )
     if not options.quiet:
         show(f"{counted(left, 'run')} left" if left else "every run is complete")
     return 0
 
 
-def _gauge(options: argparse.Namespace) -> int:
+def gauge(options: argparse.Namespace) -> int:
+    """Change a model's weights and not its logits."""
     with libraries_imported():
         from collect.gauge.command import gauge
 
@@ -216,7 +218,8 @@ def _gauge(options: argparse.Namespace) -> int:
     return 0
 
 
-def _published(options: argparse.Namespace) -> int:
+def published(options: argparse.Namespace) -> int:
+    """Import the paper's raw result files."""
     from collect.published import fetch, import_results, write_excerpt, write_figures
 
     source = options.source or (options.out / "raw" if options.fetch else None)
@@ -235,7 +238,8 @@ def _published(options: argparse.Namespace) -> int:
     return 0
 
 
-def _database(options: argparse.Namespace) -> int:
+def database(options: argparse.Namespace) -> int:
+    """Put measurements into one DuckDB file."""
     from collect.record.publication.database import default_directories, write_database
 
     directories = options.directories or default_directories()
@@ -245,7 +249,8 @@ def _database(options: argparse.Namespace) -> int:
     return 0
 
 
-def _codebook(options: argparse.Namespace) -> int:
+def codebook(options: argparse.Namespace) -> int:
+    """Write data/README.md."""
     from collect.record.publication import codebook
 
     path = codebook.PATH
@@ -255,12 +260,13 @@ def _codebook(options: argparse.Namespace) -> int:
         return 0
     if codebook.is_current(path):
         return 0
-    told = f"{path} is out of date; write it with: {PROGRAM} codebook"
+    told = f"{path} is out of date; write it with: thermoscope collect codebook"
     print(as_typed(told, options.program), file=sys.stderr)
     return 1
 
 
-def _models(options: argparse.Namespace) -> int:
+def models(options: argparse.Namespace) -> int:
+    """List the types of models, and what of each is measured."""
     from dataclasses import asdict
 
     from collect.adapters import answers
@@ -274,22 +280,3 @@ def _models(options: argparse.Namespace) -> int:
         listed = [asdict(entry) for entry in found]
         show(as_json(listed) if options.json else answers.as_text(found))
     return int(any(entry.answer == answers.UNKNOWN for entry in found))
-
-
-#: By verb.
-ACTS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "plan": _plan,
-    "run": _run,
-    "prompts": _prompts,
-    "status": _status,
-    "check": _check,
-    "compact": _compact,
-    "publish": _publish,
-    "train": _train,
-    "study": _study,
-    "gauge": _gauge,
-    "published": _published,
-    "database": _database,
-    "codebook": _codebook,
-    "models": _models,
-}

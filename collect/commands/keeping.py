@@ -6,61 +6,30 @@ import argparse
 from datetime import date
 from pathlib import Path
 
-from collect.commands.verbs import Verbs, local
+from collect.commands.output import local
 
 
-def add_status(verbs: Verbs) -> argparse.ArgumentParser:
-    """Add `status`, and return its parser."""
-    parser = verbs.add_parser(
-        "status",
-        help="list the units of an output",
-        description="List the units of an output: complete, incomplete, nonconforming.",
-    )
+def status(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `status`."""
     parser.add_argument("directory", type=local, metavar="DIR", help="the --out of `run`")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    return parser
 
 
-def add_check(verbs: Verbs) -> argparse.ArgumentParser:
-    """Add `check`, and return its parser."""
-    parser = verbs.add_parser(
-        "check",
-        help="check the files of an output",
-        description="Check every file of an output: schema, keys, checks, rows, hashes. "
-        "Prints a sentence for each fault and exits with 1 if there is one.",
-    )
+def check(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `check`."""
     parser.add_argument("directory", type=local, metavar="DIR", help="the --out of `run`")
-    return parser
 
 
-def add_compact(verbs: Verbs) -> argparse.ArgumentParser:
-    """Add `compact`, and return its parser."""
-    parser = verbs.add_parser(
-        "compact",
-        help="pack the units of an output into few large files",
-        description="Put the units of an output into packs: one sorted Parquet file a table, with "
-        "the marks of every unit kept. The output reads, resumes and is checked as before. "
-        "A program that has it open must open it again.",
-    )
+def compact(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `compact`."""
     parser.add_argument("directory", type=local, metavar="DIR", help="the --out of `run`")
     parser.add_argument(
-        "--out", type=local, metavar="NEW", help="new directory for the result (default: in place)"
+        "--out", type=local, required=True, metavar="NEW", help="new directory for the copy"
     )
-    parser.add_argument(
-        "--expand", action="store_true", help="the way back: every unit in files of its own"
-    )
-    return parser
 
 
-def add_publish(verbs: Verbs) -> argparse.ArgumentParser:
-    """Add `publish`, and return its parser."""
-    parser = verbs.add_parser(
-        "publish",
-        help="describe an output so that others find and use it",
-        description="Write croissant.json (every table, column, file, size and hash, in Croissant) "
-        "and README.md (a data card; what a person wrote in it stays). Published on a web server "
-        "as it is, the output opens at its address: thermoscope --data https://... sql.",
-    )
+def publish(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `publish`."""
     parser.add_argument("directory", type=local, metavar="DIR", help="the --out of `run`")
     parser.add_argument(
         "--license",
@@ -73,17 +42,9 @@ def add_publish(verbs: Verbs) -> argparse.ArgumentParser:
         "--creator", required=True, action="append", metavar="NAME", help="who made it; repeat"
     )
     parser.add_argument("--name", metavar="TITLE", help="title (default: the directory's name)")
-    parser.add_argument(
-        "--description",
-        default="Measurements of the residual stream of transformers, token by token.",
-        metavar="TEXT",
-        help="what it holds, in a sentence",
-    )
-    parser.add_argument("--dataset-version", default="1.0.0", metavar="X.Y.Z", help="(1.0.0)")
     parser.add_argument("--date", type=_day, metavar="DAY", help="(default: today)")
     parser.add_argument("--url", help="where it is to be found")
     parser.add_argument("--citation", type=Path, metavar="FILE", help="how to cite it, as BibTeX")
-    return parser
 
 
 def _day(text: str) -> date:
@@ -95,13 +56,8 @@ def _day(text: str) -> date:
         ) from error
 
 
-def add_published(verbs: Verbs) -> argparse.ArgumentParser:
-    """Add `published`, and return its parser."""
-    parser = verbs.add_parser(
-        "published",
-        help="import the paper's raw result files",
-        description="Import the raw result files of the paper into tables of the contract.",
-    )
+def published(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `published`."""
     parser.add_argument(
         "source",
         nargs="?",
@@ -119,17 +75,10 @@ def add_published(verbs: Verbs) -> argparse.ArgumentParser:
         metavar="DIR",
         help="write the tables of published figures, and the values kept of single prompts, there",
     )
-    return parser
 
 
-def add_database(verbs: Verbs) -> argparse.ArgumentParser:
-    """Add `database`, and return its parser."""
-    parser = verbs.add_parser(
-        "database",
-        help="put measurements into one DuckDB file",
-        description="Put the tables of some directories, with comments, views and macros, into "
-        "one DuckDB file that older DuckDB programs can read.",
-    )
+def database(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `database`."""
     parser.add_argument(
         "directories",
         nargs="*",
@@ -144,47 +93,26 @@ def add_database(verbs: Verbs) -> argparse.ArgumentParser:
         metavar="FILE",
         help="file to write (data/measurements.duckdb)",
     )
-    return parser
 
 
-def add_codebook(verbs: Verbs) -> argparse.ArgumentParser:
-    """Add `codebook`, and return its parser."""
-    parser = verbs.add_parser(
-        "codebook",
-        help="write data/README.md",
-        description="Write data/README.md from schema.sql and the views.",
-    )
+def codebook(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `codebook`."""
     parser.add_argument(
         "--check", action="store_true", help="change nothing; fail if the file is out of date"
     )
-    return parser
 
 
-def add_models(verbs: Verbs) -> argparse.ArgumentParser:
-    """Add `models`, and return its parser."""
-    parser = verbs.add_parser(
-        "models",
-        help="list the types of models, and what of each is measured",
-        description="List every type of causal model that the installed transformers knows: "
-        "measured, measured in part, or refused. Exits with 1 if one is unknown.",
-    )
+def models(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `models`."""
     parser.add_argument("--json", action="store_true", help="print JSON, with reasons")
     parser.add_argument(
         "--write", action="store_true", help="write collect/adapters/TYPES.md instead"
     )
-    return parser
 
 
-def add_prompts(verbs: Verbs) -> argparse.ArgumentParser:
-    """Add `prompts`, and return its parser."""
-    parser = verbs.add_parser(
-        "prompts",
-        help="list the prompt sets that come with the project, or the prompts of some",
-        description="List the prompt sets that come with the project: name, prompts, categories, "
-        "hash. With names or files, print their prompts.",
-    )
+def prompts(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `prompts`."""
     parser.add_argument(
         "sets", nargs="*", metavar="SET", help="a shipped set, or a file of prompts"
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    return parser

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from collect.commands.verbs import Verbs, add_output, local
+from collect.commands.output import add_output, local
 
 #: The transformations of `gauge`, told without importing what they are made of.
 TRANSFORMATIONS = (
@@ -25,14 +25,8 @@ TRANSFORMATIONS = (
 )
 
 
-def add_train(verbs: Verbs) -> argparse.ArgumentParser:
-    """Add `train`, and return its parser."""
-    parser = verbs.add_parser(
-        "train",
-        help="train small models from recipes",
-        description="Train the model of each recipe and save it as a checkpoint. One that is "
-        "there already, from the same recipe and text, is left as it is.",
-    )
+def train(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `train`."""
     parser.add_argument("recipes", nargs="+", type=Path, metavar="RECIPE", help="TOML file")
     parser.add_argument(
         "--keep-checkpoints",
@@ -40,18 +34,10 @@ def add_train(verbs: Verbs) -> argparse.ArgumentParser:
         help="keep the network at each of the recipe's checkpoints too, for --revision 'step*'",
     )
     add_output(parser)
-    return parser
 
 
-def add_study(verbs: Verbs) -> argparse.ArgumentParser:
-    """Add `study`, and return its parser."""
-    parser = verbs.add_parser(
-        "study",
-        help="carry out a controlled study: train and measure what a design crosses",
-        description="Train the networks that a design crosses and measure each on the way. "
-        "What the output already holds is skipped, so a study that was stopped is resumed by "
-        "the same command.",
-    )
+def study(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `study`."""
     parser.add_argument("design", type=Path, metavar="DESIGN", help="TOML file")
     parser.add_argument("--out", type=local, metavar="DIR", help="where to write the rows")
     what = parser.add_mutually_exclusive_group()
@@ -87,20 +73,10 @@ def add_study(verbs: Verbs) -> argparse.ArgumentParser:
         "--minutes", type=float, metavar="M", help="start no run after so many minutes"
     )
     parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
-    parser.add_argument(
-        "--progress", action="store_true", help="show progress even when not at a terminal"
-    )
-    return parser
 
 
-def add_gauge(verbs: Verbs) -> argparse.ArgumentParser:
-    """Add `gauge`, and return its parser."""
-    parser = verbs.add_parser(
-        "gauge",
-        help="change a model's weights and not its logits",
-        description="Write a checkpoint whose logits are those of another, its weights in other "
-        "coordinates, and gauge.json beside them: how far logits and every quantity moved.",
-    )
+def gauge(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `gauge`."""
     parser.add_argument("model", metavar="MODEL", help="checkpoint directory or hub id")
     parser.add_argument(
         "--out", type=local, required=True, metavar="DIR", help="the new checkpoint"
@@ -130,10 +106,10 @@ def add_gauge(verbs: Verbs) -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--too-long",
-        choices=("refuse", "skip", "truncate"),
+        choices=("refuse", "skip", "truncate", "extend"),
         default="refuse",
-        help="of prompts longer than the context: refuse (default), skip, or truncate",
+        help="of prompts longer than the context: refuse (default), skip, truncate, or extend, "
+        "which reads them whole where positions are computed (rotary, ALiBi)",
     )
     parser.add_argument("--revision", help="branch, tag or commit on the hub")
     parser.add_argument("--overwrite", action="store_true", help="replace what is there already")
-    return parser

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from collect.commands.verbs import Verbs, add_output, local
-from collect.instruments.quantities import ALL, DEFAULT, TABLES
+from collect.commands.output import add_output, local
 
 
-def add_run(verbs: Verbs) -> argparse.ArgumentParser:
-    """Add `run`, and return its parser."""
-    parser = verbs.add_parser(
-        "run",
-        help="measure models, on prompt sets and by their weights",
-        usage="%(prog)s MODEL [MODEL ...] [--prompts SET [SET ...]] --out DIR [options]",
-        description="Measure models. What the output already holds is skipped, so a run that "
-        "was stopped is resumed by the same command, and several may share one output.",
-    )
+def run(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `run`."""
+    parser.usage = "%(prog)s MODEL [MODEL ...] [--prompts SET [SET ...]] --out DIR [options]"
     _add_what(parser)
     how = _add_how(parser)
     how.add_argument(
@@ -27,19 +20,11 @@ def add_run(verbs: Verbs) -> argparse.ArgumentParser:
     )
     _add_labels(parser)
     add_output(parser)
-    return parser
 
 
-def add_plan(verbs: Verbs) -> argparse.ArgumentParser:
-    """Add `plan`, and return its parser."""
-    parser = verbs.add_parser(
-        "plan",
-        help="say what a run would do: rows, bytes, memory, time",
-        usage="%(prog)s MODEL [MODEL ...] [--prompts SET [SET ...]] [--out DIR] [options]",
-        description="Say what `run` with the same arguments would write and need, or refuse "
-        "before it measures, without reading any weight. It takes all of them but --engine, "
-        "--quiet and --progress.",
-    )
+def plan(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `plan`."""
+    parser.usage = "%(prog)s MODEL [MODEL ...] [--prompts SET [SET ...]] [--out DIR] [options]"
     _add_what(parser)
     _add_how(parser)
     _add_labels(parser)
@@ -51,10 +36,11 @@ def add_plan(verbs: Verbs) -> argparse.ArgumentParser:
         "--overwrite", action="store_true", help="plan to do again what is there already"
     )
     output.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    return parser
 
 
 def _add_what(parser: argparse.ArgumentParser) -> None:
+    from collect.instruments.quantities import ALL, DEFAULT, TABLES
+
     what = parser.add_argument_group("what to measure")
     what.add_argument(
         "models",

@@ -1,27 +1,149 @@
-"""What every verb's options share: where they are added, and the output."""
+"""The verbs that measure, train and keep, as data; see `collect.process.verbs`."""
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-from typing import TypeAlias
+from collect.commands import keeping, making, measuring
+from collect.process.verbs import Verb
 
-Verbs: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-
-
-def local(typed: str) -> Path:
-    """Return the path of what is written; see `collect.schema.paths.as_local`."""
-    from collect.schema.paths import as_local  # the help needs nothing of the schema
-
-    return as_local(typed)
-
-
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """Add where to write, and how much to say."""
-    output = parser.add_argument_group("output")
-    output.add_argument("--out", type=local, required=True, metavar="DIR", help="where to write")
-    output.add_argument("--overwrite", action="store_true", help="do again what is there already")
-    output.add_argument("--quiet", action="store_true", help="say nothing but errors")
-    output.add_argument(
-        "--progress", action="store_true", help="show progress even when not at a terminal"
-    )
+VERBS = {
+    "collect plan": Verb(
+        "say what a run would do: rows, bytes, memory, time",
+        "Say what `run` with the same arguments would write and need, or refuse before it "
+        "measures, without reading any weight. It takes all of them but --engine and --quiet.",
+        {
+            "collect plan EleutherAI/pythia-70m --prompts B_pythia_sweep --out runs": "",
+        },
+        measuring.plan,
+        "collect.commands.acts:plan",
+    ),
+    "collect run": Verb(
+        "measure models, on prompt sets and by their weights",
+        "Measure models. What the output already holds is skipped, so a run that was stopped "
+        "is resumed by the same command, and several may share one output.",
+        {
+            "collect run EleutherAI/pythia-70m --prompts B_pythia_sweep --out runs": "",
+            "collect run checkpoints/mine --prompts A_grand_unified my_prompts.txt --out out": "",
+        },
+        measuring.run,
+        "collect.commands.acts:run",
+    ),
+    "collect prompts": Verb(
+        "list the prompt sets that come with the project, or the prompts of some",
+        "List the prompt sets that come with the project: name, prompts, categories, hash. "
+        "With names or files, print their prompts.",
+        {
+            "collect prompts A_grand_unified": "",
+        },
+        keeping.prompts,
+        "collect.commands.acts:prompts",
+    ),
+    "collect status": Verb(
+        "list the units of an output",
+        "List the units of an output: complete, incomplete, nonconforming.",
+        {
+            "collect status out": "",
+        },
+        keeping.status,
+        "collect.commands.acts:status",
+    ),
+    "collect check": Verb(
+        "check the files of an output",
+        "Check every file of an output: schema, keys, checks, rows, hashes. Prints a sentence"
+        " for each fault and exits with 1 if there is one.",
+        {
+            "collect check out": "",
+        },
+        keeping.check,
+        "collect.commands.acts:check",
+    ),
+    "collect compact": Verb(
+        "copy an output into one sorted file per table",
+        "Write a copy of an output with one sorted Parquet file per table, smaller and quicker to "
+        "open. It reads, is checked and is published as the output; nothing is measured into it.",
+        {
+            "collect compact out --out packed": "",
+        },
+        keeping.compact,
+        "collect.commands.acts:compact",
+    ),
+    "collect publish": Verb(
+        "describe an output so that others find and use it",
+        "Write croissant.json (every table, column, file, size and hash, in Croissant) and "
+        "README.md (a data card; what a person wrote in it stays). Published on a web server "
+        "as it is, the output opens at its address: thermoscope --data https://... sql.",
+        {
+            'collect publish out --license CC-BY-4.0 --creator "Your group"': "",
+        },
+        keeping.publish,
+        "collect.commands.acts:publish",
+    ),
+    "collect train": Verb(
+        "train small models from recipes",
+        "Train the model of each recipe and save it as a checkpoint. One that is there "
+        "already, from the same recipe and text, is left as it is.",
+        {
+            "collect train data/sample/recipes/llama-l4-adamw.toml --out runs/models": "",
+        },
+        making.train,
+        "collect.commands.acts:train",
+    ),
+    "collect study": Verb(
+        "carry out a controlled study: train and measure what a design crosses",
+        "Train the networks that a design crosses and measure each on the way. What the "
+        "output already holds is skipped, so a study that was stopped is resumed by the same "
+        "command.",
+        {
+            "collect study data/study/packages.toml --plan": "",
+        },
+        making.study,
+        "collect.commands.acts:study",
+    ),
+    "collect gauge": Verb(
+        "change a model's weights and not its logits",
+        "Write a checkpoint whose logits are those of another, its weights in other "
+        "coordinates, and gauge.json beside them: how far logits and every quantity moved.",
+        {
+            "collect gauge runs/models/gptneox-l4-adamw --out runs/gauge": "",
+        },
+        making.gauge,
+        "collect.commands.acts:gauge",
+    ),
+    "collect published": Verb(
+        "import the paper's raw result files",
+        "Import the raw result files of the paper into tables of the contract.",
+        {
+            "collect published --fetch --out data/imported": "",
+        },
+        keeping.published,
+        "collect.commands.acts:published",
+    ),
+    "collect database": Verb(
+        "put measurements into one DuckDB file",
+        "Put the tables of some directories, with comments, views and macros, into one DuckDB"
+        " file that older DuckDB programs can read.",
+        {
+            "collect database data/published data/measurements --out data/measurements.duckdb": "",
+        },
+        keeping.database,
+        "collect.commands.acts:database",
+    ),
+    "collect codebook": Verb(
+        "write data/README.md",
+        "Write data/README.md from schema.sql and the views.",
+        {
+            "collect codebook --check": "",
+        },
+        keeping.codebook,
+        "collect.commands.acts:codebook",
+    ),
+    "collect models": Verb(
+        "list the types of models, and what of each is measured",
+        "List every type of causal model that the installed transformers knows: measured, "
+        "measured in part, or refused. Exits with 1 if one is unknown.",
+        {
+            "collect models --json": "",
+        },
+        keeping.models,
+        "collect.commands.acts:models",
+    ),
+}

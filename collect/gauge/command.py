@@ -15,10 +15,12 @@ from collect.errors import ConformanceError, InputError
 from collect.gauge import certificate, extreme, group
 from collect.gauge.logits import TOLERANCES, Difference, difference, logits
 from collect.gauge.precision import widened
-from collect.model.checkpoint.checkpoint import SIDECAR, Checkpoint, locate
+from collect.model.checkpoint.checkpoint import Checkpoint, locate
 from collect.model.checkpoint.decoder import Decoder
 from collect.model.checkpoint.load import load_model, tokenizer_for
 from collect.model.conformance.refusal import refuse_own_code
+from collect.model.forward.positions import refuse_beyond
+from collect.model.labels import SIDECAR
 from collect.prompts.fitting import fitted
 from collect.prompts.sets import PromptSet, load_all
 from collect.prompts.tokens import Encoded, encode
@@ -103,6 +105,11 @@ def gauge(
     _refuse_occupied(out, overwrite=overwrite)
     sets = load_all(prompt_sets)
     checkpoint = locate(model, revision=revision)
+    if checkpoint.gguf is not None:
+        raise InputError(
+            f"gauge writes a checkpoint beside its tokenizer's files; {model} is a GGUF file.",
+            "Give a checkpoint directory with safetensors files.",
+        )
     refuse_own_code(checkpoint.own_code)
     decoder = load_model(checkpoint)
     prompts = _readable(sets, checkpoint, decoder, too_long)
@@ -154,6 +161,8 @@ def _readable(
     tokenizer = tokenizer_for(checkpoint, sets)
     prompts = [prompt for found in sets for prompt in encode(found.prompts, tokenizer)]
     n_context = decoder.adapter.n_context(decoder.model.config)
+    if too_long == "extend":
+        refuse_beyond(decoder, max(map(len, prompts), default=0))
     embedding: Any = decoder.embedding
     return fitted(prompts, n_context, embedding.weight.shape[0], policy=too_long).prompts
 

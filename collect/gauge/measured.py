@@ -22,6 +22,7 @@ from collect.model.checkpoint.decoder import Decoder, HeadWeights
 from collect.model.forward.passes import whole
 from collect.prompts.tokens import Encoded, buckets
 from collect.schema import schema_sql, tables, views_sql
+from collect.schema.quantities import BUILT_IN
 
 _MODEL, _NEVER = "model", datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 
@@ -84,7 +85,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, frame: pd.DataFra
 
 def _frames(decoder: Decoder, prompts: Sequence[Encoded]) -> dict[str, pd.DataFrame]:
     batches = tuple(buckets(prompts, 8, rotation_limits(decoder.config)))
-    recorder = Recorder(batches, quantities.of_prompts(tuple(quantities.BUILT_IN)))
+    recorder = Recorder(batches, quantities.of_prompts(tuple(BUILT_IN)))
     parts: dict[str, list[pd.DataFrame]] = {}
     for index in whole(decoder, batches, recorder):
         for table, frame in rows.frames(batches[index], recorder.observation(index)).items():

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from collect.schema import tables
+from collect.schema.quantities import FILLED
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -16,6 +19,7 @@ _GAINS = (
     "gain_penultimate_block",
     "gain_with_final_norm",
     "gain_whole_matrix",
+    "gain_without_first",
     "gain_embedding",
     "gain_embedding_whole_matrix",
     "gain_geometric_mean",
@@ -49,13 +53,6 @@ _GEOMETRY = ("mean_cosine", "mean_cosine_body", "uniformity", "effective_rank")
 _GEOMETRY_OF_PROMPTS = ("mean_cosine", "uniformity", "effective_rank")
 
 
-def _of_stream(column: str, site: str = "block_output") -> str:
-    return (
-        f"SELECT run_id, {column} AS value FROM residual_norm WHERE site = '{site}' "  # noqa: S608
-        "ORDER BY prompt_id, layer, position"
-    )
-
-
 def _of_gain(metric: str) -> str:
     return (
         f"SELECT run_id, gain AS value FROM prompt_gain WHERE metric = '{metric}' "  # noqa: S608
@@ -70,22 +67,8 @@ def _of_centred_gain(metric: str) -> str:
     )
 
 
-def _of_profile(column: str, table: str, where: str = "true") -> str:
-    return f"SELECT run_id, {column} AS value FROM {table} WHERE {where} ORDER BY prompt_id, layer"  # noqa: S608
-
-
-def _of_heads(column: str, matrix: str, *, is_folded: bool) -> str:
-    return (
-        f"SELECT run_id, {column} AS value FROM weight_norm WHERE matrix = '{matrix}' "  # noqa: S608
-        f"AND is_folded = {is_folded} AND slicing = 'correct' ORDER BY layer, head"
-    )
-
-
-def _of_matrix(column: str, matrix: str) -> str:
-    return (
-        f"SELECT run_id, {column} AS value FROM matrix_norm WHERE matrix = '{matrix}' "  # noqa: S608
-        "AND slicing = 'correct' ORDER BY layer"
-    )
+def _of_profile(column: str, view: str) -> str:
+    return f"SELECT run_id, {column} AS value FROM {view} ORDER BY prompt_id, layer"  # noqa: S608
 
 
 def _ratio_of_matrices(column: str) -> str:
@@ -93,13 +76,6 @@ def _ratio_of_matrices(column: str) -> str:
         f"SELECT run_id, v.{column} / o.{column} AS value FROM matrix_norm AS v "  # noqa: S608
         "JOIN matrix_norm AS o USING (run_id, layer) WHERE v.matrix = 'V' AND o.matrix = 'O' "
         "AND v.slicing = 'correct' AND o.slicing = 'correct' ORDER BY layer"
-    )
-
-
-def _of_updates(column: str) -> str:
-    return (
-        f"SELECT run_id, {column} AS value FROM residual_update "  # noqa: S608
-        "ORDER BY prompt_id, layer, part, position"
     )
 
 
@@ -113,48 +89,23 @@ def _l_star(metric: str) -> str:
     )
 
 
-_HEAD_MATRICES = {
-    f"{name}_{norm}{'_folded' if is_folded else ''}": _of_heads(column, matrix, is_folded=is_folded)
-    for name, matrix in (("q", "Q"), ("k", "K"), ("v", "V"), ("ov", "OV"))
-    for norm, column in (("spectral", "sigma_max"), ("frobenius", "frobenius"))
-    for is_folded in (False, True)
-}
-
 #: The query of every quantity; its rows come in an order that does not depend on the values.
 QUERIES: dict[str, str] = {
-    "norm": _of_stream("norm"),
-    "norm_centred": _of_stream("norm_centred"),
-    "top_share": _of_stream("top_share"),
-    "top_feature": _of_stream("top_feature"),
-    "norm_final": _of_stream("norm", "final_norm"),
+    **{
+        name: query
+        for table, filled in FILLED.items()
+        for name, query in filled.queries(table, tables()[table].key).items()
+    },
     **{metric: _of_gain(metric) for metric in _GAINS},
     **{f"{metric}_centred": _of_centred_gain(metric) for metric in _CENTRED_GAINS},
     "gain_block": "SELECT run_id, gain AS value FROM block_gain "
     "ORDER BY prompt_id, layer, position",
     "gain_block_centred": "SELECT run_id, exp(log_gain_centred) AS value FROM block_gain "
     "ORDER BY prompt_id, layer, position",
-    "update_norm": _of_updates("norm"),
-    "update_norm_centred": _of_updates("norm_centred"),
-    "update_ratio": _of_updates("ratio"),
-    "update_cosine": _of_updates("cosine"),
     **{
         f"update_{column}_centred": f"SELECT run_id, {column}_centred AS value "  # noqa: S608
         "FROM centred_update ORDER BY prompt_id, layer, position"
         for column in ("ratio", "cosine")
-    },
-    "sublayer_input_norm": _of_updates("input_norm"),
-    "expansion": _of_updates("norm / input_norm"),
-    **{
-        f"token_{column}": _of_profile(column, "token_geometry", "site = 'block_output'")
-        for column in _GEOMETRY
-    },
-    "embedding_correlation": _of_profile(
-        "embedding_correlation", "token_geometry", "site = 'block_output'"
-    ),
-    **{
-        f"prompt_{column}": f"SELECT run_id, {column} AS value FROM prompt_geometry "  # noqa: S608
-        "WHERE site = 'block_output' ORDER BY layer"
-        for column in _GEOMETRY_OF_PROMPTS
     },
     **{f"token_{column}_centred": _of_profile(column, "centred_geometry") for column in _GEOMETRY},
     **{
@@ -162,31 +113,13 @@ QUERIES: dict[str, str] = {
         "FROM centred_prompt_geometry ORDER BY layer"
         for column in _GEOMETRY_OF_PROMPTS
     },
-    "attention_off_diagonal": "SELECT run_id, mass - diagonal AS value FROM attention "
-    "ORDER BY prompt_id, layer, head",
-    "attention_first_column": "SELECT run_id, first_column AS value FROM attention "
-    "ORDER BY prompt_id, layer, head",
-    "attention_entropy": "SELECT run_id, entropy AS value FROM attention "
-    "ORDER BY prompt_id, layer, head",
-    "attention_distance": "SELECT run_id, distance AS value FROM attention "
-    "ORDER BY prompt_id, layer, head",
-    "attention_mean_entropy": _of_profile("entropy", "attention_mean"),
     "locality": "SELECT run_id, locality AS value FROM attention_profile ORDER BY layer",
-    "legacy_contraction_ratio": _of_profile(
-        "value", "legacy_value", "metric = 'legacy_contraction_ratio'"
-    ),
     "restriction_norm": "SELECT l.run_id, l.value * w.sigma_max AS value FROM legacy_value AS l "
     "JOIN weights_of_run AS r USING (run_id) JOIN weight_norm AS w "
     "ON w.run_id = r.weights_run_id AND w.layer = l.layer "
     "WHERE l.metric = 'legacy_contraction_ratio' AND w.matrix = 'V' AND NOT w.is_folded "
     "AND w.slicing = 'correct' AND w.head = 0 "
     "ORDER BY l.prompt_id, l.layer",
-    **_HEAD_MATRICES,
-    "o_spectral": _of_heads("sigma_max", "O", is_folded=False),
-    "o_frobenius": _of_heads("frobenius", "O", is_folded=False),
-    "weight_spectral_v": _of_matrix("sigma_max", "V"),
-    "weight_spectral_o": _of_matrix("sigma_max", "O"),
-    "weight_frobenius_v": _of_matrix("frobenius", "V"),
     "weight_spectral_ratio": _ratio_of_matrices("sigma_max"),
     "weight_frobenius_ratio": _ratio_of_matrices("frobenius"),
     "circuit_spectral": "SELECT run_id, sigma_max AS value FROM circuit ORDER BY layer, head",
@@ -197,8 +130,6 @@ QUERIES: dict[str, str] = {
     **{column: _of_profile(column, "layer_trace") for column in _TRACES},
     "l_star_trace_folded": _l_star("trace_folded"),
     "l_star_trace_multi_head": _l_star("trace_multi_head"),
-    "output_entropy": "SELECT run_id, entropy AS value FROM next_token ORDER BY prompt_id",
-    "top_probability": "SELECT run_id, top_probability AS value FROM next_token ORDER BY prompt_id",
     "logit_lens_entropy": "SELECT run_id, entropy AS value FROM lens ORDER BY prompt_id, layer",
 }
 

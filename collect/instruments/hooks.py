@@ -31,7 +31,7 @@ from collect.instruments.measures import (
     stacked,
     token_norms,
 )
-from collect.instruments.observation import Observation
+from collect.instruments.observation import Observation, TokenGeometry
 from collect.instruments.predictions import Predictions, predictions
 from collect.model.forward.passes import Batch
 
@@ -63,7 +63,7 @@ class Recorder(Hooked):
         self.batches = tuple(batches)
         self.next_token: Predictions | None = None
         self._quantities = frozenset(quantities)
-        self._observations = {index: Observation() for index in range(len(self.batches))}
+        self._observations: dict[int, Observation] = {n: {} for n in range(len(self.batches))}
         self._ledgers = {index: Ledger() for index in range(len(self.batches))}
         self._entered: dict[int, tuple[Tensor, Tensor]] = {}
         self._last_tokens: dict[tuple[int, str], dict[int, Tensor]] = {}
@@ -80,14 +80,22 @@ class Recorder(Hooked):
         self._entered.pop(index, None)
         observation, ledger = self._observations.pop(index), self._ledgers.pop(index)
         if "stream" in self._quantities:
-            observation.norms, observation.updates = ledger.norms(), ledger.updates()
+            observation["residual_norm"] = ledger.norms()
+            observation["residual_update"] = ledger.updates()
         n_tokens = [len(prompt) for prompt in self.batches[index]]
         sums, to_input = self._sums.pop(index, {}), self._to_input.pop(index, {})
-        observation, sums, found = crossed((observation, sums, _correlated(to_input, n_tokens)))
-        for place, of_prompts in sums.items():
-            rows = zip(n_tokens, of_prompts.tolist(), strict=True)
-            observation.geometry[place] = [geometry.of_sums(n, numbers) for n, numbers in rows]
-        observation.embedding_correlation = dict(zip(to_input, found.tolist(), strict=True))
+        correlated = _correlated(to_input, n_tokens)
+        observation, sums, correlated = crossed((observation, sums, correlated))
+        if sums:
+            observation["token_geometry"] = TokenGeometry(
+                {
+                    place: [
+                        geometry.of_sums(*of) for of in zip(n_tokens, each.tolist(), strict=True)
+                    ]
+                    for place, each in sums.items()
+                },
+                dict(zip(to_input, correlated.tolist(), strict=True)),
+            )
         return observation
 
     @property
@@ -104,7 +112,7 @@ class Recorder(Hooked):
             self._see_final_norm(self._normed)
         if "predictions" in self._quantities:
             _check_predicted(batch, self._decoder)
-            self._observations[index].predictions = _predictions(states, batch, logits)
+            self._observations[index]["token_prediction"] = _predictions(states, batch, logits)
         if "legacy" in self._quantities:
             self._see_legacy(self._n_layers - 1, legacy.of_logits(logits(self._at_last(states))))
         if "stream" in self._quantities and self._decoder.adapter.has(HEAD):
@@ -230,7 +238,7 @@ class Recorder(Hooked):
         observation = self._observations[self._index]
         seen = self._ledgers[self._index].parts(layer)
         unseen = [part for part in (self._mixing, "ffn") if self._has_parts and part not in seen]
-        if "attention" in self._quantities and layer not in observation.attention:
+        if "attention" in self._quantities and layer not in observation.get("attention", {}):
             unseen.append("attention map")
         if unseen:
             raise ConformanceError(
@@ -256,15 +264,16 @@ class Recorder(Hooked):
     def _see_maps(self, layer: int, maps: Tensor) -> None:
         observation, n_tokens = self._observations[self._index], self._n_tokens
         if "attention" in self._quantities:
-            statistics = attention_statistics(maps, n_tokens)
-            observation.attention[layer], observation.attention_mean[layer] = statistics
+            of_heads, of_mean = attention_statistics(maps, n_tokens)
+            observation.setdefault("attention", {})[layer] = of_heads
+            observation.setdefault("attention_mean", {})[layer] = of_mean
         if "legacy" in self._quantities:
             weights = self._decoder.head_weights(layer)
             self._see_legacy(layer, legacy.of_maps(maps, n_tokens, weights))
 
     def _see_legacy(self, layer: int, of_metrics: dict[str, Tensor]) -> None:
-        observation = self._observations[self._index]
-        observation.legacy |= {(layer, metric): found for metric, found in of_metrics.items()}
+        values = self._observations[self._index].setdefault("legacy_value", {})
+        values |= {(layer, metric): value for metric, value in of_metrics.items()}
 
     def _see_geometry(self, layer: int, site: str, states: Tensor) -> None:
         index, n_tokens = self._index, self._n_tokens

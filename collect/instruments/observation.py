@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from collect.instruments.attention_maps import AttentionStatistics, MeanMapStatistics
     from collect.instruments.geometry import Geometry
-    from collect.instruments.predictions import Predictions
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,29 +40,14 @@ class Updates:
     input_norm: Tensor
 
 
-@dataclass(slots=True)
-class Observation:
-    """What the pass of one batch leaves behind, prompts in the order of the batch.
+@dataclass(frozen=True, slots=True)
+class TokenGeometry:
+    """How the tokens of each prompt lie to each other, by (layer, site): one entry per prompt."""
 
-    Attributes
-    ----------
-    norms, updates
-        Of all sites, and of all parts of blocks.
-    attention, attention_mean
-        By layer: (n_prompts, n_heads) and (n_prompts,).
-    geometry, embedding_correlation
-        By (layer, site): one entry per prompt.
-    predictions
-        Distributions after every token, prompt after prompt.
-    legacy
-        By (layer, metric): (n_prompts,).
-    """
+    geometry: dict[tuple[int, str], list[Geometry]]
+    embedding_correlation: dict[tuple[int, str], list[float]]
 
-    norms: Norms | None = None
-    updates: Updates | None = None
-    attention: dict[int, AttentionStatistics] = field(default_factory=dict)
-    attention_mean: dict[int, MeanMapStatistics] = field(default_factory=dict)
-    geometry: dict[tuple[int, str], list[Geometry]] = field(default_factory=dict)
-    embedding_correlation: dict[tuple[int, str], list[float]] = field(default_factory=dict)
-    predictions: Predictions | None = None
-    legacy: dict[tuple[int, str], Tensor] = field(default_factory=dict)
+
+#: What the pass of one batch leaves behind, prompts in the order of the batch, by the table whose
+#: rows are made of it; see `collect.instruments.rows`.
+Observation: TypeAlias = "dict[str, Any]"

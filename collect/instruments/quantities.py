@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -16,44 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from collect.errors import InputError, of_others, unknown_name
 from collect.instruments.own.definition import OwnQuantity
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltIn:
-    """A quantity that is built in.
-
-    Attributes
-    ----------
-    tables
-        Tables it fills, besides ``model``, ``conformance`` and ``not_measured``; their columns
-        say their units.
-    description
-        What it is.
-    """
-
-    tables: tuple[str, ...]
-    description: str
-
-
-BUILT_IN = {
-    "weights": BuiltIn(
-        ("weight_norm", "matrix_norm"), "norms of Q, K, V, O and OV, per head and whole"
-    ),
-    "stream": BuiltIn(
-        ("residual_norm", "residual_update", "next_token"),
-        "lengths of the residual stream and of what each part of a block adds to it",
-    ),
-    "attention": BuiltIn(
-        ("attention", "attention_mean"), "sums over attention maps: diagonal, sink, entropy"
-    ),
-    "geometry": BuiltIn(
-        ("token_geometry", "prompt_geometry"), "how vectors lie to each other: cosines, rank"
-    ),
-    "predictions": BuiltIn(
-        ("token_prediction",), "distribution of the next token, after every token"
-    ),
-    "legacy": BuiltIn(("legacy_value",), "published variants, defects included"),
-}
+from collect.schema.quantities import BUILT_IN
 
 #: Tables of each quantity that is built in.
 TABLES = {name: quantity.tables for name, quantity in BUILT_IN.items()}

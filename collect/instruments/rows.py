@@ -5,7 +5,7 @@ Columns are those of the table, without ``run_id`` and ``model_id``. NaN stands 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from collect.instruments.measures import stacked
 if TYPE_CHECKING:
     from collect.instruments.attention_maps import AttentionStatistics, MeanMapStatistics
     from collect.instruments.hooks import Recorder
-    from collect.instruments.observation import Norms, Observation, Updates
+    from collect.instruments.observation import Norms, Observation, TokenGeometry, Updates
     from collect.instruments.predictions import Predictions
     from collect.model.forward.passes import Batch
 
@@ -32,21 +32,7 @@ def frames(batch: Batch, observation: Observation) -> dict[str, pd.DataFrame]:
     batch, observation
         What was run, and what the recorder saw of it.
     """
-    found = {}
-    if observation.norms is not None:
-        found["residual_norm"] = residual_norms(batch, observation.norms)
-    if observation.updates is not None:
-        found["residual_update"] = residual_updates(batch, observation.updates)
-    if observation.attention:
-        found["attention"] = attention(batch, observation.attention)
-        found["attention_mean"] = attention_means(batch, observation.attention_mean)
-    if observation.geometry:
-        found["token_geometry"] = token_geometry(batch, observation)
-    if observation.predictions is not None:
-        found["token_prediction"] = token_predictions(batch, observation.predictions)
-    if observation.legacy:
-        found["legacy_value"] = legacy_values(batch, observation.legacy)
-    return found
+    return {table: _OF_BATCH[table](batch, seen) for table, seen in observation.items()}
 
 
 def across_prompts(recorder: Recorder, tokenizer: Any) -> dict[str, pd.DataFrame]:
@@ -135,12 +121,12 @@ def _of_maps(
     }
 
 
-def token_geometry(batch: Batch, observation: Observation) -> pd.DataFrame:
+def token_geometry(batch: Batch, measured: TokenGeometry) -> pd.DataFrame:
     """Return table ``token_geometry``: one row per (prompt_id, layer, site)."""
-    places = [*observation.geometry]
+    places = [*measured.geometry]
     of_place, of_prompt = np.indices((len(places), len(batch))).reshape(2, -1)
-    found = [of for place in places for of in observation.geometry[place]]
-    correlations = [observation.embedding_correlation[place] for place in places]
+    found = [of for place in places for of in measured.geometry[place]]
+    correlations = [measured.embedding_correlation[place] for place in places]
     return pd.DataFrame(
         {
             "prompt_id": _named([prompt.prompt_id for prompt in batch], of_prompt),
@@ -221,6 +207,18 @@ def legacy_values(batch: Batch, measured: Mapping[tuple[int, str], Tensor]) -> p
         for (layer, metric), of_prompts in measured.items()
         for prompt, value in zip(batch, of_prompts.tolist(), strict=True)
     )
+
+
+#: By table: what makes its rows of what was seen of a batch.
+_OF_BATCH: dict[str, Callable[[Batch, Any], pd.DataFrame]] = {
+    "residual_norm": residual_norms,
+    "residual_update": residual_updates,
+    "attention": attention,
+    "attention_mean": attention_means,
+    "token_geometry": token_geometry,
+    "token_prediction": token_predictions,
+    "legacy_value": legacy_values,
+}
 
 
 def _numbers(measured: Tensor) -> NDArray[Any]:

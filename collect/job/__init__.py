@@ -1,1 +1,1 @@
-"""What there is to do and how it is done: settings, plan, units, the loop, a fleet of workers."""
+"""From names to files: resolve, plan, examine, measure and write; a fleet of workers."""

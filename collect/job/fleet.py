@@ -19,8 +19,10 @@ from collect.errors import CollectError
 from collect.instruments.quantities import files_of
 from collect.job import cluster
 from collect.job import run as local
+from collect.job.model_list import expanded
 from collect.job.outcome import Outcome, Refusal, RefusedError, raise_if_refused, refusal_of
-from collect.job.roster import spread
+from collect.job.resolve import resolve
+from collect.record.provenance import code_version, take_version_of_driver
 
 
 def run(
@@ -37,7 +39,9 @@ def run(
 
     The cluster is the one in use, the one that RAY_ADDRESS names, or else a new one of this
     machine's processors. A worker takes one processor, and one accelerator if the device is
-    one. A model that is refused does not stop the others, unless ``fail_fast`` is set: then the
+    one; files are then those of `run.run` with one thread of torch, bit for bit. Another number
+    of threads sums in another order, which changes last digits: 1e-6 at most in effective ranks.
+    A model that is refused does not stop the others, unless ``fail_fast`` is set: then the
     workers are ended.
 
     Parameters
@@ -54,17 +58,18 @@ def run(
     CollectError
         As ``run.run``.
     """
-    named = [cluster.absolute(model) for model in spread(models)]
+    named = [cluster.absolute(model) for model in expanded(models)]
     sets = [cluster.absolute(prompt_set) for prompt_set in prompt_sets]
     options["register"] = [cluster.absolute(source) for source in files_of(register)]
-    job = local.prepare(named, sets, out, fail_fast=fail_fast, quiet=quiet, **options)
+    job = resolve(named, sets, out, fail_fast=fail_fast, quiet=quiet, **options)
     cluster.join()
     task = ray.remote(num_cpus=1, num_gpus=int(job.settings.device != "cpu"), max_retries=2)(
         _measure
     )
-    left = dict.fromkeys(name for name, _ in job.checkpoints)
+    names = dict.fromkeys(model.name for model in job.models)
     where = str(out.resolve())
-    pending = {task.remote(model, sets, where, options): model for model in left}
+    version = code_version()
+    pending = {task.remote(name, sets, where, options, version): name for name in names}
     outcome = Outcome(refusals=[*job.refusals])
     while pending and not (fail_fast and outcome.refusals):
         (done,), _ = ray.wait(list(pending), num_returns=1)
@@ -101,11 +106,14 @@ def _failure(model: str, error: Exception) -> Outcome:
     return Outcome(refusals=[refusal])
 
 
-def _measure(model: str, sets: Sequence[str], out: str, options: dict[str, Any]) -> Outcome:
+def _measure(
+    model: str, sets: Sequence[str], out: str, options: dict[str, Any], version: str
+) -> Outcome:
     """Measure one model, on a worker; return what became of it."""
     import torch
 
     torch.set_num_threads(1)
+    take_version_of_driver(version)
     try:
         return local.run([model], sets, Path(out), **options, quiet=True)
     except RefusedError as error:

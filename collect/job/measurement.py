@@ -1,9 +1,13 @@
-"""One unit, measured: rows of every table it fills, and its row of table ``run``."""
+"""One unit measured, as rows of every table it fills, and written."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -19,11 +23,14 @@ from collect.job import not_measured
 from collect.job.subject import Subject
 from collect.job.task import Task
 from collect.model.checkpoint import memory
-from collect.model.checkpoint.description import model_row
 from collect.model.conformance.refusal import check_attention, check_finite
+from collect.model.description import model_row, stored_facts
 from collect.prompts.tokens import buckets
 from collect.record import provenance
-from collect.record.units import quantities_of
+from collect.record.commit import commit
+from collect.record.tensors import write_tensors
+from collect.record.units import Unit, quantities_of
+from collect.schema.quantities import BUILT_IN
 
 
 class Measured(dict[str, pd.DataFrame]):
@@ -43,7 +50,7 @@ class Measured(dict[str, pd.DataFrame]):
 
 
 def measure(task: Task, subject: Subject, *, is_first: bool = True) -> Measured:
-    """Return the rows of every table that a unit fills, complete but for table ``run``.
+    """Return the rows of every table that a unit fills.
 
     Parameters
     ----------
@@ -62,6 +69,7 @@ def measure(task: Task, subject: Subject, *, is_first: bool = True) -> Measured:
     InputError
         If the model or a batch does not fit the device's memory.
     """
+    started_at, start = datetime.now(UTC).replace(tzinfo=None), time.perf_counter()
     try:
         findings = pd.DataFrame([asdict(finding) for finding in subject.findings])
         measured = _of_weights(subject) if task.prompt_set is None else _of_prompts(task, subject)
@@ -90,7 +98,9 @@ def measure(task: Task, subject: Subject, *, is_first: bool = True) -> Measured:
     }
     shared = {} if task.prompt_set is None else {"prompt": task.prompt_set.prompts}
     model = model_row(subject.checkpoint, subject.skeleton)
-    return Measured({"model": model, **shared, **labelled}, tensors)
+    times = {"started_at": started_at, "duration_s": time.perf_counter() - start}
+    run = pd.DataFrame([_run_row(task, subject) | times])
+    return Measured({"model": model, **shared, **labelled, "run": run}, tensors)
 
 
 def _of_weights(subject: Subject) -> Measured:
@@ -105,7 +115,7 @@ def _of_prompts(task: Task, subject: Subject) -> Measured:
     limits = rotation_limits(subject.skeleton.config, max(map(len, task.encoded), default=0))
     batches = tuple(buckets(task.encoded, settings.batch_size, limits))
     asked = quantities.chosen(quantities_of(task.unit.determinants))
-    recorder = Recorder(batches, [name for name in asked if name in quantities.BUILT_IN])
+    recorder = Recorder(batches, [name for name in asked if name in BUILT_IN])
     own = OwnRecorder(batches, quantities.own_among(asked))
     parts: dict[str, list[pd.DataFrame]] = {}
     with settings.bar(len(task.encoded), task.unit.title, "prompt") as bar:
@@ -150,13 +160,14 @@ def _check(measured: Mapping[str, pd.DataFrame], subject: Subject) -> None:
         check_attention(measured["attention"], subject.settings.dtype, has_sinks=has_sinks)
 
 
-def run_row(task: Task, subject: Subject) -> dict[str, Any]:
+def _run_row(task: Task, subject: Subject) -> dict[str, Any]:
     """Return the unit's row of table ``run``, without the times."""
     columns = {column.name for column in schema.tables()["run"].columns}
     known = {k: v for k, v in task.unit.determinants.items() if k in columns}
     row = {
         "run_id": task.unit.run_id,
         **known,
+        **stored_facts(subject.checkpoint),
         **provenance.versions(),
         "execution": "shards",
         "is_conforming": subject.is_conforming,
@@ -168,25 +179,22 @@ def run_row(task: Task, subject: Subject) -> dict[str, Any]:
     return row
 
 
-def provenance_of(row: dict[str, Any]) -> dict[str, str]:
-    """Return what every file of a unit says about itself, as key-value metadata."""
-    return {name: _text(row[name]) for name in _PROVENANCE if row.get(name) is not None}
+def write(unit: Unit, measured: Measured, out: Path, gone: Collection[Path]) -> int:
+    """Write the rows of a unit, whose lock is held; return how many.
 
+    Parameters
+    ----------
+    unit, measured, out
+        What was measured, its rows, and where they go.
+    gone
+        Run files that units of the same model replace.
 
-_PROVENANCE = (
-    "run_id",
-    "model_id",
-    "revision",
-    "weights_sha256",
-    "config_sha256",
-    "dtype_weights",
-    "dtype_compute",
-    "prompt_set_sha256",
-    "tokens_sha256",
-    "is_conforming",
-    "code_version",
-)
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    Raises
+    ------
+    OutputError
+        If a file cannot be written.
+    InputError
+        If the rows contradict what another process has put down meanwhile.
+    """
+    vectors = partial(write_tensors, measured.tensors) if measured.tensors else None
+    return commit(unit, measured, out, gone=gone, write_vectors=vectors)

@@ -10,7 +10,7 @@ from collect.adapters.capability import OWN_NEEDS, PARTS
 from collect.instruments import quantities
 from collect.job.task import Task
 from collect.model.checkpoint.decoder import Decoder
-from collect.model.checkpoint.description import Missing, missing, undefined
+from collect.model.description import Missing, missing, undefined
 from collect.record.units import quantities_of
 
 

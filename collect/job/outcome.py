@@ -13,8 +13,8 @@ from collect.errors import (
     UnexpectedError,
     scarcity,
 )
+from collect.process.interruption import is_interruption
 from collect.schema.counting import counted
-from collect.schema.process.interruption import is_interruption
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,77 +1,31 @@
-"""The loop: judge every model, then measure each, and resume where an earlier run stopped."""
+"""A run: names are resolved, and each model is planned, examined, measured and written.
+
+The five steps stand here in their order. Each takes what the one before it gives: names, a job, the
+plan of a model, the model examined, the rows of a unit, and what was done.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from collect.errors import InputError
-from collect.instruments import quantities
-from collect.job.completion import Left, complete, left
-from collect.job.outcome import (
-    Done,
-    Outcome,
-    Refusal,
-    RefusedError,
-    as_text,
-    noted,
-    raise_if_refused,
-)
-from collect.job.roster import spread
+from collect.job.measurement import measure, write
+from collect.job.outcome import Done, Outcome, noted, raise_if_refused
+from collect.job.pending import compared
+from collect.job.resolve import Job, Judged, Model, judge, resolve
 from collect.job.settings import Settings
 from collect.job.subject import Subject, unless_allowed
-from collect.job.task import Task, check_chosen, tasks
-from collect.model.checkpoint import blueprint, hub, leftovers, revisions
-from collect.model.checkpoint.checkpoint import Checkpoint, locate, with_listed_tensors
-from collect.model.checkpoint.decoder import Decoder
-from collect.model.checkpoint.load import load_skeleton, tokenizer_for
-from collect.model.checkpoint.memory import as_text as as_size
-from collect.model.checkpoint.shards import Shards
+from collect.job.task import COMPLETE, TO_DO, Task
+from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.conformance.refusal import refuse_own_code
-from collect.model.labels import Labels
-from collect.prompts.sets import PromptSet, load_all
-from collect.record.commit import check_writable, remove_leftovers
-from collect.record.inventory import Inventory
-from collect.record.stem import file_stem
-from collect.schema.counting import repeated
-
-#: What `prepare` and `collect.run` take besides the attributes of settings.
-_OF_MODELS = ("engine", "revision", "lab", "suite", "year", "register")
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What a command asks for, found and checked: revisions of models, prompt sets, settings.
-
-    Attributes
-    ----------
-    checkpoints
-        One entry per model and revision that was not refused: the model as named, and its
-        checkpoint, whose weights are not fetched yet where they are on the hub.
-    sets, settings, labels
-        As given.
-    refusals
-        The models, or revisions of models, that cannot be measured.
-    """
-
-    checkpoints: tuple[tuple[str, Checkpoint], ...]
-    sets: tuple[PromptSet, ...]
-    settings: Settings
-    labels: Labels
-    refusals: tuple[Refusal, ...] = ()
-
-    @property
-    def n_models(self) -> int:
-        """How many models, and revisions of models, were asked for."""
-        return len(self.checkpoints) + len(self.refusals)
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether a model that is refused is passed over."""
-        return self.n_models > 1 and not self.settings.fail_fast
+from collect.model.description import model_row
+from collect.record.atomic import locks
+from collect.record.commit import remove_leftovers
+from collect.record.inventory import Inventory, refuse_another_shape
+from collect.record.revision import write_revision
+from collect.schema.counting import counted
 
 
 def run(
@@ -89,7 +43,7 @@ def run(
     Parameters
     ----------
     models, prompt_sets, **options
-        As for `prepare`.
+        As for `resolve`.
     out
         Directory for ``<table>/<unit>.parquet``.
 
@@ -104,279 +58,176 @@ def run(
         conform; `RefusedError`, when all is done, if that concerned some of several models. Units
         finished before remain; nothing half-written does.
     """
-    job = prepare(models, prompt_sets, out, **options)
+    job = resolve(models, prompt_sets, out, **options)
     remove_leftovers(out)
-    inventory = Inventory(out)
-    outcome = Outcome(refusals=[*job.refusals])
-    for name, checkpoint in job.checkpoints:
-        with noted(name_of(checkpoint), outcome.refusals, goes_on=job.goes_on):
-            _run_checkpoint(name, checkpoint, job, inventory, outcome.units)
+    inventory, outcome = Inventory(out), Outcome(refusals=[*job.refusals])
+    for model in job.models:
+        with noted(model.title, outcome.refusals, goes_on=job.goes_on):
+            planned = plan(model, job, inventory)
+            outcome.units += planned.complete
+            if planned.tasks:
+                subject = examine(planned, job.settings)
+                carry_out(planned.tasks, subject, inventory, outcome.units)
     raise_if_refused(outcome, job.n_models)
     return outcome
 
 
-def prepare(
-    models: Sequence[str],
-    prompt_sets: Sequence[str | Path],
-    out: Path | None,
-    *,
-    revision: str | Sequence[str] | None = None,
-    lab: str | None = None,
-    suite: str | None = None,
-    year: int | None = None,
-    needs_weights: bool = True,
-    register: str | Path | Sequence[str | Path] = (),
-    **how: Any,
-) -> Job:
-    """Return what a command asks for, after checking all that can be checked without weights.
-
-    Parameters
-    ----------
-    models
-        Checkpoint directories or hub identifiers; ``@FILE`` for those that a file lists.
-    prompt_sets
-        Names of shipped sets, or paths of files and data sets; see `sets.load`.
-    out
-        Directory that must be writable; None when nothing is written.
-    revision
-        Branches, tags or commits, or names of checkpoints in a local directory; patterns such as
-        ``step*`` stand for all that match. All are resolved before anything runs.
-    lab, suite, year
-        Labels of the models; they win over what the checkpoints say.
-    needs_weights
-        False to leave models of the hub unjudged but for their listings.
-    register
-        Files or modules of Python that register quantities of one's own; see `quantities.load`.
-    **how
-        Attributes of `Settings`; quantities named as `quantities.chosen` has it.
-
-    Raises
-    ------
-    CollectError
-        If anything given is wrong, unreachable or not writable.
-    """
-    quantities.load(register)
-    models = spread(models)
-    if not models:
-        raise InputError("At least one model must be given; there is none.", "Name one.")
-    settings = Settings.given(how, _OF_MODELS)
-    check_chosen(settings, len(prompt_sets))
-    if out is not None:
-        check_writable(out)
-    sets = load_all(prompt_sets)
-    labels = Labels(lab, suite, year)
-    hub.silence(quiet=settings.quiet)
-    named = [revision] if isinstance(revision, str) else list(revision or [])
-    job = _listed(models, named, Job((), sets, settings, labels))
-    if needs_weights:
-        job = _all_judged(job)
-    if job.refusals and not job.checkpoints:
-        raise RefusedError(Outcome(refusals=[*job.refusals]), job.n_models)
-    if job.refusals:
-        settings.say(as_text(job.refusals))
-    return job
-
-
-def _listed(models: Sequence[str], named: Sequence[str], job: Job) -> Job:
-    """Return a job with every revision that is asked for, and the models that have none."""
-    goes_on = len(models) > 1 and not job.settings.fail_fast
-    found: list[tuple[str, Checkpoint]] = []
-    refusals: list[Refusal] = []
-    for model in models:
-        with noted(model, refusals, goes_on=goes_on):
-            found += _found(model, named, job.labels, job.sets)
-    _refuse_repeats([name_of(checkpoint) for _, checkpoint in found])
-    return replace(job, checkpoints=tuple(found), refusals=tuple(refusals))
-
-
-def _found(
-    model: str, named: Sequence[str], labels: Labels, sets: Sequence[PromptSet]
-) -> list[tuple[str, Checkpoint]]:
-    """Return the revisions of a model that are asked for, by its name."""
-    found = [
-        (model, locate(model, revision=name, labels=labels, needs_weights=False))
-        for name in revisions.asked_for(model, named)
-    ]
-    for prompt_set in [None, *(prompt_set.name for prompt_set in sets)]:
-        for _, checkpoint in found:
-            # refuses what can be no file's name
-            file_stem(checkpoint.model_id, prompt_set, checkpoint.revision_name)
-    return found
-
-
-def name_of(checkpoint: Checkpoint) -> str:
-    """Return the name of a model, with its revision where it has one."""
-    at = "" if checkpoint.revision_name is None else f" at {checkpoint.revision_name}"
-    return f"{checkpoint.model_id}{at}"
-
-
-def _all_judged(job: Job) -> Job:
-    """Return a job without the models that cannot be measured, as far as no weight tells it.
-
-    So all are named before anything is fetched or measured. A single local model is judged when
-    it runs; revisions that are configured alike are judged once.
-    """
-    kept, refusals, seen = [], [*job.refusals], set()
-    for name, checkpoint in job.checkpoints:
-        alike = (name, json.dumps(checkpoint.config, sort_keys=True))
-        is_left = (job.n_models == 1 and checkpoint.weight_files) or alike in seen
-        n_before = len(refusals)
-        with noted(name_of(checkpoint), refusals, goes_on=job.goes_on):
-            if not is_left:
-                judged(checkpoint, job)
-                seen.add(alike)
-        if len(refusals) == n_before:
-            kept.append((name, checkpoint))
-    for _, checkpoint in kept:
-        if checkpoint.download_bytes:
-            size = as_size(checkpoint.download_bytes)
-            job.settings.say(f"{name_of(checkpoint)}: {size} to download")
-    return replace(job, checkpoints=tuple(kept), refusals=tuple(refusals))
-
-
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A model that can be measured, as far as no weight tells it.
+class Plan:
+    """What is to be done of one model, and what an output holds of it already.
 
     Attributes
     ----------
-    skeleton
-        The model without its weights.
-    tasks
-        What there is to do of it.
-    unused
-        How many stored tensors make up none of its parameters, by name without numbers.
+    model, judged
+        The model, and it without its weights.
+    tasks, complete
+        The tasks to do, and the units that are there.
     """
 
-    skeleton: Decoder
+    model: Model
+    judged: Judged
     tasks: list[Task]
-    unused: dict[str, int]
+    complete: list[Done]
 
 
-def judged(checkpoint: Checkpoint, job: Job, *, weights_sha256: str | None = None) -> Judged:
-    """Return a model without its weights and what there is to do of it, if it can be measured.
+def plan(model: Model, job: Job, inventory: Inventory) -> Plan:
+    """Return what an output lacks of what is asked of a model.
 
-    Of weights that are here the headers are read, of others the index, or the header of one file.
-
-    Parameters
-    ----------
-    checkpoint, job
-        The model, and what is asked for.
-    weights_sha256
-        Hash of its weights, where it is known.
+    Weights that the hub lists no hash of are fetched for it.
 
     Raises
     ------
     CollectError
-        If it lacks adapter, tokenizer or weights, or cannot read the prompts.
+        If the model brings code of its own, cannot be measured, or the output holds some of it
+        measured otherwise.
     """
-    skeleton = load_skeleton(checkpoint, dtype=job.settings.dtype)
-    known = with_listed_tensors(checkpoint)
-    unused: list[str] = []
-    if known.weight_files or known.listed_tensors:
-        unused = Shards(known, blueprint.of_model(skeleton.model)).unused
-    tokenizer = tokenizer_for(checkpoint, job.sets)
-    how: dict[str, Any] = {"weights_sha256": weights_sha256}
-    found = tasks(checkpoint, skeleton, job.sets, tokenizer, job.settings, **how)
-    return Judged(skeleton, found, leftovers.by_kind(unused))
-
-
-def _refuse_repeats(names: Sequence[str]) -> None:
-    """Refuse a model that is named twice, since its files would be the same."""
-    twice = repeated(names)
-    if twice:
-        raise InputError(
-            f"Every model must be named once; {', '.join(twice)} comes up more than once.",
-            "Local checkpoints are named local/<directory>; a model_id in thermoscope.json "
-            "beside the weights gives another name.",
-        )
-
-
-def _run_checkpoint(
-    name: str, checkpoint: Checkpoint, job: Job, inventory: Inventory, done: list[Done]
-) -> None:
-    sets, settings = job.sets, job.settings
-    checkpoint = under_its_name(name, checkpoint, inventory, settings)
-    skeleton = load_skeleton(checkpoint, dtype=settings.dtype, device=settings.main_device)
-    with unless_allowed(name, checkpoint, settings):
-        refuse_own_code(checkpoint.own_code)
-    tokenizer = tokenizer_for(checkpoint, sets)
-    digest = checkpoint.listed_weights_sha256()
+    with unless_allowed(model.name, model.checkpoint, job.settings):
+        refuse_own_code(model.checkpoint.own_code)
+    digest = model.checkpoint.listed_weights_sha256()
     if digest is None:
-        checkpoint = _with_weights(name, checkpoint, job)
-        digest = checkpoint.weights_sha256()
-    found = left(
-        tasks(checkpoint, skeleton, sets, tokenizer, settings, weights_sha256=digest),
-        inventory,
-        settings,
+        model = model.with_weights()
+        digest = model.checkpoint.weights_sha256()
+    judged = judge(model, job, weights_sha256=digest)
+    tasks, complete = pending(judged.tasks, inventory, job.settings, model.checkpoint)
+    return Plan(model, judged, tasks, complete)
+
+
+def pending(
+    tasks: Sequence[Task],
+    inventory: Inventory,
+    settings: Settings,
+    checkpoint: Checkpoint,
+) -> tuple[list[Task], list[Done]]:
+    """Return what an output lacks and holds of some tasks, and note what the revision holds.
+
+    Raises
+    ------
+    InputError
+        If the output holds some of it measured otherwise.
+    OutputError
+        If the output cannot be written.
+    """
+    states, refusal = compared(tasks, inventory, overwrites=settings.overwrite)
+    complete = [task for task in states if task.state == COMPLETE]
+    for task in complete:
+        _say_complete(task, inventory, settings)
+    if refusal is not None:
+        raise refusal
+    write_revision(
+        tasks[0].unit,
+        inventory.out,
         training_step=checkpoint.training_step,
         training_tokens=checkpoint.training_tokens,
     )
-    if not found.pending:
-        done += found.done
-        return
-    if not checkpoint.weight_files:
-        checkpoint = _with_weights(name, checkpoint, job)
-        checkpoint.weights_sha256()  # refuses content that is not what the hub lists
-        stored = [placed.stored_as(checkpoint.dtype_weights) for placed in found.pending]
-        found = Left(stored, found.done)
-    subject = Subject(
-        name,
-        checkpoint,
-        skeleton,
-        tokenizer,
+    done = [Done(task.unit.stem, task.unit.run_id, "complete") for task in complete]
+    return [task for task in states if task.state == TO_DO], done
+
+
+def _say_complete(task: Task, inventory: Inventory, settings: Settings) -> None:
+    twin = inventory.twin(task.unit)
+    held = "already complete" if twin is None else f"the same weights as {twin}"
+    settings.say(f"{task.unit.title}: {held}, skipped")
+
+
+def examine(planned: Plan, settings: Settings) -> Subject:
+    """Return the model of a plan with its weights; its conformance is checked when first asked.
+
+    Raises
+    ------
+    CollectError
+        If the weights cannot be fetched, or are not what the hub lists.
+    """
+    model, judged = planned.model, planned.judged
+    if not model.checkpoint.weight_files:
+        model = model.with_weights()
+        model.checkpoint.weights_sha256()  # refuses content that is not what the hub lists
+    return Subject(
+        model.name,
+        model.checkpoint,
+        judged.skeleton,
+        judged.tokenizer,
         settings,
-        is_only_examined=all(placed.task.prompt_set is None for placed in found.pending),
+        is_only_examined=all(task.prompt_set is None for task in planned.tasks),
     )
-    complete(found, subject, inventory, done)
 
 
-def under_its_name(
-    name: str, checkpoint: Checkpoint, inventory: Inventory, settings: Settings
-) -> Checkpoint:
-    """Return a checkpoint under the name that the output knows its repository by.
+def carry_out(
+    tasks: Sequence[Task], subject: Subject, inventory: Inventory, done: list[Done]
+) -> None:
+    """Measure and write what is pending of a model, unit by unit.
 
-    A repository that the hub has renamed since its first units were measured keeps its name
-    there, so that one output has one model. Where the hub is not asked, what was measured of the
-    same commit says the name.
+    A unit that another process is measuring is left for later, and waited for at the end.
 
     Parameters
     ----------
-    name
-        As the model was named.
-    checkpoint, inventory, settings
-        The model, what its output holds, and how the name that is kept is said.
+    tasks, subject, inventory
+        What is to be done, of what, and where it goes.
+    done
+        Where each unit is noted as soon as it is there, so that it is known if a later one fails.
+
+    Raises
+    ------
+    CollectError
+        If the model does not conform, the output has it in another shape, or a unit cannot be
+        measured or written.
     """
-    if checkpoint.revision is None or Path(name).is_dir():
-        return checkpoint
-    if not checkpoint.listed_sha256:
-        return _as_measured_before(name, checkpoint, inventory, settings)
-    if checkpoint.model_id == name:
-        return checkpoint
-    known = {entry.mark.determinants["model_id"] for entry in inventory.entries()}
-    kept = name if name in known and checkpoint.model_id not in known else checkpoint.model_id
-    settings.say(f"{name}: the hub calls it {checkpoint.model_id} now; measured as {kept}")
-    return replace(checkpoint, model_id=kept)
+    gone = {path for task in tasks for path in task.unit.replaces}
+    for task in tasks[:1]:
+        (row,) = model_row(subject.checkpoint, subject.skeleton).to_dict("records")
+        model = {str(name): value for name, value in row.items()}
+        refuse_another_shape(model, task.unit.determinants["config_sha256"], inventory, gone)
+    busy = []
+    for task in tasks:
+        unit = _carry_out(task, subject, inventory, gone)
+        if unit is None:
+            busy.append(task)
+        else:
+            done.append(unit)
+    for task in busy:
+        subject.settings.say(f"{task.unit.title}: waiting for the process that measures it")
+        unit = _carry_out(task, subject, inventory, gone, wait=True)
+        if unit is not None:
+            done.append(unit)
 
 
-def _as_measured_before(
-    name: str, checkpoint: Checkpoint, inventory: Inventory, settings: Settings
-) -> Checkpoint:
-    """Return a checkpoint out of the cache under the one name that its commit has in the output."""
-    measured = [entry.mark.determinants for entry in inventory.entries()]
-    names = {of["model_id"] for of in measured if of["revision"] == checkpoint.revision}
-    if len(names) != 1 or name in names:
-        return checkpoint
-    (kept,) = names
-    settings.say(f"{name}: the output has this commit as {kept}; measured as {kept}")
-    return replace(checkpoint, model_id=kept)
-
-
-def _with_weights(name: str, checkpoint: Checkpoint, job: Job) -> Checkpoint:
-    """Return a checkpoint with its weights, fetched at its very commit if need be."""
-    if checkpoint.weight_files:
-        return checkpoint
-    fetched = locate(name, revision=checkpoint.revision, labels=job.labels)
-    return replace(
-        checkpoint, weight_files=fetched.weight_files, dtype_weights=fetched.dtype_weights
-    )
+def _carry_out(
+    task: Task, subject: Subject, inventory: Inventory, gone: set[Path], *, wait: bool = False
+) -> Done | None:
+    """Measure and write one unit unless another process does; None if that is so."""
+    settings, unit = subject.settings, task.unit
+    with locks.held(inventory.out, unit.variant, wait=wait) as is_held:
+        if not is_held:
+            settings.say(f"{unit.title}: another process measures it, left for later")
+            return None
+        still = unit if settings.overwrite else inventory.missing(unit)
+        if still is None:
+            _say_complete(task, inventory, settings)
+            return Done(unit.stem, unit.run_id, "complete")
+        stored = {"dtype_weights": subject.checkpoint.dtype_weights}
+        unit = replace(still, determinants={**still.determinants, **stored})
+        is_first = not inventory.is_examined(unit)
+        measured = measure(replace(task, unit=unit), subject, is_first=is_first)
+        n_rows = write(unit, measured, inventory.out, gone)
+    duration_s = float(measured["run"]["duration_s"].iloc[0])
+    settings.say(f"{unit.title}: {counted(n_rows, 'row')} in {duration_s:.1f} s")
+    return Done(unit.stem, unit.run_id, "measured", n_rows, duration_s)

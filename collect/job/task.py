@@ -46,6 +46,10 @@ _OF_WEIGHTS = {
 }
 
 
+#: States of a task: pending, there already, and there as measured in another way.
+TO_DO, COMPLETE, CONTRADICTED = "to do", "complete", "measured otherwise"
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """One unit to measure, with its prompts when it has any.
@@ -61,6 +65,8 @@ class Task:
     is_decoded
         Whether there is a tokenizer, which says what a token is: its text, and whether it is
         special.
+    state
+        `TO_DO`, `COMPLETE` or `CONTRADICTED`: what an output holds of it.
     """
 
     unit: Unit
@@ -68,6 +74,7 @@ class Task:
     encoded: tuple[Encoded, ...] = ()
     remarks: Mapping[str, str] = field(default_factory=dict)
     is_decoded: bool = True
+    state: str = TO_DO
 
 
 def check_chosen(settings: Settings, n_sets: int) -> None:

@@ -59,7 +59,7 @@ def refuse_absent(model: nn.Module) -> None:
     UnsupportedModelError
         If they are quantised.
     """
-    if getattr(model.config, "quantization_config", None):
+    if _is_packed(getattr(model.config, "quantization_config", None)):
         raise _quantised("those of this model are quantised")
     for name, module in model.named_modules():
         if type(module).__module__.startswith("torch.ao.nn.quantized"):
@@ -77,6 +77,18 @@ def refuse_absent(model: nn.Module) -> None:
             raise _quantised(f"those of {name} are {type(parameter.data).__name__} of {dtype}")
     for name, tensor in [*model.named_parameters(), *saved_buffers(model)]:
         refuse_non_finite(name, tensor.detach(), _DIVERGED)
+
+
+def _is_packed(configuration: Any) -> bool:
+    """Return whether a model is quantised in memory too: some formats hold weights in buffers.
+
+    What was read from a GGUF file, or dequantised as it was loaded, has plain parameters, or ones
+    that show what they are.
+    """
+    if not configuration:
+        return False
+    entries = configuration if isinstance(configuration, dict) else vars(configuration)
+    return entries.get("quant_method") != "gguf" and not entries.get("dequantize")
 
 
 def refuse_other_attention(configurations: Iterable[Any]) -> None:

@@ -13,8 +13,7 @@ import pandas as pd
 from collect.errors import InputError
 from collect.instruments.quantities import Named
 from collect.job import run as job
-from collect.job.completion import complete, left
-from collect.job.measurement import Measured, run_row
+from collect.job.measurement import Measured
 from collect.job.measurement import measure as measured
 from collect.job.outcome import Done, Outcome
 from collect.job.present import Present
@@ -215,9 +214,8 @@ def measure_step(
     with _present(model, tokenizer, sets, state, asked) as (subject, found):
         remove_leftovers(out)
         inventory = Inventory(out, if_other_weights=_OTHER_STEP)
-        known = {"training_step": step, "training_tokens": tokens}
-        done: list[Done] = []
-        complete(left(found, inventory, subject.settings, **known), subject, inventory, done)
+        tasks, done = job.pending(found, inventory, subject.settings, subject.checkpoint)
+        job.carry_out(tasks, subject, inventory, done)
     return done
 
 
@@ -351,8 +349,7 @@ def _sets(prompts: Prompts, name: str) -> list[PromptSet]:
 def _rows_of(task: Task, subject: Present) -> dict[str, pd.DataFrame]:
     """Return what is measured of a task, by table, as if it took no time; vectors themselves."""
     frames = measured(task, subject)
-    now = {"started_at": pd.Timestamp.now("UTC").tz_localize(None), "duration_s": 0.0}
-    rows = {**frames, "run": pd.DataFrame([run_row(task, subject) | now])}
+    rows = {**frames, "run": frames["run"].assign(duration_s=0.0)}  # so that two calls are alike
     vectors = _with_vectors(frames)
     return rows if vectors is None else {**rows, "own_vector": vectors}
 

@@ -9,9 +9,13 @@ import tomllib
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from collect.errors import InputError
+
+#: File a checkpoint directory may hold to say who trained it; written by ``training.train``.
+SIDECAR = "thermoscope.json"
 
 _YEARS = range(2017, 2101)
 
@@ -50,6 +54,20 @@ class Labels:
         """Return these labels, with those that are missing taken from ``others``."""
         known = {name: getattr(self, name) for name in self.__slots__}
         return replace(others, **{n: value for n, value in known.items() if value is not None})
+
+
+def labels_of(sidecar: dict[str, Any], directory: Path) -> Labels:
+    """Return the labels that a sidecar states.
+
+    Raises
+    ------
+    InputError
+        If one of them can be none.
+    """
+    try:
+        return Labels(**{key: sidecar.get(key) for key in Labels.__slots__})
+    except InputError as error:
+        raise InputError(f"{directory / SIDECAR}: {error.problem}", error.hint) from error
 
 
 def known_labels(model_id: str) -> Labels:

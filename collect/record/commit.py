@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -23,7 +23,6 @@ from collect.errors import OutputError
 from collect.record.atomic import locks, placement
 from collect.record.atomic.files import write_atomically
 from collect.record.inventory import Inventory, refuse_mixtures, repeated_by
-from collect.record.packed import leftovers, unpacking
 from collect.record.units import Mark, Unit, variant_of
 from collect.record.writer import conforming, write_table
 from collect.schema import MEASURED, UNFINISHED, tables
@@ -35,12 +34,9 @@ _TEMPORARY = re.compile(r"\.(.+)\.parquet\.\d+\.tmp")
 def commit(
     unit: Unit,
     frames: Mapping[str, pd.DataFrame],
-    run_row: pd.DataFrame,
     out: Path,
-    provenance: Mapping[str, str],
     *,
-    replaced: Sequence[Path] = (),
-    gone: Sequence[Path] = (),
+    gone: Collection[Path] = (),
     write_vectors: Callable[[Path], None] | None = None,
 ) -> int:
     """Write the tables of a unit, its mark last; the caller holds the lock of its run.
@@ -50,15 +46,9 @@ def commit(
     unit
         What was measured.
     frames
-        Rows by table. Tables without rows leave no file.
-    run_row
-        The unit's row of table ``run``.
+        Rows by table, that of table ``run`` included. Tables without rows leave no file.
     out
         Directory of measurements.
-    provenance
-        Key-value metadata for every file: versions, hashes, formats, conformance.
-    replaced
-        Run files of units whose place this one takes.
     gone
         Run files that others are about to replace: what they say is no contradiction.
     write_vectors
@@ -75,23 +65,46 @@ def commit(
     InputError
         If rows break the contract, or contradict what another process has put down meanwhile.
     """
-    inventory = Inventory(out)
+    inventory, run_row = Inventory(out), frames["run"]
+    provenance = _provenance(run_row)
     with locks.held(out, locks.OF_MARKS, wait=True):
-        refuse_mixtures([unit], inventory, [*replaced, *gone])
+        refuse_mixtures([unit], inventory, gone)
     with _unfinished(unit, out) as staged:
         beside = _write_vectors(unit, staged, write_vectors)
         rows = _write_rows(frames, staged, provenance, file_of_vectors=min(beside, default=None))
         with locks.held(out, locks.OF_MARKS, wait=True):
-            refuse_mixtures([unit], inventory, [*replaced, *gone])
-            if repeated_by(unit, inventory, replaced) is not None:
+            refuse_mixtures([unit], inventory, gone)
+            if repeated_by(unit, inventory) is not None:
                 return 0
             n_prompts = _write_prompts(unit, frames, out, provenance)
             with in_place():
                 mark = _mark(unit, run_row, rows, staged, n_prompts, beside=beside)
             metadata = {**provenance, **mark.metadata}
             write_table("run", run_row, staged / "run", metadata=metadata)
-            _move(unit, staged, [*rows, "run"], out, replaced, beside=beside)
+            _move(unit, staged, [*rows, "run"], out, beside=beside)
     return sum(mark.rows.values())
+
+
+def _provenance(run_row: pd.DataFrame) -> dict[str, str]:
+    """Return what every file of a unit says about itself, as key-value metadata."""
+    (row,) = run_row.to_dict("records")
+    given = {name: row[name] for name in _PROVENANCE if pd.notna(row.get(name))}
+    return {n: str(v).lower() if isinstance(v, bool) else str(v) for n, v in given.items()}
+
+
+_PROVENANCE = (
+    "run_id",
+    "model_id",
+    "revision",
+    "weights_sha256",
+    "config_sha256",
+    "dtype_weights",
+    "dtype_compute",
+    "prompt_set_sha256",
+    "tokens_sha256",
+    "is_conforming",
+    "code_version",
+)
 
 
 def _write_rows(
@@ -108,7 +121,7 @@ def _write_rows(
             table, frame.assign(**pointing.get(table, {})), staged / table, metadata=provenance
         )
         for table, frame in frames.items()
-        if table != "prompt" and len(frame)
+        if table not in ("prompt", "run") and len(frame)
     }
 
 
@@ -185,13 +198,11 @@ def _move(
     staged: Path,
     tables: Sequence[str],
     out: Path,
-    replaced: Sequence[Path],
     *,
     beside: Mapping[str, str],
 ) -> None:
     """Put the finished files of a unit into their tables, the mark last; or remove them."""
-    going = {unit.stem, *(path.stem for path in replaced)}
-    unpacking.unpack_units(going, out)
+    going = {unit.stem, *(path.stem for path in unit.replaces)}
     targets = [(_VECTORS, out / name) for name in beside]
     targets += [(table, out / table / f"{unit.stem}.parquet") for table in tables]
     held = [path for stem in going for path in _files(stem, out) if _may_exist(path)]
@@ -324,5 +335,4 @@ def remove_leftovers(out: Path) -> None:
                 shutil.rmtree(staged, ignore_errors=True)
     with suppress(OSError):
         (out / UNFINISHED).rmdir()
-    leftovers.remove_leftovers(out)
     locks.remove_abandoned(out)

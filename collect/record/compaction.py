@@ -1,175 +1,222 @@
-"""A whole output packed, or its units written out again, in place or in a new directory."""
+"""A copy of an output that is quicker to open and smaller: one sorted file per table."""
 
 from __future__ import annotations
 
-import os
+import hashlib
+import json
 import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from collect.errors import InputError, OutputError
-from collect.record.atomic import locks
-from collect.record.atomic.files import remove, remove_of_dead_processes, temporary_beside
-from collect.record.commit import check_writable, in_place, remove_leftovers
-from collect.record.packed import leftovers, packing, revisions, unpacking
-from collect.record.packed.packs import packs
-from collect.record.units import run_files
-from collect.schema import UNFINISHED
+from collect.record.atomic.directory import complete_or_absent
+from collect.record.commit import check_writable
+from collect.record.units import Mark, run_files
+from collect.record.writer import ROW_GROUP_ROWS, layout
+from collect.schema import (
+    MEASURED,
+    arrow_schema,
+    assemble,
+    attach,
+    connect,
+    incomplete_units,
+    left_in_files,
+    tables,
+)
 from collect.schema.counting import counted
+from collect.schema.headers import Headers, pack_name
+from collect.schema.marks import Vouched, file_sha256, run_sha256, vouched
+from collect.schema.sources import Sources
 
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What was done with an output, and its Parquet files before and after.
+    """An output and its compact copy: units, and Parquet files before and after.
 
     Attributes
     ----------
-    n_units, n_packs, n_revisions
-        Units that were packed or written out, their packs, and the files of revisions [1].
-    left
-        Names of units that stay as they are: incomplete, of an early version, changed meanwhile,
-        or alone.
+    n_units
+        Units copied [1].
     n_files, n_bytes
-        Number of Parquet files and their size [bytes], before and after.
+        Number of Parquet files and their size [bytes], of the output and of the copy.
     """
 
     n_units: int
-    n_packs: int
-    n_revisions: int
-    left: tuple[str, ...]
     n_files: tuple[int, int]
     n_bytes: tuple[int, int]
 
     @property
     def words(self) -> str:
-        """What was done, in one line."""
+        """Both in one line."""
         (files, files_after), (size, size_after) = self.n_files, self.n_bytes
-        of_revisions = (
-            f", {counted(self.n_revisions, 'file')} of revisions" if self.n_revisions else ""
+        return (
+            f"{counted(self.n_units, 'unit')}: {counted(files, 'Parquet file')} of {size:,} bytes, "
+            f"{counted(files_after, 'file')} of {size_after:,} bytes in the copy"
         )
-        said = (
-            f"{counted(self.n_units, 'unit')}, {counted(self.n_packs, 'pack')}{of_revisions}: "
-            f"{counted(files, 'Parquet file')} of "
-            f"{size:,} bytes before, {files_after} of {size_after:,} bytes now"
-        )
-        return f"{said}; as they were: {', '.join(self.left)}" if self.left else said
 
 
-def compact(
-    directory: Path, out: Path | None = None, *, rows: int = packing.PACK_ROWS
-) -> Compaction:
-    """Put the units of a directory into packs: few, large, sorted files.
+def compact(directory: Path, out: Path) -> Compaction:
+    """Write a copy of an output in which each measured table is one file, sorted by its key.
+
+    The copy opens, is checked and is published as the output itself; nothing is measured into it.
+    Every content is compared with its hash first.
 
     Parameters
     ----------
     directory
-        What ``collect run`` wrote.
+        What ``collect run`` wrote, or a compact copy.
     out
-        New directory for the result; None to change the directory itself.
-    rows
-        Rows of all tables at which a pack is full; a model is never divided.
+        New directory.
 
     Raises
     ------
     InputError
-        If there is no such directory or no unit in it, or the new one is there already.
+        If there is no unit, one is incomplete, or the new directory is there already.
+    ContractError
+        If a file is damaged, or is not as its run file says.
     OutputError
-        If a file cannot be written; the units remain as they were.
+        If a file cannot be written; nothing is left of the copy then.
     """
-    return _changed(directory, out, partial(_pack_all, rows=rows))
-
-
-def expand(directory: Path, out: Path | None = None) -> Compaction:
-    """Write the units of all packs of a directory into files of their own; see `compact`."""
-    return _changed(directory, out, _unpack_all)
-
-
-#: Changes a directory; returns the number of units, of packs and of files of revisions, and the
-#: names of units left alone.
-_Change = Callable[[Path], tuple[int, int, int, list[str]]]
-
-
-def _changed(directory: Path, out: Path | None, change: _Change) -> Compaction:
     run_files(directory)  # refuses a directory without any
-    before = _measured(directory)
-    if out is None:
-        check_writable(directory)
-        remove_leftovers(directory)
-        with in_place():
-            *numbers, left = change(directory)
-        return _compaction(numbers, left, before, _measured(directory))
     if out.exists():
+        raise InputError(f"{out} exists already.", "Choose another --out.")
+    interrupted = incomplete_units(directory)
+    if interrupted:
         raise InputError(
-            f"The directory for the result must be new; {out} is there already.",
-            "Choose another --out, or leave it out to change the directory itself.",
+            f"The unit {interrupted[0]} of {directory} is incomplete.",
+            "Finish it with the command that began it; `collect check` lists all there is.",
         )
     check_writable(out)
-    staged = temporary_beside(out)
     try:
-        staged.parent.mkdir(parents=True, exist_ok=True)
-        remove_of_dead_processes(out)
-        shutil.copytree(directory, staged, copy_function=_link, ignore=_of_work)
-        leftovers.remove_leftovers(staged)
-        *numbers, left = change(staged)
-        after = _measured(staged)
-        staged.rename(out)
-    except OSError as error:
+        with complete_or_absent(out) as staged:
+            n_units = _copy(directory, staged)
+    except duckdb.IOException as error:
         raise OutputError(
-            f"The output directory {out} must be writable; {error.strerror or error}.",
-            "Choose another --out, or free the space.",
+            f"{out} cannot be written: {error}.", "Choose another --out, or free the space."
         ) from error
-    finally:
-        remove(staged)
-    return _compaction(numbers, left, before, after)
+    return Compaction(n_units, *zip(_size(directory), _size(out), strict=True))
 
 
-def _compaction(
-    numbers: Sequence[int], left: list[str], before: tuple[int, int], after: tuple[int, int]
-) -> Compaction:
-    files, sizes = zip(before, after, strict=True)
-    n_units, n_packs, n_revisions = numbers
-    return Compaction(n_units, n_packs, n_revisions, tuple(sorted(left)), files, sizes)
+def _copy(directory: Path, out: Path) -> int:
+    """Write the copy; return how many units it holds."""
+    with connect(comments=False) as connection:
+        connection.execute("SET temp_directory = ?", [str(out / ".sorting")])
+        sources = assemble(connection, [directory], copy=False, contents=True)
+        for table, paths in left_in_files(sources).items():
+            attach(connection, table, [str(path) for path in paths])
+        runs = [path for path in sources.files["run"] if path.parent.name == "run"]
+        units = [vouched(path, sources.headers) for path in runs]
+        rows = _run_rows(units, runs, sources.headers)
+        stem = pack_name(
+            hashlib.sha256(json.dumps([name for name, _ in rows]).encode()).hexdigest()
+        )
+        counts = {
+            f"{table}/{stem}.parquet": _write_sorted(connection, table, stem, out)
+            for table in (*MEASURED, "revision")
+            if table in sources.files
+        }
+    shutil.rmtree(out / ".sorting", ignore_errors=True)
+    beside = _copy_others(directory, sources, units, out)
+    _write_runs(stem, rows, _mark(rows, counts, units, beside, out), out)
+    return len(rows)
 
 
-def _link(source: str, target: str) -> str:
-    """Give a file a second name, or copy it where that cannot be; files are never changed."""
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
-    return target
+def _write_sorted(connection: duckdb.DuckDBPyConnection, table: str, stem: str, out: Path) -> int:
+    """Write a table into one file, sorted by model and by its key; return its number of rows."""
+    columns, key = arrow_schema(table), tables()[table].key
+    of_model = [name for name in ("model_id",) if name in columns.names and name not in key]
+    order = [*of_model, *key]
+    path = out / table / f"{stem}.parquet"
+    path.parent.mkdir()
+    names = ", ".join(f'"{name}"' for name in order)
+    rows = connection.sql(f'FROM "{table}" ORDER BY {names}')
+    n_rows = 0
+    with pq.ParquetWriter(path, columns, **layout(columns, order)) as writer:
+        for batch in rows.to_arrow_reader(ROW_GROUP_ROWS):
+            writer.write_table(pa.Table.from_batches([batch]).cast(columns))
+            n_rows += batch.num_rows
+    return n_rows
 
 
-def _of_work(_: str, names: list[str]) -> set[str]:
-    return {name for name in names if name in (locks.DIRECTORY, UNFINISHED) or name[:1] == "."}
+def _run_rows(
+    units: Sequence[Vouched], paths: Sequence[Path], headers: Headers
+) -> list[tuple[str, dict[str, object]]]:
+    """Return name and row of table ``run`` of every unit, sorted by model, run and name."""
+    rows = [
+        (unit.stem, row)
+        for of, path in zip(units, paths, strict=True)
+        for unit, row in zip(of.units, headers.run(path).to_pylist(), strict=True)
+    ]
+    return sorted(rows, key=lambda entry: (entry[1]["model_id"], entry[1]["run_id"], entry[0]))
 
 
-def _pack_all(directory: Path, *, rows: int) -> tuple[int, int, int, list[str]]:
-    units, left = packing.loose_units(directory)
-    n_units = n_packs = 0
-    for group in packing.grouped(units, rows):
-        if len(group) > 1 and packing.pack(group, directory):
-            n_units, n_packs = n_units + len(group), n_packs + 1
-        else:
-            left += [unit.stem for unit in group]
-    with locks.held(directory, locks.OF_MARKS, wait=True):
-        n_revisions = revisions.pack_revisions(directory)
-    return n_units, n_packs, n_revisions, left
+def _copy_others(
+    directory: Path, sources: Sources, units: Sequence[Vouched], out: Path
+) -> dict[str, str]:
+    """Copy what is not sorted: prompts, vectors, tables that no run file lists.
+
+    Returns
+    -------
+    Hash of the content of each file that a run file lists without rows, by its path.
+    """
+    beside = {
+        name: digest
+        for unit in units
+        for name, digest in unit.sha256.items()
+        if name.endswith(".safetensors")
+    }
+    others = [
+        path.relative_to(directory).as_posix()
+        for table, paths in sources.files.items()
+        for path in paths
+        if table not in (*MEASURED, "revision", "run") or path.parent == directory
+    ]
+    for name in (*others, *beside):
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(directory / name, out / name)
+    return beside
 
 
-def _unpack_all(directory: Path) -> tuple[int, int, int, list[str]]:
-    n_units = n_packs = 0
-    with locks.held(directory, locks.OF_MARKS, wait=True):
-        for held in packs(directory):
-            unpacking.unpack(held)
-            n_units, n_packs = n_units + len(held.names), n_packs + 1
-        n_revisions = revisions.unpack_revisions(directory)
-    return n_units, n_packs, n_revisions, []
+def _mark(
+    rows: Sequence[tuple[str, dict[str, object]]],
+    counts: Mapping[str, int],
+    units: Sequence[Vouched],
+    beside: Mapping[str, str],
+    out: Path,
+) -> Mark:
+    """Return what the run file of the copy says of its files."""
+    states = {name: (out / name).stat() for name in counts}
+    hashes = {name: file_sha256(out / name) for name in counts}
+    prompts = {name: n for unit in units for name, n in unit.rows.items() if "prompt/" in name}
+    prompt_sets = {name: digest for unit in units for name, digest in unit.prompts.items()}
+    of_units = {name: n for name, n in counts.items() if not name.startswith("revision/")}
+    mark = Mark(
+        determinants={"units": [stem for stem, _ in rows], "prompt_sets": prompt_sets},
+        labels={},
+        rows={**of_units, **prompts},
+        sha256={**hashes, **beside},
+        sizes={name: states[name].st_size for name in of_units},
+        times={name: states[name].st_mtime_ns for name in of_units},
+    )
+    return replace(mark, run_sha256=run_sha256({"rows": [row for _, row in rows]}, asdict(mark)))
 
 
-def _measured(directory: Path) -> tuple[int, int]:
+def _write_runs(
+    stem: str, rows: Sequence[tuple[str, dict[str, object]]], mark: Mark, out: Path
+) -> None:
+    columns = arrow_schema("run")
+    table = pa.Table.from_pylist([row for _, row in rows], columns)
+    marked = table.replace_schema_metadata({**(columns.metadata or {}), **mark.metadata})
+    (out / "run").mkdir()
+    pq.write_table(marked, out / "run" / f"{stem}.parquet", **layout(columns, ()))
+
+
+def _size(directory: Path) -> tuple[int, int]:
     """Return number and size [bytes] of the Parquet files of a directory's tables."""
     sizes = [path.stat().st_size for path in directory.glob("*/*.parquet")]
     return len(sizes), sum(sizes)

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from collect.record.atomic import locks
-from collect.record.packed import leftovers
-from collect.record.packed.packs import Pack, Rows, packs
-from collect.record.packed.revisions import is_intact, revision_packs
 from collect.record.units import (
     Mark,
     is_run_as_marked,
@@ -40,9 +38,9 @@ from collect.schema import (
 )
 from collect.schema.assembly import two_networks
 from collect.schema.counting import counted
-from collect.schema.headers import UNREADABLE, Headers, completed
-from collect.schema.marks import file_sha256, prompts_of
-from collect.schema.packs import is_pack
+from collect.schema.headers import UNREADABLE, Headers, completed, is_pack, packed_units
+from collect.schema.listing import DESCRIPTION, listed_files
+from collect.schema.marks import compare, file_sha256, prompts_of, vouched
 
 #: Rows of a table that are tried together; more take more memory and are hardly faster.
 _ROWS_TOGETHER = 2**15
@@ -50,6 +48,7 @@ _ROWS_TOGETHER = 2**15
 #: What to do about most faults.
 _AGAIN = "measure it again with --overwrite"
 _RESTORE = "restore the directory from a copy"
+_PUBLISH = "publish the directory again"
 _MOVE = "correct it or move it elsewhere"
 
 
@@ -73,15 +72,12 @@ def faults(out: Path) -> Iterator[str]:
     marks = run_files(out)
     found: dict[str, Mark] = {}
     listed: set[str] = set()
-    held = packs(out)
-    of_packs = {stem for pack in held for stem in pack.names}
-    for pack in held:
-        yield from _of_pack(pack)
-        found |= {unit.stem: unit.mark for unit in pack.units}
-        listed |= set() if pack.mark is None else pack.mark.rows.keys()
+    copied = packed_units(marks)
     trial = Trial(_ROWS_TOGETHER)
     for path in marks:
-        if is_pack(path.stem) or path.stem in of_packs:
+        if is_pack(path.stem):
+            yield from _of_copy(path, out, listed)
+        if is_pack(path.stem) or path.stem in copied:
             continue
         mark = read_mark(path)
         if mark is None:
@@ -96,6 +92,7 @@ def faults(out: Path) -> Iterator[str]:
     yield from _of_runs(found)
     yield from _of_networks(found)
     yield from _strangers(out, listed)
+    yield from _of_description(out)
 
 
 def _told(fault: str, remedy: str) -> str:
@@ -139,31 +136,36 @@ def _of_networks(marks: Mapping[str, Mark]) -> Iterator[str]:
                 break
 
 
-def _of_pack(pack: Pack) -> Iterator[str]:
-    """Yield the faults of a pack: of its files, then of the rows of each of its units."""
-    if not pack.is_intact:
-        yield (
-            f"The files of {pack.path} must be there with the content that it hashed; one is "
-            f"missing or has another: {_RESTORE}."
-        )
+def _of_description(out: Path) -> Iterator[str]:
+    """Yield the files that are not as the description of a published store lists them."""
+    description = out / DESCRIPTION
+    if not description.is_file():
         return
-    readers: dict[str, Rows] = {}
+    for listed in listed_files(description.read_bytes(), str(description)):
+        path = out / listed.name
+        if not path.is_file():
+            yield f"{path} is missing, though {DESCRIPTION} lists it: {_PUBLISH}."
+        elif (path.stat().st_size, file_sha256(path)) != (listed.n_bytes, listed.sha256):
+            yield f"{path} is not the file that {DESCRIPTION} lists: {_PUBLISH}."
+
+
+def _of_copy(path: Path, out: Path, listed: set[str]) -> Iterator[str]:
+    """Yield the faults of a compact copy, and add its files to those that run files list."""
+    headers = Headers()
+    try:
+        copy = vouched(path, headers)
+        listed.update(copy.rows)
+        compare(out, [copy], headers, contents=True)
+    except ContractError as error:
+        yield _told(error.problem, _RESTORE)
+        return
     trial = Trial(ROW_GROUP_ROWS)
-    for unit in pack.units:
-        for table, part in unit.parts.items():
-            name = f"{table}/{unit.stem}.parquet, packed,"
-            if table not in readers:
-                readers[table] = Rows(pack.out / table / pack.path.name)
-            try:
-                rows = readers[table].of(part)
-            except UNREADABLE as error:
-                yield f"{name} must be readable; it is not ({error}): {_RESTORE}."
-                continue
-            if len(rows) != unit.mark.rows.get(f"{table}/{unit.stem}.parquet", 1):
-                yield f"{name} must have the rows that were packed; it has others: {_RESTORE}."
-            for fault in _of_identity(name, rows, unit.mark):
-                yield _told(fault, _RESTORE)
-            for broken in trial.add(table, name, completed(rows, table)):
+    for name in ("run/" + path.name, *copy.rows):
+        table = Path(name).parent.name
+        file = pq.ParquetFile(out / name)
+        for group in range(file.num_row_groups):
+            rows = completed(file.read_row_group(group), table)
+            for broken in trial.add(table, f"{name}, row group {group},", rows):
                 yield _told(broken.problem, _RESTORE)
     for broken in trial.rest():
         yield _told(broken.problem, _RESTORE)
@@ -335,25 +337,11 @@ def _strangers(out: Path, listed: Collection[str]) -> Iterator[str]:
     ]
     for stem in interrupted:
         yield f"Every unit must be complete; {stem} was interrupted: the same command resumes it."
-    unfinished = leftovers.leftovers(out)
-    for path in unfinished:
-        yield (
-            f"{path.relative_to(out)} must not be there; packing that was killed left it: "
-            "the next `collect compact` removes it."
-        )
     for path in sorted(path for table in MEASURED for path in (out / table).glob("*.parquet")):
-        if path in unfinished:
-            continue
         name = f"{path.parent.name}/{path.name}"
         if name not in listed and (out / "run" / path.name).exists():
             yield f"{name} must be listed in its unit's run file; it is not: remove it."
     yield from _whole_tables(out)
-    for path in revision_packs(out):
-        if not is_intact(path):
-            yield (
-                f"{path.relative_to(out)} must hold the rows that were packed; it does not: "
-                "restore it from a copy, or remove it and measure again."
-            )
     for name in sorted(f"prompt/{path.name}" for path in (out / "prompt").glob("*.parquet")):
         if name not in listed and not interrupted:
             yield f"{name} must be listed in the run file of a unit; it is not: remove it."

@@ -5,13 +5,12 @@ A run may be measured in several units, each with quantities of its own. No torc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from collect.errors import InputError
-from collect.record.packed.packs import Pack
 from collect.record.units import (
     Mark,
     Unit,
@@ -29,20 +28,16 @@ from collect.record.units import (
 from collect.schema.assembly import GEOMETRY
 from collect.schema.contract import ContractError
 from collect.schema.files import read_rows
-from collect.schema.packs import is_pack
+from collect.schema.headers import is_pack
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One unit: its run file, what that says, the run it belongs to, and the pack that holds it.
-
-    The run file of a unit in a pack is the one that it would have by itself.
-    """
+    """One unit: its run file, what that says, and the run it belongs to."""
 
     path: Path
     mark: Mark
     run_id: str
-    pack: Pack | None = None
 
     @property
     def quantities(self) -> tuple[str, ...]:
@@ -55,14 +50,6 @@ class Entry:
         return any(name.startswith("conformance/") for name in self.mark.rows)
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A unit that is to be measured, and the run files that it replaces."""
-
-    unit: Unit
-    replaced: tuple[Path, ...] = ()
-
-
 class Inventory:
     """The run files of an output, each read once as long as it does not change.
 
@@ -72,11 +59,21 @@ class Inventory:
         Directory of measurements.
     if_other_weights
         What to do where it holds a unit of other weights; without one, of a checkpoint.
+
+    Raises
+    ------
+    InputError
+        If the directory is a compact copy, into which nothing is measured.
     """
 
     def __init__(self, out: Path, *, if_other_weights: str = "") -> None:
         self.out, self._if_other_weights = out, if_other_weights or _OTHER_WEIGHTS
-        self._known: dict[Path, tuple[tuple[int, int], list[Entry]]] = {}
+        self._known: dict[Path, tuple[tuple[int, int], Entry | None]] = {}
+        if any(is_pack(path.stem) for path in (out / "run").glob("*.parquet")):
+            raise InputError(
+                f"{out} is a compact copy: nothing is measured into it.",
+                "Choose another --out; a store is opened from several directories.",
+            )
 
     def entries(self) -> list[Entry]:
         """Return the units whose marks can be read, sorted by the name of their run file."""
@@ -86,27 +83,23 @@ class Inventory:
         return self._by_path().get(path)
 
     def _by_path(self) -> dict[Path, Entry]:
-        """Return the units by their run files; a unit in a pack is taken from there."""
-        found = [
-            entry
-            for path in (self.out / "run").glob("*.parquet")
-            for entry in self._entries_of(path)
-        ]
-        return {entry.path: entry for entry in sorted(found, key=lambda e: e.pack is not None)}
+        """Return the units by their run files."""
+        entries = map(self._read_again, (self.out / "run").glob("*.parquet"))
+        return {entry.path: entry for entry in entries if entry is not None}
 
-    def _entries_of(self, path: Path) -> list[Entry]:
-        """Return the unit, or those of the pack, that a run file is of."""
+    def _read_again(self, path: Path) -> Entry | None:
+        """Return the unit of a run file, which is read if it has changed."""
         try:
             state = path.stat()
         except OSError:
-            return []
+            return None
         stamp = (state.st_mtime_ns, state.st_ino)
         if self._known.get(path, (None, None))[0] != stamp:
             self._known[path] = (stamp, _read(path))
         return self._known[path][1]
 
-    def missing(self, unit: Unit) -> Placed | None:
-        """Return what is left to measure of a unit, and where it goes; None when nothing is.
+    def missing(self, unit: Unit) -> Unit | None:
+        """Return the pending part of a unit, with what it replaces; None when it is complete.
 
         Raises
         ------
@@ -120,17 +113,17 @@ class Inventory:
             self._refuse_otherwise(unit, entry)
         intact = [entry for entry in same if self._is_intact(entry)]
         held = {name for entry in intact for name in entry.quantities}
-        left = [name for name in quantities_of(unit.determinants) if name not in held]
-        if not left:
+        pending = [name for name in quantities_of(unit.determinants) if name not in held]
+        if not pending:
             return None
         first = self._entry(run_file(self.out, unit))
         if first is not None and self._has_its_run(first):
             self._refuse_otherwise(unit, first)
         if first is None or first not in intact:
             broken = () if first is None else first.quantities
-            wanted = [*left, *(name for name in broken if name not in {*left, *held})]
-            return Placed(unit.part(wanted), () if first is None else (first.path,))
-        return Placed(unit.part(left, is_later=True))
+            wanted = [*pending, *(name for name in broken if name not in {*pending, *held})]
+            return unit.part(wanted, replaces=() if first is None else (first.path,))
+        return unit.part(pending, is_later=True)
 
     def twin(self, unit: Unit) -> str | None:
         """Return the name of a unit of the same run, of another revision with the same weights.
@@ -142,8 +135,8 @@ class Inventory:
             return None
         return names[0]
 
-    def instead(self, unit: Unit) -> Placed:
-        """Return a unit that is measured whatever the output holds of it, and what it replaces.
+    def instead(self, unit: Unit) -> Unit:
+        """Return a unit that is measured whatever the output holds of it, with what it replaces.
 
         What the units that it replaces hold besides is measured again too, so that nothing is
         lost.
@@ -158,27 +151,25 @@ class Inventory:
         ]
         besides = dict.fromkeys(name for entry in touched for name in entry.quantities)
         wanted = [*asked, *(name for name in besides if name not in asked)]
-        replaced = tuple(entry.path for entry in touched)
+        replaces = tuple(entry.path for entry in touched)
         plain = run_file(self.out, unit)
-        is_free = plain in replaced or self._entry(plain) is None
-        return Placed(unit.part(wanted, is_later=not is_free), replaced)
+        is_free = plain in replaces or self._entry(plain) is None
+        return unit.part(wanted, is_later=not is_free, replaces=replaces)
 
-    def is_examined(self, unit: Unit, replaced: Sequence[Path] = ()) -> bool:
+    def is_examined(self, unit: Unit) -> bool:
         """Return whether another unit of the same run keeps the examination of the model."""
         return any(
-            entry.run_id == unit.run_id and entry.has_conformance and entry.path not in replaced
+            entry.run_id == unit.run_id
+            and entry.has_conformance
+            and entry.path not in unit.replaces
             for entry in self.entries()
             if entry.path != run_file(self.out, unit)
         )
 
     def _is_intact(self, entry: Entry) -> bool:
-        if entry.pack is not None:
-            return entry.pack.is_intact
         return self._has_its_run(entry) and has_its_files(entry.mark, self.out)
 
     def _has_its_run(self, entry: Entry) -> bool:
-        if entry.pack is not None:
-            return True  # a pack whose rows are not what was hashed has no units
         return is_run_as_marked(read_run(entry.path), entry.mark)
 
     def _refuse_otherwise(self, unit: Unit, entry: Entry) -> None:
@@ -207,19 +198,13 @@ _OTHER_WEIGHTS = (
 )
 
 
-def _read(path: Path) -> list[Entry]:
-    if not is_pack(path.stem):
-        mark = read_mark(path)
-        return [] if mark is None else [Entry(path, mark, run_id(mark.determinants))]
-    pack = Pack(path)
-    return [
-        Entry(path.with_stem(unit.stem), unit.mark, run_id(unit.mark.determinants), pack)
-        for unit in pack.units
-    ]
+def _read(path: Path) -> Entry | None:
+    mark = read_mark(path)
+    return None if mark is None else Entry(path, mark, run_id(mark.determinants))
 
 
 def refuse_mixtures(
-    units: Sequence[Unit], inventory: Inventory, replaced: Sequence[Path] = ()
+    units: Sequence[Unit], inventory: Inventory, gone: Collection[Path] = ()
 ) -> None:
     """Refuse to put units beside others of the same model or prompt set that contradict them.
 
@@ -233,8 +218,8 @@ def refuse_mixtures(
         What is about to be measured or put down.
     inventory
         What the output holds.
-    replaced
-        Run files that are about to go.
+    gone
+        Run files that are about to go, besides those that the units replace.
 
     Raises
     ------
@@ -242,22 +227,22 @@ def refuse_mixtures(
         If the output holds the same model with other weights or versions, or the same
         prompt set with other prompts, in a unit that is not about to be replaced.
     """
-    gone = {*replaced, *(run_file(inventory.out, unit) for unit in units)}
+    replaced = {path for unit in units for path in (run_file(inventory.out, unit), *unit.replaces)}
     for entry in inventory.entries():
-        if entry.path in gone:
+        if entry.path in replaced or entry.path in gone:
             continue
         for unit in units:
-            found = unit.contradictions(entry.mark.determinants)
-            if found:
+            contradictions = unit.contradictions(entry.mark.determinants)
+            if contradictions:
                 raise InputError(
                     f"The output {inventory.out} must not mix measurements; {entry.path.name} was "
-                    f"measured otherwise than {unit.title}: {found}.",
+                    f"measured otherwise than {unit.title}: {contradictions}.",
                     "Choose another --out, or measure that unit again in the same command.",
                 )
 
 
 def refuse_another_shape(
-    model: Mapping[str, Any], config_sha256: str, inventory: Inventory, gone: set[Path]
+    model: Mapping[str, Any], config_sha256: str, inventory: Inventory, gone: Collection[Path]
 ) -> None:
     """Refuse a model that an output holds in another shape: none could open the output any more.
 
@@ -291,7 +276,7 @@ def refuse_another_shape(
 
 
 def _known(
-    model_id: str, config_sha256: str, inventory: Inventory, gone: set[Path]
+    model_id: str, config_sha256: str, inventory: Inventory, gone: Collection[Path]
 ) -> Iterator[dict[str, Any]]:
     """Return the rows of a model in an output, one for each other configuration of it."""
     of_configs: dict[str, Entry] = {}
@@ -301,20 +286,20 @@ def _known(
             of_configs.setdefault(str(of["config_sha256"]), entry)
     of_configs.pop(config_sha256, None)
     for entry in of_configs.values():
-        stem = entry.path.stem if entry.pack is None else entry.pack.path.stem
+        path = inventory.out / "model" / entry.path.name
         try:
-            rows = read_rows(inventory.out / "model" / f"{stem}.parquet", "model").to_pylist()
+            rows = read_rows(path, "model").to_pylist()
         except ContractError:  # of what is damaged `collect check` tells
             continue
         yield from [row for row in rows if row["model_id"] == model_id][:1]
 
 
-def repeated_by(unit: Unit, inventory: Inventory, replaced: Sequence[Path] = ()) -> Entry | None:
+def repeated_by(unit: Unit, inventory: Inventory) -> Entry | None:
     """Return the unit of another name that holds some of the same, put down meanwhile."""
-    own = {run_file(inventory.out, unit), *replaced}
+    its_files = {run_file(inventory.out, unit), *unit.replaces}
     asked = {*quantities_of(unit.determinants)}
     for entry in inventory.entries():
-        is_same = entry.run_id == unit.run_id and entry.path not in own
+        is_same = entry.run_id == unit.run_id and entry.path not in its_files
         if is_same and asked & {*entry.quantities}:
             return entry
     return None

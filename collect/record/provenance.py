@@ -11,12 +11,17 @@ from pathlib import Path
 import torch
 import transformers
 
-from collect.errors import scarcity
+from collect.errors import ScarcityError, scarcity
 
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-@cache
+#: Longest time that git may take [s]; a status reads every file, on a busy machine for long.
+_GIT_S = 120
+
+_of_driver: str | None = None
+
+
 def code_version() -> str:
     """Return the version of thermoscope, with ``+g<commit>`` when it runs from a git clone.
 
@@ -27,6 +32,23 @@ def code_version() -> str:
     ScarcityError
         If the machine lacks what asking git takes: rows would lose their commit in silence.
     """
+    return _installed_version() if _of_driver is None else _of_driver
+
+
+def take_version_of_driver(version: str | None) -> None:
+    """Let rows bear the version of the process that began a command, so that all bear one.
+
+    Parameters
+    ----------
+    version
+        Its `code_version`; None to ask in this process again.
+    """
+    global _of_driver  # noqa: PLW0603
+    _of_driver = version
+
+
+@cache
+def _installed_version() -> str:
     try:
         release = version("thermoscope")
     except PackageNotFoundError:
@@ -45,8 +67,10 @@ def _git(*arguments: str) -> str:
             capture_output=True,
             text=True,
             check=True,
-            timeout=10,
+            timeout=_GIT_S,
         )
+    except subprocess.TimeoutExpired as error:
+        raise ScarcityError(f"processor time for git within {_GIT_S} s") from error
     except (OSError, subprocess.SubprocessError) as error:
         if (lack := scarcity(error)) is not None:
             raise lack from error

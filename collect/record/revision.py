@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from collect.record.packed.revisions import is_packed
 from collect.record.stem import file_stem
 from collect.record.units import Unit
 from collect.record.writer import write_table
@@ -56,5 +55,5 @@ def write_revision(
     content = str(known["weights_sha256"])[:_DIGITS]
     stem = f"{file_stem(known['model_id'], None, name)}~{commit}~{content}"
     path = out / "revision" / f"{stem}.parquet"
-    if not (path.exists() or is_packed(stem, out)):
+    if not path.exists():
         write_table("revision", pd.DataFrame([row]), path)

@@ -13,7 +13,6 @@ import pandas as pd
 
 from collect.errors import InputError
 from collect.record.atomic import locks
-from collect.record.packed.packs import Pack, packs
 from collect.record.units import (
     Mark,
     has_its_files,
@@ -23,7 +22,9 @@ from collect.record.units import (
     variant_of,
 )
 from collect.schema import incomplete_units
-from collect.schema.packs import is_pack
+from collect.schema.contract import ContractError
+from collect.schema.headers import Headers, is_pack, packed_units, units_of
+from collect.schema.marks import compare, vouched
 
 _OF_RUN = (
     "model_id",
@@ -50,10 +51,10 @@ def units(out: Path) -> pd.DataFrame:
     -------
     One row per ``unit`` (stem of its files), sorted: ``state``, which is complete,
     nonconforming (complete, but the model failed a check), incomplete (interrupted, or a file
-    is missing or altered) or measuring (a process is at work on it); ``n_rows`` [1]; and from
-    table ``run`` model_id, revision_name, prompt_set, rendering, quantities, dtype_compute,
-    is_conforming, started_at [UTC] and duration_s [s], missing where there is no mark that can
-    be read.
+    is missing or altered) or measuring (a process is at work on it); ``n_rows`` [1], missing for
+    a compact copy; and from table ``run`` model_id, revision_name, prompt_set, rendering,
+    quantities, dtype_compute, is_conforming, started_at [UTC] and duration_s [s], missing where
+    there is no mark that can be read.
 
     Raises
     ------
@@ -65,11 +66,11 @@ def units(out: Path) -> pd.DataFrame:
             f"The output must be a directory; {out} is none.",
             "Name the directory given to `collect run` as --out.",
         )
-    held = packs(out)
-    of_packs = {stem for pack in held for stem in pack.names}
-    alone = [path for path in (out / "run").glob("*.parquet") if not is_pack(path.stem)]
-    found = [_marked(path, out) for path in alone if path.stem not in of_packs]
-    found += [row for pack in held for row in _packed(pack, out)]
+    paths = sorted((out / "run").glob("*.parquet"))
+    copied = packed_units(paths)
+    of_units = [path for path in paths if not is_pack(path.stem) and path.stem not in copied]
+    found = [_marked(path, out) for path in of_units]
+    found += [row for path in paths if is_pack(path.stem) for row in _packed(path, out)]
     found += [_unmarked(stem, out) for stem in incomplete_units(out)]
     if not found:
         raise InputError(
@@ -91,21 +92,23 @@ def _marked(path: Path, out: Path) -> dict[str, Any]:
     return _complete(path.stem, mark, run)
 
 
-def _packed(pack: Pack, out: Path) -> list[dict[str, Any]]:
-    """Return the rows of the units of a pack."""
-    if not pack.is_intact:
-        return [_unmarked(stem, out) for stem in pack.names]
-    return [
-        _complete(unit.stem, unit.mark, run)
-        for unit, run in zip(pack.units, pack.rows, strict=True)
-    ]
+def _packed(path: Path, out: Path) -> list[dict[str, Any]]:
+    """Return the rows of the units of a compact copy; how many rows each has is not counted."""
+    headers = Headers()
+    try:
+        copied = vouched(path, headers)
+        compare(out, [copied], headers, contents=True)
+    except ContractError:
+        return [_unmarked(stem, out) for stem in units_of(path)]
+    rows = headers.run(path).to_pylist()
+    return [_complete(unit.stem, None, run) for unit, run in zip(copied.units, rows, strict=True)]
 
 
-def _complete(stem: str, mark: Mark, run: Mapping[str, Any]) -> dict[str, Any]:
+def _complete(stem: str, mark: Mark | None, run: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "unit": stem,
         "state": "complete" if run.get("is_conforming", True) else "nonconforming",
-        "n_rows": sum(mark.rows.values()),
+        "n_rows": None if mark is None else sum(mark.rows.values()),
         **{name: run.get(name) for name in _OF_RUN},
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collect.errors import InputError
-from collect.schema.packs import is_pack
+from collect.schema.headers import is_pack
 
 #: Longest name of a unit [bytes]: file systems take 255, of which a temporary file needs some more.
 STEM_BYTES = 200

@@ -60,11 +60,14 @@ class Unit:
         Lab, suite, year and base model, which the numbers do not depend on.
     is_later
         True when other quantities of the same run were measured before.
+    replaces
+        Run files of an output whose place it takes.
     """
 
     determinants: Mapping[str, Any]
     labels: Mapping[str, Any]
     is_later: bool = False
+    replaces: tuple[Path, ...] = ()
 
     @property
     def run_id(self) -> str:
@@ -116,10 +119,16 @@ class Unit:
         later = f", {' and '.join(quantities_of(self.determinants))}" if self.is_later else ""
         return f"{self.determinants['model_id']}{at}, {what}{ways}{later}"
 
-    def part(self, quantities: Sequence[str], *, is_later: bool = False) -> Unit:
+    def part(
+        self,
+        quantities: Sequence[str],
+        *,
+        is_later: bool = False,
+        replaces: tuple[Path, ...] = (),
+    ) -> Unit:
         """Return the unit of the same run with other quantities."""
         asked = {**self.determinants, "quantities": ",".join(quantities)}
-        return Unit(asked, self.labels, is_later)
+        return Unit(asked, self.labels, is_later, replaces)
 
     def contradictions(self, other: Mapping[str, Any]) -> str:
         """Return how another unit's determinants contradict these, empty when in nothing."""

@@ -2,15 +2,15 @@
 
 ``collect/schema.sql`` is the only definition of tables, columns, types, units, keys and
 checks. `contract` asks DuckDB what that file says and hands it on as Arrow schemas and as a
-codebook; `empty` lends one empty table of it; `files` knows where the rows of a table lie and
-when they are complete, `packs` which units lie together, `headers` reads what a file says of
-itself, `marks` compares files with the run file of their unit, `sources` gathers those of several
-directories, and `assembly` puts their rows into one database; `views` names the SQL that derives
-quantities from them. `counting` words a count. `interruption` knows a request to end
-that comes while DuckDB works, and lack of memory; `process` holds these, what of other people's
-data may reach a terminal (`terminal`) and how much memory DuckDB takes (`memory`).
+codebook; `empty` lends one empty table of it; `quantities` declares what can be measured; `files`
+knows where the rows of a table lie and when they are complete, `headers` reads what a file says
+of itself, `marks` compares files with the run file of their unit, `sources` gathers those of
+several directories, and `assembly` puts their rows into one database; `views` names the SQL that
+derives quantities from them. `counting` words a count.
 """
 
+from collect.process.interruption import is_interruption, raise_interruption
+from collect.process.terminal import guarded, harmless
 from collect.schema.assembly import (
     assemble,
     attach,
@@ -42,8 +42,6 @@ from collect.schema.empty import Trial, check_rows, empty_table
 from collect.schema.files import UNFINISHED, incomplete_units, read_rows, stored_twice, table_files
 from collect.schema.listing import DESCRIPTION, Listed, listed_files
 from collect.schema.marks import Comparison
-from collect.schema.process.interruption import is_interruption, raise_interruption
-from collect.schema.process.terminal import guarded, harmless
 from collect.schema.views import views_sql
 
 __all__ = [

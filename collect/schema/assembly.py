@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from collect.process.interruption import raise_interruption
 from collect.schema import merging
 from collect.schema.contract import (
     LARGE,
@@ -23,7 +24,6 @@ from collect.schema.contract import (
 )
 from collect.schema.files import read_rows
 from collect.schema.headers import Headers
-from collect.schema.process.interruption import raise_interruption
 from collect.schema.sources import Sources
 
 #: Column that numbers incoming rows; no table has one of this name.

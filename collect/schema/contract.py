@@ -14,7 +14,8 @@ import duckdb
 import pyarrow as pa
 
 from collect.errors import CollectError
-from collect.schema.process.memory import engine_memory
+from collect.process.memory import engine_memory
+from collect.schema.quantities import FILLED
 
 SCHEMA_VERSION = 3
 
@@ -23,25 +24,15 @@ READABLE_VERSIONS = (2, SCHEMA_VERSION)
 
 #: Columns that the files of an earlier readable version lack, by table.
 ADDED = {
-    "model": ("training_step", "training_tokens"),
-    "run": ("revision_name",),
+    "model": ("training_step", "training_tokens", "title", "licence", "quantisation"),
+    "run": ("revision_name", "quantisation", "bits_per_weight"),
     "prompt": ("format", "metadata"),
 }
 
 #: Tables that one unit of measurement fills, one file per unit; ``run`` commits them.
 MEASURED = (
     "model",
-    "residual_norm",
-    "residual_update",
-    "attention",
-    "attention_mean",
-    "token_geometry",
-    "prompt_geometry",
-    "weight_norm",
-    "matrix_norm",
-    "next_token",
-    "token_prediction",
-    "legacy_value",
+    *FILLED,
     "own_quantity",
     "own_value",
     "own_vector",

@@ -16,8 +16,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from collect.process.interruption import raise_interruption
 from collect.schema.contract import ContractError, arrow_schema, table_sql, tables
-from collect.schema.process.interruption import raise_interruption
 
 #: Most files whose rows wait for others of their table: a table in memory costs some KiB by itself.
 FILES_TOGETHER = 256

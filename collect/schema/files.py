@@ -10,8 +10,15 @@ import pyarrow as pa
 import pyarrow.csv
 
 from collect.schema.contract import MEASURED, arrow_schema, tables
-from collect.schema.headers import UNREADABLE, Headers, check_names, completed, damaged
-from collect.schema.packs import is_pack, packed_units
+from collect.schema.headers import (
+    UNREADABLE,
+    Headers,
+    check_names,
+    completed,
+    damaged,
+    is_pack,
+    packed_units,
+)
 
 #: Directory of the files of units that are being written, out of the way of globs over tables.
 UNFINISHED = ".unfinished"
@@ -29,7 +36,7 @@ def table_files(directory: Path) -> dict[str, list[Path]]:
     A table lies in ``<table>.csv``, ``<table>.parquet`` or ``<table>/*.parquet``. A measured
     unit is complete when its ``run`` file exists, since that file is written last; files of
     incomplete units are left out (see `incomplete_units`), and so are those of units that a pack
-    holds (see `collect.schema.packs`).
+    holds (see `collect.schema.headers`).
 
     Raises
     ------

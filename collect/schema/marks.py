@@ -11,8 +11,7 @@ from typing import Any
 
 from collect.schema.contract import READABLE_VERSIONS, ContractError
 from collect.schema.counting import counted
-from collect.schema.headers import Headers, damaged
-from collect.schema.packs import is_pack
+from collect.schema.headers import Headers, damaged, is_pack
 
 #: Parts of a run file's metadata that vouch for the files of its unit, besides the determinants.
 VOUCHING = ("rows", "sha256", "sizes", "times")

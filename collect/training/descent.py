@@ -56,7 +56,6 @@ def fit(
     n_held_out: int | None = None,
     watch: Watch | None = None,
     quiet: bool = True,
-    progress: bool = False,
 ) -> Training:
     """Return the network of a recipe trained on a text, with its loss on held-out windows.
 
@@ -70,8 +69,8 @@ def fit(
         Held-out windows to measure the loss on, evenly spaced; None for all.
     watch
         Called at each of the recipe's checkpoints.
-    quiet, progress
-        When to show a bar; see `collect.job.settings.progress_bar`.
+    quiet
+        Show no bar; see `collect.job.settings.progress_bar`.
 
     Raises
     ------
@@ -85,7 +84,7 @@ def fit(
         if start is not None:
             network.load_state_dict(start)
         before = loss_per_byte(network, windows, recipe.schedule.batch_size)
-        with progress_bar(n_steps, recipe.name, "step", quiet=quiet, progress=progress) as bar:
+        with progress_bar(n_steps, recipe.name, "step", quiet=quiet, progress=False) as bar:
             trajectory = _descend(network, recipe, windows, watch, bar)
         n_steps = trajectory[-1][0] if _has_stopped(recipe, trajectory) else n_steps
         after = loss_per_byte(network, windows, recipe.schedule.batch_size)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from collect.model.checkpoint.checkpoint import SIDECAR
+from collect.model.labels import SIDECAR
 from collect.record.provenance import versions
 from collect.training.recipe import Recipe
 

@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 from collect.errors import InputError
-from collect.model.checkpoint.checkpoint import SIDECAR
+from collect.model.labels import SIDECAR
 from collect.record.atomic import locks
 from collect.record.atomic.directory import complete_or_absent
 from collect.training import kept
@@ -36,7 +36,6 @@ def train(
     overwrite: bool = False,
     keep: bool = False,
     quiet: bool = False,
-    progress: bool = False,
 ) -> Path:
     """Train the model of a recipe and save it as the checkpoint ``out/<name of the recipe>``.
 
@@ -54,8 +53,8 @@ def train(
         Train anew, and replace a checkpoint of that name.
     keep
         Keep the network at each of the recipe's checkpoints too, under ``step<N>`` within.
-    quiet, progress
-        Show no progress; show it even when standard error is no terminal.
+    quiet
+        Show no progress.
 
     Returns
     -------
@@ -84,7 +83,7 @@ def train(
     _refuse_occupied(checkpoint, may_replace=overwrite or comes_from_these)
     with complete_or_absent(checkpoint) as directory:
         watch = kept.keeper(plan, text, hashes, directory) if keep else None
-        training = fit(plan, text, watch=watch, quiet=quiet, progress=progress)
+        training = fit(plan, text, watch=watch, quiet=quiet)
         tokenizer_of(plan, text).save_pretrained(directory)
         shutil.copyfile(recipe, directory / "recipe.toml")
         _save(training, plan, hashes, directory)

@@ -39,7 +39,7 @@ from approaches import (
     sharing_weights,
 )
 
-from collect.commands.starting import keep_memory
+from collect.process.starting import keep_memory
 
 MEBIBYTE = 2**20
 

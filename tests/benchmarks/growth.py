@@ -158,8 +158,7 @@ def size(store: Path) -> tuple[int, int, int]:
     """Return files, bytes and measured rows of a store."""
     files = [path for path in store.glob("*/*.parquet") if path.parent.name != "prompt"]
     rows = sum(pq.read_metadata(path).num_rows for path in files if path.parent.name != "run")
-    beside = [path for path in store.glob("packed/*") if path.is_file()]
-    return len(files), sum(path.stat().st_size for path in [*files, *beside]), rows
+    return len(files), sum(path.stat().st_size for path in files), rows
 
 
 def main() -> None:

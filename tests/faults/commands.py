@@ -83,29 +83,11 @@ class Writing:
     may_vanish
         Whether a killed command may leave nothing where there was something: a unit is complete
         or absent. Other outputs are as before or as after.
-    holds_rows
-        Whether the output holds units whose rows are all there at every moment, in these files or
-        in those.
     """
 
     act: Act
     out: str
     may_vanish: bool = False
-    holds_rows: bool = False
-
-    def rows(self, folder: Path) -> dict[str, list[int]]:
-        """Return count and hash of the rows of each table of the output, which are held."""
-        if not self.holds_rows:
-            return {}
-        from analysis.store import open_store
-
-        store = open_store(folder / self.out)
-        tables = store.counts()["table"]
-        asked = (f'SELECT count(*), coalesce(sum(hash(t)), 0) FROM "{name}" t' for name in tables)
-        return {
-            name: [int(each) for each in store.query(sql).iloc[0]]
-            for name, sql in zip(tables, asked, strict=True)
-        }
 
 
 def collect(*arguments: str) -> Act:
@@ -218,12 +200,6 @@ COMMANDS: dict[str, Writing] = {
     "collect study --merge": Writing(
         collect("study", "@/design.toml", "--out", "@/parts", "--merge", "@/merged"), "merged"
     ),
-    "collect compact": Writing(
-        collect("compact", "@/several"), "several", may_vanish=True, holds_rows=True
-    ),
-    "collect compact --expand": Writing(
-        collect("compact", "@/packed", "--expand"), "packed", may_vanish=True, holds_rows=True
-    ),
     "collect publish": Writing(
         collect(
             *("publish", "@/measured", "--license", "CC-BY-4.0", "--creator", "A. Person"),
@@ -276,8 +252,6 @@ def prepare(folder: Path, names: Collection[str]) -> None:
         _measure(folder, "own", "measured")
     if "collect gauge" in names:
         _require(collect(*GAUGE, "--seed", "1")(folder))
-    if any(name.startswith("collect compact") for name in names):
-        _several_units(folder)
     if "collect study --merge" in names:
         _merged_in_part(folder)
 
@@ -299,16 +273,6 @@ def _merged_in_part(folder: Path) -> None:
 def _measure(folder: Path, prompts: str, out: str) -> None:
     run = ("run", "@/model", "--prompts", f"@/{prompts}.txt", "--out", f"@/{out}", "--quiet")
     _require(collect(*run)(folder))
-
-
-def _several_units(folder: Path) -> None:
-    """Measure two units, and write them packed as well."""
-    if not (folder / "model").exists():
-        _save_model(folder / "model")
-    (folder / "other.txt").write_text(PROMPTS.replace("sky", "sea"), encoding="utf-8")
-    for prompts in ("own", "other"):
-        _measure(folder, prompts, "several")
-    collect("compact", "@/several", "--out", "@/packed")(folder)
 
 
 def _save_model(directory: Path) -> None:

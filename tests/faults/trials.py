@@ -42,7 +42,6 @@ class Whole:
 
     before: dict[str, str]
     after: dict[str, str]
-    rows: dict[str, list[int]]
     n_events: int
     seconds: float
 
@@ -85,16 +84,9 @@ class Trials:
         found: dict[str, str] = asked(lambda: contents(folder), self.room / "answer.json")
         return found
 
-    def _rows(self, folder: Path) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = asked(
-            lambda: self.writing.rows(folder), self.room / "answer.json"
-        )
-        return found
-
     def _undisturbed(self) -> Whole:
         folder = self._folder()
         before, counted = self._contents(folder), self.room / "counted"
-        rows = self._rows(folder)
 
         def act() -> int:
             latest = 0
@@ -113,7 +105,7 @@ class Trials:
         seconds = time.perf_counter() - start
         if code:
             raise RuntimeError(f"{self.name} must succeed undisturbed; {self.said.read_text()}")
-        return Whole(before, self._contents(folder), rows, int(counted.read_text()), seconds)
+        return Whole(before, self._contents(folder), int(counted.read_text()), seconds)
 
     def kill(self, rng: np.random.Generator, *, at_event: bool) -> None:
         """Kill the command once, look at what it left, and let it run again."""
@@ -302,8 +294,6 @@ class Trials:
             is_stray = any(part.startswith(".") for part in Path(place).parts)
             if found.get(place) not in allowed and not (is_output and is_stray):
                 self.faults.append(f"{moment}: {place} is neither as before nor as after")
-        if self._rows(folder) != self.whole.rows:
-            self.faults.append(f"{moment}: other rows are found than before")
 
     def _again(self, folder: Path, moment: str) -> None:
         code = ended(started(lambda: self.writing.act(folder), self.said))

@@ -14,11 +14,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.heritage.tournament import criterion, layouts, results
-from analysis.heritage.tournament.layouts import Layout
-from analysis.heritage.tournament.worlds import World, worlds
+from analysis.heritage.tournament import choice, criterion
 from analysis.store import open_store
 from analysis.tidy.spreadsheet import to_csv
+from tests.proofs.competing import layouts, results
+from tests.proofs.competing.layouts import Layout
+from tests.proofs.competing.worlds import World, worlds
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "data/published/rule_rate.csv"
@@ -74,7 +75,7 @@ def main(n_processes: int) -> int:
     with ProcessPoolExecutor(n_processes) as pool:
         found = pd.concat(pool.map(rates, jobs()), ignore_index=True)
     TABLE.write_text(to_csv(found), encoding="utf-8")
-    print(results.choice(found).to_string())
+    print(choice.choice(found).to_string())
     return 0
 
 

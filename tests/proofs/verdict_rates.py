@@ -2,7 +2,7 @@
 
 ``python -m tests.proofs.verdict_rates 1000`` draws so many papers of each truth on the real design
 and writes ``data/published/verdict_rate.csv`` and a dated text beside this file. A nothing-rules
-paper may be called reproduced in at most `planted.MOST_REPRODUCED` of the draws; else the exit
+paper may be called reproduced in at most `MOST_REPRODUCED` of the draws; else the exit
 code is 1.
 """
 
@@ -16,18 +16,19 @@ import numpy as np
 import pandas as pd
 
 from analysis import audit as claims
+from analysis.heritage.pages.verdict_rule import MOST_REPRODUCED
 from analysis.heritage.register import CLAIMS
-from analysis.heritage.simulation import rates as planted
-from analysis.heritage.simulation.design import design_of
 from analysis.store import open_store
 from analysis.tidy.spreadsheet import to_csv
+from tests.proofs.simulated import rates as planted
+from tests.proofs.simulated.design import design_of
 
 ROOT = Path(__file__).parents[2]
 SEED = 20261122
 
 
 def rates(n_papers: int, seed: int = SEED) -> pd.DataFrame:
-    """Return the rates of `analysis.heritage.simulation.rates` on the shipped models."""
+    """Return the rates of `tests.proofs.simulated.rates` on the shipped models."""
     design = design_of(open_store(ROOT / "data/published"))
     kinds = {claim_id: claims.claim(claim_id, CLAIMS).kind for claim_id in planted.JUDGED}
     return planted.rates(design, n_papers, np.random.default_rng(seed), kinds)
@@ -36,7 +37,7 @@ def rates(n_papers: int, seed: int = SEED) -> pd.DataFrame:
 def too_often(found: pd.DataFrame) -> pd.DataFrame:
     """Return the rows where a nothing-rules paper is reproduced more often than stated."""
     wrong = found[(found["truth"] == "nothing") & (found["verdict"] == "reproduced")]
-    return wrong[wrong["probability"] > planted.MOST_REPRODUCED]
+    return wrong[wrong["probability"] > MOST_REPRODUCED]
 
 
 def main(n_papers: int) -> int:

@@ -21,6 +21,39 @@ from analysis.tidy.frame import require_flags
 NAN = float("nan")
 
 
+class Label(str):
+    """Words that a reader sees, with the id by which code and pages know them.
+
+    Labels are joined by ``+``, their ids by an underscore; plain text adds words alone.
+
+    >>> joined = Label("fisher", "Fisher's exact test; ") + Label("hunt", "models of the hunt")
+    >>> joined, joined.id
+    ("Fisher's exact test; models of the hunt", 'fisher_hunt')
+    """
+
+    __slots__ = ("id",)
+    id: str
+
+    def __new__(cls, id: str, words: str) -> Label:  # noqa: A002
+        """Return the words, with their id in small letters and underscores."""
+        label = super().__new__(cls, words)
+        label.id = _snake(id)
+        return label
+
+    def __reduce__(self) -> tuple[type[Label], tuple[str, str]]:
+        """Return what makes the same label again, for copies and pickles."""
+        return Label, (self.id, str(self))
+
+    def __add__(self, other: str) -> Label:
+        """Return both texts, one after the other."""
+        ids = [self.id, *([other.id] if isinstance(other, Label) else [])]
+        return Label("_".join(filter(None, ids)), str(self) + str(other))
+
+
+def _snake(text: str) -> str:
+    return re.sub(r"\W+", "_", text.lower()).strip("_")
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One part of a claim under one condition.
@@ -30,7 +63,8 @@ class Check:
     part
         What the claim asserts, in words.
     condition
-        How the words were read: definition, models, files.
+        How the words were read: definition, models, files. A part or condition that is a `Label`
+        names the check, see `id`.
     holds
         Whether it holds; None when the evidence is missing or cannot tell.
     kind
@@ -112,6 +146,12 @@ class Check:
                     f"found {reprlib.repr(getattr(self, name))}.",
                     "Leave it out where there is none.",
                 )
+
+    @property
+    def id(self) -> str:
+        """The name of the check in its claim: the ids of part and condition, else their words."""
+        labels = [words.id for words in (self.part, self.condition) if isinstance(words, Label)]
+        return "_".join(labels) or _snake(f"{self.part} {self.condition}")
 
 
 def caveats_of(names: Iterable[str]) -> tuple[str, ...]:

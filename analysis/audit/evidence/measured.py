@@ -12,10 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from analysis.audit.evidence.checks import Label
 from analysis.store import Store
 
 #: Ends the condition of a check that reads the invariant partner.
-INVARIANT = ", centred under LayerNorm"
+INVARIANT = Label("centred", ", centred under LayerNorm")
 #: The definitions of gain that the claims ask of measured models.
 BLOCKS = ("gain_last_block", "gain_penultimate_block")
 #: Relative differences below this are rounding.

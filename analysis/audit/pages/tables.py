@@ -7,17 +7,17 @@ same functions the verdicts use.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from analysis import audit as claims
-from analysis.audit import evidence
 from analysis.audit.pages import estimates as estimates_shown
 from analysis.store import Store
 from analysis.tidy import notation, prose
+from analysis.tidy.errors import AnalysisError
 
 #: The columns of the frames here that are Markdown, made of data by functions that escape it.
 MARKUP = ("statement", "verdict", "symbol", "definition", "title", "explanation")
@@ -78,6 +78,18 @@ class Words:
         return prose.plural(int(self.row["n_suites"]), "suite")
 
     @property
+    def course(self) -> str:
+        """Whether the interval lies below zero, above it, or on both sides."""
+        if self.row["conf_high"] < 0:
+            return "falls"
+        return "rises" if self.row["conf_low"] > 0 else "neither clearly falls nor rises"
+
+    def covers(self, value: float) -> str:
+        """Return whether the interval contains a value: "contains" or "excludes"."""
+        is_inside = self.row["conf_low"] <= value <= self.row["conf_high"]
+        return "contains" if is_inside else "excludes"
+
+    @property
     def counted(self) -> str:
         """Return the note without its full stop, for use inside a sentence."""
         return self.note.removesuffix(".")
@@ -88,12 +100,30 @@ class Words:
         return prose.bound(str(self.row["note"]))
 
 
-def words(made: Sequence[claims.Check], kind: evidence.Kind) -> list[Words]:
-    """Return the checks of one claim, in their order, ready for sentences.
+def quoting(
+    made: Mapping[int, Sequence[claims.Check]], registry: Mapping[int, claims.Claim]
+) -> Callable[[int, str], Words]:
+    """Return the function by which a page quotes a check: ``check(6, "product_block0")``.
 
-    ``kind`` is that of the claim: it decides what a reading counts for beside the others.
+    It raises an AnalysisError where the claim has no check of that id.
     """
-    return [Words(row) for row in claims.check_records(made, kind)]
+    by_claim = {
+        claim_id: {
+            row["check_id"]: Words(row)
+            for row in claims.check_records(checks, registry[claim_id].kind)
+        }
+        for claim_id, checks in made.items()
+    }
+
+    def check(claim_id: int, check_id: str) -> Words:
+        known = by_claim.get(claim_id, {})
+        if check_id not in known:
+            raise AnalysisError(
+                f"Claim {claim_id} has no check {check_id!r}.", f"It has: {', '.join(known)}."
+            )
+        return known[check_id]
+
+    return check
 
 
 def verdict_rows(judged: pd.DataFrame, claim_ids: Sequence[int] | None = None) -> pd.DataFrame:
@@ -196,13 +226,17 @@ def judged_by_interval(judged: pd.DataFrame) -> str:
     return linked(prose.listing([str(claim_id) for claim_id in chosen["claim_id"]]))
 
 
-def claims_read(made: Mapping[int, Sequence[claims.Check]], words: str) -> str:
-    """Return the numbers of the claims with a reading whose condition has some words, as links.
+def claims_read(made: Mapping[int, Sequence[claims.Check]], label: str) -> str:
+    """Return the numbers of the claims that have a check with a label in its id, as links.
 
     ``made`` has the checks of each claim; see `analysis.audit.examine`.
     """
-    found = [claim_id for claim_id, of in made.items() if any(words in it.condition for it in of)]
-    return linked(prose.listing([str(claim_id) for claim_id in found]))
+    having = [
+        claim_id
+        for claim_id, checks in made.items()
+        if any(label in check.id.split("_") for check in checks)
+    ]
+    return linked(prose.listing([str(claim_id) for claim_id in having]))
 
 
 def caveats(store: Store) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from scipy import stats
 
 from analysis.audit import evidence
 from analysis.audit.claim import Claim
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -22,8 +22,8 @@ FEWEST_BLOCKS = 10
 
 #: Columns of anisotropy that are read, and their words.
 MEASURES = {
-    "mean_cosine": "mean cosine between tokens",
-    "mean_cosine_body": "the same without position 0",
+    "mean_cosine": Label("cosine", "mean cosine between tokens"),
+    "mean_cosine_body": Label("cosine_body", "the same without position 0"),
 }
 
 
@@ -37,10 +37,14 @@ def five_phases(store: Store) -> Sequence[Check]:
     bounds = reach(store)
     return [
         evidence.missing(
-            part, "published profiles", "no file of the paper holds the anisotropy of any layer"
+            part,
+            Label("published", "published profiles"),
+            "no file of the paper holds the anisotropy of any layer",
         ),
         *(
-            _counted(part, f"models measured here, {words}", phases(store, column), bounds)
+            _counted(
+                part, Label("ours", "models measured here, ") + words, phases(store, column), bounds
+            )
             for column, words in MEASURES.items()
         ),
     ]

@@ -11,44 +11,65 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.inference.association import correlation, regression
 from analysis.store import Store
+
+CORRELATION = Label("quoted", "r = -0.81 and p = 0.014 between depth and gain")
+BOX = Label("quoted", "r = -0.81 between depth and gain")
+BOUND = Label("bound", "no model exceeds 10^(1/L)")
+SLOPE = Label("slope", "gain follows the law: b = 1 in log10 G = b / L")
+TOTAL = "total gain at most 10"
 
 SWEEP = [evidence.PYTHIA]
 
 #: Correlation and its p, as claims 4 and 29 quote them.
 QUOTED = {"estimate": "-0.81", "p_value": "0.014"}
-FALLS = "gain falls with depth"
+FALLS = Label("falls", "gain falls with depth")
 BOTH = tuple(QUOTED)
 MODELS_OF_A_CORRELATION = 4
 TOO_FEW = "fewer than four Pythia models are in the store"
 #: How far from 1 the slope of the law may lie: nearer to the law than to no law at all.
 MARGIN = 0.5
+PYTHIA, BASE = Label("pythia", ", Pythia family"), Label("base", ", base models")
 ONE_BREAKS_IT = "One violation breaks a bound; the share says how often it is broken."
 
 
 def quoted_correlation(store: Store) -> Sequence[Check]:
     """Check claim 4: r = -0.81, p = 0.014 between depth and gain, Pythia family."""
-    return _between_depth_and_gain(store, "r = -0.81 and p = 0.014 between depth and gain", BOTH)
+    return [*_falling(store), *correlations(store)]
 
 
 def box(store: Store) -> Sequence[Check]:
     """Check claim 29: the box of Fig. 6 gives r = -0.81 between depth and gain."""
-    return _between_depth_and_gain(store, "r = -0.81 between depth and gain", ("estimate",))
+    return [*_falling(store), *correlations(store, BOX, ("estimate",))]
 
 
-def _between_depth_and_gain(store: Store, part: str, printed: Sequence[str]) -> list[Check]:
-    penultimate = evidence.published_gains(store, "gain_penultimate_block", SWEEP)
-    largest = evidence.published_gains(store, "gain_maximum", SWEEP)
-    readings = {
-        "depth and gain of the penultimate block, as plotted": penultimate,
-        "depth and largest block gain, as the law says": largest,
-    }
+def correlations(
+    store: Store, part: str = CORRELATION, printed: Sequence[str] = BOTH
+) -> list[Check]:
+    """Check that depth and gain correlate as printed, with the p or without."""
     return [
-        *(_falls(condition, rows) for condition, rows in readings.items()),
-        *(_quoted(part, condition, rows, printed) for condition, rows in readings.items()),
+        _quoted(part, condition, rows, printed)
+        for condition, rows in _depth_and_gain(store).items()
     ]
+
+
+def _falling(store: Store) -> list[Check]:
+    return [_falls(condition, rows) for condition, rows in _depth_and_gain(store).items()]
+
+
+def _depth_and_gain(store: Store) -> dict[Label, pd.DataFrame]:
+    metrics = {
+        Label("penultimate", "depth and gain of the penultimate block, as plotted"): (
+            "gain_penultimate_block"
+        ),
+        Label("largest", "depth and largest block gain, as the law says"): "gain_maximum",
+    }
+    return {
+        condition: evidence.published_gains(store, metric, SWEEP)
+        for condition, metric in metrics.items()
+    }
 
 
 def bound(store: Store) -> Sequence[Check]:
@@ -57,17 +78,17 @@ def bound(store: Store) -> Sequence[Check]:
     The law speaks of the largest gain, which therefore comes first; the paper plots another.
     """
     named = {
-        "largest block gain after block 0": "gain_maximum",
-        "gain of the penultimate block": "gain_penultimate_block",
-        "gain of the last block": "gain_last_block",
+        Label("largest", "largest block gain after block 0"): "gain_maximum",
+        Label("penultimate", "gain of the penultimate block"): "gain_penultimate_block",
+        Label("last", "gain of the last block"): "gain_last_block",
     }
     readings: dict[str, pd.DataFrame] = {}
     for words, metric in named.items():
         gains = evidence.base_gains(store, metric)
         # The abstract and section 4.1 state the law of the Pythia family, so that comes first.
         if metric != "gain_last_block":
-            readings[f"{words}, Pythia family"] = gains[gains["suite"] == "Pythia"]
-        readings[f"{words}, base models"] = evidence.without_post_norm(gains)
+            readings[words + PYTHIA] = gains[gains["suite"] == "Pythia"]
+        readings[words + BASE] = evidence.without_post_norm(gains)
     return [
         *(_violations(name, rows) for name, rows in readings.items()),
         *(_exponent(name, rows) for name, rows in readings.items()),
@@ -80,10 +101,18 @@ def total_gain(store: Store) -> Sequence[Check]:
     base = measured[measured["base_model_id"].isna()].drop_duplicates("model_id")
     profiles, from_input = _profile_totals(store, first=1), _profile_totals(store, first=0)
     readings = {
-        "published total amplification, base models": base.rename(columns={"mean": "total"}),
-        "product of the block gains from block 1 to the penultimate, base models": profiles,
-        "the same product, Pythia family": profiles[profiles["suite"] == "Pythia"],
-        "the same product with block 0, Pythia family": from_input[from_input["suite"] == "Pythia"],
+        Label("total", "published total amplification, base models"): base.rename(
+            columns={"mean": "total"}
+        ),
+        Label(
+            "product", "product of the block gains from block 1 to the penultimate, base models"
+        ): profiles,
+        Label("product_pythia", "the same product, Pythia family"): profiles[
+            profiles["suite"] == "Pythia"
+        ],
+        Label("product_block0", "the same product with block 0, Pythia family"): from_input[
+            from_input["suite"] == "Pythia"
+        ],
     }
     return [_within_ten(condition, rows) for condition, rows in readings.items()]
 
@@ -109,13 +138,12 @@ def _profile_totals(store: Store, *, first: int) -> pd.DataFrame:
 
 
 def _within_ten(condition: str, rows: pd.DataFrame) -> Check:
-    part = "total gain at most 10"
     if rows.empty:
-        return evidence.missing(part, condition, "no such total is in the store")
+        return evidence.missing(TOTAL, condition, "no such total is in the store")
     within = rows["total"] <= 10
     worst = rows.sort_values("total").iloc[-1]
     return evidence.share_check(
-        part,
+        TOTAL,
         condition,
         int(within.sum()),
         rows,
@@ -151,7 +179,11 @@ def plotted_values(store: Store) -> Sequence[Check]:
     return [
         evidence.share_check(
             part,
-            "mean over prompts of the gain of the penultimate block: the file's value comes again",
+            Label(
+                "again",
+                "mean over prompts of the gain of the penultimate block: "
+                "the file's value comes again",
+            ),
             int(again.sum()),
             both,
             holds=bool(again.all()),
@@ -161,7 +193,9 @@ def plotted_values(store: Store) -> Sequence[Check]:
         ),
         evidence.share_check(
             part,
-            "mean over blocks 1 to the penultimate: same side of 1 as the plotted value",
+            Label(
+                "side", "mean over blocks 1 to the penultimate: same side of 1 as the plotted value"
+            ),
             int(same_side.sum()),
             both,
             holds=bool(same_side.all()),
@@ -216,9 +250,8 @@ def _is_quoted(row: pd.Series[Any], printed: Sequence[str]) -> bool:
 
 
 def _violations(condition: str, rows: pd.DataFrame) -> Check:
-    part = "no model exceeds 10^(1/L)"
     if rows.empty:
-        return evidence.missing(part, condition, "no such gain is in the store")
+        return evidence.missing(BOUND, condition, "no such gain is in the store")
     above = rows["gain_mean"] > rows["bound"]
     named = ", ".join(rows.loc[above, "model_id"])
     known = evidence.with_interval(rows)
@@ -229,7 +262,7 @@ def _violations(condition: str, rows: pd.DataFrame) -> Check:
         else ""
     )
     return evidence.share_check(
-        part,
+        BOUND,
         condition,
         int(above.sum()),
         rows,
@@ -242,9 +275,8 @@ def _violations(condition: str, rows: pd.DataFrame) -> Check:
 
 def _exponent(condition: str, rows: pd.DataFrame) -> Check:
     """Fit log10 G = b / L through the origin: the law says b = 1, no law says b = 0."""
-    part = "gain follows the law: b = 1 in log10 G = b / L"
     if len(rows) < 3:
-        return evidence.missing(part, condition, "fewer than three models are in the store")
+        return evidence.missing(SLOPE, condition, "fewer than three models are in the store")
     inverse = rows.assign(
         log10_gain=np.log10(rows["gain_mean"]), inverse_depth=1 / rows["n_layers"]
     )
@@ -255,7 +287,7 @@ def _exponent(condition: str, rows: pd.DataFrame) -> Check:
     note = "The interval reaches over the margin: these data cannot tell."
     note = note if decided is None else ""
     return evidence.check(
-        part,
+        SLOPE,
         condition,
         decided,
         rows,
@@ -296,8 +328,8 @@ CLAIMS = (
             "stream small: raw and centred gain must then agree, which can be checked."
         ),
         lines=(
-            Line("gain falls with depth", "r", 0),
-            Line("r = -0.81 and p = 0.014 between depth and gain", "r", -0.81),
+            Line(FALLS, "r", 0),
+            Line(CORRELATION, "r", -0.81),
         ),
     ),
     Claim(
@@ -325,8 +357,8 @@ CLAIMS = (
             "raw and centred gain must then agree, which can be checked."
         ),
         lines=(
-            Line("no model exceeds 10^(1/L)", "share above", 0),
-            Line("gain follows the law: b = 1 in log10 G = b / L", "exponent", 1, 0.5, 1.5),
+            Line(BOUND, "share above", 0),
+            Line(SLOPE, "exponent", 1, 0.5, 1.5),
         ),
     ),
     Claim(
@@ -347,7 +379,7 @@ CLAIMS = (
             "training if decay or the start of the weights kept the mean of the stream small: "
             "raw and centred gain must then agree, which can be checked."
         ),
-        lines=(Line("total gain at most 10", "share", 1),),
+        lines=(Line(TOTAL, "share", 1),),
     ),
     Claim(
         26,
@@ -386,8 +418,8 @@ CLAIMS = (
             "must then agree, which can be checked."
         ),
         lines=(
-            Line("gain falls with depth", "r", 0),
-            Line("r = -0.81 between depth and gain", "r", -0.81),
+            Line(FALLS, "r", 0),
+            Line(BOX, "r", -0.81),
         ),
     ),
 )

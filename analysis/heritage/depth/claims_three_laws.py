@@ -11,14 +11,16 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.inference.association import correlation, regression
 from analysis.inference.effects import multiplicity
 from analysis.store import Store
 from analysis.tidy import prose
 
 LAW = "|G - 1| goes with the entropy of the output"
-GROWS, NO_CONSTANT = "grows with it", "in proportion, no constant term"
+GROWS = Label("grows", "grows with it; ")
+NO_CONSTANT = Label("constant", "in proportion, no constant term; ")
+MEANS = Label("means", "means of the base models, last block")
 ALPHA = 0.35
 #: What counts as about 0.35: a fifth of it on either side.
 ABOUT = (0.28, 0.42)
@@ -37,7 +39,7 @@ def bentov(store: Store) -> Sequence[Check]:
     prompts = within_models(store)
     return [
         _grows_between(means),
-        *_law_within("raw files: prompts within each base model", prompts),
+        *_law_within(Label("raw", "raw files: prompts within each base model"), prompts),
         _proportional_between(means),
         *_measured_law(store),
     ]
@@ -75,8 +77,8 @@ def exponents(store: Store) -> Sequence[Check]:
     """Check claim 61: expansion grows with size to the power 0.35."""
     models = expansions(store)
     readings = {
-        "feed-forward part of the last block, as the notebook fits it": "last",
-        "feed-forward part of the block where it is largest": "largest",
+        Label("last", "feed-forward part of the last block, as the notebook fits it"): "last",
+        Label("largest", "feed-forward part of the block where it is largest"): "largest",
     }
     return [
         *(_compatible(condition, models, column) for condition, column in readings.items()),
@@ -111,14 +113,14 @@ def expansions(store: Store) -> pd.DataFrame:
 
 
 def _grows_between(means: pd.DataFrame) -> Check:
-    condition = "means of the base models, last block"
+    condition = GROWS + MEANS
     if len(means) < 4:
         return evidence.missing(LAW, condition, "fewer than four models have both means")
     row = correlation.correlate(means, x="entropy", y="deviation").iloc[0]
     decided = _positive(row["conf_low"], row["conf_high"])
     return evidence.check(
         LAW,
-        f"{GROWS}; {condition}",
+        condition,
         decided,
         means,
         **_estimate(row),
@@ -129,13 +131,13 @@ def _grows_between(means: pd.DataFrame) -> Check:
 
 
 def _proportional_between(means: pd.DataFrame) -> Check:
-    condition = "means of the base models, last block"
+    condition = NO_CONSTANT + MEANS
     if len(means) < 4:
         return evidence.missing(LAW, condition, "fewer than four models have both means")
     slope, constant = _line(means)
     return evidence.check(
         LAW,
-        f"{NO_CONSTANT}; {condition}",
+        condition,
         _proportional(slope, constant),
         means,
         **_estimate(constant),
@@ -166,7 +168,7 @@ def _grows_within(condition: str, prompts: pd.DataFrame) -> Check:
     decided = _positive(found["conf_low"], found["conf_high"])
     return evidence.check(
         LAW,
-        f"{GROWS}; {condition}",
+        GROWS + condition,
         decided,
         prompts,
         estimate=float(np.tanh(found["estimate"])),
@@ -189,7 +191,7 @@ def _proportional_within(condition: str, prompts: pd.DataFrame) -> Check:
     names = ", ".join(name.partition("/")[2] for name in refuted)
     return evidence.check(
         LAW,
-        f"{NO_CONSTANT}; {condition}",
+        NO_CONSTANT + condition,
         False if refuted else True if rising == len(lines) else None,
         prompts,
         estimate=len(refuted) / len(lines),
@@ -209,7 +211,7 @@ def _measured_law(store: Store) -> list[Check]:
         evidence.on_ours(found, rows)
         for words, rows in evidence.definitions(prompts, ["value"]).items()
         for found in _law_within(
-            f"models measured here: prompts within each{words}",
+            Label("ours", "models measured here: prompts within each") + words,
             rows.assign(unit=rows["model_id"], deviation=(rows["value"] - 1).abs()),
         )
     ]
@@ -237,13 +239,14 @@ def _undecided(why: str, decided: bool | None) -> str:
     return why if decided is None else ""
 
 
-def _printed(condition: str, models: pd.DataFrame, column: str) -> Check:
+def _printed(block: str, models: pd.DataFrame, column: str) -> Check:
+    condition = Label("printed", "as a printed number; ") + block
     if len(models) < 3:
         return evidence.missing(EXPONENT, condition, "fewer than three models have the profile")
     row = _exponent(models, column)
     return evidence.check(
         EXPONENT,
-        f"as a printed number; {condition}",
+        condition,
         evidence.prints_as(row["estimate"], f"{ALPHA:.2f}"),
         models,
         kind="value",
@@ -254,14 +257,15 @@ def _printed(condition: str, models: pd.DataFrame, column: str) -> Check:
     )
 
 
-def _compatible(condition: str, models: pd.DataFrame, column: str) -> Check:
+def _compatible(block: str, models: pd.DataFrame, column: str) -> Check:
+    condition = Label("estimate", f"as an estimate within {ABOUT[0]} to {ABOUT[1]}; ") + block
     if len(models) < 3:
         return evidence.missing(EXPONENT, condition, "fewer than three models have the profile")
     row = _exponent(models, column)
     decided = decision.within(row["conf_low"], row["conf_high"], *ABOUT)
     return evidence.check(
         EXPONENT,
-        f"as an estimate within {ABOUT[0]} to {ABOUT[1]}; {condition}",
+        condition,
         decided,
         models,
         **_estimate(row),
@@ -296,7 +300,7 @@ def _stated(store: Store) -> list[Check]:
     return [
         evidence.check(
             EXPONENT,
-            "raw files: the exponent as the file states it",
+            Label("stated", "raw files: the exponent as the file states it"),
             evidence.prints_as(found, f"{ALPHA:.2f}"),
             rows,
             estimate=found,
@@ -337,8 +341,8 @@ CLAIMS = (
             " small: raw and centred gain must then agree, which can be checked."
         ),
         lines=(
-            Line("|G - 1| goes with the entropy of the output", "r", 0),
-            Line("|G - 1| goes with the entropy of the output", "mean r", 0),
+            Line(LAW, "r", 0),
+            Line(LAW, "mean r", 0),
         ),
     ),
     Claim(
@@ -362,6 +366,6 @@ CLAIMS = (
             "gain is moved into the next matrix. It would tell of training if gains were held "
             "at one."
         ),
-        lines=(Line("the exponent is about 0.35", "exponent", 0.35, 0.28, 0.42),),
+        lines=(Line(EXPONENT, "exponent", 0.35, 0.28, 0.42),),
     ),
 )

@@ -73,9 +73,9 @@ def within_suites(rows: pd.DataFrame) -> pd.DataFrame:
     pairs = [(a, b) for i, b in enumerate(names) for a in names[:i]]
     found = pd.concat(
         [
-            correlation.partial(frame, x=a, y=b, covariates=list(levels.columns)).assign(
-                term=a, condition=b
-            )
+            correlation.partial(
+                frame, x=a, y=b, covariates=list(levels.columns), engine="pingouin"
+            ).assign(term=a, condition=b)
             for a, b in pairs
         ],
         ignore_index=True,

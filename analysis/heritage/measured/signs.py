@@ -7,21 +7,19 @@ import math
 import numpy as np
 import pandas as pd
 
-from analysis.inference.resampling.bootstrap import draws, interval
 from analysis.store import Store
 from analysis.tidy.defaults import BAND
 from analysis.tidy.errors import AnalysisError
 from analysis.tidy.frame import nearest
 
+#: Fewest prompts that an interval is given for: with less the normal assumption is all it rests on.
+MINIMUM_PROMPTS = 5
 
-def signs(
-    store: Store,
-    metric: str,
-    *,
-    rng: np.random.Generator,
-    band: float = BAND,
-    n_resamples: int = 1999,
-) -> pd.DataFrame:
+#: What a row is about, and under which conditions it was measured.
+KEYS = ["model_id", "prompt_set", "rendering", "special_tokens"]
+
+
+def signs(store: Store, metric: str, *, band: float = BAND) -> pd.DataFrame:
     """Return the sign of the mean log gain of each measured model, from its prompts.
 
     A model dampens or expands when its interval excludes a log gain of 0 and the mean lies
@@ -34,17 +32,15 @@ def signs(
         Measurements; primary runs count.
     metric
         Definition of gain, as in the view `prompt_gain`.
-    rng
-        Source of the draws.
     band
         Half width of the neutral band [nat], at least 0.
-    n_resamples
-        Resamples of the prompts.
 
     Returns
     -------
-    One row per primary run: `model_id`, `prompt_set`, `estimate` (mean log gain) and its 95 %
-    percentile interval `conf_low`, `conf_high` [nat], `n_obs` (prompts), `sign`.
+    One row per primary run: `model_id`, `prompt_set`, `rendering` and `special_tokens` of its
+    prompts, `estimate` (mean log gain) and Student's 95 % interval `conf_low`, `conf_high` of
+    it [nat], `n_obs` (prompts), `sign`. With fewer than `MINIMUM_PROMPTS` prompts no interval
+    is given and the sign is not identified.
 
     Raises
     ------
@@ -58,35 +54,22 @@ def signs(
         )
     gains = store.query(
         """
-        SELECT g.model_id, r.prompt_set, g.metric, g.log_gain
+        SELECT r.model_id, r.prompt_set, r.rendering, r.special_tokens, g.metric, g.log_gain
           FROM prompt_gain AS g
-          JOIN primary_run AS r USING (run_id)
-         ORDER BY g.model_id, r.prompt_set, g.metric, g.prompt_id
+          JOIN primary_run AS p USING (run_id)
+          JOIN run AS r ON r.run_id = p.run_id AND r.prompt_set = p.prompt_set
+         ORDER BY r.model_id, r.prompt_set, g.metric, g.prompt_id
         """
     )
     known = sorted(gains["metric"].unique())
     if metric not in known:
         hint = f"Did you mean {nearest(metric, known)!r}?" if known else "Measure a model first."
         raise AnalysisError(f"A gain must be one that was measured; {metric!r} is not.", hint)
-    meant = gains[gains["metric"] == metric]
-    rows = []
-    for (model_id, prompt_set), prompts in meant.groupby(["model_id", "prompt_set"], sort=True):
-        values = prompts["log_gain"].to_numpy(dtype=np.float64)
-        means = values[draws(len(values), n_resamples, rng)].mean(axis=1)
-        estimate = float(values.mean())
-        low, high = interval(means, estimate, 0.95)
-        rows.append(
-            {
-                "model_id": model_id,
-                "prompt_set": prompt_set,
-                "estimate": estimate,
-                "conf_low": low,
-                "conf_high": high,
-                "n_obs": len(values),
-                "sign": _sign(estimate, low, high, band),
-            }
-        )
-    return pd.DataFrame(rows)
+    rows = gains[gains["metric"] == metric].groupby(KEYS, sort=True)["log_gain"]
+    return pd.DataFrame(
+        dict(zip(KEYS, key, strict=True)) | _of_prompts(values.to_numpy(dtype=np.float64), band)
+        for key, values in rows
+    )
 
 
 def without_gain(store: Store, metric: str) -> list[str]:
@@ -107,10 +90,22 @@ def without_gain(store: Store, metric: str) -> list[str]:
     return [str(model_id) for model_id in found["model_id"]]
 
 
-def _sign(estimate: float, low: float, high: float, band: float) -> str:
-    """Return the sign that interval and band leave."""
+def _of_prompts(log_gains: np.ndarray, band: float) -> dict[str, float | int | str]:
+    """Return mean, interval and sign of the log gains of one run's prompts."""
+    from statsmodels.stats.weightstats import DescrStatsW
+
+    estimate, low, high = float(log_gains.mean()), math.nan, math.nan
+    if len(log_gains) >= MINIMUM_PROMPTS:
+        low, high = map(float, DescrStatsW(log_gains).tconfint_mean(alpha=0.05))
+    sign = "not identified"
     if high < 0 and estimate < -band:
-        return "dampen"
+        sign = "dampen"
     if low > 0 and estimate > band:
-        return "expand"
-    return "not identified"
+        sign = "expand"
+    return {
+        "estimate": estimate,
+        "conf_low": low,
+        "conf_high": high,
+        "n_obs": len(log_gains),
+        "sign": sign,
+    }

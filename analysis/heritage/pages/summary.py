@@ -6,13 +6,10 @@ verdict on that claim is put into words, so that an answer changes when the verd
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pandas as pd
 
 from analysis.audit import VERDICTS, evidence
 from analysis.audit.pages import tables
-from analysis.audit.pages.tables import Words
 from analysis.audit.weight import WEIGHTS
 from analysis.heritage.record import replica_figures as replica
 from analysis.store import Store
@@ -116,44 +113,6 @@ def named(judged: pd.DataFrame, verdict: str) -> str:
         for said, section in [KEY[claim_id]]
     ]
     return "; ".join(links) if links else "none of the main claims"
-
-
-def reading(told: Sequence[Words], condition: str, term: str = "") -> Words:
-    """Return the one check of a claim that has a condition, and a word of its part if given.
-
-    Sentences name what they quote, because the order of a claim's checks may change.
-
-    Raises
-    ------
-    AnalysisError
-        If not exactly one check fits.
-    """
-    fitting = [
-        check
-        for check in told
-        if check.row["condition"] == condition and term in str(check.row["term"])
-    ]
-    if len(fitting) != 1:
-        known = sorted({str(check.row["condition"]) for check in told})
-        raise AnalysisError(
-            f"A sentence must rest on one check; {len(fitting)} have the condition {condition!r} "
-            f"and {term!r} in their part.",
-            f"The conditions are: {'; '.join(known)}.",
-        )
-    return fitting[0]
-
-
-def course(told: Words) -> str:
-    """Return whether an estimate and its interval lie below zero, above it, or on both sides."""
-    if told.row["conf_high"] < 0:
-        return "falls"
-    return "rises" if told.row["conf_low"] > 0 else "neither clearly falls nor rises"
-
-
-def covers(told: Words, value: float) -> str:
-    """Return whether an interval contains a value: "contains" or "excludes"."""
-    is_inside = told.row["conf_low"] <= value <= told.row["conf_high"]
-    return "contains" if is_inside else "excludes"
 
 
 def words_of_labs(store: Store) -> dict[str, str]:

@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import quoted
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.forensics import error_bar
 from analysis.forensics.rounding import read
 from analysis.store import Store
+
+PROMPTS = Label("prompts", "25 prompts per model")
+BARS = Label("bars", "the bars are one standard deviation over prompts")
+CLIPPED = Label("clipped", "two values are clipped")
 
 STANDARD_ERROR = "standard error"
 
@@ -36,7 +40,7 @@ def standard_errors(store: Store) -> Sequence[Check]:
     )
     if "error_bar" not in drawn:
         part = "the bars are one standard error"
-        return [evidence.missing(part, "as drawn", quoted.ABSENT)]
+        return [evidence.missing(part, Label("drawn", "as drawn"), quoted.ABSENT)]
     accuracy = float(figure["accuracy"].max())
     bars = drawn.dropna(subset=["error_bar"])
     gains = evidence.published_gains(store, "gain_penultimate_block", [evidence.HUNT])
@@ -53,11 +57,12 @@ def standard_errors(store: Store) -> Sequence[Check]:
 
 def spread_of_prompts(store: Store) -> Sequence[Check]:
     """Check claim 28: the bars of Fig. 6 are one standard deviation across 25 prompts."""
-    part = "the bars are one standard deviation over prompts"
     return [
         _prompts(store, "Fig. 6"),
-        _stated_spread(part, store),
-        evidence.missing(part, "the bars as drawn", "they were not read off the figure"),
+        _stated_spread(BARS, store),
+        evidence.missing(
+            BARS, Label("drawn", "the bars as drawn"), "they were not read off the figure"
+        ),
     ]
 
 
@@ -65,18 +70,24 @@ def clipped(store: Store) -> Sequence[Check]:
     """Check claim 30: Fig. 7 shows 25 prompts per model, two outliers clipped."""
     return [
         _prompts(store, "Fig. 7"),
-        _outliers(store, "values that stand apart from all others", _apart),
+        _outliers(store, Label("apart", "values that stand apart from all others"), _apart),
         evidence.descriptive(
             _outliers(
-                store, "values 1.5 interquartile ranges beyond their model's quartiles", _fenced
+                store,
+                Label("fences", "values 1.5 interquartile ranges beyond their model's quartiles"),
+                _fenced,
             )
         ),
     ]
 
 
+def _of_lab(lab: str) -> Label:
+    return Label(lab.lower(), f"{lab}: the bar is one standard error")
+
+
 def _bar(lab: str, drawn: pd.Series[Any], rows: pd.DataFrame, accuracy: float) -> Check:
     """Decide whether a lab's bar is the standard error of its models in the figure's file."""
-    part, condition = f"{lab}: the bar is one standard error", "the models of the hunt"
+    part, condition = _of_lab(lab), Label("hunt", "the models of the hunt")
     if len(rows) < 2:
         return evidence.missing(part, condition, "fewer than two of its models are in the store")
     mean, bar = str(drawn["gain_by_lab"]), str(drawn["error_bar"])
@@ -106,8 +117,8 @@ def _choice(
 
     It can only find some or none, which says nothing against the claim: it describes.
     """
-    part = f"{lab}: the bar is one standard error"
-    condition = f"some {size} of the lab's base models in any file"
+    part = _of_lab(lab)
+    condition = Label("choice", f"some {size} of the lab's base models in any file")
     matches = error_bar.subsets(
         candidates["gain_mean"].tolist(),
         size,
@@ -134,7 +145,7 @@ def _choice(
 
 
 def _prompts(store: Store, place: str) -> Check:
-    part, condition = "25 prompts per model", f"prompts of each model behind {place}"
+    part, condition = PROMPTS, f"prompts of each model behind {place}"
     rows = evidence.published_gains(store, "gain_penultimate_block", [evidence.PYTHIA])
     try:
         expected = int(quoted.text(store, place, "n_prompts", "Pythia"))
@@ -172,7 +183,9 @@ def _sweep_values(store: Store, statistic: str) -> pd.DataFrame:
 
 def _stated_spread(part: str, store: Store) -> Check:
     """Recompute, from the raw file, the spread it states beside each mean."""
-    condition = "the spread that the file states beside each mean, against its single values"
+    condition = Label(
+        "spread", "the spread that the file states beside each mean, against its single values"
+    )
     values, stated = _sweep_values(store, "value"), _sweep_values(store, "sd")
     if values.empty or stated.empty:
         return evidence.missing(part, condition, "the raw file is not imported")
@@ -191,18 +204,17 @@ def _stated_spread(part: str, store: Store) -> Check:
 
 def _outliers(store: Store, condition: str, choose: Callable[[pd.DataFrame], Mask]) -> Check:
     """Count outliers and compare the count with the printed one."""
-    part = "two values are clipped"
     values = _sweep_values(store, "value")
     try:
         expected = int(quoted.text(store, "Fig. 7", "n_clipped", "Pythia"))
     except LookupError as reason:
-        return evidence.missing(part, condition, reason)
+        return evidence.missing(CLIPPED, condition, reason)
     if values.empty:
-        return evidence.missing(part, condition, "the raw file is not imported")
+        return evidence.missing(CLIPPED, condition, "the raw file is not imported")
     beyond = values[choose(values)]
     shown = ", ".join(f"{row.model_id} {row.value:.3f}" for row in beyond.itertuples())
     return evidence.check(
-        part,
+        CLIPPED,
         condition,
         len(beyond) == expected,
         values,
@@ -248,7 +260,7 @@ CLAIMS = (
         weight="side",
         rests_on="record",
         reason="It compares the bars of a figure with the spread of its own numbers.",
-        lines=(Line("EleutherAI: the bar is one standard error", "ratio", 1),),
+        lines=(Line(_of_lab("EleutherAI"), "ratio", 1),),
     ),
     Claim(
         28,

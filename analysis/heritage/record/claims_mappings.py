@@ -13,7 +13,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim
 from analysis.audit.evidence import digitised, quoted
-from analysis.audit.evidence.checks import Check, caveats_of
+from analysis.audit.evidence.checks import Check, Label, caveats_of
 from analysis.forensics import provenance
 from analysis.store import Store
 
@@ -137,7 +137,7 @@ def _check(store: Store, place: str, rows: pd.DataFrame) -> Check:
     hits = int(named["n_hits"].max()) if len(named) else 0
     best = rows[(rows["n_hits"] == rows["n_hits"].max()) & (rows["n_hits"] > 0)]["file"].tolist()
     return Check(
-        f"{place} comes from {notebooks}",
+        Label(place.lower().replace("§", "section "), f"{place} comes from {notebooks}"),
         "its numbers, looked up in the files that notebook wrote",
         None if not n_obs else bool(named["consistent"].any()),
         estimate=hits / n_obs if n_obs else float("nan"),

@@ -16,7 +16,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import quoted
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.forensics import table_search
 from analysis.forensics.rounding import read
 from analysis.heritage.depth import claims_law as depth
@@ -26,42 +26,37 @@ from analysis.inference.association import correlation
 from analysis.inference.resampling import permutation
 from analysis.store import Store
 
+DEPTH = Label("depth", "Kleiber's law: p < 0.05")
+HERITAGE = Label("heritage", "training heritage: p < 0.05")
+SPECTRAL = Label("spectral", "spectral signature: p < 0.05")
+SEEDS = Label("seeds", "the code of all experiments fixes the seeds of its random numbers")
+
 LEVEL = 0.05
 
 
 def three_laws(store: Store) -> Sequence[Check]:
     """Check claim 21: each of the three laws has p < 0.05."""
-    first, second = "Kleiber's law: p < 0.05", "training heritage: p < 0.05"
-    repeated = [
-        *(
-            _significant(first, check)
-            for check in depth.quoted_correlation(store)
-            if check.part != depth.FALLS
-        ),
-        *(_significant(second, check) for check in heritage.fisher_test(store)),
-    ]
     return [
-        _printed_correlation(first, store),
-        *[check for check in repeated if check.part == first],
-        _printed_shares(second, store),
-        *[check for check in repeated if check.part == second],
+        _printed_correlation(store),
+        *(_significant(DEPTH, check) for check in depth.correlations(store)),
+        _printed_shares(store),
+        *(_significant(HERITAGE, check) for check in heritage.fisher_test(store)),
         *_spectral(store),
     ]
 
 
 def seeds(store: Store) -> Sequence[Check]:
     """Check claim 52: all experiments fix their random seeds, PYTHONHASHSEED=42."""
-    part = "the code of all experiments fixes the seeds of its random numbers"
     known = store.query("FROM caveat WHERE caveat_id = 'B15'")
     outside = evidence.missing(
-        "PYTHONHASHSEED was 42",
+        Label("hash_seed", "PYTHONHASHSEED was 42"),
         "an environment variable set before the notebooks were started",
         "no result file records the environment",
     )
     if known.empty:
-        return [outside, evidence.missing(part, "the notebooks' code", "caveat B15 is not here")]
+        return [outside, evidence.missing(SEEDS, "the notebooks' code", "caveat B15 is not here")]
     code = Check(
-        part,
+        SEEDS,
         "the notebooks' code, all of it read",
         False,
         evidence=("caveat",),
@@ -79,17 +74,17 @@ def _significant(part: str, check: Check) -> Check:
     return replace(check, part=part, holds=holds, kind="difference")
 
 
-def _printed_correlation(part: str, store: Store) -> Check:
+def _printed_correlation(store: Store) -> Check:
     """Recompute the p of the printed correlation from the printed number of models."""
-    condition = "the printed r and number of models"
+    condition = Label("printed", "the printed r and number of models")
     try:
         r = quoted.text(store, "Fig. 1", "correlation", "Pythia")
         n = int(quoted.text(store, "§4.1", "n_models", "Pythia"))
     except LookupError as reason:
-        return evidence.missing(part, condition, reason)
+        return evidence.missing(DEPTH, condition, reason)
     row = correlation.from_summary(read(r).value, n).iloc[0]
     return Check(
-        part,
+        DEPTH,
         condition,
         bool(row["p_value"] < LEVEL),
         estimate=row["estimate"],
@@ -107,24 +102,24 @@ def _printed_correlation(part: str, store: Store) -> Check:
     )
 
 
-def _printed_shares(part: str, store: Store) -> Check:
+def _printed_shares(store: Store) -> Check:
     """Find what p the printed shares can have, whichever way the models split."""
-    condition = "every table with the printed shares and number of models"
+    condition = Label("printed", "every table with the printed shares and number of models")
     try:
         n = int(read(quoted.text(store, "§1.2", "n_models")).value)
         dampening = quoted.text(store, "§4.2", "share_dampening", "EleutherAI")
         expanding = read(quoted.text(store, "§4.2", "share_expanding", "all other labs"))
         quoted_p = quoted.text(store, "§4.2", "p_value")
     except LookupError as reason:
-        return evidence.missing(part, condition, reason)
+        return evidence.missing(HERITAGE, condition, reason)
     other = str(100 - int(expanding.value))
     tables = table_search.tables([dampening, other], quoted_p, n=n)
     if tables.empty:
-        return evidence.missing(part, condition, "no table has these shares and this number")
+        return evidence.missing(HERITAGE, condition, "no table has these shares and this number")
     ours = tables[tables["group"] == 0]
     giving = ours.loc[ours["consistent"], "n_obs"].tolist()
     return Check(
-        part,
+        HERITAGE,
         condition,
         bool((ours["p_value"] < LEVEL).all()),
         p_value=float(ours["p_value"].max()),
@@ -140,12 +135,18 @@ def _printed_shares(part: str, store: Store) -> Check:
 
 def _spectral(store: Store) -> list[Check]:
     """Return the checks of the law that is printed without a p."""
-    part = "spectral signature: p < 0.05"
     weights = spectral.weights(store)
     models = _with_gains(store, weights)
-    checks = [evidence.missing(part, "as printed", "no p and no test are printed")]
+    checks = [
+        evidence.missing(SPECTRAL, Label("printed", "as printed"), "no p and no test are printed")
+    ]
     if len(models) < 3 or weights["lab"].nunique() < 2:
-        return [*checks, evidence.missing(part, "recomputed", "too few models have both")]
+        return [
+            *checks,
+            evidence.missing(
+                SPECTRAL, Label("recomputed", "recomputed"), "too few models have both"
+            ),
+        ]
     heritage_of = np.where(weights["lab"] == "EleutherAI", "EleutherAI", "other")
     norms = weights.assign(group=heritage_of, value=weights["value_norm"])
     logs = norms.assign(value=np.log(norms["value"].astype("float64")))
@@ -154,11 +155,31 @@ def _spectral(store: Store) -> list[Check]:
     exact = "exact permutation of"
     return [
         *checks,
-        _permuted(part, f"{exact} models: log |W_V| / |W_O| by sign of the gain", signed, models),
-        _ratio_and_gain(part, models),
-        _permuted(part, f"{exact} models: |W_V|, EleutherAI against others", norms, weights),
-        _permuted(part, f"{exact} models: log |W_V|, EleutherAI against others", logs, weights),
-        _permuted(part, f"{exact} suites: |W_V|, EleutherAI against others", by_suite, weights),
+        _permuted(
+            SPECTRAL,
+            Label("signs", f"{exact} models: log |W_V| / |W_O| by sign of the gain"),
+            signed,
+            models,
+        ),
+        _ratio_and_gain(SPECTRAL, models),
+        _permuted(
+            SPECTRAL,
+            Label("norms", f"{exact} models: |W_V|, EleutherAI against others"),
+            norms,
+            weights,
+        ),
+        _permuted(
+            SPECTRAL,
+            Label("log_norms", f"{exact} models: log |W_V|, EleutherAI against others"),
+            logs,
+            weights,
+        ),
+        _permuted(
+            SPECTRAL,
+            Label("suites", f"{exact} suites: |W_V|, EleutherAI against others"),
+            by_suite,
+            weights,
+        ),
     ]
 
 
@@ -205,7 +226,7 @@ def _ratio_and_gain(part: str, models: pd.DataFrame) -> Check:
     row = correlation.correlate(models, x="log_ratio", y="log_gain").iloc[0]
     return evidence.check(
         part,
-        "correlation of log |W_V| / |W_O| and log gain",
+        Label("correlation", "correlation of log |W_V| / |W_O| and log gain"),
         bool(row["p_value"] < LEVEL),
         models,
         estimate=row["estimate"],
@@ -239,9 +260,9 @@ CLAIMS = (
             "centred gain must then agree, which can be checked."
         ),
         lines=(
-            Line("Kleiber's law: p < 0.05", "p", 0.05),
-            Line("training heritage: p < 0.05", "p", 0.05),
-            Line("spectral signature: p < 0.05", "p", 0.05),
+            Line(DEPTH, "p", 0.05),
+            Line(HERITAGE, "p", 0.05),
+            Line(SPECTRAL, "p", 0.05),
         ),
     ),
     Claim(

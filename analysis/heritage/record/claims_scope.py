@@ -9,38 +9,42 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import quoted
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.store import Store
+
+MODELS = "at least 23 models"
+LABS = "7 labs"
+YEARS = "released 2022 to 2024"
 
 
 def models(store: Store) -> Sequence[Check]:
     """Check claim 1: at least 23 models."""
-    part = "at least 23 models"
     readings = {
-        "any published gain": evidence.published_gains(store),
-        "gain of the penultimate block, the definition with most models": (
+        Label("any", "any published gain"): evidence.published_gains(store),
+        Label("penultimate", "gain of the penultimate block, the definition with most models"): (
             evidence.published_gains(store, "gain_penultimate_block")
         ),
     }
     return [
-        _count(part, condition, rows, "model_id", at_least=23)
+        _count(MODELS, condition, rows, "model_id", at_least=23)
         for condition, rows in readings.items()
     ]
 
 
 def labs(store: Store) -> Sequence[Check]:
     """Check claim 2: seven labs."""
-    part = "7 labs"
     readings = {
-        "any published gain": evidence.published_gains(store),
-        "gain of the penultimate block": evidence.published_gains(store, "gain_penultimate_block"),
-        "gain of the penultimate or else of the last block, base models": (
+        Label("any", "any published gain"): evidence.published_gains(store),
+        Label("penultimate", "gain of the penultimate block"): evidence.published_gains(
+            store, "gain_penultimate_block"
+        ),
+        Label("joined", "gain of the penultimate or else of the last block, base models"): (
             evidence.penultimate_or_last(store)
         ),
     }
     return [
-        *(_count(part, condition, rows, "lab", exactly=7) for condition, rows in readings.items()),
-        _named(part, store),
+        *(_count(LABS, condition, rows, "lab", exactly=7) for condition, rows in readings.items()),
+        _named(LABS, store),
     ]
 
 
@@ -51,14 +55,20 @@ def years(store: Store) -> Sequence[Check]:
     dated = gains.merge(released, on="model_id").drop_duplicates("model_id")
     named = evidence.penultimate_or_last(store)["model_id"]
     return [
-        _within(dated, "all models with a published gain"),
-        _within(dated[dated["model_id"].isin(named)], "base models of the main experiments"),
+        _within(dated, Label("all", "all models with a published gain")),
+        _within(
+            dated[dated["model_id"].isin(named)],
+            Label("base", "base models of the main experiments"),
+        ),
     ]
 
 
 def measurements(store: Store) -> Sequence[Check]:
     """Check claim 17: the unified benchmark has 100 measurements."""
-    part, condition = "100 measurements", "prompts times models of the unified benchmark"
+    part, condition = (
+        "100 measurements",
+        Label("total", "prompts times models of the unified benchmark"),
+    )
     rows = evidence.published_gains(store, "gain_last_block", [evidence.UNIFIED])
     if rows.empty:
         return [evidence.missing(part, condition, "the benchmark's figures are not in the store")]
@@ -105,7 +115,7 @@ def _count(
 
 def _named(part: str, store: Store) -> Check:
     """Count the labs that the paper names where it says that they are seven."""
-    condition = "the labs that section 3.3 names"
+    condition = Label("named", "the labs that section 3.3 names")
     printed = quoted.at(store, "§3.3")
     names = printed.loc[printed["quantity"] == "lab", "subject"].tolist()
     if not names:
@@ -124,14 +134,13 @@ def _named(part: str, store: Store) -> Check:
 
 
 def _within(dated: pd.DataFrame, condition: str) -> Check:
-    part = "released 2022 to 2024"
     if dated.empty:
-        return evidence.missing(part, condition, "no dated model is in the store")
+        return evidence.missing(YEARS, condition, "no dated model is in the store")
     inside = dated["year"].between(2022, 2024)
     outside = dated.loc[~inside, ["model_id", "year"]].sort_values("model_id")
     named = ", ".join(f"{row.model_id} ({row.year})" for row in outside.itertuples())
     return evidence.check(
-        part,
+        YEARS,
         condition,
         bool(inside.all()),
         dated.assign(file=dated["file"] + " model"),
@@ -156,7 +165,7 @@ CLAIMS = (
         weight="side",
         rests_on="record",
         reason="It counts checkpoints; no network enters.",
-        lines=(Line("at least 23 models", "count", 23),),
+        lines=(Line(MODELS, "count", 23),),
     ),
     Claim(
         2,
@@ -171,7 +180,7 @@ CLAIMS = (
         weight="side",
         rests_on="record",
         reason="It counts labs; no network enters.",
-        lines=(Line("7 labs", "count", 7),),
+        lines=(Line(LABS, "count", 7),),
     ),
     Claim(
         3,
@@ -186,7 +195,7 @@ CLAIMS = (
         weight="side",
         rests_on="record",
         reason="It is about dates of release.",
-        lines=(Line("released 2022 to 2024", "share", 1),),
+        lines=(Line(YEARS, "share", 1),),
     ),
     Claim(
         17,

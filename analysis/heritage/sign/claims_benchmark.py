@@ -8,8 +8,10 @@ import pandas as pd
 
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.store import Store
+
+ORDERED = Label("order", "Pythia < Mistral < LLaMA < Gemma")
 
 #: The four models in the claimed order, with the gain as quoted.
 ORDER = {
@@ -25,11 +27,11 @@ def hierarchy(store: Store) -> Sequence[Check]:
     last = evidence.published_gains(store, "gain_last_block")
     quoted = _four(last[last["file"] == evidence.UNIFIED])
     alternatives = {
-        "whole-matrix gain of the last block": _one_prompt(store),
-        "mean over blocks 1 to L-1": evidence.published_gains(store, "gain_body"),
+        Label("whole", "whole-matrix gain of the last block"): _one_prompt(store),
+        Label("body", "mean over blocks 1 to L-1"): evidence.published_gains(store, "gain_body"),
     }
     return [
-        _order("gain of the last block at the last token, fp16", quoted),
+        _order(Label("last", "gain of the last block at the last token, fp16"), quoted),
         _values(quoted),
         *(_order(condition, _four(rows)) for condition, rows in alternatives.items()),
     ]
@@ -60,7 +62,7 @@ def _four(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _values(rows: pd.DataFrame) -> Check:
-    part, condition = "the four values are as quoted", "unified benchmark, fp16"
+    part, condition = Label("values", "the four values are as quoted"), "unified benchmark, fp16"
     if len(rows) < len(ORDER):
         return evidence.missing(part, condition, "the benchmark's figures are not in the store")
     matches = [
@@ -79,15 +81,14 @@ def _values(rows: pd.DataFrame) -> Check:
 
 
 def _order(condition: str, rows: pd.DataFrame) -> Check:
-    part = "Pythia < Mistral < LLaMA < Gemma"
     if len(rows) < len(ORDER):
-        return evidence.missing(part, condition, "not all four models have this gain")
+        return evidence.missing(ORDERED, condition, "not all four models have this gain")
     found = " < ".join(
         f"{str(row['model_id']).partition('/')[2]} {row['gain_mean']:.2f}"
         for row in rows.sort_values("gain_mean").to_dict("records")
     )
     return evidence.check(
-        part,
+        ORDERED,
         condition,
         bool(rows["gain_mean"].is_monotonic_increasing),
         rows,
@@ -121,6 +122,6 @@ CLAIMS = (
             "would tell of training if decay or the start of the weights kept the mean of the "
             "stream small: raw and centred gain must then agree, which can be checked."
         ),
-        lines=(Line("Pythia < Mistral < LLaMA < Gemma", "rank r", 1),),
+        lines=(Line(ORDERED, "rank r", 1),),
     ),
 )

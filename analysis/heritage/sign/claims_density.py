@@ -9,9 +9,14 @@ import pandas as pd
 
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.store import Store
 from analysis.tidy import prose
+
+DAMPENS = Label("pythia", "Pythia-6.9B dampens")
+EXPANDS = Label("gptj", "GPT-J-6B expands")
+SEPARATES = "some threshold between 0.15 and 0.20 separates the signs"
+IMPROVES = "43.75 % with the final norm, 100 % without it"
 
 PYTHIA = "EleutherAI/pythia-6.9b"
 GPTJ = "EleutherAI/gpt-j-6b"
@@ -22,15 +27,15 @@ BAND = (0.15, 0.20)
 def pair(store: Store) -> Sequence[Check]:
     """Check claim 45: Pythia-6.9B dampens, GPT-J-6B expands, rho differs fourfold."""
     metrics = {
-        "gain_penultimate_block": "gain of the penultimate block",
-        "gain_last_block": "gain of the last block",
-        "gain_body": "mean over blocks 1 to L-1",
+        "gain_penultimate_block": Label("penultimate", "gain of the penultimate block"),
+        "gain_last_block": Label("last", "gain of the last block"),
+        "gain_body": Label("body", "mean over blocks 1 to L-1"),
     }
     checks = [_densities(store), *_heritage(store)]
     for metric, condition in metrics.items():
         rows = evidence.base_gains(store, metric)
-        checks.append(_side("Pythia-6.9B dampens", condition, rows, PYTHIA, below=True))
-        checks.append(_side("GPT-J-6B expands", condition, rows, GPTJ, below=False))
+        checks.append(_side(DAMPENS, condition, rows, PYTHIA, below=True))
+        checks.append(_side(EXPANDS, condition, rows, GPTJ, below=False))
     return checks
 
 
@@ -42,20 +47,23 @@ def threshold(store: Store) -> Sequence[Check]:
     )
     away, pythia = evidence.away_from_one(every), every[every["suite"] == "Pythia"]
     return [
-        _separates("all base models", every),
-        _separates("all base models farther than 1 % from a gain of 1", away),
-        _separates("the models of the hunt", hunt),
-        _separates("the Pythia family alone", pythia),
-        _separates("all base models but the Pythia family", every[every["suite"] != "Pythia"]),
+        _separates(Label("all", "all base models"), every),
+        _separates(Label("clear", "all base models farther than 1 % from a gain of 1"), away),
+        _separates(Label("hunt", "the models of the hunt"), hunt),
+        _separates(Label("pythia", "the Pythia family alone"), pythia),
+        _separates(
+            Label("others", "all base models but the Pythia family"),
+            every[every["suite"] != "Pythia"],
+        ),
     ]
 
 
 def accuracy(store: Store) -> Sequence[Check]:
     """Check claim 50: leaving out the final norm raises accuracy from 43.75 % to 100 %."""
     readings = {
-        "the models of the hunt": evidence.HUNT,
-        "the models of the repeat in fp32": evidence.CLEAN,
-        "the sweep of the Pythia family": evidence.PYTHIA,
+        Label("hunt", "the models of the hunt"): evidence.HUNT,
+        Label("fp32", "the models of the repeat in fp32"): evidence.CLEAN,
+        Label("sweep", "the sweep of the Pythia family"): evidence.PYTHIA,
     }
     return [_improves(store, condition, file) for condition, file in readings.items()]
 
@@ -71,7 +79,7 @@ def correct_side(rows: pd.DataFrame, cut: float) -> pd.Series:
 
 
 def _densities(store: Store) -> Check:
-    part, condition = "rho differs fourfold", "H / d_head"
+    part, condition = Label("density", "rho differs fourfold"), "H / d_head"
     rows = evidence.base_gains(store, "gain_penultimate_block")
     try:
         found = evidence.only(rows, PYTHIA)["rho"] / evidence.only(rows, GPTJ)["rho"]
@@ -90,8 +98,8 @@ def _heritage(store: Store) -> list[Check]:
         pythia=PYTHIA,
         gptj=GPTJ,
     )
-    part = "identical heritage"
-    readings = {"same lab": "lab", "same training suite": "suite"}
+    part = Label("heritage", "identical heritage")
+    readings = {Label("lab", "same lab"): "lab", Label("suite", "same training suite"): "suite"}
     if len(rows) < len((PYTHIA, GPTJ)):
         return [
             evidence.missing(part, condition, "the two models are not in the store")
@@ -137,15 +145,14 @@ def _side(part: str, condition: str, rows: pd.DataFrame, model_id: str, *, below
 
 
 def _separates(condition: str, rows: pd.DataFrame) -> Check:
-    part = "some threshold between 0.15 and 0.20 separates the signs"
     if rows.empty:
-        return evidence.missing(part, condition, "no such model is in the store")
+        return evidence.missing(SEPARATES, condition, "no such model is in the store")
     inside = rows.loc[rows["rho"].between(*BAND), "rho"].unique()
     cuts = np.unique([*BAND, *inside])
     hits = max(int(correct_side(rows, cut).sum()) for cut in cuts)
     expanding = int((rows["gain_mean"] >= 1).sum())
     return evidence.check(
-        part,
+        SEPARATES,
         condition,
         hits == len(rows),
         rows,
@@ -158,14 +165,13 @@ def _separates(condition: str, rows: pd.DataFrame) -> Check:
 
 
 def _improves(store: Store, condition: str, file: str) -> Check:
-    part = "43.75 % with the final norm, 100 % without it"
     before = evidence.published_gains(store, "gain_with_final_norm", [file])
     after = evidence.published_gains(store, "gain_penultimate_block", [file])
     if before.empty or after.empty:
-        return evidence.missing(part, condition, "the file's figures are not in the store")
+        return evidence.missing(IMPROVES, condition, "the file's figures are not in the store")
     right = [prose.share_of(int(correct_side(r, THRESHOLD).sum()), len(r)) for r in (before, after)]
     return evidence.share_check(
-        part,
+        IMPROVES,
         condition,
         int(correct_side(after, THRESHOLD).sum()),
         after,
@@ -203,8 +209,8 @@ CLAIMS = (
             " of the stream small: raw and centred gain must then agree, which can be checked."
         ),
         lines=(
-            Line("Pythia-6.9B dampens", "mean gain", 1),
-            Line("GPT-J-6B expands", "mean gain", 1),
+            Line(DAMPENS, "mean gain", 1),
+            Line(EXPANDS, "mean gain", 1),
         ),
     ),
     Claim(
@@ -228,7 +234,7 @@ CLAIMS = (
             "free. It would tell of training if decay or the start of the weights kept the mean"
             " of the stream small: raw and centred gain must then agree, which can be checked."
         ),
-        lines=(Line("some threshold between 0.15 and 0.20 separates the signs", "accuracy", 1),),
+        lines=(Line(SEPARATES, "accuracy", 1),),
     ),
     Claim(
         50,
@@ -251,6 +257,6 @@ CLAIMS = (
             "decay or the start of the weights kept the mean of the stream small: raw and "
             "centred gain must then agree, which can be checked."
         ),
-        lines=(Line("43.75 % with the final norm, 100 % without it", "accuracy", 1),),
+        lines=(Line(IMPROVES, "accuracy", 1),),
     ),
 )

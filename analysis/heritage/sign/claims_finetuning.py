@@ -12,10 +12,12 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.inference.association import correlation
 from analysis.store import Store, shared
 from analysis.tidy import prose
+
+LARGEST = "the largest change is 50 %"
 
 #: Base model each instruct model was compared with; for Mistral not the model it was tuned from.
 COMPARED = {
@@ -23,10 +25,10 @@ COMPARED = {
     "meta-llama/Llama-3.1-8B-Instruct": "meta-llama/Llama-3.1-8B",
     "mistralai/Mistral-7B-Instruct-v0.2": "mistralai/Mistral-7B-v0.1",
 }
-EXPANDER = "a model that expands still expands after fine-tuning"
-DAMPENER = "a model that dampens still dampens after fine-tuning"
-CHARACTER = "a model keeps its character in fine-tuning"
-MEASURED = "models measured here, gain of the last block"
+EXPANDER = Label("expander", "a model that expands still expands after fine-tuning")
+DAMPENER = Label("dampener", "a model that dampens still dampens after fine-tuning")
+CHARACTER = Label("character", "a model keeps its character in fine-tuning")
+MEASURED = Label("ours", "models measured here, gain of the last block")
 #: Correlation of base and instruct gains that the notebook asks for besides equal signs.
 AGREEMENT = 0.8
 
@@ -47,8 +49,10 @@ def magnitude(store: Store) -> Sequence[Check]:
     """Check claim 47: instruction tuning changes the gain by up to 50 %."""
     pairs = twins(store)
     return [
-        _largest_change("the three pairs compared", pairs),
-        _largest_change("pairs where one was tuned from the other", pairs[pairs["is_lineage"]]),
+        _largest_change(Label("compared", "the three pairs compared"), pairs),
+        _largest_change(
+            Label("lineage", "pairs where one was tuned from the other"), pairs[pairs["is_lineage"]]
+        ),
     ]
 
 
@@ -56,7 +60,10 @@ def gemma(store: Store) -> Sequence[Check]:
     """Check claim 48: Gemma goes from 2.32 to 1.15."""
     pairs = twins(store)
     chosen = pairs[pairs["model_id"] == "google/gemma-7b-it"]
-    part, condition = "2.32 before, 1.15 after", "gain of the last block, bf16, 25 prompts"
+    part, condition = (
+        "2.32 before, 1.15 after",
+        Label("gemma", "gain of the last block, bf16, 25 prompts"),
+    )
     if chosen.empty:
         return [evidence.missing(part, condition, "the pair's figures are not in the store")]
     row = chosen.iloc[0]
@@ -83,9 +90,13 @@ def invariance(store: Store) -> Sequence[Check]:
     """Check claim 49: fine-tuning cannot invert the sign of a model."""
     last, total = twins(store), totals_of_twins(store)
     readings = {
-        "the three pairs compared, gain of the last block": last,
-        "pairs where one was tuned from the other, gain of the last block": _true(last),
-        "pairs where one was tuned from the other, total over blocks 1 to L-1": _true(total),
+        Label("compared", "the three pairs compared, gain of the last block"): last,
+        Label("lineage", "pairs where one was tuned from the other, gain of the last block"): _true(
+            last
+        ),
+        Label(
+            "total", "pairs where one was tuned from the other, total over blocks 1 to L-1"
+        ): _true(total),
     }
     return [
         *(_keeps_side(EXPANDER, condition, pairs) for condition, pairs in readings.items()),
@@ -101,10 +112,12 @@ def character(store: Store) -> Sequence[Check]:
     lineage = _true(pairs)
     checks = invariance(store)
     return [
-        *(replace(check, part=CHARACTER) for check in checks if check.part == EXPANDER),
-        _order("the order of the models by gain, pairs of true lineage", lineage),
-        _agreement("the notebook's second criterion, r above 0.8, three pairs", pairs),
-        *(check for check in checks if check.part == DAMPENER),
+        *(replace(check, part=CHARACTER) for check in checks if check.part is EXPANDER),
+        _order(Label("order", "the order of the models by gain, pairs of true lineage"), lineage),
+        _agreement(
+            Label("criterion", "the notebook's second criterion, r above 0.8, three pairs"), pairs
+        ),
+        *(check for check in checks if check.part is DAMPENER),
     ]
 
 
@@ -136,7 +149,7 @@ def _true(pairs: pd.DataFrame) -> pd.DataFrame:
 
 def _keeps_side(part: str, condition: str, pairs: pd.DataFrame) -> Check:
     """Count the pairs that stay on their side of 1; a change counts if both intervals exclude 1."""
-    above = part == EXPANDER
+    above = part is EXPANDER
     meant = pairs[(pairs["gain_mean_base"] > 1) == above]
     if meant.empty:
         verb = "expands" if above else "dampens"
@@ -191,7 +204,7 @@ def _by_prompt(store: Store) -> list[Check]:
     return [
         evidence.check(
             EXPANDER,
-            "raw files: prompt by prompt, pairs where one was tuned from the other",
+            Label("raw", "raw files: prompt by prompt, pairs where one was tuned from the other"),
             bool(kept.all()),
             expanding,
             estimate=float(kept.mean()),
@@ -208,7 +221,7 @@ def _measured(store: Store) -> list[Check]:
     gains = evidence.measured_gains(store, "gain_last_block")
     read = evidence.definitions(gains, ["gain_mean", "gain_sd"])
     return [
-        evidence.on_ours(_keeps_side(part, f"{MEASURED}{words}", rows), rows)
+        evidence.on_ours(_keeps_side(part, MEASURED + words, rows), rows)
         for words, of_models in read.items()
         for part, rows in _by_side(_measured_pairs(of_models)).items()
         if len(rows)
@@ -299,14 +312,13 @@ def _agreement(condition: str, pairs: pd.DataFrame) -> Check:
 
 
 def _largest_change(condition: str, pairs: pd.DataFrame) -> Check:
-    part = "the largest change is 50 %"
     if pairs.empty:
-        return evidence.missing(part, condition, "no pair is in the store")
+        return evidence.missing(LARGEST, condition, "no pair is in the store")
     ordered = pairs.assign(change=(pairs["ratio"] - 1).abs()).sort_values("change")
     largest = ordered.iloc[-1]
     change = largest["change"]
     return evidence.check(
-        part,
+        LARGEST,
         condition,
         evidence.prints_as(100 * change, "50"),
         pairs,
@@ -342,7 +354,7 @@ CLAIMS = (
             "loss has no part along a change that leaves the loss: what differs between the two"
             " was done by training."
         ),
-        lines=(Line("a model keeps its character in fine-tuning", "share", 1),),
+        lines=(Line(CHARACTER, "share", 1),),
     ),
     Claim(
         47,
@@ -363,7 +375,7 @@ CLAIMS = (
             "loss has no part along a change that leaves the loss: what differs between the two"
             " was done by training."
         ),
-        lines=(Line("the largest change is 50 %", "change", 0.5),),
+        lines=(Line(LARGEST, "change", 0.5),),
     ),
     Claim(
         48,
@@ -405,6 +417,6 @@ CLAIMS = (
             "loss has no part along a change that leaves the loss: what differs between the two"
             " was done by training."
         ),
-        lines=(Line("a model that expands still expands after fine-tuning", "share", 1),),
+        lines=(Line(EXPANDER, "share", 1),),
     ),
 )

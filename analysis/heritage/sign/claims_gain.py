@@ -9,17 +9,17 @@ import pandas as pd
 
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.store import Store
 
 #: Files whose gains the paper says leave out the final norm, by the figures they stand behind.
 SWEEPS = {
-    evidence.PYTHIA: "the sweep of the Pythia family (Figs. 1, 6 and 7)",
-    evidence.HUNT: "the hunt for dense models (Fig. 2)",
-    evidence.CLEAN: "the repeat in fp32",
+    evidence.PYTHIA: Label("sweep", "the sweep of the Pythia family (Figs. 1, 6 and 7)"),
+    evidence.HUNT: Label("hunt", "the hunt for dense models (Fig. 2)"),
+    evidence.CLEAN: Label("fp32", "the repeat in fp32"),
 }
-WITHOUT_NORM = "the final norm is left out"
-LAST_BLOCK = "the gain is that of the last block, equation (2) at its end"
+WITHOUT_NORM = Label("norm", "the final norm is left out")
+LAST_BLOCK = Label("block", "the gain is that of the last block, equation (2) at its end")
 
 
 def steps(store: Store) -> pd.DataFrame:
@@ -65,7 +65,11 @@ def groups(store: Store) -> Sequence[Check]:
     """Check claim 27: in Fig. 1 dampeners cluster below 1 and expanders above."""
     part = "dampeners cluster below 1, expanders above"
     rows = evidence.published_gains(store, "gain_penultimate_block", [evidence.PYTHIA])
-    readings = ("as two clusters", "by intervals over prompts", "by the plotted means")
+    readings = (
+        Label("clusters", "as two clusters"),
+        Label("intervals", "by intervals over prompts"),
+        Label("means", "by the plotted means"),
+    )
     if len(rows) < 3:
         reason = "fewer than three models of the sweep are in the store"
         return [evidence.missing(part, condition, reason) for condition in readings]
@@ -115,7 +119,9 @@ def _last_block(condition: str, rows: pd.DataFrame) -> Check:
 
 def _hooked(store: Store) -> Check:
     """Count the gains taken at the blocks themselves, which no final norm can reach."""
-    condition = "the benchmark, GPT-2, GPT-J and the instruct pairs, hooked at the blocks"
+    condition = Label(
+        "hooked", "the benchmark, GPT-2, GPT-J and the instruct pairs, hooked at the blocks"
+    )
     rows = evidence.published_gains(store, "gain_last_block")
     if rows.empty:
         return evidence.missing(LAST_BLOCK, condition, "no such gain is in the store")
@@ -154,7 +160,11 @@ def _one_side_of_one(words: str, last: pd.DataFrame, earlier: pd.DataFrame) -> l
     same = (both["gain_mean"] < 1) == (both["gain_mean_earlier"] < 1)
     found = evidence.share_check(
         LAST_BLOCK,
-        f"models measured here: the last block and the one before it lie on one side of 1{words}",
+        Label(
+            "ours",
+            "models measured here: the last block and the one before it lie on one side of 1",
+        )
+        + words,
         int(same.sum()),
         both,
         holds=None,
@@ -231,8 +241,8 @@ CLAIMS = (
         rests_on="record",
         reason="It asks which of two steps of the stream a file holds.",
         lines=(
-            Line("the final norm is left out", "share", 1),
-            Line("the gain is that of the last block, equation (2) at its end", "share", 1),
+            Line(WITHOUT_NORM, "share", 1),
+            Line(LAST_BLOCK, "share", 1),
         ),
     ),
     Claim(

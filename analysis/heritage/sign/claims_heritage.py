@@ -12,17 +12,34 @@ import pandas as pd
 
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
-from analysis.audit.evidence.checks import Check
-from analysis.heritage.sign.readings import EVERY, HUNT, beside_lab, each_once, model_sets, of_lab
+from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage.sign.readings import (
+    EVERY,
+    HUNT,
+    beside_lab,
+    each_once,
+    model_sets,
+    models,
+    of_lab,
+)
 from analysis.inference.counts import fisher
 from analysis.inference.resampling import permutation
 from analysis.store import Store, shared
 from analysis.tidy import prose
 
+DECIDES = "the lab decides the sign with p < 0.001"
+DAMPEN = Label("dampen", "80 % of EleutherAI's models dampen")
+OTHERS = Label("others", "100 % of the other labs' models expand")
+ABOVE = Label("others", "the mean of every other lab is above 1")
+
 #: The lab that the claims set against all others.
 OURS = "EleutherAI"
-BELOW = "EleutherAI's mean gain is below 1"
+BELOW = Label("mean", "EleutherAI's mean gain is below 1")
 SEED = 20260106
+#: Readings whose suites are exchanged too.
+EXCHANGED = ("hunt", "all", "joined")
+FISHER = Label("fisher", "Fisher's exact test; ")
+EXCHANGE = Label("exchange", "exact permutation of suites; ")
 
 
 @shared
@@ -34,7 +51,7 @@ def fisher_test(store: Store) -> Sequence[Check]:
         *(
             _by_suite(condition, rows)
             for condition, rows in sets.items()
-            if "without" not in condition
+            if condition.id in EXCHANGED
         ),
     ]
 
@@ -42,39 +59,41 @@ def fisher_test(store: Store) -> Sequence[Check]:
 @shared
 def eleuther_dampens(store: Store) -> Sequence[Check]:
     """Check claim 8: 80 % of EleutherAI's models dampen."""
-    part = "80 % of EleutherAI's models dampen"
     sets = model_sets(store)
     chosen = {
         HUNT: sets[HUNT],
         EVERY: sets[EVERY],
-        "all base models without gains within 1 % of 1": evidence.away_from_one(sets[EVERY]),
-        "all base models, last block": evidence.base_gains(store, "gain_last_block"),
+        Label("clear", "all base models without gains within 1 % of 1"): evidence.away_from_one(
+            sets[EVERY]
+        ),
+        Label("last", "all base models, last block"): evidence.base_gains(store, "gain_last_block"),
     }
-    return _shares(part, of_lab(chosen, OURS), dampening=True, quoted=80)
+    return _shares(DAMPEN, of_lab(chosen, OURS), dampening=True, quoted=80)
 
 
 def others_expand(store: Store) -> Sequence[Check]:
     """Check claim 9: all models of Meta and OpenAI expand."""
     whole = evidence.base_gains(store, "gain_whole_matrix")
-    of_last = {"whole-matrix gain of the last block (Llama 3.1)": whole}
+    of_last = {Label("whole", "whole-matrix gain of the last block (Llama 3.1)"): whole}
     chosen = {"Meta": {**model_sets(store), **of_last}, "OpenAI": model_sets(store)}
     return [
         check
         for lab, sets in chosen.items()
-        for check in _shares(
-            f"100 % of {lab}'s models expand", of_lab(sets, lab), dampening=False, quoted=100
-        )
+        for check in _shares(_expand(lab), of_lab(sets, lab), dampening=False, quoted=100)
     ]
+
+
+def _expand(lab: str) -> Label:
+    return Label(lab.lower(), f"100 % of {lab}'s models expand")
 
 
 def section_4_2(store: Store) -> Sequence[Check]:
     """Check claim 22: 80 % against 100 %, Fisher p < 0.001."""
-    part = "100 % of the other labs' models expand"
     others = beside_lab(model_sets(store), OURS)
     return [
         *fisher_test(store),
         *eleuther_dampens(store),
-        *_shares(part, others, dampening=False, quoted=100),
+        *_shares(OTHERS, others, dampening=False, quoted=100),
     ]
 
 
@@ -82,12 +101,18 @@ def only_below(store: Store) -> Sequence[Check]:
     """Check claim 23: EleutherAI is the only lab whose mean gain is below 1."""
     sets = model_sets(store)
     chosen = {
-        **{condition: rows for condition, rows in sets.items() if "within 1 %" not in condition},
-        "all base models, last block": evidence.base_gains(store, "gain_last_block"),
-        "all base models, whole matrix of the last block": evidence.base_gains(
+        **{
+            condition: rows
+            for condition, rows in sets.items()
+            if not condition.id.endswith("clear")
+        },
+        Label("last", "all base models, last block"): evidence.base_gains(store, "gain_last_block"),
+        Label("whole", "all base models, whole matrix of the last block"): evidence.base_gains(
             store, "gain_whole_matrix"
         ),
-        "all base models, mean over blocks 1 to L-1": evidence.base_gains(store, "gain_body"),
+        Label("body", "all base models, mean over blocks 1 to L-1"): evidence.base_gains(
+            store, "gain_body"
+        ),
     }
     return [
         *each_once(of_lab(chosen, OURS), _lab_mean),
@@ -124,7 +149,7 @@ def _lab_beyond(condition: str, ours: pd.DataFrame) -> Check:
     is_open = not (found.conf_low > 1 or found.conf_high < 1)
     return replace(
         found,
-        condition=f"beyond these models; {condition}",
+        condition=Label("beyond", "beyond these models; ") + condition,
         holds=None if found.holds is None or is_open else found.holds,
         note="The interval contains 1: another model of the lab may lie on either side."
         if is_open
@@ -133,13 +158,12 @@ def _lab_beyond(condition: str, ours: pd.DataFrame) -> Check:
 
 
 def _other_labs(condition: str, others: pd.DataFrame) -> Check:
-    part = "the mean of every other lab is above 1"
     if others.empty:
-        return evidence.missing(part, condition, "no model of another lab is in the store")
+        return evidence.missing(ABOVE, condition, "no model of another lab is in the store")
     means = others.groupby("lab")["gain_mean"].mean().sort_values()
     named = ", ".join(f"{lab} {mean:.3f}" for lab, mean in means.items())
     return evidence.check(
-        part,
+        ABOVE,
         condition,
         bool(means.iloc[0] > 1),
         others,
@@ -151,18 +175,17 @@ def _other_labs(condition: str, others: pd.DataFrame) -> Check:
 
 
 def _fisher(condition: str, rows: pd.DataFrame) -> Check:
-    part = "the lab decides the sign with p < 0.001"
     labelled = _labelled(rows)
     if labelled["heritage"].nunique() < 2 or labelled["sign"].nunique() < 2:
-        return evidence.missing(part, condition, "the table has an empty margin")
+        return evidence.missing(DECIDES, condition, "the table has an empty margin")
     row = fisher.fisher_exact(labelled, row="heritage", column="sign").iloc[0]
     counts = labelled.groupby(["heritage", "sign"]).size().reset_index(name="n")
     cells = ", ".join(
         f"{cell['heritage']} {cell['sign']} {cell['n']}" for cell in counts.to_dict("records")
     )
     return evidence.check(
-        part,
-        f"Fisher's exact test; {condition}",
+        DECIDES,
+        FISHER + condition,
         bool(row["p_value"] < 0.001),
         rows,
         estimate=row["estimate"],
@@ -184,9 +207,9 @@ def central_p(rows: pd.DataFrame) -> float:
     return min(1.0, 2 * min(fisher.one_sided_p(_labelled(rows), row="heritage", column="sign")))
 
 
-def least_p(store: Store, condition: str) -> tuple[float, float]:
+def least_p(store: Store, reading: str) -> tuple[float, float]:
     """Return the smallest p that Fisher's test and the exchange of suites can give a reading."""
-    rows = model_sets(store)[condition]
+    rows = models(store, reading)
     table = fisher.fisher_exact(_labelled(rows), row="heritage", column="sign")
     return float(table["smallest_p"].iloc[0]), float(_exchange(_suites(rows))["smallest_p"])
 
@@ -198,14 +221,13 @@ def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _by_suite(condition: str, rows: pd.DataFrame) -> Check:
     """Test with suites as units: lab is permuted over suites, which share a recipe."""
-    part = "the lab decides the sign with p < 0.001"
-    condition = f"exact permutation of suites; {condition}"
+    condition = EXCHANGE + condition
     suites = _suites(rows)
     if suites["heritage"].nunique() < 2:
-        return evidence.missing(part, condition, "one of the two groups of labs is missing")
+        return evidence.missing(DECIDES, condition, "one of the two groups of labs is missing")
     tested = _exchange(suites)
     return evidence.check(
-        part,
+        DECIDES,
         condition,
         bool(tested["p_value"] < 0.001),
         rows,
@@ -247,7 +269,7 @@ def _exchange(rows: pd.DataFrame, column: str = "dampens") -> pd.Series[Any]:
 
 
 def _shares(
-    part: str, sets: Mapping[str, pd.DataFrame], *, dampening: bool, quoted: int
+    part: str, sets: Mapping[Label, pd.DataFrame], *, dampening: bool, quoted: int
 ) -> list[Check]:
     """Check under each reading that a percentage of the models lie on one side of 1."""
     return each_once(sets, partial(_share, part, dampening=dampening, quoted=quoted))
@@ -292,7 +314,7 @@ CLAIMS = (
             " or the start of the weights kept the mean of the stream small: raw and centred "
             "gain must then agree, which can be checked."
         ),
-        lines=(Line("the lab decides the sign with p < 0.001", "p", 0.001),),
+        lines=(Line(DECIDES, "p", 0.001),),
     ),
     Claim(
         8,
@@ -313,7 +335,7 @@ CLAIMS = (
             " or the start of the weights kept the mean of the stream small: raw and centred "
             "gain must then agree, which can be checked."
         ),
-        lines=(Line("80 % of EleutherAI's models dampen", "share", 0.8),),
+        lines=(Line(DAMPEN, "share", 0.8),),
     ),
     Claim(
         9,
@@ -335,8 +357,8 @@ CLAIMS = (
             "gain must then agree, which can be checked."
         ),
         lines=(
-            Line("100 % of Meta's models expand", "share", 1),
-            Line("100 % of OpenAI's models expand", "share", 1),
+            Line(_expand("Meta"), "share", 1),
+            Line(_expand("OpenAI"), "share", 1),
         ),
     ),
     Claim(
@@ -365,9 +387,9 @@ CLAIMS = (
             "gain must then agree, which can be checked."
         ),
         lines=(
-            Line("the lab decides the sign with p < 0.001", "p", 0.001),
-            Line("80 % of EleutherAI's models dampen", "share", 0.8),
-            Line("100 % of the other labs' models expand", "share", 1),
+            Line(DECIDES, "p", 0.001),
+            Line(DAMPEN, "share", 0.8),
+            Line(OTHERS, "share", 1),
         ),
     ),
     Claim(
@@ -389,8 +411,8 @@ CLAIMS = (
             "small: raw and centred gain must then agree, which can be checked."
         ),
         lines=(
-            Line("EleutherAI's mean gain is below 1", "mean gain", 1),
-            Line("the mean of every other lab is above 1", "smallest mean", 1),
+            Line(BELOW, "mean gain", 1),
+            Line(ABOVE, "smallest mean", 1),
         ),
     ),
 )

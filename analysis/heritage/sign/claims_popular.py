@@ -11,29 +11,30 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.store import Store
 from analysis.tidy import prose
+
+ELEUTHER = Label("eleuther", "EleutherAI's models mostly dampen")
+PYTHIA = Label("pythia", "Pythia mostly dampens")
+NEOX = Label("neox", "GPT-NeoX mostly dampens")
 
 #: Labs the forum post sets against EleutherAI.
 SHOUTERS = ("Meta", "OpenAI")
 #: Two models are of one size when the larger has at most this many times the parameters.
 SAME_SIZE = 1.05
-OPPOSITE = "models of one depth and one number of heads behave oppositely"
-ACROSS_SIZES = "this holds across model sizes"
+OPPOSITE = Label("opposite", "models of one depth and one number of heads behave oppositely")
+ACROSS_SIZES = Label("sizes", "this holds across model sizes")
 
 
 def dampeners(store: Store) -> Sequence[Check]:
     """Check claim 54: EleutherAI's models, Pythia and GPT-NeoX, mostly dampen."""
     sets = definitions(store)
-    penultimate = sets["all base models, penultimate block"]
+    penultimate, *_ = sets.values()
     ours = {name: rows[rows["lab"] == "EleutherAI"] for name, rows in sets.items()}
     return [
-        *(_mostly("EleutherAI's models mostly dampen", name, rows) for name, rows in ours.items()),
-        *(
-            _mostly("Pythia mostly dampens", name, rows[rows["suite"] == "Pythia"])
-            for name, rows in ours.items()
-        ),
+        *(_mostly(ELEUTHER, name, rows) for name, rows in ours.items()),
+        *(_mostly(PYTHIA, name, rows[rows["suite"] == "Pythia"]) for name, rows in ours.items()),
         *_neox(penultimate[penultimate["lab"] == "EleutherAI"]),
         *_measured_dampeners(store),
     ]
@@ -45,13 +46,15 @@ def definitions(store: Store) -> Mapping[str, pd.DataFrame]:
     hunt = evidence.base_gains(store, "gain_penultimate_block", evidence.HUNT)
     last = evidence.base_gains(store, "gain_last_block")
     return {
-        "all base models, penultimate block": base,
-        "the models of the hunt, penultimate block": hunt,
-        "all base models without gains within 1 % of 1, penultimate block": (
+        Label("penultimate", "all base models, penultimate block"): base,
+        Label("hunt", "the models of the hunt, penultimate block"): hunt,
+        Label("clear", "all base models without gains within 1 % of 1, penultimate block"): (
             evidence.away_from_one(base)
         ),
-        "all base models, last block": last,
-        "all base models, mean over blocks 1 to the penultimate": mean_over_blocks(store),
+        Label("last", "all base models, last block"): last,
+        Label("body", "all base models, mean over blocks 1 to the penultimate"): mean_over_blocks(
+            store
+        ),
     }
 
 
@@ -73,17 +76,25 @@ def opposites(store: Store) -> Sequence[Check]:
     near = same_size["size_ratio"] <= SAME_SIZE
     pythia = models[models["suite"] == "Pythia"]
     return [
-        _all_opposite(OPPOSITE, "each pair of EleutherAI with Meta or OpenAI", same_shape),
-        _some_opposite("at least one such pair, both intervals clear of 1", same_shape),
+        _all_opposite(
+            OPPOSITE, Label("pairs", "each pair of EleutherAI with Meta or OpenAI"), same_shape
+        ),
+        _some_opposite(
+            Label("one", "at least one such pair, both intervals clear of 1"), same_shape
+        ),
         _all_opposite(
             OPPOSITE,
-            "each pair, the post-norm model among them",
+            Label("all_pairs", "each pair, the post-norm model among them"),
             pairs(sized, ["n_layers", "n_heads"]),
         ),
-        _strata("in each group of one depth and one number of heads", same_shape),
-        _one_side("within Pythia, each size on one side of 1", pythia),
+        _strata(Label("groups", "in each group of one depth and one number of heads"), same_shape),
+        _one_side(Label("pythia", "within Pythia, each size on one side of 1"), pythia),
         evidence.descriptive(
-            _all_opposite(ACROSS_SIZES, "each pair of one depth and one size", same_size[near])
+            _all_opposite(
+                ACROSS_SIZES,
+                Label("same_size", "each pair of one depth and one size"),
+                same_size[near],
+            )
         ),
     ]
 
@@ -144,13 +155,14 @@ def _mostly(part: str, condition: str, rows: pd.DataFrame, *, fewest: int = 2) -
 
 def _neox(ours: pd.DataFrame) -> list[Check]:
     """Judge what the forum post may mean by GPT-NeoX, a model that no file measures."""
-    part = "GPT-NeoX mostly dampens"
     readings = {
-        "the model of that name": ours["model_id"].str.contains("gpt-neox", case=False),
-        "the architecture of that name": ours["family"] == "gpt_neox",
-        "GPT-Neo, the suite of a like name": ours["suite"] == "GPT-Neo",
+        Label("model", "the model of that name"): ours["model_id"].str.contains(
+            "gpt-neox", case=False
+        ),
+        Label("architecture", "the architecture of that name"): ours["family"] == "gpt_neox",
+        Label("neo", "GPT-Neo, the suite of a like name"): ours["suite"] == "GPT-Neo",
     }
-    return [_mostly(part, name, ours[meant], fewest=1) for name, meant in readings.items()]
+    return [_mostly(NEOX, name, ours[meant], fewest=1) for name, meant in readings.items()]
 
 
 def _measured_dampeners(store: Store) -> list[Check]:
@@ -159,11 +171,13 @@ def _measured_dampeners(store: Store) -> list[Check]:
     if ours.empty:
         return []
     return [
-        evidence.on_ours(_mostly(part, f"models measured here, penultimate block{words}", of), of)
+        evidence.on_ours(
+            _mostly(part, Label("ours", "models measured here, penultimate block") + words, of), of
+        )
         for words, models in evidence.definitions(ours, ["gain_mean", "gain_sd"]).items()
         for part, of in (
-            ("Pythia mostly dampens", models[models["suite"] == "Pythia"]),
-            ("EleutherAI's models mostly dampen", models),
+            (PYTHIA, models[models["suite"] == "Pythia"]),
+            (ELEUTHER, models),
         )
     ]
 
@@ -288,9 +302,9 @@ CLAIMS = (
             "gain must then agree, which can be checked."
         ),
         lines=(
-            Line("EleutherAI's models mostly dampen", "share", 0.5),
-            Line("Pythia mostly dampens", "share", 0.5),
-            Line("GPT-NeoX mostly dampens", "share", 0.5),
+            Line(ELEUTHER, "share", 0.5),
+            Line(PYTHIA, "share", 0.5),
+            Line(NEOX, "share", 0.5),
         ),
     ),
     Claim(
@@ -322,8 +336,8 @@ CLAIMS = (
             "raw and centred gain must then agree, which can be checked."
         ),
         lines=(
-            Line("models of one depth and one number of heads behave oppositely", "share", 1),
-            Line("this holds across model sizes", "share", 1),
+            Line(OPPOSITE, "share", 1),
+            Line(ACROSS_SIZES, "share", 1),
         ),
     ),
 )

@@ -11,10 +11,10 @@ import pandas as pd
 
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage.sign import claims_popular as popular
 from analysis.heritage.sign import sources
-from analysis.heritage.sign.readings import EVERY, HUNT, KEPT, model_sets
+from analysis.heritage.sign.readings import EVERY, HUNT, JOINED, KEPT, model_sets
 from analysis.inference.partition import partition
 from analysis.store import Store
 
@@ -30,8 +30,13 @@ LEAST_SUITES = 3
 SEED, RESAMPLES = 20260106, 999
 
 
+def part(first: str, second: str) -> Label:
+    """Return the words of one ordered difference."""
+    return Label(first, f"{first} explains more than {second}")
+
+
 #: What a ranking asserts, part by part.
-FIRST, SECOND = "heritage explains more than geometry", "geometry explains more than scale"
+FIRST, SECOND = part("heritage", "geometry"), part("geometry", "scale")
 LEVEL = 0.05
 
 
@@ -55,12 +60,16 @@ def hierarchy(store: Store) -> Sequence[Check]:
 
 def _ranked(condition: str, rows: pd.DataFrame) -> list[Check]:
     """Return the checks of one definition of gain by the rules that were chosen."""
-    as_meant = {meaning: f"{condition}; heritage as {meaning}" for meaning in HERITAGES}
+    as_meant = {
+        meaning: condition + Label(f"variance {meaning}", f"; variances, heritage as {meaning}")
+        for meaning in HERITAGES
+    }
+    of_shape = condition + Label("variance", "; variances")
     if rows["suite"].nunique() < LEAST_SUITES:
         reason = f"{rows['suite'].nunique()} suites are too few"
         return [
             *(evidence.missing(FIRST, words, reason) for words in as_meant.values()),
-            evidence.missing(SECOND, condition, reason),
+            evidence.missing(SECOND, of_shape, reason),
         ]
     lead = sources.recipe_over_geometry(rows)
     by_recipe = recipe_over_geometry(as_meant["suite"], lead.estimate, lead.p_above, lead.p_below)
@@ -70,7 +79,7 @@ def _ranked(condition: str, rows: pd.DataFrame) -> list[Check]:
         by_posterior(part, words, float(sources.new_levels(rows, statement, gains)[0]))
         for part, words, statement in (
             (FIRST, as_meant["lab"], "lab over geometry"),
-            (SECOND, condition, "geometry over scale"),
+            (SECOND, of_shape, "geometry over scale"),
         )
     )
     return [_on(by_lab, rows), _on(by_recipe, rows, note=note), _on(by_shape, rows)]
@@ -128,14 +137,16 @@ def ranked_sets(store: Store) -> Mapping[str, pd.DataFrame]:
     means = popular.mean_over_blocks(store).set_index("model_id")["gain_mean"]
     over_blocks = every.assign(gain_mean=every["model_id"].map(means)).dropna(subset=["gain_mean"])
     return {
-        "mean over blocks 1 to the penultimate": over_blocks.assign(
+        Label("body", "mean over blocks 1 to the penultimate"): over_blocks.assign(
             log_gain=np.log(over_blocks["gain_mean"].astype("float64"))
         ),
         EVERY: every,
         HUNT: model_sets(store)[HUNT],
-        "all base models, penultimate or else last block": evidence.penultimate_or_last(store),
-        "all base models, largest gain of a block": evidence.base_gains(store, "gain_maximum"),
-        "all base models, last block": evidence.base_gains(store, "gain_last_block"),
+        JOINED: evidence.penultimate_or_last(store),
+        Label("maximum", "all base models, largest gain of a block"): evidence.base_gains(
+            store, "gain_maximum"
+        ),
+        Label("last", "all base models, last block"): evidence.base_gains(store, "gain_last_block"),
     }
 
 
@@ -147,14 +158,11 @@ def hierarchy_models(store: Store) -> pd.DataFrame:
 def _hierarchy(condition: str, rows: pd.DataFrame, heritage: str) -> list[Check]:
     """Two ordered differences between Shapley shares, each with a suite-bootstrap interval."""
     pairs = (("heritage", "geometry"), ("geometry", "scale"))
-    condition = f"{condition}; heritage as {heritage}; suites drawn again"
+    condition += Label(heritage, f"; heritage as {heritage}")
     n_columns = rows[heritage].nunique() - 1 + len([*BLOCKS["geometry"], *BLOCKS["scale"]])
     if rows["suite"].nunique() < LEAST_SUITES or len(rows) < n_columns + 2:
         reason = f"{len(rows)} models are too few for {n_columns} columns"
-        return [
-            evidence.missing(f"{first} explains more than {second}", condition, reason)
-            for first, second in pairs
-        ]
+        return [evidence.missing(part(first, second), condition, reason) for first, second in pairs]
     differences = partition.differences(
         rows,
         response="log_gain",
@@ -187,7 +195,7 @@ def _difference(
         else ""
     )
     return evidence.check(
-        f"{first} explains more than {second}",
+        part(first, second),
         condition,
         None if undecided else is_above,
         rows,

@@ -11,7 +11,7 @@ from scipy import stats
 
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage.sign import claims_popular as popular
 from analysis.inference.association import correlation, regression
 from analysis.inference.effects import equivalence
@@ -33,13 +33,13 @@ def twins_in_size(store: Store) -> Sequence[Check]:
     """Check claim 56: a model of 160 million and one of 12 billion parameters are alike."""
     gains = evidence.published_gains(store, "gain_penultimate_block", [evidence.PYTHIA])
     rows = evidence.with_interval(gains[gains["model_id"].isin([SMALL, LARGE])])
-    margins = {f"within {100 * (margin - 1):.0f} %": margin for margin in MARGINS}
+    margins = {_within(margin): margin for margin in MARGINS}
     return [
         *(
-            _alike(f"gain of the penultimate block, {words}", rows, margin)
+            _alike(Label("penultimate", "gain of the penultimate block, ") + words, rows, margin)
             for words, margin in margins.items()
         ),
-        _same_side("gain of the penultimate block, same side of 1", rows),
+        _same_side(Label("same_side", "gain of the penultimate block, same side of 1"), rows),
         _mean_over_blocks(store),
         *_by_prompt(store),
         *_measured(store),
@@ -53,13 +53,27 @@ def nothing_to_do_with_size(store: Store) -> Sequence[Check]:
     with_last = evidence.without_post_norm(evidence.penultimate_or_last(store))
     sided = models.assign(dampens=(models["gain_mean"] < 1).astype(float))
     return [
-        _across("side of 1 over all base models, penultimate block", sided, "dampens"),
-        _across("gain over all base models, penultimate block", models, "log_gain"),
-        _across("gain in the Pythia family", models[models["suite"] == "Pythia"], "log_gain"),
-        _within_suites("gain within suites, penultimate block, base models", models),
-        _within_suites("the same, penultimate or else last block", with_last),
-        _by_suite("gain within suites, standardised slope with suites as units", models),
-        evidence.descriptive(_beyond_depth("gain within suites, depth held constant", models)),
+        _across(
+            Label("sign", "side of 1 over all base models, penultimate block"), sided, "dampens"
+        ),
+        _across(Label("gain", "gain over all base models, penultimate block"), models, "log_gain"),
+        _across(
+            Label("pythia", "gain in the Pythia family"),
+            models[models["suite"] == "Pythia"],
+            "log_gain",
+        ),
+        _within_suites(
+            Label("within", "gain within suites, penultimate block, base models"), models
+        ),
+        _within_suites(
+            Label("within_joined", "the same, penultimate or else last block"), with_last
+        ),
+        _by_suite(
+            Label("by_suite", "gain within suites, standardised slope with suites as units"), models
+        ),
+        evidence.descriptive(
+            _beyond_depth(Label("beyond_depth", "gain within suites, depth held constant"), models)
+        ),
     ]
 
 
@@ -70,6 +84,11 @@ def within_suites(models: pd.DataFrame) -> pd.DataFrame:
     return sized.assign(
         **{name: sized[name] - sized.groupby("suite")[name].transform("mean") for name in columns}
     )
+
+
+def _within(margin: float) -> Label:
+    percent = round(100 * (margin - 1))
+    return Label(f"within_{percent}", f"within {percent} %")
 
 
 def _alike(condition: str, rows: pd.DataFrame, margin: float) -> Check:
@@ -151,7 +170,7 @@ def _same_side(condition: str, rows: pd.DataFrame) -> Check:
 
 def _mean_over_blocks(store: Store) -> Check:
     """Show the ratio of the means over blocks, for which no spread was published."""
-    condition = "mean over blocks 1 to the penultimate"
+    condition = Label("body", "mean over blocks 1 to the penultimate")
     means = popular.mean_over_blocks(store)
     rows = means[means["model_id"].isin([SMALL, LARGE])]
     if len(rows) < 2:
@@ -186,7 +205,7 @@ def _by_prompt(store: Store) -> list[Check]:
             "df": [len(differences) - 1],
         }
     )
-    condition = f"raw files: prompt by prompt, within {100 * (MARGINS[-1] - 1):.0f} %"
+    condition = Label("raw", "raw files: prompt by prompt, ") + _within(MARGINS[-1])
     method = "paired by prompt, logarithms"
     return [_equivalent(condition, rows, estimate, MARGINS[-1], method=method, n_obs=len(rows))]
 
@@ -196,10 +215,10 @@ def _measured(store: Store) -> list[Check]:
     chosen = evidence.base_models(rows[rows["model_id"].isin([SMALL, LARGE])])
     if len(chosen) < 2:
         return []
-    condition = f"models measured here, within {100 * (MARGINS[-1] - 1):.0f} %"
+    condition = Label("ours", "models measured here, ") + _within(MARGINS[-1])
     read = evidence.definitions(chosen, ["gain_mean", "gain_sd"])
     return [
-        evidence.on_ours(_alike(f"{condition}{words}", pair, MARGINS[-1]), pair)
+        evidence.on_ours(_alike(condition + words, pair, MARGINS[-1]), pair)
         for words, pair in read.items()
     ]
 
@@ -325,9 +344,7 @@ CLAIMS = (
             "the start of the weights kept the mean of the stream small: raw and centred gain "
             "must then agree, which can be checked."
         ),
-        lines=(
-            Line("Pythia-160M and Pythia-12B behave almost identically", "ratio", 1, 0.95, 1.05),
-        ),
+        lines=(Line(IDENTICAL, "ratio", 1, 0.95, 1.05),),
     ),
     Claim(
         58,
@@ -349,6 +366,6 @@ CLAIMS = (
             "the start of the weights kept the mean of the stream small: raw and centred gain "
             "must then agree, which can be checked."
         ),
-        lines=(Line("size explains less than a tenth of the variance", "r", 0, -0.32, 0.32),),
+        lines=(Line(NO_SIZE, "r", 0, -0.32, 0.32),),
     ),
 )

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage.sign.claims_popular import mean_over_blocks
 from analysis.inference.association import regression
 from analysis.inference.resampling.bootstrap import draws, interval, interval_note
@@ -18,6 +18,7 @@ from analysis.store import Store
 from analysis.tidy.frame import Integers
 
 SEED = 20260106
+EVERY_BLOCK = Label("blocks", "every block, ")
 RESAMPLES = 1999
 QUIETER = "each layer of a whisperer makes the signal quieter"
 
@@ -29,13 +30,18 @@ def quieter(store: Store) -> Sequence[Check]:
     gains = evidence.base_gains(store, "gain_penultimate_block")
     below = gains.loc[gains["gain_mean"] < 1, "model_id"]
     whisperers = {
-        "the Pythia family": ours[ours["suite"] == "Pythia"],
-        "models of EleutherAI whose penultimate block dampens": ours[ours["model_id"].isin(below)],
-        "GPT-Neo": ours[ours["suite"] == "GPT-Neo"],
+        Label("pythia", "the Pythia family"): ours[ours["suite"] == "Pythia"],
+        Label("dampening", "models of EleutherAI whose penultimate block dampens"): ours[
+            ours["model_id"].isin(below)
+        ],
+        Label("neo", "GPT-Neo"): ours[ours["suite"] == "GPT-Neo"],
     }
     return [
-        *(_every_block(f"every block, {name}", rows) for name, rows in whisperers.items()),
-        *(_on_average(f"mean over blocks, {name}", rows) for name, rows in whisperers.items()),
+        *(_every_block(EVERY_BLOCK + name, rows) for name, rows in whisperers.items()),
+        *(
+            _on_average(Label("mean", "mean over blocks, ") + name, rows)
+            for name, rows in whisperers.items()
+        ),
         evidence.descriptive(_beyond_depth(store)),
         *_measured_blocks(store),
     ]
@@ -99,7 +105,9 @@ def _beyond_depth(store: Store) -> Check:
     A post-norm model is left out, whose gains are 1 by construction. Suites are the units, so the
     degrees of freedom are far fewer than the models; the note has them.
     """
-    condition = "mean over blocks, EleutherAI against others, depth held constant"
+    condition = Label(
+        "beyond_depth", "mean over blocks, EleutherAI against others, depth held constant"
+    )
     shapes = store.query("SELECT model_id, n_layers, norm_position FROM model")
     rows = evidence.without_post_norm(mean_over_blocks(store).merge(shapes, on="model_id"))
     if rows["suite"].nunique() < 4 or rows["lab"].nunique() < 2:
@@ -135,7 +143,9 @@ def _measured_blocks(store: Store) -> list[Check]:
     if blocks["model_id"].nunique() < 2:
         return []
     return [
-        evidence.on_ours(_every_block(f"every block, models measured here{words}", rows), rows)
+        evidence.on_ours(
+            _every_block(EVERY_BLOCK + Label("ours", "models measured here") + words, rows), rows
+        )
         for words, rows in evidence.definitions(blocks, ["value"]).items()
     ]
 
@@ -161,6 +171,6 @@ CLAIMS = (
             "of training if decay or the start of the weights kept the mean of the stream "
             "small: raw and centred gain must then agree, which can be checked."
         ),
-        lines=(Line("each layer of a whisperer makes the signal quieter", "share", 1),),
+        lines=(Line(QUIETER, "share", 1),),
     ),
 )

@@ -9,48 +9,57 @@ from typing import Any
 import pandas as pd
 
 from analysis.audit import evidence
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.store import Store, shared
 
-HUNT = "the models of the hunt, penultimate block"
-EVERY = "all base models, penultimate block"
-KEPT = "all base models without the post-norm model, penultimate block"
+JOINED = Label("joined", "all base models, penultimate or else last block")
+
+HUNT = Label("hunt", "the models of the hunt, penultimate block")
+EVERY = Label("all", "all base models, penultimate block")
+KEPT = Label("kept", "all base models without the post-norm model, penultimate block")
 
 
 @shared
-def model_sets(store: Store) -> Mapping[str, pd.DataFrame]:
+def model_sets(store: Store) -> Mapping[Label, pd.DataFrame]:
     """Return the defensible sets of models, one row per base model, the paper's own first."""
     hunt = evidence.base_gains(store, "gain_penultimate_block", evidence.HUNT)
     every = evidence.base_gains(store, "gain_penultimate_block")
     joined = evidence.penultimate_or_last(store)
     return {
         HUNT: hunt,
-        "the hunt without the post-norm model": evidence.without_post_norm(hunt),
-        "the hunt without gains within 1 % of 1": evidence.away_from_one(hunt),
+        Label("hunt_kept", "the hunt without the post-norm model"): evidence.without_post_norm(
+            hunt
+        ),
+        Label("hunt_clear", "the hunt without gains within 1 % of 1"): evidence.away_from_one(hunt),
         EVERY: every,
         KEPT: evidence.without_post_norm(every),
-        "all base models, penultimate or else last block": joined,
-        "penultimate or else last block, without the post-norm model": evidence.without_post_norm(
-            joined
-        ),
-        "penultimate or else last block, without gains within 1 % of 1": evidence.away_from_one(
-            joined
-        ),
+        JOINED: joined,
+        Label(
+            "joined_kept", "penultimate or else last block, without the post-norm model"
+        ): evidence.without_post_norm(joined),
+        Label(
+            "joined_clear", "penultimate or else last block, without gains within 1 % of 1"
+        ): evidence.away_from_one(joined),
     }
 
 
-def of_lab(sets: Mapping[str, pd.DataFrame], lab: str) -> dict[str, pd.DataFrame]:
+def models(store: Store, reading: str) -> pd.DataFrame:
+    """Return the models of a reading, named by its id."""
+    return {condition.id: rows for condition, rows in model_sets(store).items()}[reading]
+
+
+def of_lab(sets: Mapping[Label, pd.DataFrame], lab: str) -> dict[Label, pd.DataFrame]:
     """Return the rows of one lab's models under each reading."""
     return {condition: rows[rows["lab"] == lab] for condition, rows in sets.items()}
 
 
-def beside_lab(sets: Mapping[str, pd.DataFrame], lab: str) -> dict[str, pd.DataFrame]:
+def beside_lab(sets: Mapping[Label, pd.DataFrame], lab: str) -> dict[Label, pd.DataFrame]:
     """Return the rows of all other labs' models under each reading."""
     return {condition: rows[rows["lab"] != lab] for condition, rows in sets.items()}
 
 
 def each_once(
-    sets: Mapping[str, pd.DataFrame], judge: Callable[[str, pd.DataFrame], Check]
+    sets: Mapping[Label, pd.DataFrame], judge: Callable[[Label, pd.DataFrame], Check]
 ) -> list[Check]:
     """Return a check for each set of models that differs from those before it.
 
@@ -62,7 +71,7 @@ def each_once(
         Checks the rows of a condition. Where several conditions give the same models and gains,
         it is asked under the first, and the note of its check names the others.
     """
-    conditions: dict[tuple[Any, ...], list[str]] = {}
+    conditions: dict[tuple[Any, ...], list[Label]] = {}
     for condition, rows in sets.items():
         figures = rows[["model_id", "gain_mean"]].sort_values("model_id")
         same = conditions.setdefault(tuple(figures.itertuples(index=False, name=None)), [])

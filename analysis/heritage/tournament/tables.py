@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.heritage.tournament import criterion, results
+from analysis.heritage.tournament import choice, criterion
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -47,14 +47,14 @@ def rates(store: Store) -> pd.DataFrame:
 
 def winners(found: pd.DataFrame) -> dict[str, str]:
     """Return the rule that the criterion chooses for each statement."""
-    table = results.choice(found)
+    table = choice.choice(found)
     chosen = table[table["is_chosen"]]
     return dict(zip(chosen["statement"], chosen["rule"], strict=True))
 
 
 def size_rows(found: pd.DataFrame) -> pd.DataFrame:
     """Return one row per statement and rule on the present layout, formatted for print."""
-    table = results.choice(found)
+    table = choice.choice(found)
     rows = table.to_dict("records")
     return pd.DataFrame(
         {
@@ -81,9 +81,9 @@ def _verdict(row: Mapping[Any, Any]) -> str:
 def larger_rows(found: pd.DataFrame) -> pd.DataFrame:
     """Return the power of the chosen rules by layout and share, one component ruling alone."""
     rows = []
-    chosen = winners(found)
+    by_rule = winners(found)
     for statement, world in RULING.items():
-        rule = chosen[statement]
+        rule = by_rule[statement]
         own = found[
             (found["statement"] == statement)
             & (found["rule"] == rule)
@@ -115,7 +115,7 @@ def curves(found: pd.DataFrame, statement: str) -> pd.DataFrame:
     -------
     One row per rule and share on the present layout, normal: `rule`, `share` [1], `power` [1].
     """
-    table = results.choice(found)
+    table = choice.choice(found)
     sized = table.loc[(table["statement"] == statement) & table["is_sized"], "rule"]
     own = found[
         (found["layout"] == "present")
@@ -162,14 +162,14 @@ def power(found: pd.DataFrame, statement: str, world: str, share: float) -> floa
 
 def words(found: pd.DataFrame) -> dict[str, str]:
     """Return what the page says of the tournament."""
-    table = results.choice(found)
+    table = choice.choice(found)
     present = found[found["layout"] == "present"]
     sized = [
         f"{prose.share_of(int(own['is_sized'].sum()), len(own))} rules for {statement}"
         for statement, own in table.groupby("statement", sort=False)
     ]
     chosen = table[table["is_chosen"]]
-    today = table[(table["rule"] == results.TODAY) & (table["statement"] == "recipe over geometry")]
+    today = table[(table["rule"] == choice.TODAY) & (table["statement"] == "recipe over geometry")]
     named = {
         statement: power(found, statement, "named lab", criterion.CLAIMED)
         for statement in ("lab over geometry", "recipe over geometry")

@@ -10,11 +10,13 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision, quoted
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.forensics.rounding import read
 from analysis.heritage.transition import l_star
 from analysis.heritage.transition import published as published_l_star
 from analysis.store import Store
+
+NAMES = Label("layer", "the formula names a layer of the network")
 
 SUMMARY = "plain-language summary, Why Deep Models Can't Shout"
 
@@ -22,8 +24,8 @@ SUMMARY = "plain-language summary, Why Deep Models Can't Shout"
 def layer_file(store: Store) -> Sequence[Check]:
     """Check claim 41: the L* file of the repository gives the printed error."""
     models = published_l_star.stated(store, published_l_star.SIGN_CHANGES)
-    held = _held("a file holds L* of six models", "models with a layer in it", models)
-    part = "the file gives the printed error of the formula"
+    held = _held(Label("six", "a file holds L* of six models"), "models with a layer in it", models)
+    part = Label("error", "the file gives the printed error of the formula")
     try:
         printed = quoted.text(store, "§5.3", "l_star_error", "six models of four labs")
     except LookupError as reason:
@@ -34,8 +36,12 @@ def layer_file(store: Store) -> Sequence[Check]:
             held,
         ]
     sizes = {
-        "distance over the number of layers, as the file calls it": models["n_layers"],
-        "distance over the layer found, a mean absolute percentage error": models["estimate"],
+        Label("depth", "distance over the number of layers, as the file calls it"): models[
+            "n_layers"
+        ],
+        Label("layer", "distance over the layer found, a mean absolute percentage error"): models[
+            "estimate"
+        ],
     }
     misses = (_formula(models) - models["estimate"]).abs()
     return [
@@ -66,11 +72,13 @@ def domain(store: Store) -> Sequence[Check]:
     is_published = models["file"] != evidence.OURS
     ours = models[~is_published].assign(is_theirs=False)
     checks = [
-        _within_depth("the models it is tested on", six),
-        _within_depth("all models of the paper's files", models[is_published]),
+        _within_depth(Label("tested", "the models it is tested on"), six),
+        _within_depth(Label("published", "all models of the paper's files"), models[is_published]),
     ]
     if len(ours):
-        checks.append(evidence.on_ours(_within_depth("the models measured here", ours), ours))
+        checks.append(
+            evidence.on_ours(_within_depth(Label("ours", "the models measured here"), ours), ours)
+        )
     return [
         *checks,
         evidence.descriptive(_at_printed_depth(store)),
@@ -108,14 +116,13 @@ def _formula(models: pd.DataFrame) -> pd.Series:
 
 
 def _within_depth(condition: str, rows: pd.DataFrame) -> Check:
-    part = "the formula names a layer of the network"
     if rows.empty:
-        return evidence.missing(part, condition, "no such model is in the store")
+        return evidence.missing(NAMES, condition, "no such model is in the store")
     shares = _formula(rows) / (rows["n_layers"] - 1)
     outside, unknown = rows.loc[shares > 1, "model_id"], rows.loc[shares.isna(), "model_id"]
     notes = [("Beyond the last layer", outside), ("Without one number of heads", unknown)]
     return evidence.check(
-        part,
+        NAMES,
         condition,
         decision.without_exception(len(outside), len(unknown)),
         rows,
@@ -128,15 +135,16 @@ def _within_depth(condition: str, rows: pd.DataFrame) -> Check:
 
 def _at_printed_depth(store: Store) -> Check:
     """Apply the formula to the depth the summary speaks of, with any number of heads."""
-    part = "the formula names a layer of the network"
-    condition = "the very deep model of the summary, however many heads it has"
+    condition = Label(
+        "printed_depth", "the very deep model of the summary, however many heads it has"
+    )
     try:
         n_layers = int(quoted.text(store, SUMMARY, "n_layers", "a very deep model"))
     except LookupError as reason:
-        return evidence.missing(part, condition, reason)
+        return evidence.missing(NAMES, condition, reason)
     share = l_star.formula(n_layers, np.inf) / (n_layers - 1)
     return Check(
-        part,
+        NAMES,
         condition,
         share <= 1,
         estimate=share,
@@ -154,7 +162,10 @@ def _first_depth_beyond() -> int:
 
 
 def _without_alibi(store: Store, six: pd.DataFrame) -> Check:
-    part, condition = "models with ALiBi are left out", "the models it is tested on"
+    part, condition = (
+        Label("alibi", "models with ALiBi are left out"),
+        Label("tested", "the models it is tested on"),
+    )
     try:
         scheme = quoted.text(store, "§6.2", "excluded_positional_scheme", "L* formula")
     except LookupError as reason:
@@ -212,6 +223,6 @@ CLAIMS = (
         weight="side",
         rests_on="architecture",
         reason="The formula takes depth and heads, and nothing that was trained.",
-        lines=(Line("the formula names a layer of the network", "ratio", 1),),
+        lines=(Line(NAMES, "ratio", 1),),
     ),
 )

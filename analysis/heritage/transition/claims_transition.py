@@ -12,21 +12,24 @@ from scipy import stats
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage.transition import constants, l_star
 from analysis.heritage.transition import published as published_l_star
 from analysis.heritage.transition.published import CHANGES, FIGURE, FITTED, HEADS
 from analysis.store import Store
 from analysis.tidy import prose
 
+NEARER = Label("nearer", "the formula lies nearer to L* than half the depth does")
+STEEPEST = "the stated L* is the layer where |dTr / dl| is largest"
+
 #: Numbers in the formula that were fitted: 0.11, 0.012 and 4.9.
 CONSTANTS = 3
 
 #: What Fig. 5 counts: the part of the claim and its number, by column.
-QUOTED_COUNTS = {"model_id": ("6 models", 6), "lab": ("4 labs", 4)}
+QUOTED_COUNTS = {"model_id": (Label("models", "6 models"), 6), "lab": (Label("labs", "4 labs"), 4)}
 
 ABSENT = "no such L* is in the store"
-CONSTANTS_RETURN = "the constants follow from the published L*"
+CONSTANTS_RETURN = Label("constants", "the constants follow from the published L*")
 N_PUBLISHED = 9
 
 
@@ -44,13 +47,13 @@ def definition(store: Store) -> Sequence[Check]:
     """Check claim 42: L* is the layer where |dTr / dl| is largest."""
     stated = published_l_star.stated(store, evidence.TRACES)
     found = {
-        "script 20: largest gradient of the trace it stores first": published_l_star.steepest(
-            store, "trace_first_head"
-        ),
-        "script 20: largest step from a layer to the next": published_l_star.steepest(
-            store, "trace_first_head", l_star.argmax_abs_diff
-        ),
-        f"{HEADS}, as Corollary 1 defines it": published_l_star.steepest(store, "trace_multi_head"),
+        Label(
+            "gradient", "script 20: largest gradient of the trace it stores first"
+        ): published_l_star.steepest(store, "trace_first_head"),
+        Label(
+            "step", "script 20: largest step from a layer to the next"
+        ): published_l_star.steepest(store, "trace_first_head", l_star.argmax_abs_diff),
+        HEADS + ", as Corollary 1 defines it": published_l_star.steepest(store, "trace_multi_head"),
     }
     return [
         *(_same_layer(condition, stated, layers) for condition, layers in found.items()),
@@ -72,9 +75,9 @@ def models(store: Store) -> Sequence[Check]:
 def _constants(values: pd.DataFrame) -> list[Check]:
     """Ask whether least squares gives the printed constants, from all values and from any set."""
     whole, any_set, clean = (
-        "all nine published values",
-        "some set of the published values",
-        "some set without the two values that are no turn of a trace",
+        Label("all", "all nine published values"),
+        Label("any_set", "some set of the published values"),
+        Label("clean", "some set without the two values that are no turn of a trace"),
     )
     if len(values) < N_PUBLISHED:
         reason = "the nine published L* are not all in the store"
@@ -125,7 +128,7 @@ def _constants(values: pd.DataFrame) -> list[Check]:
 
 
 def _designs(condition: str, models: pd.DataFrame) -> Check:
-    part = "the data determine the three constants"
+    part = Label("determine", "the data determine the three constants")
     if models.empty:
         return evidence.missing(part, condition, ABSENT)
     n = len(models[["n_layers", "n_heads"]].drop_duplicates())
@@ -143,9 +146,8 @@ def _designs(condition: str, models: pd.DataFrame) -> Check:
 
 
 def _nearer(condition: str, models: pd.DataFrame) -> Check:
-    part = "the formula lies nearer to L* than half the depth does"
     if len(models) < 3:
-        return evidence.missing(part, condition, "fewer than three models have an L* there")
+        return evidence.missing(NEARER, condition, "fewer than three models have an L* there")
     gain = published_l_star.misses(models, "formula", "n_layers") - published_l_star.misses(
         models, "half_depth", "n_layers"
     )
@@ -155,7 +157,7 @@ def _nearer(condition: str, models: pd.DataFrame) -> Check:
     )
     is_known = "conf_low" in found
     return evidence.check(
-        part,
+        NEARER,
         condition,
         decision.below(found["conf_low"], found["conf_high"], 0) if is_known else None,
         models,
@@ -183,10 +185,9 @@ def _noise_note(models: pd.DataFrame) -> str:
 
 
 def _same_layer(condition: str, stated: pd.DataFrame, found: pd.DataFrame) -> Check:
-    part = "the stated L* is the layer where |dTr / dl| is largest"
     both = stated.merge(found[["model_id", "estimate"]], on="model_id", suffixes=("", "_found"))
     if both.empty:
-        return evidence.missing(part, condition, "no model has both a trace and a stated L*")
+        return evidence.missing(STEEPEST, condition, "no model has both a trace and a stated L*")
     same = both["estimate"] == both["estimate_found"]
     names = prose.short_name(both["model_id"])
     columns = (names, both["estimate_found"], both["estimate"])
@@ -194,7 +195,7 @@ def _same_layer(condition: str, stated: pd.DataFrame, found: pd.DataFrame) -> Ch
         f"{name} {layer:g} for {given:g}" for name, layer, given in zip(*columns, strict=True)
     )
     return evidence.share_check(
-        part,
+        STEEPEST,
         condition,
         int(same.sum()),
         both,
@@ -206,13 +207,12 @@ def _same_layer(condition: str, stated: pd.DataFrame, found: pd.DataFrame) -> Ch
 
 
 def _by_sign(store: Store) -> Check:
-    part = "the stated L* is the layer where |dTr / dl| is largest"
     models = published_l_star.stated(store, published_l_star.SIGN_CHANGES)
     file = store.query("FROM published_file WHERE file = $file", file=published_l_star.SIGN_CHANGES)
     if models.empty or file.empty:
-        return evidence.missing(part, CHANGES, "the file is not in the store")
+        return evidence.missing(STEEPEST, CHANGES, "the file is not in the store")
     return evidence.check(
-        part,
+        STEEPEST,
         CHANGES,
         "sign change" not in str(file["experiment"].iloc[0]),
         models,
@@ -265,7 +265,7 @@ CLAIMS = (
             " is free. It would tell of training if both factors had been decayed alike and for"
             " long: decay favours the basis in which W_V and W_O are equally long."
         ),
-        lines=(Line("the formula lies nearer to L* than half the depth does", "difference", 0),),
+        lines=(Line(NEARER, "difference", 0),),
     ),
     Claim(
         42,
@@ -285,7 +285,7 @@ CLAIMS = (
             " is free. It would tell of training if both factors had been decayed alike and for"
             " long: decay favours the basis in which W_V and W_O are equally long."
         ),
-        lines=(Line("the stated L* is the layer where |dTr / dl| is largest", "share", 1),),
+        lines=(Line(STEEPEST, "share", 1),),
     ),
     Claim(
         44,

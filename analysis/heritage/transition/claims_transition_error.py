@@ -11,11 +11,14 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision, digitised
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage.transition import noise as l_star_noise
 from analysis.heritage.transition import published as published_l_star
 from analysis.heritage.transition.published import CHANGES, FIGURE, FITTED
 from analysis.store import Store
+
+WITHIN = "the formula's error within one heritage is 4.8 %"
+ACROSS = "the formula's error across heritages is 15.7 %"
 
 FOUR_BIT = "H4_v2_extended_20260106_012606.json"
 
@@ -23,34 +26,44 @@ OF_SCRIPT = "script 20's models"
 WITH_FOUR_BIT = "EleutherAI's models, those of script 20 and those with four-bit weights,"
 
 #: Parts of claim 39.
-QUARTER = "half the depth errs by 25 %"
-SMALLER = "the formula's error is the smaller"
+QUARTER = Label("quarter", "half the depth errs by 25 %")
+SMALLER = Label("smaller", "the formula's error is the smaller")
 
 #: What an error is divided by, and its name. Only the second is a mean absolute percentage error.
-DIVISORS = {"n_layers": "L", "estimate": "L*"}
+DIVISORS = {"n_layers": Label("depth", "L"), "estimate": Label("layer", "L*")}
 
 
 def within_heritage(store: Store) -> Sequence[Check]:
     """Check claim 38: within one heritage the error is 4.8 %; over which models is not said."""
-    part = "the formula's error within one heritage is 4.8 %"
     sets = published_l_star.readings(store)
     fitted = sets[FITTED]
     searched = _printing(fitted, OF_SCRIPT, quoted="4.8")
     meant = {
-        ("EleutherAI's models of script 20, over L", "n_layers"): _eleuther(fitted),
-        ("EleutherAI's models of script 20, over L*", "estimate"): _eleuther(fitted),
-        ("all models of script 20, over L", "n_layers"): fitted,
-        ("all models of script 20, over L*", "estimate"): fitted,
-        ("EleutherAI's models of Fig. 5, over L", "n_layers"): _eleuther(sets[FIGURE]),
-        ("EleutherAI's models of notebook 17, over L", "n_layers"): _eleuther(sets[CHANGES]),
+        (
+            Label("eleuther_depth", "EleutherAI's models of script 20, over L"),
+            "n_layers",
+        ): _eleuther(fitted),
+        (
+            Label("eleuther_layer", "EleutherAI's models of script 20, over L*"),
+            "estimate",
+        ): _eleuther(fitted),
+        (Label("script_depth", "all models of script 20, over L"), "n_layers"): fitted,
+        (Label("script_layer", "all models of script 20, over L*"), "estimate"): fitted,
+        (Label("figure_depth", "EleutherAI's models of Fig. 5, over L"), "n_layers"): _eleuther(
+            sets[FIGURE]
+        ),
+        (
+            Label("notebook_depth", "EleutherAI's models of notebook 17, over L"),
+            "n_layers",
+        ): _eleuther(sets[CHANGES]),
     }
     checks = [
         evidence.descriptive(
-            _quoted(part, condition, models, over=over, quoted="4.8", note=searched)
+            _quoted(WITHIN, condition, models, over=over, quoted="4.8", note=searched)
         )
         for (condition, over), models in meant.items()
     ]
-    return [_unnamed(part), *checks, *_four_bit(store, part, _eleuther(fitted))]
+    return [_unnamed(WITHIN), *checks, *_four_bit(store, WITHIN, _eleuther(fitted))]
 
 
 def naive(store: Store) -> Sequence[Check]:
@@ -58,13 +71,18 @@ def naive(store: Store) -> Sequence[Check]:
     sets = published_l_star.readings(store)
     searched = _printing(sets[FITTED], OF_SCRIPT, quoted="25", prediction="half_depth")
     meant = {
-        "all models of script 20": sets[FITTED],
-        "EleutherAI's models of script 20": _eleuther(sets[FITTED]),
+        Label("script", "all models of script 20"): sets[FITTED],
+        Label("eleuther", "EleutherAI's models of script 20"): _eleuther(sets[FITTED]),
         FIGURE: sets[FIGURE],
         CHANGES: sets[CHANGES],
     }
     readings = [
-        (f"{name}, over {DIVISORS[over]}", models, over, searched if "all" in name else "")
+        (
+            name + ", over " + DIVISORS[over],
+            models,
+            over,
+            searched if models is sets[FITTED] else "",
+        )
         for name, models in meant.items()
         for over in DIVISORS
     ]
@@ -78,25 +96,30 @@ def naive(store: Store) -> Sequence[Check]:
 
 def across_heritage(store: Store) -> Sequence[Check]:
     """Check claim 40: across heritages the error is 15.7 %."""
-    part = "the formula's error across heritages is 15.7 %"
     sets = published_l_star.readings(store)
     figure = sets[FIGURE]
     is_fitted = figure["model_id"].isin(sets[FITTED]["model_id"])
     meant = {
-        (f"{FIGURE}, over L* as the name says", "estimate"): figure,
-        ("Fig. 5, the models of other labs than EleutherAI, over L", "n_layers"): figure[
-            figure["lab"] != "EleutherAI"
-        ],
-        ("Fig. 5, the models that script 20 does not have, over L", "n_layers"): figure[~is_fitted],
-        (f"{CHANGES}, over L", "n_layers"): sets[CHANGES],
+        (FIGURE + Label("layer", ", over L* as the name says"), "estimate"): figure,
+        (
+            Label("figure_others", "Fig. 5, the models of other labs than EleutherAI, over L"),
+            "n_layers",
+        ): figure[figure["lab"] != "EleutherAI"],
+        (
+            Label("figure_new", "Fig. 5, the models that script 20 does not have, over L"),
+            "n_layers",
+        ): figure[~is_fitted],
+        (CHANGES + Label("depth", ", over L"), "n_layers"): sets[CHANGES],
     }
     return [
-        _against_chance(part, f"{FIGURE}, over L", figure, published_l_star.chance(store)),
+        _against_chance(
+            ACROSS, FIGURE + Label("depth", ", over L"), figure, published_l_star.chance(store)
+        ),
         *(
-            _quoted(part, condition, models, over=over, quoted="15.7")
+            _quoted(ACROSS, condition, models, over=over, quoted="15.7")
             for (condition, over), models in meant.items()
         ),
-        *_typed_in(store, part),
+        *_typed_in(store, ACROSS),
     ]
 
 
@@ -104,7 +127,7 @@ def _unnamed(part: str) -> Check:
     """Return the stated reading, which cannot be checked: nobody names the models it is about."""
     return evidence.missing(
         part,
-        "the models of one heritage that the paper means",
+        Label("meant", "the models of one heritage that the paper means"),
         "neither the paper nor a file names the models that the error is a mean over; sets that "
         "could be meant are shown, not counted",
     )
@@ -234,7 +257,7 @@ def _four_bit(store: Store, part: str, others: pd.DataFrame) -> list[Check]:
     return [
         evidence.check(
             part,
-            "raw files: EleutherAI's models with four-bit weights, over L",
+            Label("four_bit", "raw files: EleutherAI's models with four-bit weights, over L"),
             None,
             rows,
             **published_l_star.mean_error(published_l_star.misses(rows, "formula", "n_layers")),
@@ -263,7 +286,7 @@ def _typed_in(store: Store, part: str) -> list[Check]:
     return [
         evidence.check(
             part,
-            "raw files: the number notebook 17 compares itself with",
+            Label("typed_in", "raw files: the number notebook 17 compares itself with"),
             None,
             rows,
             estimate=float(rows["value"].iloc[0]) / 100,
@@ -296,7 +319,7 @@ CLAIMS = (
             "tell of training if both factors had been decayed alike and for long: decay "
             "favours the basis in which W_V and W_O are equally long."
         ),
-        lines=(Line("the formula's error within one heritage is 4.8 %", "error", 0.048),),
+        lines=(Line(WITHIN, "error", 0.048),),
     ),
     Claim(
         39,
@@ -319,8 +342,8 @@ CLAIMS = (
             "favours the basis in which W_V and W_O are equally long."
         ),
         lines=(
-            Line("half the depth errs by 25 %", "error", 0.25),
-            Line("the formula's error is the smaller", "difference", 0),
+            Line(QUARTER, "error", 0.25),
+            Line(SMALLER, "difference", 0),
         ),
     ),
     Claim(
@@ -341,6 +364,6 @@ CLAIMS = (
             "tell of training if both factors had been decayed alike and for long: decay "
             "favours the basis in which W_V and W_O are equally long."
         ),
-        lines=(Line("the formula's error across heritages is 15.7 %", "error", 0.157),),
+        lines=(Line(ACROSS, "error", 0.157),),
     ),
 )

@@ -11,6 +11,7 @@ from scipy import stats
 
 from analysis.audit import evidence
 from analysis.audit.evidence import digitised
+from analysis.audit.evidence.checks import Label
 from analysis.heritage.transition import frames as l_star_frames
 from analysis.heritage.transition import l_star
 from analysis.heritage.transition import noise as l_star_noise
@@ -22,14 +23,14 @@ SIGN_CHANGES = "l_star_sign_change_20260106_111315.json"
 PROMPTS = 5
 SEED = 20260106
 
-FIGURE = "Fig. 5 as read off"
-FITTED = "script 20, its four models"
-HEADS = "script 20, the trace summed over heads"
-CHANGES = "notebook 17, the only validation file in the repository"
+FIGURE = Label("figure", "Fig. 5 as read off")
+FITTED = Label("script", "script 20, its four models")
+HEADS = Label("heads", "script 20, the trace summed over heads")
+CHANGES = Label("notebook", "notebook 17, the only validation file in the repository")
 
 
 @shared
-def readings(store: Store) -> Mapping[str, pd.DataFrame]:
+def readings(store: Store) -> Mapping[Label, pd.DataFrame]:
     """Return the published values of L*, by where they come from.
 
     Returns

@@ -9,11 +9,13 @@ import pandas as pd
 
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.heritage.weights.claims_spectral import LAB, OUTLIER
 from analysis.inference.resampling import permutation
 from analysis.store import Store
+
+HIGH = Label("high", "EleutherAI lies high, Meta, BigScience and OpenAI low")
 
 
 def clusters(store: Store) -> Sequence[Check]:
@@ -22,24 +24,27 @@ def clusters(store: Store) -> Sequence[Check]:
     readable = models[~models["is_misread"]]
     columns = models.assign(product=models["value_norm"] * models["output_norm"])
     return [
-        _above("|W_V|, the vertical axis", models, "value_norm"),
-        _above("|W_V|, models read from the right rows", readable, "value_norm"),
+        _above(Label("value", "|W_V|, the vertical axis"), models, "value_norm"),
         _above(
-            "|W_V|, without the outlier, read from the right rows",
+            Label("value_readable", "|W_V|, models read from the right rows"),
+            readable,
+            "value_norm",
+        ),
+        _above(
+            Label("value_no_outlier", "|W_V|, without the outlier, read from the right rows"),
             readable[readable["model_id"] != OUTLIER],
         ),
-        _above("|W_O|, the horizontal axis", models, "output_norm"),
-        _above("|W_V| |W_O|, which rescaling leaves alone", columns, "product"),
+        _above(Label("output", "|W_O|, the horizontal axis"), models, "output_norm"),
+        _above(Label("product", "|W_V| |W_O|, which rescaling leaves alone"), columns, "product"),
         _farthest(models),
     ]
 
 
 def _above(condition: str, models: pd.DataFrame, column: str = "value_norm") -> Check:
     """Decide whether all of EleutherAI's models lie above all others; p by exchanging models."""
-    part = f"{LAB} lies high, Meta, BigScience and OpenAI low"
     is_theirs = models["lab"] == LAB
     if not is_theirs.any() or is_theirs.all():
-        return evidence.missing(part, condition, f"{LAB} and another lab must both have a model")
+        return evidence.missing(HIGH, condition, f"{LAB} and another lab must both have a model")
     high, low = models.loc[is_theirs, column], models.loc[~is_theirs, column]
     ratio = float(high.min() / low.max())
     test = permutation.permutation_test(
@@ -50,7 +55,7 @@ def _above(condition: str, models: pd.DataFrame, column: str = "value_norm") -> 
         alternative="greater",
     ).iloc[0]
     return evidence.check(
-        part,
+        HIGH,
         condition,
         ratio > 1,
         models,
@@ -70,7 +75,10 @@ def _gap(models: pd.DataFrame) -> float:
 
 
 def _farthest(models: pd.DataFrame) -> Check:
-    part, condition = "GPT-Neo-125M is the outlier", "distance from the medians of all models, log"
+    part, condition = (
+        Label("outlier", "GPT-Neo-125M is the outlier"),
+        "distance from the medians of all models, log",
+    )
     if OUTLIER not in set(models["model_id"]) or len(models) < 3:
         return evidence.missing(part, condition, "the model is not in the store")
     norms = models.set_index("model_id")[["value_norm", "output_norm"]]
@@ -110,6 +118,6 @@ CLAIMS = (
             "decayed alike and for long: decay favours the basis in which W_V and W_O are "
             "equally long."
         ),
-        lines=(Line("EleutherAI lies high, Meta, BigScience and OpenAI low", "ratio", 1),),
+        lines=(Line(HIGH, "ratio", 1),),
     ),
 )

@@ -11,17 +11,20 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import digitised
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.heritage.weights.claims_spectral import LAB
 from analysis.store import Store
 
+LINES = Label("lines", "the lines are those behind the published means")
+PLOTTED = Label("plotted", "what is plotted is |W_V|")
+
 OTHERS = ("Meta", "OpenAI", "BigScience")
-TIMES = "about 300 times in late layers"
+TIMES = Label("times", "about 300 times in late layers")
 
 #: What counts as late, and the share of depth beyond which it lies.
-QUARTER = "last quarter of the layers"
-LATE = {QUARTER: 0.75, "last half of the layers": 0.5}
+QUARTER = Label("quarter", "last quarter of the layers")
+LATE = {QUARTER: 0.75, Label("half", "last half of the layers"): 0.5}
 
 #: Largest difference between a mean over plotted points and the published mean [share].
 READING_ERROR = 0.01
@@ -46,8 +49,10 @@ def layer_wise(store: Store) -> Sequence[Check]:
     points, means = layers(store), spectral.weights(store)
     return [
         _averages(points, means),
-        _is_value(points, "all six models"),
-        _is_value(points[~points["is_misread"]], "models whose rows are read right"),
+        _is_value(points, Label("all", "all six models")),
+        _is_value(
+            points[~points["is_misread"]], Label("readable", "models whose rows are read right")
+        ),
         *_stored(store, points),
     ]
 
@@ -57,27 +62,42 @@ def excess(store: Store) -> Sequence[Check]:
     points = layers(store)
     return [
         _line_above(points),
-        *(_times(f"all others, {words}", points, share) for words, share in LATE.items()),
-        _times("all others, the last layer", points, None),
-        _times(f"all others, {QUARTER}, geometric means", points, LATE[QUARTER], is_log=True),
         *(
-            _times(f"{lab} alone, {QUARTER}", points[points["lab"].isin([LAB, lab])], LATE[QUARTER])
+            _times(Label("others", "all others, ") + words, points, share)
+            for words, share in LATE.items()
+        ),
+        _times(Label("others_last", "all others, the last layer"), points, None),
+        _times(
+            Label("others_geometric", f"all others, {QUARTER}, geometric means"),
+            points,
+            LATE[QUARTER],
+            is_log=True,
+        ),
+        *(
+            _times(
+                Label(lab.lower(), f"{lab} alone, {QUARTER}"),
+                points[points["lab"].isin([LAB, lab])],
+                LATE[QUARTER],
+            )
             for lab in OTHERS
         ),
-        _times("models whose rows are read right", points[~points["is_misread"]], LATE[QUARTER]),
+        _times(
+            Label("readable", "models whose rows are read right"),
+            points[~points["is_misread"]],
+            LATE[QUARTER],
+        ),
     ]
 
 
 def _averages(points: pd.DataFrame, means: pd.DataFrame) -> Check:
-    part = "the lines are those behind the published means"
-    condition = "Fig. 8 as read off, the squares of what Fig. 4 plots"
+    condition = Label("means", "Fig. 8 as read off, the squares of what Fig. 4 plots")
     averaged = points.groupby("model_id", as_index=False)["value_norm"].mean()
     both = means.merge(averaged, on="model_id", suffixes=("", "_plotted"))
     if both.empty:
-        return evidence.missing(part, condition, digitised.ABSENT)
+        return evidence.missing(LINES, condition, digitised.ABSENT)
     away = (both["value_norm_plotted"] / both["value_norm"] - 1).abs()
     return evidence.check(
-        part,
+        LINES,
         condition,
         bool((away < READING_ERROR).all()),
         both.assign(file=both["file"] + f" {digitised.EVIDENCE}"),
@@ -90,13 +110,12 @@ def _averages(points: pd.DataFrame, means: pd.DataFrame) -> Check:
 
 
 def _is_value(points: pd.DataFrame, condition: str) -> Check:
-    part = "what is plotted is |W_V|"
     models = points.drop_duplicates("model_id")
     if models.empty:
-        return evidence.missing(part, condition, digitised.ABSENT)
+        return evidence.missing(PLOTTED, condition, digitised.ABSENT)
     right = int((~models["is_misread"]).sum())
     return evidence.share_check(
-        part,
+        PLOTTED,
         condition,
         right,
         models,
@@ -125,8 +144,8 @@ def _stored(store: Store, points: pd.DataFrame) -> list[Check]:
     named = ", ".join(name.partition("/")[2] for name in rows["model_id"])
     return [
         evidence.check(
-            "the lines are those behind the published means",
-            "raw files: norms of single layers",
+            LINES,
+            Label("raw", "raw files: norms of single layers"),
             None,
             rows,
             estimate=float(len(found)),
@@ -139,7 +158,10 @@ def _stored(store: Store, points: pd.DataFrame) -> list[Check]:
 
 
 def _line_above(points: pd.DataFrame) -> Check:
-    part, condition = f"{LAB} exceeds the others", "every late layer of every model"
+    part, condition = (
+        Label("exceeds", f"{LAB} exceeds the others"),
+        "every late layer of every model",
+    )
     late = points[points["relative_depth"] > LATE[QUARTER]]
     theirs = late["lab"] == LAB
     if not theirs.any() or theirs.all():
@@ -199,7 +221,7 @@ CLAIMS = (
         weight="side",
         rests_on="record",
         reason="It compares plotted norms with published ones.",
-        lines=(Line("what is plotted is |W_V|", "share", 1),),
+        lines=(Line(PLOTTED, "share", 1),),
     ),
     Claim(
         34,
@@ -223,6 +245,6 @@ CLAIMS = (
             " of training if both factors had been decayed alike and for long: decay favours "
             "the basis in which W_V and W_O are equally long."
         ),
-        lines=(Line("about 300 times in late layers", "ratio", 300, 200, 400),),
+        lines=(Line(TIMES, "ratio", 300, 200, 400),),
     ),
 )

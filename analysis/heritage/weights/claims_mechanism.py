@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage.sign import claims_density as density
 from analysis.heritage.sign import threshold
 from analysis.heritage.weights import claims_spectral as spectral
@@ -17,12 +17,17 @@ from analysis.heritage.weights.claims_trace import GPT2, OPT
 from analysis.inference.association import correlation
 from analysis.store import Store
 
+DIFFER = Label("differ", "the two models compared behave differently")
+DENSER = Label("denser", "denser heads go with smaller gains")
+
 DAMPENERS = "EleutherAI"
-SEPARATES = "some threshold on the trace separates dampening from expanding models"
-PARTNERS = "attention factor of the trace, gain centred under LayerNorm"
+SEPARATES = Label(
+    "separates", "some threshold on the trace separates dampening from expanding models"
+)
+PARTNERS = Label("partners", "attention factor of the trace, gain centred under LayerNorm")
 AGGREGATES = {
-    "trace_multi_head": "trace summed over heads",
-    "trace_first_head": "trace of the averaged map with the weights of head 0",
+    "trace_multi_head": Label("multi_head", "trace summed over heads"),
+    "trace_first_head": Label("first_head", "trace of the averaged map with the weights of head 0"),
 }
 
 
@@ -35,16 +40,20 @@ def discrimination(store: Store) -> Sequence[Check]:
     }
     weights = spectral.weights(store)
     proxy = weights.assign(size=weights["value_norm"] ** 2)
-    proxies = {"squared spectral norm, the trace proxy of Fig. 8": proxy}
+    proxies = {Label("proxy", "squared spectral norm, the trace proxy of Fig. 8"): proxy}
     sets = (traces | proxies).items()
     multi_head = traces[AGGREGATES["trace_multi_head"]]
     return [
         *(
-            threshold.separation(SEPARATES, f"{words}, measured signs", _signed(rows, gains))
+            threshold.separation(
+                SEPARATES, words + Label("signs", ", measured signs"), _signed(rows, gains)
+            )
             for words, rows in sets
         ),
         *(
-            threshold.separation(SEPARATES, f"{words}, the paper's labels", _labelled(rows))
+            threshold.separation(
+                SEPARATES, words + Label("labels", ", the paper's labels"), _labelled(rows)
+            )
             for words, rows in sets
         ),
         _opposite_labels(multi_head),
@@ -59,13 +68,21 @@ def mechanism(store: Store) -> Sequence[Check]:
     models = evidence.without_post_norm(gains)
     pythia, others = (models[(models["suite"] == "Pythia") == side] for side in (True, False))
     return [
-        _falls("Pythia family", pythia),
-        _falls("Pythia family, depth held constant", pythia, covariates=["n_layers"]),
-        _falls("all other base models", others),
-        _falls("all other base models, depth held constant", others, covariates=["n_layers"]),
-        _in_pairs("pairs of one suite and depth", _matched(models)),
-        _tells("Pythia family", pythia),
-        _tells("all other base models", others),
+        _falls(Label("pythia", "Pythia family"), pythia),
+        _falls(
+            Label("pythia_depth", "Pythia family, depth held constant"),
+            pythia,
+            covariates=["n_layers"],
+        ),
+        _falls(Label("others", "all other base models"), others),
+        _falls(
+            Label("others_depth", "all other base models, depth held constant"),
+            others,
+            covariates=["n_layers"],
+        ),
+        _in_pairs(Label("pairs", "pairs of one suite and depth"), _matched(models)),
+        _tells(Label("pythia", "Pythia family"), pythia),
+        _tells(Label("others", "all other base models"), others),
         _alone(models),
     ]
 
@@ -88,14 +105,15 @@ def _labelled(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _opposite_labels(traces: pd.DataFrame) -> Check:
-    part = "the two models compared behave differently"
-    condition = "the paper's labels: EleutherAI dampens, the others expand"
+    condition = Label("labels", "the paper's labels: EleutherAI dampens, the others expand")
     pair = traces[traces["model_id"].isin([GPT2, OPT])]
     if len(pair) < 2:
-        return evidence.missing(part, condition, "the traces of the two models are not both there")
+        return evidence.missing(
+            DIFFER, condition, "the traces of the two models are not both there"
+        )
     dampening = int((pair["lab"] == DAMPENERS).sum())
     return evidence.check(
-        part,
+        DIFFER,
         condition,
         dampening == 1,
         pair,
@@ -107,7 +125,7 @@ def _opposite_labels(traces: pd.DataFrame) -> Check:
 
 
 def _opposite_signs(signed: pd.DataFrame) -> Check:
-    part, condition = "the two models compared behave differently", "measured signs"
+    part, condition = DIFFER, Label("signs", "measured signs")
     pair = signed[signed["model_id"].isin([GPT2, OPT])]
     if len(pair) < 2:
         return evidence.missing(part, condition, "no file holds a measured gain of GPT-2 small")
@@ -133,7 +151,10 @@ def _measured_separations(store: Store) -> list[Check]:
     models = gains.merge(traces, on="run_id")
     read = evidence.definitions(models, ["gain_mean", "size"], words=PARTNERS)
     return [
-        _measured_separation(f"models measured here, {words or 'trace summed over heads'}", rows)
+        _measured_separation(
+            Label("ours", "models measured here, ") + (words or AGGREGATES["trace_multi_head"]),
+            rows,
+        )
         for words, rows in read.items()
     ]
 
@@ -154,9 +175,8 @@ def _measured_separation(condition: str, models: pd.DataFrame) -> Check:
 
 def _falls(condition: str, models: pd.DataFrame, covariates: Sequence[str] = ()) -> Check:
     """Decide from the interval of a correlation whether the gain falls as rho grows."""
-    part = "denser heads go with smaller gains"
     if len(models) < 4 + len(covariates):
-        return evidence.missing(part, condition, "too few such models have a gain")
+        return evidence.missing(DENSER, condition, "too few such models have a gain")
     found = (
         correlation.partial(models, x="rho", y="gain_mean", covariates=covariates)
         if covariates
@@ -164,7 +184,7 @@ def _falls(condition: str, models: pd.DataFrame, covariates: Sequence[str] = ())
     ).iloc[0]
     low, high = float(found["conf_low"]), float(found["conf_high"])
     return evidence.check(
-        part,
+        DENSER,
         condition,
         True if high < 0 else False if low > 0 else None,
         models,
@@ -190,16 +210,15 @@ def _matched(models: pd.DataFrame, by: Sequence[str] = ("suite", "n_layers")) ->
 
 
 def _in_pairs(condition: str, pairs: pd.DataFrame) -> Check:
-    part = "denser heads go with smaller gains"
     if pairs.empty:
-        return evidence.missing(part, condition, "no suite has two models of one depth there")
+        return evidence.missing(DENSER, condition, "no suite has two models of one depth there")
     smaller = int(pairs["is_smaller"].sum())
     suites = ", ".join(
         f"{suite} {int(hits.sum())} of {len(hits)}"
         for suite, hits in pairs.groupby("suite")["is_smaller"]
     )
     return evidence.share_check(
-        part,
+        DENSER,
         condition,
         smaller,
         pairs,
@@ -213,7 +232,10 @@ def _in_pairs(condition: str, pairs: pd.DataFrame) -> Check:
 
 def _alone(models: pd.DataFrame) -> Check:
     """Look for pairs that differ in rho while suite, depth and width are the same."""
-    part, condition = "changing rho alone changes the sign", "pairs of one suite, depth and width"
+    part, condition = (
+        Label("alone", "changing rho alone changes the sign"),
+        "pairs of one suite, depth and width",
+    )
     pairs = _matched(models, by=("suite", "n_layers", "d_model"))
     if pairs.empty:
         reason = "no two published models differ in rho and share suite, depth and width"
@@ -232,7 +254,10 @@ def _alone(models: pd.DataFrame) -> Check:
 
 
 def _tells(condition: str, models: pd.DataFrame) -> Check:
-    part = "the rule 'rho at or above 0.2 dampens' tells the signs better than the commoner sign"
+    part = Label(
+        "rule",
+        "the rule 'rho at or above 0.2 dampens' tells the signs better than the commoner sign",
+    )
     if models.empty:
         return evidence.missing(part, condition, "no such model has a gain")
     hits = int(density.correct_side(models, density.THRESHOLD).sum())
@@ -273,7 +298,7 @@ CLAIMS = (
         ),
         lines=(
             Line(
-                "some threshold on the trace separates dampening from expanding models",
+                SEPARATES,
                 "accuracy",
                 1,
             ),
@@ -302,6 +327,6 @@ CLAIMS = (
             " It would tell of training if decay or the start of the weights kept the mean of "
             "the stream small: raw and centred gain must then agree, which can be checked."
         ),
-        lines=(Line("denser heads go with smaller gains", "r", 0),),
+        lines=(Line(DENSER, "r", 0),),
     ),
 )

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.inference.counts import fisher
 from analysis.store import Store
@@ -30,11 +30,13 @@ def constraint(store: Store) -> Sequence[Check]:
     models = spectral.weights(store)
     product = models.assign(value_norm=models["value_norm"] * models["output_norm"])
     return [
-        _deeper_is_smaller("published |W_V|, pairs of one suite", _pairs(models)),
-        _deeper_is_smaller("published |W_V| |W_O|, pairs of one suite", _pairs(product)),
+        _deeper_is_smaller(Label("value", "published |W_V|, pairs of one suite"), _pairs(models)),
+        _deeper_is_smaller(
+            Label("product", "published |W_V| |W_O|, pairs of one suite"), _pairs(product)
+        ),
         _measured(store),
-        _bounded("published |W_V| against 10^(1/L)", models),
-        _bounded("published |W_V| |W_O| against 10^(1/L)", product),
+        _bounded(Label("value_bound", "published |W_V| against 10^(1/L)"), models),
+        _bounded(Label("product_bound", "published |W_V| |W_O| against 10^(1/L)"), product),
     ]
 
 
@@ -121,7 +123,7 @@ def _measured(store: Store) -> Check:
     theirs = _pairs(norms[norms["is_theirs"]], by=("family", "suite"))
     pairs = theirs if len(theirs) else _pairs(norms, by=("family", "suite"))
     found = _deeper_is_smaller(
-        "models measured here: folded OV map, median over heads, mean over blocks",
+        Label("ours", "models measured here: folded OV map, median over heads, mean over blocks"),
         pairs,
         counts=len(theirs) > 0,
         evidence=(evidence.OURS,),
@@ -153,12 +155,6 @@ CLAIMS = (
             "decayed alike and for long: decay favours the basis in which W_V and W_O are "
             "equally long."
         ),
-        lines=(
-            Line(
-                "deeper networks have smaller norms, as they are said to have smaller gains",
-                "share",
-                0.5,
-            ),
-        ),
+        lines=(Line(SMALLER, "share", 0.5),),
     ),
 )

@@ -8,9 +8,11 @@ import pandas as pd
 
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage.sign import threshold
 from analysis.store import Store, shared
+
+TENFOLD = "EleutherAI's norm is 10 times Meta's"
 
 SUMMARY = "restriction_map_summary_20260105_202448.csv"
 SEPARATES = "some threshold on |W_V| / |W_O| separates the signs"
@@ -37,11 +39,13 @@ def magnitude(store: Store) -> Sequence[Check]:
     """Check claims 11 and 31: W_V differs tenfold between EleutherAI and Meta."""
     models = weights(store)
     return [
-        _tenfold("mean |W_V| of each lab", models, "value_norm"),
+        _tenfold(Label("value", "mean |W_V| of each lab"), models, "value_norm"),
         _tenfold(
-            "the same, models read from the right rows", models[~models["is_misread"]], "value_norm"
+            Label("value_readable", "the same, models read from the right rows"),
+            models[~models["is_misread"]],
+            "value_norm",
         ),
-        _tenfold("mean |W_V| / |W_O| of each lab", models, "ratio"),
+        _tenfold(Label("ratio", "mean |W_V| / |W_O| of each lab"), models, "ratio"),
     ]
 
 
@@ -57,16 +61,18 @@ def prediction(store: Store) -> Sequence[Check]:
         caveats=joined["caveats_of_weights"] + "," + joined["caveats"],
     )
     labelled = norms.assign(dampens=norms["lab"] == LAB)
-    label = "the paper's labels, which follow the lab"
+    label = Label("labels", "the paper's labels, which follow the lab")
     return [
-        threshold.separation(SEPARATES, "measured sign of the gain", models),
+        threshold.separation(SEPARATES, Label("signs", "measured sign of the gain"), models),
         threshold.separation(
-            SEPARATES, "without the post-norm model", evidence.without_post_norm(models)
+            SEPARATES,
+            Label("signs_kept", "without the post-norm model"),
+            evidence.without_post_norm(models),
         ),
         threshold.separation(SEPARATES, label, labelled),
         threshold.separation(
             SEPARATES,
-            f"{label}, without GPT-Neo, which Fig. 3 calls an outlier",
+            label + Label("no_neo", ", without GPT-Neo, which Fig. 3 calls an outlier"),
             labelled[labelled["model_id"] != OUTLIER],
             counts=False,
             note=NOT_A_TEST,
@@ -75,15 +81,14 @@ def prediction(store: Store) -> Sequence[Check]:
 
 
 def _tenfold(condition: str, models: pd.DataFrame, column: str) -> Check:
-    part = "EleutherAI's norm is 10 times Meta's"
     means = models.groupby("lab")[column].mean()
     if not {"EleutherAI", "Meta"} <= set(means.index):
-        return evidence.missing(part, condition, "one of the two labs has no such model")
+        return evidence.missing(TENFOLD, condition, "one of the two labs has no such model")
     found = means["EleutherAI"] / means["Meta"]
     pair = models[models["lab"].isin(["EleutherAI", "Meta"])]
     counts = pair.groupby("lab").size()
     return evidence.check(
-        part,
+        TENFOLD,
         condition,
         evidence.prints_as(found, "10"),
         pair,
@@ -117,7 +122,7 @@ CLAIMS = (
             " tell of training if both factors had been decayed alike and for long: decay "
             "favours the basis in which W_V and W_O are equally long."
         ),
-        lines=(Line("some threshold on |W_V| / |W_O| separates the signs", "accuracy", 1),),
+        lines=(Line(SEPARATES, "accuracy", 1),),
     ),
     Claim(
         11,
@@ -140,7 +145,7 @@ CLAIMS = (
             "decayed alike and for long: decay favours the basis in which W_V and W_O are "
             "equally long."
         ),
-        lines=(Line("EleutherAI's norm is 10 times Meta's", "ratio", 10),),
+        lines=(Line(TENFOLD, "ratio", 10),),
     ),
     Claim(
         31,
@@ -166,6 +171,6 @@ CLAIMS = (
             "decayed alike and for long: decay favours the basis in which W_V and W_O are "
             "equally long."
         ),
-        lines=(Line("EleutherAI's norm is 10 times Meta's", "ratio", 10),),
+        lines=(Line(TENFOLD, "ratio", 10),),
     ),
 )

@@ -9,9 +9,13 @@ import pandas as pd
 
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.store import Store
 from analysis.tidy.frame import Floats
+
+BLOCKS = Label("blocks", "the total Laplacian is block-diagonal over heads")
+SHOWN = Label("shown", "the computation shows it")
+LINEAR = "the number of operations is at most in proportion to n^2 + d^2"
 
 #: Lengths of input for which operations are counted [tokens].
 LENGTHS = (16, 128, 1024, 8192)
@@ -81,8 +85,11 @@ def _shared_by_algebra() -> Check:
     overlaps = np.array([0.0, 0.3, 0.6])
     entries = np.array([between_heads(two_heads(overlap)) for overlap in overlaps])
     return Check(
-        "the total Laplacian is block-diagonal over heads",
-        "on the stalks R^d of Definition 1, by algebra: two heads that share a direction",
+        BLOCKS,
+        Label(
+            "algebra",
+            "on the stalks R^d of Definition 1, by algebra: two heads that share a direction",
+        ),
         bool((entries < ROUNDING).all()),
         estimate=float(entries.max()),
         n_obs=len(overlaps),
@@ -100,8 +107,11 @@ def _proved_by_algebra() -> Check:
     traces = np.array([np.trace(two_heads(overlap)) for overlap in (0.0, 0.3, 0.6)])
     change = float(np.ptp(traces) / traces[0])
     return Check(
-        "the computation shows it",
-        "by algebra: the sum of traces with and without entries between the heads' blocks",
+        SHOWN,
+        Label(
+            "algebra",
+            "by algebra: the sum of traces with and without entries between the heads' blocks",
+        ),
         change > ROUNDING,
         estimate=change,
         n_obs=len(traces),
@@ -165,9 +175,9 @@ def cost(store: Store) -> Sequence[Check]:
         """
     )
     readings = {
-        "whole": "one attention map and the whole W_V, both given",
-        "heads": "a map for each head, as Corollary 1 sums them",
-        "attention": "from the stream on, the attention maps computed too",
+        "whole": Label("whole", "one attention map and the whole W_V, both given"),
+        "heads": Label("heads", "a map for each head, as Corollary 1 sums them"),
+        "attention": Label("attention", "from the stream on, the attention maps computed too"),
     }
     return [_linear(words, models, way) for way, words in readings.items()]
 
@@ -179,14 +189,15 @@ def _shared_stalks(layers: pd.DataFrame) -> Check:
     heads in some basis of R^d only if the rows of different heads are orthogonal, and then
     the largest singular value of the whole W_V is that of its largest head.
     """
-    part = "the total Laplacian is block-diagonal over heads"
-    condition = "on the stalks R^d of Definition 1, weights of the models measured here"
+    condition = Label(
+        "weights", "on the stalks R^d of Definition 1, weights of the models measured here"
+    )
     if layers.empty:
-        return evidence.missing(part, condition, "no weights have been measured")
+        return evidence.missing(BLOCKS, condition, "no weights have been measured")
     excess = layers["whole"] / layers["largest"]
     low, high = (float(excess.quantile(share)) for share in (0.0, 1.0))
     return evidence.check(
-        part,
+        BLOCKS,
         condition,
         bool((excess - 1 < ROUNDING).all()),
         layers,
@@ -200,12 +211,11 @@ def _shared_stalks(layers: pd.DataFrame) -> Check:
 
 
 def _own_stalks(layers: pd.DataFrame) -> Check:
-    part = "the total Laplacian is block-diagonal over heads"
-    condition = "a copy of the stream for each head: the direct sum"
+    condition = Label("copies", "a copy of the stream for each head: the direct sum")
     if layers.empty:
-        return evidence.missing(part, condition, "no weights have been measured")
+        return evidence.missing(BLOCKS, condition, "no weights have been measured")
     return evidence.check(
-        part,
+        BLOCKS,
         condition,
         True,
         layers,
@@ -218,13 +228,14 @@ def _own_stalks(layers: pd.DataFrame) -> Check:
 
 def _proves(layers: pd.DataFrame) -> Check:
     """Ask whether the computed number would be another one without the blocks."""
-    part = "the computation shows it"
-    condition = "the sum of traces, all that is computed, against blocks off the diagonal"
+    condition = Label(
+        "weights", "the sum of traces, all that is computed, against blocks off the diagonal"
+    )
     if layers.empty:
-        return evidence.missing(part, condition, "no weights have been measured")
+        return evidence.missing(SHOWN, condition, "no weights have been measured")
     change = _unlike_whole(layers)
     return evidence.check(
-        part,
+        SHOWN,
         condition,
         change > ROUNDING,
         layers,
@@ -238,7 +249,7 @@ def _proves(layers: pd.DataFrame) -> Check:
 
 def _additive(layers: pd.DataFrame) -> Check:
     part, condition = (
-        "traces sum across heads",
+        Label("sum", "traces sum across heads"),
         "squared Frobenius norms of the models measured here",
     )
     if layers.empty:
@@ -263,15 +274,14 @@ def _unlike_whole(layers: pd.DataFrame) -> float:
 
 
 def _linear(condition: str, models: pd.DataFrame, way: str) -> Check:
-    part = "the number of operations is at most in proportion to n^2 + d^2"
     if models.empty:
-        return evidence.missing(part, condition, "no published model is in the store")
+        return evidence.missing(LINEAR, condition, "no published model is in the store")
     counts = operations(models)
     chosen = counts[counts["way"] == way]
     least = counts[counts["way"] == "sufficient"]
     worst = chosen.sort_values("ratio").iloc[-1]
     return evidence.check(
-        part,
+        LINEAR,
         condition,
         bool(chosen["ratio"].max() <= PER_ENTRY),
         models,
@@ -326,6 +336,6 @@ CLAIMS = (
         weight="side",
         rests_on="architecture",
         reason="It counts additions and multiplications, which the shape of the network decides.",
-        lines=(Line("the number of operations is at most in proportion to n^2 + d^2", "ratio", 2),),
+        lines=(Line(LINEAR, "ratio", 2),),
     ),
 )

@@ -9,10 +9,13 @@ import pandas as pd
 
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
-from analysis.audit.evidence.checks import Check
+from analysis.audit.evidence.checks import Check, Label
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.store import Store
 from analysis.tidy.frame import Floats
+
+TIMES = "GPT-2's mean trace is 26 times OPT-125m's"
+EQUATION = "equation (4) gives the trace"
 
 SEED = 20260106
 GPT2 = "openai-community/gpt2"
@@ -22,8 +25,10 @@ OPT = "facebook/opt-125m"
 def ratio(store: Store) -> Sequence[Check]:
     """Check claim 12: GPT-2's trace is 26 times OPT-125m's."""
     aggregates = {
-        "trace_multi_head": "sum over heads, as the code computes it",
-        "trace_first_head": "head-averaged attention with the weights of head 0",
+        "trace_multi_head": Label("multi_head", "sum over heads, as the code computes it"),
+        "trace_first_head": Label(
+            "first_head", "head-averaged attention with the weights of head 0"
+        ),
     }
     method = "ratio of mean traces over layers and prompts"
     traces = [
@@ -37,7 +42,7 @@ def ratio(store: Store) -> Sequence[Check]:
         for metric, condition in aggregates.items()
     ]
     proxy = _ratio(
-        "squared mean spectral norm of W_V, the trace proxy of Fig. 8",
+        Label("proxy", "squared mean spectral norm of W_V, the trace proxy of Fig. 8"),
         spectral.weights(store),
         "value_norm",
         power=2,
@@ -59,7 +64,7 @@ def _by_algebra() -> Check:
     whatever the network. The trace, n - tr A times the squared norm, is zero only where each token
     attends to itself alone.
     """
-    part, condition = "equation (4) gives the trace", "any softmax, by algebra; here 64 causal maps"
+    part, condition = EQUATION, Label("algebra", "any softmax, by algebra; here 64 causal maps")
     sums, traces = causal_maps(np.random.default_rng(SEED))
     is_equal = np.isclose(sums, traces, rtol=0.01, atol=0)
     return Check(
@@ -95,17 +100,16 @@ def values(store: Store) -> Sequence[Check]:
 
 
 def _ratio(condition: str, rows: pd.DataFrame, column: str, *, power: int, method: str) -> Check:
-    part = "GPT-2's mean trace is 26 times OPT-125m's"
     pair = rows[rows["model_id"].isin([GPT2, OPT])]
     try:
         gpt2, opt = (float(evidence.only(rows, name)[column]) for name in (GPT2, OPT))
     except LookupError as reason:
-        return evidence.missing(part, condition, reason)
+        return evidence.missing(TIMES, condition, reason)
     found = (gpt2 / opt) ** power
     holds = evidence.prints_as(found, "26")
     measure = "ratio" if power == 1 else ""
     return evidence.check(
-        part, condition, holds, pair, estimate=found, method=method, measure=measure
+        TIMES, condition, holds, pair, estimate=found, method=method, measure=measure
     )
 
 
@@ -114,8 +118,7 @@ def _literal(store: Store) -> Check:
 
     Prompts of one token have no trace and say nothing.
     """
-    part = "equation (4) gives the trace"
-    condition = "models measured here: equation (4) within 1 % of the computed trace"
+    condition = Label("ours", "models measured here: equation (4) within 1 % of the computed trace")
     measured = store.query(
         """
         SELECT count(DISTINCT t.model_id)                                      AS n_models,
@@ -131,9 +134,9 @@ def _literal(store: Store) -> Check:
         """
     ).iloc[0]
     if not measured["n_models"]:
-        return evidence.missing(part, condition, "no attention map has been measured")
+        return evidence.missing(EQUATION, condition, "no attention map has been measured")
     return Check(
-        part,
+        EQUATION,
         condition,
         bool(measured["near"] == 1),
         decides=False,
@@ -150,7 +153,8 @@ def _literal(store: Store) -> Check:
 
 
 def _value(store: Store, model_id: str, quoted: str) -> Check:
-    part = f"{model_id.partition('/')[2]}: {int(quoted):,}"
+    name = model_id.partition("/")[2]
+    part = Label(name, f"{name}: {int(quoted):,}")
     condition = "sum over heads, mean over layers and four prompts, fp32"
     rows = evidence.figures(store, "trace_multi_head", [evidence.TRACES])
     try:
@@ -192,7 +196,7 @@ CLAIMS = (
             "It would tell of training if both factors had been decayed alike and for long: "
             "decay favours the basis in which W_V and W_O are equally long."
         ),
-        lines=(Line("GPT-2's mean trace is 26 times OPT-125m's", "ratio", 26),),
+        lines=(Line(TIMES, "ratio", 26),),
     ),
     Claim(
         35,

@@ -22,7 +22,7 @@ HEADING = re.compile(r"^(?P<marks>#+)\s+(?P<title>.*?)\s*(?:\{(?P<attributes>[^}
 IDENTIFIER = re.compile(r"#([\w-]+)")
 LABELLED = re.compile(r"\{[^}]*#((?:fig|tbl|eq)-[\w-]+)[^}]*\}")
 CALLOUT = re.compile(r"^:::+\s*\{[^}]*\.callout-")
-CLAIM = re.compile(r"\bsaid\[(\d+)\]|\b[Cc]laims?\s+(\d+)")
+CLAIM = re.compile(r"\bcheck\((\d+),|\b[Cc]laims?\s+(\d+)")
 LISTED = re.compile(r"\bverdicts\(([\d,\s]*)\)")
 
 

@@ -108,13 +108,14 @@ SELECT run_id,
                reduction,
                length,
                lag(length) OVER (PARTITION BY run_id, model_id, prompt_id, reduction ORDER BY layer) AS before
-          FROM (UNPIVOT (SELECT run_id, model_id, prompt_id, layer, last_token, whole_matrix, token_mean, body_median
+          FROM (UNPIVOT (SELECT run_id, model_id, prompt_id, layer, last_token, whole_matrix, without_first,
+                                token_mean, body_median
                            FROM stream_length)
-                     ON last_token, whole_matrix, token_mean, body_median
+                     ON last_token, whole_matrix, without_first, token_mean, body_median
                    INTO NAME reduction VALUE length) AS lengths) AS pairs
  WHERE layer >= 0;
 COMMENT ON VIEW length_gain IS 'One row per model, prompt, block and reduction of the tokens: gain of the length that stream_length gives.';
-COMMENT ON COLUMN length_gain.reduction IS 'last_token, whole_matrix, token_mean or body_median; see stream_length [-]';
+COMMENT ON COLUMN length_gain.reduction IS 'last_token, whole_matrix, without_first, token_mean or body_median; see stream_length [-]';
 COMMENT ON COLUMN length_gain.gain IS 'Length after the block over length before it [ratio]';
 
 -- Not by way of length_gain, whose medians cost more than all the rest.
@@ -123,17 +124,22 @@ SELECT run_id,
        model_id,
        prompt_id,
        layer,
-       length / nullif(before, 0) AS gain
+       length / nullif(before, 0)   AS gain,
+       others / nullif(others_before, 0) AS gain_without_first
   FROM (SELECT run_id,
                model_id,
                prompt_id,
                layer,
-               whole_matrix AS length,
-               lag(whole_matrix) OVER (PARTITION BY run_id, model_id, prompt_id ORDER BY layer) AS before
-          FROM stream_length) AS pairs
+               whole_matrix              AS length,
+               without_first             AS others,
+               lag(whole_matrix)  OVER depth AS before,
+               lag(without_first) OVER depth AS others_before
+          FROM stream_length
+        WINDOW depth AS (PARTITION BY run_id, model_id, prompt_id ORDER BY layer)) AS pairs
  WHERE layer >= 0;
 COMMENT ON VIEW matrix_gain IS 'One row per model, prompt and block: ratio of Frobenius norms over all tokens. Dominated by the first token where it is large (caveat B4).';
 COMMENT ON COLUMN matrix_gain.gain IS '|X_l|_F / |X_{l-1}|_F [ratio]';
+COMMENT ON COLUMN matrix_gain.gain_without_first IS 'The same over all tokens but the one at position 0; NULL for a prompt of one token [ratio]';
 
 CREATE MACRO matrix_gain_from(first) AS TABLE
 SELECT run_id,
@@ -192,10 +198,14 @@ SELECT run_id, model_id, prompt_id, 'gain_with_final_norm', gain, ln(gain)
 SELECT run_id, model_id, prompt_id, 'gain_embedding_whole_matrix', gain, ln(gain)
   FROM embedding_gain
  UNION ALL
-SELECT g.run_id, g.model_id, g.prompt_id, 'gain_whole_matrix', g.gain, ln(g.gain)
-  FROM matrix_gain AS g
-  JOIN model AS m USING (model_id)
- WHERE g.layer = m.n_layers - 1;
+SELECT run_id, model_id, prompt_id, metric, gain, ln(gain)
+  FROM (UNPIVOT (SELECT g.run_id, g.model_id, g.prompt_id, g.gain AS gain_whole_matrix, g.gain_without_first
+                   FROM matrix_gain AS g
+                   JOIN model AS m USING (model_id)
+                  WHERE g.layer = m.n_layers - 1)
+             ON gain_whole_matrix, gain_without_first
+           INTO NAME metric VALUE gain) AS matrices
+ WHERE gain > 0;
 COMMENT ON VIEW prompt_gain IS 'One row per model, prompt and definition of gain: every variant side by side; see metric for the formulas. Of the raw stream, as published: under LayerNorm a convention of the parametrisation, and primary_gain has the centred one beside it. Over several blocks there is none where the stream vanishes before or after one of them.';
 COMMENT ON COLUMN prompt_gain.metric IS 'Definition of gain; see metric [-]';
 COMMENT ON COLUMN prompt_gain.gain IS 'The gain [ratio]';

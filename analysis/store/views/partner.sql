@@ -39,7 +39,9 @@ WITH profile AS (
            s.model_id,
            s.prompt_id,
            ln(nullif(sqrt(sum(s.norm_centred * s.norm_centred) FILTER (WHERE s.layer = m.n_layers - 1)), 0))
-             - ln(nullif(sqrt(sum(s.norm_centred * s.norm_centred) FILTER (WHERE s.layer = m.n_layers - 2)), 0)) AS gain_whole_matrix
+             - ln(nullif(sqrt(sum(s.norm_centred * s.norm_centred) FILTER (WHERE s.layer = m.n_layers - 2)), 0)) AS gain_whole_matrix,
+           ln(nullif(sqrt(sum(s.norm_centred * s.norm_centred) FILTER (WHERE s.layer = m.n_layers - 1 AND s.position > 0)), 0))
+             - ln(nullif(sqrt(sum(s.norm_centred * s.norm_centred) FILTER (WHERE s.layer = m.n_layers - 2 AND s.position > 0)), 0)) AS gain_without_first
       FROM stream AS s
       JOIN model AS m USING (model_id)
      WHERE s.layer >= m.n_layers - 2
@@ -50,8 +52,9 @@ UNPIVOT (SELECT * EXCLUDE (has_body) FROM profile)
         gain_body, gain_maximum, total_amplification
    INTO NAME metric VALUE log_gain_centred
  UNION ALL
-SELECT run_id, model_id, prompt_id, 'gain_whole_matrix', gain_whole_matrix
-  FROM matrices;
+UNPIVOT matrices
+     ON gain_whole_matrix, gain_without_first
+   INTO NAME metric VALUE log_gain_centred;
 COMMENT ON VIEW prompt_gain_centred IS 'One row per model, prompt and definition of gain: prompt_gain of the stream without its mean over features, which LayerNorm never sees.';
 COMMENT ON COLUMN prompt_gain_centred.metric IS 'Definition of gain whose centred partner this is; see metric [-]';
 COMMENT ON COLUMN prompt_gain_centred.log_gain_centred IS 'Natural logarithm of the centred gain [nat]';

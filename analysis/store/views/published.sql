@@ -4,7 +4,7 @@ CREATE VIEW gain_definition AS
 SELECT metric, symbol, definition
   FROM metric
  WHERE metric IN ('gain_block', 'gain_last_block', 'gain_penultimate_block', 'gain_with_final_norm',
-                  'gain_whole_matrix', 'gain_embedding', 'gain_geometric_mean', 'gain_body',
+                  'gain_whole_matrix', 'gain_without_first', 'gain_embedding', 'gain_geometric_mean', 'gain_body',
                   'gain_maximum');
 COMMENT ON VIEW gain_definition IS 'One row per definition of a gain of blocks: what the metric of prompt_gain, model_gain and gain_by_model means. Two more metrics are there, gain_embedding_whole_matrix and total_amplification: metric defines them.';
 

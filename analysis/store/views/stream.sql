@@ -22,6 +22,7 @@ SELECT run_id,
        layer,
        arg_max(norm, position)                                     AS last_token,
        sqrt(sum(norm * norm))                                      AS whole_matrix,
+       sqrt(sum(norm * norm) FILTER (WHERE position > 0))          AS without_first,
        avg(norm)                                                   AS token_mean,
        median(norm) FILTER (WHERE position > 0 AND NOT is_special) AS body_median,
        max(norm)                                                   AS largest,
@@ -31,6 +32,7 @@ SELECT run_id,
 COMMENT ON VIEW stream_length IS 'One row per model, prompt and depth: the length of the stream under each way to reduce the tokens to one number. Layer -1 is the input of block 0.';
 COMMENT ON COLUMN stream_length.last_token IS 'Norm at the last token [activation units]';
 COMMENT ON COLUMN stream_length.whole_matrix IS 'Frobenius norm over all tokens, position 0 included (caveat B4) [activation units]';
+COMMENT ON COLUMN stream_length.without_first IS 'Frobenius norm over all tokens but the one at position 0; NULL where none is left [activation units]';
 COMMENT ON COLUMN stream_length.token_mean IS 'Mean of the tokens'' norms [activation units]';
 COMMENT ON COLUMN stream_length.body_median IS 'Median of the tokens'' norms without position 0 and special tokens; NULL where none is left [activation units]';
 COMMENT ON COLUMN stream_length.largest IS 'Largest of the tokens'' norms; over token_median it shows a massive activation [activation units]';
@@ -96,3 +98,27 @@ SELECT n.run_id,
    AND n.norm > 10 * l.token_median;
 COMMENT ON VIEW massive_activation IS 'One row per model, prompt, layer and token whose stream is more than ten times as long as the median token of its prompt there. A prompt of two tokens has none: the median lies half way between them.';
 COMMENT ON COLUMN massive_activation.times_median IS 'Norm over the median norm of the prompt''s tokens at the layer [ratio]';
+
+CREATE VIEW outlier_token AS
+SELECT a.run_id,
+       a.model_id,
+       a.prompt_id,
+       a.position,
+       bool_or(a.is_special)                     AS is_special,
+       min(a.layer)                              AS first_layer,
+       max(a.layer)                              AS last_layer,
+       count(*)                                  AS n_layers_massive,
+       max(a.times_median)                       AS times_median,
+       arg_max(a.layer, a.times_median)          AS largest_layer,
+       arg_max(a.top_feature, a.times_median)    AS top_feature,
+       arg_max(a.top_share, a.times_median)      AS top_share
+  FROM massive_activation AS a
+ GROUP BY a.run_id, a.model_id, a.prompt_id, a.position;
+COMMENT ON VIEW outlier_token IS 'One row per run, prompt and token that is massive after at least one block: where it begins and ends to be, and how far it stands out; see massive_activation. One such token, mostly the first, can decide the sign of gain_whole_matrix; gain_without_first leaves the first out.';
+COMMENT ON COLUMN outlier_token.first_layer IS 'First block after which the token is massive [1]';
+COMMENT ON COLUMN outlier_token.last_layer IS 'Last block after which the token is massive; the blocks between need not all be [1]';
+COMMENT ON COLUMN outlier_token.n_layers_massive IS 'Blocks after which the token is massive [count]';
+COMMENT ON COLUMN outlier_token.times_median IS 'Largest norm over the median norm of the prompt''s tokens at the same layer [ratio]';
+COMMENT ON COLUMN outlier_token.largest_layer IS 'Block after which that is reached [1]';
+COMMENT ON COLUMN outlier_token.top_feature IS 'Feature of the largest magnitude there [1]';
+COMMENT ON COLUMN outlier_token.top_share IS 'Share of the squared norm that this feature carries there [1]';

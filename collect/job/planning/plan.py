@@ -8,18 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from collect.errors import InputError, OutputError
-from collect.job import estimate
 from collect.job.not_measured import lacking
 from collect.job.outcome import Outcome, Refusal, noted, raise_if_refused
-from collect.job.planning.left import Left, left
+from collect.job.pending import compared
+from collect.job.planning import estimate
 from collect.job.planning.planned import Planned
-from collect.job.run import Job, Judged, judged, name_of, prepare, under_its_name
-from collect.job.settings import Settings
+from collect.job.resolve import Job, Judged, Model, judge, resolve, unused_tensors
 from collect.job.subject import is_too_large
-from collect.model.checkpoint.checkpoint import Checkpoint
+from collect.job.task import COMPLETE, TO_DO, Task
 from collect.model.checkpoint.load import DTYPES
 from collect.record.commit import refuse_within_store
-from collect.record.inventory import Inventory
 from collect.record.units import quantities_of
 
 
@@ -31,7 +29,7 @@ def plan(
     Parameters
     ----------
     models, prompt_sets, **options
-        As for `run.prepare`.
+        As for `resolve.resolve`.
     out
         Directory to look for complete units in, or None.
 
@@ -61,7 +59,7 @@ class Drawn:
     units
         One entry per unit, in the order of the run.
     refusals, n_models
-        As `run.Job` has them.
+        As `resolve.Job` has them.
     """
 
     units: list[Planned]
@@ -89,33 +87,29 @@ def drawn(
         )
     if out is not None:
         refuse_within_store(out)
-    job = prepare(models, prompt_sets, None, needs_weights=False, **options)
+    job = resolve(models, prompt_sets, out, is_planned=True, **options)
     settings = job.settings
     throughput = estimate.calibrate(settings.dtype, settings.device)
     hashed = _hashed(job)
-    inventory = None if out is None else Inventory(out)
     first: dict[str, str] = {}
     planned: list[Planned] = []
     refusals = [*job.refusals]
-    for name, found_there in job.checkpoints:
-        checkpoint = found_there
-        if inventory is not None:
-            checkpoint = under_its_name(name, checkpoint, inventory, settings)
-        digest = hashed.get(checkpoint.directory)
-        with noted(name_of(checkpoint), refusals, goes_on=job.goes_on):
-            units, refusal = _of_checkpoint(checkpoint, job, inventory, throughput, digest)
-            for found in units:
-                same = first.setdefault(found.run_id, found.unit) if digest else found.unit
-                is_repeated = same != found.unit and found.state == "to do"
-                planned.append(_repeated(found, same) if is_repeated else found)
+    for model in job.models:
+        digest = hashed.get(model.checkpoint.directory)
+        with noted(model.title, refusals, goes_on=job.goes_on):
+            units, refusal = _of_model(model, job, throughput, digest)
+            for unit in units:
+                same = first.setdefault(unit.run_id, unit.unit) if digest else unit.unit
+                is_repeated = same != unit.unit and unit.state == TO_DO
+                planned.append(_repeated(unit, same) if is_repeated else unit)
             if refusal is not None:
                 raise refusal
     return Drawn(planned, refusals, job.n_models)
 
 
-def _repeated(found: Planned, same: str) -> Planned:
+def _repeated(unit: Planned, same: str) -> Planned:
     """Return what becomes of a unit whose weights another has: nothing is measured or written."""
-    return replace(found, state=f"as {same}", n_rows={}, not_measured=(), n_bytes=0, duration_s=0.0)
+    return replace(unit, state=f"as {same}", n_rows={}, not_measured=(), n_bytes=0, duration_s=0.0)
 
 
 def _hashed(job: Job) -> dict[Path, str]:
@@ -124,73 +118,76 @@ def _hashed(job: Job) -> dict[Path, str]:
     A listing of the hub tells it. Files of a local directory are read for it when several of its
     checkpoints are asked for, so that weights that are there twice are measured once.
     """
-    names = [checkpoint.model_id for _, checkpoint in job.checkpoints]
-    found = {}
-    for _, checkpoint in job.checkpoints:
+    names = [model.checkpoint.model_id for model in job.models]
+    hashed = {}
+    for checkpoint in (model.checkpoint for model in job.models):
         digest = checkpoint.listed_weights_sha256()
         if digest is None and checkpoint.weight_files and names.count(checkpoint.model_id) > 1:
             digest = checkpoint.weights_sha256()
         if digest is not None:
-            found[checkpoint.directory] = digest
-    return found
+            hashed[checkpoint.directory] = digest
+    return hashed
 
 
-def _of_checkpoint(
-    checkpoint: Checkpoint,
-    job: Job,
-    inventory: Inventory | None,
-    throughput: float,
-    digest: str | None,
+def _of_model(
+    model: Model, job: Job, throughput: float, digest: str | None
 ) -> tuple[list[Planned], InputError | None]:
     """Return the units of a model, and why a run refuses it for what the output holds."""
     settings = job.settings
-    found = judged(checkpoint, job, weights_sha256=digest)
-    embedding: Any = found.skeleton.embedding
-    model = _Model(
-        found,
-        estimate.shape_of(found.skeleton, int(embedding.weight.shape[0])),
-        not job.sets or settings.stream or is_too_large(found.skeleton, settings),
+    judged = judge(model, job, weights_sha256=digest)
+    embedding: Any = judged.skeleton.embedding
+    costs = _Costs(
+        judged,
+        unused_tensors(model.checkpoint, judged.skeleton),
+        estimate.shape_of(judged.skeleton, int(embedding.weight.shape[0])),
+        not job.sets or settings.stream or is_too_large(judged.skeleton, settings),
         throughput,
-        checkpoint.download_bytes,
+        model.checkpoint.download_bytes,
     )
-    lefts, refusal = [Left(whole, "to do") for whole in found.tasks], None
-    if inventory is not None:
-        lefts, refusal = left(found.tasks, inventory, overwrites=settings.overwrite)
-    return [_planned(each, model, settings) for each in lefts], refusal
+    tasks, refusal = judged.tasks, None
+    if job.inventory is not None:
+        tasks, refusal = compared(tasks, job.inventory, overwrites=settings.overwrite)
+    return [_planned(task, costs, job) for task in tasks], refusal
 
 
 @dataclass(frozen=True, slots=True)
-class _Model:
+class _Costs:
     """What the plan of a unit depends on besides the unit."""
 
     judged: Judged
+    unused: dict[str, int]
     shape: estimate.Shape
     is_streamed: bool
     throughput: float
     download_bytes: int
 
 
-def _planned(unit: Left, model: _Model, settings: Settings) -> Planned:
-    task, shape, streamed = unit.task, model.shape, model.is_streamed
+def _planned(task: Task, model: _Costs, job: Job) -> Planned:
+    settings, shape, streamed = job.settings, model.shape, model.is_streamed
+    is_first = not (
+        job.inventory is not None
+        and task.state != COMPLETE
+        and job.inventory.is_examined(task.unit)
+    )
     lengths = [len(prompt) for prompt in task.encoded]
     prompts = 0 if task.prompt_set is None else len(task.prompt_set.prompts)
     asked = quantities_of(task.unit.determinants)
-    rows = estimate.n_rows(shape, lengths, asked, n_prompts=prompts, is_first=unit.is_first)
+    rows = estimate.n_rows(shape, lengths, asked, n_prompts=prompts, is_first=is_first)
     filled = [table for table, n in rows.items() if n]
     gaps = lacking(
         task,
         model.judged.skeleton,
         settings.quantities,
         filled,
-        unused=model.judged.unused,
-        is_first=unit.is_first,
+        unused=model.unused,
+        is_first=is_first,
     )
     rows |= {"not_measured": len(gaps)} if gaps else {}
     how: dict[str, Any] = {"dtype": settings.dtype, "batch_size": settings.batch_size}
     return Planned(
         unit=task.unit.stem,
         run_id=task.unit.run_id,
-        state=unit.state,
+        state=task.state,
         execution=("streamed" if streamed else "loaded") if prompts else "shards",
         n_rows=rows,
         n_bytes=estimate.n_bytes(rows, shape.d_model * DTYPES[settings.dtype].itemsize),

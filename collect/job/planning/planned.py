@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from collect.model.checkpoint.description import Missing
+from collect.model.description import Missing
 
 
 @dataclass(frozen=True, slots=True)

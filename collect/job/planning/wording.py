@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from collect.instruments.quantities import about
-from collect.job import estimate
+from collect.job.planning import estimate
 from collect.job.planning.planned import Planned
 from collect.model.checkpoint import memory
 from collect.schema.counting import counted

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from collect.adapters import ADAPTERS, Adapter, adapter_for, nearest_types, quantised
-from collect.adapters.within import PLACES, text_entry
+from collect.adapters import Adapter, adapter_for, quantised
+from collect.adapters.within import text_entry
 from collect.errors import InputError, UnsupportedModelError
-from collect.model.checkpoint import header, hub, revisions
+from collect.model.checkpoint import hub, revisions
+from collect.model.checkpoint.gguf import config as gguf_config
+from collect.model.checkpoint.gguf import facts, files
+from collect.model.checkpoint.gguf import header as gguf_header
+from collect.model.checkpoint.safetensors import header
 from collect.model.checkpoint.weight_files import (
-    ADAPTER,
     IncompleteError,
-    adapter_alone,
-    refuse_other_format,
+    config_of,
+    json_object,
     weight_files,
 )
 from collect.model.hub_causes import UnknownModelError
-from collect.model.labels import Labels, known_labels, known_suite
+from collect.model.labels import SIDECAR, Labels, known_labels, known_suite, labels_of
 from collect.schema.marks import file_sha256
 from collect.schema.paths import as_path
-
-#: File a checkpoint directory may hold to say who trained it; written by ``training.train``.
-SIDECAR = "thermoscope.json"
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _MODEL_ID = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*", re.ASCII)
@@ -35,8 +34,6 @@ _CONVERSION = (
     "A pickle can run code and is never opened. A conversion may wait as a pull request on the "
     "hub's page of the model: give --revision refs/pr/N; or convert it with save_pretrained."
 )
-_COPY_AGAIN = "Correct the file, or copy or download it again."
-_FLOAT_NAMES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +43,18 @@ class Checkpoint:
     Attributes
     ----------
     model_id
-        Hub identifier, the sidecar's ``model_id``, or ``local/`` and the directory's name.
+        Hub identifier, the sidecar's ``model_id``, or ``local/`` and the name of the directory or
+        GGUF file.
+    directory
+        Where its files are; of a GGUF file, itself.
     revision
         Commit of the hub repository; None for a local directory.
     weight_files
-        The safetensors files, sorted by name.
+        The safetensors files, sorted by name, or the GGUF file.
     dtype_weights
-        Floating types found in them, joined by ``+`` when there are several.
+        Number formats found in them, joined by ``+`` when there are several.
     config
-        ``config.json`` as written.
+        ``config.json`` as written, or what the header of a GGUF file says in its place.
     listed_sha256
         By name of a weight file: the hash that the hub's listing gives.
     download_bytes
@@ -69,6 +69,8 @@ class Checkpoint:
         None where none was asked for.
     training_step, training_tokens
         Steps taken and tokens trained on when it was saved, where something says so.
+    gguf
+        Header of the GGUF file that is all of it; None of other checkpoints.
     """
 
     model_id: str
@@ -86,6 +88,7 @@ class Checkpoint:
     revision_name: str | None = None
     training_step: int | None = None
     training_tokens: int | None = None
+    gguf: gguf_header.Header | None = None
 
     @property
     def own_code(self) -> dict[str, str]:
@@ -102,7 +105,7 @@ class Checkpoint:
         return _hash_of((Path(name).name, self.listed_sha256[name]) for name in named)
 
     def weights_sha256(self) -> str:
-        """Return a hash over the names and contents of the weight files.
+        """Return a hash over the names and contents of the weight files; a GGUF file's own.
 
         Raises
         ------
@@ -120,7 +123,7 @@ class Checkpoint:
                 )
             hub.refuse_corrupted(path, content)
             contents.append((path.name, content))
-        return _hash_of(contents)
+        return _hash_of(contents) if self.gguf is None else contents[0][1]
 
 
 def _hash_of(contents: Iterable[tuple[str, str]]) -> str:
@@ -145,7 +148,8 @@ def locate(
     Parameters
     ----------
     model
-        Directory with ``config.json`` and safetensors files, or a hub identifier.
+        Directory with ``config.json`` and safetensors files, or with one GGUF file; a GGUF file;
+        or a hub identifier.
     revision
         Branch, tag or commit of the hub repository, or name of a checkpoint in the directory.
     labels
@@ -157,15 +161,18 @@ def locate(
     Raises
     ------
     InputError
-        If the directory or one of its files is missing, broken or not safetensors.
+        If the directory or one of its files is missing, broken or in no format that is read.
     UnsupportedModelError
-        If the model needs code of its own, is quantised, or has no adapter.
+        If the model needs code of its own, is quantised but not in a GGUF file, or has no adapter.
     UnreachableError
         If the hub does not answer, or not to this account.
     OutputError
         If the hub's cache cannot be written.
     """
     path = as_path(model)
+    file = files.of(path, revision) if model else None
+    if file is not None:
+        return _of_gguf(file, labels or Labels())
     if model and path.is_dir():
         if revision is None:
             revisions.refuse_series(path)
@@ -192,7 +199,7 @@ def _is_beside(path: Path) -> bool:
 def _neither(model: str) -> InputError:
     return InputError(
         f"A model must be a checkpoint directory or a hub identifier; {model!r} is neither.",
-        "Give the directory that holds config.json, or an identifier such as "
+        "Give the directory that holds config.json, a GGUF file, or an identifier such as "
         "EleutherAI/pythia-70m.",
     )
 
@@ -214,7 +221,7 @@ def _of_hub(model: str, revision: str | None, labels: Labels, *, needs_weights: 
             checkpoint.config,
             {name.partition("/")[0] for name in repository.sizes},
             repository.sizes.__contains__,
-            lambda name: _json_object(snapshot / name),
+            lambda name: json_object(snapshot / name),
         )
     except UnsupportedModelError:
         raise
@@ -283,6 +290,24 @@ def tensor_names(checkpoint: Checkpoint) -> set[str]:
     return {*with_listed_tensors(checkpoint).listed_tensors, *stored}
 
 
+def _of_gguf(path: Path, labels: Labels) -> Checkpoint:
+    """Return a GGUF file as a checkpoint, judged by its header."""
+    found = gguf_header.of_file(path)
+    config = gguf_config.configuration(found)
+    name = f"local/{re.sub(r'[^A-Za-z0-9_.-]+', '-', path.stem)}"
+    return Checkpoint(
+        model_id=name,
+        directory=path,
+        revision=None,
+        adapter=adapter_for(str(config["model_type"]), None),
+        config=config,
+        weight_files=(path,),
+        dtype_weights=facts.formats(found),
+        labels=labels.over(facts.labels(found)),
+        gguf=found,
+    )
+
+
 def _inspect(
     directory: Path,
     model_id: str | None,
@@ -293,8 +318,8 @@ def _inspect(
     needs_weights: bool = True,
     revision_name: str | None = None,
 ) -> Checkpoint:
-    config = _config(directory)
-    sidecar = _json_object(directory / SIDECAR) if (directory / SIDECAR).is_file() else {}
+    config = config_of(directory)
+    sidecar = json_object(directory / SIDECAR) if (directory / SIDECAR).is_file() else {}
     given = model_id or sidecar.get("model_id")
     name = named if given is None else given
     if not isinstance(name, str) or not _MODEL_ID.fullmatch(name):
@@ -314,64 +339,11 @@ def _inspect(
         config=config,
         weight_files=paths,
         dtype_weights=_dtype(paths) if needs_weights else _configured_dtype(config),
-        labels=labels.over(_written_labels(sidecar, directory)).over(known_labels(name)),
+        labels=labels.over(labels_of(sidecar, directory)).over(known_labels(name)),
         revision_name=revision_name,
         training_step=step,
         training_tokens=tokens,
     )
-
-
-def _written_labels(sidecar: dict[str, Any], directory: Path) -> Labels:
-    try:
-        return Labels(**{key: sidecar.get(key) for key in Labels.__slots__})
-    except InputError as error:
-        raise InputError(f"{directory / SIDECAR}: {error.problem}", error.hint) from error
-
-
-def _config(directory: Path) -> dict[str, Any]:
-    path = directory / "config.json"
-    if not path.is_file() and (directory / ADAPTER).is_file():
-        raise adapter_alone("checkpoint directory", str(directory))
-    if not path.is_file():
-        refuse_other_format(str(directory), {beside.name for beside in directory.iterdir()})
-        raise InputError(
-            f"A checkpoint directory must hold config.json; {directory} does not.",
-            "Give the directory that save_pretrained wrote.",
-        )
-    config = _json_object(path)
-    if "model_type" not in config:
-        raise InputError(
-            f"{path} must say which model_type it configures; it does not.",
-            "Give the directory that save_pretrained wrote.",
-        )
-    packed = config.get("quantization_config") or text_entry(config, "quantization_config")
-    if packed:
-        method = packed.get("quant_method") if isinstance(packed, dict) else None
-        said = f" ({method})" if isinstance(method, str) else ""
-        raise UnsupportedModelError(
-            f"The weights of {directory} are quantised{said}, not plain floating numbers.",
-            quantised.hint(method),
-        )
-    if config.get("auto_map") and config["model_type"] not in {**ADAPTERS, **PLACES}:
-        raise UnsupportedModelError(
-            f"The model must be one that transformers itself can run; {directory} brings code "
-            f"of its own for model_type {config['model_type']!r}, which is never run.",
-            "Use a conversion of the model to a type that has an adapter; nearest in name: "
-            f"{', '.join(nearest_types(str(config['model_type'])))}.",
-        )
-    return config
-
-
-def _json_object(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError, RecursionError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{path} must be readable JSON; {reason}.", _COPY_AGAIN) from error
-    if not isinstance(content, dict):
-        found = type(content).__name__
-        raise InputError(f"{path} must hold a JSON object; found {found}.", _COPY_AGAIN)
-    return content
 
 
 def _paths_of_weights(directory: Path, config: dict[str, Any]) -> tuple[Path, ...]:
@@ -380,14 +352,14 @@ def _paths_of_weights(directory: Path, config: dict[str, Any]) -> tuple[Path, ..
         config,
         {path.name for path in directory.iterdir()},
         lambda name: (directory / name).is_file(),
-        lambda name: _json_object(directory / name),
+        lambda name: json_object(directory / name),
     )
     return tuple(directory / name for name in found.names)
 
 
 def _dtype(paths: tuple[Path, ...]) -> str:
     found = {stored.number_format for path in paths for stored in header.of_file(path).values()}
-    floats = sorted(_FLOAT_NAMES[name] for name in found if name in _FLOAT_NAMES)
+    floats = sorted(header.FLOATS[name] for name in found if name in header.FLOATS)
     if not floats:
         raise UnsupportedModelError(
             f"The weights must be floating numbers; found {', '.join(sorted(found)) or 'none'}.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from typing import Any
 
 import huggingface_hub
@@ -26,9 +27,12 @@ def configuration(checkpoint: Checkpoint) -> Any:
     quieten()
     configurations: Any = transformers.AutoConfig
     try:
-        config = configurations.from_pretrained(
-            checkpoint.directory, trust_remote_code=False, local_files_only=True
-        )
+        if checkpoint.gguf is not None:
+            config = configurations.for_model(**deepcopy(checkpoint.config))
+        else:
+            config = configurations.from_pretrained(
+                checkpoint.directory, trust_remote_code=False, local_files_only=True
+            )
     except Exception as error:
         raise not_the_model(checkpoint, error) from error
     _require_possible(checkpoint, of_text(config))

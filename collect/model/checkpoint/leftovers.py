@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from safetensors import safe_open
 from torch import Tensor
@@ -13,6 +14,7 @@ from torch import Tensor
 from collect.errors import InputError
 from collect.model.checkpoint.blueprint import Blueprint
 from collect.model.checkpoint.checkpoint import Checkpoint
+from collect.model.checkpoint.gguf.tensors import readings
 
 
 def unexpected(left: dict[str, str], blueprint: Blueprint) -> list[str]:
@@ -85,17 +87,24 @@ def uniform(checkpoint: Checkpoint) -> dict[str, float]:
         The files.
     """
     found = {}
+    for key, stored in _stored(checkpoint):
+        shape = stored.get_shape()
+        if len(shape) < 2 or 0 in shape or not _is_uniform(stored[:1]):
+            continue
+        entries = stored[...]
+        if entries.is_floating_point() and _is_uniform(entries):
+            found[key] = float(entries.reshape(-1)[0])
+    return found
+
+
+def _stored(checkpoint: Checkpoint) -> Iterator[tuple[str, Any]]:
+    """Yield every stored tensor, not read yet, by the name that its file gives it."""
+    if checkpoint.gguf is not None:
+        yield from readings(checkpoint.gguf)
+        return
     for path in checkpoint.weight_files:
         with safe_open(path, framework="pt") as tensors:
-            for key in tensors.keys():  # noqa: SIM118
-                stored = tensors.get_slice(key)
-                shape = stored.get_shape()
-                if len(shape) < 2 or 0 in shape or not _is_uniform(stored[:1]):
-                    continue
-                entries = stored[...]
-                if entries.is_floating_point() and _is_uniform(entries):
-                    found[key] = float(entries.reshape(-1)[0])
-    return found
+            yield from ((key, tensors.get_slice(key)) for key in tensors.keys())  # noqa: SIM118
 
 
 def uniform_of(named: Iterable[tuple[str, Tensor]]) -> dict[str, float]:

@@ -13,7 +13,7 @@ from collect.adapters.configuration import of_text as text_configuration
 from collect.adapters.within import WHOLE
 from collect.errors import InputError, first_line
 from collect.model.alignment import aligned
-from collect.model.checkpoint import blueprint, memory
+from collect.model.checkpoint import blueprint, memory, placement
 from collect.model.checkpoint.checkpoint import Checkpoint, tensor_names
 from collect.model.checkpoint.configuration import (
     cause,
@@ -72,6 +72,8 @@ def load_model(checkpoint: Checkpoint, *, dtype: str = "float32", device: str = 
     """
     bare = load_skeleton(checkpoint, dtype=dtype)
     shards = Shards(checkpoint, blueprint.of_model(bare.model))
+    if checkpoint.gguf is not None:
+        return _dequantised(checkpoint, bare, shards, device)
     factory = _factory(checkpoint, bare.model.config)
     try:
         model, report = factory.from_pretrained(
@@ -97,6 +99,22 @@ def load_model(checkpoint: Checkpoint, *, dtype: str = "float32", device: str = 
         refuse_non_finite(name, parameter.detach())
     placed = model if device == AUTO else _on_device(model, device)
     return decoder(placed.eval(), checkpoint.adapter)
+
+
+def _dequantised(checkpoint: Checkpoint, bare: Decoder, shards: Shards, device: str) -> Decoder:
+    """Return the model of a GGUF file: the library's reader of such files would hold it twice."""
+    if device == AUTO:
+        raise InputError(
+            f"A GGUF file can not be spread over devices; {checkpoint.directory} was to be.",
+            "Use --device cuda, or add --stream.",
+        )
+    try:
+        placement.place(shards, shards.parameters, device="cpu")
+    except (RuntimeError, MemoryError) as error:
+        memory.refuse_exhausted(error, str(checkpoint.directory))
+        raise
+    bare.model.tie_weights()
+    return decoder(_on_device(bare.model, device).eval(), checkpoint.adapter)
 
 
 def load_skeleton(
@@ -250,6 +268,8 @@ def tokenizer_for(checkpoint: Checkpoint, sets: Sequence[PromptSet]) -> Any:
 
 def _has_tokenizer(checkpoint: Checkpoint) -> bool:
     """Return whether a checkpoint has any of the files that tokenizers are kept in."""
+    if checkpoint.gguf is not None:
+        return "tokenizer.ggml.model" in checkpoint.gguf.metadata
     return any((checkpoint.directory / name).is_file() for name in _TOKENIZER_FILES)
 
 
@@ -269,6 +289,14 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
             "Save it there with tokenizer.save_pretrained, or give prompts as token ids.",
         )
     try:
+        if checkpoint.gguf is not None:
+            # The library's other classes read the same tokens, after a configuration that takes
+            # half a minute.
+            return transformers.PreTrainedTokenizerFast.from_pretrained(
+                checkpoint.directory.parent,
+                gguf_file=checkpoint.directory.name,
+                local_files_only=True,
+            )
         return transformers.AutoTokenizer.from_pretrained(
             checkpoint.directory, trust_remote_code=False, local_files_only=True
         )

@@ -1,4 +1,4 @@
-"""The safetensors files of a checkpoint, by the parameters they make up, read piece by piece.
+"""The stored tensors of a checkpoint, by the parameters they make up, read piece by piece.
 
 Which stored tensor makes up which parameter is decided by the code that ``from_pretrained``
 itself uses: prefixes that are added or left out, names that changed, experts that are stored
@@ -8,14 +8,13 @@ one by one and run as one tensor.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
 from torch import Tensor
 from transformers import core_model_loading
 
@@ -24,8 +23,10 @@ from collect.errors import InputError, UnsupportedModelError
 from collect.model.alignment import aligned
 from collect.model.checkpoint.blueprint import Blueprint
 from collect.model.checkpoint.checkpoint import Checkpoint
-from collect.model.checkpoint.header import Stored, of_file
+from collect.model.checkpoint.gguf.tensors import GgufFile
 from collect.model.checkpoint.leftovers import refuse_beyond, unexpected
+from collect.model.checkpoint.safetensors.files import SafetensorsFiles
+from collect.model.checkpoint.safetensors.header import FLOATS
 
 #: Parts of a tensor's name that a wrapper around a model leaves, and how to save without it.
 _WRAPPERS = {
@@ -34,9 +35,6 @@ _WRAPPERS = {
     "_fsdp_wrapped_module": "accelerator.unwrap_model(model).save_pretrained (of FSDP)",
     "_checkpoint_wrapped_module": "without the wrapper of activation checkpointing",
 }
-
-#: Plain floating numbers; everything else is a quantised weight, whose norm means nothing.
-_FLOATS = ("F64", "F32", "F16", "BF16")
 
 _SAVED_BADLY = (
     "Copy or download the checkpoint again; in a narrow format it may have overflowed when it was "
@@ -109,14 +107,16 @@ class Shards:
 
     def __init__(self, checkpoint: Checkpoint, blueprint: Blueprint) -> None:
         self.directory = checkpoint.directory
+        self._files = _files(checkpoint, blueprint)
+        if self._files.conversions is not None:
+            blueprint = replace(blueprint, conversions=self._files.conversions)
         self.blueprint = blueprint
-        self._entries = _entries(checkpoint)
-        origins, left = _origins(self._entries or checkpoint.listed_tensors, blueprint)
+        origins, left = _origins(self._files.entries or checkpoint.listed_tensors, blueprint)
         self.unused = unexpected(left, blueprint)
         self._origins = {name: origin for origin in origins for name in origin.parameters}
         self._refuse_missing()
-        if self._entries:
-            self._refuse_contradictions()
+        if self._files.entries:
+            self._refuse_contradictions(is_plain=checkpoint.gguf is None)
         refuse_beyond(self.unused, blueprint, self.directory)
 
     @property
@@ -185,7 +185,7 @@ class Shards:
             If a number is not finite.
         """
         (key,) = self._origins[self._known(parameter)].patterns
-        with self._opened([key]) as tensors:
+        with self._files.opened([key]) as tensors:
             found: Tensor = aligned(tensors[key][places])
         refuse_non_finite(parameter, found)
         return found
@@ -198,7 +198,7 @@ class Shards:
     def opened(self, parameters: Iterable[str]) -> Iterator[dict[str, Any]]:
         """Yield the stored tensors that make up parameters, not read yet, by the file's names."""
         keys = [key for origin in self._origins_of(parameters) for key in origin.patterns]
-        with self._opened(keys) as tensors:
+        with self._files.opened(keys) as tensors:
             yield tensors
 
     def _known(self, parameter: str) -> str:
@@ -213,7 +213,7 @@ class Shards:
 
     def _converted(self, origin: _Origin) -> dict[str, Tensor]:
         """Return the parameters that a group of stored tensors makes up."""
-        with self._opened(origin.patterns) as tensors:
+        with self._files.opened(origin.patterns) as tensors:
             if origin.converter is None:
                 (key,) = origin.patterns
                 return {origin.target: tensors[key][...]}
@@ -230,22 +230,6 @@ class Shards:
             name: tensor[0] if isinstance(tensor, list) else tensor for name, tensor in made.items()
         }
 
-    @contextmanager
-    def _opened(self, keys: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Open the files that hold some tensors, and close them again.
-
-        A file that stays open keeps every page in memory that was ever read.
-        """
-        with ExitStack() as files:
-            handles: dict[Path, Any] = {}
-            tensors = {}
-            for key in keys:
-                path, _ = self._entries[key]
-                if path not in handles:
-                    handles[path] = files.enter_context(safe_open(path, framework="pt"))
-                tensors[key] = handles[path].get_slice(key)
-            yield tensors
-
     def _refuse_missing(self) -> None:
         blueprint = self.blueprint
         missing = [
@@ -254,16 +238,16 @@ class Shards:
             if name in blueprint.required and self.stored_name(name) is None
         ]
         if missing:
-            stored = self._entries or blueprint.shapes.keys() & self._origins
+            stored = self._files.entries or blueprint.shapes.keys() & self._origins
             raise _missing(self.directory, missing, stored)
 
-    def _refuse_contradictions(self) -> None:
-        """Refuse quantised tensors, and shapes that config.json contradicts."""
+    def _refuse_contradictions(self, *, is_plain: bool) -> None:
+        """Refuse quantised tensors of plain files, and shapes that config.json contradicts."""
         weights = self.blueprint.weights
         for name, origin in self._origins.items():
             for key in origin.patterns if name in weights else ():
-                _, stored = self._entries[key]
-                if stored.number_format not in _FLOATS:
+                stored = self._files.entries[key]
+                if is_plain and stored.number_format not in FLOATS:
                     raise UnsupportedModelError(
                         f"The weights must be stored as plain floating numbers; {key} of "
                         f"{self.directory} is quantised ({stored.number_format}).",
@@ -304,19 +288,12 @@ def refuse_non_finite(name: str, tensor: Tensor, hint: str = _SAVED_BADLY) -> No
     )
 
 
-def _entries(checkpoint: Checkpoint) -> dict[str, tuple[Path, Stored]]:
-    """Return the file of every tensor, and what headers say of it; none where they are unknown.
-
-    A file of the hub is where it will be.
-    """
-    if checkpoint.weight_files:
-        found = {path: of_file(path) for path in checkpoint.weight_files}
-        return {key: (path, of[key]) for path, of in found.items() for key in of}
-    return {
-        key: (checkpoint.directory / checkpoint.weight_names[0], stored)
-        for key, stored in checkpoint.listed_tensors.items()
-        if stored is not None
-    }
+def _files(checkpoint: Checkpoint, blueprint: Blueprint) -> SafetensorsFiles | GgufFile:
+    """Return what holds the tensors of a checkpoint."""
+    if checkpoint.gguf is not None:
+        return GgufFile(checkpoint.gguf, blueprint.config, blueprint.shapes)
+    listed = {} if checkpoint.weight_files else checkpoint.listed_tensors
+    return SafetensorsFiles(checkpoint.weight_files, listed)
 
 
 def _origins(keys: Iterable[str], blueprint: Blueprint) -> tuple[list[_Origin], dict[str, str]]:

@@ -1,13 +1,19 @@
-"""Which files of a checkpoint hold its weights: those that transformers loads, for every number."""
+"""Which files of a checkpoint hold its weights, and the small file that configures them.
+
+They are those that transformers loads, for every number.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from fnmatch import fnmatch
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+from collect.adapters import ADAPTERS, nearest_types, quantised
+from collect.adapters.within import PLACES, text_entry
 from collect.errors import InputError, UnsupportedModelError
 
 #: Name of a file that holds all weights, and of the list of files that hold them together.
@@ -35,18 +41,14 @@ _FORMATS = (
         "Merge them by `python zero_to_fp32.py . OUT --safe_serialization`, beside config.json.",
     ),
     (
-        ("*.gguf",),
-        "a GGUF file",
-        "Load it by from_pretrained(DIRECTORY, gguf_file=NAME), save it by save_pretrained, and "
-        "measure that: numbers are those of the dequantised weights.",
-    ),
-    (
         ("*.h5", "*.msgpack", "*.ckpt.index"),
         "weights of TensorFlow or Flax",
         "Give a checkpoint that was saved in safetensors, or convert it by an older transformers.",
     ),
 )
 
+
+_COPY_AGAIN = "Correct the file, or copy or download it again."
 
 #: Missing files that a message names at most.
 _SHOWN = 3
@@ -209,3 +211,65 @@ def _is_beside(name: object) -> bool:
         return False
     path = PurePosixPath(name)
     return not path.is_absolute() and ".." not in path.parts
+
+
+def config_of(directory: Path) -> dict[str, Any]:
+    """Return ``config.json`` of a directory, of a model that can be measured as far as it tells.
+
+    Raises
+    ------
+    InputError
+        If it is not there, or broken.
+    UnsupportedModelError
+        If the weights are quantised, or the model is code of the repository's own.
+    """
+    path = directory / "config.json"
+    if not path.is_file() and (directory / ADAPTER).is_file():
+        raise adapter_alone("checkpoint directory", str(directory))
+    if not path.is_file():
+        refuse_other_format(str(directory), {beside.name for beside in directory.iterdir()})
+        raise InputError(
+            f"A checkpoint directory must hold config.json; {directory} does not.",
+            "Give the directory that save_pretrained wrote.",
+        )
+    config = json_object(path)
+    if "model_type" not in config:
+        raise InputError(
+            f"{path} must say which model_type it configures; it does not.",
+            "Give the directory that save_pretrained wrote.",
+        )
+    packed = config.get("quantization_config") or text_entry(config, "quantization_config")
+    if packed:
+        method = packed.get("quant_method") if isinstance(packed, dict) else None
+        said = f" ({method})" if isinstance(method, str) else ""
+        raise UnsupportedModelError(
+            f"The weights of {directory} are quantised{said}, not plain floating numbers.",
+            quantised.hint(method),
+        )
+    if config.get("auto_map") and config["model_type"] not in {**ADAPTERS, **PLACES}:
+        raise UnsupportedModelError(
+            f"The model must be one that transformers itself can run; {directory} brings code "
+            f"of its own for model_type {config['model_type']!r}, which is never run.",
+            "Use a conversion of the model to a type that has an adapter; nearest in name: "
+            f"{', '.join(nearest_types(str(config['model_type'])))}.",
+        )
+    return config
+
+
+def json_object(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or holds none.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError, RecursionError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} must be readable JSON; {reason}.", _COPY_AGAIN) from error
+    if not isinstance(content, dict):
+        found = type(content).__name__
+        raise InputError(f"{path} must hold a JSON object; found {found}.", _COPY_AGAIN)
+    return content

@@ -43,7 +43,7 @@ def contradictions(model: Any) -> dict[str, str]:
         made = _made(model)
     except Exception:  # a class or a configuration of somebody's own, which nothing is known of
         return {}
-    of_live = dict(model.named_modules())
+    of_live = dict(model.named_modules(remove_duplicate=False))  # a part may stand in two blocks
     found: dict[str, str] = {}
     for path, module in made.named_modules():
         live = of_live.get(path)

@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import nn
 
+from collect.errors import InputError
 from collect.model.checkpoint.decoder import Decoder
 
 #: Rows that a table may have beyond the context: OPT's has two in front.
@@ -36,6 +37,31 @@ def position_table(decoder: Decoder) -> str | None:
         if buffer.ndim > 1 and any(size in sizes for size in buffer.shape):
             return str(path)
     return None
+
+
+def refuse_beyond(decoder: Decoder, longest: int) -> None:
+    """Refuse a prompt beyond the context of a model that has a table of positions.
+
+    Parameters
+    ----------
+    decoder
+        A model, with its weights or without.
+    longest
+        Length of the longest prompt [tokens].
+
+    Raises
+    ------
+    InputError
+        If the prompt is longer than the context and `position_table` names a table.
+    """
+    n_context = decoder.adapter.n_context(decoder.config)
+    table = position_table(decoder) if n_context is not None and longest > n_context else None
+    if table:
+        raise InputError(
+            f"The model cannot read beyond its context of {n_context} tokens: its positions come "
+            f"from a table that ends there, {table}.",
+            "Use --too-long skip or --too-long truncate.",
+        )
 
 
 def forget_lengths(body: nn.Module) -> None:

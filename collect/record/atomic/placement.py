@@ -65,23 +65,3 @@ def check_open(directories: Iterable[Path]) -> None:
                 f"{error.strerror or 'files in it may not be changed'}.",
                 "Free the space, or give the rights to it.",
             ) from error
-
-
-def rename(prepared: Path, target: Path) -> None:
-    """Put a prepared file into its place.
-
-    Raises
-    ------
-    OutputError
-        If the place cannot be written.
-    """
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        prepared.replace(target)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise OutputError(
-            f"The output file {target} must be writable; {error.strerror or error}.",
-            "Free the space, or give the rights to it.",
-        ) from error

@@ -92,28 +92,28 @@ class About:
         Its title.
     licence
         Identifier of SPDX, such as CC-BY-4.0, the address of a licence's text, or another name.
-    description
-        What it holds, in a sentence or two.
     creators
         Who made it.
-    version
-        Its version, three numbers.
     published
         Day of publication.
     url
         Where it is to be found; None if that is not known yet.
     citation
         How to cite it, preferably as BibTeX; None to leave that out.
+    description
+        What it holds, in a sentence or two.
+    version
+        Its version, three numbers.
     """
 
     name: str
     licence: str
-    description: str
     creators: tuple[str, ...]
-    version: str
     published: date
     url: str | None = None
     citation: str | None = None
+    description: str = "Measurements of the residual stream of transformers, token by token."
+    version: str = "1.0.0"
 
     @property
     def licence_url(self) -> str | None:

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from collect.errors import InputError
 from collect.record.atomic.files import text_writing, write_together
-from collect.record.packed import leftovers
 from collect.record.publication.card import card
 from collect.record.publication.description import About, description
 from collect.schema import LARGE, arrow_schema, incomplete_units, read_rows, tables
@@ -26,7 +25,6 @@ from collect.schema.sources import Sources
 CARD = "README.md"
 
 _SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
-_VERSION = re.compile(r"\d+\.\d+\.\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,21 +149,16 @@ def _check(about: About) -> None:
             f"found {about.licence!r}.",
             "Give for example --license CC-BY-4.0.",
         )
-    if not _VERSION.fullmatch(about.version):
-        raise InputError(
-            f"A version must be three numbers with points; found {about.version!r}.",
-            "Give for example --dataset-version 1.0.0.",
-        )
     if about.url is not None and "://" not in about.url:
         raise InputError(
             f"Where a data set is to be found must be an address; found {about.url!r}.",
             "Give for example --url https://example.org/measured, or leave it out.",
         )
-    said = [about.name, about.description, *about.creators]
+    said = [about.name, *about.creators]
     if not about.creators or not all(words.strip() for words in said):
         raise InputError(
-            "A data set must have a name, a description and somebody who made it; one is empty.",
-            "Give --name, --description and --creator.",
+            "A data set needs a name and somebody who made it; one is empty.",
+            "Give --name and --creator.",
         )
 
 
@@ -175,7 +168,7 @@ def _check_complete(directory: Path) -> None:
             f"The store must be a directory; {directory} is none.",
             "Name the directory given to `collect run` as --out.",
         )
-    interrupted = [*incomplete_units(directory), *map(str, leftovers.leftovers(directory))]
+    interrupted = incomplete_units(directory)
     if interrupted:
         raise InputError(
             f"What is published must be complete; {interrupted[0]} is not.",

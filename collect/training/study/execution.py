@@ -24,7 +24,6 @@ def carry_out(
     engine: str = "local",
     minutes: float | None = None,
     quiet: bool = False,
-    progress: bool = False,
 ) -> int:
     """Train and measure the runs of a design that ``out`` does not hold yet, short ones first.
 
@@ -41,8 +40,8 @@ def carry_out(
         and output must be reachable under the same path from every machine.
     minutes
         Start no run after so many; None for no limit.
-    quiet, progress
-        When to show a bar; see `collect.job.settings.progress_bar`.
+    quiet
+        Show no bar; see `collect.job.settings.progress_bar`.
 
     Returns
     -------
@@ -64,7 +63,7 @@ def carry_out(
     total = round(sum(run.seconds for run in todo))
     failures: list[CollectError] = []
     with (
-        progress_bar(total, design.head.name, "s", quiet=quiet, progress=progress) as bar,
+        progress_bar(total, design.head.name, "s", quiet=quiet, progress=False) as bar,
         lent(engine, n_processes) as workers,
     ):
 

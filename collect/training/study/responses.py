@@ -73,8 +73,8 @@ def measured(network: Any, windows: Tensor) -> Stream:
     with _measurable(network) as placed:
         recorder = Recorder(_batches(windows), ("stream",))
         parts = [recorder.observation(index) for index in whole(placed, recorder.batches, recorder)]
-    norms = [part.norms for part in parts if part.norms is not None]
-    updates = [part.updates for part in parts if part.updates is not None]
+    norms: list[Norms] = [part["residual_norm"] for part in parts]
+    updates: list[Updates] = [part["residual_update"] for part in parts]
     n_layers = len(placed.blocks)
     places = [(0, "block_input"), *((layer, "block_output") for layer in range(n_layers))]
     lengths = torch.cat([_rows(norm, norm.norm, places) for norm in norms], dim=1)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
+from analysis.audit.claim import Claim
 from analysis.audit.evidence import checks
+from analysis.audit.evidence.checks import Check, Label
+from analysis.audit.examination import examined
+from analysis.tidy.errors import AnalysisError
 
 ROWS = pd.DataFrame(
     {
@@ -65,3 +71,18 @@ def test_a_check_on_ours_decides_where_all_models_are_theirs(
     assert (found.holds, found.decides) == (holds, is_theirs)
     assert (checks.NOT_THEIRS in found.note) is not is_theirs
     assert found.note.startswith("why.")
+
+
+def test_labels_join_words_and_ids_and_survive_a_copy():
+    joined = Label("fisher", "Fisher; ") + Label("hunt", "the hunt") + ", all"
+    assert (joined, joined.id) == ("Fisher; the hunt, all", "fisher_hunt")
+    again = pickle.loads(pickle.dumps(joined))
+    assert (again, again.id) == (joined, joined.id)
+    assert Check(Label("bound", "a bound"), joined, True).id == "bound_fisher_hunt"
+    assert Check("a bound", "All models", True).id == "a_bound_all_models"
+
+
+def test_two_checks_of_one_id_are_refused(published_store):
+    twice = Claim(1, "q", "r", lambda _: [Check("p", "c", True), Check("p", "c", True)])
+    with pytest.raises(AnalysisError, match="'p_c'"):
+        examined(twice, published_store)

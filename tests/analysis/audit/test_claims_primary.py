@@ -81,7 +81,7 @@ def test_one_model_moves_fishers_p_over_the_usual_level(check, shipped_store):
 
 
 def test_the_smallest_p_of_a_reading_is_that_of_its_margins_and_suites(shipped_store):
-    by_models, by_suites = heritage.least_p(shipped_store, readings.HUNT)
+    by_models, by_suites = heritage.least_p(shipped_store, "hunt")
     # Six of 16 dampen and five are of the lab: 6 of 4368 tables are as extreme as can be.
     assert by_models == pytest.approx(6 / 4368)
     # Three of seven suites are EleutherAI's: one of 35 assignments.

@@ -5,13 +5,10 @@ import io
 import subprocess
 import sys
 
-import duckdb
 import pandas as pd
 import pytest
 
-from analysis import store
 from analysis.audit.pages import revision
-from analysis.commands import cli
 from analysis.heritage.pages import colophon
 from analysis.heritage.register import CLAIMS
 from analysis.store.listed_files import ReadingFile
@@ -49,16 +46,8 @@ def test_an_interrupt_that_comes_while_duckdb_reads_exits_130(n_reads, capsys, m
 
     monkeypatch.setattr(ReadingFile, "read", interrupted)
     query = "SELECT sum(norm) FROM residual_norm"
-    expected = (130, "", "error: The command was interrupted.\n")
+    expected = (130, "", "error: interrupted\n")
     assert run(capsys, "--data", "data/sample", "sql", query) == expected
-
-
-def test_an_interrupt_that_comes_while_a_query_is_parsed_exits_130(capsys, monkeypatch):
-    def interrupted(_sql):
-        raise duckdb.Error("KeyboardInterrupt: <EMPTY MESSAGE>")
-
-    monkeypatch.setattr(duckdb, "extract_statements", interrupted)
-    assert run(capsys, "sql", "SELECT 1") == (130, "", "error: The command was interrupted.\n")
 
 
 def test_an_interrupt_is_no_fault_of_the_claim_that_is_examined(capsys, monkeypatch):
@@ -66,7 +55,7 @@ def test_an_interrupt_is_no_fault_of_the_claim_that_is_examined(capsys, monkeypa
         raise RuntimeError("Query interrupted")
 
     monkeypatch.setitem(CLAIMS, 7, dataclasses.replace(CLAIMS[7], examine=told))
-    assert run(capsys, "claim", "7") == (130, "", "error: The command was interrupted.\n")
+    assert run(capsys, "claim", "7") == (130, "", "error: interrupted\n")
 
 
 def test_one_claim_is_printed_check_by_check(capsys):
@@ -169,7 +158,7 @@ def test_a_closed_pipe_ends_quietly():
 def test_a_full_device_is_exit_code_5():
     ran = in_shell(f"{sys.executable} -m analysis sql 'FROM claim' --csv > /dev/full")
     assert ran.returncode == 5
-    assert ran.stderr.startswith("error: The output must be writable; No space left")
+    assert "No space left" in ran.stderr
     assert "Traceback" not in ran.stderr
     assert "Exception ignored" not in ran.stderr
 
@@ -209,42 +198,7 @@ def test_the_data_hash_changes_with_one_byte(tmp_path):
     assert colophon.data_hash(tmp_path) != before
 
 
-def test_what_nobody_foresaw_is_one_sentence_with_an_exit_code_of_its_own(capsys, monkeypatch):
-    def broken(*_arguments, **_named):
-        raise ZeroDivisionError("by \ud800 zero\nand more")
-
-    monkeypatch.setattr(store, "open_store", broken)
-    code, out, err = run(capsys, "sql", "SELECT 1")
-    assert (code, out) == (70, "")
-    assert err.startswith("error: Every failure must be foreseen; ZeroDivisionError was not (by ")
-    assert "report it" in err
-    assert "Traceback" not in err
-    code, _, err = run(capsys, "--debug", "sql", "SELECT 1")
-    assert (code, "Traceback" in err) == (70, True)
-
-
 def test_verified_contents_are_said(capsys):
     code, _, err = run(capsys, "--data", "data/sample", "--verify", "sql", "SELECT 1")
     assert code == 0
     assert "by their hashes" in err
-
-
-@pytest.mark.parametrize(
-    ("error", "code", "said"),
-    [
-        (PermissionError(13, "Permission denied", "/a/file"), 2, "The file /a/file must be there"),
-        (MemoryError(), 71, "must lend this command enough memory"),
-        (OSError(24, "Too many open files", "/a/file"), 71, "enough open files"),
-        (RuntimeError("can't start new thread"), 71, "enough processes and threads"),
-        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 71, "enough memory"),
-        (OSError(71, "Protocol error"), 70, "Every failure must be foreseen"),
-    ],
-)
-def test_what_the_system_refuses_is_said(error, code, said, capsys, monkeypatch):
-    def fail(_options):
-        raise error
-
-    monkeypatch.setitem(cli.VERBS, "stated", fail)
-    found, out, err = run(capsys, "stated")
-    assert (found, out) == (code, "")
-    assert said in err

@@ -31,16 +31,17 @@ OF_ONE = "SELECT sum(cosine) FROM residual_update WHERE model_id = 'thermoscope/
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """Three models of the sample, packed and described."""
-    directory = tmp_path_factory.mktemp("to-publish") / "streams"
+    """Three models of the sample, compact and described."""
+    measured = tmp_path_factory.mktemp("to-publish") / "measured"
     stems = {f"thermoscope--{name}{of}" for name in MODELS for of in ("", "@A_grand_unified")}
     for path in SAMPLE.glob("*/*.parquet"):
         if path.stem in {*stems, "A_grand_unified"}:
-            (directory / path.parent.name).mkdir(exist_ok=True, parents=True)
-            shutil.copy2(path, directory / path.parent.name)
-    compact(directory)
+            (measured / path.parent.name).mkdir(exist_ok=True, parents=True)
+            shutil.copy2(path, measured / path.parent.name)
+    directory = measured.with_name("streams")
+    compact(measured, directory)
     (directory / "gauge_range.csv").write_bytes((SAMPLE / "gauge_range.csv").read_bytes())
-    publish(directory, About("streams", "MIT", "d", ("c",), "1.0.0", date(2026, 11, 22)))
+    publish(directory, About("streams", "MIT", ("c",), date(2026, 11, 22)))
     return directory
 
 

@@ -262,6 +262,7 @@ def test_what_is_shared_is_computed_once_for_each_store_and_argument(tiny_direct
         (["--help"], {"pandas", "numpy", "duckdb", "pyarrow"}),
         (["claim", "999"], {"pandas", "numpy", "duckdb", "pyarrow"}),
         (["sql", "SELECT 1"], {"scipy", "altair", "statsmodels", "pingouin", "patsy"}),
+        (["claim", "25"], {"altair", "pingouin", "matplotlib"}),
     ],
 )
 def test_a_verb_imports_what_it_needs(arguments, unneeded):

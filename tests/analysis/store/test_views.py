@@ -239,3 +239,29 @@ def test_published_and_measured_gains_share_one_vocabulary(shipped_store):
     ).set_index("metric")["sources"]
     shared = ["gain_last_block", "gain_penultimate_block", "gain_with_final_norm", "gain_body"]
     assert rows[shared].tolist() == [2, 2, 2, 2]
+
+
+def test_without_the_first_token_none_is_left_of_a_prompt_of_one(tiny_store):
+    rows = tiny_store.query("FROM prompt_gain WHERE metric = 'gain_without_first'")
+    assert rows[["prompt_id", "gain"]].to_numpy().tolist() == [["S:00", 3 / 6]]
+
+
+def test_a_massive_token_is_named_with_its_blocks(tiny_copy):
+    # Token 0 is 100 after blocks 0 and 1 where four others are 5, and 2 after the last block.
+    path = tiny_copy / "residual_norm" / "test--tiny@S.parquet"
+    rows = pd.read_parquet(path)
+    row = rows[(rows["prompt_id"] == "S:00") & (rows["site"] == "block_output")].iloc[0]
+    made = pd.DataFrame([row] * 15).assign(
+        layer=[layer for layer in (0, 1, 2) for _ in range(5)], position=[*range(5)] * 3, norm=5.0
+    )
+    massive = (made["position"] == 0) & (made["layer"] < 2)
+    made["norm"] = made["norm"].mask(massive, 100.0 * (1 + made["layer"]))
+    write_table("residual_norm", made, path)
+    [token] = open_store(tiny_copy).query("FROM outlier_token").to_dict("records")
+    assert [token[c] for c in ("position", "first_layer", "last_layer", "largest_layer")] == [
+        0,
+        0,
+        1,
+        1,
+    ]
+    assert (token["n_layers_massive"], token["times_median"]) == (2, 40.0)

@@ -45,6 +45,10 @@ def test_summaries_use_the_conforming_plain_run_of_the_widest_format(add_run, se
     assert models["gain_last_block"].tolist() == [(3 / 6 + 4 / 1) / 2]
 
 
+#: Other weights of the same model: a step of its training, named by its revision.
+LATER = {"weights_sha256": "1", "revision": "b" * 40, "revision_name": "step2000"}
+
+
 @pytest.mark.parametrize(
     ("settings", "steps", "expected"),
     [
@@ -57,14 +61,10 @@ def test_summaries_use_the_conforming_plain_run_of_the_widest_format(add_run, se
             "run-prompts",
         ),
         ({"run_id": "a", "device": "cuda:0"}, {}, "run-prompts"),
-        ({"run_id": "a", "weights_sha256": "1"}, {"1": [2000]}, "run-prompts"),
-        ({"run_id": "z", "weights_sha256": "1"}, {"0": [1000], "1": [2000]}, "z"),
-        ({"run_id": "z", "weights_sha256": "1"}, {"0": [2000], "1": [1000, None]}, "z"),
-        (
-            {"run_id": "a", "weights_sha256": "1", "dtype_compute": "float64"},
-            {"1": [2000]},
-            "run-prompts",
-        ),
+        ({"run_id": "a"} | LATER, {"1": [2000]}, "run-prompts"),
+        ({"run_id": "z"} | LATER, {"0": [1000], "1": [2000]}, "z"),
+        ({"run_id": "z"} | LATER, {"0": [2000], "1": [1000, None]}, "z"),
+        ({"run_id": "a", "dtype_compute": "float64"} | LATER, {"1": [2000]}, "run-prompts"),
     ],
 )
 def test_the_release_counts_or_the_last_step_then_the_stream_then_the_format_then_the_processor(
@@ -154,7 +154,7 @@ def test_every_view_of_measurements_has_the_run_of_each_row(add_run, tiny_direct
 @pytest.mark.parametrize("hashed", ["weights_sha256", "config_sha256"])
 def test_the_trace_takes_the_very_weights_that_were_asked(add_run, hashed):
     # Another checkpoint or configuration under the same name, its V three times as large.
-    store = open_store(add_run("other", kind="weights", **{hashed: "1"}))
+    store = open_store(add_run("other", kind="weights", revision="b" * 40, **{hashed: "1"}))
     rows = store.query("FROM layer_trace WHERE prompt_id = 'S:00' ORDER BY layer")
     assert rows["trace_multi_head"].tolist() == [100.0, 400.0, 900.0]
     assert store.query("FROM weights_of_run")["weights_run_id"].tolist() == ["run-weights"]
@@ -168,7 +168,7 @@ def test_of_two_runs_of_the_same_weights_the_conforming_one_counts(add_run):
 
 
 def test_a_trace_without_its_weights_is_absent(add_run):
-    directory = add_run("other", kind="weights", weights_sha256="1")
+    directory = add_run("other", kind="weights", **LATER)
     (directory / "run" / "test--tiny.parquet").unlink()
     assert open_store(directory).query("FROM layer_trace").empty
 

@@ -69,7 +69,7 @@ def test_a_statement_that_never_ends_is_interrupted(sql, ending):
     process.send_signal(ending)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
-    assert err == "error: The command was interrupted.\n"
+    assert err == "error: interrupted\n"
     assert not is_alive(child)
     assert spilled() <= before
 
@@ -110,7 +110,7 @@ def test_little_memory_is_told_as_that_and_blames_no_file(n_mebibytes):
     assert process.returncode in (0, 71)
     if process.returncode == 71:
         assert out == ""
-        assert err.startswith("error: The machine must lend this command enough ")
+        assert err.startswith("error: Out of ")
     else:
         assert err == "1 row\n"
 
@@ -129,7 +129,7 @@ def test_a_statement_that_wants_more_memory_than_there_is_exits_71(sql, n_gibiby
     process = started(sql, n_bytes=n_gibibytes << 30)
     out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (71, "")
-    assert err.startswith("error: The machine must lend this command enough memory")
+    assert err.startswith("error: Out of memory")
 
 
 def test_what_a_statement_prints_goes_through_whole():

@@ -41,7 +41,7 @@ def _norms(placed: Decoder, run: Any) -> dict[Any, Any]:
     recorder = Recorder([(LONG, SHORT)], placed.adapter.defined(("stream",)))
     for _ in run(recorder.batches, recorder):
         pass
-    norms = recorder.observation(0).norms
+    norms = recorder.observation(0)["residual_norm"]
     return {place: norms.norm[row] for row, place in enumerate(norms.places)}
 
 

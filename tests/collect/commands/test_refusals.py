@@ -243,7 +243,7 @@ def test_a_model_whose_files_could_have_no_name_is_refused_before_its_weights_ar
 ):
     directory = save_tiny("gpt2")
     (directory / "thermoscope.json").write_text(json.dumps({"model_id": f"local/{'a' * 250}"}))
-    monkeypatch.setattr("collect.job.run.load_skeleton", None)
+    monkeypatch.setattr("collect.job.resolve.load_skeleton", None)
     before = contents(out)
     capsys.readouterr()
     arguments = ["run", str(directory), "--out", str(out), "--prompts", str(prompt_file)]

@@ -119,6 +119,16 @@ def test_prompts_beyond_the_context_may_be_left_out(changed):
     assert certificate(after)["n_prompts"] == 15
 
 
+def test_prompts_beyond_the_context_are_read_whole_where_positions_are_computed(changed, capsys):
+    options = ["--prompts", "A_grand_unified", "--too-long", "extend"]
+    before, after, _ = changed("llama")
+    assert main(["gauge", str(before), "--out", str(after), *options]) == 0
+    assert certificate(after)["n_prompts"] == 25
+    before, after, _ = changed("gpt2")
+    assert main(["gauge", str(before), "--out", f"{after}-too", *options]) == 2
+    assert "wpe" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("family", "options", "word"),
     [

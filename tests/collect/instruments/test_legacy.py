@@ -142,7 +142,7 @@ def measured(name, prompts):
     placed = decoder(model, ADAPTERS[model.config.model_type])
     recorder = Recorder([prompts], ["legacy"])
     assert list(whole(placed, [prompts], recorder)) == [0]
-    return placed, recorder.observation(0).legacy
+    return placed, recorder.observation(0)["legacy_value"]
 
 
 @torch.inference_mode()

@@ -9,7 +9,7 @@ import pytest
 
 from collect.model.checkpoint.checkpoint import Checkpoint
 from collect.model.checkpoint.decoder import Decoder
-from collect.model.checkpoint.description import model_row
+from collect.model.description import model_row
 from collect.model.labels import Labels
 from collect.record.writer import conforming
 from tests.collect.families import FAMILIES

@@ -11,7 +11,7 @@ from collect.instruments import rows
 from collect.instruments.attention_maps import AttentionStatistics
 from collect.instruments.geometry import Geometry
 from collect.instruments.hooks import Recorder
-from collect.instruments.observation import Norms, Observation, Updates
+from collect.instruments.observation import Norms, TokenGeometry, Updates
 from collect.instruments.predictions import Predictions
 from collect.model.checkpoint.decoder import decoder
 from collect.model.forward.passes import whole
@@ -86,11 +86,11 @@ def test_predictions_are_given_back_to_their_prompts():
 
 def test_geometry_without_pairs_is_null_not_zero():
     alone = Geometry(None, None, None, 1.0)
-    observation = Observation(
+    measured = TokenGeometry(
         geometry={(0, "block_input"): [alone, alone]},
         embedding_correlation={(0, "block_input"): [1.0, float("nan")]},
     )
-    written = conforming("token_geometry", rows.token_geometry(BATCH, observation).assign(**LABELS))
+    written = conforming("token_geometry", rows.token_geometry(BATCH, measured).assign(**LABELS))
     columns = written.to_pydict()
     assert columns["mean_cosine"] == columns["uniformity"] == [None, None]
     assert columns["effective_rank"] == [1.0, 1.0]

@@ -14,6 +14,7 @@ import pytest
 from collect.commands.cli import main
 from collect.job.outcome import Outcome
 from collect.job.run import run
+from collect.record import provenance
 from collect.record.integrity import faults
 from collect.schema import ContractError
 from collect.training.study.execution import carry_out
@@ -55,14 +56,15 @@ def test_what_is_wrong_for_all_is_found_out_before_a_worker_starts(save_tiny, tm
 @pytest.fixture
 def crashes(monkeypatch):
     """Let tasks run in this process; those of the models put in here end with their error."""
+    monkeypatch.setattr(provenance, "_of_driver", None)
     errors = {}
-    task = SimpleNamespace(remote=lambda model, _sets, out, _options: (model, out))
+    task = SimpleNamespace(remote=lambda model, _sets, out, *_: (model, out))
 
     def get(task):
         model, out = task
         if model in errors:
             raise errors[model]
-        return fleet._measure(model, [], out, {})
+        return fleet._measure(model, [], out, {}, "1.2.3")
 
     monkeypatch.setattr(ray, "is_initialized", lambda: True)
     monkeypatch.setattr(ray, "cluster_resources", dict)
@@ -111,9 +113,11 @@ def test_an_error_in_a_worker_is_a_refusal_and_stops_no_other(
 
 
 @pytest.mark.slow
-def test_two_workers_write_what_one_machine_writes(
-    save_tiny, prompt_file, tmp_path, capsys, cluster
+def test_two_workers_write_what_one_machine_writes(  # noqa: PLR0917
+    save_tiny, prompt_file, tmp_path, capsys, cluster, monkeypatch
 ):
+    """Under one version, though the clone may change between the command and a worker's start."""
+    monkeypatch.setattr(provenance, "_of_driver", "1.2.3+g0123456789ab")
     models = [str(save_tiny(name)) for name in ("gpt2", "llama", "gpt_neox")]
     fleet, alone = tmp_path / "fleet", tmp_path / "alone"
     where = ["--prompts", str(prompt_file), "--out", str(fleet)]

@@ -269,7 +269,7 @@ def test_a_map_that_looks_ahead_on_a_real_prompt_is_not_kept(
     save_tiny, prompt_file, out, monkeypatch
 ):
     monkeypatch.setattr(
-        "collect.model.conformance.refusal.refuse", lambda _findings: broken_mask(monkeypatch)
+        "collect.model.conformance.refusal.refuse", lambda *_, **__: broken_mask(monkeypatch)
     )
     with pytest.raises(ConformanceError, match="must be zero above the diagonal"):
         run([str(save_tiny("gpt2"))], [prompt_file], out, batch_size=1, quiet=True)

@@ -10,8 +10,8 @@ import pytest
 
 from collect.commands.cli import main
 from collect.errors import InputError
-from collect.job import estimate
 from collect.job.outcome import RefusedError
+from collect.job.planning import estimate
 from collect.job.planning.plan import drawn, plan
 from collect.job.run import run
 

@@ -121,7 +121,7 @@ def test_an_interruption_that_the_engine_tells_ends_the_run(save_tiny, out, monk
     def interrupt(*_: object, **__: object) -> None:
         raise RuntimeError("Query interrupted")
 
-    monkeypatch.setattr("collect.job.completion.measure", interrupt)
+    monkeypatch.setattr("collect.job.run.measure", interrupt)
     with pytest.raises(RuntimeError, match="Query interrupted"):
         run([str(save_tiny("gpt2")), str(save_tiny("llama"))], [], out, quiet=True)
 
@@ -227,9 +227,7 @@ def interrupt_first_call(monkeypatch, name: str, act) -> None:
     monkeypatch.setattr(name, call)
 
 
-@pytest.mark.parametrize(
-    "moment", ["collect.job.completion.measure", "collect.record.commit.write_table"]
-)
+@pytest.mark.parametrize("moment", ["collect.job.run.measure", "collect.record.commit.write_table"])
 def test_other_prompts_of_one_name_never_harm_a_unit_that_was_faster(
     save_tiny, tmp_path, out, monkeypatch, moment
 ):
@@ -252,7 +250,7 @@ def test_a_refused_replacement_leaves_the_unit_as_it_was(save_tiny, prompt_file,
     run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
     before = {name: (out / name).read_bytes() for name in files(out)}
     directory = str(save_tiny("gpt2", seed=1))
-    monkeypatch.setattr("collect.job.completion.refuse_mixtures", lambda *_: None)
+    monkeypatch.setattr("collect.job.pending.refuse_mixtures", lambda *_: None)
     with pytest.raises(InputError, match="was measured otherwise"):
         run([directory], [], out, quiet=True, overwrite=True)
     assert {name: (out / name).read_bytes() for name in files(out)} == before
@@ -294,7 +292,7 @@ def test_an_output_that_cannot_be_written_is_found_out_before_loading(
     save_tiny, tmp_path, monkeypatch, place
 ):
     (tmp_path / "file").write_text("in the way")
-    monkeypatch.setattr("collect.job.run.load_skeleton", lambda *_, **__: pytest.fail("loaded"))
+    monkeypatch.setattr("collect.job.resolve.load_skeleton", lambda *_, **__: pytest.fail("loaded"))
     with pytest.raises(OutputError, match=r"output directory .* must be writable"):
         run([str(save_tiny("gpt2"))], [], tmp_path / place, quiet=True)
 

@@ -44,7 +44,7 @@ def series(tmp_path):
 
 def killed_at(monkeypatch, n: int) -> None:
     """Let the keyboard interrupt at the n-th unit."""
-    from collect.job import completion as loop
+    from collect.job import run as loop
 
     measure, seen = loop.measure, []
 

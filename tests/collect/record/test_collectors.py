@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from collect.job import completion
 from collect.job import run as loop
 from collect.record.integrity import faults
 
@@ -25,13 +24,13 @@ def collect(models, sets, out, pipe):
     """Run in a process of its own when told to, and report what was measured and said."""
     torch.set_num_threads(1)
     measured = []
-    measure = completion.measure
+    measure = loop.measure
 
     def counted(task, subject, **how):
         measured.append(task.unit.title)
         return measure(task, subject, **how)
 
-    completion.measure = counted
+    loop.measure = counted
     sentences: list[str] = []
     loop.Settings.say = lambda _self, sentence: sentences.append(sentence)
     pipe.send("ready")
@@ -143,5 +142,5 @@ def stop_within_a_unit(model, prompt_file, out, pipe):
         pipe.send("begun")
         pipe.recv()
 
-    completion.measure = stop
+    loop.measure = stop
     loop.run([model], [str(prompt_file)], out, quiet=True)

@@ -14,14 +14,10 @@ import pytest
 
 from collect.commands.cli import main
 from collect.errors import InputError
-from collect.job.planning.plan import plan
 from collect.job.run import run
 from collect.record import integrity, status
 from collect.record.atomic import locks
-from collect.record.compaction import compact
 from collect.record.integrity import faults
-from collect.record.packed.packs import packs
-from tests.collect.record.written import contents
 
 WEIGHTS, PROMPTS = "local--gpt2", "local--gpt2@own"
 
@@ -180,24 +176,6 @@ def test_a_changed_number_is_measured_again(save_tiny, prompt_file, out):
     assert states(out)[PROMPTS] == "incomplete"
     run([str(save_tiny("gpt2"))], [prompt_file], out, quiet=True)
     assert path.read_bytes() == whole
-
-
-@pytest.mark.slow
-def test_units_in_a_pack_are_not_measured_again(save_tiny, prompt_file, out):
-    models, prompts = [str(save_tiny("gpt2"))], [prompt_file]
-    assert compact(out).n_packs == 1
-    before = contents(out)
-    assert {unit.state for unit in plan(models, prompts, out)} == {"complete"}
-    assert all(unit.state == "complete" for unit in run(models, prompts, out, quiet=True).units)
-    assert contents(out) == before
-    later = {"quantities": ["predictions"], "quiet": True}
-    assert run(models, prompts, out, **later).units[-1].state == "measured"
-    assert states(out)[f"{PROMPTS},predictions"] == "complete"
-    assert len(packs(out)) == 1
-    run(models, prompts, out, quiet=True, overwrite=True)  # its units leave the pack first
-    assert packs(out) == []
-    assert states(out) == dict.fromkeys((WEIGHTS, PROMPTS, f"{PROMPTS},predictions"), "complete")
-    assert list(faults(out)) == []
 
 
 def test_rows_that_went_missing_are_counted(out):

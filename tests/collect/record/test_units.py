@@ -137,9 +137,9 @@ def test_a_quantity_that_is_there_is_not_measured_again(tmp_path):
     put_down(prompts(), tmp_path)
     inventory = Inventory(tmp_path)
     asked = prompts(quantities="stream,attention,predictions")
-    left = inventory.missing(asked)
-    assert (left.unit.stem, left.unit.run_id) == ("a--b@S,predictions", prompts().run_id)
-    put_down(left.unit, tmp_path)
+    pending = inventory.missing(asked)
+    assert (pending.stem, pending.run_id) == ("a--b@S,predictions", prompts().run_id)
+    put_down(pending, tmp_path)
     assert inventory.missing(asked) is None
     assert inventory.missing(prompts(quantities="predictions")) is None
 
@@ -148,20 +148,20 @@ def test_a_broken_unit_is_measured_again_with_all_it_held(tmp_path):
     put_down(prompts(), tmp_path)
     put_down(prompts().part(["predictions"], is_later=True), tmp_path)
     (tmp_path / "model/a--b@S.parquet").unlink()
-    left = Inventory(tmp_path).missing(prompts(quantities="stream,predictions"))
-    assert left.unit.stem == "a--b@S"
-    assert left.unit.determinants["quantities"] == "stream,attention"
-    assert left.replaced == (tmp_path / "run/a--b@S.parquet",)
+    pending = Inventory(tmp_path).missing(prompts(quantities="stream,predictions"))
+    assert pending.stem == "a--b@S"
+    assert pending.determinants["quantities"] == "stream,attention"
+    assert pending.replaces == (tmp_path / "run/a--b@S.parquet",)
 
 
 def test_measuring_again_loses_no_quantity_of_the_units_that_it_replaces(tmp_path):
     put_down(prompts(), tmp_path)
     put_down(prompts().part(["predictions"], is_later=True), tmp_path)
     again = Inventory(tmp_path).instead(prompts(quantities="stream"))
-    assert again.unit.determinants["quantities"] == "stream,attention"
-    assert [path.stem for path in again.replaced] == ["a--b@S"]
+    assert again.determinants["quantities"] == "stream,attention"
+    assert [path.stem for path in again.replaces] == ["a--b@S"]
     later = Inventory(tmp_path).instead(prompts(quantities="predictions"))
-    assert later.unit.stem == "a--b@S,predictions"
+    assert later.stem == "a--b@S,predictions"
 
 
 def test_the_same_content_under_another_revision_is_there_already(tmp_path):

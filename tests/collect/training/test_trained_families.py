@@ -16,9 +16,9 @@ from transformers import AutoTokenizer
 from collect.commands.cli import main
 from collect.errors import InputError
 from collect.model.checkpoint.checkpoint import locate
-from collect.model.checkpoint.description import model_row
 from collect.model.checkpoint.load import load_model
 from collect.model.conformance.refusal import examine
+from collect.model.description import model_row
 from collect.model.forward.passes import whole
 from collect.training.architecture import initialised_network
 from collect.training.descent import (

@@ -199,9 +199,9 @@ def test_the_bound_is_counted_as_the_claim_counts_it(
     counted = rows[rows["term"] == "models above the bound"].drop_duplicates("definition")
     shares = [share_in(text) for text in counted["count"]]
     checks = depth.bound(request.getfixturevalue("shipped_store"))
-    expected = {check.condition: check.estimate for check in checks if "exceeds" in check.part}
-    assert shares[0] == pytest.approx(expected["gain of the penultimate block, base models"])
-    assert shares[1] == pytest.approx(expected["largest block gain after block 0, base models"])
+    expected = {check.id: check.estimate for check in checks}
+    assert shares[0] == pytest.approx(expected["bound_penultimate_base"])
+    assert shares[1] == pytest.approx(expected["bound_largest_base"])
 
 
 def share_in(text: str) -> float:

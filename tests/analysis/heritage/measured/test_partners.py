@@ -48,6 +48,8 @@ def test_centred_gains_follow_from_the_centred_lengths_of_the_stream(store):
     whole = rows.assign(square=rows["norm_centred"] ** 2).pivot_table(
         "square", "prompt_id", "layer", aggfunc="sum"
     )
+    others = rows[rows["position"] > 0].assign(square=rows["norm_centred"] ** 2)
+    others = others.pivot_table("square", "prompt_id", "layer", aggfunc="sum")
     expected = {
         "gain_last_block": np.log(last[3] / last[2]),
         "gain_penultimate_block": np.log(last[2] / last[1]),
@@ -57,6 +59,7 @@ def test_centred_gains_follow_from_the_centred_lengths_of_the_stream(store):
         "total_amplification": np.log(last[3] / last[0]),
         "gain_maximum": np.log(last[[0, 1, 2, 3]]).diff(axis=1).max(axis=1),
         "gain_whole_matrix": np.log(whole[3] / whole[2]) / 2,
+        "gain_without_first": np.log(others[3] / others[2]) / 2,
     }
     found = store.query(
         """

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from altair.utils.mimebundle import spec_to_mimebundle
 
+import analysis
 from analysis import audit as claims
 from analysis.audit.pages import tables as exhibits
 from analysis.audit.pages import verdicts
@@ -136,7 +137,7 @@ def test_the_colour_and_shape_of_a_lab_stand_for_that_lab_alone(drawn):
     shaped = points.encode(shape=alt.Shape("kind:N", scale=theme.series(["a text"], ["square"])))
     assert borrowed(shaped.to_dict()) == ["square"]
     # No module takes one by its number: all are named in one place.
-    sources = {path: path.read_text() for path in Path(charts.__file__).parent.rglob("*.py")}
+    sources = {path: path.read_text() for path in Path(analysis.__file__).parent.rglob("*.py")}
     numbers = re.compile(r"#[0-9A-Fa-f]{6}\b")
     taken = {
         path.name

@@ -6,14 +6,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from analysis.audit.pages import tables
 from analysis.audit.pages.tables import Words
 from analysis.heritage.pages import summary
+from analysis.heritage.register import CLAIMS
 from analysis.tidy.errors import AnalysisError
 
 ROOT = Path(__file__).parents[4]
 QUARTO = ROOT / "quarto"
 
-#: What each check that a sentence quotes by its place is about.
+#: The estimate of each check that a page quotes.
 QUOTED = Path(__file__).parent / "quoted_checks.csv"
 
 JUDGED = pd.DataFrame(
@@ -65,28 +67,31 @@ def test_every_key_claim_links_to_a_section_of_the_report():
 )
 def test_a_direction_is_read_off_the_interval(low, high, course, covers):
     told = Words({"conf_low": low, "conf_high": high})
-    assert summary.course(told) == course
-    assert summary.covers(told, 0) == covers
+    assert told.course == course
+    assert told.covers(0) == covers
 
 
-def test_a_check_is_found_by_its_condition_or_refused():
-    told = [
-        Words({"condition": "all", "term": "a bound"}),
-        Words({"condition": "all", "term": "a slope"}),
-    ]
-    assert summary.reading(told, "all", "slope") is told[1]
-    with pytest.raises(AnalysisError, match="2 have the condition 'all'"):
-        summary.reading(told, "all")
-    with pytest.raises(AnalysisError, match="0 have the condition 'some'"):
-        summary.reading(told, "some")
+def test_a_check_that_no_claim_has_is_refused(made):
+    check = tables.quoting(made, CLAIMS)
+    assert check(6, "product_block0").row["check_id"] == "product_block0"
+    with pytest.raises(AnalysisError, match="'product_block9'"):
+        check(6, "product_block9")
 
 
-def test_every_check_that_a_sentence_quotes_by_place_is_the_one_it_means(made):
+def test_every_check_that_a_page_quotes_has_its_number(made):
     sources = "".join(path.read_text() for path in QUARTO.rglob("*.qmd"))
-    places = {
-        (int(claim), int(place)) for claim, place in re.findall(r"said\[(\d+)\]\[(\d+)\]", sources)
+    ids = {(int(n), name) for n, name in re.findall(r'check\((\d+), "(\w+)"\)', sources)}
+    quoted = pd.read_csv(QUOTED).set_index(["claim_id", "check_id"])["estimate"]
+    assert ids == set(quoted.index)
+    estimates = {
+        (claim_id, check.id): check.estimate for claim_id, of in made.items() for check in of
     }
-    quoted = pd.read_csv(QUOTED)
-    assert places == set(zip(quoted["claim_id"], quoted["position"], strict=True))
-    found = [made[row.claim_id][row.position].condition for row in quoted.itertuples()]
-    assert found == quoted["condition"].tolist()
+    for key, estimate in quoted.items():
+        assert estimates[key] == pytest.approx(estimate, rel=1e-6, nan_ok=True)
+
+
+def test_every_check_has_a_short_id_of_its_own(made):
+    for checks in made.values():
+        names = [check.id for check in checks]
+        assert len(set(names)) == len(names)
+        assert all(re.fullmatch(r"[a-z0-9_]{3,32}", name) for name in names), names

@@ -88,7 +88,7 @@ def test_bars_are_judged_by_the_models_of_their_file(found):
 
 
 def test_the_formula_leaves_the_network_at_the_depth_the_summary_speaks_of(found):
-    deep = next(check for check in found[43] if "very deep" in check.condition)
+    deep = next(check for check in found[43] if check.id == "layer_printed_depth")
     assert not deep.decides
     assert deep.estimate == pytest.approx(80 * (0.11 + 0.012 * 80) / 79)
     assert "From 74 layers on" in deep.note
@@ -110,7 +110,7 @@ def test_shares_that_no_table_has_give_no_p(shipped_store, monkeypatch):
     changed = {"share_dampening": "51.3 %"}
     monkeypatch.setattr(quoted, "text", lambda *asked: changed.get(asked[2]) or text(*asked))
     # No number of models up to 22 has a share that prints as 51.3 %.
-    found = printed._printed_shares("part", shipped_store)
+    found = printed._printed_shares(shipped_store)
     assert (found.holds, found.has_data) == (None, False)
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.heritage.tournament import exact, lattice
-from analysis.heritage.tournament.layouts import Layout
+from tests.proofs.competing import exact, lattice
+from tests.proofs.competing.layouts import Layout
 
 R = Path(__file__).parents[3] / "r"
 WAYS = ["cell", "paper"]

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from analysis.heritage.tournament import criterion, layouts
-from analysis.heritage.tournament.worlds import World, papers, worlds
+from analysis.heritage.tournament import criterion
+from tests.proofs.competing import layouts
+from tests.proofs.competing.worlds import World, papers, worlds
 
 
 @pytest.fixture(scope="module")

@@ -192,15 +192,6 @@ def test_pingouin_and_this_module_agree_on_the_pearson_p_value() -> None:
     assert row["p_value"] == pytest.approx(other["p_val"], rel=AGREEMENT)
 
 
-def test_pingouin_and_this_module_agree_on_the_partial_correlation() -> None:
-    from pingouin import partial_corr
-
-    names = {"x": "density", "y": "gain"}
-    row = correlation.partial(models, **names, covariates=["layers"]).iloc[0]
-    other = partial_corr(models, **names, covar=["layers"])
-    assert row["estimate"] == pytest.approx(other["r"].iloc[0], rel=1e-12)
-
-
 def test_a_printed_r_gives_the_row_the_data_would_give() -> None:
     whole = correlation.correlate(models, x="density", y="gain")
     printed = correlation.from_summary(float(whole["estimate"].iloc[0]), len(models))

@@ -326,7 +326,6 @@ def test_a_model_outside_the_cache_is_refused_when_the_hub_must_not_be_asked(mon
         ("pytorch_model_fsdp_0/__0_0.distcp", "FSDP"),
         ("global_step10/mp_rank_00_model_states.pt", "DeepSpeed"),
         ("zero_to_fp32.py", "DeepSpeed"),
-        ("model-Q4_K_M.gguf", "GGUF"),
     ],
 )
 @pytest.mark.parametrize("has_config", [True, False])

@@ -12,7 +12,7 @@ from collect.adapters import ADAPTERS, Heads
 from collect.adapters.configuration import always
 from collect.errors import ConformanceError, UnsupportedModelError
 from collect.model.checkpoint.decoder import Contribution, decoder
-from collect.model.checkpoint.description import Missing, missing
+from collect.model.description import Missing, missing
 from tests.collect.families import tiny_family
 
 

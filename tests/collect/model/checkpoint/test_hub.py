@@ -14,7 +14,8 @@ from huggingface_hub import utils
 
 from collect.commands.cli import main
 from collect.errors import InputError
-from collect.job.run import prepare, run
+from collect.job.resolve import resolve
+from collect.job.run import run
 from collect.model.checkpoint import hub
 from collect.model.checkpoint.checkpoint import locate
 from collect.model.labels import Labels
@@ -125,7 +126,7 @@ def test_quiet_shows_no_bars(offer, tmp_path, capsys, monkeypatch, variable):
     was_off = utils.are_progress_bars_disabled()
     try:
         utils.enable_progress_bars()
-        prepare(["acme/tiny"], [], tmp_path / "out", quiet=True)
+        resolve(["acme/tiny"], [], tmp_path / "out", quiet=True)
         assert utils.are_progress_bars_disabled()
         assert capsys.readouterr().err == ""
     finally:

@@ -11,7 +11,8 @@ import torch
 
 from collect.errors import CollectError, InputError, UnreachableError, UnsupportedModelError
 from collect.job.planning.plan import plan
-from collect.job.run import prepare, run
+from collect.job.resolve import resolve
+from collect.job.run import run
 from collect.model.checkpoint.checkpoint import locate
 from tests.collect.conftest import edit_config
 from tests.collect.model.checkpoint.local_hub import WEIGHTS, pickles_only, shard
@@ -118,7 +119,7 @@ def half_listed(directory: Path) -> None:
     ("damage", "sentence"),
     [
         (lambda d: edit_config(d, model_type="bert"), "'bert' is refused: it is an encoder"),
-        (lambda d: edit_config(d, quantization_config={"bits": 4}), "is quantised"),
+        (lambda d: edit_config(d, quantization_config={"bits": 4}), "are quantised"),
         (
             lambda d: edit_config(d, model_type="own", auto_map={"A": "b.C"}),
             "brings code of its own",
@@ -138,8 +139,8 @@ def test_a_bad_model_after_a_good_one_costs_no_download(
     names = "first", "bad"
     directories = [offer(name) for name in names]
     damage(directories[-1])
-    job = prepare([f"acme/{name}" for name in names], [prompt_file], None)
-    assert [name for name, _ in job.checkpoints] == ["acme/first"]
+    job = resolve([f"acme/{name}" for name in names], [prompt_file], None)
+    assert [model.name for model in job.models] == ["acme/first"]
     (refusal,) = job.refusals
     assert re.search(sentence, refusal.sentence)
     assert ("pickle" in refusal.hint) == (damage is pickles_only)
@@ -151,7 +152,7 @@ def test_a_bad_model_ends_the_job_where_that_is_asked_for(local_hub, offer, prom
     *_, last = [offer(name.partition("/")[2]) for name in names]
     edit_config(last, model_type="bert")
     with pytest.raises(InputError, match="'bert' is refused: it is an encoder"):
-        prepare(names, [prompt_file], None, fail_fast=True)
+        resolve(names, [prompt_file], None, fail_fast=True)
     assert not local_hub.fetched(WEIGHTS)
 
 

@@ -10,7 +10,7 @@ from huggingface_hub import constants
 
 from collect.commands.cli import main
 from collect.errors import InputError
-from collect.job.roster import spread
+from collect.job.model_list import expanded
 
 #: The crossed list of public models.
 LIST = Path(__file__).parents[4] / "data" / "study" / "public_models.txt"
@@ -29,7 +29,7 @@ def test_the_crossed_list_of_public_models_is_planned_without_a_weight(local_hub
     said = capsys.readouterr()
     planned = {unit["unit"].split("@")[0] for unit in json.loads(said.out)}
     assert planned == {name.replace("/", "--") for name in there}
-    others = [name for name in spread([listed]) if name not in there]
+    others = [name for name in expanded([listed]) if name not in there]
     assert len(others) > 25
     assert all(f"The hub has no model '{name}'" in said.err for name in others)
     assert said.err.count("Check the name, log in") == 1
@@ -42,7 +42,7 @@ def test_the_crossed_list_without_a_network_is_refused_in_a_sentence_each(
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert main(["plan", f"@{LIST}", "--prompts", "A_grand_unified"]) == 4
     said = capsys.readouterr()
-    n = len(spread([f"@{LIST}"]))
+    n = len(expanded([f"@{LIST}"]))
     assert said.out == ""
     assert said.err.startswith(f"error: {n} of {n} models were refused:")
     assert said.err.count("it is not asked while HF_HUB_OFFLINE") == n
@@ -64,10 +64,10 @@ def test_a_list_of_models_that_is_none_is_refused(tmp_path, content, sentence):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(InputError, match=sentence):
-        spread([f"@{path}"])
+        expanded([f"@{path}"])
 
 
 def test_a_list_stands_among_other_models_and_its_remarks_are_left_out(tmp_path):
     path = tmp_path / "models.txt"
     path.write_text("# two\na/b  # the first\n\na/c\n")
-    assert spread(["x", f"@{path}", "y"]) == ["x", "a/b", "a/c", "y"]
+    assert expanded(["x", f"@{path}", "y"]) == ["x", "a/b", "a/c", "y"]

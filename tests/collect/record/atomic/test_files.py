@@ -34,7 +34,7 @@ write_atomically(Path(sys.argv[1]), write)
 ENDED = """
 import os, sys, time
 from pathlib import Path
-from collect.commands import cli
+from collect.commands import acts
 from collect.record.atomic.files import write_atomically
 
 def write(temporary):
@@ -43,7 +43,7 @@ def write(temporary):
     time.sleep(60)
 
 target = Path(os.environ["TARGET"])
-cli.ACTS = {**cli.ACTS, "codebook": lambda options: write_atomically(target, write)}
+acts.codebook = lambda options: write_atomically(target, write) or 0
 import runpy
 runpy.run_module("collect", run_name="__main__")
 """
@@ -106,5 +106,6 @@ def test_a_request_to_end_is_an_interruption(tmp_path: Path, ending: signal.Sign
         time.sleep(0.1)
         process.send_signal(ending)
         _, error = process.communicate(timeout=60)
-    assert (process.returncode, error) == (130, "interrupted; the same command resumes\n")
+    assert process.returncode == 130
+    assert error.startswith("error: interrupted\n")
     assert names(tmp_path) == set()

@@ -17,6 +17,7 @@ from analysis.store import open_store
 from collect import OwnQuantity
 from collect.commands.cli import main
 from collect.errors import InputError
+from collect.record.integrity import faults
 from collect.record.publication.description import CONTEXT, About
 from collect.record.publication.publish import publish
 from collect.schema import ContractError, arrow_schema, table_files, tables
@@ -183,7 +184,6 @@ def about(**other: object) -> About:
     ("other", "problem"),
     [
         ({"licence": "CC BY 4"}, "those of SPDX, or an address; found 'CC BY 4'"),
-        ({"version": "1"}, "three numbers with points; found '1'"),
         ({"name": " "}, "one is empty"),
         ({"creators": ("c", " ")}, "one is empty"),
         ({"url": "our server"}, "must be an address; found 'our server'"),
@@ -246,3 +246,20 @@ def test_a_description_that_lists_other_things_is_refused(found, change, reason)
         listed_files(json.dumps({"distribution": [entry]}), "here")
     with pytest.raises(ContractError, match="must list the files of a store"):
         listed_files("[]", "here")
+
+
+@pytest.mark.parametrize(
+    ("key", "lie"), [("sha256", "0" * 64), ("contentSize", "1 B"), ("contentUrl", "run/x.parquet")]
+)
+def test_a_description_that_lies_of_a_file_is_found_by_check(store, key, lie):
+    assert list(faults(store)) == []
+    text = (store / DESCRIPTION).read_text(encoding="utf-8")
+    found = json.loads(text)
+    entry = next(entry for entry in found["distribution"] if entry["@type"] == "cr:FileObject")
+    entry[key] = lie
+    try:
+        (store / DESCRIPTION).write_text(json.dumps(found), encoding="utf-8")
+        (fault,) = faults(store)
+    finally:
+        (store / DESCRIPTION).write_text(text, encoding="utf-8")
+    assert entry["contentUrl"] in fault

@@ -1,0 +1,268 @@
+"""The verbs that judge claims and make pages, as data; see `collect.process.verbs`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from analysis.tidy.defaults import (
+    BAND,
+    COMMITTED,
+    COMMITTED_BESIDE,
+    COMMITTED_STUDY,
+    GAINS,
+    PARAMETERS,
+    PROFILE,
+    PROFILES,
+)
+from collect.process.verbs import Verb
+
+
+def _add_claims(verb: argparse.ArgumentParser) -> None:
+    form = verb.add_mutually_exclusive_group()
+    _add_csv(form)
+    form.add_argument("--json", action="store_true", help="print JSON, one object per claim")
+    form.add_argument(
+        "--check",
+        action="store_true",
+        help=f"compare with {COMMITTED}, or {COMMITTED_BESIDE} of the paper",
+    )
+    form.add_argument("--write", action="store_true", help="write what --check compares with")
+    verb.add_argument(
+        "--adjusted",
+        action="store_true",
+        help="each claim's p beside those adjusted for the other claims of its family, not for its "
+        "own readings; with its verdict, as a small p may speak against it; also with --csv",
+    )
+
+
+def _add_claim(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "claim_id",
+        type=int,
+        metavar="ID",
+        help="number of the claim, such as 7; `claims` lists them",
+    )
+    verb.add_argument("--json", action="store_true", help="print JSON: the claim and its checks")
+
+
+def _add_study(verb: argparse.ArgumentParser) -> None:
+    form = verb.add_mutually_exclusive_group()
+    _add_csv(form)
+    form.add_argument("--json", action="store_true", help="print JSON, one object per row")
+    form.add_argument("--check", action="store_true", help=f"compare with {COMMITTED_STUDY}")
+    form.add_argument("--write", action="store_true", help="write what --check compares with")
+
+
+def _add_sql(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "query",
+        nargs="?",
+        metavar="QUERY",
+        help='one statement that reads, such as "FROM model LIMIT 3"; - or none: from standard '
+        "input; none at a terminal: DuckDB's own shell, where it is installed",
+    )
+    verb.add_argument(
+        "--timeout",
+        type=_seconds,
+        metavar="SECONDS",
+        help="end the statement after this time, with exit code 71; default: no limit. Its memory "
+        "is that of DuckDB: 80 %% of the machine's or the cgroup's, less under ulimit -v",
+    )
+    form = verb.add_mutually_exclusive_group()
+    form.add_argument(
+        "--csv",
+        action="store_true",
+        help="print CSV with every digit: NULL is empty, lists and structures are JSON",
+    )
+    form.add_argument(
+        "--json",
+        action="store_true",
+        help='print JSON with every digit, one object per row: NULL is null, NaN the text "NaN"',
+    )
+
+
+def _seconds(text: str) -> float:
+    """Return a time limit [s]; the largest is that of the system's timers."""
+    seconds = float(text)
+    if not 0 < seconds < 1e9:
+        raise ValueError(text)
+    return seconds
+
+
+def _add_l_star(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--profile",
+        default=PROFILE,
+        metavar="NAME",
+        help=f"profile over depth whose turning layer is meant, default: {PROFILE}; shipped are "
+        f"{', '.join(PROFILES)}; measured models may have more",
+    )
+    verb.add_argument("--errors", action="store_true", help="errors of the predictions instead")
+    _add_csv(verb)
+
+
+def _add_signs(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--gain",
+        default="gain_body",
+        metavar="NAME",
+        help=f"definition of gain, default: gain_body; measured are {', '.join(GAINS)}",
+    )
+    verb.add_argument("--band", type=float, default=BAND, help=f"neutral log gain, default: {BAND}")
+    _add_csv(verb)
+
+
+def _add_forensics(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("file", type=Path, metavar="FILE", help="Markdown or HTML of any paper")
+    verb.add_argument("--alpha", type=float, default=0.05, help="its level, default: 0.05")
+    _add_csv(verb)
+
+
+def _add_report(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--engine",
+        choices=("auto", "quarto", "embedded"),
+        default="auto",
+        help="what renders: the quarto command, or this package; auto: quarto if it is there",
+    )
+    verb.add_argument(
+        "--to",
+        choices=("html", "typst"),
+        default="html",
+        help="what is made: pages, or with typst a PDF of the paper (or of the --page named); "
+        "without the quarto command that needs the [pdf] extra",
+    )
+    verb.add_argument(
+        "-P",
+        dest="parameters",
+        action="append",
+        default=[],
+        metavar="NAME:VALUE",
+        help=f"a parameter of the pages: {PARAMETERS}; repeat for several",
+    )
+    verb.add_argument(
+        "--out", type=Path, default=None, metavar="DIR", help="default: reports/paper"
+    )
+    verb.add_argument(
+        "--page",
+        dest="pages",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="make this page alone, such as claims; repeat for several. The others stay",
+    )
+    verb.add_argument(
+        "--examine",
+        nargs="+",
+        type=Path,
+        metavar="PAGE",
+        help="render nothing: look for faults in finished pages, Quarto's too; with --page, links "
+        "to pages of the report that have yet to be made are no faults",
+    )
+
+
+def _add_init(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("folder", type=Path, metavar="FOLDER", help="a folder that is empty or new")
+
+
+def _add_csv(verb: argparse._ActionsContainer) -> None:
+    verb.add_argument("--csv", action="store_true", help="print CSV, ten significant digits")
+
+
+VERBS = {
+    "claims": Verb(
+        "verdict on each claim",
+        "Judge every claim by its rule, and print verdict, estimate and counts.",
+        {
+            "claims": "verdict on each claim",
+            "claims --csv > verdicts.csv": "",
+            "claims --adjusted": "p adjusted within families of claims",
+            "--paper FOLDER claims": "the claims of another paper",
+            "--data runs --verify claims": "hashes of measured files compared first",
+        },
+        _add_claims,
+        "analysis.commands.verdicts:verdicts",
+    ),
+    "claim": Verb(
+        "one claim, check by check",
+        "Print every reading of one claim with its numbers, method, files and caveats.",
+        {"claim 7": "one claim, check by check", "claim 7 --json": ""},
+        _add_claim,
+        "analysis.commands.claim:claim",
+    ),
+    "study": Verb(
+        "each registered statement of the controlled study, and its verdict",
+        "Judge what was registered before the networks were trained, at equal steps and loss.",
+        {"study": "what was registered, and what came of it"},
+        _add_study,
+        "analysis.commands.study:study",
+    ),
+    "sql": Verb(
+        "run one reading statement",
+        "Print what a query finds in all tables and views, or open DuckDB's shell on them.",
+        {
+            'sql "FROM model LIMIT 3"': "",
+            'sql "FROM model" --csv': "",
+            '--data runs sql "SELECT count(*) FROM residual_norm" --json': "",
+            '--data https://example.org/measured sql "FROM model"': "read where it lies",
+        },
+        _add_sql,
+        "analysis.commands.tables:sql",
+    ),
+    "l-star": Verb(
+        "the layer L* by every estimator",
+        "Print the layer at which a profile over depth turns, by every published estimator.",
+        {"l-star --profile trace_multi_head": ""},
+        _add_l_star,
+        "analysis.commands.tables:l_star",
+    ),
+    "signs": Verb(
+        "does a measured model dampen or expand, by its prompts",
+        "Print the mean log gain of each measured model, its interval, and the sign that follows.",
+        {"signs --gain gain_last_block": ""},
+        _add_signs,
+        "analysis.commands.tables:signs",
+    ),
+    "specifications": Verb(
+        "heritage under every choice at once",
+        "Test the claim on heritage under every combination of defensible choices.",
+        {"specifications --csv > specifications.csv": ""},
+        _add_csv,
+        "analysis.commands.tables:specifications",
+    ),
+    "stated": Verb(
+        "every stated number, computed again",
+        "Print every number that the paper states beside the same number computed from its data.",
+        {"stated": "every number stated, computed again", "stated --csv": ""},
+        _add_csv,
+        "analysis.commands.tables:stated",
+    ),
+    "forensics": Verb(
+        "recompute every test that a paper reports",
+        "Find the tests in the text of any paper, and recompute each p from its statistic.",
+        {"forensics paper.md": "the tests a paper reports, recomputed"},
+        _add_forensics,
+        "analysis.commands.tables:forensics",
+    ),
+    "report": Verb(
+        "render the report, or with --paper that of another paper",
+        "Make the pages, each one self-contained file, or a PDF of the paper.",
+        {
+            "report": "",
+            "report --page claims": "one page alone",
+            "report --to typst": "the paper as PDF",
+            "--paper FOLDER report": "pages of another paper: front, claims, data",
+            "report --examine reports/paper/paper.html": "faults of a finished page",
+        },
+        _add_report,
+        "analysis.commands.pages:report",
+    ),
+    "init": Verb(
+        "lay out the audit of another paper in a new folder",
+        "Write an audit of one invented claim, which renders at once, to be replaced by yours.",
+        {"init FOLDER": "a new audit, which renders at once"},
+        _add_init,
+        "analysis.commands.pages:init",
+    ),
+}

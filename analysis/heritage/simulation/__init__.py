@@ -1,1 +1,0 @@
-"""Papers simulated with a known truth, and how often the rule gives each verdict on them."""

@@ -1,0 +1,21 @@
+"""What every verb's options share: paths on this machine, where to write, how much to print."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def local(typed: str) -> Path:
+    """Return the path of what is written; see `collect.schema.paths.as_local`."""
+    from collect.schema.paths import as_local  # the help needs nothing of the schema
+
+    return as_local(typed)
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add where to write, and how much to print."""
+    output = parser.add_argument_group("output")
+    output.add_argument("--out", type=local, required=True, metavar="DIR", help="where to write")
+    output.add_argument("--overwrite", action="store_true", help="do again what is there already")
+    output.add_argument("--quiet", action="store_true", help="print nothing but errors")

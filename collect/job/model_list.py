@@ -1,0 +1,48 @@
+"""Models listed in a file, which a command names as ``@FILE``: one a line, remarks behind ``#``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from collect.errors import InputError
+from collect.schema.paths import text_at
+
+#: What a name begins with that stands for a list.
+MARK = "@"
+
+
+def expanded(models: Sequence[str]) -> list[str]:
+    """Return names of models, those of a list in the place of its name.
+
+    Parameters
+    ----------
+    models
+        Directories, identifiers, and ``@FILE`` for the models that a file lists.
+
+    Raises
+    ------
+    InputError
+        If a list cannot be read, is empty, or has more than one name on a line.
+    """
+    found: list[str] = []
+    for model in models:
+        found += _listed(Path(model[1:])) if model.startswith(MARK) else [model]
+    return found
+
+
+def _listed(path: Path) -> list[str]:
+    hint = f"Give {MARK} and the path of a file with one model a line."
+    text = text_at(path, "A list of models", hint)
+    lines = [line.partition("#")[0].split() for line in text.splitlines()]
+    for number, words in enumerate(lines, start=1):
+        if len(words) > 1:
+            raise InputError(
+                f"A list of models must have one model a line; line {number} of {path} has "
+                f"{len(words)} words.",
+                "Put each on a line of its own, and remarks behind #.",
+            )
+    found = [words[0] for words in lines if words]
+    if not found:
+        raise InputError(f"A list of models must name one; {path} names none.", "Add a line.")
+    return found

@@ -1,0 +1,1 @@
+"""Safetensors files: what their headers say, and their tensors as stored."""

@@ -1,0 +1,148 @@
+"""The command line: it runs a verb and words each of its ends; no traceback reaches the user."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import gc
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+
+from collect.errors import (
+    InputError,
+    MissingExtraError,
+    OutputError,
+    ThermoscopeError,
+    UnexpectedError,
+    scarcity,
+)
+from collect.process.interruption import is_interruption
+from collect.process.parser import as_typed, parsed
+from collect.process.starting import keep_memory
+from collect.process.terminal import guarded
+from collect.process.verbs import COLLECTION, PROGRAM, declared
+
+#: Packages that come with an extra, and its name.
+_EXTRAS = {
+    "accelerate": "collect",
+    "filelock": "collect",
+    "huggingface_hub": "collect",
+    "ray": "fleet",
+    "safetensors": "collect",
+    "tokenizers": "collect",
+    "torch": "collect",
+    "tqdm": "collect",
+    "transformers": "collect",
+}
+
+#: How a full disk, a closed pipe or a lost terminal shows when something is printed.
+_OF_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+
+
+def main(arguments: Sequence[str] | None = None, *, program: str = PROGRAM) -> int:
+    """Run the command line and return its exit code; no traceback reaches the user.
+
+    Parameters
+    ----------
+    arguments
+        Words after the command. Without them this is a program: the words are those of its
+        command line, and a request to end is an interruption, whoever makes it.
+    program
+        What the person called it: ``thermoscope`` or ``python -m`` with a package.
+    """
+    is_process = arguments is None
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if is_process:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    options = argparse.Namespace(debug=False, is_process=is_process)
+    with guarded():
+        try:
+            return _run(given, program, options)
+        except SystemExit:
+            raise
+        except BaseException as error:  # code of others may raise what it likes
+            if isinstance(error, BrokenPipeError):
+                _drop_output()
+                return 0
+            problem, hint, code = worded(error)
+            if options.debug and code == UnexpectedError.exit_code:
+                trace = "".join(traceback.format_exception(error))
+                print(trace.encode("ascii", "backslashreplace").decode(), file=sys.stderr)
+            if code == 130 and getattr(options, "verb", "").startswith(COLLECTION):
+                hint = "The same command resumes."
+            print(f"error: {as_typed(problem, program)}", file=sys.stderr)
+            if hint:
+                print(f"hint: {as_typed(hint, program)}", file=sys.stderr)
+            return code
+
+
+def _run(given: Sequence[str], program: str, options: argparse.Namespace) -> int:
+    try:
+        verb = parsed(given, declared(), program, options)
+    finally:
+        sys.stdout.flush()  # the help; a reader who has gone shows here
+    if options.is_process and verb.run.startswith(COLLECTION):
+        keep_memory()
+    elif options.is_process:
+        # Frames make no cycles: at the usual threshold an eighth of `claims` looks for them.
+        gc.set_threshold(100_000, 50, 100)
+    code = verb.start(options)
+    sys.stdout.flush()
+    return code
+
+
+def worded(error: BaseException) -> tuple[str, str, int]:
+    """Return what an exception means to a person: the problem, a hint, and the exit code."""
+    if isinstance(error, ThermoscopeError):
+        known = error
+    elif is_interruption(error):
+        return "interrupted", "", 130
+    elif isinstance(error, UnicodeEncodeError):
+        character = ascii(error.object[error.start])
+        known = OutputError(
+            f"The encoding of the output lacks {character}.", "Set PYTHONIOENCODING=utf-8."
+        )
+    else:
+        known = scarcity(error) or _missing(error) or _of_system(error) or UnexpectedError(error)
+    return known.problem, known.hint, known.exit_code
+
+
+def _missing(error: BaseException) -> MissingExtraError | None:
+    """Return which extra has the package that cannot be imported; None where none has it."""
+    name = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
+    extra = _EXTRAS.get(name.partition(".")[0])
+    if extra is None:
+        return None
+    return MissingExtraError(
+        f"This command needs the package {name}, which is not installed.",
+        f"Install the extra: pip install 'thermoscope[{extra}]', or in a clone: "
+        f"pip install -e '.[{extra}]'.",
+    )
+
+
+def _of_system(error: BaseException) -> ThermoscopeError | None:
+    """Return what the operating system refused: a name, a file, or the standard output."""
+    if not isinstance(error, OSError):
+        return None
+    if error.errno == errno.ENAMETOOLONG:
+        return InputError(f"The name {ascii(error.filename)[1:60]}... is too long.", "Shorten it.")
+    if error.filename is not None:
+        name = ascii(str(error.filename))[1:-1]
+        return InputError(
+            f"The file {name} cannot be used: {error.strerror}.", "Check its rights and directory."
+        )
+    if error.errno not in _OF_OUTPUT:
+        return None
+    _drop_output()
+    return OutputError(
+        f"Standard output cannot be written: {error.strerror}.",
+        "Free the space, or send the output elsewhere.",
+    )
+
+
+def _drop_output() -> None:
+    """Let what is still buffered go nowhere: it would fail again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,1 +1,0 @@
-"""What concerns the process that reads: its terminal, requests to end it, and its memory."""

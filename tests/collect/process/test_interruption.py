@@ -1,0 +1,125 @@
+"""A request to end that comes while DuckDB calls back into Python ends what it was called for."""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from analysis.store import open_store
+from collect.errors import scarcity
+from collect.process import memory
+from collect.record import writer
+from collect.schema import arrow_schema, assembly, connect, is_interruption
+from collect.schema.headers import Headers, damaged
+
+SAMPLE = Path(__file__).resolve().parents[3] / "data" / "sample"
+TABLE = "next_token"
+
+
+def interrupted(*_: object, **__: object) -> pa.RecordBatchReader:
+    """Return rows of the table of which the first is asked for when the keyboard interrupts."""
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        raise KeyboardInterrupt
+        yield
+
+    return pa.RecordBatchReader.from_batches(arrow_schema(TABLE), batches())
+
+
+def test_a_request_to_end_is_told_from_an_error_that_names_it():
+    connection = duckdb.connect()
+    connection.register("rows", interrupted())
+    with pytest.raises(duckdb.Error) as wrapped:
+        connection.execute("FROM rows").fetchall()
+    assert is_interruption(wrapped.value)
+    with pytest.raises(duckdb.Error) as named:
+        connection.execute("FROM rows WHERE 'Traceback' = \nKeyboardInterrupt\n")
+    assert "KeyboardInterrupt" in str(named.value)
+    assert not is_interruption(named.value)
+
+
+def test_rows_are_not_refused_for_an_interruption_while_they_are_written(monkeypatch):
+    monkeypatch.setattr(
+        writer, "pa", SimpleNamespace(Table=SimpleNamespace(from_pandas=interrupted))
+    )
+    with pytest.raises(KeyboardInterrupt):
+        writer.conforming(TABLE, pd.DataFrame(columns=arrow_schema(TABLE).names))
+
+
+def test_files_are_not_refused_for_an_interruption_while_they_are_put_together(monkeypatch):
+    paths = sorted((SAMPLE / TABLE).glob("*.parquet"))[:1]
+    monkeypatch.setattr(assembly, "_distinct_in_order", interrupted)
+    with connect() as connection, pytest.raises(KeyboardInterrupt):
+        assembly._insert(connection, TABLE, paths, Headers())
+
+
+def test_keys_are_not_refused_for_an_interruption_while_they_are_read():
+    with connect() as connection:
+        connection.execute(f"DROP TABLE {TABLE}")
+        connection.register(TABLE, interrupted())
+        with pytest.raises(KeyboardInterrupt):
+            assembly.check_keys(connection, TABLE, [])
+
+
+def out_of_memory() -> duckdb.Error:
+    """Return what DuckDB raises where a statement wants more than its limit."""
+    connection = duckdb.connect(config={"memory_limit": "16MB", "temp_directory": ""})
+    with pytest.raises(duckdb.OutOfMemoryException) as lack:
+        connection.execute("SELECT count(DISTINCT hash(range)) FROM range(100000000)").fetchall()
+    return lack.value
+
+
+@pytest.mark.parametrize(
+    "lack",
+    [
+        MemoryError("of Python"),
+        pa.ArrowMemoryError("malloc of size 65536 failed"),
+        pa.ArrowException("Unknown error: Failed to launch worker thread: unavailable"),
+        out_of_memory,
+    ],
+    ids=["python", "arrow", "thread", "duckdb"],
+)
+def test_lack_of_memory_blames_no_file_and_is_told_as_that(lack):
+    error = lack() if callable(lack) else lack
+    with pytest.raises(type(error)) as raised:
+        damaged(Path("model.csv"), error)
+    assert raised.value is error
+    assert scarcity(error).exit_code == 71
+
+
+def addressed() -> int:
+    """Return the memory that this process addresses [bytes]."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    return pages * resource.getpagesize()
+
+
+def let_have(monkeypatch: pytest.MonkeyPatch, n_bytes: int) -> None:
+    """Let the system say that this process may address so much more."""
+    limit = addressed() + n_bytes
+    monkeypatch.setattr("resource.getrlimit", lambda _kind: (limit, limit))
+
+
+def test_a_statement_beyond_the_limit_of_a_store_is_no_fault_of_the_query(monkeypatch):
+    let_have(monkeypatch, 256 << 20)
+    store = open_store(SAMPLE)
+    with pytest.raises(duckdb.OutOfMemoryException):
+        store.query("SELECT len(list(range)) AS n FROM range(50000000)")
+
+
+def test_the_engine_takes_no_more_than_the_process_may_have(monkeypatch):
+    assert memory.engine_memory() == {}
+    let_have(monkeypatch, 8 << 30)
+    n_bytes = int(memory.engine_memory()["memory_limit"].removesuffix("B"))
+    assert 1 << 30 < n_bytes < 4 << 30
+    let_have(monkeypatch, 1 << 20)
+    assert memory.engine_memory() == {"memory_limit": f"{32 << 20}B"}
+    with connect() as connection:
+        found = "SELECT value FROM duckdb_settings() WHERE name = 'memory_limit'"
+        assert connection.execute(found).fetchall() == [("32.0 MiB",)]

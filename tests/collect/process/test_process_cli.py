@@ -1,0 +1,323 @@
+"""The one command line: one tree of verbs, one table of exit codes, each end in a sentence."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pytest
+
+from analysis.commands import cli, shell
+from analysis.heritage.transition import turning
+from analysis.store import Store
+from analysis.tidy import defaults
+from analysis.tidy.errors import QueryError
+from collect import errors
+from collect.commands.cli import main as main_of_collection
+from collect.process import cli as thermoscope
+from collect.process.parser import main_parser, parsed, verb_parser
+from collect.process.verbs import EXIT_CODES, declared
+from collect.prompts.sets import names
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(autouse=True)
+def _in_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+def every_parser() -> list[argparse.ArgumentParser]:
+    """Return the parser of what stands before the verb, and that of every verb."""
+    verbs = declared()
+    return [main_parser(verbs), *(verb_parser(name, verb) for name, verb in verbs.items())]
+
+
+def test_every_verb_says_what_it_does_with_an_example_that_it_accepts_and_its_exit_codes() -> None:
+    parsers = every_parser()
+    assert len(parsers) == 1 + 11 + 14
+    for parser in parsers:
+        shown = parser.epilog or ""
+        assert (parser.description or "").rstrip().endswith("."), parser.prog
+        assert "130  interrupted" in shown
+        commands = re.findall(r"^  (thermoscope .*)$", shown, flags=re.MULTILINE)
+        assert commands, parser.prog
+        for command in commands:
+            words = shlex.split(re.split(r" > |   ", command)[0])[1:]
+            parsed(words, declared(), "thermoscope", argparse.Namespace())
+
+
+def test_an_exit_code_of_an_error_is_in_the_table() -> None:
+    classes = [it for it in vars(errors).values() if isinstance(it, type)]
+    codes = {it.exit_code for it in classes if issubclass(it, errors.ThermoscopeError)}
+    listed = {int(code) for code in re.findall(r"^ *(\d+)  ", EXIT_CODES, flags=re.MULTILINE)}
+    assert codes == {2, 3, 4, 5, 6, 70, 71}
+    assert listed == codes | {0, 1, 7, 130}
+
+
+@pytest.mark.parametrize("module", ["analysis", "collect"])
+def test_either_package_shows_and_runs_the_verbs_of_both(module: str) -> None:
+    def printed(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", module, *words],
+            capture_output=True, text=True, check=True, cwd=ROOT,
+        )  # fmt: skip
+        return done.stdout
+
+    help_shown = printed("--help")
+    assert [name for name in declared() if f"  {name} " not in help_shown] == []
+    assert printed("sql", "SELECT 1 AS one", "--csv") == "one\n1\n"
+    assert printed("collect", "prompts", "--json") == printed("collect", "prompts", "--json")
+
+
+def test_the_names_that_help_lists_are_those_that_the_shipped_data_hold(
+    shipped_store: Store,
+) -> None:
+    assert list(defaults.PROFILES) == sorted(turning.metrics(shipped_store))
+    gains = "SELECT DISTINCT metric FROM prompt_gain JOIN primary_run USING (run_id) ORDER BY 1"
+    assert list(defaults.GAINS) == shipped_store.query(gains)["metric"].tolist()
+    setup = (ROOT / "quarto/sections/_setup.qmd").read_text(encoding="utf-8")
+    (assigned,) = re.findall(r"tags: \[parameters\]\n(?:#.*\n)*((?:\w+ = .*\n)+)", setup)
+    told = re.findall(r"(\w+):DIR", defaults.PARAMETERS)
+    assert told == [line.split()[0] for line in assigned.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["clam"], "Did you mean: thermoscope claim\n"),
+        (["--debug", "colect"], "Did you mean: thermoscope collect\n"),
+        (["run"], "Did you mean: thermoscope collect run\n"),
+        (["collect", "statsu"], "Did you mean: thermoscope collect status\n"),
+        (["--debug", "collect", "statsu"], "Did you mean: thermoscope collect status\n"),
+        (["zzzz"], "verb zzzz.\nhint: List them with: thermoscope --help"),
+        (["collect"], "A verb is missing"),
+        (["--dat", "x", "--nope", "claims"], "--nope"),
+        (["--data", "x", "collect", "status"], "--data is no option of collect status"),
+        (["--data", "nowhere", "sql"], "hint: Name a directory that `thermoscope collect` wrote"),
+        (["collect", "database", "nowhere"], "directories that `thermoscope collect` wrote."),
+    ],
+)
+def test_what_cannot_be_taken_is_said_with_the_command_that_can(
+    typed: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("SELECT 1"))
+    assert thermoscope.main(typed) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_who_typed_python_m_reads_python_m(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--data", "nowhere", "sql", "SELECT 1"]) == 2
+    assert "directory that `python -m collect` wrote" in capsys.readouterr().err
+    assert main_of_collection(["database", "nowhere"]) == 2
+    assert "directories that `python -m collect` wrote" in capsys.readouterr().err
+    assert cli.main(["clam"]) == main_of_collection(["statsu"]) == 2
+    said = capsys.readouterr().err
+    assert "Did you mean: python -m analysis claim\n" in said
+    assert "Did you mean: python -m collect status\n" in said
+    for program in ("python -m analysis", "python -m collect"):
+        text = main_parser(declared(), program).format_help()
+        assert "  python -m analysis claims" in text
+        assert "  thermoscope " not in text
+
+
+def test_every_argument_says_what_it_is_for() -> None:
+    arguments = [(it.prog, action) for it in every_parser() for action in it._actions]
+    assert len(arguments) > 80
+    assert [f"{verb} {action.dest}" for verb, action in arguments if not action.help] == []
+
+
+@pytest.mark.parametrize(
+    "command", [("--help",), ("collect", "--help"), ("collect", "run", "--help"), ()]
+)
+def test_help_is_that_of_the_one_command(
+    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        thermoscope.main(list(command))
+    assert ended.value.code == 0
+    out = capsys.readouterr().out
+    assert "usage: thermoscope" in out
+    assert "python -m" not in out
+
+
+def test_either_package_answers_and_its_exit_code_is_that_of_the_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert thermoscope.main(["sql", "SELECT 1 AS one", "--csv"]) == 0
+    assert capsys.readouterr().out == "one\n1\n"
+    assert thermoscope.main(["claim", "999"]) == 2
+    assert thermoscope.main(["collect", "prompts", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [row["name"] for row in listed] == names()
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    said = {
+        subprocess.run(
+            [sys.executable, "-m", module, "--version"],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=ROOT,
+        ).stdout
+        for module in ("analysis", "collect")
+    }
+    (line,) = said
+    assert line.startswith("thermoscope 0.")
+
+
+HEAVY = {"numpy", "pandas", "duckdb", "pyarrow", "torch"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "spared"),
+    [(["--help"], HEAVY), (["collect", "run", "--help"], HEAVY), (["sql", "SELECT 1"], {"pandas"})],
+)
+def test_a_verb_loads_only_what_it_needs(arguments: list[str], spared: set[str]) -> None:
+    program = (
+        "import sys; from collect.process import cli\n"
+        f"try: cli.main({arguments})\n"
+        "finally: print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert not spared & set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (PermissionError(13, "Permission denied", "/a/file"), 2, "/a/file"),
+        (MemoryError(), 71, "Out of memory"),
+        (OSError(24, "Too many open files", "/a/file"), 71, "open files"),
+        (RuntimeError("can't start new thread"), 71, "processes and threads"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 71, "Out of memory"),
+        (OSError(36, "File name too long", "a" * 300), 2, "too long"),
+        (OSError(71, "Protocol error"), 70, "OSError"),
+        (ZeroDivisionError("by \ud800 zero\nand more"), 70, "ZeroDivisionError (by "),
+        (ModuleNotFoundError("no", name="ray.util"), 3, "thermoscope[fleet]"),
+        (ModuleNotFoundError("no", name="collect.nothing"), 70, "ModuleNotFoundError"),
+        (duckdb.Error("KeyboardInterrupt: <EMPTY MESSAGE>"), 130, "interrupted"),
+    ],
+)
+def test_each_end_has_a_sentence_and_its_exit_code(
+    error: Exception,
+    code: int,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(_options: object) -> int:
+        raise error
+
+    monkeypatch.setattr("analysis.commands.tables.stated", fail)
+    monkeypatch.setattr("collect.commands.acts.codebook", fail)
+    for typed in (["stated"], ["collect", "codebook"]):
+        assert thermoscope.main(typed) == code
+        printed = capsys.readouterr()
+        assert said in printed.err
+        assert "Traceback" not in printed.err
+        assert printed.out == ""
+    assert ("The same command resumes" in printed.err) == (code == 130)
+    thermoscope.main(["--debug", "stated"])
+    assert ("Traceback" in capsys.readouterr().err) == (code == 70)
+
+
+@pytest.mark.parametrize("number", sorted(errno.errorcode))
+def test_scarcity_is_memory_processes_and_open_files(number: int) -> None:
+    lacking = {errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE}
+    found = errors.scarcity(OSError(number, "of the system"))
+    assert (found is not None) == (number in lacking)
+
+
+def work_until_asked_to_end(_options: object) -> int:
+    threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
+    # With more threads than this one the engine may not look for signals.
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.execute("SELECT sum(range) FROM range(10000000000)")
+    return 0
+
+
+def test_an_engine_that_works_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("analysis.commands.tables.signs", work_until_asked_to_end)
+    assert thermoscope.main(["signs"]) == 130
+
+
+def test_a_statement_may_come_from_standard_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for given in ([], ["-"]):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("SELECT 2 AS two\n"))
+        assert cli.main(["sql", *given, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == [{"two": 2}]
+    monkeypatch.setattr(sys, "stdin", io.StringIO(" \n"))
+    assert cli.main(["sql"]) == 2
+    assert "it is empty" in capsys.readouterr().err
+
+
+def test_without_a_statement_a_terminal_gets_duckdbs_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    assert shell.statement(None) is None
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(QueryError, match="no program duckdb is installed"):
+        shell.open_shell([])
+    program = tmp_path / "duckdb"
+    program.write_text('#!/bin/sh\necho "$@"\nexit 7\n')
+    program.chmod(0o755)
+    with pytest.raises(QueryError, match="nowhere is not there"):
+        shell.open_shell([Path("nowhere")])
+    database = tmp_path / "some.duckdb"
+    database.touch()
+    assert cli.main(["--data", str(database), "sql"]) == 7
+    assert capfd.readouterr().out == f"-readonly {database}\n"
+
+
+def test_the_shell_gets_the_projects_data_even_where_no_database_was_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "duckdb"
+    program.write_text(f'#!/bin/sh\nexec {shutil.which("cp")} "$2" {tmp_path}/opened\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    fleet, built = ROOT / "data/fleet", tmp_path / "data/measurements.duckdb"
+    assert shell.open_shell([fleet]) == 0
+    assert "thermoscope collect database makes one that stays" in capfd.readouterr().err
+    with duckdb.connect(tmp_path / "opened", read_only=True) as connection:
+        assert connection.sql("SELECT count(*) > 300 FROM study_run").fetchall() == [(True,)]
+    copy = Path(shutil.copytree(fleet, built.parent / "fleet"))
+    built.write_text("later")
+    os.utime(built, (2e9, 2e9))
+    assert shell.open_shell([copy], are_shipped=True) == 0
+    assert (tmp_path / "opened").read_text() == "later"
+    assert shell.open_shell([fleet, tmp_path]) == 2
+    assert "must hold at least one table" in capfd.readouterr().err
+
+
+def test_prompt_sets_and_their_prompts_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert thermoscope.main(["collect", "prompts"]) == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in names())
+    assert thermoscope.main(["collect", "prompts", "A_grand_unified", "--json"]) == 0
+    rows = pd.DataFrame(json.loads(capsys.readouterr().out))
+    assert list(rows.columns) == ["prompt_id", "category", "text"]
+    assert rows["prompt_id"].iloc[0].startswith("A_grand_unified:")
+    assert thermoscope.main(["collect", "prompts", "no-such-set"]) == 2

@@ -1,0 +1,56 @@
+"""Each built-in quantity is declared once, and all that is derived from it agrees."""
+
+from __future__ import annotations
+
+import pytest
+
+from collect.instruments import rows
+from collect.schema import LARGE, MEASURED, connect, tables
+from collect.schema.quantities import BUILT_IN, FILLED, NEEDED, Extent
+
+#: GPT-2 on prompts of 10 and 20 tokens.
+GPT2 = Extent(12, 12, 2, 30, True, True, True, True, True, False)
+
+
+@pytest.mark.parametrize("table", FILLED)
+def test_a_declared_table_is_in_the_contract_and_one_quantity_fills_it(table):
+    assert tables()[table].key[0] == "run_id"
+    assert table in MEASURED
+    assert table in LARGE
+    assert [name for name, built_in in BUILT_IN.items() if table in built_in.tables] != []
+    assert FILLED[table].row_bytes > 0
+
+
+def test_rows_of_an_extent_are_counted_by_hand():
+    assert {table: filled.n_rows(GPT2) for table, filled in FILLED.items()} == {
+        "weight_norm": 12 * 12 * 9,
+        "matrix_norm": 12 * 4,
+        "residual_norm": 30 * (1 + 14 + 12),
+        "residual_update": 30 * 12 * 3,
+        "next_token": 2,
+        "attention": 2 * 12 * 12,
+        "attention_mean": 2 * 12,
+        "token_geometry": 2 * 14,
+        "prompt_geometry": 14,
+        "token_prediction": 30,
+        "legacy_value": 2 * (6 * 12 + 4),
+    }
+
+
+def test_what_is_measured_in_a_batch_has_rows_and_the_rest_is_of_all_prompts_or_of_weights():
+    across = {"next_token", "prompt_geometry", *BUILT_IN["weights"].tables}
+    assert rows._OF_BATCH.keys() == FILLED.keys() - across
+
+
+@pytest.mark.parametrize("table", FILLED)
+def test_audited_values_are_columns_of_the_table_in_the_order_of_its_key(table):
+    key = tables()[table].key
+    queries = FILLED[table].queries(table, key)
+    with connect(comments=False) as connection:
+        for query in queries.values():
+            assert connection.sql(query).columns == ["run_id", "value"]
+            assert query.endswith("ORDER BY " + ", ".join(key[1:]))
+
+
+def test_only_what_reads_heads_maps_or_logits_needs_more_than_a_stream():
+    assert NEEDED.keys() == {"weights", "attention", "legacy", "predictions", "next_token"}

@@ -1,0 +1,93 @@
+"""How often the rule says what of papers whose truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.audit.claim import VERDICTS, verdict
+from analysis.audit.evidence import decision
+from analysis.audit.evidence.checks import Check
+from analysis.tidy.frame import Floats
+from tests.proofs.simulated.bound import bound_checks
+from tests.proofs.simulated.density import density_checks
+from tests.proofs.simulated.depth import depth_checks
+from tests.proofs.simulated.design import Design
+from tests.proofs.simulated.heritage import heritage_checks
+from tests.proofs.simulated.papers import TRUTHS, papers
+from tests.proofs.simulated.ranking import Tied, ranking_checks, tied
+from tests.proofs.simulated.separation import separation_checks
+from tests.proofs.simulated.three_laws import three_laws_checks
+from tests.proofs.simulated.tuning import tuning_checks
+
+#: The central claims.
+JUDGED = (4, 5, 7, 10, 16, 19, 20, 21)
+
+
+def rates(
+    design: Design, n_papers: int, rng: np.random.Generator, kinds: Mapping[int, decision.Kind]
+) -> pd.DataFrame:
+    """Return how often each verdict falls under each truth.
+
+    Parameters
+    ----------
+    design
+        See `design_of`.
+    n_papers
+        Papers of each truth, with right and with wrong labels.
+    rng
+        Source of the gains and of the draws at ties.
+    kinds
+        Kind of statement of each judged claim.
+
+    Returns
+    -------
+    One row per claim, truth, labels and verdict: `claim_id`, `truth`, `wrong_labels`, `verdict`,
+    `probability` and `n_papers`.
+    """
+    rows = []
+    at_ties = tied(design, rng)
+    for truth in TRUTHS:
+        made = checks(design, papers(design, truth, n_papers, rng), at_ties)
+        judged = {
+            claim_id: {wrong: _judged(columns, kinds[claim_id]) for wrong, columns in found.items()}
+            for claim_id, found in made.items()
+        }
+        rows += [
+            (claim_id, truth, wrong, word, found.get(wrong, found[False]).get(word, 0), n_papers)
+            for wrong in (False, True)
+            for claim_id, found in judged.items()
+            for word in VERDICTS
+        ]
+    columns = ["claim_id", "truth", "wrong_labels", "verdict", "probability", "n_papers"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def checks(
+    design: Design, log_gains: Mapping[str, Floats], at_ties: Tied
+) -> dict[int, dict[bool, list[list[Check]]]]:
+    """Return the checks of each judged claim, by whether labels are wrong; each over all papers.
+
+    A paper with wrong labels prints the correlation of head density as that of depth, which only
+    claims 4 and 21 notice: all others are judged by measured signs and have right labels alone.
+    """
+    labels = (False, True)
+    return {
+        4: {wrong: depth_checks(design, log_gains, wrong_labels=wrong) for wrong in labels},
+        5: {False: bound_checks(design, log_gains)},
+        7: {False: heritage_checks(design, log_gains["penultimate"])},
+        10: {False: separation_checks(design, log_gains)},
+        16: {False: density_checks(design, log_gains["penultimate"])},
+        19: {False: tuning_checks(design, log_gains)},
+        20: {False: ranking_checks(design, log_gains, at_ties)},
+        21: {wrong: three_laws_checks(design, log_gains, wrong_labels=wrong) for wrong in labels},
+    }
+
+
+def _judged(columns: Sequence[Sequence[Check]], kind: decision.Kind) -> pd.Series:
+    """Return the share of papers by verdict, from one sequence of papers a check."""
+    of_papers = zip(*columns, strict=True)
+    found = pd.Series([verdict(list(of_paper), kind) for of_paper in of_papers])
+    return found.value_counts(normalize=True)
