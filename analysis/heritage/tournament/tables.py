@@ -187,11 +187,6 @@ def words(found: pd.DataFrame) -> dict[str, str]:
         )
         + ".",
         "geometry": prose.percent(power(found, "geometry over scale", "depth", criterion.CLAIMED)),
-        "sentence": (
-            f"Had EleutherAI's heritage ruled as strongly as claimed "
-            f"({prose.percent(criterion.CLAIMED)} of the variance), these "
-            f"{int(present['n_models'].iloc[0])} models would have shown the lab over geometry in "
-            f"{100 * named['lab over geometry']:.0f} of 100 cases, and its recipes in "
-            f"{100 * named['recipe over geometry']:.0f}."
-        ),
+        "lab": f"{100 * named['lab over geometry']:.0f}",
+        "recipe": f"{100 * named['recipe over geometry']:.0f}",
     }
