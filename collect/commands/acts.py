@@ -49,6 +49,30 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def look(options: argparse.Namespace) -> int:
+    """Show one screen on a model."""
+    with libraries_imported():
+        from collect.library.look import look
+
+    show(look(options.model, **_of_one(options)).as_text())
+    return 0
+
+
+def verify(options: argparse.Namespace) -> int:
+    """Print what is checked of a model before every number; refuse one that fails."""
+    with libraries_imported():
+        from collect.job.verification import verify
+
+    verification = verify(options.model, **_of_one(options))
+    show(verification.as_text())
+    verification.raise_if_failed()
+    return 0
+
+
+def _of_one(options: argparse.Namespace) -> dict[str, Any]:
+    return {name: getattr(options, name) for name in ("revision", "dtype", "device")}
+
+
 def _how(options: argparse.Namespace) -> dict[str, Any]:
     """Return what a plan and a run both take, as options of `run.prepare`."""
     return {

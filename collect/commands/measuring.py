@@ -38,6 +38,23 @@ def plan(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
+def look(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `look`."""
+    _add_one(parser)
+
+
+def verify(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `verify`."""
+    _add_one(parser)
+
+
+def _add_one(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="checkpoint directory, GGUF file or hub id")
+    parser.add_argument("--revision", metavar="NAME", help="branch, tag, commit or checkpoint")
+    parser.add_argument("--dtype", default="float32", help="float32 (default), bfloat16 or float16")
+    parser.add_argument("--device", default="cpu", help="cpu (default), cuda or cuda:1")
+
+
 def _add_what(parser: argparse.ArgumentParser) -> None:
     from collect.instruments.quantities import ALL, DEFAULT, TABLES
 

@@ -27,6 +27,28 @@ VERBS = {
         measuring.run,
         "collect.commands.acts:run",
     ),
+    "collect look": Verb(
+        "one screen on a model: does it speak, its outlier tokens, its sign by every definition",
+        "Measure a few sentences of one paragraph: loss, start token, whether attention and "
+        "feed-forward sum to the next state of the stream, tokens that stand out, and the gain by "
+        "every definition. Nothing is written.",
+        {
+            "collect look model.gguf": "",
+        },
+        measuring.look,
+        "collect.commands.acts:look",
+    ),
+    "collect verify": Verb(
+        "print what is checked of a model before every number",
+        "Print the largest deviations of attention and feed-forward from the next state of the "
+        "stream, of a padded prompt from the same alone and of streamed from loaded, and where "
+        "hooks and hidden_states stand. Nothing is written. Exits with 6 where a check fails.",
+        {
+            "collect verify EleutherAI/pythia-70m": "",
+        },
+        measuring.verify,
+        "collect.commands.acts:verify",
+    ),
     "collect prompts": Verb(
         "list the prompt sets that come with the project, or the prompts of some",
         "List the prompt sets that come with the project: name, prompts, categories, hash. "

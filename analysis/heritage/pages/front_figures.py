@@ -10,17 +10,12 @@ import pandas as pd
 
 from analysis.drawing.marks import points_by_lab
 from analysis.drawing.names import Panel, placed, texts
-from analysis.drawing.theme import INK, SHAPES, found, greys, line_at, reach, series, shrinking
-from analysis.heritage.measured import gauge_charts as gauge
+from analysis.drawing.theme import INK, found, line_at, reach, shrinking
 from analysis.tidy import prose
 from analysis.tidy.errors import AnalysisError
 
 #: Width and height of a figure, and width of one of two panels on a phone [px].
 WIDE, HIGH, PHONE = 310, 142, 118
-
-
-#: Height of the title of a panel, which the other figure lacks [px].
-TITLE = 9
 
 
 #: Ends of the axis of depth [blocks].
@@ -87,47 +82,6 @@ def in_practice(agree: pd.Series) -> str:
         f"without the free part of the stream in {same} pairs of prompt and block, "
         f"{prose.count(agree['n_shrink'])} of which shrink it."
     )
-
-
-def chart_gauges(layers: pd.DataFrame) -> alt.LayerChart:
-    """Draw the length of the stream of one network in three gauges, each line with its name.
-
-    ``layers`` has one row per gauge and layer: `gauge`, `layer`, `log_norm` and `log_gain` [nat].
-    """
-    drawn = layers[layers["gauge"].isin(gauge.LABELS)]
-    drawn = drawn.assign(said=drawn["gauge"].map(gauge.LABELS))
-    names = list(gauge.LABELS.values())
-    colour = alt.Color("said:N", scale=greys(names), legend=None)
-    first, last = int(drawn["layer"].min()), int(drawn["layer"].max())
-    base = alt.Chart(drawn).encode(
-        x=alt.X("layer:Q", scale=alt.Scale(domain=[first, last], nice=False)).axis(
-            title="depth [block]", tickMinStep=1, grid=False
-        ),
-        y=alt.Y("log_norm:Q", scale=alt.Scale(zero=False)).axis(
-            title="ln length [nat]", tickCount=4
-        ),
-        color=colour,
-    )
-    points = base.mark_point(size=50, filled=True).encode(
-        shape=alt.Shape("said:N", scale=series(names, SHAPES), legend=None)
-    )
-    ends = drawn.pivot_table("log_norm", "said", "layer")
-    rises = drawn["said"].map(ends[last] > ends[first])
-    words = [
-        alt.Chart(drawn[(drawn["layer"] == first + 1) & (rises == is_below)])
-        .mark_text(align="left", dx=5, dy=14 if is_below else -12, fontSize=14)
-        .encode(x="layer:Q", y="log_norm:Q", text="said:N", color=alt.value(INK))
-        for is_below in (False, True)
-    ]
-    chart = alt.layer(base.mark_line(strokeWidth=2), points, *words).properties(
-        width=WIDE,
-        height=HIGH + TITLE,
-        description="Length of the stream of one network over depth, written in three ways.",
-    )
-    does = gauge.does(layers)
-    said = prose.listing(list(dict.fromkeys(does[name] for name in gauge.LABELS)))
-    finding = f"Equal predictions: the stream {said}."
-    return cast("alt.LayerChart", found(chart, finding, is_small=True))
 
 
 def chart_named_gains(models: pd.DataFrame, titles: Sequence[str]) -> alt.HConcatChart:

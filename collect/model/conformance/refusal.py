@@ -129,7 +129,7 @@ def examine(decoder: Decoder, run_pass: RunPass) -> list[Finding]:
     ConformanceError
         If an attention module returns no map, so that nothing can be compared.
     """
-    batches, repeats = _trials(decoder)
+    batches, repeats = trials(decoder)
     examiner = Examiner(decoder, [len(prompt) for prompt in batches[0]], repeats)
     for _ in run_pass(batches, examiner):
         pass
@@ -212,7 +212,7 @@ def refuse_own_code(own_code: Mapping[str, str]) -> None:
         )
 
 
-def _trials(decoder: Decoder) -> tuple[list[Batch], list[Repeat]]:
+def trials(decoder: Decoder) -> tuple[list[Batch], list[Repeat]]:
     """Return two prompts together, each alone, and the first with another last token."""
     config = decoder.config
     n_context = decoder.adapter.n_context(config) or max(_LENGTHS)

@@ -44,6 +44,17 @@ def python_m_collect(*arguments: str, **environment: str) -> subprocess.Complete
     )
 
 
+def test_verify_prints_its_table_before_it_refuses(save_tiny, monkeypatch, capsys):
+    directory = str(save_tiny("llama"))
+    assert main(["verify", directory]) == 0
+    assert "yes  streamed block by block = loaded" in capsys.readouterr().out
+    monkeypatch.setitem(TOLERANCES, "batch_equals_single", {"float32": -1.0})
+    assert main(["verify", directory]) == 6
+    printed = capsys.readouterr()
+    assert "NO   a padded prompt = the same prompt alone" in printed.out
+    assert printed.err.count("error:") == 1
+
+
 def test_run_measures_and_says_what_it_did(save_tiny, load_tiny, prompt_file, out, capsys):
     directory = str(save_tiny("llama"))
     code = main(["run", directory, "--prompts", str(prompt_file), "--out", str(out)])

@@ -1,0 +1,264 @@
+"""What pages say of public models, computed from the frames of `tokens` and `predictions`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from analysis.heritage.public.tokens import COUNTED, DEFINITIONS
+from analysis.tidy import prose
+
+#: Gains of the last block, by the tokens they count.
+COUNTED_LAST = {
+    "gain_last_block": COUNTED["last_token"],
+    "gain_without_first": COUNTED["without_first"],
+    "gain_whole_matrix": COUNTED["whole_matrix"],
+}
+
+#: Columns of the table of models.
+MODELS = {
+    "model": "Model",
+    "lab": "Lab",
+    "title": "Its own title",
+    "n_layers": "L",
+    "d_model": "d",
+    "n_heads": "H",
+    "parameters": "Parameters",
+    "quantisation": "Format",
+    "bits": "Bits per weight",
+}
+
+#: What follows the name of a model in that of its file.
+FORMAT = re.compile(r"[-.](instruct|awq|q\d+_).*$", re.IGNORECASE)
+
+#: Gains below this are printed with more decimals [ratio].
+LOW = 0.1
+
+#: A first token that is longer than this, against the median token, is massive [ratio].
+MASSIVE = 10.0
+
+
+def name(model_id: str) -> str:
+    """Return the name of a model without its maker, its tuning and its format.
+
+    >>> name("local/SmolLM2-135M-Instruct.Q4_1")
+    'SmolLM2-135M'
+    """
+    return FORMAT.sub("", model_id.rpartition("/")[2])
+
+
+def models(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per model for print; ``rows`` are those of `tokens.models`."""
+    return rows.assign(
+        model=rows["model_id"].map(name),
+        parameters=[f"{prose.number(n / 1e6, 0)} M" for n in rows["n_parameters"]],
+        bits=_cells(rows["bits"], 1),
+    )[[*MODELS]]
+
+
+def last_gains(lengths: pd.DataFrame) -> pd.DataFrame:
+    """Return the gain of the last block: a row per model, a column per choice of tokens."""
+    last = lengths[lengths["layer"] == lengths.groupby("model_id")["layer"].transform("max")]
+    return last.pivot_table(index="model_id", columns="counted", values="gain")
+
+
+def most_turned(lengths: pd.DataFrame) -> str:
+    """Return the model whose gain of the last block differs most with and without token 0."""
+    last = last_gains(lengths)
+    return str(np.log(last["without_first"] / last["whole_matrix"]).idxmax())
+
+
+def panel(rows: pd.DataFrame) -> str:
+    """Return the title of one model's panel of lengths."""
+    last = last_gains(rows).iloc[0]
+    return (
+        f"{name(str(rows['model_id'].iloc[0]))}: last block ×{prose.number(last['whole_matrix'])} "
+        f"over all tokens, ×{prose.number(last['without_first'])} without the first"
+    )
+
+
+def turning(lengths: pd.DataFrame) -> str:
+    """Return in how many models the last block shrinks the stream, with the first token and not."""
+    last = last_gains(lengths)
+    every, rest = ((last[column] < 1).sum() for column in ("whole_matrix", "without_first"))
+    return (
+        f"Counting the first token, the last block shrinks the stream of "
+        f"{prose.share_of(int(every), len(last))} models; without it, of {int(rest)}."
+    )
+
+
+def front(rows: pd.DataFrame) -> str:
+    """Return how the sign of one model turns with the tokens counted, in one short sentence."""
+    last = last_gains(rows).iloc[0]
+    return (
+        f"{name(str(rows['model_id'].iloc[0]))}: at its last block all tokens "
+        f"{_changes(last['whole_matrix'])}, all but the first {_changes(last['without_first'])}."
+    )
+
+
+def sets(rows: pd.DataFrame) -> str:
+    """Return how many pairs of model and prompt set shrink, by the tokens counted.
+
+    ``rows`` has `counted`, `gain` and `special_tokens`; runs as the tokenizer does enter.
+    """
+    default = rows[rows["special_tokens"] == "default"]
+    shrinking = (default["gain"] < 1).groupby(default["counted"]).agg(["sum", "size"])
+    every, rest, last = (shrinking.loc[counted] for counted in reversed(COUNTED.values()))
+    return (
+        f"Over all tokens the last block shrinks the stream in "
+        f"{prose.share_of(int(every['sum']), int(every['size']))} pairs of model and prompt set, "
+        f"over all but the first in {int(rest['sum'])}, at the last token in {int(last['sum'])}."
+    )
+
+
+def sets_of(gains: pd.DataFrame) -> str:
+    """Return `sets` of the rows of `tokens.gains`."""
+    rows = gains[gains["metric"].isin(COUNTED_LAST)]
+    return sets(rows.assign(counted=rows["metric"].map(COUNTED_LAST)))
+
+
+def turned_by_prompts(gains: pd.DataFrame) -> str:
+    """Return in which models the sign without the first token depends on the prompts."""
+    rows = gains[(gains["metric"] == "gain_without_first") & (gains["special_tokens"] == "default")]
+    below = (rows["gain"] < 1).groupby(rows["model_id"]).agg(["sum", "size"])
+    mixed = below[(below["sum"] > 0) & (below["sum"] < below["size"])]
+    if mixed.empty:
+        return "each model has one sign on all of them."
+    said = [
+        f"{name(str(model))} shrinks on {prose.share_of(int(n), int(of))} prompt sets"
+        for model, (n, of) in mixed.iterrows()
+    ]
+    return f"{prose.listing(said)}."
+
+
+def start_sentence(gains: pd.DataFrame, prompt_set: str) -> str:
+    """Return how many signs over all tokens the policy of the start token turns."""
+    rows = gains[(gains["metric"] == "gain_whole_matrix") & (gains["prompt_set"] == prompt_set)]
+    signs = (rows["gain"] < 1).groupby(rows["model_id"]).agg(["nunique", "size"])
+    both = signs[signs["size"] > 1]
+    turned = int((both["nunique"] > 1).sum())
+    return (
+        f"Over all tokens, the sign of the last block turns with the start token in "
+        f"{prose.share_of(turned, len(both))} models."
+    )
+
+
+def printed(published: pd.DataFrame) -> str:
+    """Return the published gains of one model over its stream, from the least, in words."""
+    rows = published[published["metric"] != "gain_with_final_norm"].sort_values("gain")
+    return prose.listing([prose.number(gain) for gain in rows["gain"]])
+
+
+def claims_sentence(claims: pd.DataFrame) -> str:
+    """Return the claims by how the first token enters, as Markdown with links to their cards."""
+    said = [
+        f"claims {numbered(part['claim_id'])} on {how}"
+        for how, part in claims.groupby("how", sort=False)
+    ]
+    return f"{prose.listing(said)}."
+
+
+def sinks_sentence(sinks: pd.DataFrame) -> str:
+    """Return whether attention to the first token stays where its length does not."""
+    blocks = sinks.assign(is_massive=sinks["spike"] > MASSIVE)
+    means = blocks.groupby("is_massive")["sink_share"].mean()
+    if len(means) < len((True, False)):
+        return "Attention to the first token against its length."
+    return (
+        f"The first token gets {prose.percent(means[True])} of the attention where it is massive, "
+        f"{prose.percent(means[False])} where it is not."
+    )
+
+
+def gain_rows(gains: pd.DataFrame, published: pd.DataFrame, prompt_set: str) -> pd.DataFrame:
+    """Return a row per definition: gain of each public model, and as published, for print."""
+    chosen = gains[(gains["prompt_set"] == prompt_set) & (gains["special_tokens"] == "default")]
+    table = chosen.assign(model=chosen["model_id"].map(name)).pivot_table(
+        index="metric", columns="model", values="gain"
+    )
+    table = table.reindex([metric for metric in DEFINITIONS if metric in table.index])
+    printed = published.set_index("metric")["gain"].reindex(table.index)
+    cells = table.map(lambda it: prose.number(it, 2 if it > LOW else 4)).assign(
+        published=_cells(printed)
+    )
+    return cells.reset_index().assign(metric=lambda rows: rows["metric"].map(DEFINITIONS))
+
+
+def policy_rows(gains: pd.DataFrame, sinks: pd.DataFrame, prompt_set: str) -> pd.DataFrame:
+    """Return a row per model and policy of special tokens on one prompt set, for print."""
+    keys = ["model_id", "special_tokens"]
+    table = gains[gains["prompt_set"] == prompt_set].pivot_table(
+        index=keys, columns="metric", values="gain"
+    )
+    own = sinks[sinks["prompt_set"] == prompt_set].groupby(keys)
+    return pd.DataFrame(
+        {
+            "model": prose.once(pd.Series([name(str(key[0])) for key in table.index])).tolist(),
+            "policy": [str(key[1]) for key in table.index],
+            "all": table["gain_whole_matrix"].map(prose.number).tolist(),
+            "rest": table["gain_without_first"].map(prose.number).tolist(),
+            "last": table["gain_last_block"].map(prose.number).tolist(),
+            "spike": _cells(own["spike"].max().reindex(table.index), 1),
+            "sink": [prose.percent(it) for it in own["sink_share"].mean().reindex(table.index)],
+        }
+    )
+
+
+def kept_and_missed(outcomes: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per registered prediction: how often it was met, known before and not."""
+    rows = []
+    for _, part in outcomes.groupby("prediction", sort=False):
+        seen, unseen = part[part["seen"]], part[~part["seen"]]
+        rows.append(
+            {
+                "statement": part["statement"].iloc[0],
+                "source": part["source"].iloc[0],
+                "seen": prose.share_of(int(seen["is_met"].sum()), len(seen)) if len(seen) else "–",
+                "unseen": prose.share_of(int(unseen["is_met"].sum()), len(unseen))
+                if len(unseen)
+                else "–",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def misses(outcomes: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per prediction that was not met, for print."""
+    missed = outcomes[~outcomes["is_met"]]
+    return pd.DataFrame(
+        {
+            "statement": prose.once(missed["statement"].reset_index(drop=True)).tolist(),
+            "model": [
+                name(it) if isinstance(it, str) else "between models" for it in missed["model_id"]
+            ],
+            "set": [str(it).partition("_")[0] for it in missed["prompt_set"]],
+            "policy": missed["special_tokens"].tolist(),
+            "estimate": missed["estimate"].map(lambda it: prose.number(float(it), 3)).tolist(),
+            "asked": [
+                f"{relation} {prose.number(float(bound), 3)}"
+                for relation, bound in zip(missed["relation"], missed["bound"], strict=True)
+            ],
+        }
+    )
+
+
+def tally(outcomes: pd.DataFrame, source: str) -> str:
+    """Return how many outcomes that were unknown a source predicted, in words."""
+    rows = outcomes[(outcomes["source"] == source) & ~outcomes["seen"]]
+    return prose.share_of(int(rows["is_met"].sum()), len(rows))
+
+
+def numbered(claims: Iterable[int]) -> str:
+    """Return numbers of claims as the Markdown that pages link to their cards."""
+    return f"[{prose.listing([str(it) for it in claims])}]{{.claims}}"
+
+
+def _changes(gain: float) -> str:
+    return f"{'shrink' if gain < 1 else 'grow'} ×{prose.number(gain)}"
+
+
+def _cells(values: pd.Series[float], digits: int = 2) -> list[str]:
+    return ["–" if pd.isna(it) else prose.number(float(it), digits) for it in values]

@@ -1,0 +1,257 @@
+"""One screen on a model: does it speak, which tokens stand out, its sign by every definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from collect.job.settings import Settings
+from collect.library.measuring import measure
+from collect.model.checkpoint.checkpoint import locate
+from collect.model.checkpoint.load import load_model, load_tokenizer
+from collect.schema.counting import counted
+
+#: A paragraph, sentence by sentence: prompts of their own, and together one.
+SENTENCES = (
+    "The river rises in the hills and reaches the sea after two hundred miles.",
+    "In spring the snow melts, and the water comes up to the doors of the mill.",
+    "My grandmother told me that she had learned to swim there when she was six.",
+    "We take the early train to the city and come home before it gets dark.",
+    "The library opens at nine, but on Mondays it stays closed all day.",
+    "He put the letter on the table and waited until she had read it.",
+    "If you add salt to the water, it boils at a slightly higher temperature.",
+    "Nobody knew why the lights had gone out or when they would come back.",
+)
+
+#: A token is an outlier where it is longer than this, against its prompt's median [ratio].
+OUTLIER = 10.0
+
+#: Name of the prompts, and of those that are no sentence.
+_SET, _PARAGRAPH, _SORTED = "look", "look:paragraph", "look:sorted"
+
+#: Reduces norms, tokens by blocks, to one length per block.
+Reduction = Callable[[np.ndarray], np.ndarray]
+
+LAST: Reduction = lambda norms: norms[-1]  # noqa: E731
+WHOLE: Reduction = lambda norms: np.sqrt((norms**2).sum(axis=0))  # noqa: E731
+
+#: Definitions of gain: which column, tokens and blocks (counted from the end) they take.
+DEFINITIONS: MappingProxyType[str, tuple[str, Reduction, slice]] = MappingProxyType(
+    {
+        "last block, last token": ("norm", LAST, slice(-2, None)),
+        "penultimate block, last token": ("norm", LAST, slice(-3, -1)),
+        "mean over blocks after 0, last token": ("norm", LAST, slice(1, None)),
+        "last block, all tokens": ("norm", WHOLE, slice(-2, None)),
+        "last block, all but the first": ("norm", lambda it: WHOLE(it[1:]), slice(-2, None)),
+        "last block, last token, mean taken out": ("norm_centred", LAST, slice(-2, None)),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look at a model gives.
+
+    Attributes
+    ----------
+    model_id, design
+        The model, and its shape in words.
+    loss, loss_sorted
+        Mean surprisal of a paragraph, and of its words in the order of the alphabet [nat per
+        token].
+    has_start
+        Whether the tokenizer puts a start token in front.
+    deviation, tolerance
+        Of attention and feed-forward from the next state of the stream; None where they cannot
+        be told apart.
+    outliers
+        One row per position: `position`, `n_prompts`, `times_median` (largest), `first_block`,
+        `last_block`, `top_feature`.
+    gains
+        One row per definition: `definition`, `gain` (geometric mean), `n_below` (sentences below
+        1), `n_prompts`.
+    """
+
+    model_id: str
+    design: str
+    loss: float
+    loss_sorted: float
+    has_start: bool
+    deviation: float | None
+    tolerance: float
+    outliers: pd.DataFrame
+    gains: pd.DataFrame
+
+    def as_text(self) -> str:
+        """Return all of it, on one screen."""
+        speaks = "speaks" if self.loss < self.loss_sorted - 1 else "hardly speaks"
+        start = "puts one in front" if self.has_start else "puts none in front"
+        adds = (
+            "attention and feed-forward cannot be told apart"
+            if self.deviation is None
+            else f"attention and feed-forward sum to the next state: largest deviation "
+            f"{self.deviation:.1e}, allowed {self.tolerance:.1e}"
+        )
+        outliers = [
+            f"  position {row.position}: up to {row.times_median:.0f} times the median, "
+            f"blocks {row.first_block} to {row.last_block}, feature {row.top_feature}, in "
+            f"{row.n_prompts} of {len(SENTENCES)} sentences"
+            for row in self.outliers.head(3).itertuples()
+        ]
+        signs = [
+            f"  {row.definition:39} {row.gain:7.3f}  {_sign(row)}"
+            for row in self.gains.itertuples()
+        ]
+        return "\n".join(
+            [
+                f"{self.model_id}: {self.design}",
+                f"{speaks}: {self.loss:.2f} nat per token, {self.loss_sorted:.2f} with the words "
+                "sorted",
+                f"start token: the tokenizer {start}",
+                adds,
+                "outlier tokens:" if outliers else "outlier tokens: none",
+                *outliers,
+                f"gain, geometric mean over {counted(len(SENTENCES), 'sentence')}:",
+                *signs,
+            ]
+        )
+
+
+def look(
+    model: str, *, revision: str | None = None, dtype: str = "float32", device: str = "cpu"
+) -> Look:
+    """Measure a few sentences, and say what a person asks first.
+
+    Parameters
+    ----------
+    model, revision
+        Checkpoint directory, GGUF file or hub identifier, and its revision.
+    dtype, device
+        As for `collect.run`.
+
+    Raises
+    ------
+    CollectError
+        If there is no such model, it cannot be measured, or it does not conform.
+    """
+    Settings(dtype=dtype, device=device)  # refuses what is none
+    checkpoint = locate(model, revision=revision)
+    tokenizer = load_tokenizer(checkpoint)
+    decoder = load_model(checkpoint, dtype=dtype, device=device)
+    paragraph = " ".join(SENTENCES)
+    prompts = {f"{_SET}:{place}": text for place, text in enumerate(SENTENCES)}
+    prompts |= {_PARAGRAPH: paragraph, _SORTED: " ".join(sorted(paragraph.split()))}
+    frames = measure(
+        decoder.model,
+        tokenizer,
+        [
+            {"prompt_id": name.removeprefix(f"{_SET}:"), "text": text}
+            for name, text in prompts.items()
+        ],
+        prompt_set=_SET,
+        too_long="truncate",
+        quantities=("stream", "predictions"),
+        model_id=checkpoint.model_id,
+    )
+    return _looked(checkpoint.model_id, _design(frames["model"].iloc[0]), frames)
+
+
+def _looked(model_id: str, design: str, frames: dict[str, pd.DataFrame]) -> Look:
+    losses = frames["token_prediction"].groupby("prompt_id")["surprisal"].mean()
+    norms = frames["residual_norm"]
+    is_sentence = ~norms["prompt_id"].isin((_PARAGRAPH, _SORTED))
+    stream = norms[
+        is_sentence
+        & (
+            (norms["site"] == "block_output")
+            | ((norms["site"] == "block_input") & (norms["layer"] == 0))
+        )
+    ]
+    stream = stream.assign(
+        layer=stream["layer"].where(stream["site"] == "block_output", stream["layer"] - 1)
+    )
+    sums = frames["conformance"].set_index("property").loc["block_adds_up"]
+    return Look(
+        model_id=model_id,
+        design=design,
+        loss=float(losses[_PARAGRAPH]),
+        loss_sorted=float(losses[_SORTED]),
+        has_start=bool(norms.loc[norms["position"] == 0, "is_special"].all()),
+        deviation=None if pd.isna(sums["deviation"]) else float(sums["deviation"]),
+        tolerance=float(sums["tolerance"]),
+        outliers=outliers(stream),
+        gains=gains(stream),
+    )
+
+
+def gains(stream: pd.DataFrame) -> pd.DataFrame:
+    """Return the gain of a stream by every definition.
+
+    Parameters
+    ----------
+    stream
+        One row per `prompt_id`, `position` and `layer` (-1 is the input of block 0): `norm`,
+        `norm_centred`.
+
+    Returns
+    -------
+    One row per definition that the depth allows; see `Look`.
+    """
+    n_layers = int(stream["layer"].max()) + 1
+    rows = []
+    for definition, (column, reduced, blocks) in DEFINITIONS.items():
+        if len(range(n_layers + 1)[blocks]) < len(("before", "after")):
+            continue
+        logs = []
+        for _, prompt in stream.groupby("prompt_id", sort=False):
+            table = prompt.pivot_table(index="position", columns="layer", values=column)
+            lengths = np.log(reduced(table.to_numpy(dtype=np.float64))[blocks])
+            logs.append((lengths[-1] - lengths[0]) / (len(lengths) - 1))
+        rows.append(
+            {
+                "definition": definition,
+                "gain": float(np.exp(np.mean(logs))),
+                "n_below": int(np.sum(np.array(logs) < 0)),
+                "n_prompts": len(logs),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def outliers(stream: pd.DataFrame) -> pd.DataFrame:
+    """Return positions whose tokens are outliers after a block, the most frequent first.
+
+    ``stream`` is as in `gains`, with `top_feature`; columns as in `Look`.
+    """
+    after = stream[stream["layer"] >= 0]
+    keys = ["prompt_id", "layer"]
+    after = after.assign(times=after["norm"] / after.groupby(keys)["norm"].transform("median"))
+    long = after[after["times"] > OUTLIER].sort_values("times", ascending=False)
+    found = long.groupby("position").agg(
+        n_prompts=("prompt_id", "nunique"),
+        times_median=("times", "max"),
+        first_block=("layer", "min"),
+        last_block=("layer", "max"),
+        top_feature=("top_feature", "first"),
+    )
+    order = ["n_prompts", "times_median"]
+    return found.reset_index().sort_values(order, ascending=False, ignore_index=True)
+
+
+def _design(model: Any) -> str:
+    heads = "" if pd.isna(model["n_heads"]) else f", {model['n_heads']} heads"
+    return (
+        f"{model['family']}, {model['n_layers']} blocks of width {model['d_model']}{heads}, "
+        f"{model['norm_kind']}, {model['n_parameters'] / 1e6:.0f} million parameters"
+    )
+
+
+def _sign(row: Any) -> str:
+    said = "shrinks" if row.gain < 1 else "grows"
+    part = row.n_below if row.gain < 1 else row.n_prompts - row.n_below
+    return f"{said} ({part} of {row.n_prompts})"

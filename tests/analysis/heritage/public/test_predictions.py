@@ -1,0 +1,42 @@
+"""Registered predictions on a store whose numbers are counted by hand, and on the sample."""
+
+import pandas as pd
+import pytest
+
+from analysis.heritage.public import predictions
+
+KEYS = ["prediction", "metric", "model_id", "prompt_set", "special_tokens"]
+
+
+def test_the_tiny_model_meets_what_its_norms_say(tiny_store):
+    rows = predictions.outcomes(tiny_store).set_index("prediction")
+    # Last token: gains 3/6 and 4 of the last block, geometric mean sqrt 2; three blocks.
+    last = rows.loc["bound_last_block"]
+    assert last["estimate"] == pytest.approx(2**0.5)
+    assert last["bound"] == pytest.approx(10 ** (1 / 3))
+    assert last["is_met"]
+    assert rows.loc["last_block_expands", "is_met"]
+    # Two query heads over heads of width d_head: L (0.11 + 0.012 L + 4.9 / H) is beyond block 2.
+    inside = rows.loc["l_star_inside"]
+    assert inside["estimate"] == pytest.approx(3 * (0.11 + 0.012 * 3 + 4.9 / 2))
+    assert (inside["bound"], inside["is_met"]) == (2, False)
+
+
+def test_rows_are_unique_and_only_set_a_was_seen(shipped_store):
+    rows = predictions.outcomes(shipped_store)
+    assert not rows.duplicated(KEYS).any()
+    assert set(rows.loc[rows["seen"], "prompt_set"]) == {"A_grand_unified"}
+    assert not rows.loc[rows["prediction"] == "trace_over_depth", "seen"].any()
+    expected = rows.apply(
+        lambda row: predictions.RELATIONS[row["relation"]](row["estimate"], row["bound"]), axis=1
+    )
+    pd.testing.assert_series_equal(rows["is_met"].astype(bool), expected, check_names=False)
+
+
+def test_pairs_in_order_are_counted(monkeypatch):
+    labs = dict(zip(predictions.ORDER, (1.2, 0.9, 1.0), strict=True))
+    table = pd.DataFrame({"lab": labs.keys(), "estimate": labs.values()})
+    table = table.assign(metric="gain_body", prompt_set="B")
+    monkeypatch.setattr(predictions, "gains", lambda *_: table)
+    row = predictions._order(None).iloc[0]
+    assert (row["estimate"], row["bound"]) == (2, 3)
