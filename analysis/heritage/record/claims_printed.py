@@ -246,6 +246,7 @@ CLAIMS = (
         meaning="Each of the three laws is statistically significant.",
         family="all three laws",
         weight="central",
+        true_where="three laws",
         rests_on="network",
         quantity="gain_penultimate_block,weight_spectral_v",
         reason="The p belong to laws about gains and norms of W_V." + reasons.RAW_AND_CENTRED,

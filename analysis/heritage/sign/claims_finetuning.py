@@ -336,6 +336,7 @@ CLAIMS = (
         meaning="Further training of a finished model cannot undo what its lab gave it.",
         family="invariance under fine-tuning",
         weight="central",
+        true_where="recipe",
         rests_on="descent",
         quantity="gain_last_block,gain_penultimate_block",
         about="google/gemma-7b,meta-llama/Llama-3.1-8B,mistralai/Mistral-7B-v0.1",

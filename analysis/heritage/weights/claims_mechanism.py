@@ -317,6 +317,7 @@ CLAIMS = (
         ),
         family="dimensional crowding (rho)",
         weight="central",
+        true_where="density",
         rests_on="network",
         quantity="gain_penultimate_block",
         reason="Head density is a property of the architecture; the gain it is to explain is free."

@@ -114,6 +114,7 @@ CLAIMS = (
         ),
         family="spectral signature",
         weight="central",
+        true_where="heritage",
         rests_on="network",
         quantity="weight_spectral_ratio,gain_penultimate_block",
         reason=(
