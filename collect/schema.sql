@@ -654,6 +654,39 @@ COMMENT ON COLUMN verdict_rate.verdict IS 'One of the five verdicts [-]';
 COMMENT ON COLUMN verdict_rate.probability IS 'Share of the papers with this verdict [-]';
 COMMENT ON COLUMN verdict_rate.n_papers IS 'Simulated papers of this truth [-]';
 
+CREATE TABLE rule_rate (
+    layout        VARCHAR NOT NULL,
+    n_models      INTEGER NOT NULL,
+    n_suites      INTEGER NOT NULL,
+    world         VARCHAR NOT NULL,
+    share         DOUBLE NOT NULL,
+    form          VARCHAR NOT NULL,
+    statement     VARCHAR NOT NULL,
+    truth         VARCHAR NOT NULL,
+    rule          VARCHAR NOT NULL,
+    share_yes     DOUBLE NOT NULL,
+    yes_error     DOUBLE NOT NULL,
+    share_no      DOUBLE NOT NULL,
+    no_error      DOUBLE NOT NULL,
+    n_papers      INTEGER NOT NULL,
+    PRIMARY KEY (layout, n_models, n_suites, world, share, form, statement, rule)
+);
+COMMENT ON TABLE rule_rate IS 'One row per layout, planted world, statement and rule: how often the rule says yes and no of simulated papers (python -m tests.proofs.tournament).';
+COMMENT ON COLUMN rule_rate.layout IS 'Models of the papers: present (those of the paper), as found (its suites repeated, by labs of their own) or balanced (two suites a lab, heads apart from depth and size) [-]';
+COMMENT ON COLUMN rule_rate.n_models IS 'Models of each paper [-]';
+COMMENT ON COLUMN rule_rate.n_suites IS 'Suites of each paper [-]';
+COMMENT ON COLUMN rule_rate.world IS 'What rules in the papers: a component alone, or a combination; see analysis.heritage.tournament.criterion [-]';
+COMMENT ON COLUMN rule_rate.share IS 'Largest share of the variance that a component is planted with [1]';
+COMMENT ON COLUMN rule_rate.form IS 'Form of the draws: normal, heavy-tailed (Student t, 3 degrees of freedom) or outlier (one model four residual deviations off) [-]';
+COMMENT ON COLUMN rule_rate.statement IS 'Which source is said to explain more than which [-]';
+COMMENT ON COLUMN rule_rate.truth IS 'Whether what is planted makes the statement true: yes, no (the reverse is true) or tie [-]';
+COMMENT ON COLUMN rule_rate.rule IS 'How a paper is judged; see analysis.heritage.tournament.criterion [-]';
+COMMENT ON COLUMN rule_rate.share_yes IS 'Share of the papers of which the rule says yes [-]';
+COMMENT ON COLUMN rule_rate.yes_error IS 'Monte Carlo standard error of share_yes [-]';
+COMMENT ON COLUMN rule_rate.share_no IS 'Share of the papers of which the rule says that the reverse holds [-]';
+COMMENT ON COLUMN rule_rate.no_error IS 'Monte Carlo standard error of share_no [-]';
+COMMENT ON COLUMN rule_rate.n_papers IS 'Simulated papers [-]';
+
 CREATE TABLE quoted_number (
     claim_id  INTEGER NOT NULL,
     place     VARCHAR NOT NULL,

@@ -6,7 +6,7 @@ one), list a `Claim` there and the module in `register`. The statement and its p
 `analysis.audit.paper`; every function here takes its registry in place of `CLAIMS`.
 """
 
-from analysis.audit import evidence
+from analysis.audit import evidence, testable
 from analysis.audit.claim import VERDICTS, Claim, verdict
 from analysis.audit.evaluation import (
     check_records,
@@ -37,5 +37,6 @@ __all__ = [
     "examined",
     "judge",
     "properties",
+    "testable",
     "verdict",
 ]

@@ -116,6 +116,9 @@ class Claim:
         models it is about, empty for all that are published; and why, in words.
     lines
         The values that it names.
+    true_where, false_where
+        What rules in the simulated papers that make it true, at the size claimed, and false;
+        see table ``verdict_rate``. Empty where none was simulated.
 
     Raises
     ------
@@ -139,6 +142,8 @@ class Claim:
     about: str = ""
     reason: str = ""
     lines: tuple[Line, ...] = ()
+    true_where: str = ""
+    false_where: str = "nothing"
 
     def __post_init__(self) -> None:
         """Refuse a kind that no rule decides."""

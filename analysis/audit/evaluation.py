@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.audit import wording
+from analysis.audit import testable, wording
 from analysis.audit.claim import Claim, counted, reading, verdict
 from analysis.audit.claim import adjusted as adjusted_over_readings
 from analysis.audit.evidence.checks import Check, caveats_of
@@ -118,7 +118,8 @@ def evaluate(
     of an undecided claim, of the stated reading that is open (`wording.primary`); `p_holm` is
     its p adjusted over the readings of the claim. The note counts the checks and names those that
     fail and the parts that none could decide. What the
-    claim's quantity is a property of follows in `property` and `property_remark`.
+    claim's quantity is a property of follows in `property` and `property_remark`. What the verdict
+    could have been stands beside it, see `analysis.audit.testable`.
 
     Parameters
     ----------
@@ -128,8 +129,9 @@ def evaluate(
         What `examine` returned for them, where it is needed for more than this; else it is run.
     """
     made = examine(store, registry) if made is None else made
+    rates = store.query("FROM verdict_rate")
     judged = pd.DataFrame(
-        [_row(one, made[number], _said(store, number)) for number, one in registry.items()]
+        [_row(one, made[number], _said(store, number), rates) for number, one in registry.items()]
     )
     place = list(judged.columns).index("verdict")
     judged.insert(place, "family", families(store, judged))
@@ -158,7 +160,8 @@ def judge(
     """
     one = claim(claim_id, registry)
     said = _said(store, claim_id)
-    row = _row(one, examined(one, store) if made is None else made, said)
+    rates = store.query("FROM verdict_rate")
+    row = _row(one, examined(one, store) if made is None else made, said, rates)
     return row | of_claim(store, claim_id)
 
 
@@ -175,7 +178,9 @@ def _said(store: Store, claim_id: int) -> pd.Series[Any]:
     return said.iloc[0]
 
 
-def _row(one: Claim, found: Sequence[Check], said: pd.Series[Any]) -> dict[str, object]:
+def _row(
+    one: Claim, found: Sequence[Check], said: pd.Series[Any], rates: pd.DataFrame
+) -> dict[str, object]:
     primary = wording.primary(found, one.kind)
     p_holm = adjusted_over_readings(found)[found.index(primary)]
     return {
@@ -184,6 +189,7 @@ def _row(one: Claim, found: Sequence[Check], said: pd.Series[Any]) -> dict[str, 
         "place": said["place"],
         "verdict": verdict(found, one.kind),
         "reading": reading(found, one.kind),
+        **testable.of_claim(one, found, rates),
         "kind": one.kind,
         "estimand": one.estimand,
         "check_id": primary.id,

@@ -124,6 +124,12 @@ GLOSSARY: dict[str, str] = {
     "repeats": "Number of the claim that states the same finding; missing for one of its own",
     "decides": "Whether the check moves the verdict; else it describes",
     "has_data": "Whether the check could be made",
+    "reproduced_if_true": "Probability of this verdict where the claim is true at the size claimed",
+    "contradicted_if_true": "Probability of this verdict where the claim is true",
+    "reproduced_if_false": "Probability of this verdict where the claim is false",
+    "contradicted_if_false": "Probability of this verdict where the claim is false",
+    "power_basis": "Where these probabilities are from: simulation, algebra, or empty",
+    "testable": "Whether either verdict had a probability of at least 0.2 where it is right",
     "property": "What the claim's quantity is a property of: function, parametrisation, training, "
     "architecture or record",
     "property_remark": "Why it is, how many models it is free in, and what to read in its place",

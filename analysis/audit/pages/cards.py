@@ -67,6 +67,10 @@ def cards(
     )
 
 
+#: Of claims that were neither simulated nor are printed values.
+NOT_GIVEN = "is not given: neither simulated nor a printed value."
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What is known of a claim beside its verdict and its checks; all of it may be missing.
@@ -118,7 +122,7 @@ def card(row: Mapping[Any, Any], made: Sequence[claims.Check], facts: Facts) -> 
             f"::: {{#claim-{number} .claim-card {_attributes(row)}}}",
             _heading(number, row),
             f"[{prose.literal(facts.meaning)}]{{.claim-meaning}}" if facts.meaning else "",
-            _joined(readings.mark(str(row["verdict"])), how, place),
+            _joined(readings.mark(str(row["verdict"])), how, _untestable(row), place),
             *found(checks, facts.lines),
             _small(_joined(grounds.line(facts.rests), used)),
             _folded(row, checks, facts),
@@ -204,6 +208,29 @@ def planted_line(rates: pd.DataFrame) -> str:
     )
 
 
+def could_have_been(row: Mapping[Any, Any]) -> str:
+    """Return how often a telling verdict falls where the claim is true and where it is false.
+
+    ``row`` is one of `analysis.audit.evaluate`; without what it says of power, empty.
+    """
+    if not row.get("power_basis"):
+        return "" if "power_basis" not in row else f"*What it could have been* {NOT_GIVEN}"
+    said = [
+        f"if the claim is {truth}, "
+        + ", ".join(
+            f"{word} in {prose.percent(row[f'{word}_if_{truth}'])}"
+            for word in ("reproduced", "contradicted")
+        )
+        for truth in ("true", "false")
+    ]
+    return f"*What it could have been* (by {row['power_basis']}): {'; '.join(said)}."
+
+
+def _untestable(row: Mapping[Any, Any]) -> str:
+    is_so = row.get("testable") == claims.testable.NOT_TESTABLE
+    return f"[{claims.testable.NOT_TESTABLE}]{{.claim-untestable}}" if is_so else ""
+
+
 def controls(judged: pd.DataFrame) -> str:
     """Return the bar that filters and sorts the cards, as Markdown; its script shows it."""
     counted = judged["verdict"].value_counts()
@@ -256,7 +283,8 @@ def _folded(row: Mapping[Any, Any], checks: Sequence[Mapping[Any, Any]], facts: 
         f"*Rule.* {notation.typeset(str(row['rule']))} *Estimand.* "
         f"{notation.typeset(str(row['estimand']))}."
     )
-    inside = [_small(rule), _small(facts.planted), *readings.tables(checks, facts.caveats)]
+    could = _small(could_have_been(row))
+    inside = [_small(rule), could, _small(facts.planted), *readings.tables(checks, facts.caveats)]
     return "\n\n".join([_html(opening), *(it for it in inside if it), _html("</details>")])
 
 

@@ -12,6 +12,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.inference.association import correlation, regression
 from analysis.inference.effects import multiplicity
 from analysis.store import Store
@@ -313,9 +314,7 @@ def _stated(store: Store) -> list[Check]:
 
 
 def _estimate(row: pd.Series[Any]) -> dict[str, Any]:
-    names = ("estimate", "conf_low", "conf_high", "p_value")
-    found = {name: row[name] for name in names}
-    return found | {"method": f"{row['method']}, {evidence.INDEPENDENT}"}
+    return evidence.numbers(row) | {"method": f"{row['method']}, {evidence.INDEPENDENT}"}
 
 
 CLAIMS = (
@@ -335,11 +334,8 @@ CLAIMS = (
         weight="supporting",
         rests_on="network",
         quantity="gain_last_block,output_entropy",
-        reason=(
-            "The entropy is a property of the function; the gain it goes with is free. It would"
-            " tell of training if decay or the start of the weights kept the mean of the stream"
-            " small: raw and centred gain must then agree, which can be checked."
-        ),
+        reason="The entropy is a property of the function; the gain it goes with is free."
+        + reasons.RAW_AND_CENTRED,
         lines=(
             Line(LAW, "r", 0),
             Line(LAW, "mean r", 0),

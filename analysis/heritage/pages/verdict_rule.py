@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
-from analysis.audit import VERDICTS, wording
+from analysis.audit import VERDICTS, testable, wording
 from analysis.audit.claim import LEVEL
 from analysis.audit.evidence import KINDS
 from analysis.audit.pages import tables
@@ -21,6 +22,18 @@ HEADERS = {"kind": "Kind of statement", "rule": "What decides it", "claims": "Cl
 MARKUP = ("claims", "claim")
 RATES = {"claim": "Claim", "truth": "What rules", "labels": "Labels"} | {
     name: name.capitalize() for name in VERDICTS
+}
+
+
+TESTABLE = {
+    "claim": "Claim",
+    "verdict": "Verdict",
+    "reproduced_if_true": "If true: reproduced",
+    "contradicted_if_true": "If true: contradicted",
+    "reproduced_if_false": "If false: reproduced",
+    "contradicted_if_false": "If false: contradicted",
+    "basis": "By",
+    "testable": "Testable",
 }
 
 
@@ -48,6 +61,7 @@ def constants() -> dict[str, str]:
         "ruling": prose.percent(RULING),
         "short": prose.percent(SHORT),
         "pilots": prose.listing([prose.count(n) for n in PILOTS]),
+        "least": prose.percent(testable.LEAST),
         "most": prose.percent(MOST_REPRODUCED),
     }
 
@@ -67,6 +81,23 @@ def most_reproduced(rates: pd.DataFrame) -> str:
     """Return the largest share of papers in which nothing rules that a claim is reproduced in."""
     wrong = rates[(rates["truth"] == "nothing") & (rates["verdict"] == VERDICTS[0])]
     return prose.number(float(wrong["probability"].max()), 3)
+
+
+def testable_rows(judged: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per claim: what its verdict could have been, formatted for print."""
+    shares = {
+        name: [prose.MISSING if np.isnan(value) else prose.number(value) for value in judged[name]]
+        for name in testable.SHARES
+    }
+    return pd.DataFrame(
+        {
+            "claim": [tables.linked(str(claim_id)) for claim_id in judged["claim_id"]],
+            "verdict": judged["verdict"],
+            **shares,
+            "basis": judged["power_basis"],
+            "testable": judged["testable"],
+        }
+    )
 
 
 def rate_rows(rates: pd.DataFrame) -> pd.DataFrame:

@@ -16,23 +16,19 @@ import numpy as np
 import pandas as pd
 
 from analysis.heritage.robustness import definitions
+from analysis.heritage.sign import sources as ranked
+from analysis.heritage.sign.sources import LEVELS, design
 from analysis.inference.posterior import answers, hierarchy
 from analysis.inference.posterior.hierarchy import Posterior, Prior, Quadrature, Sources
 from analysis.store import Store
 from analysis.tidy import glossary
 from analysis.tidy.frame import Floats, require_conf_level
 
-#: Predictors of the sources that are coefficients.
-PREDICTORS = {"shape": ("rho", "d_head"), "depth": ("n_layers",), "scale": ("log_parameters",)}
-
-#: Groups of the sources that are levels.
-LEVELS = ("lab", "suite")
-
 #: Median of each source's deviation over that of models of one suite, in three priors.
 WIDTHS = (0.5, 1.0, 2.0)
 
 #: The prior that is quoted where one is.
-MIDDLE = 1.0
+MIDDLE = ranked.MIDDLE
 
 PRIOR, AFTER = "prior", "posterior"
 
@@ -63,20 +59,6 @@ class Beliefs:
     nodes: Quadrature
     found: Posterior
     asked: Mapping[tuple[str, str], answers.Belief]
-
-
-def design(models: pd.DataFrame) -> Sources:
-    """Return the five sources over the rows of models."""
-    blocks: dict[str, Floats] = {}
-    labels: dict[str, tuple[str, ...]] = {}
-    for group in LEVELS:
-        dummies = pd.get_dummies(models[group], dtype=float)
-        blocks[group], labels[group] = dummies.to_numpy(), tuple(map(str, dummies.columns))
-    for name, predictors in PREDICTORS.items():
-        values = models[list(predictors)].to_numpy(dtype=np.float64)
-        scaled = (values - values.mean(axis=0)) / values.std(axis=0)
-        blocks[name], labels[name] = scaled / np.sqrt(len(predictors)), predictors
-    return hierarchy.sources(blocks, labels)
 
 
 def believe(

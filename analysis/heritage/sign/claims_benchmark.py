@@ -9,6 +9,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.store import Store
 
 ORDERED = Label("order", "Pythia < Mistral < LLaMA < Gemma")
@@ -117,11 +118,8 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_last_block,gain_whole_matrix",
         about="Pythia,Mistral 7B,Llama 3.1,Gemma",
-        reason=(
-            "An order of gains is an order of chosen numbers where one of them is free. It "
-            "would tell of training if decay or the start of the weights kept the mean of the "
-            "stream small: raw and centred gain must then agree, which can be checked."
-        ),
+        reason="An order of gains is an order of chosen numbers where one of them is free."
+        + reasons.RAW_AND_CENTRED,
         lines=(Line(ORDERED, "rank r", 1),),
     ),
 )

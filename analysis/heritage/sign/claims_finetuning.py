@@ -13,6 +13,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.inference.association import correlation
 from analysis.store import Store, shared
 from analysis.tidy import prose
@@ -253,29 +254,22 @@ def _order(condition: str, pairs: pd.DataFrame) -> Check:
     """Ask whether any two models swap places, both differences being clear of their intervals."""
     if len(pairs) < 2:
         return evidence.missing(CHARACTER, condition, "fewer than two pairs are in the store")
-    rows = pairs.to_dict("records")
+    orders = list(combinations(pairs.to_dict("records"), 2))
     swaps = [
-        (one, other)
-        for one, other in combinations(rows, 2)
-        if (one["gain_mean_base"] < other["gain_mean_base"])
-        != (one["gain_mean"] < other["gain_mean"])
+        (one["gain_mean_base"] < other["gain_mean_base"]) != (one["gain_mean"] < other["gain_mean"])
+        for one, other in orders
     ]
-    apart = [
-        (one, other)
-        for one, other in combinations(rows, 2)
-        if _apart(one, other, "_base") and _apart(one, other, "")
-    ]
-    clear = [pair for pair in apart if pair in swaps]
-    total = len(rows) * (len(rows) - 1) // 2
+    apart = [_apart(one, other, "_base") and _apart(one, other, "") for one, other in orders]
+    clear = sum(swap and is_clear for swap, is_clear in zip(swaps, apart, strict=True))
     return evidence.check(
         CHARACTER,
         condition,
-        decision.without_exception(len(clear), total - len(apart)),
+        decision.without_exception(clear, apart.count(False)),
         pairs,
-        estimate=1 - len(swaps) / total,
+        estimate=1 - sum(swaps) / len(swaps),
         method="share of orders between two models that fine-tuning leaves",
         note=_sides_in_words(pairs),
-        n_obs=total,
+        n_obs=len(orders),
         **evidence.both_sides(pairs, "_base"),
         measure="share",
     )
@@ -298,10 +292,7 @@ def _agreement(condition: str, pairs: pd.DataFrame) -> Check:
         condition,
         bool(above) if above or below else None,
         pairs,
-        estimate=row["estimate"],
-        conf_low=row["conf_low"],
-        conf_high=row["conf_high"],
-        p_value=row["p_value"],
+        **evidence.numbers(row),
         method=f"{row['method']}, pairs as independent",
         **evidence.both_sides(pairs, "_base"),
         note=f"{prose.plural(len(pairs), 'pair')} cannot decide a correlation. {row['note']}"
@@ -345,14 +336,11 @@ CLAIMS = (
         meaning="Further training of a finished model cannot undo what its lab gave it.",
         family="invariance under fine-tuning",
         weight="central",
+        true_where="recipe",
         rests_on="descent",
         quantity="gain_last_block,gain_penultimate_block",
         about="google/gemma-7b,meta-llama/Llama-3.1-8B,mistralai/Mistral-7B-v0.1",
-        reason=(
-            "A fine-tuned model starts in the coordinates of its base, and the gradient of the "
-            "loss has no part along a change that leaves the loss: what differs between the two"
-            " was done by training."
-        ),
+        reason=reasons.TUNED,
         lines=(Line(CHARACTER, "share", 1),),
     ),
     Claim(
@@ -369,11 +357,7 @@ CLAIMS = (
         rests_on="descent",
         quantity="gain_last_block",
         about="google/gemma-7b,meta-llama/Llama-3.1-8B,mistralai/Mistral-7B-v0.1",
-        reason=(
-            "A fine-tuned model starts in the coordinates of its base, and the gradient of the "
-            "loss has no part along a change that leaves the loss: what differs between the two"
-            " was done by training."
-        ),
+        reason=reasons.TUNED,
         lines=(Line(LARGEST, "change", 0.5),),
     ),
     Claim(
@@ -411,11 +395,7 @@ CLAIMS = (
         rests_on="descent",
         quantity="gain_last_block,gain_penultimate_block",
         about="google/gemma-7b,meta-llama/Llama-3.1-8B,mistralai/Mistral-7B-v0.1",
-        reason=(
-            "A fine-tuned model starts in the coordinates of its base, and the gradient of the "
-            "loss has no part along a change that leaves the loss: what differs between the two"
-            " was done by training."
-        ),
+        reason=reasons.TUNED,
         lines=(Line(EXPANDER, "share", 1),),
     ),
 )

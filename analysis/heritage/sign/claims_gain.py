@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.store import Store
 
 #: Files whose gains the paper says leave out the final norm, by the figures they stand behind.
@@ -261,10 +262,6 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_penultimate_block",
         about="Pythia",
-        reason=(
-            "The side of 1 is the sign of a log gain. It would tell of training if decay or the"
-            " start of the weights kept the mean of the stream small: raw and centred gain must"
-            " then agree, which can be checked."
-        ),
+        reason="The side of 1 is the sign of a log gain." + reasons.RAW_AND_CENTRED,
     ),
 )

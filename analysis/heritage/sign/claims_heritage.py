@@ -13,6 +13,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.sign.readings import (
     EVERY,
     HUNT,
@@ -188,10 +189,7 @@ def _fisher(condition: str, rows: pd.DataFrame) -> Check:
         FISHER + condition,
         bool(row["p_value"] < 0.001),
         rows,
-        estimate=row["estimate"],
-        conf_low=row["conf_low"],
-        conf_high=row["conf_high"],
-        p_value=row["p_value"],
+        **evidence.numbers(row),
         method=f"{row['method']} from the tails, two-sided p from the likelihood of tables",
         note=f"{cells}. The smallest p these margins admit is {row['smallest_p']:.2g}. The p that "
         f"belongs to the interval, twice the one-sided p, is {central_p(rows):.2g}.",
@@ -306,13 +304,10 @@ CLAIMS = (
         ),
         family="training heritage",
         weight="central",
+        true_where="heritage",
         rests_on="network",
         quantity="gain_penultimate_block",
-        reason=(
-            "Who dampens is read off the sign of a log gain. It would tell of training if decay"
-            " or the start of the weights kept the mean of the stream small: raw and centred "
-            "gain must then agree, which can be checked."
-        ),
+        reason="Who dampens is read off the sign of a log gain." + reasons.RAW_AND_CENTRED,
         lines=(Line(DECIDES, "p", 0.001),),
     ),
     Claim(
@@ -329,11 +324,7 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_penultimate_block",
         about="EleutherAI",
-        reason=(
-            "Who dampens is read off the sign of a log gain. It would tell of training if decay"
-            " or the start of the weights kept the mean of the stream small: raw and centred "
-            "gain must then agree, which can be checked."
-        ),
+        reason="Who dampens is read off the sign of a log gain." + reasons.RAW_AND_CENTRED,
         lines=(Line(DAMPEN, "share", 0.8),),
     ),
     Claim(
@@ -350,11 +341,7 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_penultimate_block",
         about="Meta,OpenAI",
-        reason=(
-            "Who expands is read off the sign of a log gain. It would tell of training if decay"
-            " or the start of the weights kept the mean of the stream small: raw and centred "
-            "gain must then agree, which can be checked."
-        ),
+        reason="Who expands is read off the sign of a log gain." + reasons.RAW_AND_CENTRED,
         lines=(
             Line(_expand("Meta"), "share", 1),
             Line(_expand("OpenAI"), "share", 1),
@@ -376,14 +363,11 @@ CLAIMS = (
         ),
         family="training heritage",
         weight="supporting",
+        true_where="heritage",
         repeats=7,
         rests_on="network",
         quantity="gain_penultimate_block",
-        reason=(
-            "Who dampens is read off the sign of a log gain. It would tell of training if decay"
-            " or the start of the weights kept the mean of the stream small: raw and centred "
-            "gain must then agree, which can be checked."
-        ),
+        reason="Who dampens is read off the sign of a log gain." + reasons.RAW_AND_CENTRED,
         lines=(
             Line(DECIDES, "p", 0.001),
             Line(DAMPEN, "share", 0.8),
@@ -403,11 +387,8 @@ CLAIMS = (
         weight="supporting",
         rests_on="network",
         quantity="gain_penultimate_block",
-        reason=(
-            "A mean of gains lies on whichever side of 1 its coordinates put it. It would tell "
-            "of training if decay or the start of the weights kept the mean of the stream "
-            "small: raw and centred gain must then agree, which can be checked."
-        ),
+        reason="A mean of gains lies on whichever side of 1 its coordinates put it."
+        + reasons.RAW_AND_CENTRED,
         lines=(
             Line(BELOW, "mean gain", 1),
             Line(ABOVE, "smallest mean", 1),

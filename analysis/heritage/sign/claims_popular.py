@@ -12,6 +12,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -296,11 +297,7 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_penultimate_block",
         about="EleutherAI",
-        reason=(
-            "Who dampens is read off the sign of a log gain. It would tell of training if decay"
-            " or the start of the weights kept the mean of the stream small: raw and centred "
-            "gain must then agree, which can be checked."
-        ),
+        reason="Who dampens is read off the sign of a log gain." + reasons.RAW_AND_CENTRED,
         lines=(
             Line(ELEUTHER, "share", 0.5),
             Line(PYTHIA, "share", 0.5),
@@ -330,11 +327,8 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_penultimate_block",
         about="EleutherAI,Meta,OpenAI",
-        reason=(
-            "The opposite behaviour is a pair of signs, each of which is free. It would tell of"
-            " training if decay or the start of the weights kept the mean of the stream small: "
-            "raw and centred gain must then agree, which can be checked."
-        ),
+        reason="The opposite behaviour is a pair of signs, each of which is free."
+        + reasons.RAW_AND_CENTRED,
         lines=(
             Line(OPPOSITE, "share", 1),
             Line(ACROSS_SIZES, "share", 1),

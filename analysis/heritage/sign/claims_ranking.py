@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.sign import claims_popular as popular
+from analysis.heritage.sign import sources
 from analysis.heritage.sign.readings import EVERY, HUNT, JOINED, KEPT, model_sets
 from analysis.inference.partition import partition
 from analysis.store import Store
@@ -23,6 +26,8 @@ BLOCKS = {
 }
 #: What heritage may mean: who trained a model, or the suite that shares its recipe.
 HERITAGES = ("lab", "suite")
+#: Fewer suites are not ranked.
+LEAST_SUITES = 3
 SEED, RESAMPLES = 20260106, 999
 
 
@@ -31,14 +36,97 @@ def part(first: str, second: str) -> Label:
     return Label(first, f"{first} explains more than {second}")
 
 
+#: What a ranking asserts, part by part.
+FIRST, SECOND = part("heritage", "geometry"), part("geometry", "scale")
+LEVEL = 0.05
+
+
 def hierarchy(store: Store) -> Sequence[Check]:
-    """Check claim 20: heritage explains more than geometry, geometry more than scale."""
+    """Check claim 20: heritage explains more than geometry, geometry more than scale.
+
+    Two rules decide, chosen on simulated papers. The bootstrap of suites that decided before is
+    shown: in simulated papers in which neither is larger it often says that one is.
+    """
+    sets = {name: evidence.without_post_norm(rows) for name, rows in ranked_sets(store).items()}
     return [
-        check
-        for condition, rows in ranked_sets(store).items()
-        for heritage in HERITAGES
-        for check in _hierarchy(condition, evidence.without_post_norm(rows), heritage)
+        *(check for condition, rows in sets.items() for check in _ranked(condition, rows)),
+        *(
+            replace(check, decides=False)
+            for condition, rows in sets.items()
+            for heritage in HERITAGES
+            for check in _hierarchy(condition, rows, heritage)
+        ),
     ]
+
+
+def _ranked(condition: str, rows: pd.DataFrame) -> list[Check]:
+    """Return the checks of one definition of gain by the rules that were chosen."""
+    as_meant = {
+        meaning: condition + Label(f"variance {meaning}", f"; variances, heritage as {meaning}")
+        for meaning in HERITAGES
+    }
+    of_shape = condition + Label("variance", "; variances")
+    if rows["suite"].nunique() < LEAST_SUITES:
+        reason = f"{rows['suite'].nunique()} suites are too few"
+        return [
+            *(evidence.missing(FIRST, words, reason) for words in as_meant.values()),
+            evidence.missing(SECOND, of_shape, reason),
+        ]
+    lead = sources.recipe_over_geometry(rows)
+    by_recipe = recipe_over_geometry(as_meant["suite"], lead.estimate, lead.p_above, lead.p_below)
+    note = f"Where both are equal the difference is {lead.bias:.2f} on average."
+    gains = rows["log_gain"].to_numpy(dtype=np.float64)[None, :]
+    by_lab, by_shape = (
+        by_posterior(part, words, float(sources.new_levels(rows, statement, gains)[0]))
+        for part, words, statement in (
+            (FIRST, as_meant["lab"], "lab over geometry"),
+            (SECOND, of_shape, "geometry over scale"),
+        )
+    )
+    return [_on(by_lab, rows), _on(by_recipe, rows, note=note), _on(by_shape, rows)]
+
+
+def recipe_over_geometry(condition: str, lead: float, p_above: float, p_below: float) -> Check:
+    """Decide the first part, heritage as recipe, from the difference of shares and its p."""
+    p = p_above if lead > 0 else p_below
+    return Check(
+        FIRST,
+        condition,
+        lead > 0 if lead and p <= LEVEL else None,
+        estimate=lead,
+        p_value=p,
+        method=(
+            "Difference of restricted maximum likelihood shares; parametric bootstrap at a tie, "
+            "one-sided"
+        ),
+        measure="difference",
+    )
+
+
+def by_posterior(part: str, condition: str, probability: float) -> Check:
+    """Decide a part from the posterior probability that its first source is the larger."""
+    contrary = min(probability, 1 - probability)
+    return Check(
+        part,
+        condition,
+        probability > 0.5 if contrary < LEVEL else None,
+        estimate=probability,
+        p_value=contrary,
+        method=(
+            "Posterior probability that new levels differ more by the first; p is that of the "
+            "contrary"
+        ),
+        measure="probability",
+    )
+
+
+def _on(judged: Check, rows: pd.DataFrame, **more: Any) -> Check:
+    """Return a check with the counts, files and caveats of the rows it rests on."""
+    counted = evidence.check(judged.part, judged.condition, judged.holds, rows, **more)
+    return replace(
+        counted,
+        **{name: getattr(judged, name) for name in ("estimate", "p_value", "method", "measure")},
+    )
 
 
 def ranked_sets(store: Store) -> Mapping[str, pd.DataFrame]:
@@ -73,7 +161,7 @@ def _hierarchy(condition: str, rows: pd.DataFrame, heritage: str) -> list[Check]
     pairs = (("heritage", "geometry"), ("geometry", "scale"))
     condition += Label(heritage, f"; heritage as {heritage}")
     n_columns = rows[heritage].nunique() - 1 + len([*BLOCKS["geometry"], *BLOCKS["scale"]])
-    if rows["suite"].nunique() < 3 or len(rows) < n_columns + 2:
+    if rows["suite"].nunique() < LEAST_SUITES or len(rows) < n_columns + 2:
         reason = f"{len(rows)} models are too few for {n_columns} columns"
         return [evidence.missing(part(first, second), condition, reason) for first, second in pairs]
     differences = partition.differences(
@@ -112,10 +200,7 @@ def _difference(
         condition,
         None if undecided else is_above,
         rows,
-        estimate=row["estimate"],
-        conf_low=row["conf_low"],
-        conf_high=row["conf_high"],
-        p_value=row["p_value"],
+        **evidence.numbers(row),
         method=row["method"],
         note=f"{reason} {row['note']}".strip(),
         measure="difference",
@@ -125,12 +210,14 @@ def _difference(
 CLAIMS = (
     Claim(
         20,
-        "Differences between the Shapley shares of R2 of heritage, as lab and as suite, geometry "
-        "and scale in log gain, by every published definition of gain",
-        "Both ordered differences have a 95 % interval above 0 and above the lead that chance "
-        "gives the block with more columns (bootstrap over suites); below both they "
-        "fail, otherwise they are undecided. The stated reading is the mean "
-        "over blocks, with heritage as lab.",
+        "Differences between the variances that heritage (the lab; lab and suite), geometry and "
+        "scale add to log gain, by every published definition of gain",
+        "The lab over geometry, and geometry over scale: new levels differ more by the first with "
+        "a posterior probability above 95 %. The recipe, lab and suite, over geometry: the "
+        "difference of restricted maximum likelihood shares is above 0 and reached by at most 5 % "
+        "of papers drawn where both are equal. As clearly on the other side a part fails, else it "
+        "is undecided. The rules were chosen on simulated papers alone. The stated reading is the "
+        "mean over blocks, with heritage as lab.",
         hierarchy,
         statement='"The hierarchy is Heritage > Geometry > Scale"',
         place="abstract, §1",
@@ -139,16 +226,14 @@ CLAIMS = (
         ),
         family="training heritage",
         weight="central",
+        true_where="hierarchy",
         rests_on="network",
         quantity="gain_penultimate_block",
-        reason=(
-            "Shares of variance of a free number are free. It would tell of training if decay "
-            "or the start of the weights kept the mean of the stream small: raw and centred "
-            "gain must then agree, which can be checked."
-        ),
+        reason="Shares of variance of a free number are free." + reasons.RAW_AND_CENTRED,
         lines=(
-            Line(part("heritage", "geometry"), "difference", 0),
-            Line(part("geometry", "scale"), "difference", 0),
+            Line(FIRST, "probability", 0.5),
+            Line(FIRST, "difference", 0),
+            Line(SECOND, "probability", 0.5),
         ),
     ),
 )

@@ -12,6 +12,7 @@ from scipy import stats
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.sign import claims_popular as popular
 from analysis.inference.association import correlation, regression
 from analysis.inference.effects import equivalence
@@ -339,11 +340,7 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_penultimate_block",
         about="EleutherAI/pythia-160m,EleutherAI/pythia-12b",
-        reason=(
-            "Two free numbers may be made equal or not. It would tell of training if decay or "
-            "the start of the weights kept the mean of the stream small: raw and centred gain "
-            "must then agree, which can be checked."
-        ),
+        reason="Two free numbers may be made equal or not." + reasons.RAW_AND_CENTRED,
         lines=(Line(IDENTICAL, "ratio", 1, 0.95, 1.05),),
     ),
     Claim(
@@ -361,11 +358,7 @@ CLAIMS = (
         weight="supporting",
         rests_on="network",
         quantity="gain_penultimate_block",
-        reason=(
-            "A correlation with a free number is free. It would tell of training if decay or "
-            "the start of the weights kept the mean of the stream small: raw and centred gain "
-            "must then agree, which can be checked."
-        ),
+        reason="A correlation with a free number is free." + reasons.RAW_AND_CENTRED,
         lines=(Line(NO_SIZE, "r", 0, -0.32, 0.32),),
     ),
 )

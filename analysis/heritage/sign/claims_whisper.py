@@ -11,6 +11,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.sign.claims_popular import mean_over_blocks
 from analysis.inference.association import regression
 from analysis.inference.resampling.bootstrap import draws, interval, interval_note
@@ -166,11 +167,8 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_block",
         about="EleutherAI",
-        reason=(
-            "Whether a layer makes the signal quieter is the sign of a log gain. It would tell "
-            "of training if decay or the start of the weights kept the mean of the stream "
-            "small: raw and centred gain must then agree, which can be checked."
-        ),
+        reason="Whether a layer makes the signal quieter is the sign of a log gain."
+        + reasons.RAW_AND_CENTRED,
         lines=(Line(QUIETER, "share", 1),),
     ),
 )

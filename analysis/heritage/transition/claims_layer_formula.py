@@ -12,6 +12,7 @@ from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision, quoted
 from analysis.audit.evidence.checks import Check, Label
 from analysis.forensics.rounding import read
+from analysis.heritage import reasons
 from analysis.heritage.transition import l_star
 from analysis.heritage.transition import published as published_l_star
 from analysis.store import Store
@@ -203,11 +204,8 @@ CLAIMS = (
         weight="side",
         rests_on="network",
         quantity="l_star_trace_multi_head",
-        reason=(
-            "The error is taken against a layer that is where a trace changes most. It would "
-            "tell of training if both factors had been decayed alike and for long: decay "
-            "favours the basis in which W_V and W_O are equally long."
-        ),
+        reason="The error is taken against a layer that is where a trace changes most."
+        + reasons.BALANCED,
     ),
     Claim(
         43,

@@ -13,6 +13,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.transition import constants, l_star
 from analysis.heritage.transition import published as published_l_star
 from analysis.heritage.transition.published import CHANGES, FIGURE, FITTED, HEADS
@@ -261,9 +262,8 @@ CLAIMS = (
         rests_on="network",
         quantity="l_star_trace_multi_head",
         reason=(
-            "The layer is where a trace changes most, and the norm of W_V in each layer's trace"
-            " is free. It would tell of training if both factors had been decayed alike and for"
-            " long: decay favours the basis in which W_V and W_O are equally long."
+            "The layer is where a trace changes most, and the norm of W_V in each layer's trace "
+            "is free." + reasons.BALANCED
         ),
         lines=(Line(NEARER, "difference", 0),),
     ),
@@ -281,9 +281,8 @@ CLAIMS = (
         rests_on="network",
         quantity="l_star_trace_multi_head",
         reason=(
-            "The layer is where a trace changes most, and the norm of W_V in each layer's trace"
-            " is free. It would tell of training if both factors had been decayed alike and for"
-            " long: decay favours the basis in which W_V and W_O are equally long."
+            "The layer is where a trace changes most, and the norm of W_V in each layer's trace "
+            "is free." + reasons.BALANCED
         ),
         lines=(Line(STEEPEST, "share", 1),),
     ),

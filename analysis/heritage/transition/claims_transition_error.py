@@ -12,6 +12,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision, digitised
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.transition import noise as l_star_noise
 from analysis.heritage.transition import published as published_l_star
 from analysis.heritage.transition.published import CHANGES, FIGURE, FITTED
@@ -314,11 +315,8 @@ CLAIMS = (
         weight="supporting",
         rests_on="network",
         quantity="l_star_trace_multi_head",
-        reason=(
-            "The error is taken against a layer that is where a trace changes most. It would "
-            "tell of training if both factors had been decayed alike and for long: decay "
-            "favours the basis in which W_V and W_O are equally long."
-        ),
+        reason="The error is taken against a layer that is where a trace changes most."
+        + reasons.BALANCED,
         lines=(Line(WITHIN, "error", 0.048),),
     ),
     Claim(
@@ -336,11 +334,8 @@ CLAIMS = (
         weight="supporting",
         rests_on="network",
         quantity="l_star_trace_multi_head",
-        reason=(
-            "The error is taken against a layer that is where a trace changes most. It would "
-            "tell of training if both factors had been decayed alike and for long: decay "
-            "favours the basis in which W_V and W_O are equally long."
-        ),
+        reason="The error is taken against a layer that is where a trace changes most."
+        + reasons.BALANCED,
         lines=(
             Line(QUARTER, "error", 0.25),
             Line(SMALLER, "difference", 0),
@@ -359,11 +354,8 @@ CLAIMS = (
         weight="supporting",
         rests_on="network",
         quantity="l_star_trace_multi_head",
-        reason=(
-            "The error is taken against a layer that is where a trace changes most. It would "
-            "tell of training if both factors had been decayed alike and for long: decay "
-            "favours the basis in which W_V and W_O are equally long."
-        ),
+        reason="The error is taken against a layer that is where a trace changes most."
+        + reasons.BALANCED,
         lines=(Line(ACROSS, "error", 0.157),),
     ),
 )

@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.sign import claims_density as density
 from analysis.heritage.sign import threshold
 from analysis.heritage.weights import claims_spectral as spectral
@@ -291,11 +292,8 @@ CLAIMS = (
         weight="supporting",
         rests_on="network",
         quantity="trace_multi_head,gain_penultimate_block",
-        reason=(
-            "The norm of W_V in the trace is free, and so is the sign it is to tell apart. It "
-            "would tell of training if both factors had been decayed alike and for long: decay "
-            "favours the basis in which W_V and W_O are equally long."
-        ),
+        reason="The norm of W_V in the trace is free, and so is the sign it is to tell apart."
+        + reasons.BALANCED,
         lines=(
             Line(
                 SEPARATES,
@@ -319,13 +317,11 @@ CLAIMS = (
         ),
         family="dimensional crowding (rho)",
         weight="central",
+        true_where="density",
         rests_on="network",
         quantity="gain_penultimate_block",
-        reason=(
-            "Head density is a property of the architecture; the gain it is to explain is free."
-            " It would tell of training if decay or the start of the weights kept the mean of "
-            "the stream small: raw and centred gain must then agree, which can be checked."
-        ),
+        reason="Head density is a property of the architecture; the gain it is to explain is free."
+        + reasons.RAW_AND_CENTRED,
         lines=(Line(DENSER, "r", 0),),
     ),
 )

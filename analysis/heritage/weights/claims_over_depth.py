@@ -11,6 +11,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.inference.counts import fisher
 from analysis.store import Store
@@ -150,10 +151,8 @@ CLAIMS = (
         rests_on="network",
         quantity="weight_spectral_v",
         reason=(
-            "A head's values may be written in any basis, so the norm of one factor says "
-            "nothing of what the head does. It would tell of training if both factors had been "
-            "decayed alike and for long: decay favours the basis in which W_V and W_O are "
-            "equally long."
+            "A head's values may be written in any basis, so the norm of one factor says nothing "
+            "of what the head does." + reasons.BALANCED
         ),
         lines=(Line(SMALLER, "share", 0.5),),
     ),

@@ -9,6 +9,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.sign import threshold
 from analysis.store import Store, shared
 
@@ -113,13 +114,12 @@ CLAIMS = (
         ),
         family="spectral signature",
         weight="central",
+        true_where="heritage",
         rests_on="network",
         quantity="weight_spectral_ratio,gain_penultimate_block",
         reason=(
-            "A head's values may be written in any basis, so the norm of one factor says "
-            "nothing of what the head does. The sign it is to predict is free as well. It would"
-            " tell of training if both factors had been decayed alike and for long: decay "
-            "favours the basis in which W_V and W_O are equally long."
+            "A head's values may be written in any basis, so the norm of one factor says nothing "
+            "of what the head does. The sign it is to predict is free as well." + reasons.BALANCED
         ),
         lines=(Line(SEPARATES, "accuracy", 1),),
     ),
@@ -139,10 +139,8 @@ CLAIMS = (
         quantity="weight_spectral_v,weight_spectral_ratio",
         about="EleutherAI,Meta",
         reason=(
-            "A head's values may be written in any basis, so the norm of one factor says "
-            "nothing of what the head does. It would tell of training if both factors had been "
-            "decayed alike and for long: decay favours the basis in which W_V and W_O are "
-            "equally long."
+            "A head's values may be written in any basis, so the norm of one factor says nothing "
+            "of what the head does." + reasons.BALANCED
         ),
         lines=(Line(TENFOLD, "ratio", 10),),
     ),
@@ -165,10 +163,8 @@ CLAIMS = (
         quantity="weight_spectral_v",
         about="EleutherAI,Meta",
         reason=(
-            "A head's values may be written in any basis, so the norm of one factor says "
-            "nothing of what the head does. It would tell of training if both factors had been "
-            "decayed alike and for long: decay favours the basis in which W_V and W_O are "
-            "equally long."
+            "A head's values may be written in any basis, so the norm of one factor says nothing "
+            "of what the head does." + reasons.BALANCED
         ),
         lines=(Line(TENFOLD, "ratio", 10),),
     ),

@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.store import Store
 from analysis.tidy.frame import Floats
@@ -191,11 +192,8 @@ CLAIMS = (
         rests_on="network",
         quantity="trace_multi_head,trace_first_head",
         about="openai-community/gpt2,facebook/opt-125m",
-        reason=(
-            "The map of the trace is a property of the function, the norm of W_V in it is not. "
-            "It would tell of training if both factors had been decayed alike and for long: "
-            "decay favours the basis in which W_V and W_O are equally long."
-        ),
+        reason="The map of the trace is a property of the function, the norm of W_V in it is not."
+        + reasons.BALANCED,
         lines=(Line(TIMES, "ratio", 26),),
     ),
     Claim(
@@ -232,10 +230,7 @@ CLAIMS = (
         rests_on="network",
         quantity="trace_multi_head",
         about="openai-community/gpt2,facebook/opt-125m",
-        reason=(
-            "The map of the trace is a property of the function, the norm of W_V in it is not. "
-            "It would tell of training if both factors had been decayed alike and for long: "
-            "decay favours the basis in which W_V and W_O are equally long."
-        ),
+        reason="The map of the trace is a property of the function, the norm of W_V in it is not."
+        + reasons.BALANCED,
     ),
 )

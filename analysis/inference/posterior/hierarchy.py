@@ -210,6 +210,20 @@ def _factored(gram: Floats, scale: Floats) -> tuple[Floats, Floats]:
     return root, np.log(np.einsum("nii->ni", factor)).sum(axis=1)
 
 
+def weights(nodes: Quadrature, responses: Floats) -> Floats:
+    """Return the weights of the nodes by many responses, shape (nodes, responses).
+
+    ``responses`` has shape (responses, n); see `posterior`.
+    """
+    half = nodes.root @ (nodes.sources.columns.T @ responses.T)
+    squares = np.square(responses).sum(axis=1) - np.square(half).sum(axis=1)
+    shape = nodes.prior.shape + responses.shape[1] / 2
+    scales = nodes.prior.residual**2 + squares / 2
+    logs = -nodes.log_determinant[:, None] - shape * np.log(scales)
+    found = np.exp(logs - logs.max(axis=0))
+    return np.asarray(found / found.sum(axis=0))
+
+
 def posterior(nodes: Quadrature, response: Floats) -> Posterior:
     """Return the nodes weighted by the marginal likelihood of a response, shape (n,).
 

@@ -14,7 +14,12 @@ from analysis.tidy.frame import Floats
 from tests.proofs.simulated.design import Design
 
 #: What rules the gains of a paper.
-TRUTHS = ("heritage", "depth", "recipe", "nothing")
+TRUTHS = ("heritage", "depth", "recipe", "nothing", "density", "hierarchy", "three laws")
+#: Truths in which several things rule, with the parts of each in what rules.
+TOGETHER = {
+    "hierarchy": {"lab": 12, "depth": 5, "scale": 1},
+    "three laws": {"heritage": 1, "depth": 1},
+}
 #: Standard deviation of log gain over models [nat], as in the penultimate blocks of the paper.
 SPREAD = 0.12
 #: Correlation of what does not rule between two definitions of gain.
@@ -71,13 +76,23 @@ def papers(
 
 def _effect(design: Design, truth: str, n_papers: int, rng: np.random.Generator) -> Floats:
     """Return what rules, with mean 0 and standard deviation 1 over models in each paper."""
-    if truth == "heritage":
+    if truth in TOGETHER:
+        effect = sum(
+            np.sqrt(part) * _effect(design, each, n_papers, rng)
+            for each, part in TOGETHER[truth].items()
+        )
+    elif truth == "heritage":
         effect = np.tile(-design.ours.astype(np.float64), (n_papers, 1))
     elif truth == "depth":
         effect = np.tile(-np.log(design.numbers("n_layers")), (n_papers, 1))
-    elif truth == "recipe":
-        codes, suites = pd.factorize(design.models["suite"])
-        effect = rng.standard_normal((n_papers, len(suites)))[:, codes]
+    elif truth in ("density", "scale"):
+        name = {"density": "rho", "scale": "log_parameters"}[truth]
+        # Of models with norms alone nothing but the depth is known: they lie at the mean.
+        values = design.models[name].astype("float64")
+        effect = np.tile(-values.fillna(values.mean()).to_numpy(), (n_papers, 1))
+    elif truth in ("recipe", "lab"):
+        codes, levels = pd.factorize(design.models["suite" if truth == "recipe" else "lab"])
+        effect = rng.standard_normal((n_papers, len(levels)))[:, codes]
     else:
         effect = np.zeros((n_papers, len(design.models)))
     centred = effect - effect.mean(axis=1, keepdims=True)

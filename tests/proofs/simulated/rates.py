@@ -17,7 +17,7 @@ from tests.proofs.simulated.depth import depth_checks
 from tests.proofs.simulated.design import Design
 from tests.proofs.simulated.heritage import heritage_checks
 from tests.proofs.simulated.papers import TRUTHS, papers
-from tests.proofs.simulated.ranking import ranking_checks
+from tests.proofs.simulated.ranking import Tied, ranking_checks, tied
 from tests.proofs.simulated.separation import separation_checks
 from tests.proofs.simulated.three_laws import three_laws_checks
 from tests.proofs.simulated.tuning import tuning_checks
@@ -38,7 +38,7 @@ def rates(
     n_papers
         Papers of each truth, with right and with wrong labels.
     rng
-        Source of the gains and of the resamples of suites.
+        Source of the gains and of the draws at ties.
     kinds
         Kind of statement of each judged claim.
 
@@ -48,8 +48,9 @@ def rates(
     `probability` and `n_papers`.
     """
     rows = []
+    at_ties = tied(design, rng)
     for truth in TRUTHS:
-        made = checks(design, papers(design, truth, n_papers, rng), rng)
+        made = checks(design, papers(design, truth, n_papers, rng), at_ties)
         judged = {
             claim_id: {wrong: _judged(columns, kinds[claim_id]) for wrong, columns in found.items()}
             for claim_id, found in made.items()
@@ -65,7 +66,7 @@ def rates(
 
 
 def checks(
-    design: Design, log_gains: Mapping[str, Floats], rng: np.random.Generator
+    design: Design, log_gains: Mapping[str, Floats], at_ties: Tied
 ) -> dict[int, dict[bool, list[list[Check]]]]:
     """Return the checks of each judged claim, by whether labels are wrong; each over all papers.
 
@@ -80,7 +81,7 @@ def checks(
         10: {False: separation_checks(design, log_gains)},
         16: {False: density_checks(design, log_gains["penultimate"])},
         19: {False: tuning_checks(design, log_gains)},
-        20: {False: ranking_checks(design, log_gains, rng)},
+        20: {False: ranking_checks(design, log_gains, at_ties)},
         21: {wrong: three_laws_checks(design, log_gains, wrong_labels=wrong) for wrong in labels},
     }
 

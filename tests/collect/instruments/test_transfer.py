@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from collect.adapters import adapter_for
-from collect.instruments import attention_maps, crossing, geometry, legacy, measures, rows
+from collect.instruments import attention_maps, geometry, legacy, measures, rows, transfer
 from collect.instruments.hooks import Recorder
 from collect.instruments.own.definition import OwnQuantity
 from collect.instruments.own.recording import OwnRecorder, Together
@@ -75,7 +75,7 @@ def test_a_device_is_read_once_a_batch_and_its_numbers_are_the_same(family, monk
     model = tiny_family(family)
     placed = decoder(model.eval(), adapter_for(model.config.model_type))
     on_processor = measured(placed)
-    for module in (crossing, measures, attention_maps, geometry, legacy):
+    for module in (transfer, measures, attention_maps, geometry, legacy):
         monkeypatch.setattr(module, "on_processor", lambda _: False)
     for table, frame in measured(placed).items():
         pd.testing.assert_frame_equal(frame, on_processor[table], rtol=1e-9, atol=1e-9)
@@ -98,8 +98,8 @@ def test_a_device_is_read_once_a_batch_and_its_numbers_are_the_same(family, monk
 
 def test_numbers_of_several_shapes_and_formats_cross_as_they_are(monkeypatch):
     found = {"a": torch.arange(6).view(2, 3), "b": [torch.tensor(1.5), torch.tensor([True, False])]}
-    monkeypatch.setattr(crossing, "on_processor", lambda _: False)
-    there = crossing.crossed(found)
+    monkeypatch.setattr(transfer, "on_processor", lambda _: False)
+    there = transfer.transferred(found)
     assert torch.equal(there["a"], found["a"])
     assert there["a"].dtype == torch.int64
     assert torch.equal(there["b"][1], found["b"][1])

@@ -21,18 +21,18 @@ def on_processor(tensor: Tensor) -> bool:
     return tensor.is_cpu
 
 
-def crossed(found: Found) -> Found:
+def transferred(structure: Found) -> Found:
     """Return what was found, each tensor of it on the processor; tensors of a device in one copy.
 
     Parameters
     ----------
-    found
+    structure
         Tensors within dataclasses, dictionaries, lists and tuples, of any depth. Integers must
         be below 2^53, as places of features and tokens are.
     """
-    tensors = [*_tensors(found)]
+    tensors = [*_tensors(structure)]
     if all(on_processor(tensor) for tensor in tensors):
-        return found
+        return structure
     places: dict[torch.device, list[int]] = {}
     for place, tensor in enumerate(tensors):
         places.setdefault(tensor.device, []).append(place)
@@ -40,7 +40,7 @@ def crossed(found: Found) -> Found:
     for of_device in places.values():
         read |= zip(of_device, _read([tensors[place] for place in of_device]), strict=True)
     in_order = iter([read[place] for place in range(len(tensors))])
-    return cast("Found", _mapped(found, lambda _: next(in_order)))
+    return cast("Found", _mapped(structure, lambda _: next(in_order)))
 
 
 def _read(tensors: Sequence[Tensor]) -> Iterator[Tensor]:
@@ -51,29 +51,31 @@ def _read(tensors: Sequence[Tensor]) -> Iterator[Tensor]:
         yield part.view(tensor.shape).to(tensor.dtype)
 
 
-def _tensors(found: Any) -> Iterator[Tensor]:
-    if isinstance(found, Tensor):
-        yield found
-    elif isinstance(found, dict):
-        for value in found.values():
+def _tensors(structure: Any) -> Iterator[Tensor]:
+    if isinstance(structure, Tensor):
+        yield structure
+    elif isinstance(structure, dict):
+        for value in structure.values():
             yield from _tensors(value)
-    elif isinstance(found, list | tuple):
-        for value in found:
+    elif isinstance(structure, list | tuple):
+        for value in structure:
             yield from _tensors(value)
-    elif is_dataclass(found):
-        for part in fields(found):
-            yield from _tensors(getattr(found, part.name))
+    elif is_dataclass(structure):
+        for part in fields(structure):
+            yield from _tensors(getattr(structure, part.name))
 
 
-def _mapped(found: Any, change: Callable[[Tensor], Tensor]) -> Any:
+def _mapped(structure: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """Return a structure with each of its tensors changed, in a fixed order."""
-    if isinstance(found, Tensor):
-        return change(found)
-    if isinstance(found, dict):
-        return {key: _mapped(value, change) for key, value in found.items()}
-    if isinstance(found, list | tuple):
-        return type(found)(_mapped(value, change) for value in found)
-    if is_dataclass(found) and not isinstance(found, type):
-        parts = {part.name: _mapped(getattr(found, part.name), change) for part in fields(found)}
-        return type(found)(**parts)
-    return found
+    if isinstance(structure, Tensor):
+        return change(structure)
+    if isinstance(structure, dict):
+        return {key: _mapped(value, change) for key, value in structure.items()}
+    if isinstance(structure, list | tuple):
+        return type(structure)(_mapped(value, change) for value in structure)
+    if is_dataclass(structure) and not isinstance(structure, type):
+        parts = {
+            part.name: _mapped(getattr(structure, part.name), change) for part in fields(structure)
+        }
+        return type(structure)(**parts)
+    return structure

@@ -8,9 +8,9 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from analysis.report.making.images import Gallery, Picture
 from analysis.report.reading.chunk import Chunk
 from analysis.report.reading.inline import Inline, inline_markdown
 from analysis.report.reading.source import Line
@@ -29,38 +29,6 @@ PREFERENCE = (
     "image/jpeg",
     "text/plain",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """An image that a chunk showed, to be embedded in the page.
-
-    Attributes
-    ----------
-    mime, content, alt
-        Its kind, its bytes, and what it shows in words.
-    label, drawn_by
-        The label of its chunk, and the function that its chunk calls last; empty if there is none.
-    """
-
-    mime: str
-    content: bytes
-    alt: str
-    label: str = ""
-    drawn_by: str = ""
-
-
-@dataclass(slots=True)
-class Gallery:
-    """The images of a document under the names that its Markdown uses for them."""
-
-    pictures: dict[str, Picture] = field(default_factory=dict)
-
-    def add(self, picture: Picture) -> str:
-        """Keep an image and return its name."""
-        name = f"chunk-image-{len(self.pictures) + 1}"
-        self.pictures[name] = picture
-        return name
 
 
 def prose_markdown(lines: Sequence[Line], evaluate: Evaluate) -> str:
@@ -173,8 +141,8 @@ def _output_markdown(
         return _fenced(output["text"], f".cell-output .{output['name']}")
     content = output["data"][mime]
     if mime.startswith("image/"):
-        is_text = mime == "image/svg+xml"
-        octets = content.encode("utf-8") if is_text else base64.b64decode(content)
+        octets = content if isinstance(content, bytes) else content.encode("utf-8")
+        octets = octets if "svg" in mime else base64.b64decode(octets)
         label = str(chunk.options.get("label", ""))
         picture = Picture(mime, octets, alts.pop(0), label, chunk.last_call)
         return f"![]({gallery.add(picture)})"

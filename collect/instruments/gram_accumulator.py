@@ -23,7 +23,7 @@ from collect.instruments.observation import Norms, Updates
 
 
 @dataclass(slots=True)
-class Ledger:
+class GramAccumulator:
     """What was seen of the stream of one batch, by layer and site or part."""
 
     _norms: dict[tuple[int, str], tuple[Tensor, Largest]] = field(default_factory=dict)

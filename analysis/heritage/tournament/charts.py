@@ -1,0 +1,59 @@
+"""Power against the share that rules: by rule at the present layout, by layout for the chosen."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from analysis.drawing.theme import DASHES, greys, line_at, named, series
+from analysis.heritage.tournament import criterion
+from analysis.tidy import prose
+
+#: The power that designs are usually made for.
+TARGET = 0.8
+
+
+def chart_power(curves: pd.DataFrame, by: str) -> alt.LayerChart:
+    """Draw the probability of yes against the share of the variance that rules.
+
+    ``curves`` has one row per line and share: the column ``by`` (words), `share` [1], `power` [1].
+    """
+    lines = list(dict.fromkeys(curves[by]))
+    legend = alt.Legend(columns=1, labelLimit=360, symbolType="stroke", symbolSize=900)
+    drawn = (
+        alt.Chart(curves)
+        .mark_line(strokeWidth=2.5, point=True)
+        .encode(
+            x=alt.X(
+                "share:Q",
+                title="share of the variance that rules [1]",
+                scale=alt.Scale(domain=[0, 1]),
+            ),
+            y=alt.Y(
+                "power:Q",
+                title="share of papers of which the rule says yes [1]",
+                scale=alt.Scale(domain=[0, 1]),
+                axis=alt.Axis(tickCount=5),
+            ),
+            color=alt.Color(f"{by}:N", title=None, sort=lines, scale=greys(lines), legend=legend),
+            strokeDash=alt.StrokeDash(
+                f"{by}:N", title=None, sort=lines, scale=series(lines, DASHES), legend=legend
+            ),
+        )
+    )
+    return named(
+        alt.layer(line_at(TARGET, "y"), line_at(criterion.LEVEL, "y"), drawn),
+        "Power against the share of the variance that rules; lines at "
+        f"{TARGET:g} and at the level {criterion.LEVEL:g}.",
+        reached(curves, by),
+    )
+
+
+def reached(curves: pd.DataFrame, by: str) -> str:
+    """Return from which share on each line has the power that designs are made for, in words."""
+    said = []
+    for name, own in curves.groupby(by, sort=False):
+        enough = own.loc[own["power"] >= TARGET, "share"]
+        least = "never" if enough.empty else f"from {prose.percent(float(enough.min()))} on"
+        said.append(f"{name}: {least}")
+    return f"A power of {prose.percent(TARGET)} is reached by {'; '.join(said)}."
