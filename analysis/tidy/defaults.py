@@ -63,4 +63,4 @@ GAINS = (
 )
 
 #: The parameters of the report's pages, each a directory.
-PARAMETERS = "published:DIR, measurements:DIR, trained:DIR or public:DIR"
+PARAMETERS = "published:DIR, measurements:DIR, public:DIR or trained:DIR"
