@@ -17,7 +17,7 @@ import pandas as pd
 
 from analysis.heritage.tournament import tables
 from analysis.store import open_store
-from collect.job import estimate
+from collect.job.planning import estimate
 from tests.proofs.competing import layouts, results
 from tests.proofs.competing.layouts import Layout
 from tests.proofs.competing.worlds import World
