@@ -62,8 +62,8 @@ def _simulated(one: Claim, rates: pd.DataFrame) -> tuple[str, dict[str, float]] 
     if not one.true_where:
         return None
     number = one.claim_id if one.repeats is None else one.repeats
-    own = rates[(rates["claim_id"] == number) & ~rates["wrong_labels"].astype(bool)]
-    known: Mapping[tuple[str, str], float] = own.set_index(["truth", "verdict"])[
+    rows = rates[(rates["claim_id"] == number) & ~rates["wrong_labels"].astype(bool)]
+    known: Mapping[tuple[str, str], float] = rows.set_index(["truth", "verdict"])[
         "probability"
     ].to_dict()
     where = {"true": one.true_where, "false": one.false_where}
@@ -74,8 +74,8 @@ def _simulated(one: Claim, rates: pd.DataFrame) -> tuple[str, dict[str, float]] 
     }
 
 
-def _by_algebra(one: Claim, found: Sequence[Check]) -> tuple[str, dict[str, float]] | None:
-    deciding = [check for check in found if check.decides and check.has_data]
+def _by_algebra(one: Claim, entries: Sequence[Check]) -> tuple[str, dict[str, float]] | None:
+    deciding = [check for check in entries if check.decides and check.has_data]
     if not deciding or any((check.kind or one.kind) != "value" for check in deciding):
         return None
     return ALGEBRA, {

@@ -84,7 +84,7 @@ def _values(rows: pd.DataFrame) -> Check:
 def _order(condition: str, rows: pd.DataFrame) -> Check:
     if len(rows) < len(ORDER):
         return evidence.missing(ORDERED, condition, "not all four models have this gain")
-    found = " < ".join(
+    text = " < ".join(
         f"{str(row['model_id']).partition('/')[2]} {row['gain_mean']:.2f}"
         for row in rows.sort_values("gain_mean").to_dict("records")
     )
@@ -95,7 +95,7 @@ def _order(condition: str, rows: pd.DataFrame) -> Check:
         rows,
         estimate=float(rows["gain_mean"].corr(pd.Series(range(len(rows))), method="spearman")),
         method="rank correlation of the found with the claimed order",
-        note=f"{found}.",
+        note=f"{text}.",
         measure="rank r",
     )
 

@@ -83,12 +83,12 @@ def _densities(store: Store) -> Check:
     part, condition = Label("density", "rho differs fourfold"), "H / d_head"
     rows = evidence.base_gains(store, "gain_penultimate_block")
     try:
-        found = evidence.only(rows, PYTHIA)["rho"] / evidence.only(rows, GPTJ)["rho"]
+        value = evidence.only(rows, PYTHIA)["rho"] / evidence.only(rows, GPTJ)["rho"]
     except LookupError as reason:
         return evidence.missing(part, condition, reason)
     both = rows[rows["model_id"].isin([PYTHIA, GPTJ])]
     return evidence.check(
-        part, condition, found == 4, both, estimate=found, method="ratio", measure="ratio"
+        part, condition, value == 4, both, estimate=value, method="ratio", measure="ratio"
     )
 
 

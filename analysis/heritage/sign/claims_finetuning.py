@@ -155,7 +155,7 @@ def _keeps_side(part: str, condition: str, pairs: pd.DataFrame) -> Check:
     if meant.empty:
         verb = "expands" if above else "dampens"
         return evidence.missing(part, condition, f"no base model compared {verb}")
-    kept = (meant["gain_mean"] > 1) == above
+    remaining = (meant["gain_mean"] > 1) == above
     clear = pd.concat(
         [
             (meant[f"conf_low{which}"] > 1) | (meant[f"conf_high{which}"] < 1)
@@ -163,11 +163,11 @@ def _keeps_side(part: str, condition: str, pairs: pd.DataFrame) -> Check:
         ],
         axis=1,
     ).all(axis=1)
-    decided = False if (clear & ~kept).any() else True if (clear & kept).all() else None
+    decided = False if (clear & ~remaining).any() else True if (clear & remaining).all() else None
     return evidence.share_check(
         part,
         condition,
-        int(kept.sum()),
+        int(remaining.sum()),
         meant,
         holds=decided,
         method="share of pairs on the same side of 1",
@@ -178,12 +178,12 @@ def _keeps_side(part: str, condition: str, pairs: pd.DataFrame) -> Check:
 
 
 def _sides_in_words(pairs: pd.DataFrame) -> str:
-    found = [
+    texts = [
         f"{str(row['model_id']).partition('/')[2]} {row['gain_mean_base']:.2f} to "
         f"{row['gain_mean']:.2f}"
         for row in pairs.to_dict("records")
     ]
-    return f"{', '.join(found)}."
+    return f"{', '.join(texts)}."
 
 
 def _by_prompt(store: Store) -> list[Check]:
@@ -201,16 +201,16 @@ def _by_prompt(store: Store) -> list[Check]:
     expanding = both[(both["value_base"] > 1) & (both["base_model_id"] == both["compared"])]
     if expanding.empty:
         return []
-    kept = expanding["value"] > 1
+    remaining = expanding["value"] > 1
     return [
         evidence.check(
             EXPANDER,
             Label("raw", "raw files: prompt by prompt, pairs where one was tuned from the other"),
-            bool(kept.all()),
+            bool(remaining.all()),
             expanding,
-            estimate=float(kept.mean()),
+            estimate=float(remaining.mean()),
             method="share of prompts that expand before and after",
-            note=f"{int((~kept).sum())} of {len(kept)} prompts change sides.",
+            note=f"{int((~remaining).sum())} of {len(remaining)} prompts change sides.",
             **evidence.both_sides(expanding, "_base"),
             measure="share",
         )

@@ -159,7 +159,7 @@ def _one_side_of_one(words: str, last: pd.DataFrame, earlier: pd.DataFrame) -> l
     if both.empty:
         return []
     same = (both["gain_mean"] < 1) == (both["gain_mean_earlier"] < 1)
-    found = evidence.share_check(
+    check = evidence.share_check(
         LAST_BLOCK,
         Label(
             "ours",
@@ -173,7 +173,7 @@ def _one_side_of_one(words: str, last: pd.DataFrame, earlier: pd.DataFrame) -> l
         method="share of models on the same side of 1",
         note="It shows whether the difference matters, not what the paper's files hold.",
     )
-    return [evidence.on_ours(found, both)]
+    return [evidence.on_ours(check, both)]
 
 
 def _sides(part: str, condition: str, rows: pd.DataFrame) -> Check:

@@ -130,13 +130,13 @@ def _lab_mean(condition: str, ours: pd.DataFrame) -> Check:
     """Compare the mean over a lab's models in hand with 1, as a bar of Fig. 2 does."""
     if ours.empty:
         return evidence.missing(BELOW, condition, "no such model of EleutherAI is in the store")
-    found = evidence.mean_of(ours["gain_mean"], 1)
+    result = evidence.mean_of(ours["gain_mean"], 1)
     return evidence.check(
         BELOW,
         condition,
-        found["estimate"] < 1,
+        result["estimate"] < 1,
         ours,
-        **found,
+        **result,
         method="mean over the lab's models, t interval and test against 1 as if they were "
         "independent",
         note=f"{prose.share_of(int((ours['gain_mean'] < 1).sum()), len(ours))} models lie below 1.",
@@ -146,15 +146,15 @@ def _lab_mean(condition: str, ours: pd.DataFrame) -> Check:
 
 def _lab_beyond(condition: str, ours: pd.DataFrame) -> Check:
     """Decide about the lab rather than its models in hand: its interval must exclude 1."""
-    found = _lab_mean(condition, ours)
-    is_open = not (found.conf_low > 1 or found.conf_high < 1)
+    check = _lab_mean(condition, ours)
+    is_open = not (check.conf_low > 1 or check.conf_high < 1)
     return replace(
-        found,
+        check,
         condition=Label("beyond", "beyond these models; ") + condition,
-        holds=None if found.holds is None or is_open else found.holds,
+        holds=None if check.holds is None or is_open else check.holds,
         note="The interval contains 1: another model of the lab may lie on either side."
         if is_open
-        else found.note,
+        else check.note,
     )
 
 
@@ -260,10 +260,10 @@ def _exchange(rows: pd.DataFrame, column: str = "dampens") -> pd.Series[Any]:
         ours, values = frame["heritage"].to_numpy() == OURS, frame[column].to_numpy()
         return float(values[ours].mean() - values[~ours].mean())
 
-    found: pd.Series[Any] = permutation.permutation_test(
+    row: pd.Series[Any] = permutation.permutation_test(
         rows, difference, label="heritage", unit="suite"
     ).iloc[0]
-    return found
+    return row
 
 
 def _shares(

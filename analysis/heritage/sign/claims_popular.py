@@ -130,8 +130,8 @@ def _sized(store: Store) -> pd.DataFrame:
 
 def _mostly(part: str, condition: str, rows: pd.DataFrame, *, fewest: int = 2) -> Check:
     if len(rows) < fewest:
-        found = prose.plural(len(rows), "such model")
-        return evidence.missing(part, condition, f"the store has gains of {found}")
+        result = prose.plural(len(rows), "such model")
+        return evidence.missing(part, condition, f"the store has gains of {result}")
     below = int((rows["gain_mean"] < 1).sum())
     known = evidence.with_interval(rows) if "gain_sd" in rows else rows
     is_open = pd.Series(False, known.index)

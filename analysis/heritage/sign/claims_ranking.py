@@ -172,9 +172,9 @@ def _hierarchy(condition: str, rows: pd.DataFrame, heritage: str) -> list[Check]
         n_resamples=RESAMPLES,
         rng=np.random.default_rng(SEED),
     )
-    found = {str(row["contrast"]): row for row in differences.to_dict("records")}
+    by_name = {str(row["contrast"]): row for row in differences.to_dict("records")}
     return [
-        _difference(condition, rows, first, second, found[f"{first} - {second}"])
+        _difference(condition, rows, first, second, by_name[f"{first} - {second}"])
         for first, second in pairs
     ]
 

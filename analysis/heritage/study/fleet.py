@@ -145,7 +145,7 @@ def widths(shares: pd.DataFrame) -> pd.DataFrame:
     half = (shares["conf_high"] - shares["conf_low"]) / 2
     widest = half.groupby([shares["response"], shares["method"]], sort=False).idxmax()
     rows = shares.loc[widest].reset_index(drop=True)
-    found = pd.DataFrame(
+    table = pd.DataFrame(
         {
             "term": rows["response"],
             "method": rows["method"],
@@ -156,8 +156,8 @@ def widths(shares: pd.DataFrame) -> pd.DataFrame:
             "n_obs": rows["n_obs"],
         }
     )
-    glossary.checked(found.columns)
-    return found
+    glossary.checked(table.columns)
+    return table
 
 
 def scale_and_shape(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
@@ -321,12 +321,12 @@ def without_each_recipe(store: Store, response: str, horizon: str) -> pd.DataFra
 
 def _share_of_recipe(runs: pd.DataFrame, response: str) -> dict[str, object]:
     values, names = shares.cell_table(runs, response, "recipe", "geometry", registered.SHAPES)
-    found = shares.sources(values, "recipe", shares.GEOMETRY)
-    place = {source.name: i for i, source in enumerate(found)}
-    ends = shares.joint_intervals(found, values.size, JOINT_LEVEL)
+    result = shares.sources(values, "recipe", shares.GEOMETRY)
+    place = {source.name: i for i, source in enumerate(result)}
+    ends = shares.joint_intervals(result, values.size, JOINT_LEVEL)
     (low, high), bar = ends[place["recipe"]], ends[place["geometry"]][1]
     return {
-        "estimate": shares.estimated_shares(found, values.size)[place["recipe"]],
+        "estimate": shares.estimated_shares(result, values.size)[place["recipe"]],
         "conf_low": low,
         "conf_high": high,
         "conf_level": JOINT_LEVEL,

@@ -58,7 +58,7 @@ def treatment(store: Store) -> pd.Series[Any]:
     `most_decay` of the matrices [e-foldings], `least_z_loss`, `most_z_loss` [1], and
     `n_embedding`, how many rates of decay embeddings had. Missing where no network was trained.
     """
-    found = store.query(
+    rows = store.query(
         f"""
         SELECT max(n_steps) FILTER (parent_id IS NULL)   AS steps_before,
                max(n_steps) FILTER (is_later)            AS steps_after,
@@ -73,7 +73,7 @@ def treatment(store: Store) -> pd.Series[Any]:
                   FROM study_run WHERE study = '{STUDY}')
         """
     )
-    return found.iloc[0]
+    return rows.iloc[0]
 
 
 def shares(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:

@@ -90,19 +90,19 @@ def domain(store: Store) -> Sequence[Check]:
 def _held(part: str, condition: str, models: pd.DataFrame) -> Check:
     if models.empty:
         return evidence.missing(part, condition, "its figures are not in the store")
-    found = float(len(models))
+    value = float(len(models))
     return evidence.check(
-        part, condition, found == 6, models, estimate=found, method="count", measure="count"
+        part, condition, value == 6, models, estimate=value, method="count", measure="count"
     )
 
 
-def _layer_error(part: str, condition: str, found: float, rows: pd.DataFrame, text: str) -> Check:
+def _layer_error(part: str, condition: str, value: float, rows: pd.DataFrame, text: str) -> Check:
     return evidence.check(
         part,
         condition,
-        read(text).meets(found, found),
+        read(text).meets(value, value),
         rows,
-        estimate=found,
+        estimate=value,
         method="mean over models [%]",
         note=f"Printed: {text} %.",
         measure="error",

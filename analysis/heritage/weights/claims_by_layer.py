@@ -141,7 +141,7 @@ def _stored(store: Store, points: pd.DataFrame) -> list[Check]:
     )
     if rows.empty or points.empty:
         return []
-    found = set(rows["model_id"]) & set(points["model_id"])
+    result = set(rows["model_id"]) & set(points["model_id"])
     named = ", ".join(name.partition("/")[2] for name in rows["model_id"])
     return [
         evidence.check(
@@ -149,7 +149,7 @@ def _stored(store: Store, points: pd.DataFrame) -> list[Check]:
             Label("raw", "raw files: norms of single layers"),
             None,
             rows,
-            estimate=float(len(found)),
+            estimate=float(len(result)),
             method="number of the figure's models whose layers are in a file",
             decides=False,
             note=f"Only {named} has its layers in a file, and it is not in the figure.",

@@ -123,14 +123,14 @@ def _measured(store: Store) -> Check:
     )
     theirs = _pairs(norms[norms["is_theirs"]], by=("family", "suite"))
     pairs = theirs if len(theirs) else _pairs(norms, by=("family", "suite"))
-    found = _deeper_is_smaller(
+    result = _deeper_is_smaller(
         Label("ours", "models measured here: folded OV map, median over heads, mean over blocks"),
         pairs,
         counts=len(theirs) > 0,
         evidence=(evidence.OURS,),
     )
     is_free = not pairs.empty and (pairs["norm_kind"] == "LayerNorm").any()
-    return replace(found, note=f"{found.note} {OF_MEAN}") if is_free else found
+    return replace(result, note=f"{result.note} {OF_MEAN}") if is_free else result
 
 
 CLAIMS = (

@@ -85,15 +85,15 @@ def _tenfold(condition: str, models: pd.DataFrame, column: str) -> Check:
     means = models.groupby("lab")[column].mean()
     if not {"EleutherAI", "Meta"} <= set(means.index):
         return evidence.missing(TENFOLD, condition, "one of the two labs has no such model")
-    found = means["EleutherAI"] / means["Meta"]
+    value = means["EleutherAI"] / means["Meta"]
     pair = models[models["lab"].isin(["EleutherAI", "Meta"])]
     counts = pair.groupby("lab").size()
     return evidence.check(
         TENFOLD,
         condition,
-        evidence.prints_as(found, "10"),
+        evidence.prints_as(value, "10"),
         pair,
-        estimate=found,
+        estimate=value,
         method="ratio of means over the models of each lab, whole matrices",
         note=f"{counts['EleutherAI']} of EleutherAI's models against {counts['Meta']} of Meta's.",
         measure="ratio",

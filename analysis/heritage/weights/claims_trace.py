@@ -106,11 +106,11 @@ def _ratio(condition: str, rows: pd.DataFrame, column: str, *, power: int, metho
         gpt2, opt = (float(evidence.only(rows, name)[column]) for name in (GPT2, OPT))
     except LookupError as reason:
         return evidence.missing(TIMES, condition, reason)
-    found = (gpt2 / opt) ** power
-    holds = evidence.prints_as(found, "26")
+    result = (gpt2 / opt) ** power
+    holds = evidence.prints_as(result, "26")
     measure = "ratio" if power == 1 else ""
     return evidence.check(
-        TIMES, condition, holds, pair, estimate=found, method=method, measure=measure
+        TIMES, condition, holds, pair, estimate=result, method=method, measure=measure
     )
 
 
@@ -159,15 +159,15 @@ def _value(store: Store, model_id: str, quoted: str) -> Check:
     condition = "sum over heads, mean over layers and four prompts, fp32"
     rows = evidence.figures(store, "trace_multi_head", [evidence.TRACES])
     try:
-        found = evidence.only(rows, model_id)
+        result = evidence.only(rows, model_id)
     except LookupError as reason:
         return evidence.missing(part, condition, reason)
     return evidence.check(
         part,
         condition,
-        evidence.prints_as(found["mean"], quoted),
+        evidence.prints_as(result["mean"], quoted),
         rows[rows["model_id"] == model_id],
-        estimate=found["mean"],
+        estimate=result["mean"],
         method="mean over layers",
         measure="mean trace",
     )
