@@ -1,9 +1,9 @@
-"""What the list of public models that would settle the ranking can tell, and what it takes.
+"""What a list of public models could tell of the ranking, and what it takes.
 
 ``python -m tests.proofs.settling [FILE ...]`` plants papers on the labs, suites and shapes of such
-lists (by default ``data/study/settling.txt``, and the models of the paper for comparison) and
-prints the power of the chosen rules at shares of .3, .5 and .8, and the cost by the model of
-``collect plan``: weights to fetch at two bytes a parameter, memory and time in float32.
+lists (by default ``data/study/settling.txt``) and prints the power of the chosen rules at shares of
+.3, .5 and .8, and the cost by the model of ``collect plan``: weights to fetch at two bytes a
+parameter, memory and time in float32.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pandas as pd
 from analysis.heritage.tournament import tables
 from analysis.store import open_store
 from collect.job.planning import estimate
-from tests.proofs.competing import layouts, results
+from tests.proofs.competing import results
 from tests.proofs.competing.layouts import Layout
 from tests.proofs.competing.worlds import World
 
@@ -99,16 +99,13 @@ def cost(models: pd.DataFrame) -> tuple[float, float, float]:
 
 def main(paths: list[Path]) -> None:
     """Print power and cost of each list."""
-    real = layouts.present(open_store(ROOT / "data/published"))
-    print_power(real)
     for path in paths:
         models = listed(path)
-        print(f"\n{path.name}: {models['lab'].nunique()} labs")
+        gigabytes, memory, minutes = cost(models)
         print(
-            "{:.0f} GB of weights, {:.0f} GB of memory at most, {:.0f} minutes".format(
-                *cost(models)
-            )
+            f"{path.name}: {models['lab'].nunique()} labs; {gigabytes:.0f} GB of weights, ", end=""
         )
+        print(f"{memory:.0f} GB of memory at most, {minutes:.0f} minutes", flush=True)
         print_power(Layout(path.stem, models, 0))
 
 
