@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from analysis.inference.partition import entry as entry
     from analysis.inference.partition import explained as explained
     from analysis.inference.partition import matched as matched
+    from analysis.inference.partition import restricted as restricted
     from analysis.inference.partition import subsets as subsets
     from analysis.inference.posterior import answers as answers
     from analysis.inference.posterior import hierarchy as hierarchy
@@ -50,7 +51,7 @@ ROOMS = {
     "association": "cluster_sums correlation firth regression sandwich unmeasured wild_bootstrap",
     "effects": "bayes_factor effect_size equivalence multiplicity noncentral two_samples",
     "partition": "collinearity commonality cross_validation dominance entry "
-    "explained matched partition subsets",
+    "explained matched partition restricted subsets",
     "posterior": "answers hierarchy",
 }
 METHODS = {name: f"{room}.{name}" for room, names in ROOMS.items() for name in names.split()}
@@ -81,6 +82,7 @@ __all__ = [
     "permutation",
     "power",
     "regression",
+    "restricted",
     "sandwich",
     "subsets",
     "two_binomials",

@@ -14,7 +14,7 @@ from analysis import audit as claims
 from analysis.audit.claim import Verdict, verdict
 from analysis.heritage.hierarchy import hierarchy
 from analysis.heritage.hierarchy.models import Family
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.store import Store, open_store
 from collect import schema
 

@@ -9,7 +9,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit import property as properties
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from collect.record.publication.database import views_sql
 from collect.schema import assemble, connect
 

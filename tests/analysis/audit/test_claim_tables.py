@@ -5,7 +5,7 @@ from pathlib import Path
 
 from analysis.audit import claim_tables
 from analysis.audit.claim import Claim, Line
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 
 HOME = Path(__file__).parents[3] / "data/published"
 ONE = Claim(

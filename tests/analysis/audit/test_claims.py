@@ -14,7 +14,7 @@ from analysis.audit.claim import NOT_ROBUST, OTHERWISE, adjusted, counted, readi
 from analysis.audit.evidence import prints_as, quoted
 from analysis.audit.evidence.checks import Check
 from analysis.heritage.depth import claims_law as depth
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.sign import claims_benchmark as benchmark
 from analysis.store import open_store
 from analysis.tidy.errors import AnalysisError, StoreError

@@ -7,7 +7,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit import evidence
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.store import open_store
 from analysis.tidy.spreadsheet import to_csv
 

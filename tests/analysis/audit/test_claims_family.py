@@ -9,7 +9,7 @@ import pytest
 from analysis import audit as claims
 from analysis.audit import family
 from analysis.audit.claim import adjusted, reading, verdict
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.tidy.errors import StoreError
 
 ROOT = Path(__file__).parents[3]

@@ -7,7 +7,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit.evidence.checks import Check
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.sign import readings
 
 

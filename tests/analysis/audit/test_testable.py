@@ -8,7 +8,7 @@ import pytest
 from analysis.audit import testable
 from analysis.audit.claim import Claim
 from analysis.audit.evidence.checks import Check
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.tournament import criterion
 
 

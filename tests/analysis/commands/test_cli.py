@@ -10,7 +10,7 @@ import pytest
 
 from analysis.audit.pages import revision
 from analysis.heritage.pages import colophon
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.store.listed_files import ReadingFile
 from tests.analysis.commands.conftest import run
 

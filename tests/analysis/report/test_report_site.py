@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.report import site
 from analysis.report.examination import refuse_faults
 from analysis.report.kept import Results

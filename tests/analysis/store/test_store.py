@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from analysis import audit as claims
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.transition import stated
 from analysis.store import open_store, shared
 from analysis.tidy.errors import QueryError, StoreError

@@ -11,7 +11,7 @@ import pytest
 from analysis import audit as claims
 from analysis.audit import paper, wording
 from analysis.audit.pages import cards, grounds
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.store import open_store
 
 SECOND = Path(__file__).parents[2] / "second_paper"

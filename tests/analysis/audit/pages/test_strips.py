@@ -14,7 +14,7 @@ import pytest
 from analysis import audit as claims
 from analysis.audit.pages import estimates, strips
 from analysis.audit.pages.strips import Line
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 
 ROOT = Path(__file__).parents[4]
 

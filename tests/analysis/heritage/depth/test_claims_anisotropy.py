@@ -6,7 +6,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.heritage.depth import claims_anisotropy as anisotropy
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.store import open_store
 from collect.record.writer import write_table
 

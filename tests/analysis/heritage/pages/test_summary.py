@@ -9,7 +9,7 @@ import pytest
 from analysis.audit.pages import tables
 from analysis.audit.pages.tables import Words
 from analysis.heritage.pages import summary
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.tidy.errors import AnalysisError
 
 ROOT = Path(__file__).parents[4]

@@ -4,7 +4,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit import evidence
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.sign import claims_finetuning as finetuning
 from analysis.heritage.sign import claims_gain as gain
 from analysis.store import open_store

@@ -5,7 +5,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit import evidence
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.sign import claims_popular as popular
 from analysis.heritage.sign import claims_whisper as whisper
 

@@ -9,7 +9,7 @@ import pytest
 from analysis import audit as claims
 from analysis.audit import evidence
 from analysis.heritage.depth import claims_three_laws as laws
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.sign import claims_size as size
 from analysis.inference.association import correlation
 

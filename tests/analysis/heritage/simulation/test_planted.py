@@ -8,8 +8,8 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit import weight
+from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.pages.verdict_rule import RULING
-from analysis.heritage.register import CLAIMS
 from tests.proofs import verdict_rates
 from tests.proofs.simulated import papers, ranking, rates
 from tests.proofs.simulated.density import density_checks

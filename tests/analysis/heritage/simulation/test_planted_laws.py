@@ -9,7 +9,7 @@ from scipy import stats
 
 from analysis import audit as claims
 from analysis.audit import evidence
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.sign import claims_finetuning as finetuning
 from analysis.heritage.weights import claims_spectral as spectral
 from tests.proofs.simulated.bound import bound_checks

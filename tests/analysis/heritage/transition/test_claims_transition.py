@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from analysis import audit as claims
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.transition import claims_transition as transition
 from analysis.heritage.transition import claims_transition_error as transition_error
 from analysis.heritage.transition import l_star

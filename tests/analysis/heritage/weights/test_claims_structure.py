@@ -8,7 +8,7 @@ import pytest
 
 from analysis import audit as claims
 from analysis.audit.claim import verdict
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.sign import threshold
 from analysis.heritage.weights import claims_structure as structure
 from analysis.heritage.weights import claims_trace as trace

@@ -9,7 +9,7 @@ import pytest
 from analysis import audit as claims
 from analysis.audit import evidence
 from analysis.audit.evidence import OURS, digitised
-from analysis.heritage.register import CLAIMS
+from analysis.heritage.pages.register import CLAIMS
 from analysis.heritage.weights import claims_by_layer as by_layer
 from analysis.heritage.weights import claims_mechanism as mechanism
 from analysis.heritage.weights import claims_over_depth as over_depth
