@@ -7,7 +7,7 @@ where all that decides is a printed value, which comes again or does not. Elsewh
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -63,9 +63,8 @@ def _simulated(one: Claim, rates: pd.DataFrame) -> tuple[str, dict[str, float]] 
         return None
     number = one.claim_id if one.repeats is None else one.repeats
     own = rates[(rates["claim_id"] == number) & ~rates["wrong_labels"].astype(bool)]
-    known: Mapping[tuple[str, str], float] = own.set_index(["truth", "verdict"])[
-        "probability"
-    ].to_dict()
+    keys = zip(own["truth"], own["verdict"], strict=True)
+    known = dict(zip(keys, own["probability"], strict=True))
     where = {"true": one.true_where, "false": one.false_where}
     if any((truth, "reproduced") not in known for truth in where.values()):
         return None
