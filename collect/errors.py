@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 #: How native libraries say that memory is short, in whatever exception.
 OUT_OF_MEMORY = (
@@ -37,6 +38,16 @@ class ThermoscopeError(Exception):
         self.problem = problem
         self.hint = hint
         super().__init__(f"{problem}\nhint: {hint}" if hint else problem)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let an error come whole from another process, whatever its kind is made of."""
+        return _again, (type(self), self.problem, self.hint)
+
+
+def _again(kind: type[ThermoscopeError], problem: str, hint: str) -> ThermoscopeError:
+    error = kind.__new__(kind)
+    ThermoscopeError.__init__(error, problem, hint)
+    return error
 
 
 #: What programs that use `collect` catch.

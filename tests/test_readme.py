@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from analysis.heritage.study import fleet, horizons
-from analysis.heritage.study.pages import scope
+from analysis.heritage.study.pages.words import recipe
 from analysis.store import open_store
 from analysis.tidy import prose
 
@@ -47,9 +47,8 @@ ENDS = ["estimate", "conf_low", "conf_high"]
 
 def test_the_share_that_rests_on_one_recipe_is_told_without_it():
     store = open_store(ROOT / "data/published", ROOT / "data/fleet")
-    without = fleet.without_each_recipe(store, "excess", horizons.STEPS)
-    said = scope.least_short(without).replace(prose.NO_BREAK, " ")
-    assert said.rstrip(".").replace("Without", "without").replace(":", "") in " ".join(
+    least = fleet.without_each_recipe(store, "excess", horizons.STEPS).iloc[0]
+    assert f"without {recipe(least['level'])} {100 * least['estimate']:.0f} %" in " ".join(
         README.split()
     )
 

@@ -211,7 +211,7 @@ def counted(checks: Sequence[Check], kind: Kind = "difference") -> list[bool | N
     fact about the models at hand may fail with any p.
     """
     stated: set[str] = set()
-    found: list[bool | None] = []
+    items: list[bool | None] = []
     for check, p_holm in zip(checks, adjusted(checks), strict=True):
         is_stated = check.decides and check.has_data and check.part not in stated
         if is_stated:
@@ -220,18 +220,18 @@ def counted(checks: Sequence[Check], kind: Kind = "difference") -> list[bool | N
             check.holds is True or check.p_value < LEVEL
         )
         is_needed = is_stated and check.holds is True
-        found.append(None if is_test and p_holm >= LEVEL and not is_needed else check.holds)
-    return found
+        items.append(None if is_test and p_holm >= LEVEL and not is_needed else check.holds)
+    return items
 
 
 def _answers(checks: Sequence[Check], kind: Kind) -> dict[str, list[bool | None]]:
     """Return of each part what its readings say for which there are data, the stated one first."""
-    found: dict[str, list[bool | None]] = {}
+    by_name: dict[str, list[bool | None]] = {}
     for check, answer in zip(checks, counted(checks, kind), strict=True):
-        answers = found.setdefault(check.part, []) if check.decides else []
+        answers = by_name.setdefault(check.part, []) if check.decides else []
         if check.has_data:
             answers.append(answer)
-    return found
+    return by_name
 
 
 def _of_part(answers: Sequence[bool | None]) -> Verdict:

@@ -59,9 +59,9 @@ def read_verdicts(
         if missing := sorted({*keys, *columns} - set(rows.columns)):
             raise ValueError(f"it lacks {missing}")
     except (OSError, ValueError) as error:
-        found = error.strerror if isinstance(error, OSError) else error
+        result = error.strerror if isinstance(error, OSError) else error
         raise StoreError(
-            f"The committed verdicts must be a whole CSV file {path}; {found}.",
+            f"The committed verdicts must be a whole CSV file {path}; {result}.",
             f"Write them with: thermoscope {made_by}.",
         ) from error
     return rows

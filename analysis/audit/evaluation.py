@@ -49,9 +49,9 @@ def check_rows(made: Sequence[Check], kind: Kind) -> pd.DataFrame:
     `holds` is what a check counts for beside the others, see `verdict.claim.counted`; where that
     is not its own answer the note says so.
     """
-    found = pd.DataFrame(check_records(made, kind))
-    checked(found.columns)
-    return found
+    rows = pd.DataFrame(check_records(made, kind))
+    checked(rows.columns)
+    return rows
 
 
 def check_records(made: Sequence[Check], kind: Kind) -> list[dict[str, Any]]:
@@ -168,28 +168,28 @@ def judge(
 def _said(store: Store, claim_id: int) -> pd.Series[Any]:
     """Return the statement of a claim and its place."""
     claims = store.facts("FROM claim")
-    said = claims[claims["claim_id"] == claim_id]
-    if said.empty:
+    rows = claims[claims["claim_id"] == claim_id]
+    if rows.empty:
         raise StoreError(
             f"The store must hold the statement of claim {claim_id}; its table claim does not.",
             "Give claim.csv a row with this claim_id; for the paper audited here, open "
             "data/published as well: --data data/published.",
         )
-    return said.iloc[0]
+    return rows.iloc[0]
 
 
 def _row(
-    one: Claim, found: Sequence[Check], said: pd.Series[Any], rates: pd.DataFrame
+    one: Claim, entries: Sequence[Check], row: pd.Series[Any], rates: pd.DataFrame
 ) -> dict[str, object]:
-    primary = wording.primary(found, one.kind)
-    p_holm = adjusted_over_readings(found)[found.index(primary)]
+    primary = wording.primary(entries, one.kind)
+    p_holm = adjusted_over_readings(entries)[entries.index(primary)]
     return {
         "claim_id": one.claim_id,
-        "statement": said["statement"],
-        "place": said["place"],
-        "verdict": verdict(found, one.kind),
-        "reading": reading(found, one.kind),
-        **testable.of_claim(one, found, rates),
+        "statement": row["statement"],
+        "place": row["place"],
+        "verdict": verdict(entries, one.kind),
+        "reading": reading(entries, one.kind),
+        **testable.of_claim(one, entries, rates),
         "kind": one.kind,
         "estimand": one.estimand,
         "check_id": primary.id,
@@ -206,7 +206,7 @@ def _row(
         "measure": primary.measure,
         "is_percent": primary.is_percent,
         "rule": one.rule,
-        "evidence": " ".join(sorted({file for check in found for file in check.evidence})),
-        "caveats": " ".join(caveats_of(name for check in found for name in check.caveats)),
-        "note": wording.note(primary, found, one.kind),
+        "evidence": " ".join(sorted({file for check in entries for file in check.evidence})),
+        "caveats": " ".join(caveats_of(name for check in entries for name in check.caveats)),
+        "note": wording.note(primary, entries, one.kind),
     }

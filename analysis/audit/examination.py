@@ -31,7 +31,7 @@ def examined(one: Claim, store: Store) -> Sequence[Check]:
         # Frames here have a few hundred rows: pandas reads Python's text faster than Arrow's.
         with pd.option_context("mode.string_storage", "python"):
             returned = one.examine(store)
-            found = list(returned) if isinstance(returned, Iterable) else [returned]
+            result = list(returned) if isinstance(returned, Iterable) else [returned]
     except BaseException as error:  # code of others may raise what it likes
         raise_interruption(error)
         raise AnalysisError(
@@ -39,21 +39,21 @@ def examined(one: Claim, store: Store) -> Sequence[Check]:
             f"{_place(error)} with {described(error)}.",
             "Correct it there; a check that cannot be made is evidence.missing(...).",
         ) from error
-    strangers = {type(each).__name__ for each in found if not isinstance(each, Check)}
-    if strangers or not found:
+    strangers = {type(each).__name__ for each in result if not isinstance(each, Check)}
+    if strangers or not result:
         raise AnalysisError(
             f"The function of claim {one.claim_id} must return at least one Check and nothing "
             f"else; it returned {', '.join(sorted(strangers)) or 'none'}.",
             "A check that cannot be made is evidence.missing(...).",
         )
-    names = [each.id for each in found]
+    names = [each.id for each in result]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise AnalysisError(
             f"Two checks of claim {one.claim_id} have one id, {twice!r}.",
             "Give their parts or conditions a Label with another id.",
         )
-    return found
+    return result
 
 
 def described(error: BaseException) -> str:

@@ -38,14 +38,14 @@ def families(store: Store, judged: pd.DataFrame) -> pd.Series[str]:
     declared = store.query("FROM claim_family").set_index("claim_id")["family"]
     if declared.empty:
         return pd.Series(UNDECLARED, index=judged.index, dtype="str")
-    found = judged["claim_id"].map(declared)
-    if found.isna().any():
-        lacking = ", ".join(map(str, judged.loc[found.isna(), "claim_id"]))
+    result = judged["claim_id"].map(declared)
+    if result.isna().any():
+        lacking = ", ".join(map(str, judged.loc[result.isna(), "claim_id"]))
         raise StoreError(
             f"Table claim_family must give each claim a family; it leaves out {lacking}.",
             "Add a row with claim_id and family.",
         )
-    return found
+    return result
 
 
 def adjusted(judged: pd.DataFrame) -> pd.DataFrame:

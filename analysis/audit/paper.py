@@ -91,5 +91,5 @@ def _line(error: BaseException, path: Path) -> str:
     if isinstance(error, SyntaxError):
         return f" in line {error.lineno}"
     calls = traceback.extract_tb(error.__traceback__)
-    own = [call.lineno for call in calls if call.filename == str(path)]
-    return f" in line {own[-1]}" if own else ""
+    items = [call.lineno for call in calls if call.filename == str(path)]
+    return f" in line {items[-1]}" if items else ""

@@ -41,9 +41,9 @@ def properties(store: Store) -> pd.DataFrame:
     `n_models` in which it is moved, `reason`, `line`, what it is a property of in words, and
     `remark`, the line with its reason.
     """
-    found = store.query("FROM claim_property ORDER BY claim_id")
-    rows = found.to_dict("records")
-    return found.assign(line=[line(row) for row in rows], remark=[remark(row) for row in rows])
+    table = store.query("FROM claim_property ORDER BY claim_id")
+    rows = table.to_dict("records")
+    return table.assign(line=[line(row) for row in rows], remark=[remark(row) for row in rows])
 
 
 def remark(row: dict[Any, Any]) -> str:
@@ -92,10 +92,10 @@ def with_property(store: Store, judged: pd.DataFrame) -> pd.DataFrame:
     """
     known = properties(store).set_index("claim_id")[["property", "remark"]].to_dict("index")
     nothing = {"property": "", "remark": ""}
-    found = [known.get(claim_id, nothing) for claim_id in judged["claim_id"]]
+    items = [known.get(claim_id, nothing) for claim_id in judged["claim_id"]]
     return judged.assign(
-        property=[of_one["property"] for of_one in found],
-        property_remark=[of_one["remark"] for of_one in found],
+        property=[of_one["property"] for of_one in items],
+        property_remark=[of_one["remark"] for of_one in items],
     )
 
 

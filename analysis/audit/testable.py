@@ -62,9 +62,9 @@ def _simulated(one: Claim, rates: pd.DataFrame) -> tuple[str, dict[str, float]] 
     if not one.true_where:
         return None
     number = one.claim_id if one.repeats is None else one.repeats
-    own = rates[(rates["claim_id"] == number) & ~rates["wrong_labels"].astype(bool)]
-    keys = zip(own["truth"], own["verdict"], strict=True)
-    known = dict(zip(keys, own["probability"], strict=True))
+    rows = rates[(rates["claim_id"] == number) & ~rates["wrong_labels"].astype(bool)]
+    keys = zip(rows["truth"], rows["verdict"], strict=True)
+    knrows = dict(zip(keys, rows["probability"], strict=True))
     where = {"true": one.true_where, "false": one.false_where}
     if any((truth, "reproduced") not in known for truth in where.values()):
         return None
@@ -73,8 +73,8 @@ def _simulated(one: Claim, rates: pd.DataFrame) -> tuple[str, dict[str, float]] 
     }
 
 
-def _by_algebra(one: Claim, found: Sequence[Check]) -> tuple[str, dict[str, float]] | None:
-    deciding = [check for check in found if check.decides and check.has_data]
+def _by_algebra(one: Claim, entries: Sequence[Check]) -> tuple[str, dict[str, float]] | None:
+    deciding = [check for check in entries if check.decides and check.has_data]
     if not deciding or any((check.kind or one.kind) != "value" for check in deciding):
         return None
     return ALGEBRA, {

@@ -22,11 +22,11 @@ def weights(store: Store, judged: pd.DataFrame) -> pd.DataFrame:
     A paper that declares none has central claims only, and none that repeats another.
     """
     declared = store.query("FROM claim_weight").set_index("claim_id")
-    found = declared.reindex(judged["claim_id"]).set_index(judged.index)
+    result = declared.reindex(judged["claim_id"]).set_index(judged.index)
     return pd.DataFrame(
         {
-            "importance": found["weight"].astype("object").fillna(WEIGHTS[0]),
-            "repeats": found["repeats"].astype("Float64").astype("float64"),
+            "importance": result["weight"].astype("object").fillna(WEIGHTS[0]),
+            "repeats": result["repeats"].astype("Float64").astype("float64"),
         }
     )
 
@@ -37,8 +37,8 @@ def counted(judged: pd.DataFrame) -> pd.DataFrame:
     ``judged`` has one row per claim: `verdict`, `importance`, `repeats`. One row per weight and
     verdict: `importance`, `verdict`, `n_obs`.
     """
-    own = judged[judged["repeats"].isna()]
-    rows = own.groupby(["importance", "verdict"]).size().rename("n_obs").reset_index()
+    selection = judged[judged["repeats"].isna()]
+    rows = selection.groupby(["importance", "verdict"]).size().rename("n_obs").reset_index()
     checked(rows.columns)
     return rows
 

@@ -52,12 +52,12 @@ def note(primary: Check, found: Sequence[Check], kind: Kind) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _open(found: Sequence[Check], kind: Kind, primary: Check, which: Verdict) -> str:
+def _open(entries: Sequence[Check], kind: Kind, primary: Check, which: Verdict) -> str:
     """Return the parts with a verdict that leaves them open, each with its first check's reason."""
     first: dict[str, Check] = {}
-    for part, told in part_verdicts(found, kind).items():
+    for part, told in part_verdicts(entries, kind).items():
         if told == which:
-            first[part] = next(check for check in found if check.part == part and check.decides)
+            first[part] = next(check for check in entries if check.part == part and check.decides)
     reasons = [
         part if check is primary or not check.note else f"{part} ({_reason(check)})"
         for part, check in first.items()

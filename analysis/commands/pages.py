@@ -15,10 +15,8 @@ def report(options: argparse.Namespace) -> int:
     """Render the report, or look for faults in finished pages, and return the exit code."""
     from analysis.commands.checkout import project_of_pages, project_root
     from analysis.report.examination import refuse_faults
-    from analysis.report.printing import render_pdf
     from analysis.report.reading.places import pages
-    from analysis.report.replay import memory_of
-    from analysis.report.site import render_site
+    from analysis.report.site import render_site, results_of_report
     from analysis.tidy import prose
 
     if options.examine:
@@ -45,14 +43,14 @@ def report(options: argparse.Namespace) -> int:
         sources = ";".join(str(path.resolve()) for path in options.data or [])
         parameters = {"folder": str(options.paper.resolve()), "measurements": sources}
     parameters |= dict(_parameter(text) for text in options.parameters)
-    render = render_pdf if options.to == "typst" else render_site
-    made = render(
+    made = render_site(
         project,
         options.out or place,
         parameters=parameters,
         engine=options.engine,
         only=options.pages,
-        memory=None if options.paper else memory_of(root, parameters),
+        to=options.to,
+        results=None if options.paper else results_of_report(root, parameters),
     )
     print(*made, sep="\n")
     return 0

@@ -38,23 +38,7 @@ UNDONE = (
 
 #: What a link may do beside leading to a place: the buttons of Quarto's own page do nothing.
 HARMLESS_SCRIPT = re.compile(r"javascript:\s*void\(0\);?\s*$", re.IGNORECASE)
-VOID = frozenset(
-    [
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "source",
-        "track",
-        "wbr",
-    ]
-)
+VOID = re.compile(r"area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr")
 SILENT = frozenset({"script", "style", "pre", "title"})
 LOADING = ("src", "srcset", "data", "poster")
 N_SHOWN = 12
@@ -117,13 +101,13 @@ class PageFaults(HTMLParser):
         self._note_loaded(tag, values)
         self.faults += [f"a style loads '{it}'" for it in CSS_URL.findall(values.get("style", ""))]
         self._note_image(tag, values)
-        if tag not in VOID:
+        if not VOID.fullmatch(tag):
             self._open.append((tag, values))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note a tag that closes itself."""
         self.handle_starttag(tag, attrs)
-        if tag not in VOID:
+        if not VOID.fullmatch(tag):
             self.handle_endtag(tag)
 
     def handle_endtag(self, tag: str) -> None:

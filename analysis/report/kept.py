@@ -76,7 +76,7 @@ class Results:
                 made_meanwhile: Result = read_whole(path)
                 return made_meanwhile
             if told:
-                print(f"computing: {name}", file=sys.stderr, flush=True)
+                print(f"computing: {name}", file=sys.__stderr__, flush=True)
             result = compute()
             # A result that cannot be kept is as good as one that can.
             with suppress(OSError, ReportError, pickle.PicklingError, TypeError, AttributeError):
@@ -122,11 +122,6 @@ def results_for(
     machine = (sys.version, platform.machine(), platform.processor(), *_packages(), *told)
     digest.update(repr(machine).encode())
     return Results(digest.digest(), directory)
-
-
-def extended(key: bytes, sources: Iterable[Path]) -> bytes:
-    """Return the key of what depends on some files besides."""
-    return hashlib.sha256(key + b"".join(_hash_of_files(source) for source in sources)).digest()
 
 
 def _packages() -> list[str]:

@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-import sys
+import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from analysis.report.crew import Bench, work_through
+from analysis.report import kept
 from analysis.report.examination import refuse_faults
+from analysis.report.execution import in_workers
 from analysis.report.reading.places import chosen, pages
-from analysis.report.render import Engine, page_of, quarto_command, quarto_output
-from analysis.report.replay import Memory, NewCodeError, Replay
+from analysis.report.render import Engine, To, made, quarto_command, quarto_output
 from analysis.tidy.errors import ReportError
-from analysis.tidy.output import replace_text
+from analysis.tidy.extra import extra
+from analysis.tidy.output import replace_bytes
+
+#: The page that is printed unless others are named; a project without it prints every page.
+PAPER = "paper"
+SUFFIXES = {"html": ".html", "typst": ".pdf"}
+
+
+def render(
+    source: Path,
+    destination: Path,
+    *,
+    parameters: Mapping[str, str] | None = None,
+    engine: Engine = "auto",
+) -> Path:
+    """Render one Quarto source to a page, and return it; arguments as of `render_site`."""
+    command = quarto_command(engine)
+    directory = source.resolve().parent
+    (content,) = _contents(
+        command, [source], directory, parameters or {}, "html", is_whole=False
+    ).values()
+    if command:
+        with tempfile.TemporaryDirectory() as name:
+            page = Path(name, f"{source.stem}.html")
+            page.write_bytes(content)
+            refuse_faults([page])
+    return replace_bytes(destination, content)
 
 
 def render_site(
@@ -25,7 +51,8 @@ def render_site(
     parameters: Mapping[str, str] | None = None,
     engine: Engine = "auto",
     only: Sequence[str] = (),
-    memory: Memory | None = None,
+    to: To = "html",
+    results: kept.Results | None = None,
 ) -> list[Path]:
     """Render the pages of a Quarto project, each one self-contained file.
 
@@ -38,94 +65,108 @@ def render_site(
     parameters
         Values for names that the chunks tagged ``parameters`` assign.
     engine
-        As `render` takes it.
+        ``quarto`` runs the Quarto command, ``embedded`` the renderer of this package, ``auto``
+        the Quarto command if there is one.
     only
-        Stems of the pages to make; all if none is named. The others are taken as they are.
-    memory
-        Outputs, and whole pages, that an earlier rendering with the embedded engine kept; without
-        it all code runs.
+        Stems of the pages to make, the others stay; if none is named, all pages, or of PDFs that
+        of the paper.
+    to
+        ``html`` for pages, ``typst`` for PDFs.
+    results
+        Kept results of all that the pages depend on: where nothing changed, no code runs.
 
     Returns
     -------
-    The pages that were made.
+    The files that were made.
 
     Raises
     ------
     ReportError
         If a source cannot be rendered, a page is unknown, cannot be written, or has a fault.
     MissingExtraError
-        If a package of the [report] extra is missing.
+        If a package of the [report] or [pdf] extra is missing.
     """
-    sources = chosen(project, only)
-    command = quarto_command(engine)
-    # Asked before anything runs: what is edited meanwhile belongs to the next rendering.
-    finished = None if memory is None or command or only else memory.finished(project)
-    with _workshop(destination) as name:
-        if finished is not None and (texts := finished.pages()):
-            print("nothing changed: every page is that of the last rendering", file=sys.stderr)
-            return _replaced(destination, texts)
-        made = Path(name)
-        for other in destination.glob("*.html"):
-            shutil.copy(other, made)
-        if command:
-            # The project as a whole takes its pages in one run; a page that is named is made alone.
-            wanted = sources if only else [project]
-            outputs = [quarto_output(command, source, parameters or {}) for source in wanted]
-            _take(outputs[0], made, sources)
-        else:
-            _embedded(project, made, sources, parameters or {}, memory)
-        written = [made / f"{path.stem}.html" for path in sources]
-        refuse_faults(written, unmade=[f"{path.stem}.html" for path in pages(project)])
-        texts = {path.stem: path.read_text(encoding="utf-8") for path in written}
-        # A source that was edited before it was read must not stand under what it was.
-        if memory and finished is not None and memory.finished(project) == finished:
-            finished.keep(texts)
-        return _replaced(destination, texts)
+    if to == "typst" and not only:
+        only = [PAPER] if PAPER in [path.stem for path in pages(project)] else []
+    sources, command = chosen(project, only), quarto_command(engine)
+    if to == "typst" and not command:
+        extra("typst", of="pdf")  # before anything runs
 
+    is_whole = to == "html" and not only
 
-def _replaced(destination: Path, texts: Mapping[str, str]) -> list[Path]:
-    return [replace_text(destination / f"{stem}.html", text) for stem, text in texts.items()]
+    def make() -> dict[str, bytes]:
+        contents = _contents(
+            command, sources, project.resolve(), parameters or {}, to, is_whole=is_whole
+        )
+        if to == "html":
+            _examine(project, destination, contents)
+        return contents
 
-
-def _workshop(destination: Path) -> tempfile.TemporaryDirectory[str]:
-    """Return a new folder inside the destination, which is made unless it is there."""
     try:
         destination.mkdir(parents=True, exist_ok=True)
-        return tempfile.TemporaryDirectory(dir=destination, prefix=".making-")
     except OSError as error:
         raise ReportError(
             f"The folder {destination} must be writable; {error.strerror}.",
             "Choose another --out, or free the space.",
         ) from error
+    use_kept = results is not None and is_whole and not command
+    contents = results.keep("pages", make, told=False) if results and use_kept else make()
+    return [
+        replace_bytes(destination / f"{stem}{SUFFIXES[to]}", content)
+        for stem, content in contents.items()
+    ]
 
 
-def _embedded(
-    project: Path,
-    made: Path,
+def _contents(
+    command: str | None,
     sources: Sequence[Path],
+    project: Path,
     parameters: Mapping[str, str],
-    memory: Memory | None,
-) -> None:
-    """Write the pages, and keep what their code gave."""
-    known = {} if memory is None else memory.known()
-    answers: dict[str, Any] = {}
+    to: To,
+    *,
+    is_whole: bool,
+) -> dict[str, bytes]:
+    """Return the pages by stem, made by the Quarto command or, where there is none, here."""
+    if command is None:
+        return {
+            source.stem: content
+            for source, content in in_workers(made, sources, project, parameters, to).items()
+        }
+    # The project as a whole takes its pages in one run; a page that is named is made alone.
+    wanted = [project] if is_whole else sources
+    outputs = [quarto_output(command, each, parameters, to) for each in wanted]
+    files = [outputs[0] / f"{source.stem}{SUFFIXES[to]}" for source in sources]
+    for file in files:
+        if not file.is_file():
+            raise ReportError(f"'quarto render' must write {file}; it did not.")
+    return {file.stem: file.read_bytes() for file in files}
 
-    def make(source: Path, bench: Bench) -> None:
-        print(f"rendering: {source.name}", file=sys.stderr, flush=True)
-        try:
-            page = page_of(source, Replay(known), parameters)
-        except NewCodeError:
-            page = page_of(source, Replay(answers, bench.kernel()), parameters)
-        (made / f"{source.stem}.html").write_text(page, encoding="utf-8")
 
-    work_through(sources, make, project.resolve())
-    if memory is not None and answers:
-        memory.keep({**known, **answers})
+def _examine(project: Path, destination: Path, contents: Mapping[str, bytes]) -> None:
+    """Refuse faults of pages that are not yet in their place, beside those that are."""
+    with tempfile.TemporaryDirectory(dir=destination, prefix=".making-") as name:
+        for other in destination.glob("*.html"):
+            shutil.copy(other, name)
+        written = [Path(name, f"{stem}.html") for stem in contents]
+        for path in written:
+            path.write_bytes(contents[path.stem])
+        refuse_faults(written, unmade=[f"{path.stem}.html" for path in pages(project)])
 
 
-def _take(output: Path, made: Path, sources: Sequence[Path]) -> None:
-    for source in sources:
-        page = output / f"{source.stem}.html"
-        if not page.is_file():
-            raise ReportError(f"'quarto render' must write {page}; it did not.")
-        shutil.copy(page, made)
+def results_of_report(
+    root: Path, parameters: Mapping[str, str], directory: Path = kept.DIRECTORY
+) -> kept.Results:
+    """Return the kept results that belong to all that the project's own report depends on.
+
+    That is everything under ``data``, ``examples`` and ``quarto``, what the parameters name, the
+    code, the packages, and the commit with its mark for changed files, which the pages show.
+    """
+    named = [Path(value) for _, value in sorted(parameters.items()) if Path(value).exists()]
+    folders = [root / name for name in ("data", "examples", "quarto") if (root / name).is_dir()]
+    asked = (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+    commit, changes = (
+        subprocess.run(["git", "-C", str(root), *words], capture_output=True, check=False).stdout
+        for words in asked
+    )
+    told = (sorted(parameters.items()), commit, bool(changes), os.environ.get("PYPANDOC_PANDOC"))
+    return kept.results_for([*folders, *named], map(repr, told), directory)

@@ -63,4 +63,4 @@ GAINS = (
 )
 
 #: The parameters of the report's pages, each a directory.
-PARAMETERS = "published:DIR, measurements:DIR or trained:DIR"
+PARAMETERS = "published:DIR, measurements:DIR, public:DIR or trained:DIR"

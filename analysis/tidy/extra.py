@@ -1,4 +1,4 @@
-"""Packages of the [report] extra, imported when they are needed."""
+"""Packages of the extras that make pages, imported when they are needed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from analysis.tidy.errors import MissingExtraError
 
 
-def extra(module: str) -> Any:
-    """Return a module of the [report] extra.
+def extra(module: str, of: str = "report") -> Any:
+    """Return a module of an extra.
 
     Raises
     ------
@@ -20,6 +20,6 @@ def extra(module: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise MissingExtraError(
-            f"Rendering the report needs the package '{error.name}'; it is not installed.",
-            'Run: pip install "thermoscope[report]"',
+            f"Making pages needs the package '{error.name}'; it is not installed.",
+            f'Run: pip install "thermoscope[{of}]"',
         ) from error

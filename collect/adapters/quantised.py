@@ -13,7 +13,7 @@ RELEASED = {
 #: By ``quant_method``: the class of transformers that dequantises weights as they are loaded.
 _DEQUANTISED_BY = {"fp8": "FineGrainedFP8Config", "mxfp4": "Mxfp4Config"}
 
-_BASE = "Use the checkpoint in plain floats that it was quantised from, where there is one"
+_BASE = "Use the checkpoint in plain floats that it was quantised from, or a GGUF file of the model"
 
 
 def hint(method: str | None) -> str:
@@ -25,7 +25,7 @@ def hint(method: str | None) -> str:
         Its ``quant_method``, where that is known.
 
     >>> hint("gptq")
-    'Use the checkpoint in plain floats that it was quantised from, where there is one.'
+    'Use the checkpoint in plain floats that it was quantised from, or a GGUF file of the model.'
     """
     by = _DEQUANTISED_BY.get(method or "")
     if by is None:
@@ -33,5 +33,6 @@ def hint(method: str | None) -> str:
     return (
         f"{_BASE}. Otherwise dequantise it: from_pretrained(DIRECTORY, dtype='bfloat16', "
         f"quantization_config=transformers.{by}(dequantize=True)), then save_pretrained(OUT, "
-        "save_original_format=False), and measure OUT; numbers are those of the rounded weights."
+        "save_original_format=False), and measure OUT, or give the model itself to "
+        "collect.measure; numbers are those of the rounded weights."
     )

@@ -2,156 +2,34 @@
 
 from __future__ import annotations
 
-from collect.adapters import within
+from importlib import import_module
+from pkgutil import iter_modules
+
+from collect.adapters import families, within
 from collect.adapters.adapter import Adapter
-from collect.adapters.families.bloom import BLOOM, MPT
-from collect.adapters.families.ctrl import CTRL
-from collect.adapters.families.falcon import FALCON
-from collect.adapters.families.gated import (
-    AFMOE,
-    BITNET,
-    DIFFERENTIAL,
-    GATED,
-    GRANITE_EXPERTS_SINKS,
-    GRANITE_SHARED,
-    GRANITE_SINKS,
-    INKLING,
-    JETMOE,
-    MIMO,
-    NEOX_JAPANESE,
-)
-from collect.adapters.families.gemma import GEMMA, GEMMA2, GLM4, KOLIBRI, OLMO2, VAULTGEMMA
-from collect.adapters.families.gpt2 import GPT1, GPT2, GPT_BIGCODE, GPT_NEO
-from collect.adapters.families.gpt_neox import GPT_NEOX, PERSIMMON
-from collect.adapters.families.gptj import CODEGEN, GPTJ
-from collect.adapters.families.hybrid import GRIFFIN, HYBRID, JAMBA, LFM, LFM3, QWEN_HYBRID
-from collect.adapters.families.latent import (
-    LATENT,
-    LATENT_GATED,
-    LATENT_SCALED,
-    LATENT_TWICE,
-    LATENT_UNEVEN,
-)
-from collect.adapters.families.llama import (
-    APERTUS,
-    COHERE,
-    ERNIE_EXPERTS,
-    EXPERTS,
-    FLINT,
-    GPT_OSS,
-    GRANITE,
-    GRANITE_EXPERTS,
-    HYPERCLOVAX,
-    LAYER_NORM,
-    LLAMA,
-    LLAMA4,
-    MOSHI,
-    NANOCHAT,
-    NEMOTRON,
-    PHI,
-    PHI3,
-    STABLELM,
-    TOP_EXPERTS,
-)
-from collect.adapters.families.modernbert import MODERNBERT
-from collect.adapters.families.opt import BIOGPT, OPT, XGLM
-from collect.adapters.families.state import (
-    DBRX,
-    FALCON_H1,
-    GRANITE_HYBRID,
-    MAMBA,
-    NEMOTRON_H,
-    OLMO_HYBRID,
-    RWKV,
-    SCALED,
-    XLSTM,
-    ZAMBA,
-)
 from collect.adapters.refused import REFUSED
 from collect.errors import UnsupportedModelError, nearest
 
-#: Layouts of which everything is defined.
-WHOLE = (
-    APERTUS,
-    BIOGPT,
-    BLOOM,
-    CODEGEN,
-    COHERE,
-    CTRL,
-    ERNIE_EXPERTS,
-    EXPERTS,
-    FALCON,
-    FLINT,
-    GEMMA,
-    GEMMA2,
-    GLM4,
-    GPT1,
-    GPT2,
-    GPTJ,
-    GPT_BIGCODE,
-    GPT_NEO,
-    GPT_NEOX,
-    GPT_OSS,
-    GRANITE,
-    GRANITE_EXPERTS,
-    HYPERCLOVAX,
-    KOLIBRI,
-    LAYER_NORM,
-    LLAMA,
-    LLAMA4,
-    MODERNBERT,
-    MOSHI,
-    MPT,
-    NANOCHAT,
-    NEMOTRON,
-    OLMO2,
-    OPT,
-    PERSIMMON,
-    PHI,
-    PHI3,
-    STABLELM,
-    TOP_EXPERTS,
-    VAULTGEMMA,
-    XGLM,
-)
 
-#: Layouts that lack something, each of which says what and why.
-IN_PART = (
-    AFMOE,
-    BITNET,
-    DBRX,
-    DIFFERENTIAL,
-    FALCON_H1,
-    GATED,
-    GRANITE_EXPERTS_SINKS,
-    GRANITE_HYBRID,
-    GRANITE_SHARED,
-    GRANITE_SINKS,
-    GRIFFIN,
-    HYBRID,
-    INKLING,
-    JAMBA,
-    JETMOE,
-    LATENT,
-    LATENT_GATED,
-    LATENT_SCALED,
-    LATENT_TWICE,
-    LATENT_UNEVEN,
-    LFM,
-    LFM3,
-    MAMBA,
-    MIMO,
-    NEMOTRON_H,
-    NEOX_JAPANESE,
-    OLMO_HYBRID,
-    QWEN_HYBRID,
-    RWKV,
-    SCALED,
-    XLSTM,
-    ZAMBA,
-)
+def _layouts() -> tuple[Adapter, ...]:
+    """Return every adapter of a public name in `families`, but for forms of another."""
+    names = sorted(module.name for module in iter_modules(families.__path__))
+    modules = [import_module(f"{families.__name__}.{name}") for name in names]
+    defined = {
+        id(value): value
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, Adapter) and value.model_types and not name.startswith("_")
+    }
+    forms = {id(form.adapter) for adapter in defined.values() for form in adapter.forms}
+    return tuple(adapter for number, adapter in defined.items() if number not in forms)
 
-LAYOUTS = (*WHOLE, *IN_PART)
+
+LAYOUTS = _layouts()
+
+#: Layouts of which everything is defined, and those that lack something and say what and why.
+WHOLE = tuple(layout for layout in LAYOUTS if not layout.lacks)
+IN_PART = tuple(layout for layout in LAYOUTS if layout.lacks)
 
 #: The adapter of every known ``model_type``.
 ADAPTERS = {model_type: layout for layout in LAYOUTS for model_type in layout.model_types}

@@ -61,7 +61,7 @@ def look(options: argparse.Namespace) -> int:
 def verify(options: argparse.Namespace) -> int:
     """Print what is checked of a model before every number; refuse one that fails."""
     with libraries_imported():
-        from collect.job.verification import verify
+        from collect.library.verification import verify
 
     verification = verify(options.model, **_of_one(options))
     show(verification.as_text())

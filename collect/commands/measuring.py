@@ -63,7 +63,8 @@ def _add_what(parser: argparse.ArgumentParser) -> None:
         "models",
         nargs="+",
         metavar="MODEL",
-        help="checkpoint directory or hub id; @FILE for those that a file lists, one a line",
+        help="checkpoint directory, GGUF file, hub id, or hub id/FILE.gguf; @FILE for those that "
+        "a file lists, one a line",
     )
     what.add_argument(
         "--prompts",

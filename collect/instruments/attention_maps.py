@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from collect.instruments.crossing import on_processor
 from collect.instruments.measures import AT_A_TIME_ON_DEVICE, dots
+from collect.instruments.transfer import on_processor
 
 #: Entries of attention maps that are worked on at a time, those of all heads together.
 _ENTRIES_AT_A_TIME = 2**17
@@ -73,8 +73,8 @@ def attention_statistics(
     n_tokens
         Length of each prompt, at most n. Rows beyond it are padding and do not count.
     """
-    found = _by_prompt(maps, n_tokens) if on_processor(maps) else _of_padded(maps, n_tokens)
-    linear, entropy, squares, of_average = found
+    statistics = _by_prompt(maps, n_tokens) if on_processor(maps) else _of_padded(maps, n_tokens)
+    linear, entropy, squares, of_average = statistics
     mass, diagonal, first_column, above_diagonal, distance = linear.unbind(-1)
     by_head = AttentionStatistics(
         mass, diagonal, first_column, above_diagonal, distance, entropy, squares
@@ -116,12 +116,14 @@ def _of_padded(maps: Tensor, n_tokens: Sequence[int]) -> _Found:
     is_token = (places < torch.tensor(n_tokens)[:, None]).to(maps.device)
     is_own = is_token[:, None, :, None] & is_token[:, None, None, :]
     at_a_time = max(1, AT_A_TIME_ON_DEVICE // (n_heads * width * width))
-    found = []
-    for few, own in zip(maps.split(at_a_time), is_own.split(at_a_time), strict=True):
-        entries = few.double().where(own, 0.0).flatten(-2)
+    statistics = []
+    for few, mask in zip(maps.split(at_a_time), is_own.split(at_a_time), strict=True):
+        entries = few.double().where(mask, 0.0).flatten(-2)
         squares = torch.linalg.vector_norm(entries, dim=-1).square()
-        found.append((entries @ weights.T, _entropy(entries), squares, entries.mean(1)))
-    linear, entropy, squares, averages = (torch.cat(parts) for parts in zip(*found, strict=True))
+        statistics.append((entries @ weights.T, _entropy(entries), squares, entries.mean(1)))
+    linear, entropy, squares, averages = (
+        torch.cat(parts) for parts in zip(*statistics, strict=True)
+    )
     n_large = (averages >= SMALL).sum(-1)
     of_average = _OfAverage(_entropy(averages), averages.square().sum(-1), n_large)
     return linear, entropy, squares, of_average
@@ -156,9 +158,9 @@ def _by_prompt(maps: Tensor, n_tokens: Sequence[int]) -> _Found:
     averages = np.zeros((n_prompts, len(places)))
     for prompt, n in enumerate(n_tokens):
         n_own = n * (n + 1) // 2 if is_causal else n * n
-        own = slice(n_own) if is_causal else (places // width < n) & (places % width < n)
+        inner = slice(n_own) if is_causal else (places // width < n) & (places % width < n)
         average = averages[prompt, :n_own]
-        _add_up(maps[prompt], places[own], weights[:, own], by_head[:, prompt], average)
+        _add_up(maps[prompt], places[inner], weights[:, inner], by_head[:, prompt], average)
     averages /= n_heads
     n_large = np.count_nonzero(averages >= SMALL, axis=-1)
     of_average = (_entropy_of_array(averages), dots(averages, averages), n_large)

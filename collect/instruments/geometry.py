@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from collect.instruments.crossing import on_processor
+from collect.instruments.transfer import on_processor
 
 #: Vectors whose cosines with all others are held at a time.
 _ROWS = 256
@@ -61,13 +61,13 @@ def sums(vectors: Tensor, n_vectors: Sequence[int]) -> Tensor:
     all pairs of their closeness, and the entropy of the normalised singular values; NaN where
     one is not defined.
     """
-    own = [of_set[:n].double() for of_set, n in zip(vectors, n_vectors, strict=True)]
-    products = [_smaller_gram(wide) for wide in own]
-    found = [
+    unpadded = [of_set[:n].double() for of_set, n in zip(vectors, n_vectors, strict=True)]
+    products = [_smaller_gram(wide) for wide in unpadded]
+    by_set = [
         _of_cosines(_cosines(gram)) if len(gram) == len(wide) else _of_units(directions(wide))
-        for wide, gram in zip(own, products, strict=True)
+        for wide, gram in zip(unpadded, products, strict=True)
     ]
-    return torch.cat([torch.stack(found), _rank_entropies(products)[:, None]], dim=1)
+    return torch.cat([torch.stack(by_set), _rank_entropies(products)[:, None]], dim=1)
 
 
 def _cosines(gram: Tensor) -> Tensor:

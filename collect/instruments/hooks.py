@@ -20,9 +20,8 @@ from collect.adapters.capability import HEAD, PARTS
 from collect.errors import ConformanceError, InputError
 from collect.instruments import geometry, legacy
 from collect.instruments.attention_maps import attention_statistics
-from collect.instruments.crossing import crossed
+from collect.instruments.gram_accumulator import GramAccumulator
 from collect.instruments.hooked import Hooked, after, around, before
-from collect.instruments.ledger import Ledger
 from collect.instruments.measures import (
     correlations,
     grams,
@@ -33,6 +32,7 @@ from collect.instruments.measures import (
 )
 from collect.instruments.observation import Observation, TokenGeometry
 from collect.instruments.predictions import Predictions, predictions
+from collect.instruments.transfer import transferred
 from collect.model.forward.passes import Batch
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Recorder(Hooked):
         self.next_token: Predictions | None = None
         self._quantities = frozenset(quantities)
         self._observations: dict[int, Observation] = {n: {} for n in range(len(self.batches))}
-        self._ledgers = {index: Ledger() for index in range(len(self.batches))}
+        self._accumulators = {index: GramAccumulator() for index in range(len(self.batches))}
         self._entered: dict[int, tuple[Tensor, Tensor]] = {}
         self._last_tokens: dict[tuple[int, str], dict[int, Tensor]] = {}
         self._last_states: dict[int, Tensor] = {}
@@ -78,14 +78,14 @@ class Recorder(Hooked):
     def observation(self, index: int) -> Observation:
         """Return what was seen of a batch, and forget it."""
         self._entered.pop(index, None)
-        observation, ledger = self._observations.pop(index), self._ledgers.pop(index)
+        observation, accumulator = self._observations.pop(index), self._accumulators.pop(index)
         if "stream" in self._quantities:
-            observation["residual_norm"] = ledger.norms()
-            observation["residual_update"] = ledger.updates()
+            observation["residual_norm"] = accumulator.norms()
+            observation["residual_update"] = accumulator.updates()
         n_tokens = [len(prompt) for prompt in self.batches[index]]
         sums, to_input = self._sums.pop(index, {}), self._to_input.pop(index, {})
         correlated = _correlated(to_input, n_tokens)
-        observation, sums, correlated = crossed((observation, sums, correlated))
+        observation, sums, correlated = transferred((observation, sums, correlated))
         if sums:
             observation["token_geometry"] = TokenGeometry(
                 {
@@ -102,7 +102,7 @@ class Recorder(Hooked):
     def across_prompts(self) -> dict[tuple[int, str], geometry.Geometry]:
         """By (layer, site): geometry of the vectors at the last token of all prompts."""
         n_prompts = sum(len(batch) for batch in self.batches)
-        sums = crossed(self._sums_across_prompts)
+        sums = transferred(self._sums_across_prompts)
         return {place: geometry.of_sums(n_prompts, of[0].tolist()) for place, of in sums.items()}
 
     def finish(self, index: int, states: Tensor) -> None:
@@ -124,8 +124,8 @@ class Recorder(Hooked):
         """Predict after all prompts at once, so that the head is read once and not per batch."""
         states = torch.cat([self._last_states[index] for index in range(len(self.batches))])
         none_comes = torch.full((len(states),), -1, device=states.device)
-        found = predictions(states, self._decoder.next_token_logits, none_comes)
-        self.next_token = crossed(found)
+        predicted = predictions(states, self._decoder.next_token_logits, none_comes)
+        self.next_token = transferred(predicted)
         self._last_states = {}
 
     @property
@@ -177,7 +177,9 @@ class Recorder(Hooked):
 
         def see(states: Tensor) -> None:
             states = states.view_as(self._running["block_input"])
-            self._ledgers[self._index].add_reading(layer, part, token_norms(states, self._n_tokens))
+            self._accumulators[self._index].add_reading(
+                layer, part, token_norms(states, self._n_tokens)
+            )
             if is_kept:
                 self._running[f"{part} reads"] = states
 
@@ -195,14 +197,14 @@ class Recorder(Hooked):
 
         def see(output: Tensor) -> None:
             stream, n_tokens = self._running[added_to], self._n_tokens
-            ledger, known = self._ledgers[self._index], self._known.get(added_to)
+            accumulator, known = self._accumulators[self._index], self._known.get(added_to)
             vectors = [stream, contribution.of(output, stream)]
             if added_to == "block_mid":
                 products, largest = grams_and_largest(vectors, n_tokens, 1, known)
-                ledger.add_norm(layer, added_to, products, 1, largest)
+                accumulator.add_norm(layer, added_to, products, 1, largest)
             else:
                 products = grams(vectors, n_tokens, known)
-            ledger.add_update(layer, part, products)
+            accumulator.add_update(layer, part, products)
             self._known[added_to] = products
 
         return see
@@ -225,8 +227,8 @@ class Recorder(Hooked):
         if "stream" in self._quantities:
             vectors, known = [self._running["block_input"], states], self._known.get("block_input")
             products, largest = grams_and_largest(vectors, self._n_tokens, 2, known)
-            self._ledgers[self._index].add_norm(layer, "block_output", products, 2, largest)
-            self._ledgers[self._index].add_block(layer, products)
+            self._accumulators[self._index].add_norm(layer, "block_output", products, 2, largest)
+            self._accumulators[self._index].add_block(layer, products)
         if "geometry" in self._quantities:
             self._see_geometry(layer, "block_output", states)
         if "legacy" in self._quantities:
@@ -236,7 +238,7 @@ class Recorder(Hooked):
     def _check_seen(self, layer: int) -> None:
         """Raise ConformanceError unless each part of the block that leaves has run."""
         observation = self._observations[self._index]
-        seen = self._ledgers[self._index].parts(layer)
+        seen = self._accumulators[self._index].parts(layer)
         unseen = [part for part in (self._mixing, "ffn") if self._has_parts and part not in seen]
         if "attention" in self._quantities and layer not in observation.get("attention", {}):
             unseen.append("attention map")
@@ -255,7 +257,7 @@ class Recorder(Hooked):
     def _see_norms(self, layer: int, site: str, states: Tensor) -> Tensor:
         """Keep the norms at a site, and return the products that they are made of."""
         products, largest = grams_and_largest([states], self._n_tokens, 1)
-        self._ledgers[self._index].add_norm(layer, site, products, 1, largest)
+        self._accumulators[self._index].add_norm(layer, site, products, 1, largest)
         return products
 
     def _see_attention(self, layer: int, args: Any, kwargs: Any, output: Any) -> None:

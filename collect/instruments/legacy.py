@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from collect.instruments.crossing import on_processor
+from collect.instruments.transfer import on_processor
 
 if TYPE_CHECKING:
     from collect.adapters import HeadWeights
@@ -59,16 +59,16 @@ def of_maps(maps: Tensor, n_tokens: Sequence[int], weights: HeadWeights) -> dict
     By metric: one number per prompt.
     """
     value = weights.value if weights.value_contiguous is None else weights.value_contiguous
-    own = [of_prompt[:, :n, :n].double() for of_prompt, n in zip(maps, n_tokens, strict=True)]
-    found = {
-        "legacy_contraction_ratio": [contraction_ratio(of_prompt[0]) for of_prompt in own],
-        "legacy_graph_lambda_2": [graph_lambda_2(of_prompt.mean(0)) for of_prompt in own],
+    unpadded = [of_prompt[:, :n, :n].double() for of_prompt, n in zip(maps, n_tokens, strict=True)]
+    by_metric = {
+        "legacy_contraction_ratio": [contraction_ratio(of_prompt[0]) for of_prompt in unpadded],
+        "legacy_graph_lambda_2": [graph_lambda_2(of_prompt.mean(0)) for of_prompt in unpadded],
     }
     for tokens, rows in CORNERS:
-        found[f"legacy_trace_corner_{rows}"] = [
-            corner_trace(of_prompt[0], value.flatten(0, 1), tokens, rows) for of_prompt in own
+        by_metric[f"legacy_trace_corner_{rows}"] = [
+            corner_trace(of_prompt[0], value.flatten(0, 1), tokens, rows) for of_prompt in unpadded
         ]
-    return {metric: torch.stack(of_prompts) for metric, of_prompts in found.items()}
+    return {metric: torch.stack(of_prompts) for metric, of_prompts in by_metric.items()}
 
 
 def of_logits(logits: Tensor) -> dict[str, Tensor]:
@@ -162,7 +162,7 @@ def corner_trace(weights: Tensor, value: Tensor, n_tokens: int, n_rows: int) -> 
         Tokens to keep at most; rows and columns of W_V to keep.
     """
     n = len(weights)
-    kept = np.linspace(0, n - 1, min(n, n_tokens), dtype=int).tolist()
-    few = weights[kept][:, kept]
+    places = np.linspace(0, n - 1, min(n, n_tokens), dtype=int).tolist()
+    few = weights[places][:, places]
     corner = value[:n_rows, :n_rows].double()
     return (few.sum() - few.trace()) * corner.square().sum()

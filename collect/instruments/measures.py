@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from collect.instruments.crossing import on_processor
+from collect.instruments.transfer import on_processor
 
 #: A spread over features below this share of the length is the rounding of float32.
 _ROUNDING = 1e-7
@@ -70,8 +70,8 @@ def grams(
     wide[0] = 1
     products = first.new_empty((sum(n_tokens), n_rows, n_rows), dtype=torch.float64)
     done = 0
-    own = [_without_padding(of, n_tokens).split(at_a_time) for of in vectors]
-    for pieces in zip(*own, strict=True):
+    unpadded = [_without_padding(of, n_tokens).split(at_a_time) for of in vectors]
+    for pieces in zip(*unpadded, strict=True):
         n = len(pieces[0])
         rows = wide[:, :n]
         for row, piece in enumerate(pieces, start=1):
@@ -149,8 +149,8 @@ class _LargestFeatures:
         n_features = states.shape[-1]
         self._sizes = np.empty(sum(n_tokens))
         self._features = np.zeros(sum(n_tokens), dtype=np.int64)
-        held = np.float64 if states.dtype == torch.float64 else np.float32
-        self._size = np.empty((at_a_time, n_features), held)
+        number_format = np.float64 if states.dtype == torch.float64 else np.float32
+        self._size = np.empty((at_a_time, n_features), number_format)
         self._starts = np.arange(at_a_time) * n_features
 
     def add(self, piece: NDArray[Any], here: slice) -> None:
@@ -184,19 +184,19 @@ def dots(rows: NDArray[Any], others: NDArray[Any], out: NDArray[Any] | None = No
     """
     n_features = rows.shape[-1]
     if n_features <= _FEATURES_AT_A_TIME:
-        found: NDArray[Any] = np.vecdot(rows, others, out=out)
-        return found
+        products: NDArray[Any] = np.vecdot(rows, others, out=out)
+        return products
     parts = _slices(n_features, _FEATURES_AT_A_TIME)
-    found = np.stack([np.vecdot(rows[..., few], others[..., few]) for few in parts])
-    return found.sum(0, out=out)
+    products = np.stack([np.vecdot(rows[..., few], others[..., few]) for few in parts])
+    return products.sum(0, out=out)
 
 
 def _pieces(states: Tensor, n_tokens: Sequence[int], at_a_time: int) -> Iterator[NDArray[Any]]:
     """Yield the vectors (n, d) of at most so many tokens of a prompt, views where they can be."""
-    held = states.numpy() if states.dtype in _OF_NUMPY else None
+    array = states.numpy() if states.dtype in _OF_NUMPY else None
     for prompt, n in enumerate(n_tokens):
         for few in _slices(n, at_a_time):
-            yield states[prompt, few].float().numpy() if held is None else held[prompt, few]
+            yield states[prompt, few].float().numpy() if array is None else array[prompt, few]
 
 
 def _n_at_a_time(states: Tensor, n_rows: int = 1) -> int:
@@ -215,8 +215,8 @@ def _without_padding(states: Tensor, n_tokens: Sequence[int]) -> Tensor:
 @lru_cache(maxsize=2)
 def _token_places(n_tokens: tuple[int, ...], width: int, device: torch.device) -> Tensor:
     """Return where the tokens of each prompt are in a batch as wide, padding left out."""
-    own = [torch.arange(n) + prompt * width for prompt, n in enumerate(n_tokens)]
-    return torch.cat(own).to(device)
+    tokens = [torch.arange(n) + prompt * width for prompt, n in enumerate(n_tokens)]
+    return torch.cat(tokens).to(device)
 
 
 @lru_cache(maxsize=2)

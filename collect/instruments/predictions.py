@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from collect.instruments.crossing import on_processor
+from collect.instruments.transfer import on_processor
 
 #: Tokens whose logits are held at a time.
 TOKENS_AT_A_TIME = 64

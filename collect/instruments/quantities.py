@@ -192,17 +192,17 @@ def _loaded(point: EntryPoint) -> OwnQuantity:
         f"The entry point {point.name} of {GROUP} must load; {point.value} does not:",
         "Mend the package that offers it, or leave its quantity out.",
     ):
-        found = point.load()
+        offered = point.load()
     registered = _REGISTERED.get(point.name)
-    if registered is not None and registered.measure is found:
+    if registered is not None and registered.measure is offered:
         return registered
-    if not isinstance(found, OwnQuantity) or found.name != point.name:
+    if not isinstance(offered, OwnQuantity) or offered.name != point.name:
         raise InputError(
             f"The entry point {point.name} of {GROUP} must be a quantity of that name; "
             f"{point.value} is not.",
             f"Let it name an OwnQuantity, or a function under @collect.quantity('{point.name}').",
         )
-    return register(found)
+    return register(offered)
 
 
 def chosen(names: Named) -> tuple[str, ...]:
@@ -227,8 +227,8 @@ def chosen(names: Named) -> tuple[str, ...]:
         _REGISTERED[name] for name in entries if isinstance(name, str) and name in _REGISTERED
     ]
     refuse_namesakes([*by_name, *(entry for entry in entries if isinstance(entry, OwnQuantity))])
-    said = [_name(entry) for entry in entries]
-    asked = [name.strip() for entry in said for name in entry.split(",") if name.strip()]
+    named = [_name(entry) for entry in entries]
+    asked = [name.strip() for entry in named for name in entry.split(",") if name.strip()]
     for name in asked:
         if name not in BUILT_IN and name != ALL and own(name) is None:
             raise _unknown(name)
@@ -276,12 +276,12 @@ def of_prompts(quantities: Sequence[str]) -> tuple[str, ...]:
 
 def own_among(names: Iterable[str]) -> list[OwnQuantity]:
     """Return those of some quantities that are one's own."""
-    return [found for found in map(own, names) if found is not None]
+    return [each for each in map(own, names) if each is not None]
 
 
 def about(name: str) -> str:
     """Return what a quantity is, in a line, with its unit where it has one."""
-    found = own(name)
-    if found is not None:
-        return f"{found.description} [{found.unit}]"
+    definition = own(name)
+    if definition is not None:
+        return f"{definition.description} [{definition.unit}]"
     return BUILT_IN[name].description

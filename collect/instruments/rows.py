@@ -45,13 +45,13 @@ def across_prompts(recorder: Recorder, tokenizer: Any) -> dict[str, pd.DataFrame
     tokenizer
         The checkpoint's tokenizer; None where token ids are measured without one.
     """
-    found = {}
+    of_table = {}
     if recorder.next_token is not None:
         prompts = [prompt for batch in recorder.batches for prompt in batch]
-        found["next_token"] = next_tokens(prompts, recorder.next_token, tokenizer)
+        of_table["next_token"] = next_tokens(prompts, recorder.next_token, tokenizer)
     if recorder.across_prompts:
-        found["prompt_geometry"] = prompt_geometry(recorder)
-    return found
+        of_table["prompt_geometry"] = prompt_geometry(recorder)
+    return of_table
 
 
 def residual_norms(batch: Batch, norms: Norms) -> pd.DataFrame:
@@ -125,7 +125,7 @@ def token_geometry(batch: Batch, measured: TokenGeometry) -> pd.DataFrame:
     """Return table ``token_geometry``: one row per (prompt_id, layer, site)."""
     places = [*measured.geometry]
     of_place, of_prompt = np.indices((len(places), len(batch))).reshape(2, -1)
-    found = [of for place in places for of in measured.geometry[place]]
+    of_prompts = [of for place in places for of in measured.geometry[place]]
     correlations = [measured.embedding_correlation[place] for place in places]
     return pd.DataFrame(
         {
@@ -133,10 +133,10 @@ def token_geometry(batch: Batch, measured: TokenGeometry) -> pd.DataFrame:
             "layer": np.array([layer for layer, _ in places])[of_place],
             "site": _named([site for _, site in places], of_place),
             "n_tokens": np.array([len(prompt) for prompt in batch])[of_prompt],
-            "mean_cosine": np.array([of.mean_cosine for of in found], dtype=float),
-            "mean_cosine_body": np.array([of.mean_cosine_body for of in found], dtype=float),
-            "uniformity": np.array([of.uniformity for of in found], dtype=float),
-            "effective_rank": np.array([of.effective_rank for of in found], dtype=float),
+            "mean_cosine": np.array([of.mean_cosine for of in of_prompts], dtype=float),
+            "mean_cosine_body": np.array([of.mean_cosine_body for of in of_prompts], dtype=float),
+            "uniformity": np.array([of.uniformity for of in of_prompts], dtype=float),
+            "effective_rank": np.array([of.effective_rank for of in of_prompts], dtype=float),
             "embedding_correlation": np.array(correlations, dtype=float).ravel(),
         }
     )

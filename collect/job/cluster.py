@@ -32,5 +32,5 @@ def words(error: Exception) -> str:
 
 def absolute(path: str | Path) -> str:
     """Return a path that exists as an absolute one; the name of something else as it is."""
-    found = as_path(path)
-    return str(found.resolve()) if found.exists() else str(path)
+    place = as_path(path)
+    return str(place.resolve()) if place.exists() else str(path)

@@ -74,11 +74,11 @@ def run(
     while pending and not (fail_fast and outcome.refusals):
         (done,), _ = ray.wait(list(pending), num_returns=1)
         model = pending.pop(done)
-        found = _outcome(done, model)
-        outcome.units += found.units
-        outcome.refusals += found.refusals
+        ended = _outcome(done, model)
+        outcome.units += ended.units
+        outcome.refusals += ended.refusals
         if not quiet:
-            print(f"{model}: {'refused' if found.refusals else 'measured'}", file=sys.stderr)
+            print(f"{model}: {'refused' if ended.refusals else 'measured'}", file=sys.stderr)
     for running in pending:
         ray.cancel(running, force=True)
     raise_if_refused(outcome, job.n_models)

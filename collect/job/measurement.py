@@ -116,38 +116,38 @@ def _of_prompts(task: Task, subject: Subject) -> Measured:
     batches = tuple(buckets(task.encoded, settings.batch_size, limits))
     asked = quantities.chosen(quantities_of(task.unit.determinants))
     recorder = Recorder(batches, [name for name in asked if name in BUILT_IN])
-    own = OwnRecorder(batches, quantities.own_among(asked))
+    own_recorder = OwnRecorder(batches, quantities.own_among(asked))
     parts: dict[str, list[pd.DataFrame]] = {}
     with settings.bar(len(task.encoded), task.unit.title, "prompt") as bar:
-        for index in subject.run_pass(batches, Together([recorder, own])):
+        for index in subject.run_pass(batches, Together([recorder, own_recorder])):
             frames = rows.frames(batches[index], recorder.observation(index))
-            frames["own_value"] = own.rows(index)
+            frames["own_value"] = own_recorder.rows(index)
             for table, frame in frames.items():
                 parts.setdefault(table, []).append(frame)
             bar.update(len(batches[index]))
     of_all = rows.across_prompts(recorder, subject.tokenizer)
-    vectors, tensors = own.vectors()
-    found = {
+    vectors, tensors = own_recorder.vectors()
+    of_table = {
         **{table: pd.concat(frames, ignore_index=True) for table, frames in parts.items()},
         **of_all,
         "own_quantity": _definitions(quantities.own_among(asked)),
         "own_vector": vectors,
     }
-    return Measured({table: frame for table, frame in found.items() if len(frame)}, tensors)
+    return Measured({table: frame for table, frame in of_table.items() if len(frame)}, tensors)
 
 
-def _definitions(own: Sequence[OwnQuantity]) -> pd.DataFrame:
+def _definitions(definitions: Sequence[OwnQuantity]) -> pd.DataFrame:
     """Return the rows of ``own_quantity``."""
     return pd.DataFrame(
         {
-            "measure": found.name,
-            "unit": found.unit,
-            "description": found.description,
-            "level": found.level,
-            "source": found.source,
-            "definition_sha256": found.sha256,
+            "measure": quantity.name,
+            "unit": quantity.unit,
+            "description": quantity.description,
+            "level": quantity.level,
+            "source": quantity.source,
+            "definition_sha256": quantity.sha256,
         }
-        for found in own
+        for quantity in definitions
     )
 
 

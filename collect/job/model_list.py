@@ -25,10 +25,10 @@ def expanded(models: Sequence[str]) -> list[str]:
     InputError
         If a list cannot be read, is empty, or has more than one name on a line.
     """
-    found: list[str] = []
+    names: list[str] = []
     for model in models:
-        found += _listed(Path(model[1:])) if model.startswith(MARK) else [model]
-    return found
+        names += _listed(Path(model[1:])) if model.startswith(MARK) else [model]
+    return names
 
 
 def _listed(path: Path) -> list[str]:
@@ -42,7 +42,7 @@ def _listed(path: Path) -> list[str]:
                 f"{len(words)} words.",
                 "Put each on a line of its own, and remarks behind #.",
             )
-    found = [words[0] for words in lines if words]
-    if not found:
+    names = [words[0] for words in lines if words]
+    if not names:
         raise InputError(f"A list of models must name one; {path} names none.", "Add a line.")
-    return found
+    return names

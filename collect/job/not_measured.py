@@ -46,7 +46,7 @@ def lacking(
         False when an earlier unit of the same run says what concerns the model and the prompts.
     """
     tables = {name: quantities.TABLES[name] for name in asked if name in quantities.TABLES}
-    found = [
+    gaps = [
         *(gap for gap in missing(skeleton) if gap.table in {"model", *filled}),
         *undefined(skeleton, tables),
         *_tensors(unused or {}),
@@ -56,15 +56,15 @@ def lacking(
         *(gap for gap in _names(task) if gap.table in filled),
     ]
     if not is_first:
-        return [gap for gap in found if gap.table != "model"]
-    return [*found, *(Missing("prompt", *remark) for remark in task.remarks.items())]
+        return [gap for gap in gaps if gap.table != "model"]
+    return [*gaps, *(Missing("prompt", *remark) for remark in task.remarks.items())]
 
 
-def rows(found: Sequence[Missing]) -> pd.DataFrame:
+def rows(gaps: Sequence[Missing]) -> pd.DataFrame:
     """Return rows of ``not_measured``, without ``run_id`` and ``model_id``."""
     return pd.DataFrame(
         {"measured_table": gap.table, "quantity": gap.quantity, "reason": gap.reason}
-        for gap in found
+        for gap in gaps
     )
 
 
@@ -88,9 +88,9 @@ def _matrices(uniform: Mapping[str, float]) -> Iterator[Missing]:
         yield Missing("model", f"matrix {name}", reason)
 
 
-def _contradictions(found: Mapping[str, str]) -> Iterator[Missing]:
+def _contradictions(contradictions: Mapping[str, str]) -> Iterator[Missing]:
     """Yield what a model in memory computes by and its configuration does not say."""
-    for name, how in sorted(found.items()):
+    for name, how in sorted(contradictions.items()):
         reason = f"Measured as it is: {how}, so that the saved checkpoint gives other numbers."
         yield Missing("model", f"configuration of {name}", reason)
 

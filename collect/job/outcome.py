@@ -99,11 +99,11 @@ class RefusedError(CollectError):
         n = len(refusals)
         rest = "" if n == n_models else "; the others were not stopped by that"
         listed = [f"\n  {refusal.sentence}" for refusal in refusals]
-        said = f" {refusals[0].sentence}" if n == 1 else "".join(listed)
+        sentences = f" {refusals[0].sentence}" if n == 1 else "".join(listed)
         hints = dict.fromkeys(refusal.hint for refusal in refusals if refusal.hint)
         super().__init__(
             f"{n} of {counted(n_models, 'model')} {'was' if n == 1 else 'were'} refused{rest}:"
-            f"{said}",
+            f"{sentences}",
             "\n".join(hints),
         )
 

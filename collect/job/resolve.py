@@ -53,8 +53,11 @@ class Model:
         if known.weight_files:
             return self
         fetched = locate(self.name, revision=known.revision)
-        known = replace(known, weight_files=fetched.weight_files)
-        return replace(self, checkpoint=replace(known, dtype_weights=fetched.dtype_weights))
+        here = {
+            name: getattr(fetched, name)
+            for name in ("directory", "weight_files", "dtype_weights", "gguf")
+        }
+        return replace(self, checkpoint=replace(known, **here))
 
 
 @dataclass(frozen=True, slots=True)

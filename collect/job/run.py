@@ -145,8 +145,8 @@ def pending(
 
 def _say_complete(task: Task, inventory: Inventory, settings: Settings) -> None:
     twin = inventory.twin(task.unit)
-    held = "already complete" if twin is None else f"the same weights as {twin}"
-    settings.say(f"{task.unit.title}: {held}, skipped")
+    state = "already complete" if twin is None else f"the same weights as {twin}"
+    settings.say(f"{task.unit.title}: {state}, skipped")
 
 
 def examine(planned: Plan, settings: Settings) -> Subject:

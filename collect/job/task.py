@@ -130,19 +130,19 @@ def tasks(
     shared = _of_model(checkpoint, skeleton) | {"weights_sha256": weights_sha256}
     labels = asdict(checkpoint.labels)
     asked = _defined(skeleton, settings, with_prompts=bool(sets))
-    found = []
+    listed = []
     if "weights" in asked:
-        found.append(Task(Unit({**shared, **_OF_WEIGHTS}, labels)))
+        listed.append(Task(Unit({**shared, **_OF_WEIGHTS}, labels)))
     if tokenizer is not None and settings.rendering == "chat":
         check_template(tokenizer, checkpoint.model_id)
     for prompt_set in sets if quantities.of_prompts(asked) else ():
         read = _read(prompt_set, skeleton, tokenizer, settings)
         of_prompts = _of_prompts(prompt_set, read.prompts, skeleton, asked, settings)
         unit = Unit({**shared, **of_prompts}, labels)
-        found.append(
+        listed.append(
             Task(unit, prompt_set, read.prompts, read.remarks, is_decoded=tokenizer is not None)
         )
-    return found
+    return listed
 
 
 def _read(prompt_set: PromptSet, skeleton: Decoder, tokenizer: Any, settings: Settings) -> Fitted:
@@ -173,8 +173,8 @@ def _read(prompt_set: PromptSet, skeleton: Decoder, tokenizer: Any, settings: Se
 def _defined(skeleton: Decoder, settings: Settings, *, with_prompts: bool) -> tuple[str, ...]:
     """Return the quantities asked for that are defined for a model."""
     asked = settings.quantities if with_prompts else ("weights",)
-    found = skeleton.adapter.defined(asked)
-    if not found:
+    defined = skeleton.adapter.defined(asked)
+    if not defined:
         gaps = "; ".join(f"{name}: {skeleton.adapter.gap(name)}" for name in asked)
         model_type = skeleton.model.config.model_type
         raise UnsupportedModelError(
@@ -182,7 +182,7 @@ def _defined(skeleton: Decoder, settings: Settings, *, with_prompts: bool) -> tu
             f"nothing is ({gaps}).",
             "Give --prompts, and ask for stream or geometry.",
         )
-    return found
+    return defined
 
 
 def _of_model(checkpoint: Checkpoint, skeleton: Decoder) -> dict[str, Any]:
@@ -211,10 +211,11 @@ def _of_prompts(
     settings: Settings,
 ) -> dict[str, Any]:
     """Return what determines the numbers of a unit of prompts besides the model."""
-    own = {found.name: found.sha256 for found in quantities.own_among(quantities.of_prompts(asked))}
+    defined = quantities.own_among(quantities.of_prompts(asked))
+    definitions = {quantity.name: quantity.sha256 for quantity in defined}
     return {
         "kind": "prompts",
-        **({"definitions": own} if own else {}),
+        **({"definitions": definitions} if definitions else {}),
         "prompt_set": prompt_set.name,
         "prompt_set_sha256": prompt_set.sha256,
         "tokens_sha256": _sha256([asdict(prompt) for prompt in encoded]),

@@ -95,7 +95,7 @@ class Look:
             "attention and feed-forward cannot be told apart"
             if self.deviation is None
             else f"attention and feed-forward sum to the next state: largest deviation "
-            f"{self.deviation:.1e}, allowed {self.tolerance:.1e}"
+            f"{self.deviation:.1g}, allowed {self.tolerance:.1e}"
         )
         outliers = [
             f"  position {row.position}: up to {row.times_median:.0f} times the median, "
@@ -158,7 +158,9 @@ def look(
         quantities=("stream", "predictions"),
         model_id=checkpoint.model_id,
     )
-    return _looked(checkpoint.model_id, _design(frames["model"].iloc[0]), frames)
+    return _looked(
+        checkpoint.model_id, _design(frames["model"].iloc[0], checkpoint.dtype_weights), frames
+    )
 
 
 def _looked(model_id: str, design: str, frames: dict[str, pd.DataFrame]) -> Look:
@@ -175,7 +177,7 @@ def _looked(model_id: str, design: str, frames: dict[str, pd.DataFrame]) -> Look
     stream = stream.assign(
         layer=stream["layer"].where(stream["site"] == "block_output", stream["layer"] - 1)
     )
-    sums = frames["conformance"].set_index("property").loc["block_adds_up"]
+    sums = frames["conformance"].set_index("property").to_dict("index")["block_adds_up"]
     return Look(
         model_id=model_id,
         design=design,
@@ -243,11 +245,12 @@ def outliers(stream: pd.DataFrame) -> pd.DataFrame:
     return found.reset_index().sort_values(order, ascending=False, ignore_index=True)
 
 
-def _design(model: Any) -> str:
+def _design(model: Any, stored: str) -> str:
     heads = "" if pd.isna(model["n_heads"]) else f", {model['n_heads']} heads"
     return (
         f"{model['family']}, {model['n_layers']} blocks of width {model['d_model']}{heads}, "
-        f"{model['norm_kind']}, {model['n_parameters'] / 1e6:.0f} million parameters"
+        f"{model['norm_kind']}, {model['n_parameters'] / 1e6:.0f} million parameters "
+        f"in {stored}"
     )
 
 

@@ -16,8 +16,8 @@ from collect.job import run as job
 from collect.job.measurement import Measured
 from collect.job.measurement import measure as measured
 from collect.job.outcome import Done, Outcome
-from collect.job.present import Present
 from collect.job.settings import Settings, check_engine
+from collect.job.subject import Present
 from collect.job.task import Task, check_chosen, tasks
 from collect.library import in_memory
 from collect.library.custom import warn_of_custom_parts

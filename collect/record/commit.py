@@ -205,8 +205,8 @@ def _move(
     going = {unit.stem, *(path.stem for path in unit.replaces)}
     targets = [(_VECTORS, out / name) for name in beside]
     targets += [(table, out / table / f"{unit.stem}.parquet") for table in tables]
-    held = [path for stem in going for path in _files(stem, out) if _may_exist(path)]
-    placement.check_open(path.parent for path in (*held, *(target for _, target in targets)))
+    present = [path for stem in going for path in _files(stem, out) if _may_exist(path)]
+    placement.check_open(path.parent for path in (*present, *(target for _, target in targets)))
     with placement.uninterrupted():
         for stem in going:
             clear(stem, out)

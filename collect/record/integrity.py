@@ -70,7 +70,7 @@ def faults(out: Path) -> Iterator[str]:
         If there is no such directory, or it holds no complete unit.
     """
     marks = run_files(out)
-    found: dict[str, Mark] = {}
+    marks_by_unit: dict[str, Mark] = {}
     listed: set[str] = set()
     copied = packed_units(marks)
     trial = Trial(_ROWS_TOGETHER)
@@ -85,12 +85,12 @@ def faults(out: Path) -> Iterator[str]:
             continue
         for fault in _of_unit(path, mark, out, trial):
             yield _told(fault, _AGAIN)
-        found[path.stem] = mark
+        marks_by_unit[path.stem] = mark
         listed |= mark.rows.keys()
     for broken in trial.rest():
         yield _told(broken.problem, _AGAIN)
-    yield from _of_runs(found)
-    yield from _of_networks(found)
+    yield from _of_runs(marks_by_unit)
+    yield from _of_networks(marks_by_unit)
     yield from _strangers(out, listed)
     yield from _of_description(out)
 
@@ -126,9 +126,9 @@ def _of_networks(marks: Mapping[str, Mark]) -> Iterator[str]:
     for stem, mark in marks.items():
         known = mark.determinants
         name = known["model_id"], known.get("revision")
-        other, held = first.setdefault(name, (stem, mark))
+        other, mark_before = first.setdefault(name, (stem, mark))
         for column, what in (("weights_sha256", "weights"), ("config_sha256", "configurations")):
-            if held.determinants.get(column) != known.get(column):
+            if mark_before.determinants.get(column) != known.get(column):
                 yield (
                     f"{two_networks(*name, what).removesuffix('.')} between {other} and {stem}: "
                     "move the units of one to a directory of their own."
@@ -196,9 +196,9 @@ def _of_file(path: Path, expected: int, mark: Mark, trial: Trial) -> Iterator[st
         yield f"{name} must have the content that its unit's run file hashed; it has another."
     headers = Headers()
     try:
-        found = headers.of(path).n_rows
-        if found != expected:
-            yield f"{name} must have {expected} rows, as its unit's run file says; it has {found}."
+        n_rows = headers.of(path).n_rows
+        if n_rows != expected:
+            yield f"{name} must have {expected} rows, as its unit's run file says; it has {n_rows}."
         rows = _typed_rows(path, headers)
     except ContractError as error:
         yield error.problem
@@ -266,8 +266,8 @@ def _of_run(path: Path, mark: Mark, out: Path, trial: Trial) -> Iterator[str]:
         yield broken.problem
     run = read_run(path)
     if run is None:
-        found = counted(len(rows), "row")
-        yield f"run/{path.name} must have one row that can be read; it has {found}."
+        counted_rows = counted(len(rows), "row")
+        yield f"run/{path.name} must have one row that can be read; it has {counted_rows}."
         return
     others = list(_of_run_row(path, run, mark, out))
     yield from others
@@ -306,9 +306,9 @@ def _whole_tables(out: Path) -> Iterator[str]:
     """Yield what is wrong with tables in one file, which every reader of the directory reads."""
     twice = stored_twice(out)
     for table, places in twice.items():
-        found = " and ".join(str(place.relative_to(out)) for place in places)
+        listing = " and ".join(str(place.relative_to(out)) for place in places)
         yield (
-            f"Table {table} must lie in one place, or its rows count twice; found {found}: "
+            f"Table {table} must lie in one place, or its rows count twice; found {listing}: "
             "move one of them elsewhere."
         )
     for table, paths in table_files(out).items():

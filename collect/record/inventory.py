@@ -112,8 +112,8 @@ class Inventory:
         for entry in same:
             self._refuse_otherwise(unit, entry)
         intact = [entry for entry in same if self._is_intact(entry)]
-        held = {name for entry in intact for name in entry.quantities}
-        pending = [name for name in quantities_of(unit.determinants) if name not in held]
+        complete = {name for entry in intact for name in entry.quantities}
+        pending = [name for name in quantities_of(unit.determinants) if name not in complete]
         if not pending:
             return None
         first = self._entry(run_file(self.out, unit))
@@ -121,7 +121,7 @@ class Inventory:
             self._refuse_otherwise(unit, first)
         if first is None or first not in intact:
             broken = () if first is None else first.quantities
-            wanted = [*pending, *(name for name in broken if name not in {*pending, *held})]
+            wanted = [*pending, *(name for name in broken if name not in {*pending, *complete})]
             return unit.part(wanted, replaces=() if first is None else (first.path,))
         return unit.part(pending, is_later=True)
 
@@ -175,14 +175,14 @@ class Inventory:
     def _refuse_otherwise(self, unit: Unit, entry: Entry) -> None:
         known = entry.mark.determinants
         otherwise = differences({**known, **entry.mark.labels}, {**unit.identity, **unit.labels})
-        found = "; ".join(
-            said for said in (otherwise, redefinitions(known, unit.determinants)) if said
+        reasons = "; ".join(
+            reason for reason in (otherwise, redefinitions(known, unit.determinants)) if reason
         )
-        if found:
+        if reasons:
             is_same = known.get("weights_sha256") == unit.determinants["weights_sha256"]
             raise InputError(
                 f"A unit must be measured in one way only; {self.out} holds {unit.title} measured "
-                f"otherwise: {found}.",
+                f"otherwise: {reasons}.",
                 _ANOTHER_WAY if is_same else self._if_other_weights,
             )
 
@@ -265,12 +265,12 @@ def refuse_another_shape(
     for known in _known(str(model["model_id"]), config_sha256, inventory, gone):
         others = [name for name in GEOMETRY if known[name] != model[name]]
         if others:
-            said = ", ".join(
+            listing = ", ".join(
                 f"{name} is {known[name]} there, {model[name]} here" for name in others
             )
             raise InputError(
                 f"Revisions of a model must have one shape; {inventory.out} has "
-                f"{model['model_id']} in another: {said}.",
+                f"{model['model_id']} in another: {listing}.",
                 "Give the model another name, or choose another --out.",
             )
 

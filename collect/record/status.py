@@ -69,16 +69,16 @@ def units(out: Path) -> pd.DataFrame:
     paths = sorted((out / "run").glob("*.parquet"))
     copied = packed_units(paths)
     of_units = [path for path in paths if not is_pack(path.stem) and path.stem not in copied]
-    found = [_marked(path, out) for path in of_units]
-    found += [row for path in paths if is_pack(path.stem) for row in _packed(path, out)]
-    found += [_unmarked(stem, out) for stem in incomplete_units(out)]
-    if not found:
+    states = [_marked(path, out) for path in of_units]
+    states += [row for path in paths if is_pack(path.stem) for row in _packed(path, out)]
+    states += [_unmarked(stem, out) for stem in incomplete_units(out)]
+    if not states:
         raise InputError(
             f"The directory must hold units of measurement; {out} holds none.",
             "Name the directory given to `collect run` as --out.",
         )
     columns = ["unit", "state", "n_rows", *_OF_RUN]
-    return pd.DataFrame(found, columns=columns).sort_values("unit", ignore_index=True)
+    return pd.DataFrame(states, columns=columns).sort_values("unit", ignore_index=True)
 
 
 def _marked(path: Path, out: Path) -> dict[str, Any]:

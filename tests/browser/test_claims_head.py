@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from analysis.report.reading import inline
-from analysis.report.render import page_of
+from analysis.report.render import made as made_of
 from tests.browser.chromium import NAMES, Tab, browser
 
 AUDIT = Path(__file__).parents[2] / "quarto" / "audit"
@@ -50,7 +50,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(AUDIT)
         patch.setattr(inline, "register_strings", lambda: None)
-        made.write_text(page_of(AUDIT / "claims.qmd", InProcess(), {}), encoding="utf-8")
+        made.write_bytes(made_of(AUDIT / "claims.qmd", InProcess(), {}))
     return made
 
 

@@ -17,6 +17,7 @@ from analysis.audit.evidence.checks import (
     descriptive,
     mean_of,
     missing,
+    numbers,
     on_ours,
     share_check,
 )
@@ -95,6 +96,7 @@ __all__ = [
     "measured_gains",
     "measured_prompts",
     "missing",
+    "numbers",
     "on_ours",
     "only",
     "penultimate_or_last",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numbers
 import re
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -140,7 +140,7 @@ class Check:
                 "Leave it out for that of its claim.",
             )
         for name in ("estimate", "conf_low", "conf_high", "p_value"):
-            if not isinstance(getattr(self, name), numbers.Real):
+            if not isinstance(getattr(self, name), Real):
                 raise AnalysisError(
                     f"The {name} of a check must be a number; "
                     f"found {reprlib.repr(getattr(self, name))}.",
@@ -208,6 +208,11 @@ def both_sides(pairs: pd.DataFrame, other: str) -> dict[str, Any]:
         "n_models": len({*pairs["model_id"], *pairs[f"model_id{other}"]}),
         "n_suites": len({*pairs["suite"], *second}),
     }
+
+
+def numbers(row: Mapping[Any, Any] | pd.Series[Any]) -> dict[str, Any]:
+    """Return estimate, interval and p of a row of a tidy frame, for a check."""
+    return {name: row[name] for name in ("estimate", "conf_low", "conf_high", "p_value")}
 
 
 def share_check(

@@ -138,16 +138,16 @@ def found(checks: Sequence[Mapping[Any, Any]], lines: Sequence[strips.Line]) -> 
     ``checks`` are rows of `analysis.audit.check_rows`, ``lines`` the values that the claim names.
     Parts that are not drawn share a paragraph.
     """
-    said: list[str] = []
+    items: list[str] = []
     plain: list[str] = []
     for part, words in reasons(checks).items():
         drawn = [it for line in lines if line.part == part for it in [strips.strip(checks, line)]]
         figures = [_html(it) for it in drawn if it]
         if figures:
-            said += [f"{words}.", *figures]
+            items += [f"{words}.", *figures]
         else:
             plain.append(words)
-    return [*said, f"{'; '.join(plain)}."] if plain else said
+    return [*items, f"{'; '.join(plain)}."] if plain else items
 
 
 def reasons(checks: Sequence[Mapping[Any, Any]]) -> dict[str, str]:
@@ -188,7 +188,7 @@ def planted_line(rates: pd.DataFrame) -> str:
     ``rates`` has rows of table ``verdict_rate`` of one claim. Wrong labels are named where they
     change anything.
     """
-    said = {
+    by_name = {
         key: ", ".join(
             f"{row['verdict']} {prose.number(row['probability'], 3)}"
             for row in rows.sort_values("probability", ascending=False).to_dict("records")
@@ -198,8 +198,8 @@ def planted_line(rates: pd.DataFrame) -> str:
     }
     named = [
         f"where {truth} rules{' and labels are wrong' if is_wrong else ''}: {text}"
-        for (truth, is_wrong), text in said.items()
-        if not is_wrong or text != said[truth, False]
+        for (truth, is_wrong), text in by_name.items()
+        if not is_wrong or text != by_name[truth, False]
     ]
     n_papers = prose.count(int(rates["n_papers"].iloc[0]))
     return (
@@ -215,7 +215,7 @@ def could_have_been(row: Mapping[Any, Any]) -> str:
     """
     if not row.get("power_basis"):
         return "" if "power_basis" not in row else f"*What it could have been* {NOT_GIVEN}"
-    said = [
+    items = [
         f"if the claim is {truth}, "
         + ", ".join(
             f"{word} in {prose.percent(row[f'{word}_if_{truth}'])}"
@@ -223,7 +223,7 @@ def could_have_been(row: Mapping[Any, Any]) -> str:
         )
         for truth in ("true", "false")
     ]
-    return f"*What it could have been* (by {row['power_basis']}): {'; '.join(said)}."
+    return f"*What it could have been* (by {row['power_basis']}): {'; '.join(items)}."
 
 
 def _untestable(row: Mapping[Any, Any]) -> str:

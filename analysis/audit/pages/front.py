@@ -24,9 +24,9 @@ HEADS = {
 
 def counted(judged: pd.DataFrame) -> str:
     """Return how many claims have each verdict that some have, as a list in words."""
-    found = judged["verdict"].value_counts()
-    said = [tables.counted(int(found[name]), name) for name in claims.VERDICTS if name in found]
-    return f"{prose.plural(len(judged), 'claim')}, of which {prose.listing(said)}"
+    result = judged["verdict"].value_counts()
+    items = [tables.counted(int(result[name]), name) for name in claims.VERDICTS if name in result]
+    return f"{prose.plural(len(judged), 'claim')}, of which {prose.listing(items)}"
 
 
 def statements(judged: pd.DataFrame) -> dict[int, str]:

@@ -81,14 +81,14 @@ def _meant(rows: pd.DataFrame) -> str:
 def _partners(rows: pd.DataFrame) -> list[str]:
     """Return what to read in place of the quantities of claims, each with its claims."""
     named = rows["partner"].str.split(" ")
-    said = [
+    texts = [
         f"{words} ({_claims(rows[having])})"
         for ending, words in PARTNERS.items()
         for having in [named.map(lambda names: any(it.endswith(ending) for it in names))]  # noqa: B023
         if having.any()
     ]
     without = rows[rows["partner"] == ""]
-    return [*said, f"nothing ({_claims(without)})"] if len(without) else said
+    return [*texts, f"nothing ({_claims(without)})"] if len(without) else texts
 
 
 def _claims(rows: pd.DataFrame) -> str:

@@ -39,12 +39,12 @@ def tables(checks: Sequence[Mapping[Any, Any]], caveats: Mapping[str, str]) -> l
     caveats
         What each known defect is called, as Markdown, by its name.
     """
-    said = [_sources(check, caveats) for check in checks]
-    whole = _basis(f"All readings: {said[0]}")
-    is_shared = len(said) > 1 and len(set(said)) == 1 and bool(said[0])
+    items = [_sources(check, caveats) for check in checks]
+    whole = _basis(f"All readings: {items[0]}")
+    is_shared = len(items) > 1 and len(set(items)) == 1 and bool(items[0])
     rows = [
         {**check, "sources": "" if is_shared else it}
-        for check, it in zip(checks, said, strict=True)
+        for check, it in zip(checks, items, strict=True)
     ]
     parts = [
         f"[{notation.typeset(str(part))}]{{.claim-part}}\n\n{_table(list(those))}"
@@ -68,17 +68,17 @@ def held(outcomes: Sequence[str]) -> str:
     """
     n_hold, n_fail = outcomes.count("holds"), outcomes.count("fails")
     n_open, n_without = outcomes.count("undecided"), outcomes.count("no data")
-    said = []
+    items = []
     if n_hold + n_fail == 1:
         which = "its one reading" if len(outcomes) == 1 else _readings(1)
-        said.append(f"{which} {'holds' if n_hold else 'fails'}")
+        items.append(f"{which} {'holds' if n_hold else 'fails'}")
     elif n_hold or n_fail:
-        said.append(f"{n_hold} of {_readings(n_hold + n_fail)} hold")
+        items.append(f"{n_hold} of {_readings(n_hold + n_fail)} hold")
     if n_open:
-        said.append(f"{n_open} undecided" if said else f"undecided in {_readings(n_open)}")
+        items.append(f"{n_open} undecided" if items else f"undecided in {_readings(n_open)}")
     if n_without:
-        said.append(f"no data for {n_without if said else _readings(n_without)}")
-    return ", ".join(said)
+        items.append(f"no data for {n_without if items else _readings(n_without)}")
+    return ", ".join(items)
 
 
 def _readings(number: int) -> str:
@@ -125,18 +125,18 @@ def _reading(check: Mapping[Any, Any]) -> str:
     return f"{said} {_basis(small)}" if small else said
 
 
-def _basis(said: str) -> str:
+def _basis(text: str) -> str:
     """Return what a reading rests on, as a span; pandoc tries brackets as four things first."""
-    return f'<span class="check-basis">{said}</span>'
+    return f'<span class="check-basis">{text}</span>'
 
 
 def _sources(check: Mapping[Any, Any], caveats: Mapping[str, str]) -> str:
     """Return the files of a check and their known defects by name, as Markdown."""
     files = " ".join(str(check["evidence"]).split())
     named = [caveats.get(it, prose.literal(it)) for it in str(check["caveats"]).split()]
-    said = [f"From {prose.literal(files)}." if files else ""]
-    said += [f"Known defects: {'; '.join(named)}." if named else ""]
-    return " ".join(it for it in said if it)
+    items = [f"From {prose.literal(files)}." if files else ""]
+    items += [f"Known defects: {'; '.join(named)}." if named else ""]
+    return " ".join(it for it in items if it)
 
 
 def _opened(text: str) -> str:

@@ -56,7 +56,7 @@ def listing(store: Store, rows: dict[str, pd.DataFrame], *, filled: bool = False
          ORDER BY table_name, column_index
         """
     )
-    by_relation = {str(name): found for name, found in columns.groupby("relation")}
+    by_relation = {str(name): result for name, result in columns.groupby("relation")}
     parts = []
     for kind, title in (("table", "Tables"), ("view", "Views")):
         parts.append(f"# {title} {{#sec-{kind}s}}")
@@ -134,7 +134,7 @@ def answer(store: Store, sql: str) -> str:
         If the query fails.
     """
     rows = store.query(sql)
-    shown = pd.DataFrame({name: [value(found) for found in rows[name]] for name in rows})
+    shown = pd.DataFrame({name: [value(item) for item in rows[name]] for name in rows})
     heads = {str(name): str(name) for name in rows}
     return f"```sql\n{sql.strip()}\n```\n\n{prose.pipe_table(shown, heads)}"
 
@@ -186,11 +186,11 @@ def chart_keys(shared: pd.DataFrame) -> alt.LayerChart:
     )
     most = shared["key"].value_counts()
     tables = prose.plural(shared["table"].nunique(), "table")
-    said = (
+    text = (
         f"{prose.plural(len(order), 'key')} join {tables}; "
         f"{most.index[0]} is in {most.iloc[0]} of them."
     )
-    return cast("alt.LayerChart", found(chart, said))
+    return cast("alt.LayerChart", found(chart, text))
 
 
 def _last_of_a_row(shared: pd.DataFrame, order: list[str]) -> pd.DataFrame:

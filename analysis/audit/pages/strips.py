@@ -97,11 +97,11 @@ class Axis:
 
 def lines(rows: pd.DataFrame) -> dict[int, list[Line]]:
     """Return what each claim names, by its number; ``rows`` are those of table ``claim_line``."""
-    found: dict[int, list[Line]] = {}
+    by_name: dict[int, list[Line]] = {}
     for row in rows.to_dict("records"):
         named = {str(name): value for name, value in row.items() if name != "claim_id"}
-        found.setdefault(int(row["claim_id"]), []).append(Line(**named))
-    return found
+        by_name.setdefault(int(row["claim_id"]), []).append(Line(**named))
+    return by_name
 
 
 def strip(checks: Sequence[Mapping[Any, Any]], line: Line) -> str:
@@ -146,12 +146,12 @@ def finding(marks: Sequence[Mark], line: Line) -> str:
     least, most = (_written(line.measure, end([m.value for m in marks])) for end in (min, max))
     across = [m for m in marks if not math.isnan(m.low)]
     n_on = sum(m.low <= line.value <= m.high for m in across)
-    said = [
+    items = [
         *([f"{line.part}: {readings.held(deciding)}."] if deciding else []),
         f"Named: {line.measure} {_written(line.measure, line.value)}; found: {least} to {most}.",
     ]
     of_intervals = f"{n_on} of {prose.plural(len(across), 'interval')} reach the value named."
-    return " ".join([*said, of_intervals] if across else said)
+    return " ".join([*items, of_intervals] if across else items)
 
 
 def axis_of(marks: Sequence[Mark], line: Line) -> Axis:

@@ -71,12 +71,12 @@ def chart_gain_by_depth(models: pd.DataFrame, bounds: pd.DataFrame) -> alt.HConc
 def _exceeding(models: pd.DataFrame) -> str:
     """Return how many models exceed the bound, by definition; post-norm models do not count."""
     counted = models[models["norm_position"] != "post"]
-    said = [
+    texts = [
         f"in the {words} by "
         f"{prose.share_of(int((rows['gain_mean'] > rows['bound']).sum()), len(rows))} models"
         for words, rows in counted.groupby("definition", sort=False)
     ]
-    return f"The claimed bound is exceeded {prose.listing(said)}."
+    return f"The claimed bound is exceeded {prose.listing(texts)}."
 
 
 def _panel(

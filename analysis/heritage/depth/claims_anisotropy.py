@@ -58,7 +58,7 @@ def reach(store: Store) -> pd.Series[float]:
     2 s, s the largest share among the tokens. The largest over prompts and depths is returned,
     of primary runs.
     """
-    found = store.query(
+    rows = store.query(
         """
         SELECT s.model_id, max(least(2 * (1 - pow(s.norm_centred / s.norm, 2)), 2)) AS reach
           FROM stream AS s
@@ -69,7 +69,7 @@ def reach(store: Store) -> pd.Series[float]:
          GROUP BY s.model_id
         """
     )
-    return found.set_index("model_id")["reach"].astype(float)
+    return rows.set_index("model_id")["reach"].astype(float)
 
 
 def phases(store: Store, column: str) -> pd.DataFrame:
@@ -155,10 +155,10 @@ def _counted(part: str, condition: str, models: pd.DataFrame, bounds: pd.Series[
         return evidence.missing(part, condition, "no geometry of tokens has been measured")
     counted = models[models["is_theirs"] & (models["n_layers"] >= FEWEST_BLOCKS)]
     shown = counted if len(counted) else models
-    found = shown["n_phases"]
+    values = shown["n_phases"]
     note = (
-        f"They have between {found.min()} and {found.max()} phases; independent values would have "
-        f"{shown['n_by_chance'].mean():.1f} on average."
+        f"They have between {values.min()} and {values.max()} phases; independent values would "
+        f"have {shown['n_by_chance'].mean():.1f} on average."
     )
     known = bounds.reindex(shown["model_id"]).dropna()
     if len(known):
@@ -171,10 +171,10 @@ def _counted(part: str, condition: str, models: pd.DataFrame, bounds: pd.Series[
     return evidence.check(
         part,
         condition,
-        bool((found == PHASES).all()) if len(counted) else None,
+        bool((values == PHASES).all()) if len(counted) else None,
         shown,
         decides=len(counted) > 0,
-        estimate=float(found.median()),
+        estimate=float(values.median()),
         evidence=(evidence.OURS,),
         method="median over models of the number of monotone runs over depth, steps identified by "
         "t intervals over prompts",

@@ -12,6 +12,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.inference.association import correlation, regression
 from analysis.store import Store
 
@@ -212,15 +213,14 @@ def _falls(condition: str, rows: pd.DataFrame) -> Check:
     """Decide from the interval of a correlation whether gain falls with depth."""
     if len(rows) < MODELS_OF_A_CORRELATION:
         return evidence.missing(FALLS, condition, TOO_FEW)
-    found = correlation.correlate(rows, x="n_layers", y="gain_mean").iloc[0]
-    low, high = float(found["conf_low"]), float(found["conf_high"])
+    row = correlation.correlate(rows, x="n_layers", y="gain_mean").iloc[0]
     return evidence.check(
         FALLS,
         condition,
-        decision.below(low, high, 0),
+        decision.below(float(row["conf_low"]), float(row["conf_high"]), 0),
         rows,
         kind="difference",
-        **_estimate(found),
+        **_estimate(row),
         measure="r",
     )
 
@@ -284,26 +284,17 @@ def _exponent(condition: str, rows: pd.DataFrame) -> Check:
     fitted = regression.fit(inverse, "log10_gain ~ 0 + inverse_depth", cluster=cluster)
     row = fitted.tidy().iloc[0]
     decided = decision.within(row["conf_low"], row["conf_high"], 1 - MARGIN, 1 + MARGIN)
-    note = "The interval reaches over the margin: these data cannot tell."
-    note = note if decided is None else ""
+    open_ = "The interval reaches over the margin: these data cannot tell. "
+    note = f"{open_ if decided is None else ''}{row.get('note', '')}".strip()
+    numbers = _estimate(row, "suites" if cluster else "models") | {"note": note}
     return evidence.check(
-        SLOPE,
-        condition,
-        decided,
-        rows,
-        kind="equality",
-        **(
-            _estimate(row, "suites" if cluster else "models")
-            | {"note": f"{note} {row.get('note', '')}".strip()}
-        ),
-        measure="exponent",
+        SLOPE, condition, decided, rows, kind="equality", **numbers, measure="exponent"
     )
 
 
-def _estimate(row: pd.Series[Any], units: str = "models") -> dict[str, object]:
-    names = ("estimate", "conf_low", "conf_high", "p_value", "method", "note")
-    found = {name: row[name] for name in names if name in row}
-    return found | {"method": f"{row['method']}, {units} as independent"}
+def _estimate(row: pd.Series[Any], units: str = "models") -> dict[str, Any]:
+    method = f"{row['method']}, {units} as independent"
+    return evidence.numbers(row) | {"method": method, "note": row.get("note", "")}
 
 
 CLAIMS = (
@@ -322,11 +313,8 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_penultimate_block",
         about="Pythia",
-        reason=(
-            "The gain is a ratio of lengths, and a LayerNorm lets every length be chosen. It "
-            "would tell of training if decay or the start of the weights kept the mean of the "
-            "stream small: raw and centred gain must then agree, which can be checked."
-        ),
+        reason="The gain is a ratio of lengths, and a LayerNorm lets every length be chosen."
+        + reasons.RAW_AND_CENTRED,
         lines=(
             Line(FALLS, "r", 0),
             Line(CORRELATION, "r", -0.81),
@@ -351,11 +339,8 @@ CLAIMS = (
         true_where="depth",
         rests_on="network",
         quantity="gain_maximum",
-        reason=(
-            "A bound on a gain binds nothing where any gain can be had. It would tell of "
-            "training if decay or the start of the weights kept the mean of the stream small: "
-            "raw and centred gain must then agree, which can be checked."
-        ),
+        reason="A bound on a gain binds nothing where any gain can be had."
+        + reasons.RAW_AND_CENTRED,
         lines=(
             Line(BOUND, "share above", 0),
             Line(SLOPE, "exponent", 1, 0.5, 1.5),
@@ -374,11 +359,8 @@ CLAIMS = (
         weight="supporting",
         rests_on="network",
         quantity="total_amplification",
-        reason=(
-            "A bound on the total binds nothing where any total can be had. It would tell of "
-            "training if decay or the start of the weights kept the mean of the stream small: "
-            "raw and centred gain must then agree, which can be checked."
-        ),
+        reason="A bound on the total binds nothing where any total can be had."
+        + reasons.RAW_AND_CENTRED,
         lines=(Line(TOTAL, "share", 1),),
     ),
     Claim(
@@ -412,11 +394,7 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_penultimate_block",
         about="Pythia",
-        reason=(
-            "A correlation with a free number is free. It would tell of training if decay or "
-            "the start of the weights kept the mean of the stream small: raw and centred gain "
-            "must then agree, which can be checked."
-        ),
+        reason="A correlation with a free number is free." + reasons.RAW_AND_CENTRED,
         lines=(
             Line(FALLS, "r", 0),
             Line(BOX, "r", -0.81),

@@ -12,6 +12,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.inference.association import correlation, regression
 from analysis.inference.effects import multiplicity
 from analysis.store import Store
@@ -163,18 +164,18 @@ def _grows_within(condition: str, prompts: pd.DataFrame) -> Check:
     models = prompts.drop_duplicates("model_id")
     transformed = models.assign(z=np.arctanh(models["model_id"].map(r)))
     z = transformed.groupby("unit")["z"].mean()
-    found = evidence.mean_of(z, 0)
+    result = evidence.mean_of(z, 0)
     named = ", ".join(f"{name.partition('/')[2]} {value:.2f}" for name, value in r.items())
-    decided = _positive(found["conf_low"], found["conf_high"])
+    decided = _positive(result["conf_low"], result["conf_high"])
     return evidence.check(
         LAW,
         GROWS + condition,
         decided,
         prompts,
-        estimate=float(np.tanh(found["estimate"])),
-        conf_low=float(np.tanh(found["conf_low"])),
-        conf_high=float(np.tanh(found["conf_high"])),
-        p_value=found["p_value"],
+        estimate=float(np.tanh(result["estimate"])),
+        conf_low=float(np.tanh(result["conf_low"])),
+        conf_high=float(np.tanh(result["conf_high"])),
+        p_value=result["p_value"],
         method=f"mean correlation over {len(z)} suites or models, Fisher z, t interval",
         note=f"{_undecided('The interval contains 0.', decided)} By model: {named}.".strip(),
         measure="mean r",
@@ -208,9 +209,9 @@ def _measured_law(store: Store) -> list[Check]:
     """Judge the law on models measured here, the sample's among them."""
     prompts = evidence.measured_prompts(store, "gain_last_block")
     return [
-        evidence.on_ours(found, rows)
+        evidence.on_ours(item, rows)
         for words, rows in evidence.definitions(prompts, ["value"]).items()
-        for found in _law_within(
+        for item in _law_within(
             Label("ours", "models measured here: prompts within each") + words,
             rows.assign(unit=rows["model_id"], deviation=(rows["value"] - 1).abs()),
         )
@@ -296,14 +297,14 @@ def _stated(store: Store) -> list[Check]:
     )
     if rows.empty:
         return []
-    found = float(rows["value"].iloc[0])
+    value = float(rows["value"].iloc[0])
     return [
         evidence.check(
             EXPONENT,
             Label("stated", "raw files: the exponent as the file states it"),
-            evidence.prints_as(found, f"{ALPHA:.2f}"),
+            evidence.prints_as(value, f"{ALPHA:.2f}"),
             rows,
-            estimate=found,
+            estimate=value,
             kind="value",
             n_models=0,
             n_suites=0,
@@ -313,9 +314,7 @@ def _stated(store: Store) -> list[Check]:
 
 
 def _estimate(row: pd.Series[Any]) -> dict[str, Any]:
-    names = ("estimate", "conf_low", "conf_high", "p_value")
-    found = {name: row[name] for name in names}
-    return found | {"method": f"{row['method']}, {evidence.INDEPENDENT}"}
+    return evidence.numbers(row) | {"method": f"{row['method']}, {evidence.INDEPENDENT}"}
 
 
 CLAIMS = (
@@ -335,11 +334,8 @@ CLAIMS = (
         weight="supporting",
         rests_on="network",
         quantity="gain_last_block,output_entropy",
-        reason=(
-            "The entropy is a property of the function; the gain it goes with is free. It would"
-            " tell of training if decay or the start of the weights kept the mean of the stream"
-            " small: raw and centred gain must then agree, which can be checked."
-        ),
+        reason="The entropy is a property of the function; the gain it goes with is free."
+        + reasons.RAW_AND_CENTRED,
         lines=(
             Line(LAW, "r", 0),
             Line(LAW, "mean r", 0),

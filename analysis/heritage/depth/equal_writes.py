@@ -55,8 +55,8 @@ def _blocks(store: Store, models: pd.DataFrame) -> pd.DataFrame:
          ORDER BY model_id, layer
         """
     )
-    kept = models[["model_id", "lab", "suite", "n_layers", "file"]]
-    rows = blocks.merge(kept, on=["model_id", "file"]).drop(columns="file")
+    selection = models[["model_id", "lab", "suite", "n_layers", "file"]]
+    rows = blocks.merge(selection, on=["model_id", "file"]).drop(columns="file")
     layers = rows["layer"].to_numpy(dtype=np.float64)
     return rows.assign(
         log_gain=np.log(rows["gain"]), equal_writes=np.log((layers + 1) / layers) / 2
@@ -98,13 +98,13 @@ def laws(models: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for term in (TOTAL, MEAN):
-        for left, kept in (
+        for left, remaining in (
             ("none", models),
             (SHALLOWEST, models[models["model_id"] != SHALLOWEST]),
         ):
-            divisor = 1.0 if term == TOTAL else kept["n_blocks"].to_numpy(dtype=np.float64)
-            observed = kept["later_log_gain"].to_numpy(dtype=np.float64) / divisor
-            for law, (said, n_coefficients) in _said(kept, observed, divisor).items():
+            divisor = 1.0 if term == TOTAL else remaining["n_blocks"].to_numpy(dtype=np.float64)
+            observed = remaining["later_log_gain"].to_numpy(dtype=np.float64) / divisor
+            for law, (said, n_coefficients) in _said(remaining, observed, divisor).items():
                 rows.append(
                     {"term": term, "law": law, "left_out": left, "n_coefficients": n_coefficients}
                     | _score(observed, said)
@@ -133,8 +133,8 @@ def _said(
     }
 
 
-def _score(observed: Floats, said: Floats) -> dict[str, float]:
-    errors = observed - said
+def _score(observed: Floats, entries: Floats) -> dict[str, float]:
+    errors = observed - entries
     about = observed - observed.mean()
     return {
         "r_squared": 1 - float(errors @ errors / (about @ about)),

@@ -45,7 +45,7 @@ def words(store: Store) -> dict[str, str]:
     """Return the numbers of the sentences on equal writes, its failures among them."""
     blocks = equal_writes.published_blocks(store)
     laws = equal_writes.laws(equal_writes.totals(blocks)).set_index(["term", "law", "left_out"])
-    found = laws["r_squared"].to_dict()
+    records = laws["r_squared"].to_dict()
     own = equal_writes.EQUAL
     far = equal_writes.far_above(store)
     furthest = far[far["excess"] > 1]
@@ -54,10 +54,10 @@ def words(store: Store) -> dict[str, str]:
     writes = equal_writes.measured_writes(store)
     later = writes[writes["layer"] > 0]
     return {
-        "total": prose.number(found[equal_writes.TOTAL, own, "none"]),
-        "total_less": prose.number(found[equal_writes.TOTAL, own, equal_writes.SHALLOWEST]),
-        "mean": prose.number(found[equal_writes.MEAN, own, "none"]),
-        "suite_total": prose.number(found[equal_writes.TOTAL, equal_writes.SUITE, "none"]),
+        "total": prose.number(records[equal_writes.TOTAL, own, "none"]),
+        "total_less": prose.number(records[equal_writes.TOTAL, own, equal_writes.SHALLOWEST]),
+        "mean": prose.number(records[equal_writes.MEAN, own, "none"]),
+        "suite_total": prose.number(records[equal_writes.TOTAL, equal_writes.SUITE, "none"]),
         "per_block": prose.number(equal_writes.by_block(blocks)),
         "first": prose.number(quarters["first"]),
         "last": prose.number(quarters["last"]),
@@ -136,8 +136,8 @@ def chart_writes(writes: pd.DataFrame) -> alt.LayerChart:
         "from those that lengthen it.",
     )
     lengthening = int((later["share_shrinking"] <= 0.5).sum())
-    said = (
+    text = (
         f"{prose.share_of(lengthening, len(later))} blocks after block 0 lengthen the stream of "
         "most tokens."
     )
-    return cast(alt.LayerChart, found(chart, said))
+    return cast(alt.LayerChart, found(chart, text))

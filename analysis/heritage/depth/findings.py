@@ -30,11 +30,11 @@ def updates(blocks: pd.DataFrame) -> str:
     """Return the mean cosine of each part's write with the stream after block 0."""
     later = blocks[blocks["layer"] > 0].dropna(subset=["cosine"])
     means = later.groupby("part")["cosine"].mean().sort_values(ascending=False)
-    said = [
+    texts = [
         f"{prose.number(float(mean))} for {PARTS.get(str(part), part)}"
         for part, mean in means.items()
     ]
-    return f"After block 0 the mean cosine of a write with the stream is {prose.listing(said)}."
+    return f"After block 0 the mean cosine of a write with the stream is {prose.listing(texts)}."
 
 
 def attention(layers: pd.DataFrame, even: Mapping[str, float]) -> str:

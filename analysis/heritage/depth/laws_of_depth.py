@@ -176,16 +176,16 @@ def fit(law: Law, depths: Floats, gains: Floats, scale: str) -> Fitted:
             return gradient
         return gradient / np.maximum(law.mean(depths, known), FLOOR)[:, None]
 
-    found = law.start(depths, gains)
+    result = law.start(depths, gains)
     if law.coefficients:
         solved = least_squares(
             residuals,
-            found,
+            result,
             jac=derivatives,
             method="lm",
             xtol=CONVERGED,
             ftol=CONVERGED,
             gtol=CONVERGED,
         )
-        found = np.asarray(solved.x, dtype=np.float64)
-    return Fitted(found, derivatives(found), -residuals(found))
+        result = np.asarray(solved.x, dtype=np.float64)
+    return Fitted(result, derivatives(result), -residuals(result))

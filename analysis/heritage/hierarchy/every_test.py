@@ -52,9 +52,9 @@ def every_test(models: pd.DataFrame) -> pd.DataFrame:
         sign=np.where(models["sign_strict"] == "dampen", "dampen", "not"),
     )
     rows = [_row(compared, *entry) for entry in _tests()]
-    found = pd.DataFrame(rows)
-    glossary.checked(found.columns)
-    return found
+    table = pd.DataFrame(rows)
+    glossary.checked(table.columns)
+    return table
 
 
 def printable(tests: pd.DataFrame) -> pd.DataFrame:
@@ -76,8 +76,8 @@ def printable(tests: pd.DataFrame) -> pd.DataFrame:
 
 def p_range(tests: pd.DataFrame, unit: str) -> str:
     """Return the smallest and the largest p of the tests with a unit, in words."""
-    found = tests.loc[tests["unit"] == unit, "p_value"].dropna()
-    return f"{prose.number(found.min(), 3)} and {prose.number(found.max(), 3)}"
+    rows = tests.loc[tests["unit"] == unit, "p_value"].dropna()
+    return f"{prose.number(rows.min(), 3)} and {prose.number(rows.max(), 3)}"
 
 
 def _row(models: pd.DataFrame, term: str, unit: str, method: str, test: Test) -> dict[str, Any]:
@@ -87,8 +87,8 @@ def _row(models: pd.DataFrame, term: str, unit: str, method: str, test: Test) ->
         made = test(models)
     except AnalysisError as error:
         return {**head, **missing, "note": error.problem}
-    kept = {name: made[name] for name in _KEPT if name in made}
-    return {**head, **missing, "note": "", **kept}
+    by_name = {name: made[name] for name in _KEPT if name in made}
+    return {**head, **missing, "note": "", **by_name}
 
 
 def _n_units(models: pd.DataFrame, unit: str) -> int:

@@ -31,11 +31,11 @@ def levels(modes: pd.DataFrame) -> str:
     ``modes`` has one row per level: `group`, `mark`, `conf_low`, `conf_high`.
     """
     excludes = (modes["conf_low"] > 0) | (modes["conf_high"] < 0)
-    said = [
+    texts = [
         f"{prose.share_of(int(excludes[rows.index].sum()), len(rows))} {group}s {mark}"
         for (group, mark), rows in modes.groupby(["group", "mark"], sort=False)
     ]
-    return f"The mean lies outside the interval of {prose.listing(said)}."
+    return f"The mean lies outside the interval of {prose.listing(texts)}."
 
 
 def methods(shares: pd.DataFrame) -> str:
@@ -55,32 +55,32 @@ def power(curves: pd.DataFrame, target: float) -> str:
     """
     least = minimum_detectable(curves.assign(method=curves["test"]), power=target)
     effect = str(least["method"].iloc[0]).partition(": ")[0]
-    own = least[least["method"].str.startswith(f"{effect}: ")]
-    said = [
+    rows = least[least["method"].str.startswith(f"{effect}: ")]
+    items = [
         f"never ({test})" if np.isnan(value) else f"from {prose.number(value)} nat on ({test})"
         for test, value in zip(
-            own["method"].str.removeprefix(f"{effect}: "),
-            own["estimate"].astype(float),
+            rows["method"].str.removeprefix(f"{effect}: "),
+            rows["estimate"].astype(float),
             strict=True,
         )
     ]
-    return f"{effect}: seen with a power of {target:g} {prose.listing(said)}."
+    return f"{effect}: seen with a power of {target:g} {prose.listing(items)}."
 
 
 def laws(models: pd.DataFrame, curves: pd.DataFrame, law: str) -> str:
     """Return above how many models a law runs, by definition of gain."""
-    own = curves[curves["law"] == law]
-    said = []
+    selection = curves[curves["law"] == law]
+    items = []
     for definition, rows in models.groupby("definition", sort=False):
-        curve = own[own["definition"] == definition].sort_values("n_layers")
+        curve = selection[selection["definition"] == definition].sort_values("n_layers")
         if curve.empty:
             continue
         fitted = np.interp(rows["n_layers"], curve["n_layers"], curve["fitted"])
-        said.append(
+        items.append(
             f"{prose.share_of(int((rows['gain_mean'] < fitted).sum()), len(rows))}"
             f" models ({definition})"
         )
-    return f"The claimed law runs above {prose.listing(said)}."
+    return f"The claimed law runs above {prose.listing(items)}."
 
 
 def beliefs(shares: pd.DataFrame, mark: str) -> str:

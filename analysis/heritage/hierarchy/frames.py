@@ -218,5 +218,5 @@ def _by_definition(
 
 def _defects(rows: pd.DataFrame) -> str:
     """Return which known defects touch the rows, as a sentence."""
-    found = caveats_of(rows["caveats"])
-    return f"Known defects: {', '.join(found)}." if found else ""
+    result = caveats_of(rows["caveats"])
+    return f"Known defects: {', '.join(result)}." if result else ""

@@ -133,15 +133,15 @@ class Views:
         """Predictive R squared of suites left out, main definition, by member."""
         rows = _main(self.predictions)
         chosen = rows[rows["group"] == "suite"]
-        told = chosen.assign(estimate=chosen["r_squared"]).to_dict("records")
-        return {str(row["block"]).replace(EVERYTHING, "all"): Told(row) for row in told}
+        records = chosen.assign(estimate=chosen["r_squared"]).to_dict("records")
+        return {str(row["block"]).replace(EVERYTHING, "all"): Told(row) for row in records}
 
     def shares(self, metric: str = MAIN) -> dict[str, Told]:
         """Return shares of variance before geometry and scale enter, by group."""
         rows = _main(self.components, metric)
         chosen = rows[rows["block"] == NOTHING]
-        told = chosen.assign(estimate=chosen["variance_share"]).to_dict("records")
-        return {str(row["group"]): Told(row) for row in told}
+        records = chosen.assign(estimate=chosen["variance_share"]).to_dict("records")
+        return {str(row["group"]): Told(row) for row in records}
 
     @property
     def others(self) -> str:
@@ -209,17 +209,17 @@ def views(families: Sequence[Family]) -> Views:
 def effect_rows(effects: pd.DataFrame, metric: str = MAIN) -> pd.DataFrame:
     """Return one row per coefficient of one definition, formatted for print."""
     rows = _main(effects, metric).dropna(subset=["estimate"])
-    told = [Told(row) for row in rows.to_dict("records")]
+    items = [Told(row) for row in rows.to_dict("records")]
     return pd.DataFrame(
         {
             "predictor": [PREDICTORS[name] for name in rows["term"].str.partition("[")[0]],
             "block": [_beside(block) for block in rows["block"]],
-            "estimate": [each.value(3) for each in told],
-            "interval": [each.interval(3) for each in told],
+            "estimate": [each.value(3) for each in items],
+            "interval": [each.interval(3) for each in items],
             "per_unit": [prose.number(value, 4) for value in rows["estimate_per_unit"]],
-            "df": [each.df for each in told],
-            "p": [each.p.removeprefix("p").lstrip(f"={prose.NO_BREAK}") for each in told],
-            "inflation": [each.inflation for each in told],
+            "df": [each.df for each in items],
+            "p": [each.p.removeprefix("p").lstrip(f"={prose.NO_BREAK}") for each in items],
+            "inflation": [each.inflation for each in items],
         }
     )
 
@@ -231,13 +231,13 @@ def sign_rows(effects: pd.DataFrame, metric: str = MAIN) -> pd.DataFrame:
     interval nor p. A singular fit takes suites as alike; its Wald test is no evidence, so it has
     neither interval nor p, and its note says so.
     """
-    found = effects[effects["metric"] == metric].dropna(subset=["estimate"])
-    is_separated = found["note"].str.startswith(SEPARATED)
-    is_singular = found["note"].str.contains(SINGULAR, regex=False)
+    table = effects[effects["metric"] == metric].dropna(subset=["estimate"])
+    is_separated = table["note"].str.startswith(SEPARATED)
+    is_singular = table["note"].str.contains(SINGULAR, regex=False)
     tests = ["conf_low", "conf_high", "p_value"]
-    rows = found.assign(
-        estimate=found["estimate"].mask(is_separated),
-        **{name: found[name].mask(is_separated | is_singular) for name in tests},
+    rows = table.assign(
+        estimate=table["estimate"].mask(is_separated),
+        **{name: table[name].mask(is_separated | is_singular) for name in tests},
     )
     return pd.DataFrame(
         {
@@ -265,8 +265,8 @@ def component_rows(components: pd.DataFrame) -> pd.DataFrame:
     for (data_set, group), steps in estimated.groupby(["data_set", "group"], sort=False):
         row = {"data_set": str(data_set), "group": GROUPS.get(str(group), str(group))}
         for block, name in ((NOTHING, "before"), (GEOMETRY_AND_SCALE, "after")):
-            found = steps[steps["block"] == block]
-            row |= _absent(name) if found.empty else _component(found.iloc[0], name)
+            selection = steps[steps["block"] == block]
+            row |= _absent(name) if selection.empty else _component(selection.iloc[0], name)
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -278,10 +278,10 @@ def prediction_rows(predictions: pd.DataFrame, metric: str = MAIN) -> pd.DataFra
     for block in dict.fromkeys(key[0] for key in first.index):
         row = {"block": "no predictor" if block == NOTHING else block}
         for unit in ("suite", "lab"):
-            found = first.loc[(block, unit)]
-            row[f"{unit}_r_squared"] = prose.number(found["r_squared"], 2)
-            row[f"{unit}_score"] = prose.number(found["log_score_gain"], 2)
-            row[f"{unit}_better"] = _better(found, is_null=block == NOTHING)
+            rows = first.loc[(block, unit)]
+            row[f"{unit}_r_squared"] = prose.number(rows["r_squared"], 2)
+            row[f"{unit}_score"] = prose.number(rows["log_score_gain"], 2)
+            row[f"{unit}_better"] = _better(rows, is_null=block == NOTHING)
         shown.append(row)
     return pd.DataFrame(shown)
 
@@ -318,10 +318,10 @@ def _absent(name: str) -> dict[str, str]:
     return dict.fromkeys((f"{name}_sd", f"{name}_share", f"{name}_interval"), prose.MISSING)
 
 
-def _better(found: pd.Series[Any], *, is_null: bool) -> str:
-    if is_null or np.isnan(found["n_better"]):
+def _better(row: pd.Series[Any], *, is_null: bool) -> str:
+    if is_null or np.isnan(row["n_better"]):
         return prose.MISSING
-    return prose.share_of(int(found["n_better"]), int(found["n_groups"]))
+    return prose.share_of(int(row["n_better"]), int(row["n_groups"]))
 
 
 def _beside(block: str) -> str:
@@ -344,5 +344,5 @@ def _main(rows: pd.DataFrame, metric: str = MAIN) -> pd.DataFrame:
 
 
 def _by_predictor(rows: pd.DataFrame) -> dict[str, Told]:
-    told = rows.assign(predictor=rows["term"].str.partition("[")[0]).to_dict("records")
-    return {str(row["predictor"]): Told(row) for row in told}
+    records = rows.assign(predictor=rows["term"].str.partition("[")[0]).to_dict("records")
+    return {str(row["predictor"]): Told(row) for row in records}

@@ -255,12 +255,12 @@ def _member(
 
 def _groups(data_set: DataSet) -> tuple[tuple[str, ...], list[str]]:
     """Return the groups that can be told apart, and a note for each that cannot."""
-    kept: dict[str, Integers] = {}
+    by_name: dict[str, Integers] = {}
     notes = []
     for group in data_set.groups:
         codes = _codes(data_set.rows, group)
         n_levels = int(codes.max()) + 1
-        twin = next((name for name, other in kept.items() if _is_same(other, codes)), None)
+        twin = next((name for name, other in by_name.items() if _is_same(other, codes)), None)
         if n_levels < 2:
             notes.append(f"One {group} only: no variance among them.")
         elif n_levels == len(codes):
@@ -268,14 +268,14 @@ def _groups(data_set: DataSet) -> tuple[tuple[str, ...], list[str]]:
         elif twin is not None:
             notes.append(f"Every {twin} has one {group}: {twin} stands for both.")
         else:
-            kept[group] = codes
-    return tuple(kept), notes
+            by_name[group] = codes
+    return tuple(by_name), notes
 
 
 def _codes(rows: pd.DataFrame, group: str) -> Integers:
     """Return the level of every row in a group such as ``model_id:layer``."""
-    found = rows.groupby(group.split(":"), sort=False).ngroup()
-    return np.asarray(found, dtype=np.intp)
+    result = rows.groupby(group.split(":"), sort=False).ngroup()
+    return np.asarray(result, dtype=np.intp)
 
 
 def _is_same(one: Integers | None, other: Integers) -> bool:

@@ -237,6 +237,6 @@ def _law_lines(
             (curves[is_claimed], TONES[0], 2.5),
         )
     ]
-    said = curves.assign(name=curves["law"].replace(SPOKEN))
+    table = curves.assign(name=curves["law"].replace(SPOKEN))
     least = LINE / HIGH * (ends[1] - ends[0])
-    return [*lines, names.at_ends(said, x, "fitted", least=least, beside=14)]
+    return [*lines, names.at_ends(table, x, "fitted", least=least, beside=14)]

@@ -106,13 +106,13 @@ def ranking_words(subsets: Subsets, names: Sequence[str] = SEPARATE) -> dict[str
 
     Heritage is the lab in `SEPARATE` and the suite in `WITH_SUITE`.
     """
-    found = rankings(subsets, names)
-    general = found[found["term"] == "general"]
+    result = rankings(subsets, names)
+    general = result[result["term"] == "general"]
     supported = general[general["holds"].notna()]
     named = [
         _ranked(str(row["contrast"]), bool(row["holds"])) for row in supported.to_dict("records")
     ]
-    complete = found[(found["term"] == "complete") & found["holds"].notna()]
+    complete = result[(result["term"] == "complete") & result["holds"].notna()]
     whole = among(subsets, names)
     parts = commonality.unique_and_common(subsets)
     unique = parts[parts["term"] == "unique"].set_index("block")["share"]
@@ -157,9 +157,9 @@ def confounding_rows(models: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _interval(found: Mapping[Any, Any]) -> str:
+def _interval(row: Mapping[Any, Any]) -> str:
     """Return the interval of a predictive R squared; a dash where it is zero by construction."""
-    ends = _exactly(found["conf_low"]), _exactly(found["conf_high"])
+    ends = _exactly(row["conf_low"]), _exactly(row["conf_high"])
     return prose.interval(*ends) if any(ends) else prose.MISSING
 
 
@@ -170,13 +170,13 @@ def _exactly(value: float) -> float:
 
 def variation_words(models: pd.DataFrame) -> dict[str, str]:
     """Return in how many suites the geometry varies at all, and how much of it varies there."""
-    found = collinearity.within_variation(
+    result = collinearity.within_variation(
         models, group="suite", columns=["rho", "n_layers", "log_parameters"]
     )
-    varying = found[found["n_distinct"] > 1]
-    inside = found.groupby("term")["within_share"].sum()
+    varying = result[result["n_distinct"] > 1]
+    inside = result.groupby("term")["within_share"].sum()
     return {
-        "suites": prose.share_of(varying["level"].nunique(), found["level"].nunique()),
+        "suites": prose.share_of(varying["level"].nunique(), result["level"].nunique()),
         "rho_within": prose.percent(float(inside["rho"])),
         "depth_within": prose.percent(float(inside["n_layers"])),
         "scale_within": prose.percent(float(inside["log_parameters"])),
@@ -194,10 +194,10 @@ def match_rows(models: pd.DataFrame) -> pd.DataFrame:
     contrasts = matched.match_contrasts(matches, response="log_gain", label="heritage", first=OURS)
     rows = []
     for row in contrasts.to_dict("records"):
-        own = matches[matches["match"] == row["match"]].sort_values("log_gain")
-        shape = own.iloc[0]
-        names = prose.short_name(own["model_id"])
-        gains = zip(names, own["gain_mean"], strict=True)
+        table = matches[matches["match"] == row["match"]].sort_values("log_gain")
+        shape = table.iloc[0]
+        names = prose.short_name(table["model_id"])
+        gains = zip(names, table["gain_mean"], strict=True)
         rows.append(
             {
                 "shape": f"{shape['n_layers']} × {shape['n_heads']} × {shape['d_head']}",
@@ -387,10 +387,10 @@ def _named(terms: pd.Series, tests: pd.Series | str) -> pd.Series:
 
 
 def _needed(known: Components, effect: float) -> int:
-    found = power_mixed.units_needed(
+    result = power_mixed.units_needed(
         known, effects=[effect], models_per_unit=[MODELS_EACH], power=TARGET, alpha=LEVEL
     )
-    return int(found["units_needed"].iloc[0])
+    return int(result["units_needed"].iloc[0])
 
 
 def _ranked(contrast: str, first_leads: bool) -> str:

@@ -128,12 +128,12 @@ def predictive_gain(data_set: DataSet, unit: str) -> pd.DataFrame:
     reached = _all_forecasts(averaged, unit)
     null = reached[NOTHING]
     rows = []
-    for block, found in reached.items():
-        row: dict[str, object] = {"block": block, "note": found}
-        if not isinstance(found, str):
+    for block, outcome in reached.items():
+        row: dict[str, object] = {"block": block, "note": outcome}
+        if not isinstance(outcome, str):
             row["note"] = _note(averaged, unit, block)
-            row |= _scores(found)
-            row |= {} if isinstance(null, str) else _against(found, null)
+            row |= _scores(outcome)
+            row |= {} if isinstance(null, str) else _against(outcome, null)
         rows.append(row)
     numeric = ["r_squared", "rmse", "rmse_null", "log_score", "log_score_gain", "n_better"]
     result = (
@@ -248,8 +248,8 @@ def _forecast(averaged: DataSet, statistics: Statistics, fold: Fold, block: str)
     held_ids = set(rows.loc[fold.is_held, "model_id"])
     ids = statistics.factors["model_id"]
     cells = [cell for cell, code in enumerate(ids.codes) if ids.levels[code] not in held_ids]
-    kept = take(statistics, np.array(cells, dtype=np.intp))
-    model = fit_member(specification, block, kept, len(cells))
+    remaining = take(statistics, np.array(cells, dtype=np.intp))
+    model = fit_member(specification, block, remaining, len(cells))
     design = _design(standardised(rows, specification), specification, block, ~fold.is_held)
     together = model.found.variance * np.eye(len(rows))
     for group in specification.groups:
@@ -286,23 +286,23 @@ def _of_group(model: MixedModel, group: str, rows: pd.DataFrame) -> Floats:
     return np.asarray(float(known[group].covariance[0, 0]) * shared, dtype=np.float64)
 
 
-def _scores(found: Sequence[Forecast]) -> dict[str, float]:
-    n_models = sum(len(each.observed) for each in found)
-    squared = sum(each.squared_error for each in found)
-    null = sum(each.squared_null for each in found)
+def _scores(entries: Sequence[Forecast]) -> dict[str, float]:
+    n_models = sum(len(each.observed) for each in entries)
+    squared = sum(each.squared_error for each in entries)
+    null = sum(each.squared_null for each in entries)
     return {
         "r_squared": 1 - squared / null,
         "rmse": float(np.sqrt(squared / n_models)),
         "rmse_null": float(np.sqrt(null / n_models)),
-        "log_score": sum(each.log_score for each in found) / n_models,
+        "log_score": sum(each.log_score for each in entries) / n_models,
     }
 
 
-def _against(found: Sequence[Forecast], null: Sequence[Forecast]) -> dict[str, float]:
+def _against(entries: Sequence[Forecast], null: Sequence[Forecast]) -> dict[str, float]:
     gains = np.array(
-        [each.log_score - other.log_score for each, other in zip(found, null, strict=True)]
+        [each.log_score - other.log_score for each, other in zip(entries, null, strict=True)]
     )
-    n_models = sum(len(each.observed) for each in found)
+    n_models = sum(len(each.observed) for each in entries)
     return {"log_score_gain": gains.sum() / n_models, "n_better": float((gains > 0).sum())}
 
 

@@ -41,11 +41,11 @@ def correlation_words(found: pd.DataFrame) -> dict[str, str]:
     """
     words: dict[str, str] = {}
     for row in found.to_dict("records"):
-        said = (
+        text = (
             f"{prose.number(row['estimate'])} {prose.interval(row['conf_low'], row['conf_high'])}"
         )
-        words[f"{row['term']} {row['condition']}"] = said
-        words[f"{row['condition']} {row['term']}"] = said
+        words[f"{row['term']} {row['condition']}"] = text
+        words[f"{row['condition']} {row['term']}"] = text
     return words
 
 

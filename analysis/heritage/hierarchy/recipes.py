@@ -71,7 +71,7 @@ def within_suites(rows: pd.DataFrame) -> pd.DataFrame:
     frame = pd.concat([several, levels], axis=1)
     names = [*PREDICTORS, RESPONSE]
     pairs = [(a, b) for i, b in enumerate(names) for a in names[:i]]
-    found = pd.concat(
+    table = pd.concat(
         [
             correlation.partial(
                 frame, x=a, y=b, covariates=list(levels.columns), engine="pingouin"
@@ -80,5 +80,5 @@ def within_suites(rows: pd.DataFrame) -> pd.DataFrame:
         ],
         ignore_index=True,
     )
-    glossary.checked(found.columns)
-    return found
+    glossary.checked(table.columns)
+    return table

@@ -49,9 +49,9 @@ def sign_effects(store: Store) -> pd.DataFrame:
         for models in [_models(data_set)]
         for predictor in _predictors(models)
     ]
-    found = pd.DataFrame(rows)
-    glossary.checked(found.columns)
-    return found
+    table = pd.DataFrame(rows)
+    glossary.checked(table.columns)
+    return table
 
 
 def _models(data_set: DataSet) -> pd.DataFrame:
@@ -95,5 +95,5 @@ def _effect(data_set: DataSet, models: pd.DataFrame, predictor: str) -> dict[str
         return {**row, "note": error.problem}
     effects = fitted.tidy(("fixed",))
     named = effects[effects["term"] == predictor].iloc[0]
-    kept = ["estimate", "std_error", "statistic", "p_value", "conf_low", "conf_high"]
-    return {**row, **{str(name): named[name] for name in [*kept, "method", "note"]}}
+    items = ["estimate", "std_error", "statistic", "p_value", "conf_low", "conf_high"]
+    return {**row, **{str(name): named[name] for name in [*items, "method", "note"]}}

@@ -110,22 +110,22 @@ def _replicates(
     drawn = []
     for _ in range(n_resamples):
         cross = source.draw(rng)
-        found = profile(cross, quick(cross, model.found.theta, reml=True), reml=True)
-        drawn.append(_shares(family, model, found))
+        result = profile(cross, quick(cross, model.found.theta, reml=True), reml=True)
+        drawn.append(_shares(family, model, result))
     return np.array(drawn)
 
 
-def _shares(family: Family, model: MixedModel, found: Profile) -> Floats:
-    variances = _variances(family, model, found)
+def _shares(family: Family, model: MixedModel, entries: Profile) -> Floats:
+    variances = _variances(family, model, entries)
     return np.asarray(variances / variances.sum(), dtype=np.float64)
 
 
-def _variances(family: Family, model: MixedModel, found: Profile) -> Floats:
+def _variances(family: Family, model: MixedModel, entries: Profile) -> Floats:
     data_set = family.data_set
     scale = 1.0
     if data_set.weights is not None:
         scale = float((1 / data_set.rows[data_set.weights]).mean())
-    return group_variances(model.design.blocks, found, residual_scale=scale)
+    return group_variances(model.design.blocks, entries, residual_scale=scale)
 
 
 def _frame(family: Family, model: MixedModel, drawn: Floats, conf_level: float) -> pd.DataFrame:

@@ -87,10 +87,10 @@ def norm_kinds(store: Store) -> pd.DataFrame:
 
 def sentence(store: Store) -> str:
     """Return the finding in one sentence, its numbers computed."""
-    (found,) = norm_kinds(store).itertuples()
+    (result,) = norm_kinds(store).itertuples()
     return (
-        f"The sign of the gain is a choice of coordinates in {found.n_free} of "
-        f"{found.n_models} models."
+        f"The sign of the gain is a choice of coordinates in {result.n_free} of "
+        f"{result.n_models} models."
     )
 
 

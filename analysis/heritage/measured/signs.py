@@ -77,7 +77,7 @@ def without_gain(store: Store, metric: str) -> list[str]:
 
     A network of one block, for example, has neither a body nor a block before the last.
     """
-    found = store.query(
+    rows = store.query(
         """
         SELECT DISTINCT model_id
           FROM primary_run
@@ -87,7 +87,7 @@ def without_gain(store: Store, metric: str) -> list[str]:
         """,
         metric=metric,
     )
-    return [str(model_id) for model_id in found["model_id"]]
+    return [str(model_id) for model_id in rows["model_id"]]
 
 
 def _of_prompts(log_gains: np.ndarray, band: float) -> dict[str, float | int | str]:

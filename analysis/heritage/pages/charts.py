@@ -152,14 +152,14 @@ def chart_shares(shares: pd.DataFrame) -> alt.LayerChart:
         ("chance_share", "pure noise", "right", 6),
         ("share", "explained", "left", -6),
     ]
-    said = [
+    items = [
         alt.Chart(shares.head(1).assign(said=word))
         .mark_text(align=align, dx=away, dy=-18, fontSize=13, color=INK)
         .encode(x=alt.X(f"{column}:Q", scale=scale), y=y, text="said:N")
         for column, word, align, away in ends
     ]
     return named(
-        alt.layer(whiskers, chance, points, *said).properties(height=150),
+        alt.layer(whiskers, chance, points, *items).properties(height=150),
         "Share of variance that lab, geometry and scale explain, with bootstrap intervals.",
         findings.shares(shares),
     )
@@ -181,7 +181,7 @@ def chart_definitions(gains: pd.DataFrame, *, order: Sequence[str]) -> alt.Layer
         filled=True, size=130, opacity=1, stroke=PAPER, strokeWidth=1
     )
     widest = _widest(gains).sort_values("gain_mean", ignore_index=True)
-    said = [
+    items = [
         alt.Chart(widest[widest.index % 2 == odd])
         .mark_text(dy=-16 if odd else 17, fontSize=13, color=INK)
         .encode(x=x, y=y, text="model:N")
@@ -189,7 +189,7 @@ def chart_definitions(gains: pd.DataFrame, *, order: Sequence[str]) -> alt.Layer
     ]
     height = DEFINITION * gains["definition"].nunique()
     return named(
-        alt.layer(line_at(1, "x"), points.encode(x=x, y=y, **of_lab(gains)), *said).properties(
+        alt.layer(line_at(1, "x"), points.encode(x=x, y=y, **of_lab(gains)), *items).properties(
             height=height
         ),
         f"Gain of {gains['model'].nunique()} models under each published definition, one row per "
@@ -287,12 +287,12 @@ def chart_twins(pairs: pd.DataFrame) -> alt.LayerChart:
         marks.mark_point(filled=True, size=130, opacity=1).encode(x=x, y=y, **of_lab(pairs)),
     ]
     first = alt.Chart(pairs[pairs["family"] == order[0]])
-    said = [
+    items = [
         first.mark_text(dy=-16, fontSize=13, color=INK).encode(x=where, y=y, text=alt.value(word))
         for where, word in ((base, "base"), (x, "instruct"))
     ]
     return named(
-        alt.layer(line_at(1, "x"), rules, *points, *said).properties(height=150),
+        alt.layer(line_at(1, "x"), rules, *points, *items).properties(height=150),
         f"Gain of the last block of {len(pairs)} models before and after instruction tuning.",
         findings.tuning(pairs),
     )

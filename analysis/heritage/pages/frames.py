@@ -29,11 +29,11 @@ def base_sets(store: Store) -> dict[str, str]:
     are counted as the paper counts them.
     """
     sets = readings.model_sets(store)
-    every, kept = sets[readings.EVERY], sets[readings.KEPT]
-    out = every[~every["model_id"].isin(kept["model_id"])]
+    every, remaining = sets[readings.EVERY], sets[readings.KEPT]
+    out = every[~every["model_id"].isin(remaining["model_id"])]
     return {
         "all": prose.plural(len(every), "base model"),
-        "kept": prose.plural(len(kept), "base model"),
+        "kept": prose.plural(len(remaining), "base model"),
         "n_left_out": prose.plural(len(out), "model"),
         "left_out": prose.listing(prose.short_name(out["model_id"]).tolist()),
         "left_out_gain": prose.listing([prose.number(gain, 4) for gain in out["gain_mean"]]),

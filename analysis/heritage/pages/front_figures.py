@@ -110,11 +110,11 @@ def chart_named_gains(models: pd.DataFrame, titles: Sequence[str]) -> alt.HConca
         for _, rows in models.groupby("panel", sort=False)
     ]
     shares = [f"{prose.share_of(*counts[0])} models shrink it", *(str(n) for n, _ in counts[1:])]
-    said = [
+    parts = [
         f"{share} {title[0].lower()}{title[1:]}"
         for share, title in zip(shares, titles, strict=True)
     ]
-    return cast("alt.HConcatChart", found(beside, f"{', '.join(said)}.", is_small=True))
+    return cast("alt.HConcatChart", found(beside, f"{', '.join(parts)}.", is_small=True))
 
 
 def _named_panel(

@@ -46,8 +46,9 @@ STATED_ERROR = 0.048
 #: Largest gain over smallest of the labs' last blocks that still counts as one value.
 ONE_VALUE = 1.05
 
-#: The only prompt set on which outcomes had been read.
-READ = frozenset({MAIN_SET})
+#: The prompt set on which all outcomes had been read, and the mark of outcomes read on every set:
+#: given as counts over all sets, one by one, or by the shape of the models alone.
+READ, READ_ON_ALL = frozenset({MAIN_SET}), None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Prediction:
 
     ``compute`` returns one row per model and prompt set, with `estimate` and `bound`; `model_id`
     is missing where models are compared with each other. ``seen`` names the prompt sets on which
-    the outcome was known.
+    the outcome was known; None stands for all.
     """
 
     prediction: str
@@ -65,7 +66,7 @@ class Prediction:
     metric: str
     relation: str
     compute: Callable[[Store], pd.DataFrame]
-    seen: frozenset[str] = READ
+    seen: frozenset[str] | None = READ
 
 
 def outcomes(store: Store) -> pd.DataFrame:
@@ -106,7 +107,7 @@ def _judged(prediction: Prediction, store: Store) -> pd.DataFrame:
         statement=prediction.statement,
         relation=prediction.relation,
         is_met=RELATIONS[prediction.relation](rows["estimate"], rows["bound"]).astype(bool),
-        seen=rows["prompt_set"].isin(prediction.seen),
+        seen=True if prediction.seen is None else rows["prompt_set"].isin(prediction.seen),
     )
 
 
@@ -211,9 +212,8 @@ def traces(store: Store) -> pd.DataFrame:
 
 
 def _trace_between(store: Store) -> pd.DataFrame:
-    return _between(
-        store, traces(store).groupby(["model_id", "prompt_set"], as_index=False)["size"].mean()
-    )
+    runs = traces(store).groupby(["model_id", "prompt_set"], as_index=False)
+    return _between(store, runs.agg(size=("size", "mean")))
 
 
 def _trace_over_depth(store: Store) -> pd.DataFrame:
@@ -224,7 +224,8 @@ def _turns(store: Store) -> pd.DataFrame:
     """Return per run the block that L* names and the one that the formula gives."""
     runs = traces(store).groupby(["model_id", "prompt_set", "n_layers", "n_heads"])["size"]
     found = runs.agg(l_star.argmax_interior_gradient).rename("measured").reset_index()
-    return found.assign(formula=l_star.formula(found["n_layers"], found["n_heads"]))
+    shapes = zip(found["n_layers"], found["n_heads"], strict=True)
+    return found.assign(formula=[l_star.formula(*shape) for shape in shapes])
 
 
 def _inside(store: Store) -> pd.DataFrame:
@@ -301,7 +302,7 @@ PREDICTIONS = (
     Prediction(
         "bound_last_block", PAPER,
         "The gain of the last block is at most 10^(1/L).",
-        "gain_last_block", "<=", _depth_bound("gain_last_block"),
+        "gain_last_block", "<=", _depth_bound("gain_last_block"), READ_ON_ALL,
     ),
     Prediction(
         "bound_mean_block", PAPER,
@@ -316,12 +317,12 @@ PREDICTIONS = (
     Prediction(
         "dense_dampens", PAPER,
         "A model whose head density is at least 0.20 dampens.",
-        "gain_penultimate_block", "<", _dense,
+        "gain_penultimate_block", "<", _dense, READ_ON_ALL,
     ),
     Prediction(
         "sparse_expands", PAPER,
         "A model whose head density is below 0.15 expands.",
-        "gain_penultimate_block", ">", _sparse,
+        "gain_penultimate_block", ">", _sparse, READ_ON_ALL,
     ),
     Prediction(
         "value_over_output", PAPER,
@@ -341,7 +342,7 @@ PREDICTIONS = (
     Prediction(
         "l_star_inside", PAPER,
         "The formula for L* names a block that the model has.",
-        "l_star", "<=", _inside,
+        "l_star", "<=", _inside, READ_ON_ALL,
     ),
     Prediction(
         "l_star_error", PAPER,
@@ -356,7 +357,7 @@ PREDICTIONS = (
     Prediction(
         "last_block_expands", OURS,
         "The last block lengthens the stream of the last token.",
-        "gain_last_block", ">", _against("gain_last_block", 1.0),
+        "gain_last_block", ">", _against("gain_last_block", 1.0), READ_ON_ALL,
     ),
     Prediction(
         "one_gain", OURS,
@@ -381,7 +382,7 @@ PREDICTIONS = (
     Prediction(
         "no_spike_expands", OURS,
         "With no massive first token before the last block, the gain over all tokens exceeds 1.",
-        "gain_whole_matrix", ">", _without_spike,
+        "gain_whole_matrix", ">", _without_spike, READ_ON_ALL,
     ),
     Prediction(
         "sink_follows_spike", OURS,

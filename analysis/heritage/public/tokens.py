@@ -6,6 +6,7 @@ to it whatever the prompt says (a *sink*). A norm over all tokens is then its no
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from analysis.store import Store
@@ -47,7 +48,8 @@ def models(store: Store) -> pd.DataFrame:
     return store.query(
         """
         SELECT m.model_id, m.lab, m.title, m.licence, m.n_layers, m.d_model, m.n_heads,
-               m.n_parameters, m.norm_kind, m.quantisation, max(r.bits_per_weight) AS bits
+               m.n_parameters, m.norm_kind, m.norm_position, m.quantisation,
+               max(r.bits_per_weight) AS bits
           FROM model AS m
           JOIN run AS r USING (model_id)
          GROUP BY ALL
@@ -157,6 +159,23 @@ def sinks(store: Store) -> pd.DataFrame:
          ORDER BY r.model_id, r.prompt_set, r.special_tokens, a.layer
         """
     )
+
+
+def even_share(store: Store, prompt_set: str = MAIN_SET) -> float:
+    """Return the share that the first token gets of causal attention that is spread evenly.
+
+    Row i of n gives it 1 / i; the mean over the prompts of all primary runs.
+    """
+    lengths = store.query(
+        """
+        SELECT t.n_tokens
+          FROM next_token AS t
+          JOIN primary_run AS p USING (run_id)
+         WHERE p.prompt_set = $prompt_set
+        """,
+        prompt_set=prompt_set,
+    )["n_tokens"]
+    return float(np.mean([np.mean(1 / np.arange(1, n + 1)) for n in lengths]))
 
 
 def counting_claims(store: Store) -> pd.DataFrame:

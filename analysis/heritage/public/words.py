@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-import numpy as np
 import pandas as pd
 
 from analysis.heritage.public.tokens import COUNTED, DEFINITIONS
@@ -27,6 +26,7 @@ MODELS = {
     "d_model": "d",
     "n_heads": "H",
     "parameters": "Parameters",
+    "norms": "Norms",
     "quantisation": "Format",
     "bits": "Bits per weight",
 }
@@ -56,6 +56,7 @@ def models(rows: pd.DataFrame) -> pd.DataFrame:
         model=rows["model_id"].map(name),
         parameters=[f"{prose.number(n / 1e6, 0)} M" for n in rows["n_parameters"]],
         bits=_cells(rows["bits"], 1),
+        norms=rows["norm_kind"] + ", " + rows["norm_position"],
     )[[*MODELS]]
 
 
@@ -68,7 +69,7 @@ def last_gains(lengths: pd.DataFrame) -> pd.DataFrame:
 def most_turned(lengths: pd.DataFrame) -> str:
     """Return the model whose gain of the last block differs most with and without token 0."""
     last = last_gains(lengths)
-    return str(np.log(last["without_first"] / last["whole_matrix"]).idxmax())
+    return str((last["without_first"] / last["whole_matrix"]).idxmax())
 
 
 def panel(rows: pd.DataFrame) -> str:
@@ -106,7 +107,8 @@ def sets(rows: pd.DataFrame) -> str:
     """
     default = rows[rows["special_tokens"] == "default"]
     shrinking = (default["gain"] < 1).groupby(default["counted"]).agg(["sum", "size"])
-    every, rest, last = (shrinking.loc[counted] for counted in reversed(COUNTED.values()))
+    counts = shrinking.to_dict("index")
+    every, rest, last = (counts[counted] for counted in reversed(COUNTED.values()))
     return (
         f"Over all tokens the last block shrinks the stream in "
         f"{prose.share_of(int(every['sum']), int(every['size']))} pairs of model and prompt set, "
@@ -171,6 +173,30 @@ def sinks_sentence(sinks: pd.DataFrame) -> str:
         f"The first token gets {prose.percent(means[True])} of the attention where it is massive, "
         f"{prose.percent(means[False])} where it is not."
     )
+
+
+#: Where the norms of a block stand, in words, by `model.norm_position`.
+PLACES = {
+    "pre": "in front of the parts of a block alone",
+    "sandwich": "in front of them and behind",
+    "post": "behind the sums",
+    "output": "behind the parts alone",
+}
+
+
+def placement(rows: pd.DataFrame, sinks: pd.DataFrame) -> str:
+    """Return how long the first token becomes, by the place of the norms, in one sentence.
+
+    ``rows`` are those of `tokens.models`, ``sinks`` those of `tokens.sinks`.
+    """
+    longest = sinks[sinks["is_primary"]].groupby("model_id")["spike"].max()
+    joined = rows.assign(spike=rows["model_id"].map(longest)).dropna(subset=["spike"])
+    said = [
+        f"{prose.listing([prose.number(it, 0) for it in sorted(part['spike'])])} times as long as "
+        f"the median token where norms stand {PLACES[str(place)]}"
+        for place, part in joined.groupby("norm_position")
+    ]
+    return f"Under its tokenizer's policy the first token becomes {', and '.join(said)}."
 
 
 def gain_rows(gains: pd.DataFrame, published: pd.DataFrame, prompt_set: str) -> pd.DataFrame:

@@ -50,8 +50,8 @@ def standard_errors(store: Store) -> Sequence[Check]:
         rows, candidates = gains[gains["lab"] == lab], every[every["lab"] == lab]
         checks.append(_bar(str(lab), bar, rows, accuracy))
         if checks[-1].holds is False and len(candidates) > len(rows) > 1:
-            found = _choice(str(lab), bar, len(rows), candidates, accuracy)
-            checks.append(evidence.descriptive(found))
+            result = _choice(str(lab), bar, len(rows), candidates, accuracy)
+            checks.append(evidence.descriptive(result))
     return checks
 
 
@@ -93,9 +93,9 @@ def _bar(lab: str, drawn: pd.Series[Any], rows: pd.DataFrame, accuracy: float) -
     mean, bar = str(drawn["gain_by_lab"]), str(drawn["error_bar"])
     kinds = error_bar.kinds(float(rows["gain_mean"].std()), len(rows), bar, accuracy=accuracy)
     named = kinds.loc[kinds["consistent"], "term"].tolist()
-    found = float(rows["gain_mean"].mean())
-    is_theirs = read(mean, accuracy=accuracy).meets(found, found)
-    others = f" The drawn mean, {mean}, is not theirs either, {found:.4f}."
+    value = float(rows["gain_mean"].mean())
+    is_theirs = read(mean, accuracy=accuracy).meets(value, value)
+    others = f" The drawn mean, {mean}, is not theirs either, {value:.4f}."
     return evidence.check(
         part,
         condition,

@@ -66,11 +66,11 @@ SELECT 'weight_spectral_v_by_layer', file, model_id, mean
 
 def mappings(store: Store) -> Sequence[Check]:
     """Check claim 53: each figure's numbers lie in the files of the notebook named for it."""
-    found = figures(store)
-    if found.empty:
+    result = figures(store)
+    if result.empty:
         part = "each figure comes from the notebook named for it"
         return [evidence.missing(part, "README", quoted.ABSENT)]
-    return [_check(store, str(place), rows) for place, rows in found.groupby("place", sort=False)]
+    return [_check(store, str(place), rows) for place, rows in result.groupby("place", sort=False)]
 
 
 def figures(store: Store) -> pd.DataFrame:
@@ -100,15 +100,15 @@ def _looked_up(
     values = held.merge(shown[["quantity"]].drop_duplicates(), on="quantity").assign(
         subject=lambda rows: rows["quantity"] + " of " + rows["subject"].astype(str)
     )
-    found = provenance.sources(shown, values)
-    if found.empty:
-        found = pd.DataFrame({"file": [""], "n_hits": [0], "n_obs": [len(shown)]})
-        found = found.assign(n_by_chance=0.0, consistent=False)
+    result = provenance.sources(shown, values)
+    if result.empty:
+        result = pd.DataFrame({"file": [""], "n_hits": [0], "n_obs": [len(shown)]})
+        result = result.assign(n_by_chance=0.0, consistent=False)
     by_file = written.set_index("file")["notebook"]
-    return found.assign(
+    return result.assign(
         place=place,
         notebooks=" and ".join(notebooks),
-        is_named=found["file"].map(by_file).isin(notebooks),
+        is_named=result["file"].map(by_file).isin(notebooks),
     )
 
 
@@ -154,8 +154,8 @@ def _elsewhere(rows: pd.DataFrame, best: Sequence[str]) -> str:
     """Return in words which files hold the most of the figure's numbers."""
     if not best:
         return "No file holds any of them."
-    found, n_obs = int(rows["n_hits"].max()), int(rows["n_obs"].iloc[0])
-    how_many = "All" if found == n_obs else f"The most, {found} of {n_obs},"
+    result, n_obs = int(rows["n_hits"].max()), int(rows["n_obs"].iloc[0])
+    how_many = "All" if result == n_obs else f"The most, {result} of {n_obs},"
     return f"{how_many} are in, or follow from, {' and '.join(best)}."
 
 

@@ -19,6 +19,7 @@ from analysis.audit.evidence import quoted
 from analysis.audit.evidence.checks import Check, Label
 from analysis.forensics import table_search
 from analysis.forensics.rounding import read
+from analysis.heritage import reasons
 from analysis.heritage.depth import claims_law as depth
 from analysis.heritage.sign import claims_heritage as heritage
 from analysis.heritage.weights import claims_spectral as spectral
@@ -87,10 +88,7 @@ def _printed_correlation(store: Store) -> Check:
         DEPTH,
         condition,
         bool(row["p_value"] < LEVEL),
-        estimate=row["estimate"],
-        conf_low=row["conf_low"],
-        conf_high=row["conf_high"],
-        p_value=row["p_value"],
+        **evidence.numbers(row),
         n_obs=n,
         n_models=n,
         n_suites=1,
@@ -229,10 +227,7 @@ def _ratio_and_gain(part: str, models: pd.DataFrame) -> Check:
         Label("correlation", "correlation of log |W_V| / |W_O| and log gain"),
         bool(row["p_value"] < LEVEL),
         models,
-        estimate=row["estimate"],
-        conf_low=row["conf_low"],
-        conf_high=row["conf_high"],
-        p_value=row["p_value"],
+        **evidence.numbers(row),
         method=f"{row['method']}, {evidence.INDEPENDENT}",
         measure="r",
     )
@@ -254,11 +249,7 @@ CLAIMS = (
         true_where="three laws",
         rests_on="network",
         quantity="gain_penultimate_block,weight_spectral_v",
-        reason=(
-            "The p belong to laws about gains and norms of W_V. It would tell of training if "
-            "decay or the start of the weights kept the mean of the stream small: raw and "
-            "centred gain must then agree, which can be checked."
-        ),
+        reason="The p belong to laws about gains and norms of W_V." + reasons.RAW_AND_CENTRED,
         lines=(
             Line(DEPTH, "p", 0.05),
             Line(HERITAGE, "p", 0.05),

@@ -43,15 +43,15 @@ def figure_sources(store: Store) -> pd.DataFrame:
     Columns: `place`, `searched` (the files of the notebook named, or the best other file),
     `share` [share of the figure's numbers found], `file` (the best of those searched).
     """
-    found = mappings.figures(store)
-    if found.empty:
+    result = mappings.figures(store)
+    if result.empty:
         return pd.DataFrame(columns=["place", "searched", "share", "file"])
-    searched = found["is_named"].map({True: "notebook named for it", False: "best other file"})
-    best = found.assign(share=found["n_hits"] / found["n_obs"], searched=searched)
+    searched = result["is_named"].map({True: "notebook named for it", False: "best other file"})
+    best = result.assign(share=result["n_hits"] / result["n_obs"], searched=searched)
     ordered = best.sort_values("share", ascending=False, kind="stable")
     first = ordered.drop_duplicates(["place", "searched"])
     every = pd.MultiIndex.from_product(
-        [found["place"].unique(), searched.unique()], names=["place", "searched"]
+        [result["place"].unique(), searched.unique()], names=["place", "searched"]
     )
     whole = first.set_index(["place", "searched"])[["share", "file"]].reindex(every)
     return whole.fillna({"share": 0.0, "file": "none"}).reset_index()
@@ -113,8 +113,8 @@ def labels(store: Store) -> pd.DataFrame:
 Rows = Iterator[dict[str, str]]
 
 
-def _row(place: str, printed: str, found: str, *, agrees: bool) -> dict[str, str]:
-    return {"place": place, "printed": printed, "found": found, "agrees": "yes" if agrees else "no"}
+def _row(place: str, printed: str, text: str, *, agrees: bool) -> dict[str, str]:
+    return {"place": place, "printed": printed, "found": text, "agrees": "yes" if agrees else "no"}
 
 
 def _either(sizes: NDArray[Any]) -> str:
@@ -127,9 +127,9 @@ def _correlation(store: Store) -> Rows:
     n = int(quoted.text(store, "§4.1", "n_models", "Pythia"))
     fitting = p_value.possible_df("r", rounding.read(r), rounding.read(p)) + 2
     low, high = p_value.p_range("r", rounding.read(r), n - 2)
-    found = f"p of {low:.3f} to {high:.3f}; r and p agree for n = {_either(fitting)} alone"
+    text = f"p of {low:.3f} to {high:.3f}; r and p agree for n = {_either(fitting)} alone"
     agrees = n in fitting
-    yield _row("Fig. 1", f"r = {r}, p {p}, {n} models", found, agrees=agrees)
+    yield _row("Fig. 1", f"r = {r}, p {p}, {n} models", text, agrees=agrees)
 
 
 def _traces(store: Store) -> Rows:
@@ -159,16 +159,16 @@ def _derived(
     unit: str = "",
 ) -> dict[str, str]:
     row = derive(*parts, printed).iloc[0]
-    found = f"{row['value_low']:.2f} to {row['value_high']:.2f}{unit}"
+    text = f"{row['value_low']:.2f} to {row['value_high']:.2f}{unit}"
     words = f"{parts[0]} {joint} {parts[1]}: {printed}{unit}"
-    return _row(place, words, found, agrees=bool(row["consistent"]))
+    return _row(place, words, text, agrees=bool(row["consistent"]))
 
 
 def _accuracy(store: Store) -> Rows:
     share = quoted.text(store, "App. B", "prediction_accuracy", "with the final norm")
     sizes = granularity.denominators(share, MOST_MODELS)["n_obs"].unique()
-    found = f"a share of {_either(sizes)} models"
-    yield _row("App. B", f"{share} %", found, agrees=len(sizes) > 0)
+    text = f"a share of {_either(sizes)} models"
+    yield _row("App. B", f"{share} %", text, agrees=len(sizes) > 0)
 
 
 def _shares(store: Store) -> tuple[list[str], str]:
@@ -185,9 +185,9 @@ def _heritage(store: Store) -> Rows:
     tables = table_search.tables(shares, p, n=n)
     ours = tables[tables["group"] == 0]
     sizes = ours.loc[ours["consistent"], "n_obs"].to_numpy()
-    found = f"{len(ours)} tables; this p with {_either(sizes)} models of EleutherAI"
+    text = f"{len(ours)} tables; this p with {_either(sizes)} models of EleutherAI"
     words = f"{shares[0]} % against {shares[1]} % dampening, p {p}, {n} models"
-    yield _row("§4.2", words, found, agrees=bool(ours["consistent"].any()))
+    yield _row("§4.2", words, text, agrees=bool(ours["consistent"].any()))
 
 
 def _layer_error(store: Store) -> Rows:
@@ -206,5 +206,5 @@ def _layer_error(store: Store) -> Rows:
     errors = mape.definitions(cases, error).set_index("term")
     named = errors.index[errors["consistent"]]
     matching = prose.listing([f"{term}, size the depth" for term in named]) or "no usual error"
-    found = f"{matching}; a true MAPE is {errors['estimate'][mape.MAPE]:.1f} %"
-    yield _row("§5.3", f"MAPE {error} %", found, agrees=bool(errors["consistent"][mape.MAPE]))
+    text = f"{matching}; a true MAPE is {errors['estimate'][mape.MAPE]:.1f} %"
+    yield _row("§5.3", f"MAPE {error} %", text, agrees=bool(errors["consistent"][mape.MAPE]))

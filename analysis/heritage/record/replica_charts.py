@@ -142,7 +142,7 @@ def chart_gain_by_lab(labs: pd.DataFrame, printed: pd.DataFrame) -> alt.VConcatC
     in_print = rings.encode(x=x, y=y, color=alt.value(INK))
     # One word above its mark and one below: on a phone there is no room for both side by side.
     ends = [(drawn, "of the file", 15), (printed, "as printed", -15)]
-    said = [
+    items = [
         alt.Chart(means_of.nsmallest(1, "gain_mean"))
         .mark_text(align="right", dx=5, fontSize=13, color=INK, dy=away)
         .encode(x=x, y=y, text=alt.value(word))
@@ -150,7 +150,7 @@ def chart_gain_by_lab(labs: pd.DataFrame, printed: pd.DataFrame) -> alt.VConcatC
     ]
     return _stacked(
         [
-            alt.layer(line_at(1, "x"), bars, means, in_print, *said).properties(
+            alt.layer(line_at(1, "x"), bars, means, in_print, *items).properties(
                 height=LAB * len(drawn)
             ),
             alt.layer(line_at(1, "x"), points_by_lab(primary).encode(x=x, y=rows)).properties(

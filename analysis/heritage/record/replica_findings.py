@@ -11,17 +11,17 @@ from analysis.tidy import prose
 
 def signs(models: pd.DataFrame) -> str:
     """Return how many models shrink the stream, by panel."""
-    said = [f"{share} models {panel}" for panel, share in below_one(models).items()]
-    return f"The stream shrinks in {prose.listing(said)}."
+    texts = [f"{share} models {panel}" for panel, share in below_one(models).items()]
+    return f"The stream shrinks in {prose.listing(texts)}."
 
 
 def with_size(models: pd.DataFrame) -> str:
     """Return how the gain goes with the number of parameters, by panel."""
-    said = [
+    texts = [
         f"{prose.number(float(np.log(rows['n_parameters']).corr(rows['gain_mean'])))} {panel}"
         for panel, rows in models.groupby("panel", sort=False)
     ]
-    return f"Correlation of gain and log parameters: {prose.listing(said)}."
+    return f"Correlation of gain and log parameters: {prose.listing(texts)}."
 
 
 def printed_means(labs: pd.DataFrame, printed: pd.DataFrame) -> str:
@@ -59,10 +59,10 @@ def rises(layers: pd.DataFrame, column: str, name: str) -> str:
 def errors(models: pd.DataFrame) -> str:
     """Return how far each predictor of L* errs, by panel."""
     missed = (models["predicted"] - models["estimate"]).abs().groupby(models["panel"], sort=False)
-    said = [
+    texts = [
         f"{prose.number(float(mean), 1)} layers {panel}" for panel, mean in missed.mean().items()
     ]
-    return f"Mean error of the predicted L*: {prose.listing(said)}."
+    return f"Mean error of the predicted L*: {prose.listing(texts)}."
 
 
 def crossing(models: pd.DataFrame) -> str:

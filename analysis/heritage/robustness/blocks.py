@@ -79,7 +79,7 @@ def counted(store: Store) -> dict[str, int]:
     `models` (rows of `published_blocks`), and `depth`, the mean number of blocks over these rows,
     to which a model gives the more, the deeper it is.
     """
-    found = store.query(
+    rows = store.query(
         """
         SELECT count(*) AS n_gains, count(DISTINCT model_id) AS n_models
           FROM published_profile
@@ -88,8 +88,8 @@ def counted(store: Store) -> dict[str, int]:
     )
     blocks = published_blocks(store)
     return {
-        "published": int(found["n_gains"].iloc[0]),
-        "published_models": int(found["n_models"].iloc[0]),
+        "published": int(rows["n_gains"].iloc[0]),
+        "published_models": int(rows["n_models"].iloc[0]),
         "blocks": len(blocks),
         "models": int(blocks["model_id"].nunique()),
         "depth": round(blocks["n_layers"].mean()),

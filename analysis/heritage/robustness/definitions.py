@@ -119,11 +119,11 @@ def contrasts(rows: pd.DataFrame, *, conf_level: float = 0.95) -> pd.DataFrame:
     table = model.tidy(["fixed"], conf_level=conf_level)
     named = table["term"].str.extract(r"^metric\[(.*)\]:others$")[0]
     counts = rows.groupby("metric")[["model_id", "suite"]].nunique()
-    found = table[named.notna()].assign(metric=named.dropna())
+    outcome = table[named.notna()].assign(metric=named.dropna())
     singular = model.tidy(["ran_pars"])["note"].iloc[0]
-    result = found[["metric", "estimate", "conf_low", "conf_high", "conf_level", "df"]].assign(
-        n_models=found["metric"].map(counts["model_id"]),
-        n_suites=found["metric"].map(counts["suite"]),
+    result = outcome[["metric", "estimate", "conf_low", "conf_high", "conf_level", "df"]].assign(
+        n_models=outcome["metric"].map(counts["model_id"]),
+        n_suites=outcome["metric"].map(counts["suite"]),
         method="Linear mixed model, restricted maximum likelihood; Kenward-Roger t",
         note=singular,
     )
@@ -171,7 +171,7 @@ def components(
         drawn[draw] = _shares(blocks, profile(cross, quick(cross, model.found.theta)))
     tail = (1 - conf_level) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail], axis=0, method="weibull")
-    found = pd.DataFrame(
+    table = pd.DataFrame(
         {
             "group": [*(_named(block.group) for block in blocks), RESIDUAL],
             "variance": group_variances(blocks, model.found),
@@ -180,7 +180,7 @@ def components(
             "conf_high": high,
         }
     )
-    result = found.set_index("group").loc[list(GROUPS)].reset_index()
+    result = table.set_index("group").loc[list(GROUPS)].reset_index()
     labelled = result.assign(
         conf_level=conf_level,
         n_obs=len(rows),
@@ -194,8 +194,8 @@ def components(
     return labelled
 
 
-def _shares(blocks: Sequence[Block], found: Profile) -> Floats:
-    variances = group_variances(blocks, found)
+def _shares(blocks: Sequence[Block], entries: Profile) -> Floats:
+    variances = group_variances(blocks, entries)
     return np.asarray(variances / variances.sum(), dtype=np.float64)
 
 

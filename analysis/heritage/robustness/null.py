@@ -80,16 +80,16 @@ def sizes(
     """
     require_count("n_draws", n_draws)
     draw, rows = alike(blocks, cut), in_parts(blocks, cut).drop(columns="part")
-    found = []
+    items = []
     for _ in range(n_draws):
         drawn = rows.assign(log_gain=draw(rng))
         together = suites.part_tests(suites.fit(drawn, cut), cut)
         plain = suites.part_by_part(drawn, cut)
-        found += [together[["part", "p_value"]].assign(method="mixed model")]
-        found += [plain[["part", "p_value"]].assign(method="part by part")]
+        items += [together[["part", "p_value"]].assign(method="mixed model")]
+        items += [plain[["part", "p_value"]].assign(method="part by part")]
         any_part = pd.DataFrame({"part": ["any"], "p_value": [together["p_adjusted"].min()]})
-        found += [any_part.assign(method="mixed model")]
-    every = pd.concat(found, ignore_index=True)
+        items += [any_part.assign(method="mixed model")]
+    every = pd.concat(items, ignore_index=True)
     shares = [
         (every["p_value"] <= alpha)
         .groupby([every["part"], every["method"]])

@@ -75,7 +75,7 @@ def believe(
     n_nodes
         Of each quadrature, a power of two.
     """
-    found = []
+    items = []
     known: dict[tuple[bytes, float], Quadrature] = {}  # most definitions were read on one design
     for metric, rows in definitions.gains(store).groupby("metric"):
         models = rows.reset_index(drop=True)
@@ -90,8 +90,8 @@ def believe(
                 known[key] = hierarchy.quadrature(sources, Prior(width), rng=rng, n_nodes=n_nodes)
             nodes = known[key]
             after = hierarchy.posterior(nodes, gains)
-            found.append(Beliefs(str(metric), models, nodes, after, _asked(nodes, after, drawn)))
-    return found
+            items.append(Beliefs(str(metric), models, nodes, after, _asked(nodes, after, drawn)))
+    return items
 
 
 def shares(beliefs: Sequence[Beliefs]) -> pd.DataFrame:
@@ -128,11 +128,11 @@ def pairs(beliefs: Sequence[Beliefs]) -> pd.DataFrame:
 
 
 def _pairs(belief: answers.Belief) -> pd.DataFrame:
-    found = [
+    items = [
         (first, second, answers.larger(belief, first, second))
         for first, second in combinations(belief.names, 2)
     ]
-    return pd.DataFrame(found, columns=["first", "second", "probability"])
+    return pd.DataFrame(items, columns=["first", "second", "probability"])
 
 
 def predictions(beliefs: Sequence[Beliefs], *, conf_level: float = 0.95) -> pd.DataFrame:
@@ -202,9 +202,9 @@ def _asked(
     """Return the variances of both populations, before and after the data."""
     asked = {}
     stages: tuple[tuple[str, Posterior | None], ...] = ((PRIOR, None), (AFTER, after))
-    for stage, found in stages:
-        asked[answers.SUPERPOPULATION, stage] = answers.superpopulation(nodes, found)
-        asked[answers.FINITE, stage] = answers.finite(nodes, drawn, found)
+    for stage, result in stages:
+        asked[answers.SUPERPOPULATION, stage] = answers.superpopulation(nodes, result)
+        asked[answers.FINITE, stage] = answers.finite(nodes, drawn, result)
     return asked
 
 

@@ -121,10 +121,10 @@ def ranking_rows(rankings: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     after = rankings[(rankings["stage"] == AFTER) & (rankings["population"] == FINITE)]
     rows = []
     for metric, name in METRICS.items():
-        own = after[(after["metric"] == metric) & (after["prior_scale"] == MIDDLE)]
-        if own.empty:
+        selection = after[(after["metric"] == metric) & (after["prior_scale"] == MIDDLE)]
+        if selection.empty:
             continue
-        best = own.nlargest(1, "probability").to_dict("records")[0]
+        best = selection.nlargest(1, "probability").to_dict("records")[0]
         lab = {second: _probability(pairs, metric, second, MIDDLE) for second in ("suite", "shape")}
         over = [
             _probability(pairs, metric, "suite", width)
@@ -170,7 +170,7 @@ def most_probable(rankings: pd.DataFrame) -> str:
 
 def prediction_rows(predictions: pd.DataFrame) -> pd.DataFrame:
     """Return one row per known suite, known lab and the stranger, formatted as gains."""
-    own = predictions[
+    rows = predictions[
         (predictions["metric"] == PENULTIMATE) & (predictions["prior_scale"] == MIDDLE)
     ]
     kinds = {"sibling": "{} (sibling)", "new suite": "a new suite of {}", "new lab": "a new lab"}
@@ -178,12 +178,12 @@ def prediction_rows(predictions: pd.DataFrame) -> pd.DataFrame:
         {
             "new": [
                 kinds[unit].format(level)
-                for unit, level in zip(own["unit"], own["level"], strict=True)
+                for unit, level in zip(rows["unit"], rows["level"], strict=True)
             ],
-            "gain": np.exp(own["estimate"]).map(prose.number),
+            "gain": np.exp(rows["estimate"]).map(prose.number),
             "interval": [
                 _ratios(low, high)
-                for low, high in zip(own["predicted_low"], own["predicted_high"], strict=True)
+                for low, high in zip(rows["predicted_low"], rows["predicted_high"], strict=True)
             ],
         }
     )
@@ -223,12 +223,12 @@ def jointly_rows(contrasts: pd.DataFrame, specifications: pd.DataFrame) -> pd.Da
         if metric not in known:
             continue
         row = known[metric]
-        own = specifications.loc[specifications["gain"] == level, "standardised"]
+        selection = specifications.loc[specifications["gain"] == level, "standardised"]
         rows.append(
             {
                 "gain": level,
-                "n": prose.MISSING if own.empty else prose.count(len(own)),
-                "median": prose.number(float(own.median())),
+                "n": prose.MISSING if selection.empty else prose.count(len(selection)),
+                "median": prose.number(float(selection.median())),
                 "joint": prose.number(row["estimate"]),
                 "interval": prose.interval(row["conf_low"], row["conf_high"]),
                 "models": f"{prose.count(row['n_models'])} ({prose.count(row['n_suites'])})",
@@ -284,7 +284,7 @@ def bound_rows(found: pd.DataFrame) -> pd.DataFrame:
 
 def _probability(pairs: pd.DataFrame, metric: str, second: str, width: float) -> float:
     """Return the probability that the lab's variance is above another's, these suites."""
-    own = pairs[
+    rows = pairs[
         (pairs["metric"] == metric)
         & (pairs["prior_scale"] == width)
         & (pairs["stage"] == AFTER)
@@ -292,7 +292,7 @@ def _probability(pairs: pd.DataFrame, metric: str, second: str, width: float) ->
         & (pairs["first"] == "lab")
         & (pairs["second"] == second)
     ]
-    return float(own["probability"].iloc[0])
+    return float(rows["probability"].iloc[0])
 
 
 def _ratios(low: float, high: float) -> str:

@@ -47,9 +47,9 @@ def profiles(model: MixedModel, cut: str = "quarter", *, conf_level: float = 0.9
     One row per part and suite: `part`, `level` (the suite), `estimate` [nat per block, at the
     mean number of blocks], and the other columns of `MixedModel.means` under the multivariate t.
     """
-    found = model.means(("part", "suite"), adjust="mvt", conf_level=conf_level)
-    named = found["contrast"].str.split(":", n=1, expand=True)
-    result = found.assign(part=named[0], level=named[1]).drop(columns="contrast")
+    outcome = model.means(("part", "suite"), adjust="mvt", conf_level=conf_level)
+    named = outcome["contrast"].str.split(":", n=1, expand=True)
+    result = outcome.assign(part=named[0], level=named[1]).drop(columns="contrast")
     return _ordered(result, cut)
 
 
@@ -96,8 +96,8 @@ def part_by_part(blocks: pd.DataFrame, cut: str = "quarter") -> pd.DataFrame:
     """
     rows = in_parts(blocks, cut)
     means = rows.groupby(["part", "model_id", "suite", "n_layers"])["log_gain"].mean().reset_index()
-    found = [{"part": part, **suites_given_depth(own)} for part, own in means.groupby("part")]
-    return _ordered(pd.DataFrame(found), cut)
+    items = [{"part": part, **suites_given_depth(own)} for part, own in means.groupby("part")]
+    return _ordered(pd.DataFrame(items), cut)
 
 
 def suites_given_depth(models: pd.DataFrame, response: str = "log_gain") -> dict[str, float]:
@@ -169,10 +169,10 @@ def _levels(model: MixedModel, factor: str) -> tuple[str, ...]:
 
 def _differences(terms: Sequence[str], part: str) -> Floats:
     """Return the contrasts of one part's suites with its first, shape (suites - 1, p)."""
-    own = [place for place, term in enumerate(terms) if term.startswith(f"part[{part}]:suite")]
-    contrasts = np.zeros((len(own) - 1, len(terms)))
-    contrasts[:, own[0]] = -1
-    contrasts[np.arange(len(own) - 1), own[1:]] = 1
+    items = [place for place, term in enumerate(terms) if term.startswith(f"part[{part}]:suite")]
+    contrasts = np.zeros((len(items) - 1, len(terms)))
+    contrasts[:, items[0]] = -1
+    contrasts[np.arange(len(items) - 1), items[1:]] = 1
     return contrasts
 
 

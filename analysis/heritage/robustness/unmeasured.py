@@ -47,16 +47,16 @@ def sensitivity(gains: pd.DataFrame) -> pd.DataFrame:
     size = _standardised(rows["log_parameters"])
     ones = np.ones(len(rows))
     ours = np.asarray(rows["lab"] == NAMED_LAB, dtype=np.float64)
-    found = [
+    items = [
         _row(f"{NAMED_LAB} against all others, given depth and size", y, ours, depth, [ones, size])
     ]
     sizes = rows["suite"].value_counts()
     for suite in sorted(sizes[sizes >= LEAST_MODELS].index):
         own = np.asarray(rows["suite"] == suite, dtype=np.float64)
-        found.append(_row(f"{suite} against all others, given depth", y, own, depth, [ones]))
+        items.append(_row(f"{suite} against all others, given depth", y, own, depth, [ones]))
     suites = list(pd.get_dummies(rows["suite"], dtype=float).to_numpy().T)
-    found.append(_row("depth, given suites", y, depth, None, suites))
-    result = pd.DataFrame(found)
+    items.append(_row("depth, given suites", y, depth, None, suites))
+    result = pd.DataFrame(items)
     glossary.checked(result.columns)
     return result
 
@@ -64,8 +64,8 @@ def sensitivity(gains: pd.DataFrame) -> pd.DataFrame:
 def _row(
     name: str, y: Floats, treatment: Floats, benchmark: Floats | None, others: list[Floats]
 ) -> dict[str, float | str]:
-    kept = others if benchmark is None else [*others, benchmark]
-    estimate, error, df = _coefficient(y, treatment, kept)
+    remaining = others if benchmark is None else [*others, benchmark]
+    estimate, error, df = _coefficient(y, treatment, remaining)
     t = estimate / error
     reach = float(stats.t.isf(ALPHA / 2, df)) * error
     low, high = estimate - reach, estimate + reach

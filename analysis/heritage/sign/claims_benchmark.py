@@ -9,6 +9,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.store import Store
 
 ORDERED = Label("order", "Pythia < Mistral < LLaMA < Gemma")
@@ -83,7 +84,7 @@ def _values(rows: pd.DataFrame) -> Check:
 def _order(condition: str, rows: pd.DataFrame) -> Check:
     if len(rows) < len(ORDER):
         return evidence.missing(ORDERED, condition, "not all four models have this gain")
-    found = " < ".join(
+    text = " < ".join(
         f"{str(row['model_id']).partition('/')[2]} {row['gain_mean']:.2f}"
         for row in rows.sort_values("gain_mean").to_dict("records")
     )
@@ -94,7 +95,7 @@ def _order(condition: str, rows: pd.DataFrame) -> Check:
         rows,
         estimate=float(rows["gain_mean"].corr(pd.Series(range(len(rows))), method="spearman")),
         method="rank correlation of the found with the claimed order",
-        note=f"{found}.",
+        note=f"{text}.",
         measure="rank r",
     )
 
@@ -117,11 +118,8 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_last_block,gain_whole_matrix",
         about="Pythia,Mistral 7B,Llama 3.1,Gemma",
-        reason=(
-            "An order of gains is an order of chosen numbers where one of them is free. It "
-            "would tell of training if decay or the start of the weights kept the mean of the "
-            "stream small: raw and centred gain must then agree, which can be checked."
-        ),
+        reason="An order of gains is an order of chosen numbers where one of them is free."
+        + reasons.RAW_AND_CENTRED,
         lines=(Line(ORDERED, "rank r", 1),),
     ),
 )

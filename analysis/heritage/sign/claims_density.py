@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -82,12 +83,12 @@ def _densities(store: Store) -> Check:
     part, condition = Label("density", "rho differs fourfold"), "H / d_head"
     rows = evidence.base_gains(store, "gain_penultimate_block")
     try:
-        found = evidence.only(rows, PYTHIA)["rho"] / evidence.only(rows, GPTJ)["rho"]
+        value = evidence.only(rows, PYTHIA)["rho"] / evidence.only(rows, GPTJ)["rho"]
     except LookupError as reason:
         return evidence.missing(part, condition, reason)
     both = rows[rows["model_id"].isin([PYTHIA, GPTJ])]
     return evidence.check(
-        part, condition, found == 4, both, estimate=found, method="ratio", measure="ratio"
+        part, condition, value == 4, both, estimate=value, method="ratio", measure="ratio"
     )
 
 
@@ -205,8 +206,7 @@ CLAIMS = (
         about="EleutherAI/pythia-6.9b,EleutherAI/gpt-j-6b",
         reason=(
             "Head density is a property of the architecture; the two opposite signs are both "
-            "free. It would tell of training if decay or the start of the weights kept the mean"
-            " of the stream small: raw and centred gain must then agree, which can be checked."
+            "free." + reasons.RAW_AND_CENTRED
         ),
         lines=(
             Line(DAMPENS, "mean gain", 1),
@@ -231,8 +231,7 @@ CLAIMS = (
         quantity="gain_penultimate_block",
         reason=(
             "Head density is a property of the architecture; the sign it is to tell apart is "
-            "free. It would tell of training if decay or the start of the weights kept the mean"
-            " of the stream small: raw and centred gain must then agree, which can be checked."
+            "free." + reasons.RAW_AND_CENTRED
         ),
         lines=(Line(SEPARATES, "accuracy", 1),),
     ),
@@ -252,10 +251,8 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_penultimate_block,gain_with_final_norm",
         reason=(
-            "The rule is scored on signs that are free; with the final norm the gain of that "
-            "norm enters too, which can be moved into the head. It would tell of training if "
-            "decay or the start of the weights kept the mean of the stream small: raw and "
-            "centred gain must then agree, which can be checked."
+            "The rule is scored on signs that are free; with the final norm the gain of that norm"
+            " enters too, which can be moved into the head." + reasons.RAW_AND_CENTRED
         ),
         lines=(Line(IMPROVES, "accuracy", 1),),
     ),

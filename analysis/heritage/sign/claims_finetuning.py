@@ -13,6 +13,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.inference.association import correlation
 from analysis.store import Store, shared
 from analysis.tidy import prose
@@ -154,7 +155,7 @@ def _keeps_side(part: str, condition: str, pairs: pd.DataFrame) -> Check:
     if meant.empty:
         verb = "expands" if above else "dampens"
         return evidence.missing(part, condition, f"no base model compared {verb}")
-    kept = (meant["gain_mean"] > 1) == above
+    remaining = (meant["gain_mean"] > 1) == above
     clear = pd.concat(
         [
             (meant[f"conf_low{which}"] > 1) | (meant[f"conf_high{which}"] < 1)
@@ -162,11 +163,11 @@ def _keeps_side(part: str, condition: str, pairs: pd.DataFrame) -> Check:
         ],
         axis=1,
     ).all(axis=1)
-    decided = False if (clear & ~kept).any() else True if (clear & kept).all() else None
+    decided = False if (clear & ~remaining).any() else True if (clear & remaining).all() else None
     return evidence.share_check(
         part,
         condition,
-        int(kept.sum()),
+        int(remaining.sum()),
         meant,
         holds=decided,
         method="share of pairs on the same side of 1",
@@ -177,12 +178,12 @@ def _keeps_side(part: str, condition: str, pairs: pd.DataFrame) -> Check:
 
 
 def _sides_in_words(pairs: pd.DataFrame) -> str:
-    found = [
+    texts = [
         f"{str(row['model_id']).partition('/')[2]} {row['gain_mean_base']:.2f} to "
         f"{row['gain_mean']:.2f}"
         for row in pairs.to_dict("records")
     ]
-    return f"{', '.join(found)}."
+    return f"{', '.join(texts)}."
 
 
 def _by_prompt(store: Store) -> list[Check]:
@@ -200,16 +201,16 @@ def _by_prompt(store: Store) -> list[Check]:
     expanding = both[(both["value_base"] > 1) & (both["base_model_id"] == both["compared"])]
     if expanding.empty:
         return []
-    kept = expanding["value"] > 1
+    remaining = expanding["value"] > 1
     return [
         evidence.check(
             EXPANDER,
             Label("raw", "raw files: prompt by prompt, pairs where one was tuned from the other"),
-            bool(kept.all()),
+            bool(remaining.all()),
             expanding,
-            estimate=float(kept.mean()),
+            estimate=float(remaining.mean()),
             method="share of prompts that expand before and after",
-            note=f"{int((~kept).sum())} of {len(kept)} prompts change sides.",
+            note=f"{int((~remaining).sum())} of {len(remaining)} prompts change sides.",
             **evidence.both_sides(expanding, "_base"),
             measure="share",
         )
@@ -253,29 +254,22 @@ def _order(condition: str, pairs: pd.DataFrame) -> Check:
     """Ask whether any two models swap places, both differences being clear of their intervals."""
     if len(pairs) < 2:
         return evidence.missing(CHARACTER, condition, "fewer than two pairs are in the store")
-    rows = pairs.to_dict("records")
+    orders = list(combinations(pairs.to_dict("records"), 2))
     swaps = [
-        (one, other)
-        for one, other in combinations(rows, 2)
-        if (one["gain_mean_base"] < other["gain_mean_base"])
-        != (one["gain_mean"] < other["gain_mean"])
+        (one["gain_mean_base"] < other["gain_mean_base"]) != (one["gain_mean"] < other["gain_mean"])
+        for one, other in orders
     ]
-    apart = [
-        (one, other)
-        for one, other in combinations(rows, 2)
-        if _apart(one, other, "_base") and _apart(one, other, "")
-    ]
-    clear = [pair for pair in apart if pair in swaps]
-    total = len(rows) * (len(rows) - 1) // 2
+    apart = [_apart(one, other, "_base") and _apart(one, other, "") for one, other in orders]
+    clear = sum(swap and is_clear for swap, is_clear in zip(swaps, apart, strict=True))
     return evidence.check(
         CHARACTER,
         condition,
-        decision.without_exception(len(clear), total - len(apart)),
+        decision.without_exception(clear, apart.count(False)),
         pairs,
-        estimate=1 - len(swaps) / total,
+        estimate=1 - sum(swaps) / len(swaps),
         method="share of orders between two models that fine-tuning leaves",
         note=_sides_in_words(pairs),
-        n_obs=total,
+        n_obs=len(orders),
         **evidence.both_sides(pairs, "_base"),
         measure="share",
     )
@@ -298,10 +292,7 @@ def _agreement(condition: str, pairs: pd.DataFrame) -> Check:
         condition,
         bool(above) if above or below else None,
         pairs,
-        estimate=row["estimate"],
-        conf_low=row["conf_low"],
-        conf_high=row["conf_high"],
-        p_value=row["p_value"],
+        **evidence.numbers(row),
         method=f"{row['method']}, pairs as independent",
         **evidence.both_sides(pairs, "_base"),
         note=f"{prose.plural(len(pairs), 'pair')} cannot decide a correlation. {row['note']}"
@@ -349,11 +340,7 @@ CLAIMS = (
         rests_on="descent",
         quantity="gain_last_block,gain_penultimate_block",
         about="google/gemma-7b,meta-llama/Llama-3.1-8B,mistralai/Mistral-7B-v0.1",
-        reason=(
-            "A fine-tuned model starts in the coordinates of its base, and the gradient of the "
-            "loss has no part along a change that leaves the loss: what differs between the two"
-            " was done by training."
-        ),
+        reason=reasons.TUNED,
         lines=(Line(CHARACTER, "share", 1),),
     ),
     Claim(
@@ -370,11 +357,7 @@ CLAIMS = (
         rests_on="descent",
         quantity="gain_last_block",
         about="google/gemma-7b,meta-llama/Llama-3.1-8B,mistralai/Mistral-7B-v0.1",
-        reason=(
-            "A fine-tuned model starts in the coordinates of its base, and the gradient of the "
-            "loss has no part along a change that leaves the loss: what differs between the two"
-            " was done by training."
-        ),
+        reason=reasons.TUNED,
         lines=(Line(LARGEST, "change", 0.5),),
     ),
     Claim(
@@ -412,11 +395,7 @@ CLAIMS = (
         rests_on="descent",
         quantity="gain_last_block,gain_penultimate_block",
         about="google/gemma-7b,meta-llama/Llama-3.1-8B,mistralai/Mistral-7B-v0.1",
-        reason=(
-            "A fine-tuned model starts in the coordinates of its base, and the gradient of the "
-            "loss has no part along a change that leaves the loss: what differs between the two"
-            " was done by training."
-        ),
+        reason=reasons.TUNED,
         lines=(Line(EXPANDER, "share", 1),),
     ),
 )

@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.store import Store
 
 #: Files whose gains the paper says leave out the final norm, by the figures they stand behind.
@@ -158,7 +159,7 @@ def _one_side_of_one(words: str, last: pd.DataFrame, earlier: pd.DataFrame) -> l
     if both.empty:
         return []
     same = (both["gain_mean"] < 1) == (both["gain_mean_earlier"] < 1)
-    found = evidence.share_check(
+    check = evidence.share_check(
         LAST_BLOCK,
         Label(
             "ours",
@@ -172,7 +173,7 @@ def _one_side_of_one(words: str, last: pd.DataFrame, earlier: pd.DataFrame) -> l
         method="share of models on the same side of 1",
         note="It shows whether the difference matters, not what the paper's files hold.",
     )
-    return [evidence.on_ours(found, both)]
+    return [evidence.on_ours(check, both)]
 
 
 def _sides(part: str, condition: str, rows: pd.DataFrame) -> Check:
@@ -261,10 +262,6 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_penultimate_block",
         about="Pythia",
-        reason=(
-            "The side of 1 is the sign of a log gain. It would tell of training if decay or the"
-            " start of the weights kept the mean of the stream small: raw and centred gain must"
-            " then agree, which can be checked."
-        ),
+        reason="The side of 1 is the sign of a log gain." + reasons.RAW_AND_CENTRED,
     ),
 )

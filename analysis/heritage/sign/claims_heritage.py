@@ -13,6 +13,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.sign.readings import (
     EVERY,
     HUNT,
@@ -129,13 +130,13 @@ def _lab_mean(condition: str, ours: pd.DataFrame) -> Check:
     """Compare the mean over a lab's models in hand with 1, as a bar of Fig. 2 does."""
     if ours.empty:
         return evidence.missing(BELOW, condition, "no such model of EleutherAI is in the store")
-    found = evidence.mean_of(ours["gain_mean"], 1)
+    result = evidence.mean_of(ours["gain_mean"], 1)
     return evidence.check(
         BELOW,
         condition,
-        found["estimate"] < 1,
+        result["estimate"] < 1,
         ours,
-        **found,
+        **result,
         method="mean over the lab's models, t interval and test against 1 as if they were "
         "independent",
         note=f"{prose.share_of(int((ours['gain_mean'] < 1).sum()), len(ours))} models lie below 1.",
@@ -145,15 +146,15 @@ def _lab_mean(condition: str, ours: pd.DataFrame) -> Check:
 
 def _lab_beyond(condition: str, ours: pd.DataFrame) -> Check:
     """Decide about the lab rather than its models in hand: its interval must exclude 1."""
-    found = _lab_mean(condition, ours)
-    is_open = not (found.conf_low > 1 or found.conf_high < 1)
+    check = _lab_mean(condition, ours)
+    is_open = not (check.conf_low > 1 or check.conf_high < 1)
     return replace(
-        found,
+        check,
         condition=Label("beyond", "beyond these models; ") + condition,
-        holds=None if found.holds is None or is_open else found.holds,
+        holds=None if check.holds is None or is_open else check.holds,
         note="The interval contains 1: another model of the lab may lie on either side."
         if is_open
-        else found.note,
+        else check.note,
     )
 
 
@@ -188,10 +189,7 @@ def _fisher(condition: str, rows: pd.DataFrame) -> Check:
         FISHER + condition,
         bool(row["p_value"] < 0.001),
         rows,
-        estimate=row["estimate"],
-        conf_low=row["conf_low"],
-        conf_high=row["conf_high"],
-        p_value=row["p_value"],
+        **evidence.numbers(row),
         method=f"{row['method']} from the tails, two-sided p from the likelihood of tables",
         note=f"{cells}. The smallest p these margins admit is {row['smallest_p']:.2g}. The p that "
         f"belongs to the interval, twice the one-sided p, is {central_p(rows):.2g}.",
@@ -262,10 +260,10 @@ def _exchange(rows: pd.DataFrame, column: str = "dampens") -> pd.Series[Any]:
         ours, values = frame["heritage"].to_numpy() == OURS, frame[column].to_numpy()
         return float(values[ours].mean() - values[~ours].mean())
 
-    found: pd.Series[Any] = permutation.permutation_test(
+    row: pd.Series[Any] = permutation.permutation_test(
         rows, difference, label="heritage", unit="suite"
     ).iloc[0]
-    return found
+    return row
 
 
 def _shares(
@@ -309,11 +307,7 @@ CLAIMS = (
         true_where="heritage",
         rests_on="network",
         quantity="gain_penultimate_block",
-        reason=(
-            "Who dampens is read off the sign of a log gain. It would tell of training if decay"
-            " or the start of the weights kept the mean of the stream small: raw and centred "
-            "gain must then agree, which can be checked."
-        ),
+        reason="Who dampens is read off the sign of a log gain." + reasons.RAW_AND_CENTRED,
         lines=(Line(DECIDES, "p", 0.001),),
     ),
     Claim(
@@ -330,11 +324,7 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_penultimate_block",
         about="EleutherAI",
-        reason=(
-            "Who dampens is read off the sign of a log gain. It would tell of training if decay"
-            " or the start of the weights kept the mean of the stream small: raw and centred "
-            "gain must then agree, which can be checked."
-        ),
+        reason="Who dampens is read off the sign of a log gain." + reasons.RAW_AND_CENTRED,
         lines=(Line(DAMPEN, "share", 0.8),),
     ),
     Claim(
@@ -351,11 +341,7 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_penultimate_block",
         about="Meta,OpenAI",
-        reason=(
-            "Who expands is read off the sign of a log gain. It would tell of training if decay"
-            " or the start of the weights kept the mean of the stream small: raw and centred "
-            "gain must then agree, which can be checked."
-        ),
+        reason="Who expands is read off the sign of a log gain." + reasons.RAW_AND_CENTRED,
         lines=(
             Line(_expand("Meta"), "share", 1),
             Line(_expand("OpenAI"), "share", 1),
@@ -381,11 +367,7 @@ CLAIMS = (
         repeats=7,
         rests_on="network",
         quantity="gain_penultimate_block",
-        reason=(
-            "Who dampens is read off the sign of a log gain. It would tell of training if decay"
-            " or the start of the weights kept the mean of the stream small: raw and centred "
-            "gain must then agree, which can be checked."
-        ),
+        reason="Who dampens is read off the sign of a log gain." + reasons.RAW_AND_CENTRED,
         lines=(
             Line(DECIDES, "p", 0.001),
             Line(DAMPEN, "share", 0.8),
@@ -405,11 +387,8 @@ CLAIMS = (
         weight="supporting",
         rests_on="network",
         quantity="gain_penultimate_block",
-        reason=(
-            "A mean of gains lies on whichever side of 1 its coordinates put it. It would tell "
-            "of training if decay or the start of the weights kept the mean of the stream "
-            "small: raw and centred gain must then agree, which can be checked."
-        ),
+        reason="A mean of gains lies on whichever side of 1 its coordinates put it."
+        + reasons.RAW_AND_CENTRED,
         lines=(
             Line(BELOW, "mean gain", 1),
             Line(ABOVE, "smallest mean", 1),

@@ -12,6 +12,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.store import Store
 from analysis.tidy import prose
 
@@ -129,8 +130,8 @@ def _sized(store: Store) -> pd.DataFrame:
 
 def _mostly(part: str, condition: str, rows: pd.DataFrame, *, fewest: int = 2) -> Check:
     if len(rows) < fewest:
-        found = prose.plural(len(rows), "such model")
-        return evidence.missing(part, condition, f"the store has gains of {found}")
+        result = prose.plural(len(rows), "such model")
+        return evidence.missing(part, condition, f"the store has gains of {result}")
     below = int((rows["gain_mean"] < 1).sum())
     known = evidence.with_interval(rows) if "gain_sd" in rows else rows
     is_open = pd.Series(False, known.index)
@@ -296,11 +297,7 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_penultimate_block",
         about="EleutherAI",
-        reason=(
-            "Who dampens is read off the sign of a log gain. It would tell of training if decay"
-            " or the start of the weights kept the mean of the stream small: raw and centred "
-            "gain must then agree, which can be checked."
-        ),
+        reason="Who dampens is read off the sign of a log gain." + reasons.RAW_AND_CENTRED,
         lines=(
             Line(ELEUTHER, "share", 0.5),
             Line(PYTHIA, "share", 0.5),
@@ -330,11 +327,8 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_penultimate_block",
         about="EleutherAI,Meta,OpenAI",
-        reason=(
-            "The opposite behaviour is a pair of signs, each of which is free. It would tell of"
-            " training if decay or the start of the weights kept the mean of the stream small: "
-            "raw and centred gain must then agree, which can be checked."
-        ),
+        reason="The opposite behaviour is a pair of signs, each of which is free."
+        + reasons.RAW_AND_CENTRED,
         lines=(
             Line(OPPOSITE, "share", 1),
             Line(ACROSS_SIZES, "share", 1),

@@ -12,6 +12,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.sign import claims_popular as popular
 from analysis.heritage.sign import sources
 from analysis.heritage.sign.readings import EVERY, HUNT, JOINED, KEPT, model_sets
@@ -171,9 +172,9 @@ def _hierarchy(condition: str, rows: pd.DataFrame, heritage: str) -> list[Check]
         n_resamples=RESAMPLES,
         rng=np.random.default_rng(SEED),
     )
-    found = {str(row["contrast"]): row for row in differences.to_dict("records")}
+    by_name = {str(row["contrast"]): row for row in differences.to_dict("records")}
     return [
-        _difference(condition, rows, first, second, found[f"{first} - {second}"])
+        _difference(condition, rows, first, second, by_name[f"{first} - {second}"])
         for first, second in pairs
     ]
 
@@ -199,10 +200,7 @@ def _difference(
         condition,
         None if undecided else is_above,
         rows,
-        estimate=row["estimate"],
-        conf_low=row["conf_low"],
-        conf_high=row["conf_high"],
-        p_value=row["p_value"],
+        **evidence.numbers(row),
         method=row["method"],
         note=f"{reason} {row['note']}".strip(),
         measure="difference",
@@ -231,11 +229,7 @@ CLAIMS = (
         true_where="hierarchy",
         rests_on="network",
         quantity="gain_penultimate_block",
-        reason=(
-            "Shares of variance of a free number are free. It would tell of training if decay "
-            "or the start of the weights kept the mean of the stream small: raw and centred "
-            "gain must then agree, which can be checked."
-        ),
+        reason="Shares of variance of a free number are free." + reasons.RAW_AND_CENTRED,
         lines=(
             Line(FIRST, "probability", 0.5),
             Line(FIRST, "difference", 0),

@@ -12,6 +12,7 @@ from scipy import stats
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.sign import claims_popular as popular
 from analysis.inference.association import correlation, regression
 from analysis.inference.effects import equivalence
@@ -125,8 +126,8 @@ def _equivalent(
     n_obs: int,
 ) -> Check:
     """Decide a log ratio against a margin: inside, outside, or the interval holds both."""
-    found = equivalence.estimates(estimate, low=-log(margin), high=log(margin), alpha=0.025).iloc[0]
-    low, high = float(found["conf_low"]), float(found["conf_high"])
+    row = equivalence.estimates(estimate, low=-log(margin), high=log(margin), alpha=0.025).iloc[0]
+    low, high = float(row["conf_low"]), float(row["conf_high"])
     inside = -log(margin) < low and high < log(margin)
     outside = high < -log(margin) or low > log(margin)
     return evidence.check(
@@ -134,10 +135,10 @@ def _equivalent(
         condition,
         inside if inside or outside else None,
         rows,
-        estimate=float(np.exp(found["estimate"])),
+        estimate=float(np.exp(row["estimate"])),
         conf_low=float(np.exp(low)),
         conf_high=float(np.exp(high)),
-        p_value=found["p_value"],
+        p_value=row["p_value"],
         n_obs=n_obs,
         method=f"ratio of gains, 12B over 160M; {method}; two one-sided tests",
         note=f"{'The whole interval lies outside the margin. ' if outside else ''}"
@@ -231,7 +232,7 @@ def _within_suites(condition: str, models: pd.DataFrame) -> Check:
     if len(rows) - n_suites < 3:
         return evidence.missing(NO_SIZE, condition, "too few models share a suite")
     r = float(np.corrcoef(rows["log_parameters"], rows["log_gain"])[0, 1])
-    found = correlation.from_summary(r, len(rows) - n_suites + 1).iloc[0]
+    row = correlation.from_summary(r, len(rows) - n_suites + 1).iloc[0]
     falling = [
         suite
         for suite, group in rows.groupby("suite")
@@ -242,7 +243,7 @@ def _within_suites(condition: str, models: pd.DataFrame) -> Check:
         "Pearson correlation within suites; t test; Fisher z interval, models of a suite as "
         "independent"
     )
-    return _small(condition, rows, found, note, method=method)
+    return _small(condition, rows, row, note, method=method)
 
 
 def _beyond_depth(condition: str, models: pd.DataFrame) -> Check:
@@ -261,13 +262,13 @@ def _beyond_depth(condition: str, models: pd.DataFrame) -> Check:
         for name in ("log_parameters", "log_gain")
         for column in [rows[name].to_numpy(dtype=np.float64)]
     )
-    found = correlation.from_summary(float(np.corrcoef(size, gain)[0, 1]), n_left).iloc[0]
-    is_shown = found["conf_low"] > 0 or found["conf_high"] < 0
+    row = correlation.from_summary(float(np.corrcoef(size, gain)[0, 1]), n_left).iloc[0]
+    is_shown = row["conf_low"] > 0 or row["conf_high"] < 0
     note = "" if is_shown else "Beyond depth these data show nothing of size, and exclude little."
     method = (
         "partial correlation within suites, logarithm of depth held constant; Fisher z interval"
     )
-    return _small(condition, rows, found, note, method=method, measure="partial r")
+    return _small(condition, rows, row, note, method=method, measure="partial r")
 
 
 def _by_suite(condition: str, models: pd.DataFrame) -> Check:
@@ -282,29 +283,29 @@ def _by_suite(condition: str, models: pd.DataFrame) -> Check:
     fitted = regression.fit(rows, "log_gain ~ 0 + log_parameters", cluster="suite").tidy().iloc[0]
     scale = float(rows["log_parameters"].std() / rows["log_gain"].std())
     ends = {name: scale * fitted[name] for name in ("estimate", "conf_low", "conf_high")}
-    found = pd.Series(ends | {"p_value": fitted["p_value"]})
+    result = pd.Series(ends | {"p_value": fitted["p_value"]})
     method = f"standardised slope, whose interval may reach beyond 1; {fitted['method']}"
-    return _small(condition, rows, found, str(fitted["note"]), method=method, measure="slope")
+    return _small(condition, rows, result, str(fitted["note"]), method=method, measure="slope")
 
 
 def _across(condition: str, rows: pd.DataFrame, response: str) -> Check:
     if len(rows) < 4 or rows[response].nunique() < 2:
         return evidence.missing(NO_SIZE, condition, "fewer than four models, or all are alike")
-    found = correlation.correlate(rows, x="log_parameters", y=response).iloc[0]
-    return _small(condition, rows, found, "", method=f"{found['method']}, models as if independent")
+    row = correlation.correlate(rows, x="log_parameters", y=response).iloc[0]
+    return _small(condition, rows, row, "", method=f"{row['method']}, models as if independent")
 
 
 def _small(
     condition: str,
     rows: pd.DataFrame,
-    found: pd.Series[float],
+    row: pd.Series[float],
     note: str,
     *,
     method: str,
     measure: str = "r",
 ) -> Check:
     """Decide a correlation against the margin: inside, outside, or the interval holds both."""
-    low, high = float(found["conf_low"]), float(found["conf_high"])
+    low, high = float(row["conf_low"]), float(row["conf_high"])
     inside = low > -ALMOST_NOTHING and high < ALMOST_NOTHING
     outside = high < -ALMOST_NOTHING or low > ALMOST_NOTHING
     undecided = "" if inside or outside else f"The interval reaches from little to much. {TOO_FEW}"
@@ -313,10 +314,10 @@ def _small(
         condition,
         inside if inside or outside else None,
         rows,
-        estimate=found["estimate"],
+        estimate=row["estimate"],
         conf_low=low,
         conf_high=high,
-        p_value=found["p_value"],
+        p_value=row["p_value"],
         method=method,
         measure=measure,
         note=f"{note} {undecided}".strip(),
@@ -339,11 +340,7 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_penultimate_block",
         about="EleutherAI/pythia-160m,EleutherAI/pythia-12b",
-        reason=(
-            "Two free numbers may be made equal or not. It would tell of training if decay or "
-            "the start of the weights kept the mean of the stream small: raw and centred gain "
-            "must then agree, which can be checked."
-        ),
+        reason="Two free numbers may be made equal or not." + reasons.RAW_AND_CENTRED,
         lines=(Line(IDENTICAL, "ratio", 1, 0.95, 1.05),),
     ),
     Claim(
@@ -361,11 +358,7 @@ CLAIMS = (
         weight="supporting",
         rests_on="network",
         quantity="gain_penultimate_block",
-        reason=(
-            "A correlation with a free number is free. It would tell of training if decay or "
-            "the start of the weights kept the mean of the stream small: raw and centred gain "
-            "must then agree, which can be checked."
-        ),
+        reason="A correlation with a free number is free." + reasons.RAW_AND_CENTRED,
         lines=(Line(NO_SIZE, "r", 0, -0.32, 0.32),),
     ),
 )

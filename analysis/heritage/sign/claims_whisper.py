@@ -11,6 +11,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.sign.claims_popular import mean_over_blocks
 from analysis.inference.association import regression
 from analysis.inference.resampling.bootstrap import draws, interval, interval_note
@@ -118,21 +119,21 @@ def _beyond_depth(store: Store) -> Check:
         whispers=(rows["lab"] == "EleutherAI").astype(float),
     )
     terms = regression.fit(described, "log_gain ~ log_depth + whispers", cluster="suite").tidy()
-    found = terms[terms["term"] == "whispers"].iloc[0]
-    low, high = float(np.exp(found["conf_low"])), float(np.exp(found["conf_high"]))
+    row = terms[terms["term"] == "whispers"].iloc[0]
+    low, high = float(np.exp(row["conf_low"])), float(np.exp(row["conf_high"]))
     beyond = "" if low > 1 or high < 1 else "Beyond depth these data show no difference of labs. "
     return evidence.check(
         QUIETER,
         condition,
         decision.below(low, high, 1),
         rows,
-        estimate=float(np.exp(found["estimate"])),
+        estimate=float(np.exp(row["estimate"])),
         conf_low=low,
         conf_high=high,
-        p_value=found["p_value"],
-        method=f"ratio of mean gains per block; {found['method']}",
-        note=f"{beyond}The interval has {found['df']:.1f} degrees of freedom, not those of "
-        f"{len(rows)} models: they are {rows['suite'].nunique()} suites. {found['note']}".strip(),
+        p_value=row["p_value"],
+        method=f"ratio of mean gains per block; {row['method']}",
+        note=f"{beyond}The interval has {row['df']:.1f} degrees of freedom, not those of "
+        f"{len(rows)} models: they are {rows['suite'].nunique()} suites. {row['note']}".strip(),
         measure="ratio",
     )
 
@@ -166,11 +167,8 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_block",
         about="EleutherAI",
-        reason=(
-            "Whether a layer makes the signal quieter is the sign of a log gain. It would tell "
-            "of training if decay or the start of the weights kept the mean of the stream "
-            "small: raw and centred gain must then agree, which can be checked."
-        ),
+        reason="Whether a layer makes the signal quieter is the sign of a log gain."
+        + reasons.RAW_AND_CENTRED,
         lines=(Line(QUIETER, "share", 1),),
     ),
 )

@@ -102,8 +102,8 @@ def new_levels(models: pd.DataFrame, statement: str, gains: Floats) -> Floats:
     first, second = (sum(squares[name] for name in side) for side in OF_NEW_LEVELS[statement])
     is_larger = np.asarray(first > second)
     chunks = np.array_split(standard, max(1, -(-len(standard) // TOGETHER)))
-    found = [is_larger.astype(np.float64) @ hierarchy.weights(nodes, some) for some in chunks]
-    return np.asarray(np.concatenate(found))
+    items = [is_larger.astype(np.float64) @ hierarchy.weights(nodes, some) for some in chunks]
+    return np.asarray(np.concatenate(items))
 
 
 def _scaled(models: pd.DataFrame, predictors: tuple[str, ...]) -> Floats:

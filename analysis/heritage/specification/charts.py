@@ -61,11 +61,11 @@ def chart_specifications(
         "range that exchanged labels give, and below them one row per level of each choice."
     )
     inside = band["estimate"].between(band["null_low"], band["null_high"]).mean()
-    said = (
+    text = (
         f"At {prose.percent(float(inside))} of its ranks the curve lies inside the band that holds "
         "95 % of curves at each rank when suites exchange their labels."
     )
-    return cast(alt.VConcatChart, found(stacked.resolve_scale(opacity="shared"), said))
+    return cast(alt.VConcatChart, found(stacked.resolve_scale(opacity="shared"), text))
 
 
 def _estimates(curve: pd.DataFrame, band: pd.DataFrame, x: alt.X) -> alt.LayerChart:

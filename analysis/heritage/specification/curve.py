@@ -214,9 +214,9 @@ def _place(
         return ledger.refuse(made)
     key = (made.key, made.is_sign, estimator)
     if key not in ledger.places:
-        found = evaluator.evaluate(made, estimator)
+        result = evaluator.evaluate(made, estimator)
         ledger.places[key] = (
-            ledger.refuse(found) if isinstance(found, str) else ledger.add(found, groups)
+            ledger.refuse(result) if isinstance(result, str) else ledger.add(result, groups)
         )
     return ledger.places[key]
 
@@ -225,9 +225,9 @@ def _specifications(levels: Levels, places: Integers, ledger: _Ledger) -> pd.Dat
     """Return one row per specification: its choices and what was found at its place."""
     rows = pd.DataFrame(product(*levels.values()), columns=list(levels))
     numbers = pd.Series(np.arange(1, len(rows) + 1))
-    found = pd.DataFrame([analysis.row for analysis in ledger.analyses])
+    table = pd.DataFrame([analysis.row for analysis in ledger.analyses])
     is_found = places >= 0
-    results = found.reindex(np.where(is_found, places, -1)).reset_index(drop=True)
+    results = table.reindex(np.where(is_found, places, -1)).reset_index(drop=True)
     reasons = np.array([*ledger.reasons, ""], dtype=object)[np.where(is_found, -1, -1 - places)]
     first = numbers.groupby(places).transform("first")
     result = pd.concat([numbers.rename("specification"), rows, results], axis=1).assign(

@@ -157,20 +157,20 @@ def design(
     if not len(selected.places):
         return NO_MODEL
     value, square = selected.outcomes[outcome, unit == PROMPT]
-    kept = np.isfinite(value)
-    if not kept.any():
+    remaining = np.isfinite(value)
+    if not remaining.any():
         return NO_OUTCOME
-    place = selected.places[kept]
+    place = selected.places[remaining]
     group = suites.groups[place, way]
     if not ((group == 1).any() and (group == 0).any()):
         return ONE_GROUP
-    covariates = selected.covariates[kept]
+    covariates = selected.covariates[remaining]
     if not np.isfinite(covariates).all():
         return NO_COVARIATE
-    weights = selected.n_prompts[kept] if unit == PROMPT else np.ones(len(place))
+    weights = selected.n_prompts[remaining] if unit == PROMPT else np.ones(len(place))
     positions, local = np.unique(place, return_inverse=True)
-    rows = np.column_stack([np.ones(len(place)), covariates, value[kept]])
-    sums = sums_per_suite(rows, square[kept], weights, local, len(positions))
+    rows = np.column_stack([np.ones(len(place)), covariates, value[remaining]])
+    sums = sums_per_suite(rows, square[remaining], weights, local, len(positions))
     is_in = np.isfinite(group)
     labs = suites.labs[place]
     units = {"suite": place, "lab": 2 * labs + np.nan_to_num(group)}
@@ -182,8 +182,8 @@ def design(
         unit == "lab",
         outcome != SIZE,
         (
-            tuple(selected.model_ids[kept][is_in]),
-            np.column_stack([value[kept], square[kept], weights, group])[is_in].tobytes(),
+            tuple(selected.model_ids[remaining][is_in]),
+            np.column_stack([value[remaining], square[remaining], weights, group])[is_in].tobytes(),
             _partition(units.get(unit, np.arange(len(place)))[is_in]),
         ),
         {

@@ -127,22 +127,22 @@ class Evaluator:
                 design.positions, design.way, by_lab=design.by_lab
             )
         labels, place = self._joint[key]
-        found = ESTIMATORS[estimator](*group_sums(design.sums, labels, by_lab=design.by_lab))
-        is_significant = (found.p_values() < SIGNIFICANT) & (found.estimate > 0)
-        standardised: Floats = found.estimate / sd if sd else 0.0 * found.estimate
+        result = ESTIMATORS[estimator](*group_sums(design.sums, labels, by_lab=design.by_lab))
+        is_significant = (result.p_values() < SIGNIFICANT) & (result.estimate > 0)
+        standardised: Floats = result.estimate / sd if sd else 0.0 * result.estimate
         return standardised[place].astype(np.float32), is_significant[place]
 
 
 def _ordinary(estimate: Estimates) -> dict[str, Any]:
     """Return estimate, interval and p as if units were independent, missing without variation."""
-    found, error = float(estimate.estimate[0]), float(estimate.std_error[0])
+    result, error = float(estimate.estimate[0]), float(estimate.std_error[0])
     reach = float(estimate.reach(CONF_LEVEL)[0])
     has_error = error > 0
     return {
-        "estimate": found,
+        "estimate": result,
         "std_error": error if has_error else np.nan,
-        "conf_low": found - reach if has_error else np.nan,
-        "conf_high": found + reach if has_error else np.nan,
+        "conf_low": result - reach if has_error else np.nan,
+        "conf_high": result + reach if has_error else np.nan,
         "conf_level": CONF_LEVEL,
         "p_value": float(estimate.p_values()[0]),
         "reason": "" if has_error else NO_VARIATION,

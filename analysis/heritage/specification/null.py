@@ -79,9 +79,9 @@ class Assignments:
         """
         codes = self.codes[:, suites]
         group = np.nan_to_num(self.coding.groups[:, way], nan=2).astype(np.intp)
-        told = group * (int(self.coding.labs.max()) + 2)
-        told = told + self.coding.labs + 1 if by_lab else told
-        _, first, place = np.unique(told[codes], axis=0, return_index=True, return_inverse=True)
+        value = group * (int(self.coding.labs.max()) + 2)
+        value = value + self.coding.labs + 1 if by_lab else value
+        _, first, place = np.unique(value[codes], axis=0, return_index=True, return_inverse=True)
         chosen = codes[first]
         labels = Labels(self.coding.groups[chosen, way], self.coding.labs[chosen])
         return labels, np.asarray(place.ravel(), dtype=np.intp)

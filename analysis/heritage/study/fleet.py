@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -16,12 +13,15 @@ from analysis.heritage.study import horizons, labs, registered, shares
 from analysis.store import Store
 from analysis.tidy import glossary
 from analysis.tidy.errors import DesignError
-from analysis.tidy.frame import Floats
 
 STUDY = "packages"
 
 #: Commit that holds the analysis before the first run of stage A.
 REGISTRATION = "8c45d15"
+
+#: Standard deviation between seeds that the plan supposed, from the pilot, and what a network
+#: trained again may differ by, as `collect study --check` has it [nat].
+PLANNED_SD, EXACT = 0.08, 1e-3
 
 #: Method of the intervals of shares that hold together.
 JOINT = "F inversion, joint"
@@ -107,53 +107,25 @@ def band_of_chance(runs: pd.DataFrame, response: str = "excess") -> Band:
     return Band(middle, middle - half, middle + half, sd, df)
 
 
-def shapes_told(runs: pd.DataFrame) -> list[str]:
-    """Return the most shapes in which at least half of the recipes are complete.
-
-    A recipe is complete in some shapes if it has two runs in each. Empty if no two recipes are
-    complete in any shape.
-
-    Parameters
-    ----------
-    runs
-        One row per run: `recipe`, `geometry`.
-    """
-    counts = runs.groupby(["recipe", "geometry"]).size().unstack(fill_value=0)  # noqa: PD010
-    full = counts.reindex(columns=registered.SHAPES, fill_value=0).ge(2)
-    needed = max(2, math.ceil(len(full) / 2))
-    for n_shapes in range(len(registered.SHAPES), 0, -1):
-        for shapes in combinations(registered.SHAPES, n_shapes):
-            if int(full[list(shapes)].all(axis=1).sum()) >= needed:
-                return list(shapes)
-    return []
-
-
 def response_shares(
     store: Store, *, rng: np.random.Generator, horizon: str = "equal steps"
 ) -> pd.DataFrame:
     """Return the shares of recipe, geometry, both together and seed in each drawn response.
 
-    The registered shares need all four shapes; while some lack runs, the same decomposition is of
-    the shapes of `shapes_told`, and is no registered outcome.
-
     Returns
     -------
     One row per response, source and method, as `shares.variance_shares` with `response`; none
-    where too few recipes are complete to tell, or no two networks differ in the response.
+    where no two networks differ in the response.
     """
     runs = registered.documented(store, horizon)
-    shapes = shapes_told(runs)
-    if not shapes:
-        return pd.DataFrame()
-    contrasts = _contrasts(shapes)
-    found = []
+    tables = []
     for response in DRAWN:
-        values, _ = shares.cell_table(runs, response, "recipe", "geometry", shapes)
+        values, _ = shares.cell_table(runs, response, "recipe", "geometry", registered.SHAPES)
         if np.ptp(values) == 0:
             continue
-        table = shares.variance_shares(values, "recipe", contrasts, rng=rng)
-        found.append(table.assign(response=response))
-    return pd.concat(found, ignore_index=True)
+        table = shares.variance_shares(values, "recipe", shares.GEOMETRY, rng=rng)
+        tables.append(table.assign(response=response))
+    return pd.concat(tables, ignore_index=True)
 
 
 def widths(shares: pd.DataFrame) -> pd.DataFrame:
@@ -173,7 +145,7 @@ def widths(shares: pd.DataFrame) -> pd.DataFrame:
     half = (shares["conf_high"] - shares["conf_low"]) / 2
     widest = half.groupby([shares["response"], shares["method"]], sort=False).idxmax()
     rows = shares.loc[widest].reset_index(drop=True)
-    found = pd.DataFrame(
+    table = pd.DataFrame(
         {
             "term": rows["response"],
             "method": rows["method"],
@@ -184,8 +156,8 @@ def widths(shares: pd.DataFrame) -> pd.DataFrame:
             "n_obs": rows["n_obs"],
         }
     )
-    glossary.checked(found.columns)
-    return found
+    glossary.checked(table.columns)
+    return table
 
 
 def scale_and_shape(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
@@ -196,21 +168,13 @@ def scale_and_shape(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
 
     Returns
     -------
-    As `shares.variance_shares`; empty while recipes lack one of the four geometries.
+    As `shares.variance_shares`.
     """
     runs = registered.documented(store, "equal steps")
-    if shapes_told(runs) != registered.SHAPES:
-        return pd.DataFrame()
     values, _ = shares.cell_table(runs, "excess", "recipe", "geometry", registered.SHAPES)
     return shares.variance_shares(
         values, "recipe", shares.SCALE_AND_SHAPE, n_resamples=_FEW, rng=rng
     )
-
-
-def _contrasts(shapes: list[str]) -> Mapping[str, Floats]:
-    if shapes == registered.SHAPES:
-        return shares.GEOMETRY
-    return {} if len(shapes) == 1 else shares.all_contrasts("geometry", len(shapes))
 
 
 def lab_shares(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -224,15 +188,12 @@ def lab_shares(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
     Returns
     -------
-    As `labs.lab_share` and `labs.without_each`; both empty while they cannot be told.
+    As `labs.lab_share` and `labs.without_each`.
     """
     documented = runs[runs["status"] == "documented"]
     means = documented.groupby(["recipe", "lab"])["excess"].mean().dropna().reset_index()
-    try:
-        whole = labs.lab_share(means, "excess", twins=labs.TWINS)
-        return whole, labs.without_each(means, "excess", twins=labs.TWINS)
-    except DesignError:
-        return pd.DataFrame(), pd.DataFrame()
+    whole = labs.lab_share(means, "excess", twins=labs.TWINS)
+    return whole, labs.without_each(means, "excess", twins=labs.TWINS)
 
 
 def threats(store: Store) -> pd.DataFrame:
@@ -240,18 +201,13 @@ def threats(store: Store) -> pd.DataFrame:
 
     Returns
     -------
-    One row per recipe and check: `recipe`, `check`, `estimate` (the excess), `change` (from that
-    of the plain run); the plain run itself is the check ``plain``. Empty while it lacks.
+    One row per recipe and check: `recipe`, `check`, `estimate` (the excess), `change` (from that of
+    the plain run); the plain run itself is the check ``plain``.
     """
-    try:
-        runs = horizons.responses(store, "threats")
-    except DesignError:
-        return pd.DataFrame()
-    means = runs.groupby(["recipe", "check"])["excess"].mean()
-    plain = means.xs("plain", level="check") if "plain" in set(runs["check"]) else means.iloc[:0]
+    means = horizons.responses(store, "threats").groupby(["recipe", "check"])["excess"].mean()
+    plain = means.xs("plain", level="check")
     rows = means.rename("estimate").reset_index()
-    rows["change"] = rows["estimate"] - rows["recipe"].map(plain)
-    return rows.dropna(subset=["change"]).reset_index(drop=True)
+    return rows.assign(change=rows["estimate"] - rows["recipe"].map(plain))
 
 
 def trained_twice(store: Store) -> pd.DataFrame:
@@ -270,10 +226,8 @@ def trained_twice(store: Store) -> pd.DataFrame:
     )
     runs["alike"] = runs["recipe"].map(_without_names) + runs["text_sha256"]
     runs = runs[runs.duplicated("alike", keep=False)]
-    if runs.empty:
-        return pd.DataFrame(columns=["seed", "n_obs", "estimate"])
-    found = pd.concat([horizons.responses(store, study) for study in sorted(set(runs["study"]))])
-    values = found.merge(runs[["study_run_id", "alike"]]).groupby("alike")
+    trained = pd.concat([horizons.responses(store, study) for study in sorted(set(runs["study"]))])
+    values = trained.merge(runs[["study_run_id", "alike"]]).groupby("alike")
     rows = values.agg(seed=("seed", "first"), n_obs=("seed", "size"))
     rows["estimate"] = values["excess"].max() - values["excess"].min()
     return rows.sort_values("estimate", ignore_index=True)
@@ -352,17 +306,14 @@ def without_each_recipe(store: Store, response: str, horizon: str) -> pd.DataFra
     `level` (the recipe left out), `estimate`, `conf_low`, `conf_high`, `conf_level`, `null_value`
     (the upper limit of the shape), `holds` (what S1 and S2 ask: a lower limit above one half and
     above that), `n_groups` (recipes that are left). A recipe that is not complete at the horizon
-    changes nothing and has no row; nor has any where fewer than three are complete.
+    changes nothing and has no row.
     """
     runs = registered.documented(store, horizon)
-    try:
-        _, complete = shares.cell_table(runs, response, "recipe", "geometry", registered.SHAPES)
-        rows = [
-            {"level": name, **_share_of_recipe(runs[runs["recipe"] != name], response)}
-            for name in complete
-        ]
-    except DesignError:
-        return pd.DataFrame()
+    _, complete = shares.cell_table(runs, response, "recipe", "geometry", registered.SHAPES)
+    rows = [
+        {"level": name, **_share_of_recipe(runs[runs["recipe"] != name], response)}
+        for name in complete
+    ]
     result = pd.DataFrame(rows).sort_values("estimate", ignore_index=True)
     glossary.checked(result.columns)
     return result
@@ -370,12 +321,12 @@ def without_each_recipe(store: Store, response: str, horizon: str) -> pd.DataFra
 
 def _share_of_recipe(runs: pd.DataFrame, response: str) -> dict[str, object]:
     values, names = shares.cell_table(runs, response, "recipe", "geometry", registered.SHAPES)
-    found = shares.sources(values, "recipe", shares.GEOMETRY)
-    place = {source.name: i for i, source in enumerate(found)}
-    ends = shares.joint_intervals(found, values.size, JOINT_LEVEL)
+    result = shares.sources(values, "recipe", shares.GEOMETRY)
+    place = {source.name: i for i, source in enumerate(result)}
+    ends = shares.joint_intervals(result, values.size, JOINT_LEVEL)
     (low, high), bar = ends[place["recipe"]], ends[place["geometry"]][1]
     return {
-        "estimate": shares.estimated_shares(found, values.size)[place["recipe"]],
+        "estimate": shares.estimated_shares(result, values.size)[place["recipe"]],
         "conf_low": low,
         "conf_high": high,
         "conf_level": JOINT_LEVEL,

@@ -80,11 +80,11 @@ def _responses(store: Store, study: str, horizon: str, tokens: str) -> pd.DataFr
             "Carry it out with: thermoscope collect study.",
         )
     place = at_last if horizon == STEPS else at_loss
-    found = [
+    items = [
         {**dict(run.iloc[0][_IDENTITY]), **place(run, float(run["trigram_loss"].iloc[0]))}
         for _, run in rows.groupby("study_run_id", sort=True)
     ]
-    return pd.DataFrame(found).merge(_levels(store, study), on="study_run_id")
+    return pd.DataFrame(items).merge(_levels(store, study), on="study_run_id")
 
 
 def at_last(run: pd.DataFrame, goal: float) -> dict[str, float]:

@@ -7,7 +7,6 @@ import pandas as pd
 from analysis.heritage.study import horizons, registered, screening
 from analysis.inference.effects.multiplicity import adjust
 from analysis.store import Store
-from analysis.tidy.errors import DesignError
 
 STUDY, CHECK = "ingredients", "ingredients_check"
 
@@ -21,12 +20,9 @@ def effects(store: Store, response: str = "excess") -> pd.DataFrame:
     Returns
     -------
     As `screening.main_effects`, two rows per ingredient by `method`, with `p_adjusted`, `n_tests`
-    and `adjustment` over the ingredients of a method (Holm); empty while networks lack.
+    and `adjustment` over the ingredients of a method (Holm).
     """
-    try:
-        table = screening.main_effects(*_screened(store, response))
-    except DesignError:
-        return pd.DataFrame()
+    table = screening.main_effects(*_screened(store, response))
     table = table.assign(term=table["term"].str.removesuffix("_level"))
     table = adjust(table, family="method")
     return table.sort_values("estimate", key=abs, ascending=False, kind="stable", ignore_index=True)
@@ -40,12 +36,9 @@ def additivity(store: Store, response: str = "excess") -> pd.DataFrame:
 
     Returns
     -------
-    As `screening.additivity`; empty while networks lack.
+    As `screening.additivity`.
     """
-    try:
-        return screening.additivity(*_screened(store, response))
-    except DesignError:
-        return pd.DataFrame()
+    return screening.additivity(*_screened(store, response))
 
 
 def together(store: Store, response: str = "excess") -> pd.DataFrame:
@@ -55,12 +48,9 @@ def together(store: Store, response: str = "excess") -> pd.DataFrame:
     -------
     One row per contrast that is no main effect, the largest first: `estimate`, its size [unit of
     the response]. Each is a sum of interactions that the design cannot tell apart; its sign is a
-    matter of coding. Empty while networks lack.
+    matter of coding.
     """
-    try:
-        return pd.DataFrame({"estimate": screening.other_contrasts(*_screened(store, response))})
-    except DesignError:
-        return pd.DataFrame()
+    return pd.DataFrame({"estimate": screening.other_contrasts(*_screened(store, response))})
 
 
 def foretold(store: Store, response: str = "excess") -> pd.DataFrame:
@@ -68,14 +58,11 @@ def foretold(store: Store, response: str = "excess") -> pd.DataFrame:
 
     Returns
     -------
-    As `screening.foretold`; empty while networks lack.
+    As `screening.foretold`.
     """
-    try:
-        screened, _, low = _screened(store, response)
-        others = horizons.responses(store, CHECK)
-        table = screening.main_effects(screened, response, low)
-    except DesignError:
-        return pd.DataFrame()
+    screened, _, low = _screened(store, response)
+    others = horizons.responses(store, CHECK)
+    table = screening.main_effects(screened, response, low)
     terms = screening.largest_terms(table, ADDED)
     return screening.foretold(screened, others, response, low, terms)
 

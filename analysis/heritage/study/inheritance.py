@@ -58,7 +58,7 @@ def treatment(store: Store) -> pd.Series[Any]:
     `most_decay` of the matrices [e-foldings], `least_z_loss`, `most_z_loss` [1], and
     `n_embedding`, how many rates of decay embeddings had. Missing where no network was trained.
     """
-    found = store.query(
+    rows = store.query(
         f"""
         SELECT max(n_steps) FILTER (parent_id IS NULL)   AS steps_before,
                max(n_steps) FILTER (is_later)            AS steps_after,
@@ -73,7 +73,7 @@ def treatment(store: Store) -> pd.Series[Any]:
                   FROM study_run WHERE study = '{STUDY}')
         """
     )
-    return found.iloc[0]
+    return rows.iloc[0]
 
 
 def shares(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
@@ -81,17 +81,13 @@ def shares(store: Store, *, rng: np.random.Generator) -> pd.DataFrame:
 
     Returns
     -------
-    One row per response, source and method, as `shares.variance_shares` with `response`; empty
-    where births lack upbringings.
+    One row per response, source and method, as `shares.variance_shares` with `response`.
     """
-    try:
-        found = [
-            registered.inherited_shares(store, response, rng).assign(response=response)
-            for response in KEPT
-        ]
-    except DesignError:
-        return pd.DataFrame()
-    return pd.concat(found, ignore_index=True)
+    tables = [
+        registered.inherited_shares(store, response, rng).assign(response=response)
+        for response in KEPT
+    ]
+    return pd.concat(tables, ignore_index=True)
 
 
 def between_parents(children: pd.DataFrame, *, rng: np.random.Generator) -> pd.DataFrame:
@@ -109,20 +105,17 @@ def between_parents(children: pd.DataFrame, *, rng: np.random.Generator) -> pd.D
 
     Returns
     -------
-    One row per response, source and method, as `shares`; empty unless every birth has as many
-    parents as the others, two at least.
+    One row per response, source and method, as `shares`.
     """
     ours = children[children["upbringing"] != OF_NO_LAB]
     means = ours.groupby(["birth", "seed"])[list(KEPT)].mean()
-    counts = means.groupby("birth").size()
-    if len(counts) < 2 or counts.min() < max(2, counts.max()):
-        return pd.DataFrame()
-    found = []
+    n_births = children["birth"].nunique()
+    tables = []
     for response in KEPT:
-        values = means[response].to_numpy(dtype=float).reshape(len(counts), 1, -1)
+        values = means[response].to_numpy(dtype=float).reshape(n_births, 1, -1)
         table = variance_shares(values, "birth", {}, rng=rng)
-        found.append(table.assign(response=response))
-    return pd.concat(found, ignore_index=True)
+        tables.append(table.assign(response=response))
+    return pd.concat(tables, ignore_index=True)
 
 
 def turned(children: pd.DataFrame, responses: Sequence[str] = KEPT) -> pd.DataFrame:

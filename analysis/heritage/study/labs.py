@@ -67,15 +67,15 @@ def lab_share(
         )
     of_units = codes[np.unique(units, return_index=True)[1]]
     every = np.array([_share(values, labels[units]) for labels in every_assignment(of_units)])
-    found, chance = every[0], float(every.mean())
+    outcome, chance = every[0], float(every.mean())
     # The tolerance lets labellings that only rename labs tie with the one found.
-    reaching = every >= found - 1e-12
-    below = every <= found + 1e-12
+    reaching = every >= outcome - 1e-12
+    below = every <= outcome + 1e-12
     rows = [
-        {"term": lab, "estimate": found, "null_value": chance, "p_value": reaching.mean()},
+        {"term": lab, "estimate": outcome, "null_value": chance, "p_value": reaching.mean()},
         {
             "term": f"{recipe} within {lab}",
-            "estimate": 1 - found,
+            "estimate": 1 - outcome,
             "null_value": 1 - chance,
             "p_value": below.mean(),
         },
@@ -111,12 +111,12 @@ def without_each(
     rows = []
     for name in means[recipe]:
         try:
-            kept = lab_share(
+            remaining = lab_share(
                 means[means[recipe] != name], response, recipe=recipe, lab=lab, twins=twins
             )
         except DesignError:
             continue
-        rows.append(kept.iloc[:1].assign(level=name))
+        rows.append(remaining.iloc[:1].assign(level=name))
     if not rows:
         return pd.DataFrame()
     result = pd.concat(rows, ignore_index=True).sort_values("estimate", ignore_index=True)

@@ -163,8 +163,8 @@ def inherited_shares(store: Store, response: str, rng: np.random.Generator) -> p
 
 def _joint(table: pd.DataFrame, term: str) -> dict[str, float]:
     rows = table[(table["term"] == term) & (table["method"] == "F inversion, joint")]
-    found = {name: float(rows[name].iloc[0]) for name in ("estimate", "conf_low", "conf_high")}
-    return {**found, "n_groups": float(rows["df"].iloc[0]) + 1}
+    by_name = {name: float(rows[name].iloc[0]) for name in ("estimate", "conf_low", "conf_high")}
+    return {**by_name, "n_groups": float(rows["df"].iloc[0]) + 1}
 
 
 def _number(table: pd.DataFrame, term: str, column: str) -> float:
@@ -253,9 +253,9 @@ def _same_on_both_texts(store: Store, horizon: str, _rng: np.random.Generator) -
             f"Texts must share {_FEWEST_RECIPES} recipes to be compared; they share {len(pairs)}.",
             "Train the runs that are missing.",
         )
-    found = float(pairs["kjv"].corr(pairs["jargon"], method="spearman"))
-    numbers = {"estimate": found, "null_value": LIKE_TEXTS, "n_groups": float(len(pairs))}
-    return numbers, found >= LIKE_TEXTS
+    value = float(pairs["kjv"].corr(pairs["jargon"], method="spearman"))
+    numbers = {"estimate": value, "null_value": LIKE_TEXTS, "n_groups": float(len(pairs))}
+    return numbers, value >= LIKE_TEXTS
 
 
 def _robust(store: Store, horizon: str, _rng: np.random.Generator) -> Outcome:

@@ -110,16 +110,16 @@ def sources(values: Floats, row: str, contrasts: Mapping[str, Floats]) -> list[S
     means = values.mean(2)
     of_rows = means.mean(1, keepdims=True) - means.mean()
     spread = np.broadcast_to(of_rows, means.shape)
-    found = [_source(row, spread, n_rows - 1, n_seeds)]
+    items = [_source(row, spread, n_rows - 1, n_seeds)]
     for name, contrast in contrasts.items():
         within = means @ contrast.T @ contrast
         main = np.broadcast_to(within.mean(0), means.shape)
-        found.append(_source(name, main, len(contrast), n_seeds))
+        items.append(_source(name, main, len(contrast), n_seeds))
         apart = within - main
-        found.append(_source(f"{row}:{name}", apart, len(contrast) * (n_rows - 1), n_seeds))
+        items.append(_source(f"{row}:{name}", apart, len(contrast) * (n_rows - 1), n_seeds))
     residual = values - means[:, :, None]
     df = means.size * (n_seeds - 1)
-    return [*found, Source(CHANCE, float((residual**2).sum()), df, np.zeros_like(means))]
+    return [*items, Source(CHANCE, float((residual**2).sum()), df, np.zeros_like(means))]
 
 
 def _source(name: str, effects: Floats, df: int, n_seeds: int) -> Source:
@@ -155,17 +155,17 @@ def variance_shares(
     `conf_high`, `conf_level`, `sd` (root mean square of its effects over cells, of the errors for
     chance, in units of the response), `df`, `statistic` (F), `p_value`, `n_obs`.
     """
-    found = sources(values, row, contrasts)
+    outcome = sources(values, row, contrasts)
     rows = []
     drawn = _drawn_shares(values, row, contrasts, n_resamples, rng)
     alpha = (1 - conf_level) / 2
     low, high = np.quantile(drawn, [alpha, 1 - alpha], axis=0)
     for method, ends in (
-        ("F inversion, joint", joint_intervals(found, values.size, conf_level)),
+        ("F inversion, joint", joint_intervals(outcome, values.size, conf_level)),
         ("parametric bootstrap", list(zip(low.tolist(), high.tolist(), strict=True))),
     ):
         for source, share, (conf_low, conf_high) in zip(
-            found, estimated_shares(found, values.size), ends, strict=True
+            outcome, estimated_shares(outcome, values.size), ends, strict=True
         ):
             rows.append(
                 {
@@ -174,7 +174,7 @@ def variance_shares(
                     "conf_low": conf_low,
                     "conf_high": conf_high,
                     "conf_level": conf_level,
-                    **_tested(source, found[-1], values.size),
+                    **_tested(source, outcome[-1], values.size),
                     "method": method,
                 }
             )
@@ -240,12 +240,12 @@ def _drawn_shares(
     rng: np.random.Generator,
 ) -> Floats:
     """Return shares of tables drawn from the fitted cells, (resample, source)."""
-    found = sources(values, row, contrasts)
-    error = found[-1].sum_of_squares / found[-1].df
+    result = sources(values, row, contrasts)
+    error = result[-1].sum_of_squares / result[-1].df
     cells = np.full(values.shape[:2], values.mean())
-    for source in found[:-1]:
-        kept = max(0.0, source.sum_of_squares - source.df * error)
-        factor = np.sqrt(kept / source.sum_of_squares) if source.sum_of_squares > 0 else 0.0
+    for source in result[:-1]:
+        remaining = max(0.0, source.sum_of_squares - source.df * error)
+        factor = np.sqrt(remaining / source.sum_of_squares) if source.sum_of_squares > 0 else 0.0
         cells = cells + factor * source.effects
     drawn = []
     for _ in range(n_resamples):

@@ -87,14 +87,14 @@ def negative_counts(runs: pd.DataFrame, level: float) -> dict[str, int]:
     in which the stream is on average shorter after the last block than after block 0.
     """
     tables = {name: negative_cells(runs, name) for name in ASKED}
-    found = {
+    by_name = {
         name: set(table.loc[table["p_adjusted"] < level, "level"]) for name, table in tables.items()
     }
     later = runs["excess_simple"] + np.log(runs["n_layers"].astype(float)) / 2
     means = later.groupby(runs["cell"]).mean()
-    shorter = means.reindex(list(set().union(*found.values()))) < 0
+    shorter = means.reindex(list(set().union(*by_name.values()))) < 0
     return {
         "n_cells": len(tables[ASKED[0]]),
-        **{name: len(cells) for name, cells in found.items()},
+        **{name: len(cells) for name, cells in by_name.items()},
         "n_shorter": int(shorter.sum()),
     }

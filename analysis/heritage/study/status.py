@@ -111,11 +111,11 @@ def _sums(counted: pd.DataFrame, bases: Sequence[Basis], horizon: str) -> tuple[
 
 
 def _belongs(counted: pd.DataFrame, basis: Basis) -> pd.Series:
-    found = counted["study"] == basis.study
+    result = counted["study"] == basis.study
     if basis.blocks:
-        found &= counted["block"].isin(list(basis.blocks))
+        result &= counted["block"].isin(list(basis.blocks))
     if basis.is_later:
-        found &= counted["is_later"]
+        result &= counted["is_later"]
     if basis.shape is not None:
-        found &= (counted["n_layers"] == basis.shape[0]) & (counted["d_model"] == basis.shape[1])
-    return found
+        result &= (counted["n_layers"] == basis.shape[0]) & (counted["d_model"] == basis.shape[1])
+    return result

@@ -111,12 +111,12 @@ def deviations(models: pd.DataFrame, *, conf_level: float = 0.95) -> pd.DataFram
         profiles = mixed.profile_intervals(model, conf_level=conf_level, reml=True)
         ends = profiles[(profiles["group"] == group) & (profiles["effect"] == "ran_pars")].iloc[0]
         pars = model.tidy(["ran_pars"])
-        own = pars[pars["group"] == group].iloc[0]
+        row = pars[pars["group"] == group].iloc[0]
         rows.append(
             {
                 "group": group,
                 "condition": " + ".join(["depth", *(each for each in groups if each != group)]),
-                "estimate": float(own["estimate"]),
+                "estimate": float(row["estimate"]),
                 "conf_low": float(ends["conf_low"]),
                 "conf_high": float(ends["conf_high"]),
                 "conf_level": conf_level,

@@ -40,17 +40,17 @@ def without_each_suite(models: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for left in (NOTHING, *sorted(models["suite"].unique())):
-        kept = models[models["suite"] != left].reset_index(drop=True)
+        remaining = models[models["suite"] != left].reset_index(drop=True)
         for name, number in NUMBERS.items():
             row: dict[str, object] = {"term": name, "left_out": left, "note": ""}
             try:
-                row |= number(kept)
+                row |= number(remaining)
             except AnalysisError as error:
                 row["note"] = error.problem
-            rows.append(row | {"n_obs": len(kept), "n_suites": kept["suite"].nunique()})
-    found = pd.DataFrame(rows)
+            rows.append(row | {"n_obs": len(remaining), "n_suites": remaining["suite"].nunique()})
+    table = pd.DataFrame(rows)
     columns = ["term", "left_out", "estimate", "conf_low", "conf_high", "p_value"]
-    result = found[[*columns, "n_obs", "n_suites", "note"]]
+    result = table[[*columns, "n_obs", "n_suites", "note"]]
     whole = result[result["left_out"] == NOTHING].set_index("term")["estimate"]
     result = result.assign(change=result["estimate"] - result["term"].map(whole))
     glossary.checked(result.columns)

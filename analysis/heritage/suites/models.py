@@ -29,5 +29,5 @@ def base_models(store: Store, metric: str = PENULTIMATE) -> pd.DataFrame:
     [decades], `gain_mean` [ratio] and `log_gain` [nat], by suite and depth.
     """
     gains = evidence.base_gains(store, metric)
-    kept = evidence.without_post_norm(gains)[COLUMNS]
-    return kept.sort_values(["suite", "n_layers", "model_id"], ignore_index=True)
+    rows = evidence.without_post_norm(gains)[COLUMNS]
+    return rows.sort_values(["suite", "n_layers", "model_id"], ignore_index=True)

@@ -93,7 +93,7 @@ def _tested(models: pd.DataFrame, entry: Entry, n_permutations: int, seed: int) 
     rows = models if entry.units is None else means_of(models, entry.units)
     reduced = "log_gain ~ " + " + ".join(entry.given)
     try:
-        found = freedman_lane(
+        result = freedman_lane(
             rows,
             reduced,
             " + ".join([reduced, *entry.added]),
@@ -102,8 +102,8 @@ def _tested(models: pd.DataFrame, entry: Entry, n_permutations: int, seed: int) 
             n_permutations=n_permutations,
         )
     except AnalysisError as error:
-        found = pd.DataFrame({"n_obs": [len(rows)], "note": [error.problem]})
-    return found.assign(**named)
+        result = pd.DataFrame({"n_obs": [len(rows)], "note": [error.problem]})
+    return result.assign(**named)
 
 
 def means_of(models: pd.DataFrame, unit: str) -> pd.DataFrame:

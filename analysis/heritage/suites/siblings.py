@@ -124,14 +124,14 @@ def answer(
     """Return the row of `predictions` of one question and set of predictors."""
     require_conf_level(conf_level)
     unit = UNITS[question]
-    found = left_out(models, names, unit)
+    result = left_out(models, names, unit)
     if question == SIBLING:
-        found = found[found.groupby("suite")["suite"].transform("size") > 1]
-    errors = (found["log_gain"] - found["predicted"]) ** 2
-    spreads = (found["log_gain"] - found["seen_mean"]) ** 2
-    hits = (found["predicted"] > 0) == (found["log_gain"] > 0)
-    by_mean = (found["seen_mean"] > 0) == (found["log_gain"] > 0)
-    low, high = _interval(errors, spreads, found[unit], conf_level)
+        result = result[result.groupby("suite")["suite"].transform("size") > 1]
+    errors = (result["log_gain"] - result["predicted"]) ** 2
+    spreads = (result["log_gain"] - result["seen_mean"]) ** 2
+    hits = (result["predicted"] > 0) == (result["log_gain"] > 0)
+    by_mean = (result["seen_mean"] > 0) == (result["log_gain"] > 0)
+    low, high = _interval(errors, spreads, result[unit], conf_level)
     return {
         "condition": question,
         "unit": unit,
@@ -144,10 +144,10 @@ def answer(
         "rmse_null": float(np.sqrt(spreads.mean())),
         "n_hits": int(hits.sum()),
         "n_hits_null": int(by_mean.sum()),
-        "n_obs": len(found),
-        "n_groups": found[unit].nunique(),
+        "n_obs": len(result),
+        "n_groups": result[unit].nunique(),
         "method": f"Least squares from the other units, one {unit} left out at a time",
-        "note": _note(found),
+        "note": _note(result),
     }
 
 
@@ -163,8 +163,8 @@ def _interval(
     return 1 - ratio - reach, 1 - ratio + reach
 
 
-def _note(found: pd.DataFrame) -> str:
-    unknown = int((~found["is_known"]).sum())
+def _note(table: pd.DataFrame) -> str:
+    unknown = int((~table["is_known"]).sum())
     if not unknown:
         return ""
-    return f"{unknown} of {len(found)} models hold a level never seen; its effect is taken as zero."
+    return f"{unknown} of {len(table)} models hold a level never seen; its effect is taken as zero."

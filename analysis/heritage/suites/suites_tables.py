@@ -236,18 +236,18 @@ def short_sentence(told: Views) -> str:
     )
 
 
-def _plain(told: Views) -> dict[str, str]:
+def _plain(entries: Views) -> dict[str, str]:
     """Return the effects of suites, labs and size in per cent of the gain."""
-    known = told.deviations.set_index("group").to_dict("index")
+    known = entries.deviations.set_index("group").to_dict("index")
     suite, lab = known["suite"], known["lab"]
-    named = told.influence["term"] == "deviation among suites given depth [nat]"
-    spread = told.influence[named].set_index("left_out")["estimate"].to_dict()
+    named = entries.influence["term"] == "deviation among suites given depth [nat]"
+    spread = entries.influence[named].set_index("left_out")["estimate"].to_dict()
     whole = float(spread.pop(influence.NOTHING))
     changes = {str(left): float(value) for left, value in spread.items()}
     driver = min(changes, key=lambda left: changes[left])
     half = changes[driver] < whole / 2
     fixed = " + ".join([*SHAPE, DEPTH, SCALE, "suite"])
-    coefficients = regression.fit(told.models, f"log_gain ~ {fixed}").tidy()
+    coefficients = regression.fit(entries.models, f"log_gain ~ {fixed}").tidy()
     size = coefficients[coefficients["term"] == SCALE].to_dict("records")[0]
     return {
         "suite_percent": _percent(suite["estimate"]),

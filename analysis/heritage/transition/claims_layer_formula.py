@@ -12,6 +12,7 @@ from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision, quoted
 from analysis.audit.evidence.checks import Check, Label
 from analysis.forensics.rounding import read
+from analysis.heritage import reasons
 from analysis.heritage.transition import l_star
 from analysis.heritage.transition import published as published_l_star
 from analysis.store import Store
@@ -89,19 +90,19 @@ def domain(store: Store) -> Sequence[Check]:
 def _held(part: str, condition: str, models: pd.DataFrame) -> Check:
     if models.empty:
         return evidence.missing(part, condition, "its figures are not in the store")
-    found = float(len(models))
+    value = float(len(models))
     return evidence.check(
-        part, condition, found == 6, models, estimate=found, method="count", measure="count"
+        part, condition, value == 6, models, estimate=value, method="count", measure="count"
     )
 
 
-def _layer_error(part: str, condition: str, found: float, rows: pd.DataFrame, text: str) -> Check:
+def _layer_error(part: str, condition: str, value: float, rows: pd.DataFrame, text: str) -> Check:
     return evidence.check(
         part,
         condition,
-        read(text).meets(found, found),
+        read(text).meets(value, value),
         rows,
-        estimate=found,
+        estimate=value,
         method="mean over models [%]",
         note=f"Printed: {text} %.",
         measure="error",
@@ -203,11 +204,8 @@ CLAIMS = (
         weight="side",
         rests_on="network",
         quantity="l_star_trace_multi_head",
-        reason=(
-            "The error is taken against a layer that is where a trace changes most. It would "
-            "tell of training if both factors had been decayed alike and for long: decay "
-            "favours the basis in which W_V and W_O are equally long."
-        ),
+        reason="The error is taken against a layer that is where a trace changes most."
+        + reasons.BALANCED,
     ),
     Claim(
         43,

@@ -13,6 +13,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.transition import constants, l_star
 from analysis.heritage.transition import published as published_l_star
 from analysis.heritage.transition.published import CHANGES, FIGURE, FITTED, HEADS
@@ -46,7 +47,7 @@ def formula(store: Store) -> Sequence[Check]:
 def definition(store: Store) -> Sequence[Check]:
     """Check claim 42: L* is the layer where |dTr / dl| is largest."""
     stated = published_l_star.stated(store, evidence.TRACES)
-    found = {
+    by_name = {
         Label(
             "gradient", "script 20: largest gradient of the trace it stores first"
         ): published_l_star.steepest(store, "trace_first_head"),
@@ -56,7 +57,7 @@ def definition(store: Store) -> Sequence[Check]:
         HEADS + ", as Corollary 1 defines it": published_l_star.steepest(store, "trace_multi_head"),
     }
     return [
-        *(_same_layer(condition, stated, layers) for condition, layers in found.items()),
+        *(_same_layer(condition, stated, layers) for condition, layers in by_name.items()),
         _by_sign(store),
     ]
 
@@ -82,9 +83,9 @@ def _constants(values: pd.DataFrame) -> list[Check]:
     if len(values) < N_PUBLISHED:
         reason = "the nine published L* are not all in the store"
         return [evidence.missing(CONSTANTS_RETURN, words, reason) for words in (whole, any_set)]
-    found = constants.every_set(values)
+    result = constants.every_set(values)
     fitted = constants.least_squares(values)
-    hits = found[found["prints"]]
+    hits = result[result["prints"]]
     named = "; ".join(hits["models"])
     both = int((hits["n_artefacts"] == len(constants.ARTEFACTS)).sum())
     method = "least squares of L* / L on 1, L and 1 / H"
@@ -107,9 +108,9 @@ def _constants(values: pd.DataFrame) -> list[Check]:
             values,
             kind="existence",
             estimate=float(len(hits)),
-            n_obs=len(found),
+            n_obs=len(result),
             method=f"{method}, every set that determines them; count of sets that print alike",
-            note=f"{len(hits)} of {len(found)} sets do: {named}. {both} of them contain both "
+            note=f"{len(hits)} of {len(result)} sets do: {named}. {both} of them contain both "
             f"{' and '.join(f'{model} ({why})' for model, why in constants.ARTEFACTS.items())}.",
             measure="constant",
         ),
@@ -120,7 +121,7 @@ def _constants(values: pd.DataFrame) -> list[Check]:
             values[~values["is_artefact"]],
             kind="existence",
             estimate=float((~hits["is_artefact"]).sum()),
-            n_obs=int((~found["is_artefact"]).sum()),
+            n_obs=int((~result["is_artefact"]).sum()),
             method=f"{method}, every set that determines them; count of sets that print alike",
             measure="constant",
         ),
@@ -151,17 +152,17 @@ def _nearer(condition: str, models: pd.DataFrame) -> Check:
     gain = published_l_star.misses(models, "formula", "n_layers") - published_l_star.misses(
         models, "half_depth", "n_layers"
     )
-    found = published_l_star.mean_error(gain)
+    result = published_l_star.mean_error(gain)
     flips = stats.permutation_test(
         (gain.to_numpy(),), np.mean, permutation_type="samples", n_resamples=2 ** len(gain)
     )
-    is_known = "conf_low" in found
+    is_known = "conf_low" in result
     return evidence.check(
         NEARER,
         condition,
-        decision.below(found["conf_low"], found["conf_high"], 0) if is_known else None,
+        decision.below(result["conf_low"], result["conf_high"], 0) if is_known else None,
         models,
-        **found,
+        **result,
         p_value=float(flips.pvalue),
         method="mean difference of |predicted - L*| / L over models, t interval, exact sign flips",
         note=_noise_note(models) if condition == CHANGES else "",
@@ -172,20 +173,20 @@ def _nearer(condition: str, models: pd.DataFrame) -> Check:
 def _noise_note(models: pd.DataFrame) -> str:
     """Compare the mean layer of the first sign change with that of noise."""
     total = int(models["n"].sum())
-    found = float((models["estimate"] * models["n"]).sum() / total)
+    value = float((models["estimate"] * models["n"]).sum() / total)
     chances = np.array([l_star.sign_change_by_chance(layer) for layer in range(60)])
     layers = np.arange(60)
     expected = float((layers * chances).sum())
     spread = math.sqrt(float(((layers - expected) ** 2 * chances).sum()) / total)
-    p = 2 * float(stats.norm.sf(abs(found - expected) / spread))
+    p = 2 * float(stats.norm.sf(abs(value - expected) / spread))
     return (
-        f"Over {total} profiles the mean layer is {found:.2f}; pure noise gives {expected:.2f} "
+        f"Over {total} profiles the mean layer is {value:.2f}; pure noise gives {expected:.2f} "
         f"(p = {p:.2f})."
     )
 
 
-def _same_layer(condition: str, stated: pd.DataFrame, found: pd.DataFrame) -> Check:
-    both = stated.merge(found[["model_id", "estimate"]], on="model_id", suffixes=("", "_found"))
+def _same_layer(condition: str, stated: pd.DataFrame, table: pd.DataFrame) -> Check:
+    both = stated.merge(table[["model_id", "estimate"]], on="model_id", suffixes=("", "_found"))
     if both.empty:
         return evidence.missing(STEEPEST, condition, "no model has both a trace and a stated L*")
     same = both["estimate"] == both["estimate_found"]
@@ -261,9 +262,8 @@ CLAIMS = (
         rests_on="network",
         quantity="l_star_trace_multi_head",
         reason=(
-            "The layer is where a trace changes most, and the norm of W_V in each layer's trace"
-            " is free. It would tell of training if both factors had been decayed alike and for"
-            " long: decay favours the basis in which W_V and W_O are equally long."
+            "The layer is where a trace changes most, and the norm of W_V in each layer's trace "
+            "is free." + reasons.BALANCED
         ),
         lines=(Line(NEARER, "difference", 0),),
     ),
@@ -281,9 +281,8 @@ CLAIMS = (
         rests_on="network",
         quantity="l_star_trace_multi_head",
         reason=(
-            "The layer is where a trace changes most, and the norm of W_V in each layer's trace"
-            " is free. It would tell of training if both factors had been decayed alike and for"
-            " long: decay favours the basis in which W_V and W_O are equally long."
+            "The layer is where a trace changes most, and the norm of W_V in each layer's trace "
+            "is free." + reasons.BALANCED
         ),
         lines=(Line(STEEPEST, "share", 1),),
     ),

@@ -12,6 +12,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import decision, digitised
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.transition import noise as l_star_noise
 from analysis.heritage.transition import published as published_l_star
 from analysis.heritage.transition.published import CHANGES, FIGURE, FITTED
@@ -142,13 +143,13 @@ def _quoted(
 ) -> Check:
     if models.empty:
         return evidence.missing(part, condition, "no L* of such a model is in the store")
-    found = published_l_star.mean_error(published_l_star.misses(models, "formula", over))
+    result = published_l_star.mean_error(published_l_star.misses(models, "formula", over))
     return evidence.check(
         part,
         condition,
-        _prints(found["estimate"], quoted),
+        _prints(result["estimate"], quoted),
         models,
-        **found,
+        **result,
         method=f"mean of |formula - L*| over {DIVISORS[over]}, t interval over models",
         note=note,
         measure="error",
@@ -182,13 +183,13 @@ def _printing(models: pd.DataFrame, whose: str, *, quoted: str, prediction: str 
 def _naive_error(condition: str, models: pd.DataFrame, over: str, note: str) -> Check:
     if models.empty:
         return evidence.missing(QUARTER, condition, "no L* of such a model is in the store")
-    found = published_l_star.mean_error(published_l_star.misses(models, "half_depth", over))
+    result = published_l_star.mean_error(published_l_star.misses(models, "half_depth", over))
     return evidence.check(
         QUARTER,
         condition,
-        _prints(found["estimate"], "25"),
+        _prints(result["estimate"], "25"),
         models,
-        **found,
+        **result,
         method=f"mean of |L/2 - L*| over {DIVISORS[over]}, t interval over models",
         note=note,
         measure="error",
@@ -201,13 +202,15 @@ def _smaller(condition: str, models: pd.DataFrame, over: str) -> Check:
     by_formula, by_half = (
         published_l_star.misses(models, name, over) for name in ("formula", "half_depth")
     )
-    found = published_l_star.mean_error(by_formula - by_half)
+    result = published_l_star.mean_error(by_formula - by_half)
     return evidence.check(
         SMALLER,
         condition,
-        decision.below(found["conf_low"], found["conf_high"], 0) if "conf_low" in found else None,
+        decision.below(result["conf_low"], result["conf_high"], 0)
+        if "conf_low" in result
+        else None,
         models,
-        **found,
+        **result,
         kind="difference",
         method="mean difference of the two errors over models, t interval, in sample",
         note=f"{100 * float(by_formula.mean()):.1f} % against {100 * float(by_half.mean()):.1f} %.",
@@ -219,15 +222,15 @@ def _against_chance(part: str, condition: str, models: pd.DataFrame, draws: pd.D
     """Return the check of the published reading, with how often noise errs as little."""
     if models.empty:
         return evidence.missing(part, condition, digitised.ABSENT)
-    found = published_l_star.mean_error(published_l_star.misses(models, "formula", "n_layers"))
-    p = l_star_noise.share_as_small(draws, prediction="formula", observed=found["estimate"])
+    result = published_l_star.mean_error(published_l_star.misses(models, "formula", "n_layers"))
+    p = l_star_noise.share_as_small(draws, prediction="formula", observed=result["estimate"])
     by_noise = draws.loc[draws["prediction"] == "formula", "error_over_depth"]
     return evidence.check(
         part,
         condition,
-        _prints(found["estimate"], "15.7"),
+        _prints(result["estimate"], "15.7"),
         models,
-        **found,
+        **result,
         p_value=p,
         method="mean of |formula - L*| / L, t interval over models; p against L* read off noise",
         note=f"An L* read off noise errs by {100 * float(by_noise.mean()):.1f} % on average; "
@@ -238,7 +241,7 @@ def _against_chance(part: str, condition: str, models: pd.DataFrame, draws: pd.D
 
 def _four_bit(store: Store, part: str, others: pd.DataFrame) -> list[Check]:
     """Return the error on the four-bit models, if the raw files have been imported."""
-    found = store.query(
+    table = store.query(
         """
         SELECT v.model_id, m.lab, m.suite, m.n_layers, m.n_heads, v.value AS estimate, v.file,
                v.caveats
@@ -251,9 +254,9 @@ def _four_bit(store: Store, part: str, others: pd.DataFrame) -> list[Check]:
         """,
         file=FOUR_BIT,
     )
-    if found.empty:
+    if table.empty:
         return []
-    rows = published_l_star.with_predictions(found)
+    rows = published_l_star.with_predictions(table)
     return [
         evidence.check(
             part,
@@ -314,11 +317,8 @@ CLAIMS = (
         weight="supporting",
         rests_on="network",
         quantity="l_star_trace_multi_head",
-        reason=(
-            "The error is taken against a layer that is where a trace changes most. It would "
-            "tell of training if both factors had been decayed alike and for long: decay "
-            "favours the basis in which W_V and W_O are equally long."
-        ),
+        reason="The error is taken against a layer that is where a trace changes most."
+        + reasons.BALANCED,
         lines=(Line(WITHIN, "error", 0.048),),
     ),
     Claim(
@@ -336,11 +336,8 @@ CLAIMS = (
         weight="supporting",
         rests_on="network",
         quantity="l_star_trace_multi_head",
-        reason=(
-            "The error is taken against a layer that is where a trace changes most. It would "
-            "tell of training if both factors had been decayed alike and for long: decay "
-            "favours the basis in which W_V and W_O are equally long."
-        ),
+        reason="The error is taken against a layer that is where a trace changes most."
+        + reasons.BALANCED,
         lines=(
             Line(QUARTER, "error", 0.25),
             Line(SMALLER, "difference", 0),
@@ -359,11 +356,8 @@ CLAIMS = (
         weight="supporting",
         rests_on="network",
         quantity="l_star_trace_multi_head",
-        reason=(
-            "The error is taken against a layer that is where a trace changes most. It would "
-            "tell of training if both factors had been decayed alike and for long: decay "
-            "favours the basis in which W_V and W_O are equally long."
-        ),
+        reason="The error is taken against a layer that is where a trace changes most."
+        + reasons.BALANCED,
         lines=(Line(ACROSS, "error", 0.157),),
     ),
 )

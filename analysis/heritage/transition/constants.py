@@ -64,8 +64,8 @@ def _equations(values: pd.DataFrame) -> tuple[Floats, Floats]:
 
 
 def _solved(design: Floats, shares: Floats) -> Floats:
-    found, _, rank, _ = np.linalg.lstsq(design, shares, rcond=None)
-    return np.asarray(found if rank == len(PRINTED) else np.full(len(PRINTED), np.nan))
+    result, _, rank, _ = np.linalg.lstsq(design, shares, rcond=None)
+    return np.asarray(result if rank == len(PRINTED) else np.full(len(PRINTED), np.nan))
 
 
 def every_set(values: pd.DataFrame) -> pd.DataFrame:

@@ -47,10 +47,10 @@ def estimates(profiles: pd.DataFrame, *, value: str, by: Sequence[str]) -> pd.Da
         profile, first = _in_order(layers, value, str(key))
         named = dict(zip(by, key, strict=True))
         for method, estimator in ESTIMATORS.items():
-            found = estimator(profile) + first
-            note = "" if math.isfinite(found) else _reason(profile)
+            number = estimator(profile) + first
+            note = "" if math.isfinite(number) else _reason(profile)
             rows.append(
-                named | {"method": method, "estimate": found, "n_obs": len(profile), "note": note}
+                named | {"method": method, "estimate": number, "n_obs": len(profile), "note": note}
             )
     columns = [*by, "method", "estimate", "n_obs", "note"]
     glossary.checked(columns, also=by)

@@ -103,8 +103,8 @@ CONSTANTS = {
 
 def constant_rows(store: Store) -> pd.DataFrame:
     """Return one row per set of published values that gives the printed constants, for print."""
-    found = constants.every_set(constants.published_values(store))
-    hits = found[found["prints"]] if len(found) else pd.DataFrame(columns=list(CONSTANTS))
+    result = constants.every_set(constants.published_values(store))
+    hits = result[result["prints"]] if len(result) else pd.DataFrame(columns=list(CONSTANTS))
     return pd.DataFrame(
         {
             "models": hits["models"],

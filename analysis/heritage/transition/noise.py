@@ -131,11 +131,11 @@ def errors_by_chance(
     _require_models(depths, heads)
     require_count("n_prompts", n_prompts)
     require_count("n_draws", n_draws)
-    found = np.stack([_means_by_chance(int(depth), n_prompts, n_draws, rng) for depth in depths])
+    result = np.stack([_means_by_chance(int(depth), n_prompts, n_draws, rng) for depth in depths])
     rows = []
     for name, predict in PREDICTIONS.items():
         predicted = np.array([predict(*design) for design in zip(depths, heads, strict=True)])
-        misses = np.abs(predicted[:, None] - found) / depths[:, None]
+        misses = np.abs(predicted[:, None] - result) / depths[:, None]
         rows.append(pd.DataFrame({"prediction": name, "error_over_depth": misses.mean(axis=0)}))
     draws = pd.concat(rows, ignore_index=True)
     glossary.checked(draws.columns)

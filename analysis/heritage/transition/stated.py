@@ -65,9 +65,9 @@ def ledger(store: Store) -> pd.DataFrame:
         If a number goes through a function that does not exist, or a query fails.
     """
     rows = [_row(store, stated) for stated in _read(store).to_dict("records")]
-    found = pd.DataFrame(rows, columns=["place", "term", "printed", "estimate", "status", "note"])
-    checked(found.columns)
-    return found
+    table = pd.DataFrame(rows, columns=["place", "term", "printed", "estimate", "status", "note"])
+    checked(table.columns)
+    return table
 
 
 def counted(ledger: pd.DataFrame) -> dict[str, int]:

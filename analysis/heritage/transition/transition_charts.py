@@ -129,13 +129,13 @@ def _errors_found(bins: pd.DataFrame, observed: pd.DataFrame) -> str:
     middle = (bins["low"] + bins["high"]) / 2
     by_chance = float((middle * bins["probability"]).sum() / bins["probability"].sum())
     ordered = observed.sort_values("error")
-    said = [
+    texts = [
         f"{name} {prose.percent(error, 1)}"
         for name, error in zip(ordered["prediction"], ordered["error"], strict=True)
     ]
     return (
         f"On noise the formula errs by {prose.percent(by_chance, 1)} of the depth on average; in "
-        f"the paper's figure: {prose.listing(said)}."
+        f"the paper's figure: {prose.listing(texts)}."
     )
 
 
@@ -188,11 +188,11 @@ def _noise_found(layers: pd.DataFrame) -> str:
     Twice, because the probabilities of some are simulated.
     """
     even = 1 / layers["layer"].nunique()
-    said = []
+    items = []
     for estimator, rows in layers.groupby("estimator", sort=False):
         favoured = rows.loc[rows["probability"] > 2 * even, "layer"].astype(str)
-        said.append(f"{estimator}, {prose.listing(list(favoured)) or 'none'}")
+        items.append(f"{estimator}, {prose.listing(list(favoured)) or 'none'}")
     return (
         "Layers of pure noise that an estimator names more than twice as often as even odds of "
-        f"{prose.percent(even)} would: {'; '.join(said)}."
+        f"{prose.percent(even)} would: {'; '.join(items)}."
     )

@@ -85,9 +85,9 @@ def layers(store: Store, metric: str = PROFILE) -> pd.DataFrame:
     DesignError
         If a profile has a hole.
     """
-    found = l_star_frames.estimates(profiles(store, metric), value="value", by=KEY)
-    predicted = _predictions(store, found[KEY].drop_duplicates())
-    both = pd.concat([found, predicted], ignore_index=True)
+    result = l_star_frames.estimates(profiles(store, metric), value="value", by=KEY)
+    predicted = _predictions(store, result[KEY].drop_duplicates())
+    both = pd.concat([result, predicted], ignore_index=True)
     order = [*l_star.ESTIMATORS, "formula", "a_priori", "half_depth"]
     ranks = both["method"].map(order.index)
     ranked = both.assign(rank=ranks).sort_values([*KEY, "rank"], ignore_index=True)

@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.heritage.weights.claims_spectral import LAB, OUTLIER
 from analysis.inference.resampling import permutation
@@ -113,10 +114,8 @@ CLAIMS = (
         rests_on="network",
         quantity="weight_spectral_v,weight_spectral_ratio",
         reason=(
-            "A head's values may be written in any basis, so the norm of one factor says "
-            "nothing of what the head does. It would tell of training if both factors had been "
-            "decayed alike and for long: decay favours the basis in which W_V and W_O are "
-            "equally long."
+            "A head's values may be written in any basis, so the norm of one factor says nothing "
+            "of what the head does." + reasons.BALANCED
         ),
         lines=(Line(HIGH, "ratio", 1),),
     ),

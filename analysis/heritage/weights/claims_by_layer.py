@@ -12,6 +12,7 @@ from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence import digitised
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.heritage.weights.claims_spectral import LAB
 from analysis.store import Store
@@ -140,7 +141,7 @@ def _stored(store: Store, points: pd.DataFrame) -> list[Check]:
     )
     if rows.empty or points.empty:
         return []
-    found = set(rows["model_id"]) & set(points["model_id"])
+    result = set(rows["model_id"]) & set(points["model_id"])
     named = ", ".join(name.partition("/")[2] for name in rows["model_id"])
     return [
         evidence.check(
@@ -148,7 +149,7 @@ def _stored(store: Store, points: pd.DataFrame) -> list[Check]:
             Label("raw", "raw files: norms of single layers"),
             None,
             rows,
-            estimate=float(len(found)),
+            estimate=float(len(result)),
             method="number of the figure's models whose layers are in a file",
             decides=False,
             note=f"Only {named} has its layers in a file, and it is not in the figure.",
@@ -241,9 +242,8 @@ CLAIMS = (
         quantity="trace_spectral_proxy",
         reason=(
             "The proxy is the square of a norm of W_V. A head's values may be written in any "
-            "basis, so the norm of one factor says nothing of what the head does. It would tell"
-            " of training if both factors had been decayed alike and for long: decay favours "
-            "the basis in which W_V and W_O are equally long."
+            "basis, so the norm of one factor says nothing of what the head does."
+            + reasons.BALANCED
         ),
         lines=(Line(TIMES, "ratio", 300, 200, 400),),
     ),

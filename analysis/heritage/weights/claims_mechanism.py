@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.sign import claims_density as density
 from analysis.heritage.sign import threshold
 from analysis.heritage.weights import claims_spectral as spectral
@@ -91,11 +92,11 @@ def _signed(rows: pd.DataFrame, gains: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the models whose gain was measured too, with `dampens`."""
     columns = ["model_id", "gain_mean", "norm_position", "file", "caveats"]
     joined = rows.merge(gains[columns], on="model_id", suffixes=("_of_size", ""))
-    kept = evidence.without_post_norm(joined)
-    return kept.assign(
-        dampens=kept["gain_mean"] < 1,
-        file=kept["file_of_size"] + " " + kept["file"],
-        caveats=kept["caveats_of_size"] + "," + kept["caveats"],
+    remaining = evidence.without_post_norm(joined)
+    return remaining.assign(
+        dampens=remaining["gain_mean"] < 1,
+        file=remaining["file_of_size"] + " " + remaining["file"],
+        caveats=remaining["caveats_of_size"] + "," + remaining["caveats"],
     )
 
 
@@ -162,7 +163,7 @@ def _measured_separations(store: Store) -> list[Check]:
 def _measured_separation(condition: str, models: pd.DataFrame) -> Check:
     signed = models.assign(dampens=models["gain_mean"] < 1)
     counted = signed[signed["is_theirs"]]
-    found = threshold.separation(
+    check = threshold.separation(
         SEPARATES,
         condition,
         counted if len(counted) else signed,
@@ -170,29 +171,29 @@ def _measured_separation(condition: str, models: pd.DataFrame) -> Check:
         tests=False,
         note="" if len(counted) else evidence.NOT_THEIRS,
     )
-    return replace(found, evidence=(evidence.OURS,))
+    return replace(check, evidence=(evidence.OURS,))
 
 
 def _falls(condition: str, models: pd.DataFrame, covariates: Sequence[str] = ()) -> Check:
     """Decide from the interval of a correlation whether the gain falls as rho grows."""
     if len(models) < 4 + len(covariates):
         return evidence.missing(DENSER, condition, "too few such models have a gain")
-    found = (
+    row = (
         correlation.partial(models, x="rho", y="gain_mean", covariates=covariates)
         if covariates
         else correlation.correlate(models, x="rho", y="gain_mean")
     ).iloc[0]
-    low, high = float(found["conf_low"]), float(found["conf_high"])
+    low, high = float(row["conf_low"]), float(row["conf_high"])
     return evidence.check(
         DENSER,
         condition,
         True if high < 0 else False if low > 0 else None,
         models,
-        estimate=float(found["estimate"]),
+        estimate=float(row["estimate"]),
         conf_low=low,
         conf_high=high,
-        p_value=float(found["p_value"]),
-        method=f"{found['method']}, {evidence.INDEPENDENT}",
+        p_value=float(row["p_value"]),
+        method=f"{row['method']}, {evidence.INDEPENDENT}",
         measure="partial r" if covariates else "r",
     )
 
@@ -291,11 +292,8 @@ CLAIMS = (
         weight="supporting",
         rests_on="network",
         quantity="trace_multi_head,gain_penultimate_block",
-        reason=(
-            "The norm of W_V in the trace is free, and so is the sign it is to tell apart. It "
-            "would tell of training if both factors had been decayed alike and for long: decay "
-            "favours the basis in which W_V and W_O are equally long."
-        ),
+        reason="The norm of W_V in the trace is free, and so is the sign it is to tell apart."
+        + reasons.BALANCED,
         lines=(
             Line(
                 SEPARATES,
@@ -322,11 +320,8 @@ CLAIMS = (
         true_where="density",
         rests_on="network",
         quantity="gain_penultimate_block",
-        reason=(
-            "Head density is a property of the architecture; the gain it is to explain is free."
-            " It would tell of training if decay or the start of the weights kept the mean of "
-            "the stream small: raw and centred gain must then agree, which can be checked."
-        ),
+        reason="Head density is a property of the architecture; the gain it is to explain is free."
+        + reasons.RAW_AND_CENTRED,
         lines=(Line(DENSER, "r", 0),),
     ),
 )

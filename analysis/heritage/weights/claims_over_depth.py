@@ -11,6 +11,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.inference.counts import fisher
 from analysis.store import Store
@@ -122,14 +123,14 @@ def _measured(store: Store) -> Check:
     )
     theirs = _pairs(norms[norms["is_theirs"]], by=("family", "suite"))
     pairs = theirs if len(theirs) else _pairs(norms, by=("family", "suite"))
-    found = _deeper_is_smaller(
+    result = _deeper_is_smaller(
         Label("ours", "models measured here: folded OV map, median over heads, mean over blocks"),
         pairs,
         counts=len(theirs) > 0,
         evidence=(evidence.OURS,),
     )
     is_free = not pairs.empty and (pairs["norm_kind"] == "LayerNorm").any()
-    return replace(found, note=f"{found.note} {OF_MEAN}") if is_free else found
+    return replace(result, note=f"{result.note} {OF_MEAN}") if is_free else result
 
 
 CLAIMS = (
@@ -150,10 +151,8 @@ CLAIMS = (
         rests_on="network",
         quantity="weight_spectral_v",
         reason=(
-            "A head's values may be written in any basis, so the norm of one factor says "
-            "nothing of what the head does. It would tell of training if both factors had been "
-            "decayed alike and for long: decay favours the basis in which W_V and W_O are "
-            "equally long."
+            "A head's values may be written in any basis, so the norm of one factor says nothing "
+            "of what the head does." + reasons.BALANCED
         ),
         lines=(Line(SMALLER, "share", 0.5),),
     ),

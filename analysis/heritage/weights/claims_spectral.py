@@ -9,6 +9,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.sign import threshold
 from analysis.store import Store, shared
 
@@ -84,15 +85,15 @@ def _tenfold(condition: str, models: pd.DataFrame, column: str) -> Check:
     means = models.groupby("lab")[column].mean()
     if not {"EleutherAI", "Meta"} <= set(means.index):
         return evidence.missing(TENFOLD, condition, "one of the two labs has no such model")
-    found = means["EleutherAI"] / means["Meta"]
+    value = means["EleutherAI"] / means["Meta"]
     pair = models[models["lab"].isin(["EleutherAI", "Meta"])]
     counts = pair.groupby("lab").size()
     return evidence.check(
         TENFOLD,
         condition,
-        evidence.prints_as(found, "10"),
+        evidence.prints_as(value, "10"),
         pair,
-        estimate=found,
+        estimate=value,
         method="ratio of means over the models of each lab, whole matrices",
         note=f"{counts['EleutherAI']} of EleutherAI's models against {counts['Meta']} of Meta's.",
         measure="ratio",
@@ -117,10 +118,8 @@ CLAIMS = (
         rests_on="network",
         quantity="weight_spectral_ratio,gain_penultimate_block",
         reason=(
-            "A head's values may be written in any basis, so the norm of one factor says "
-            "nothing of what the head does. The sign it is to predict is free as well. It would"
-            " tell of training if both factors had been decayed alike and for long: decay "
-            "favours the basis in which W_V and W_O are equally long."
+            "A head's values may be written in any basis, so the norm of one factor says nothing "
+            "of what the head does. The sign it is to predict is free as well." + reasons.BALANCED
         ),
         lines=(Line(SEPARATES, "accuracy", 1),),
     ),
@@ -140,10 +139,8 @@ CLAIMS = (
         quantity="weight_spectral_v,weight_spectral_ratio",
         about="EleutherAI,Meta",
         reason=(
-            "A head's values may be written in any basis, so the norm of one factor says "
-            "nothing of what the head does. It would tell of training if both factors had been "
-            "decayed alike and for long: decay favours the basis in which W_V and W_O are "
-            "equally long."
+            "A head's values may be written in any basis, so the norm of one factor says nothing "
+            "of what the head does." + reasons.BALANCED
         ),
         lines=(Line(TENFOLD, "ratio", 10),),
     ),
@@ -166,10 +163,8 @@ CLAIMS = (
         quantity="weight_spectral_v",
         about="EleutherAI,Meta",
         reason=(
-            "A head's values may be written in any basis, so the norm of one factor says "
-            "nothing of what the head does. It would tell of training if both factors had been "
-            "decayed alike and for long: decay favours the basis in which W_V and W_O are "
-            "equally long."
+            "A head's values may be written in any basis, so the norm of one factor says nothing "
+            "of what the head does." + reasons.BALANCED
         ),
         lines=(Line(TENFOLD, "ratio", 10),),
     ),

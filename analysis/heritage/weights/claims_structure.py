@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.store import Store
 from analysis.tidy.frame import Floats
 
@@ -314,9 +315,7 @@ CLAIMS = (
         quantity="weight_spectral_v,v_spectral",
         reason=(
             "A basis per head changes the norm of each head, and with it the norm of the whole "
-            "over that of its largest head. It would tell of training if both factors had been "
-            "decayed alike and for long: decay favours the basis in which W_V and W_O are "
-            "equally long."
+            "over that of its largest head." + reasons.BALANCED
         ),
     ),
     Claim(

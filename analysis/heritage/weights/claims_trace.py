@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.audit import evidence
 from analysis.audit.claim import Claim, Line
 from analysis.audit.evidence.checks import Check, Label
+from analysis.heritage import reasons
 from analysis.heritage.weights import claims_spectral as spectral
 from analysis.store import Store
 from analysis.tidy.frame import Floats
@@ -105,11 +106,11 @@ def _ratio(condition: str, rows: pd.DataFrame, column: str, *, power: int, metho
         gpt2, opt = (float(evidence.only(rows, name)[column]) for name in (GPT2, OPT))
     except LookupError as reason:
         return evidence.missing(TIMES, condition, reason)
-    found = (gpt2 / opt) ** power
-    holds = evidence.prints_as(found, "26")
+    result = (gpt2 / opt) ** power
+    holds = evidence.prints_as(result, "26")
     measure = "ratio" if power == 1 else ""
     return evidence.check(
-        TIMES, condition, holds, pair, estimate=found, method=method, measure=measure
+        TIMES, condition, holds, pair, estimate=result, method=method, measure=measure
     )
 
 
@@ -158,15 +159,15 @@ def _value(store: Store, model_id: str, quoted: str) -> Check:
     condition = "sum over heads, mean over layers and four prompts, fp32"
     rows = evidence.figures(store, "trace_multi_head", [evidence.TRACES])
     try:
-        found = evidence.only(rows, model_id)
+        result = evidence.only(rows, model_id)
     except LookupError as reason:
         return evidence.missing(part, condition, reason)
     return evidence.check(
         part,
         condition,
-        evidence.prints_as(found["mean"], quoted),
+        evidence.prints_as(result["mean"], quoted),
         rows[rows["model_id"] == model_id],
-        estimate=found["mean"],
+        estimate=result["mean"],
         method="mean over layers",
         measure="mean trace",
     )
@@ -191,11 +192,8 @@ CLAIMS = (
         rests_on="network",
         quantity="trace_multi_head,trace_first_head",
         about="openai-community/gpt2,facebook/opt-125m",
-        reason=(
-            "The map of the trace is a property of the function, the norm of W_V in it is not. "
-            "It would tell of training if both factors had been decayed alike and for long: "
-            "decay favours the basis in which W_V and W_O are equally long."
-        ),
+        reason="The map of the trace is a property of the function, the norm of W_V in it is not."
+        + reasons.BALANCED,
         lines=(Line(TIMES, "ratio", 26),),
     ),
     Claim(
@@ -232,10 +230,7 @@ CLAIMS = (
         rests_on="network",
         quantity="trace_multi_head",
         about="openai-community/gpt2,facebook/opt-125m",
-        reason=(
-            "The map of the trace is a property of the function, the norm of W_V in it is not. "
-            "It would tell of training if both factors had been decayed alike and for long: "
-            "decay favours the basis in which W_V and W_O are equally long."
-        ),
+        reason="The map of the trace is a property of the function, the norm of W_V in it is not."
+        + reasons.BALANCED,
     ),
 )

@@ -1,1 +1,1 @@
-"""The page made: cross-references, callouts, images, pandoc, one self-contained file."""
+"""The page made: one filter of pandoc, images, templates, a self-contained file or a PDF."""

@@ -1,4 +1,4 @@
-"""Images inside the page, each with alternative text: charts as drawings, others as data.
+"""An image that a chunk showed, as the markup that stands for it on a page or on paper.
 
 A chart is put into the page itself, so that its marks have titles and its letters the page's
 colours. What it carries becomes part of the page: its finding stands above it and begins its
@@ -8,151 +8,135 @@ alternative text, its rows become a link, and its twin is shown in its place on 
 from __future__ import annotations
 
 import base64
+import json
+import math
 import re
-from collections.abc import Callable
+from dataclasses import dataclass
 from html import escape, unescape
 from pathlib import Path
 
-from analysis.report.making.tree import Node, attributes, inline_html, plain, plain_text, rewritten
-from analysis.report.reading.markup import Gallery, Picture
-from analysis.tidy.errors import ReportError
-
-MIME_BY_SUFFIX = {
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-}
+SUFFIXES = {"image/svg+xml": ".svg", "image/png": ".png", "image/jpeg": ".jpg"}
 #: How Vega opens a drawing, and how `analysis.drawing.picture` puts rows into it.
 DRAWING = re.compile(r"<svg\b(?P<before>[^>]*?) class=\"marks\"(?P<after>[^>]*)>")
 CARRIED = re.compile(r'<metadata class="(rows|finding|narrow)">([^<]*)</metadata>')
-SVG_WIDTH = re.compile(rb"<svg\b[^>]*?\swidth=[\"']([\d.]+)(?:px)?[\"']")
+SIZE = re.compile(rb"<svg\b[^>]*?\swidth=[\"']([\d.]+)(?:px)?[\"'](?:[^>]*?\sheight=\"([\d.]+)\")?")
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+#: Width of the text in print, and the height that leaves room for a caption [pt].
+TEXT_WIDTH, HEIGHT = 440, 590
+#: Points for a pixel of a chart: its letters are a little smaller than the text.
+POINT = 0.6
 
 
-def embedded(
-    document: Node, gallery: Gallery, directory: Path, place_of: Callable[[str], str]
-) -> Node:
-    """Return the document with every image inside it.
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image that a chunk showed.
 
-    Parameters
+    Attributes
     ----------
-    document
-        Pandoc's tree.
-    gallery
-        The images that chunks showed; any other image is a file below ``directory``.
-    place_of
-        Where the source contains a text, for messages.
-
-    Raises
-    ------
-    ReportError
-        If an image has no alternative text, or its file is missing or of an unknown kind.
+    mime, content, alt
+        Its kind, its bytes, and what it shows in words.
+    label, drawn_by
+        The label of its chunk, and the function that its chunk calls last; empty if there is none.
     """
 
-    def rewrite(node: Node) -> Node | list[Node]:
-        if node["t"] == "Para" and [inline["t"] for inline in node["c"]] == ["Image"]:
-            return plain(node["c"])
-        if node["t"] != "Image":
-            return node
-        (identifier, classes, pairs), inlines, (target, title) = node["c"]
-        alt = dict(pairs).get("fig-alt") or plain_text(inlines)
-        place = f"'{target}' at {place_of(target)}"
-        picture = gallery.pictures.get(target) or _file_picture(directory / target, alt, place)
-        style = _style(picture, dict(pairs))
-        if target in gallery.pictures and _is_drawing(picture):
-            return _drawing(picture, target, style)
-        kept = attributes(identifier, [*classes, "picture"], **({"style": style} if style else {}))
-        return {"t": "Image", "c": [kept, [{"t": "Str", "c": picture.alt}], [_uri(picture), title]]}
+    mime: str
+    content: bytes
+    alt: str
+    label: str = ""
+    drawn_by: str = ""
 
-    with_images: Node = rewritten(document, rewrite)
-    return with_images
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height that it asks for [px]; NaN where it does not say."""
+        if self.content.startswith(PNG_SIGNATURE):
+            return float(int.from_bytes(self.content[16:20], "big")), math.nan
+        match = SIZE.search(self.content[:1000]) if "svg" in self.mime else None
+        width, height = match.groups() if match else (None, None)
+        return float(width or math.nan), float(height or math.nan)
+
+    @property
+    def carried(self) -> dict[str, str]:
+        """What a chart carries, by name; nothing for any other image."""
+        text = self.content.decode("utf-8", errors="replace") if "svg" in self.mime else ""
+        return {name: unescape(said) for name, said in CARRIED.findall(text)}
 
 
-def natural_width(picture: Picture) -> float | None:
-    """Return the width an image asks for [px], or None if it does not say.
+@dataclass(slots=True)
+class Gallery:
+    """The images of a document, each in a file as the markup that stands for it.
 
-    >>> natural_width(Picture("image/svg+xml", b'<svg width="320" height="9">', "A line."))
-    320.0
+    Attributes
+    ----------
+    folder
+        Where the files are written.
+    for_print
+        Whether the markup is Typst's, and not HTML.
     """
-    if picture.mime == "image/svg+xml":
-        match = SVG_WIDTH.search(picture.content)
-        return float(match[1]) if match else None
-    if picture.content.startswith(PNG_SIGNATURE):
-        return float(int.from_bytes(picture.content[16:20], "big"))
-    return None
+
+    folder: Path
+    for_print: bool = False
+    n_images: int = 0
+
+    def add(self, picture: Picture) -> str:
+        """Write an image and return the name of its file; `page.lua` puts it into its place."""
+        self.n_images += 1
+        name = f"chunk-image-{self.n_images}"
+        markup = self._printed(picture, name) if self.for_print else shown(picture, name)
+        path = self.folder / f"{name}.markup"
+        path.write_text(markup, encoding="utf-8", newline="")
+        return str(path)
+
+    def _printed(self, picture: Picture, name: str) -> str:
+        """Return an image in Typst, no larger than the page; a chart's finding stands above it."""
+        content = CARRIED.sub("", picture.content.decode()).encode()
+        content = content if "svg" in picture.mime else picture.content
+        file = f"{name}{SUFFIXES[picture.mime]}"
+        (self.folder / file).write_bytes(content)
+        width, height = picture.size
+        points = min(TEXT_WIDTH, POINT * width) if not math.isnan(width) else TEXT_WIDTH
+        if height * points > HEIGHT * width:
+            points = HEIGHT * width / height
+        finding = picture.carried.get("finding", "")
+        alt = json.dumps(f"{finding} {picture.alt}".strip(), ensure_ascii=False)
+        above = f"#strong({json.dumps(finding, ensure_ascii=False)}) \\ " if finding else ""
+        return f'{above}#image("{file}", width: {points:g}pt, alt: {alt})'
 
 
-def _is_drawing(picture: Picture) -> bool:
-    """Return whether a picture is a chart of Vega, in which nothing can run."""
-    return DRAWING.match(picture.content[:300].decode("utf-8", errors="replace")) is not None
-
-
-def _drawing(picture: Picture, name: str, style: str) -> list[Node]:
-    """Return a chart as part of the page, its finding above, links to what it is made of below."""
-    text = picture.content.decode("utf-8")
-    carried = carried_by(picture)
+def shown(picture: Picture, name: str) -> str:
+    """Return an image in HTML: a chart with its finding above and a link to its rows below."""
+    width, _ = picture.size
+    style = f"--natural: {width:g}px" if not math.isnan(width) else ""
+    if not (
+        "svg" in picture.mime and DRAWING.match(picture.content[:300].decode(errors="replace"))
+    ):
+        styled = f' style="{style}"' if style else ""
+        data = base64.b64encode(picture.content).decode("ascii")
+        source = f"data:{picture.mime};base64,{data}"
+        return f'<img src="{source}" class="picture"{styled} alt="{escape(picture.alt)}" />'
+    carried = picture.carried
     finding = carried.get("finding", "")
     said = f"{finding} {picture.alt}".strip()
-    nodes = [inline_html(f'<span class="finding">{escape(finding)}</span>')] if finding else []
-    if "narrow" in carried:
-        nodes.append(inline_html(_opened(_decoded(carried["narrow"]), "narrow", said, "")))
-    kind = "wide" if "narrow" in carried else ""
-    nodes.append(inline_html(_opened(text, kind, said, style)))
+    parts = [f'<span class="finding">{escape(finding)}</span>'] if finding else []
+    if twin := carried.get("narrow"):
+        parts.append(_opened(base64.b64decode(twin).decode("utf-8"), "narrow", said, ""))
+    parts.append(_opened(picture.content.decode("utf-8"), "wide" if twin else "", said, style))
     if rows := carried.get("rows"):
-        file = f"{picture.label or name}.csv"
-        link = f'<a download="{escape(file)}" href="data:text/csv;base64,{rows}">Data (CSV)</a>'
-        drawn = (
-            f'<span class="drawn-by"> · <code>{escape(picture.drawn_by)}</code></span>'
-            if picture.drawn_by
-            else ""
+        file = escape(f"{picture.label or name}.csv")
+        drawn = f'<span class="drawn-by"> · <code>{escape(picture.drawn_by)}</code></span>'
+        parts.append(
+            f'<span class="made-of"><a download="{file}" href="data:text/csv;base64,{rows}">'
+            f"Data (CSV)</a>{drawn if picture.drawn_by else ''}</span>"
         )
-        nodes.append(inline_html(f'<span class="made-of">{link}{drawn}</span>'))
-    return nodes
-
-
-def carried_by(picture: Picture) -> dict[str, str]:
-    """Return what a chart carries, by name; nothing for any other image."""
-    text = picture.content.decode("utf-8", errors="replace") if "svg" in picture.mime else ""
-    return {name: unescape(said) for name, said in CARRIED.findall(text)}
+    return "".join(parts)
 
 
 def _opened(text: str, kind: str, said: str, style: str) -> str:
     """Return the SVG of a chart with classes and words, without what it carries."""
     classes = " ".join(filter(None, ["picture", kind, "marks"]))
-
-    def opened(match: re.Match[str]) -> str:
-        named = f'role="graphics-document document" aria-label="{escape(said)}"'
-        styled = f' style="{style}"' if style else ""
-        return f'<svg{match["before"]} class="{classes}" {named}{styled}{match["after"]}>'
-
-    return DRAWING.sub(opened, CARRIED.sub("", text), count=1)
-
-
-def _decoded(text: str) -> str:
-    return base64.b64decode(text).decode("utf-8")
-
-
-def _file_picture(path: Path, alt: str, place: str) -> Picture:
-    if not alt.strip():
-        raise ReportError(
-            f"An image must have alternative text; {place} has none.",
-            "Write '![caption](file){fig-alt=\"what the image shows\"}'.",
-        )
-    if path.suffix.lower() not in MIME_BY_SUFFIX or not path.is_file():
-        raise ReportError(
-            f"An image must be a file of kind {', '.join(MIME_BY_SUFFIX)}; {place} is not.",
-            "Its path is relative to the main source; the page loads nothing from elsewhere.",
-        )
-    return Picture(MIME_BY_SUFFIX[path.suffix.lower()], path.read_bytes(), alt)
-
-
-def _style(picture: Picture, pairs: dict[str, str]) -> str:
-    width = pairs.get("width") or natural_width(picture)
-    if width is None:
-        return ""
-    return f"--natural: {width}" if isinstance(width, str) else f"--natural: {width:g}px"
-
-
-def _uri(picture: Picture) -> str:
-    return f"data:{picture.mime};base64,{base64.b64encode(picture.content).decode('ascii')}"
+    styled = f' style="{style}"' if style else ""
+    named = f'role="graphics-document document" aria-label="{escape(said)}"'
+    return DRAWING.sub(
+        lambda it: f'<svg{it["before"]} class="{classes}" {named}{styled}{it["after"]}>',
+        CARRIED.sub("", text),
+        count=1,
+    )

@@ -1,4 +1,4 @@
-"""The page: the numbered document in its template, with everything that it needs inside."""
+"""A document made of Markdown: a page with all that it needs inside, or a PDF for print."""
 
 from __future__ import annotations
 
@@ -6,64 +6,84 @@ import base64
 import datetime
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from analysis.report.examination import PageFaults
-from analysis.report.making.crossref import Heading
 from analysis.report.making.pandoc import pandoc
-from analysis.report.making.tree import Node, html, link, plain
 from analysis.report.reading.settings import Settings
 from analysis.tidy.errors import ReportError
+from analysis.tidy.extra import extra
 
 ASSETS = Path(__file__).parent
-FORMULAS = ASSETS.parents[1] / "fonts" / "FormulaSans-Regular.woff"
+FONTS = ASSETS.parents[1] / "fonts"
 GENERATOR = "analysis.report embedded renderer, with pandoc; not Quarto"
 HEAD = re.compile(r"<thead\b.*?</thead>", re.DOTALL)
 HEADER_CELL = re.compile(r"<th(?![a-z])(?![^>]*\bscope=)")
 
 
-def page(
-    document: Node, settings: Settings, headings: Sequence[Heading], *, directory: Path
-) -> str:
-    """Return the HTML of a document.
+def page(markdown: str, settings: Settings, directory: Path, folder: Path) -> str:
+    """Return the HTML of a document whose code has run.
 
     Parameters
     ----------
-    document
-        Pandoc's tree with numbers, references and images in place.
+    markdown
+        The text, its images as files of `images.Gallery`.
     settings
         Title block, bibliography and styles.
-    headings
-        Entries of the table of contents.
-    directory
-        Directory of the source.
+    directory, folder
+        Directory of the source, and one for temporary files.
 
     Raises
     ------
     ReportError
-        If pandoc complains, a citation is missing from the bibliography, the page would load
-        something from outside, or a link inside the page leads nowhere.
+        If pandoc or its filter complains, a citation is missing from the bibliography, the page
+        would load something from outside, or a link inside the page leads nowhere.
     """
-    complete = {**document, "meta": {**document["meta"], **_page_meta(settings, headings)}}
-    options = [
-        "--from=json",
-        "--to=html5",
-        "--standalone",
-        f"--template={ASSETS / 'template.html'}",
-        "--mathml",
-        "--section-divs",
-        "--wrap=none",
-        "--citeproc",
-        *(f"--bibliography={path.resolve()}" for path in settings.bibliography),
-        *(f"--csl={path.resolve()}" for path in settings.csl),
-    ]
-    markup = with_header_scopes(pandoc(json.dumps(complete), options, directory=directory))
-    faults = PageFaults.of(markup)
-    if faults:
+    sheets = [ASSETS / "page.css", *settings.styles]
+    font = base64.b64encode((FONTS / "FormulaSans-Regular.woff").read_bytes()).decode("ascii")
+    face = (
+        '@font-face { font-family: "Formula Sans"; '
+        f'src: url(data:font/woff;base64,{font}) format("woff"); }}'
+    )
+    css = "\n".join([face, *_texts(sheets)])
+    parts = {
+        "sheet": f"<style>\n{css}</style>",
+        "opening": "\n".join(_texts(settings.before)),
+        "closing": "\n".join(_texts(settings.after)),
+        "generator": GENERATOR,
+        "rendered-on": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+        "contents-title": settings.toc_title,
+        "reuse": settings.reuse,
+    }
+    options = ["--to=html5", "--template", str(ASSETS / "template.html"), "--mathml"]
+    options += ["--section-divs", *_variables(parts, folder)]
+    markup = with_header_scopes(_converted(markdown, settings, options, directory))
+    if faults := PageFaults.of(markup):
         raise ReportError(f"The page must be complete in itself; found: {'; '.join(faults)}.")
     return markup
+
+
+def pdf(markdown: str, settings: Settings, directory: Path, folder: Path) -> bytes:
+    """Return the PDF of a document whose code has run; parameters as of `page`.
+
+    Code is left out, charts stay vectors.
+
+    Raises
+    ------
+    ReportError
+        If pandoc, its filter or typst complains.
+    MissingExtraError
+        If the package of the [pdf] extra is missing.
+    """
+    typst = extra("typst", of="pdf")
+    options = ["--to=typst", "--template", str(ASSETS / "template.typ")]
+    source = folder / "document.typ"
+    source.write_text(_converted(markdown, settings, options, directory), encoding="utf-8")
+    try:
+        return bytes(typst.compile(source, font_paths=[FONTS], ignore_system_fonts=True))
+    except RuntimeError as error:
+        raise ReportError(f"Typst must set the document; it says: {error}") from error
 
 
 def with_header_scopes(markup: str) -> str:
@@ -76,57 +96,31 @@ def with_header_scopes(markup: str) -> str:
     return HEADER_CELL.sub('<th scope="row"', columns)
 
 
-def _page_meta(settings: Settings, headings: Sequence[Heading]) -> dict[str, Any]:
-    sheets = [ASSETS / "page.css", *settings.styles]
-    css = "\n".join([_font_face(), *(sheet.read_text(encoding="utf-8") for sheet in sheets)])
-    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    contents = _contents([it for it in headings if it.level <= settings.toc_depth])
-    return {
-        "lang": _string(settings.lang),
-        "link-citations": {"t": "MetaBool", "c": True},
-        "generator": _string(GENERATOR),
-        "rendered-on": _string(today),
-        "sheet": {"t": "MetaBlocks", "c": [html(f"<style>\n{css}</style>")]},
-        "contents-title": _string(settings.toc_title),
-        **_around(settings),
-        **({"reuse": _string(settings.reuse)} if settings.reuse else {}),
-        **({"contents": {"t": "MetaBlocks", "c": contents}} if settings.toc and contents else {}),
-    }
+def _converted(markdown: str, settings: Settings, options: Sequence[str], directory: Path) -> str:
+    common = [
+        "--from=markdown",
+        "--standalone",
+        "--wrap=none",
+        f"--metadata=lang:{settings.lang}",
+        *(f"--metadata={name}" for name in settings.flags),
+        f"--metadata=toc-depth:{settings.toc_depth}",
+        f"--metadata=heading-shift:{settings.heading_shift}",
+        *(f"--lua-filter={path.resolve()}" for path in settings.filters),
+        f"--lua-filter={ASSETS / 'page.lua'}",
+        "--citeproc",
+        *(f"--bibliography={path.resolve()}" for path in settings.bibliography),
+        *(f"--csl={path.resolve()}" for path in settings.csl),
+    ]
+    return pandoc(markdown, [*common, *options], directory=directory)
 
 
-def _around(settings: Settings) -> dict[str, Any]:
-    """Return the HTML that opens and closes the page, as its files hold it."""
-    files = {"opening": settings.before, "closing": settings.after}
-    texts = {
-        name: "\n".join(path.read_text(encoding="utf-8") for path in paths)
-        for name, paths in files.items()
-    }
-    return {name: {"t": "MetaBlocks", "c": [html(text)]} for name, text in texts.items() if text}
+def _texts(paths: Sequence[Path]) -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in paths]
 
 
-def _font_face() -> str:
-    """Return the rule that brings a font for formulas, for readers who have none."""
-    source = base64.b64encode(FORMULAS.read_bytes()).decode("ascii")
-    return (
-        '@font-face { font-family: "Formula Sans"; '
-        f'src: url(data:font/woff;base64,{source}) format("woff"); }}'
-    )
-
-
-def _string(text: str) -> Mapping[str, str]:
-    return {"t": "MetaString", "c": text}
-
-
-def _contents(headings: Sequence[Heading]) -> list[Node]:
-    """Return a nested list of links, one level per heading level."""
-    items: list[list[Node]] = []
-    position = 0
-    while position < len(headings):
-        heading = headings[position]
-        end = position + 1
-        while end < len(headings) and headings[end].level > heading.level:
-            end += 1
-        entry = plain([link(heading.inlines, f"#{heading.identifier}")])
-        items.append([entry, *_contents(headings[position + 1 : end])])
-        position = end
-    return [{"t": "BulletList", "c": items}] if items else []
+def _variables(parts: dict[str, str], folder: Path) -> list[str]:
+    """Return the option by which the template gets text as it is."""
+    path = folder / "variables.json"
+    filled = {name: text for name, text in parts.items() if text}
+    path.write_text(json.dumps({"variables": filled}), encoding="utf-8")
+    return [f"--defaults={path}"]

@@ -37,12 +37,6 @@ def program() -> Path:
     return place.absolute()  # it runs in the directory of a page
 
 
-def state() -> str:
-    """Return what tells one pandoc from another."""
-    found = program().stat()
-    return repr((str(program()), found.st_size, found.st_mtime_ns))
-
-
 def pandoc(text: str, arguments: Sequence[str], *, directory: Path) -> str:
     """Return the document converted as the arguments say.
 

@@ -12,31 +12,18 @@ from analysis.report.reading.front_matter import mapping, scalar
 from analysis.tidy.errors import ReportError, ReportRequestError
 
 OPTION_LINE = re.compile(r"^#\s*\| ?(?P<yaml>.*)$")
-LABEL = re.compile(r"^[A-Za-z][\w-]*$")
-OPTION_TYPES: Mapping[str, tuple[type, ...]] = {
-    "label": (str,),
-    "echo": (bool,),
-    "eval": (bool,),
-    "include": (bool,),
-    "output": (bool, str),
-    "warning": (bool,),
-    "code-fold": (bool, str),
-    "code-summary": (str,),
-    "fig-cap": (str,),
-    "fig-alt": (str, list),
-    "tbl-cap": (str,),
-    "tags": (list, str),
+#: What each option may be, and the one word that an option of yes or no may be instead.
+OPTION_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("echo", "eval", "include", "output", "warning", "code-fold"), bool),
+    **dict.fromkeys(("label", "code-summary", "fig-cap", "tbl-cap"), str),
+    **dict.fromkeys(("fig-alt", "tags"), (str, list)),
 }
+WORDS: Mapping[str, str] = {"output": "asis", "code-fold": "show"}
 DEFAULTS: Mapping[str, Any] = {
-    "echo": True,
-    "eval": True,
-    "include": True,
-    "output": True,
-    "warning": True,
+    **dict.fromkeys(("echo", "eval", "include", "output", "warning"), True),
     "code-fold": False,
     "code-summary": "Code",
 }
-WORDS: Mapping[str, str] = {"output": "asis", "code-fold": "show"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +82,7 @@ def chunk_of(lines: Sequence[str], *, place: str) -> Chunk:
     Raises
     ------
     ReportError
-        If an option is unknown or has a value of the wrong kind, or a labelled figure or table
-        has no caption.
+        If an option is unknown or has a value of the wrong kind.
 
     Examples
     --------
@@ -107,8 +93,14 @@ def chunk_of(lines: Sequence[str], *, place: str) -> Chunk:
     written = "\n".join(OPTION_LINE.sub(r"\g<yaml>", line) for line in lines[:n_options])
     chunk = Chunk("\n".join(lines[n_options:]).strip("\n"), mapping(written, place), place)
     for key, value in chunk.options.items():
-        _check_option(chunk, key, value)
-    _check_caption(chunk)
+        kind = OPTION_TYPES.get(key)
+        if kind is None:
+            raise ReportError(
+                f"The chunk {chunk.name} has an unknown option, '{key}'.",
+                f"The options are {', '.join(OPTION_TYPES)}.",
+            )
+        if not isinstance(value, kind) and value != WORDS.get(key, ...):
+            raise ReportError(f"The option '{key}' of the chunk {chunk.name} cannot be {value!r}.")
     return chunk
 
 
@@ -155,36 +147,3 @@ def assignments(chunks: Sequence[Chunk], parameters: Mapping[str, str]) -> str:
             f"Its parameters are {', '.join(known)}.",
         )
     return "\n".join(f"{name} = {scalar(value)!r}" for name, value in parameters.items())
-
-
-def _check_option(chunk: Chunk, key: str, value: object) -> None:
-    if key not in OPTION_TYPES:
-        raise ReportError(
-            f"The chunk {chunk.name} must have only known options; found '{key}'.",
-            f"The options are {list(OPTION_TYPES)}.",
-        )
-    word_allowed = not isinstance(value, str) or WORDS.get(key, value) == value
-    if not isinstance(value, OPTION_TYPES[key]) or not word_allowed:
-        kinds = " or ".join(kind.__name__ for kind in OPTION_TYPES[key])
-        kinds = kinds.replace("str", f"'{WORDS[key]}'") if key in WORDS else kinds
-        raise ReportError(
-            f"The option '{key}' of the chunk {chunk.name} must be {kinds}; found {value!r}."
-        )
-    if key == "label" and not LABEL.match(str(value)):
-        raise ReportError(
-            f"The label of the chunk {chunk.name} must be letters, digits and hyphens, "
-            "beginning with a letter."
-        )
-
-
-def _check_caption(chunk: Chunk) -> None:
-    for kind in ("fig", "tbl"):
-        other = "tbl" if kind == "fig" else "fig"
-        if not str(chunk.options.get("label", "")).startswith(f"{kind}-"):
-            continue
-        if f"{kind}-cap" not in chunk.options or f"{other}-cap" in chunk.options:
-            raise ReportError(
-                f"The chunk {chunk.name} must have '{kind}-cap' and not '{other}-cap'.",
-                f"For a caption with inline code leave out the label and write "
-                f"'::: {{#{chunk.options['label']}}}' around the chunk.",
-            )

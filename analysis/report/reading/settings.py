@@ -56,6 +56,12 @@ class Settings:
     toc_title: str
     heading_shift: int
 
+    @property
+    def flags(self) -> list[str]:
+        """The switches that are on, as pandoc's metadata."""
+        named = {"number-sections": self.number_sections, "toc": self.toc}
+        return ["link-citations", *(name for name, is_on in named.items() if is_on)]
+
 
 def settings_of(front_matter: Mapping[str, Any], directory: Path) -> Settings:
     """Return the settings of a page: front matter over ``_quarto.yml``, html options over both.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -86,14 +87,12 @@ def read_source(path: Path) -> Source:
     ------
     ReportError
         If a file or include is missing or includes itself, a fence stays open, a chunk is not
-        Python or has an unknown option, a label is used twice, or a shortcode is unknown.
+        Python or has an unknown option, or a shortcode is unknown.
     """
     lines = list(_expanded(path, (), path.parent))
     head = _front_matter_length(lines)
     front_matter = mapping("\n".join(line.text for line in lines[:head][1:-1]), path.name)
-    source = Source(path, front_matter, tuple(_blocks(lines[head:])))
-    _refuse_repeated_labels(source.chunks)
-    return source
+    return Source(path, front_matter, tuple(_blocks(lines[head:])))
 
 
 def whole(path: Path) -> str:
@@ -169,19 +168,16 @@ def _front_matter_length(lines: Sequence[Line]) -> int:
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Prose | Chunk]:
     prose: list[Line] = []
-    position = 0
-    while position < len(lines):
-        if not _opens_chunk(lines[position]):
-            prose.append(lines[position])
-            position += 1
+    left = iter(lines)
+    for line in left:
+        if not _opens_chunk(line):
+            prose.append(line)
             continue
         if prose:
             yield Prose(tuple(prose))
             prose = []
-        end = next(i for i in range(position, len(lines)) if lines[i].fence == "close")
-        code = [inner.text for inner in lines[position + 1 : end]]
-        yield chunk_of(code, place=lines[position].place)
-        position = end + 1
+        code = takewhile(lambda inner: inner.fence != "close", left)
+        yield chunk_of([inner.text for inner in code], place=line.place)
     if prose:
         yield Prose(tuple(prose))
 
@@ -199,15 +195,3 @@ def _opens_chunk(line: Line) -> bool:
             "'```python'.",
         )
     return True
-
-
-def _refuse_repeated_labels(chunks: Sequence[Chunk]) -> None:
-    places: dict[str, str] = {}
-    for chunk in chunks:
-        label = chunk.options.get("label")
-        if label in places:
-            raise ReportError(
-                f"A label must be used once; '{label}' is at {places[label]} and {chunk.place}."
-            )
-        if label:
-            places[label] = chunk.place

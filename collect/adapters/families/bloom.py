@@ -26,7 +26,7 @@ def _written_in_slices(config: Any) -> str | None:
 #: What Falcon shares with BLOOM: where the modules of a block lie, and how Q, K and V are fused.
 FUSED = Adapter(
     name="bloom",
-    model_types=("bloom",),
+    model_types=(),
     body="transformer",
     blocks="transformer.h",
     final_norm="transformer.ln_f",
@@ -54,6 +54,7 @@ _STREAM_ADDED = replace(
 
 BLOOM = replace(
     _STREAM_ADDED,
+    model_types=("bloom",),
     forms=(
         Form(
             lambda config: config.apply_residual_connection_post_layernorm,

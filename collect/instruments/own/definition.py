@@ -205,9 +205,9 @@ class OwnQuantity:
         return sorted(place for place in placed if 0 <= place < n_tokens)
 
 
-def _check_among(kind: str, found: Any, known: tuple[str, ...], name: str) -> None:
-    unknown = [one for one in found if one not in known]
-    if unknown or (kind == "site" and not found):
+def _check_among(kind: str, value: Any, known: tuple[str, ...], name: str) -> None:
+    unknown = [one for one in value if one not in known]
+    if unknown or (kind == "site" and not value):
         given = unknown[0] if unknown else "none"
         raise unknown_name(f"The {kind} of quantity {name}", given, known)
 
@@ -218,10 +218,10 @@ def _is_said(text: Any) -> bool:
 
 def _whole_numbers(kind: str, given: Any, name: str) -> tuple[int, ...]:
     """Return whole numbers that were given as one or several."""
-    found = tuple(given) if isinstance(given, Iterable) else (given,)
-    if not all(isinstance(one, Integral) and not isinstance(one, bool) for one in found):
+    numbers = tuple(given) if isinstance(given, Iterable) else (given,)
+    if not all(isinstance(one, Integral) and not isinstance(one, bool) for one in numbers):
         raise InputError(
             f"The {kind} of a quantity must be whole numbers; those of {name} are {given!r}.",
             "Negative ones count from the last; leave them out for all.",
         )
-    return tuple(int(one) for one in found)
+    return tuple(int(one) for one in numbers)

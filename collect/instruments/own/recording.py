@@ -15,9 +15,9 @@ from torch import Tensor
 
 from collect.adapters.capability import OWN_NEEDS, PARTS
 from collect.errors import InputError, of_others
-from collect.instruments.crossing import crossed
 from collect.instruments.hooked import Hooked, after, around, before, unseen
 from collect.instruments.own.definition import OwnQuantity
+from collect.instruments.transfer import transferred
 from collect.model.forward.passes import Batch, Watcher
 
 if TYPE_CHECKING:
@@ -37,14 +37,14 @@ class Vectors:
         Prompt and token of each row.
     rows
         (n, k) of each prompt.
-    n_crossing
-        How many of them, the last, have not crossed to the processor.
+    n_on_device
+        How many of them, the last, have not transferred to the processor.
     """
 
     prompt_ids: list[str] = field(default_factory=list)
     positions: list[int] = field(default_factory=list)
     rows: list[Tensor] = field(default_factory=list)
-    n_crossing: int = 0
+    n_on_device: int = 0
 
 
 class Together:
@@ -93,39 +93,39 @@ class OwnRecorder(Hooked):
 
     def rows(self, index: int) -> pd.DataFrame:
         """Return the rows of ``own_value`` of a batch, and forget them."""
-        batch, of_places = self._batches[index], crossed(self._values.pop(index, {}))
+        batch, of_places = self._batches[index], transferred(self._values.pop(index, {}))
         prompt_ids = [prompt.prompt_id for prompt in batch]
         frames = [
             pd.DataFrame(
                 {
-                    "prompt_id": np.repeat(prompt_ids, [len(of_prompt) for of_prompt in found]),
+                    "prompt_id": np.repeat(prompt_ids, [len(of_prompt) for of_prompt in values]),
                     "measure": name,
                     "layer": layer,
                     "site": site,
-                    "place": np.concatenate([np.arange(len(of_prompt)) for of_prompt in found]),
-                    "value": torch.cat(found).numpy(),
+                    "place": np.concatenate([np.arange(len(of_prompt)) for of_prompt in values]),
+                    "value": torch.cat(values).numpy(),
                 }
             )
-            for (name, layer, site), found in of_places.items()
+            for (name, layer, site), values in of_places.items()
         ]
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
     def vectors(self) -> tuple[pd.DataFrame, dict[str, Tensor]]:
         """Return the rows of ``own_vector`` without their file, and the tensors they point into."""
         frames, tensors = [], {}
-        for (name, layer, site), found in self._vectors.items():
+        for (name, layer, site), vectors in self._vectors.items():
             tensor = f"{name}.{layer}.{site}"
-            tensors[tensor] = torch.cat(found.rows).contiguous()
+            tensors[tensor] = torch.cat(vectors.rows).contiguous()
             frames.append(
                 pd.DataFrame(
                     {
-                        "prompt_id": found.prompt_ids,
+                        "prompt_id": vectors.prompt_ids,
                         "measure": name,
                         "layer": layer,
                         "site": site,
-                        "position": found.positions,
+                        "position": vectors.positions,
                         "tensor": tensor,
-                        "tensor_row": range(len(found.positions)),
+                        "tensor_row": range(len(vectors.positions)),
                     }
                 )
             )
@@ -136,11 +136,11 @@ class OwnRecorder(Hooked):
         """See what the final norm returned last, and let the vectors of a batch cross together."""
         if self._normed is not None:
             self._see("final_norm", len(self._decoder.blocks) - 1, self._normed)
-        waiting = [kept for kept in self._vectors.values() if kept.n_crossing]
-        rows = crossed([kept.rows[-kept.n_crossing :] for kept in waiting])
-        for kept, there in zip(waiting, rows, strict=True):
-            kept.rows[-kept.n_crossing :] = there
-            kept.n_crossing = 0
+        waiting = [vectors for vectors in self._vectors.values() if vectors.n_on_device]
+        rows = transferred([vectors.rows[-vectors.n_on_device :] for vectors in waiting])
+        for vectors, there in zip(waiting, rows, strict=True):
+            vectors.rows[-vectors.n_on_device :] = there
+            vectors.n_on_device = 0
 
     def _hooks(self, decoder: Decoder) -> Iterator[Any]:
         last = len(decoder.blocks) - 1
@@ -193,25 +193,25 @@ class OwnRecorder(Hooked):
 
     def _see(self, site: str, layer: int, states: Tensor) -> None:
         for quantity in self._at(site, layer):
-            found = [
+            measured = [
                 self._measured(quantity, site, layer, place, of_prompt)
                 for place, of_prompt in enumerate(states)
             ]
             if quantity.is_vector:
-                self._keep_vectors((quantity.name, layer, site), quantity, found)
+                self._keep_vectors((quantity.name, layer, site), quantity, measured)
             else:
-                numbers = [of_prompt.double().reshape(-1) for of_prompt in found]
+                numbers = [of_prompt.double().reshape(-1) for of_prompt in measured]
                 self._values.setdefault(self._index, {})[quantity.name, layer, site] = numbers
 
-    def _keep_vectors(self, at: _Place, quantity: OwnQuantity, found: Sequence[Tensor]) -> None:
-        kept = self._vectors.setdefault(at, Vectors())
-        _check_widths(at, {of_prompt.shape[1] for of_prompt in [*kept.rows[-1:], *found]})
-        for prompt, of_prompt in zip(self._batches[self._index], found, strict=True):
+    def _keep_vectors(self, at: _Place, quantity: OwnQuantity, states: Sequence[Tensor]) -> None:
+        vectors = self._vectors.setdefault(at, Vectors())
+        _check_widths(at, {of_prompt.shape[1] for of_prompt in [*vectors.rows[-1:], *states]})
+        for prompt, of_prompt in zip(self._batches[self._index], states, strict=True):
             positions = quantity.positions_of(len(prompt))
-            kept.prompt_ids += [prompt.prompt_id] * len(positions)
-            kept.positions += positions
-            kept.rows.append(of_prompt[positions])
-            kept.n_crossing += 1
+            vectors.prompt_ids += [prompt.prompt_id] * len(positions)
+            vectors.positions += positions
+            vectors.rows.append(of_prompt[positions])
+            vectors.n_on_device += 1
 
     def _measured(
         self, quantity: OwnQuantity, site: str, layer: int, place: int, states: Tensor
@@ -233,11 +233,11 @@ class OwnRecorder(Hooked):
             "was kept.",
         )
         with raised, unseen():
-            found = quantity.measure(
+            measured = quantity.measure(
                 site, layer, states[:n_tokens].clone(), attention, **more, **given
             )
             # A function may fill one array of its own and return it every time.
-            numbers = torch.as_tensor(found).detach().to_dense().clone()
+            numbers = torch.as_tensor(measured).detach().to_dense().clone()
         _check_shape(quantity, numbers, n_tokens, self._decoder.heads.n_heads)
         return numbers
 
@@ -269,18 +269,18 @@ def _of_its_own(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
-def _check_shape(quantity: OwnQuantity, found: Tensor, n_tokens: int, n_heads: int) -> None:
+def _check_shape(quantity: OwnQuantity, measured: Tensor, n_tokens: int, n_heads: int) -> None:
     expected = {"token": (n_tokens,), "prompt": (), "head": (n_heads,)}
     if quantity.is_vector:
-        is_right = found.ndim == 2 and len(found) == n_tokens
+        is_right = measured.ndim == 2 and len(measured) == n_tokens
         wanted = f"({n_tokens}, k)"
     else:
-        is_right = tuple(found.shape) == expected[quantity.level]
+        is_right = tuple(measured.shape) == expected[quantity.level]
         wanted = str(expected[quantity.level])
-    if not is_right or found.is_complex():
+    if not is_right or measured.is_complex():
         raise InputError(
             f"The function of {quantity.name} must return real numbers of the shape {wanted}, a "
-            f"number per {quantity.level}; it returned {tuple(found.shape)}, {found.dtype}.",
+            f"number per {quantity.level}; it returned {tuple(measured.shape)}, {measured.dtype}.",
             "Correct it, or give the quantity another level.",
         )
 

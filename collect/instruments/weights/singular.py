@@ -187,8 +187,8 @@ def whole_norms(matrix: Tensor) -> Norms:
     rows = rows.to(torch.promote_types(rows.dtype, torch.float32))
     if not _ORDINARY[0] < largest < _ORDINARY[1]:
         rows, scale = rows.double() / largest, largest
-    found = torch.tensor([_lanczos(rows), frobenius_norm(rows)], dtype=torch.float64) * scale
-    return Norms(found[:1], found[1:])
+    norms = torch.tensor([_lanczos(rows), frobenius_norm(rows)], dtype=torch.float64) * scale
+    return Norms(norms[:1], norms[1:])
 
 
 def frobenius_norm(matrix: Tensor) -> float:

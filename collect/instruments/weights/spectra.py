@@ -80,21 +80,23 @@ def rows_of_model(
 
 def _own_weights(decoder: Decoder, layer: int) -> HeadWeights:
     """Return the head weights of a block on the processor, as files of them would give them."""
-    own = dict(decoder.blocks[layer].named_parameters())
-    names = [name for name in weight_names(decoder.adapter) if name in own]
-    return _widened(decoder.adapter, decoder.heads, {n: own[n].detach().cpu() for n in names})
+    parameters = dict(decoder.blocks[layer].named_parameters())
+    names = [name for name in weight_names(decoder.adapter) if name in parameters]
+    return _widened(
+        decoder.adapter, decoder.heads, {n: parameters[n].detach().cpu() for n in names}
+    )
 
 
 def _rows(
     heads: Heads, layers: Iterable[HeadWeights], on_layer: Callable[[], object] | None
 ) -> dict[str, list[NamedTuple]]:
-    found: dict[str, list[NamedTuple]] = {"weight_norm": [], "matrix_norm": []}
+    tables: dict[str, list[NamedTuple]] = {"weight_norm": [], "matrix_norm": []}
     for layer, weights in enumerate(layers):
         for table, of_layer in layer_rows(heads, layer, weights).items():
-            found[table] += of_layer
+            tables[table] += of_layer
         if on_layer is not None:
             on_layer()
-    return found
+    return tables
 
 
 def layer_rows(heads: Heads, layer: int, weights: HeadWeights) -> dict[str, list[NamedTuple]]:

@@ -138,12 +138,12 @@ def n_rows(
         sum(lengths),
         **{name: getattr(shape, name) for name in Extent.__slots__ if name.startswith("has_")},
     )
-    own = quantities.own_among(asked)
+    defined = quantities.own_among(asked)
     known = {
         **{table: filled.n_rows(extent) for table, filled in FILLED.items()},
-        "own_quantity": len(own),
-        "own_value": sum(_n_own(shape, lengths, q) for q in own if not q.is_vector),
-        "own_vector": sum(_n_own(shape, lengths, q) for q in own if q.is_vector),
+        "own_quantity": len(defined),
+        "own_value": sum(_n_own(shape, lengths, q) for q in defined if not q.is_vector),
+        "own_vector": sum(_n_own(shape, lengths, q) for q in defined if q.is_vector),
     }
     asked_tables = [table for name in asked for table in quantities.TABLES.get(name, ())]
     asked_tables += [table for table in known if table.startswith("own_") and known[table]]

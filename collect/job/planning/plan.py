@@ -45,9 +45,9 @@ def plan(
         As ``run.run`` does before it measures; of the weights only names and shapes are judged,
         from headers, or, of files that are still on the hub, from the index where there is one.
     """
-    found = drawn(models, prompt_sets, out, **options)
-    found.raise_if_refused()
-    return found.units
+    plans = drawn(models, prompt_sets, out, **options)
+    plans.raise_if_refused()
+    return plans.units
 
 
 @dataclass(frozen=True, slots=True)

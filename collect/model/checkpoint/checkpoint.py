@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from collect.adapters import Adapter, adapter_for, quantised
+from collect.adapters import Adapter, adapter_for
 from collect.adapters.within import text_entry
 from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint import hub, revisions
 from collect.model.checkpoint.gguf import config as gguf_config
-from collect.model.checkpoint.gguf import facts, files
+from collect.model.checkpoint.gguf import facts, files, on_hub
 from collect.model.checkpoint.gguf import header as gguf_header
 from collect.model.checkpoint.safetensors import header
 from collect.model.checkpoint.weight_files import (
@@ -102,6 +102,8 @@ class Checkpoint:
         named = self.weight_names
         if not named or any(name not in self.listed_sha256 for name in named):
             return None
+        if self.gguf is not None:
+            return self.listed_sha256[named[0]]
         return _hash_of((Path(name).name, self.listed_sha256[name]) for name in named)
 
     def weights_sha256(self) -> str:
@@ -181,9 +183,12 @@ def locate(
         return _inspect(
             holder, None, revision, labels or Labels(), named=named, revision_name=revision
         )
-    if path.exists() or not _HUB_ID.fullmatch(model):
+    of_hub = None if path.exists() else on_hub.file_in(model)
+    if path.exists() or not _HUB_ID.fullmatch(of_hub[0] if of_hub else model):
         raise _neither(model)
     try:
+        if of_hub is not None:
+            return _gguf_of_hub(*of_hub, revision, labels or Labels(), needs_weights=needs_weights)
         return _of_hub(model, revision, labels or Labels(), needs_weights=needs_weights)
     except UnknownModelError as error:
         if _is_beside(path):
@@ -206,7 +211,10 @@ def _neither(model: str) -> InputError:
 
 def _of_hub(model: str, revision: str | None, labels: Labels, *, needs_weights: bool) -> Checkpoint:
     """Return a checkpoint of the hub, judged by its listing and small files before its weights."""
-    repository, snapshot = hub.repository(model, revision)
+    try:
+        repository, snapshot = hub.repository(model, revision)
+    except hub.NoConfigurationError as error:
+        raise InputError(error.problem, on_hub.choice(error.repository) or error.hint) from error
     checkpoint = _inspect(
         snapshot,
         repository.model_id,
@@ -228,7 +236,8 @@ def _of_hub(model: str, revision: str | None, labels: Labels, *, needs_weights: 
     except InputError as error:
         if repository.is_listed:
             is_incomplete = isinstance(error, IncompleteError)
-            raise InputError(error.problem, error.hint if is_incomplete else _CONVERSION) from error
+            hint = error.hint if is_incomplete else on_hub.choice(repository) or _CONVERSION
+            raise InputError(error.problem, hint) from error
         if needs_weights:
             raise hub.not_in_cache(model) from error
         return checkpoint
@@ -244,7 +253,7 @@ def _of_hub(model: str, revision: str | None, labels: Labels, *, needs_weights: 
         return described
     hub.fetch(repository, found.names)
     paths = tuple(snapshot / name for name in found.names)
-    return replace(described, weight_files=paths, dtype_weights=_dtype(paths))
+    return replace(described, weight_files=paths, dtype_weights=header.formats(paths))
 
 
 def with_listed_tensors(checkpoint: Checkpoint) -> Checkpoint:
@@ -260,7 +269,8 @@ def with_listed_tensors(checkpoint: Checkpoint) -> Checkpoint:
     UnreachableError
         If the hub does not answer, or not to this account.
     """
-    if checkpoint.weight_files or checkpoint.listed_tensors or len(checkpoint.weight_names) != 1:
+    is_known = checkpoint.weight_files or checkpoint.listed_tensors or checkpoint.gguf
+    if is_known or len(checkpoint.weight_names) != 1:
         return checkpoint
     (name,) = checkpoint.weight_names
     cached = checkpoint.directory / name
@@ -286,6 +296,8 @@ def tensor_names(checkpoint: Checkpoint) -> set[str]:
     UnreachableError
         If the hub does not answer, or not to this account.
     """
+    if checkpoint.gguf is not None:
+        return {tensor.name for tensor in checkpoint.gguf.tensors}
     stored = (name for path in checkpoint.weight_files for name in header.of_file(path))
     return {*with_listed_tensors(checkpoint).listed_tensors, *stored}
 
@@ -305,6 +317,30 @@ def _of_gguf(path: Path, labels: Labels) -> Checkpoint:
         dtype_weights=facts.formats(found),
         labels=labels.over(facts.labels(found)),
         gguf=found,
+    )
+
+
+def _gguf_of_hub(
+    model: str, name: str, revision: str | None, labels: Labels, *, needs_weights: bool
+) -> Checkpoint:
+    """Return a GGUF file of the hub, judged by its header before it is fetched."""
+    repository = hub.listing(model, revision, name)
+    on_hub.refuse_absent(repository, name)
+    if needs_weights:
+        hub.fetch(repository, [name])
+    cached = hub.file_of(repository, name)
+    found = _of_gguf(cached or on_hub.headed(repository, name), labels)
+    model_id = f"{repository.model_id}/{name}"
+    return replace(
+        found,
+        model_id=model_id,
+        revision=repository.commit,
+        revision_name=revision,
+        weight_files=() if cached is None else found.weight_files,
+        weight_names=(name,),
+        listed_sha256={k: v for k, v in repository.sha256.items() if k == name},
+        download_bytes=repository.missing_bytes([name]),
+        labels=found.labels.over(known_labels(model_id)),
     )
 
 
@@ -338,7 +374,7 @@ def _inspect(
         adapter=adapter,
         config=config,
         weight_files=paths,
-        dtype_weights=_dtype(paths) if needs_weights else _configured_dtype(config),
+        dtype_weights=header.formats(paths) if needs_weights else _configured_dtype(config),
         labels=labels.over(labels_of(sidecar, directory)).over(known_labels(name)),
         revision_name=revision_name,
         training_step=step,
@@ -355,17 +391,6 @@ def _paths_of_weights(directory: Path, config: dict[str, Any]) -> tuple[Path, ..
         lambda name: json_object(directory / name),
     )
     return tuple(directory / name for name in found.names)
-
-
-def _dtype(paths: tuple[Path, ...]) -> str:
-    found = {stored.number_format for path in paths for stored in header.of_file(path).values()}
-    floats = sorted(header.FLOATS[name] for name in found if name in header.FLOATS)
-    if not floats:
-        raise UnsupportedModelError(
-            f"The weights must be floating numbers; found {', '.join(sorted(found)) or 'none'}.",
-            quantised.hint(None),
-        )
-    return "+".join(floats)
 
 
 def _configured_dtype(config: dict[str, Any]) -> str:

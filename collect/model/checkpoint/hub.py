@@ -40,11 +40,8 @@ TIMEOUT_S = 5.0
 #: How long the names of branches and tags may take altogether [s].
 TIMEOUT_OF_NAMES_S = 60.0
 
-#: A name may be as long on every disk [bytes].
-_LONGEST_NAME = 200
-
-#: Larger files are none of those that say what a model is [bytes].
-_LARGEST_SMALL = 200_000_000
+#: Longest name, and largest size, of a file that says what a model is [bytes].
+_LONGEST_NAME, _LARGEST_SMALL = 200, 200_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +80,36 @@ class Repository:
         return isinstance(_cached(self.model, name, self.commit), str)
 
 
+class NoConfigurationError(InputError):
+    """A repository has no ``config.json``; `repository` is what the hub lists of it."""
+
+    def __init__(self, repository: Repository) -> None:
+        super().__init__(
+            f"A checkpoint must hold config.json; {repository.model} on the hub does not.",
+            "Name a repository of a transformers model.",
+        )
+        self.repository = repository
+
+
+def listing(model: str, revision: str | None, name: str = "") -> Repository:
+    """Return what the hub lists, or the cache where that has a file and the hub does not answer."""
+    try:
+        with translated(model, revision):
+            _check_asked(model)
+            return _listed(model, revision)
+    except UnreachableError:
+        found = [*_folder(model).glob(f"snapshots/{revision or '*'}/{name}")] if name else []
+        if not found:
+            raise
+        return _of_cache(model, max(found, key=lambda path: path.lstat().st_mtime).parent)
+
+
+def file_of(repository: Repository, name: str) -> Path | None:
+    """Return where the cache has a file; None where it has not."""
+    found = _cached(repository.model, name, repository.commit)
+    return Path(found) if isinstance(found, str) else None
+
+
 def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
     """Return a listing and the directory of the snapshot, with its small files.
 
@@ -108,9 +135,7 @@ def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
     if revision is not None and not {"", ".", ".."}.isdisjoint(revision.split("/")):
         raise no_revision(model, revision)
     try:
-        with translated(model, revision):
-            _check_asked(model)
-            listed = _listed(model, revision)
+        listed = listing(model, revision)
     except UnreachableError:
         _folder(model)
         found = _cached(model, "config.json", revision)
@@ -124,10 +149,7 @@ def repository(model: str, revision: str | None) -> tuple[Repository, Path]:
     if "config.json" not in listed.sizes and ADAPTER in listed.sizes:
         raise adapter_alone("checkpoint", f"{model} on the hub")
     if "config.json" not in listed.sizes:
-        raise InputError(
-            f"A checkpoint must hold config.json; {model} on the hub does not.",
-            "Name a repository of a transformers model.",
-        )
+        raise NoConfigurationError(listed)
     # Asked for by its branch, one file notes in the cache which commit the branch stands at.
     snapshot = _fetched(listed, "config.json", revision or "main").parent
     for name, size in listed.sizes.items():

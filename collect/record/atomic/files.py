@@ -104,8 +104,8 @@ def remove_of_dead_processes(path: Path) -> None:
     """Remove what processes of this machine had prepared for a path when they were killed."""
     name = re.compile(rf"\.{re.escape(path.name)}\.(\d*?)(\d{{1,10}})\.tmp(?:\.wal)?")
     for beside in path.parent.iterdir():
-        found = name.fullmatch(beside.name)
-        if found and found[1] in ("", str(_machine())) and not _is_alive(int(found[2])):
+        match = name.fullmatch(beside.name)
+        if match and match[1] in ("", str(_machine())) and not _is_alive(int(match[2])):
             remove(beside)
 
 

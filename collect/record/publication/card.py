@@ -22,7 +22,7 @@ def card(
     n_rows: Mapping[str, int],
     *,
     n_bytes: int,
-    own: Sequence[Mapping[str, str]] = (),
+    definitions: Sequence[Mapping[str, str]] = (),
     before: str = "",
 ) -> str:
     """Return the card as Markdown.
@@ -35,7 +35,7 @@ def card(
         Paths of the files of each table, and its number of rows [1].
     n_bytes
         Size of all files [bytes].
-    own
+    definitions
         The quantities that are not built in: measure, unit, level and description of each.
     before
         The text that stands there; what `collect publish` did not write stays below the card.
@@ -59,14 +59,14 @@ def card(
             "|---|---:|---|",
             *(f"| `{table}` | {n_rows[table]:,} | {_meaning(table)} |" for table in n_rows),
             "",
-            *_own_quantities(own),
+            *_own_quantities(definitions),
             *_reading(by_table),
             "",
             _END,
         ]
     )
-    kept = _kept(before)
-    return f"{_head(about, by_table)}\n{body}\n" + (f"\n{kept}\n" if kept else "")
+    written = _kept(before)
+    return f"{_head(about, by_table)}\n{body}\n" + (f"\n{written}\n" if written else "")
 
 
 def _head(about: About, by_table: Mapping[str, Sequence[str]]) -> str:
@@ -114,8 +114,8 @@ def _meaning(table: str) -> str:
     )
 
 
-def _own_quantities(own: Sequence[Mapping[str, str]]) -> list[str]:
-    if not own:
+def _own_quantities(definitions: Sequence[Mapping[str, str]]) -> list[str]:
+    if not definitions:
         return []
     columns = ("measure", "unit", "level", "description")
     return [
@@ -123,7 +123,7 @@ def _own_quantities(own: Sequence[Mapping[str, str]]) -> list[str]:
         "",
         "| measure | unit | level | what it is |",
         "|---|---|---|---|",
-        *(f"| {' | '.join(_in_a_cell(each[name]) for name in columns)} |" for each in own),
+        *(f"| {' | '.join(_in_a_cell(each[name]) for name in columns)} |" for each in definitions),
         "",
     ]
 

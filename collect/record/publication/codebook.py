@@ -67,13 +67,13 @@ def _key_lines(table: Table, references: dict[str, str]) -> list[str]:
 
 def _references(table: Table) -> dict[str, str]:
     """Return the table that each foreign key refers to, which its meaning names: see TABLE."""
-    found = {}
+    references = {}
     for column in table.columns:
         named = re.search(r"\bsee (\w+)", column.meaning, re.IGNORECASE)
         parent = tables().get(named[1]) if named else None
         if parent and parent is not table and parent.key == (column.name,):
-            found[column.name] = parent.name
-    return found
+            references[column.name] = parent.name
+    return references
 
 
 def table_section(table: Table) -> str:

@@ -28,13 +28,13 @@ def default_directories(data: Path = Path("data")) -> list[Path]:
     InputError
         If none does.
     """
-    found = [data / name for name in _DEFAULTS if table_files(data / name)]
-    if not found:
+    directories = [data / name for name in _DEFAULTS if table_files(data / name)]
+    if not directories:
         raise InputError(
             f"There must be tables under {data}; found none in {', '.join(_DEFAULTS)}.",
             "Run this in the root of the repository, or name directories.",
         )
-    return found
+    return directories
 
 
 def write_database(directories: Sequence[Path], out: Path) -> dict[str, int]:

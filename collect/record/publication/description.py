@@ -198,16 +198,16 @@ def _record_set(table: Table, names: Sequence[str], lacking: Collection[str]) ->
     source = {"fileSet": {"@id": f"{table.name}-files"}}
     if not is_set:
         source = {"fileObject": {"@id": names[0]}}
-    found: dict[str, Any] = {
+    record_set: dict[str, Any] = {
         "@type": "cr:RecordSet",
         "@id": table.name,
         "name": table.name,
         "description": table.meaning,
     }
     if table.name not in MERGED:  # each unit brings its own row
-        found["key"] = [{"@id": f"{table.name}/{name}"} for name in table.key]
+        record_set["key"] = [{"@id": f"{table.name}/{name}"} for name in table.key]
     columns = [column for column in table.columns if column.name not in lacking]
-    return {**found, "field": [_field(table.name, column, source) for column in columns]}
+    return {**record_set, "field": [_field(table.name, column, source) for column in columns]}
 
 
 def _field(table: str, column: Column, source: Mapping[str, Any]) -> dict[str, Any]:

@@ -85,8 +85,10 @@ def publish(directory: Path, about: About) -> Published:
     path = directory / CARD
     hint = "Save it as UTF-8, or move it away: one is written where there is none."
     before = text_at(path, "The card of a data set", hint) if path.is_file() else ""
-    own = _own_quantities(sources)
-    shown = card(about, by_table, n_rows, n_bytes=done.n_bytes, own=own, before=before)
+    definitions = _own_quantities(sources)
+    shown = card(
+        about, by_table, n_rows, n_bytes=done.n_bytes, definitions=definitions, before=before
+    )
     described = description(about, files, by_table, _lacking(sources))
     text = json.dumps(described, indent=1, ensure_ascii=False)
     write_together({path: text_writing(shown), directory / DESCRIPTION: text_writing(text + "\n")})
@@ -95,14 +97,14 @@ def publish(directory: Path, about: About) -> Published:
 
 def _files(directory: Path, counting: set[str]) -> list[Listed]:
     """Return every file to describe; a Parquet file in a directory only if it counts."""
-    found = []
+    listed = []
     for path in sorted(directory.rglob("*")):
         name = path.relative_to(directory).as_posix()
         is_hidden = any(part.startswith(".") for part in name.split("/"))
         is_stray = path.suffix == ".parquet" and name not in counting
         if path.is_file() and not is_hidden and not is_stray and name not in (CARD, DESCRIPTION):
-            found.append(Listed(name, path.stat().st_size, file_sha256(path)))
-    return found
+            listed.append(Listed(name, path.stat().st_size, file_sha256(path)))
+    return listed
 
 
 def _lacking(sources: Sources) -> dict[str, set[str]]:
@@ -121,16 +123,18 @@ def _lacking(sources: Sources) -> dict[str, set[str]]:
 
 def _own_quantities(sources: Sources) -> list[dict[str, str]]:
     """Return what is said of each quantity that is not built in, once for each way it is said."""
-    said = ["measure", "unit", "level", "description"]
+    columns = ["measure", "unit", "level", "description"]
     rows = [
-        read_rows(path, "own_quantity", sources.headers).select(said)
+        read_rows(path, "own_quantity", sources.headers).select(columns)
         for path in sources.files.get("own_quantity", ())
     ]
     if not rows:
         return []
-    each = pa.concat_tables(rows).group_by(said).aggregate([])
-    found: list[dict[str, str]] = each.sort_by([(name, "ascending") for name in said]).to_pylist()
-    return found
+    each = pa.concat_tables(rows).group_by(columns).aggregate([])
+    definitions: list[dict[str, str]] = each.sort_by(
+        [(name, "ascending") for name in columns]
+    ).to_pylist()
+    return definitions
 
 
 def _n_rows(paths: Sequence[Path], table: str, headers: Headers) -> int:
@@ -154,8 +158,8 @@ def _check(about: About) -> None:
             f"Where a data set is to be found must be an address; found {about.url!r}.",
             "Give for example --url https://example.org/measured, or leave it out.",
         )
-    said = [about.name, *about.creators]
-    if not about.creators or not all(words.strip() for words in said):
+    texts = [about.name, *about.creators]
+    if not about.creators or not all(words.strip() for words in texts):
         raise InputError(
             "A data set needs a name and somebody who made it; one is empty.",
             "Give --name and --creator.",

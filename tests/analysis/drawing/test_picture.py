@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import re
-from pathlib import Path
 from typing import Any
 
 import altair as alt
@@ -13,8 +12,7 @@ import pandas as pd
 import pytest
 
 from analysis.drawing import narrow, picture, spoken, theme
-from analysis.report.making.images import embedded
-from analysis.report.reading.markup import Gallery, Picture
+from analysis.report.making.images import Picture, shown
 
 MODELS = pd.DataFrame(
     {
@@ -182,17 +180,12 @@ def test_panels_beside_each_other_fit_a_phone_too(kind: str) -> None:
 def test_a_finding_stands_above_the_chart_and_begins_what_is_said_of_it() -> None:
     chart = alt.Chart(MODELS).mark_point().encode(x="gain:Q").properties(width=500)
     content = picture.svg(theme.found(chart, "1 of 2 <grow>.").to_dict())["image/svg+xml"]
-    gallery = Gallery()
-    name = gallery.add(Picture("image/svg+xml", content.encode(), "Two points."))
-    image = {"t": "Image", "c": [["", [], []], [], [name, ""]]}
-    shown = embedded({"blocks": [{"t": "Para", "c": [image]}]}, gallery, Path(), str)
-    parts = [it["c"][1] for it in shown["blocks"][0]["c"]]
-    assert parts[0] == '<span class="finding">1 of 2 &lt;grow&gt;.</span>'
-    assert [re.findall('class="picture (\\w+)', it) for it in parts[1:3]] == [["narrow"], ["wide"]]
-    for drawing in parts[1:3]:
-        assert 'aria-label="1 of 2 &lt;grow&gt;. Two points."' in drawing
-        assert "<metadata" not in drawing
-    assert "Data (CSV)" in parts[3]
+    markup = shown(Picture("image/svg+xml", content.encode(), "Two points."), "chart")
+    assert markup.startswith('<span class="finding">1 of 2 &lt;grow&gt;.</span><svg')
+    assert re.findall('class="picture (\\w+)', markup) == ["narrow", "wide"]
+    assert markup.count('aria-label="1 of 2 &lt;grow&gt;. Two points."') == 2
+    assert "<metadata" not in markup
+    assert "Data (CSV)" in markup
 
 
 def test_an_arrow_stays_with_its_words_where_the_title_of_an_axis_breaks() -> None:

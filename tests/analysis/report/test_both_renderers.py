@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.report.render import render
+from analysis.report import render
 from tests.analysis.report.both_renderers import content, differences
 
 EXAMPLE = Path(__file__).parent / "report_example"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
+import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from analysis.audit.pages import tables as exhibits
 from analysis.heritage.pages import frames, verdict_rule
 from analysis.heritage.study.pages import tables as study_tables
 from analysis.heritage.transition import stated
-from analysis.report.making.crossref import numbered, resolved
 from analysis.report.making.page import page
 from analysis.report.making.pandoc import pandoc
 from analysis.report.reading.settings import settings_of
@@ -83,12 +82,8 @@ class Parts(HTMLParser):
 
 def rendered(markdown: str) -> Parts:
     """Return the page of the embedded renderer, which refuses what a page may not hold."""
-    settings = settings_of({}, HERE)
-    tree = json.loads(pandoc(markdown, ["--from=markdown", "--to=json"], directory=HERE))
-    tree, numbering = numbered(tree, number_sections=False)
-    tree, citations = resolved(tree, numbering.labels, lambda _: "x.qmd:1")
-    assert citations == []
-    return Parts(page(tree, settings, numbering.headings, directory=HERE))
+    with tempfile.TemporaryDirectory() as folder:
+        return Parts(page(markdown, settings_of({}, HERE), HERE, Path(folder)))
 
 
 def assert_harmless(parts: Parts, *, n_links: int = 0) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from analysis.report.making.images import Gallery, Picture
+from analysis.report.making.markup import chunk_markdown, prose_markdown
 from analysis.report.reading.chunk import chunk_of
 from analysis.report.reading.inline import Inline
-from analysis.report.reading.markup import Gallery, chunk_markdown, prose_markdown
 from analysis.report.reading.source import Line
 from analysis.tidy.errors import ReportError
 
@@ -20,9 +21,21 @@ SHOWN: dict[str, Any] = {"type": "display_data", "data": {"image/png": PNG, "tex
 QUIET = {"echo": False}
 
 
+class Named(Gallery):
+    """A gallery that only names its pictures."""
+
+    def __init__(self) -> None:
+        super().__init__(Path())
+        self.pictures: dict[str, Picture] = {}
+
+    def add(self, picture: Picture) -> str:
+        self.pictures["chunk-image-1"] = picture
+        return "chunk-image-1"
+
+
 def chunk_text(*options: str, outputs: list[dict[str, Any]], gallery: Gallery | None = None) -> str:
     chunk = chunk_of([*(f"#| {option}" for option in options), "code()"], place="x.qmd:1")
-    return chunk_markdown(chunk, outputs, QUIET, gallery or Gallery()).strip()
+    return chunk_markdown(chunk, outputs, QUIET, gallery or Named()).strip()
 
 
 @pytest.mark.parametrize(
@@ -72,7 +85,7 @@ def test_a_stream_becomes_a_code_block_longer_than_its_ticks() -> None:
 
 
 def test_an_image_is_kept_under_a_name_with_its_text() -> None:
-    gallery = Gallery()
+    gallery = Named()
     text = chunk_text("fig-alt: A line.", outputs=[SHOWN], gallery=gallery)
     assert text == "![](chunk-image-1)"
     picture = gallery.pictures["chunk-image-1"]

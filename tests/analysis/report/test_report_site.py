@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,12 +14,12 @@ import pytest
 from analysis.heritage.register import CLAIMS
 from analysis.report import site
 from analysis.report.examination import refuse_faults
+from analysis.report.kept import Results
 from analysis.report.making.pandoc import pandoc, program
 from analysis.report.reading import places
 from analysis.report.reading.source import Line, Prose, read_source
-from analysis.report.replay import Memory, memory_of
-from analysis.report.site import render_site
-from analysis.tidy.errors import ReportError
+from analysis.report.site import render_site, results_of_report
+from analysis.tidy.errors import MissingExtraError, ReportError
 
 ROOT = Path(__file__).parents[3]
 FILTER = ROOT / "quarto" / "filters" / "site.lua"
@@ -86,11 +87,9 @@ def test_pages_refer_to_each_other_by_number_and_to_cards(
     out = project.parent / "out"
     out.mkdir()
     (out / "claims.html").write_text('<p id="claim-7"></p><p id="claim-22"></p>', encoding="utf-8")
-    memory = memory_of(project.parent, {}, project.parent / "kept")
-    made = render_site(project, out, engine="embedded", memory=memory)
+    made = render_site(project, out, engine="embedded", results=state(project))
     assert [path.name for path in made] == ["a.html", "b.html"]
-    assert "rendering: a.qmd" in capsys.readouterr().err
-    _unchanged_until_a_word_is(project, out, memory, capsys)
+    _unchanged_until_a_word_is(project, out, capsys)
     first = (out / "a.html").read_text(encoding="utf-8").replace("\u00a0", " ")
     assert '<a href="b.html#sec-two" class="xref">Section 1.1 in <em>The second</em></a>' in first
     assert '<a href="b.html#tbl-two" class="xref">1 in <em>The second</em></a>' in first
@@ -110,23 +109,23 @@ def test_pages_refer_to_each_other_by_number_and_to_cards(
         refuse_faults([out / "a.html", out / "b.html"])
 
 
+def state(project: Path) -> Results:
+    return results_of_report(project.parent, {}, project.parent / "kept")
+
+
 def _unchanged_until_a_word_is(
-    project: Path, out: Path, memory: Memory, capsys: pytest.CaptureFixture[str]
+    project: Path, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pages = {path: path.read_bytes() for path in out.glob("?.html")}
     (out / "a.html").write_text("spoilt", encoding="utf-8")
-    again = render_site(project, out, engine="embedded", memory=memory)
-    assert capsys.readouterr().err.startswith("nothing changed")
+    again = render_site(project, out, engine="embedded", results=state(project))
+    assert "rendering: " not in capsys.readouterr().err
     assert {path: path.read_bytes() for path in again} == pages
     (project / "b.qmd").write_text(B.replace("is used here", "is told here"), encoding="utf-8")
-    for n_rendered in (2, 0):
-        render_site(project, out, engine="embedded", memory=memory)
-        assert capsys.readouterr().err.count("rendering: ") == n_rendered
+    for is_said in (True, False):
+        render_site(project, out, engine="embedded", results=state(project))
         assert "is told here" in (out / "b.html").read_text(encoding="utf-8")
-    for kept in (project.parent / "kept").glob("pages-*"):
-        kept.write_bytes(b"cut")
-    render_site(project, out, engine="embedded", memory=memory)
-    assert capsys.readouterr().err.count("rendering: ") == 2
+        assert is_said or len(list((project.parent / "kept").glob("pages-*"))) == 2
 
 
 def test_no_paragraph_begins_with_a_reference_that_pandoc_would_number() -> None:
@@ -160,36 +159,27 @@ def test_no_number_of_a_claim_in_the_sources_is_left_without_its_card() -> None:
     assert bare == []
 
 
-def test_pages_of_sources_edited_meanwhile_are_not_those_of_the_sources_before(
+def test_the_paper_is_printed_or_every_page_or_those_that_are_named(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    edited = B.replace("is used here", "is told here")
+    def instead(_make: object, sources: Sequence[Path], *_: object) -> dict[Path, bytes]:
+        return {path: path.stem.encode() for path in sources}
 
-    def made(_project: Path, made: Path, sources: Sequence[Path], *_: object) -> None:
-        (project / "b.qmd").write_text(edited, encoding="utf-8")
-        for path in sources:
-            (made / f"{path.stem}.html").write_text(path.read_text("utf-8"), encoding="utf-8")
-
-    monkeypatch.setattr(site, "_embedded", made)
-    monkeypatch.setattr(site, "refuse_faults", lambda *_, **__: None)
-    memory = memory_of(project.parent, {}, project.parent / "kept")
-    before = memory.finished(project)
-    site.render_site(project, project.parent / "out", engine="embedded", memory=memory)
-    assert before.pages() == {}
-    assert memory.finished(project).pages() == {}
-    site.render_site(project, project.parent / "out", engine="embedded", memory=memory)
-    assert memory.finished(project).pages() == {"a": A, "b": edited}
+    monkeypatch.setattr(site, "in_workers", instead)
+    out = project.parent / "out"
+    made = site.render_site(project, out, engine="embedded", to="typst")
+    assert [(path.name, path.read_bytes()) for path in made] == [("a.pdf", b"a"), ("b.pdf", b"b")]
+    (only,) = site.render_site(project, out, engine="embedded", to="typst", only=["b"])
+    assert only.name == "b.pdf"
 
 
-def test_pages_of_another_pandoc_are_others(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory = memory_of(project.parent, {}, project.parent / "kept")
-    own, other = project.parent / "pandoc", memory.finished(project)
-    own.write_text("#!/bin/sh", encoding="utf-8")
-    own.chmod(0o700)
-    monkeypatch.setenv("PYPANDOC_PANDOC", str(own))
-    named = memory.finished(project)
-    own.write_text("#!/bin/sh\necho", encoding="utf-8")
-    assert len({other.path, named.path, memory.finished(project).path}) == 3
+def test_a_missing_package_is_refused_before_anything_runs(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "typst", None)
+    with pytest.raises(MissingExtraError, match="typst"):
+        site.render_site(project, project.parent / "out", engine="embedded", to="typst")
+    assert not (project.parent / "out").exists()
 
 
 @pytest.mark.slow

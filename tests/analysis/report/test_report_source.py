@@ -122,28 +122,20 @@ def test_a_chunk_that_is_not_plain_python_is_refused(tmp_path: Path, fence: str)
     assert f"found '{fence}' at paper.qmd:1." in message
 
 
-def test_a_repeated_label_is_refused_with_both_places(tmp_path: Path) -> None:
-    chunk = "```{python}\n#| label: a\n1\n```\n"
-    message = refusal(written(tmp_path, "paper.qmd", chunk + chunk))
-    assert message == "A label must be used once; 'a' is at paper.qmd:1 and paper.qmd:5."
-
-
 def test_an_unknown_chunk_option_is_refused_with_chunk_and_line() -> None:
     with pytest.raises(ReportError) as caught:
         chunk_of(["#| label: a", "#| fig-caption: x", "1"], place="paper.qmd:7")
-    assert caught.value.problem == (
-        "The chunk 'a' at paper.qmd:7 must have only known options; found 'fig-caption'."
-    )
-    assert "'fig-cap'" in caught.value.hint
+    assert "'a' at paper.qmd:7" in caught.value.problem
+    assert "'fig-caption'" in caught.value.problem
+    assert "fig-cap" in caught.value.hint
 
 
 @pytest.mark.parametrize(
     ("option", "wanted"),
     [
-        ("echo: maybe", "'echo' of the chunk at x.qmd:1 must be bool; found 'maybe'"),
-        ("output: none", "'output' of the chunk at x.qmd:1 must be bool or 'asis'; found 'none'"),
-        ("label: 1a b", "label of the chunk '1a b' at x.qmd:1 must be letters"),
-        ("label: fig-x", "chunk 'fig-x' at x.qmd:1 must have 'fig-cap' and not 'tbl-cap'"),
+        ("echo: maybe", "'echo' of the chunk at x.qmd:1 cannot be 'maybe'"),
+        ("output: none", "'output' of the chunk at x.qmd:1 cannot be 'none'"),
+        ("label: 1", "'label' of the chunk '1' at x.qmd:1 cannot be 1"),
         ("echo: [", "YAML of x.qmd:1 must be readable"),
         ("just text", "YAML of x.qmd:1 must be 'key: value' lines; found 'just text'"),
     ],

@@ -15,6 +15,6 @@ def test_a_missing_package_is_named_with_the_command(monkeypatch: pytest.MonkeyP
     with pytest.raises(MissingExtraError) as caught:
         extra("pypandoc")
     assert str(caught.value) == (
-        "Rendering the report needs the package 'pypandoc'; it is not installed.\n"
+        "Making pages needs the package 'pypandoc'; it is not installed.\n"
         'hint: Run: pip install "thermoscope[report]"'
     )

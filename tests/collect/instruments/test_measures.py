@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as st_numpy
 
 from collect.instruments import attention_maps
 from collect.instruments.attention_maps import attention_statistics
-from collect.instruments.ledger import Ledger
+from collect.instruments.gram_accumulator import GramAccumulator
 from collect.instruments.measures import (
     correlations,
     difference,
@@ -178,10 +178,10 @@ def test_the_largest_feature_is_the_first_of_the_largest_in_absolute_value():
 
 def test_the_share_of_the_largest_feature_is_of_the_squared_length_and_0_of_no_length():
     states = torch.tensor([[[3.0, -4.0], [0.0, 0.0]]])
-    ledger = Ledger()
+    accumulator = GramAccumulator()
     products, largest = grams_and_largest([states], [2], 1)
-    ledger.add_norm(0, "embedding", products, 1, largest)
-    assert ledger.norms().top_share[0].tolist() == pytest.approx([16 / 25, 0.0])
+    accumulator.add_norm(0, "embedding", products, 1, largest)
+    assert accumulator.norms().top_share[0].tolist() == pytest.approx([16 / 25, 0.0])
 
 
 def test_a_correlation_is_one_for_a_shifted_multiple_and_undefined_without_spread():

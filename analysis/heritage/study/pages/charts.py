@@ -13,7 +13,9 @@ from analysis.drawing.theme import BLACK, INK, PAPER, TONES, found, series
 from analysis.heritage.study import fleet
 from analysis.heritage.study.fleet import DRAWN, HELD, JOINT, Band
 from analysis.heritage.study.pages.names import RECIPES, SHORT, SOURCES, UNPUBLISHED
-from analysis.heritage.study.pages.words import lab_short, share_words
+from analysis.heritage.study.pages.words import lab_p
+from analysis.heritage.study.pages.words import shares as share_words
+from analysis.tidy import prose
 
 #: Size of a mark by depth [px²].
 DEPTHS: Mapping[int, int] = {3: 44, 12: 120}
@@ -56,7 +58,7 @@ WRITTEN = 25
 
 def chart_exhibit(
     runs: pd.DataFrame,
-    band: Band | None,
+    band: Band,
     shares: pd.DataFrame,
     *,
     is_small: bool = False,
@@ -68,9 +70,9 @@ def chart_exhibit(
     runs
         From `fleet.recipe_runs`.
     band
-        From `fleet.band_of_chance`; None where no cell has two seeds yet.
+        From `fleet.band_of_chance`.
     shares
-        From `fleet.response_shares`, for the responses to draw; empty while none can be told.
+        From `fleet.response_shares`, for the responses to draw.
     is_small
         Draw the recipes alone, and say their share of the first response.
     """
@@ -82,34 +84,31 @@ def chart_exhibit(
     )
     if is_small:
         return _recipes_alone(runs, band, shares, words)
-    panels = [_recipes(runs, band, TITLE)]
-    if not shares.empty:
-        panels.append(_bars(shares))
-        words += " Beneath, a bar per response, cut into the shares of the variance that each "
-        words += "source makes."
-    exhibit = found(
-        alt.vconcat(*panels, spacing=30).properties(description=words),
-        lab_short(fleet.lab_shares(runs)[0]),
+    panels = [_recipes(runs, band, TITLE), _bars(shares)]
+    words += " Beneath, a bar per response, cut into the shares of the variance of each source."
+    lab = fleet.lab_shares(runs)[0].iloc[0]
+    finding = (
+        f"{prose.percent(lab['estimate'])} of the differences between recipes lie between labs, "
+        f"where chance would put {prose.percent(lab['null_value'])} ({lab_p(lab)})."
     )
+    exhibit = found(alt.vconcat(*panels, spacing=30).properties(description=words), finding)
     apart = exhibit.resolve_scale(color="independent", shape="independent", size="independent")
     return cast("alt.VConcatChart", apart)
 
 
 def _recipes_alone(
-    runs: pd.DataFrame, band: Band | None, shares: pd.DataFrame, words: str
+    runs: pd.DataFrame, band: Band, shares: pd.DataFrame, words: str
 ) -> alt.LayerChart:
     """Return the recipes, with a finding that says their share of the first response."""
-    finding = ""
-    if not shares.empty:
-        made = share_words(shares[shares["response"] == DRAWN[0]])["recipe"]
-        finding = f"The recipe makes {made} of the differences in growth."
+    made = share_words(shares, DRAWN[0])["recipe"]
+    finding = f"The recipe makes {made} of the differences in growth."
     chart = _recipes(runs, band, SMALL_TITLE, width=SMALL_PANEL, row=SMALL_ROW)
     said = found(chart.properties(description=words), finding, is_small=True)
     return cast("alt.LayerChart", said)
 
 
 def _recipes(
-    runs: pd.DataFrame, band: Band | None, title: str, *, width: int = PANEL, row: int = ROW
+    runs: pd.DataFrame, band: Band, title: str, *, width: int = PANEL, row: int = ROW
 ) -> alt.LayerChart:
     shown = runs.assign(
         recipe_name=runs["recipe"].map(RECIPES),

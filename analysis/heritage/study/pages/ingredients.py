@@ -1,4 +1,4 @@
-"""What parts of a recipe move growth: the effects of the screening, drawn and told."""
+"""What parts of a recipe move growth: the effects of the screening, drawn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import altair as alt
 import pandas as pd
 
 from analysis.drawing.theme import INK, line_at, named
-from analysis.heritage.study.ingredients import ADDED
 from analysis.tidy import prose
 
 #: What the high level of each ingredient does that the low one does not.
@@ -35,12 +34,6 @@ NAMES: Mapping[str, str] = {
 #: Effects whose adjusted p is below are said to be beyond chance.
 LEVEL = 0.05
 
-#: What is said of ingredients together where no contrast is left for them.
-SATURATED = (
-    "Whether they act on each other cannot be told: the design has as many ingredients as "
-    "contrasts."
-)
-
 #: Methods of `screening.main_effects`.
 SEEDS, LENTH = "seeds", "Lenth"
 
@@ -50,81 +43,9 @@ TOGETHER = "together (sizes)"
 ROW = 24
 
 
-def sentence(effects: pd.DataFrame, additivity: pd.DataFrame, foretold: pd.DataFrame) -> str:
-    """Return what ingredients make alone and together, how many count, and what they foretell.
-
-    Which move it most is the finding of `chart_ingredients`.
-
-    Parameters
-    ----------
-    effects, additivity, foretold
-        From the functions of `ingredients` of these names; empty while networks lack. There is no
-        additivity in a saturated design, which has as many ingredients as contrasts.
-    """
-    if effects.empty:
-        return "Not told yet: the screening lacks networks."
-    is_saturated = additivity.empty
-    parts = [] if is_saturated else [added_sentence(additivity)]
-    parts.append(_count_sentence(effects))
-    if not foretold.empty:
-        parts.append(_sum_sentence(foretold))
-    return " ".join([*parts, SATURATED if is_saturated else _company_sentence(additivity)])
-
-
-def added_sentence(additivity: pd.DataFrame) -> str:
-    """Return how much of the differences is the ingredients' own, and how much their company's."""
-    row = additivity.iloc[0]
-    alone = min(1.0, max(0.0, row["r_squared"]))
-    return (
-        f"Of the differences between {prose.count(row['n_groups'])} made-up recipes "
-        f"{prose.percent(alone)} is what ingredients do each by itself or in threes, which this "
-        f"design cannot tell apart; {prose.percent(1 - alone)} is what they do in pairs or fours "
-        f"(against chance {prose.p_value(row['p_value'])})."
-    )
-
-
-def found_sentence(effects: pd.DataFrame) -> str:
-    """Return the three largest effects with their intervals."""
-    largest = effects[effects["method"] == SEEDS].head(3)
-    said = [
-        f"{NAMES[row['term']]} ({prose.number(row['estimate'])} nat "
-        f"{prose.interval(row['conf_low'], row['conf_high'])})"
-        for row in largest.to_dict("records")
-    ]
-    return f"What moves growth most, on average over the others: {prose.listing(said)}."
-
-
-def _count_sentence(effects: pd.DataFrame) -> str:
-    beyond = effects[effects["p_adjusted"] < LEVEL].groupby("method").size()
-    n = effects["term"].nunique()
-    seeds, lenth = (int(beyond.get(method, 0)) for method in (SEEDS, LENTH))
-    return (
-        f"On average over the others {prose.count(seeds)} of {prose.count(n)} ingredients move "
-        f"growth further than seeds do; "
-        f"{prose.count(lenth) if lenth else 'none'} "
-        f"{prose.form(lenth or 1, 'stands', 'stand')} out from what "
-        f"ingredients do together (Lenth's method). Both are adjusted for {prose.count(n)} tests."
-    )
-
-
-def _sum_sentence(foretold: pd.DataFrame) -> str:
-    row = foretold.iloc[0]
-    return (
-        f"The sum of the {prose.count(ADDED)} largest misses {prose.count(row['n_obs'])} other "
-        f"networks by {prose.number(row['rmse'])} nat, their own mean by "
-        f"{prose.number(row['rmse_null'])} nat (R² {prose.number(row['r_squared'])})."
-    )
-
-
-def _company_sentence(additivity: pd.DataFrame) -> str:
-    row = additivity.iloc[0]
-    if row["p_value"] >= LEVEL:
-        return "That they act on each other is not seen."
-    n_pairs_each = comb(len(NAMES), 2) / row["df_numerator"]
-    return (
-        "So what one ingredient does depends on the others. Which of them act on each other this "
-        f"design does not say: it knows their pairs only in sums of {prose.count(n_pairs_each)}."
-    )
+def pairs_in_a_sum(n_sums: float) -> float:
+    """Return how many pairs of ingredients each sum of the design holds [1]."""
+    return comb(len(NAMES), 2) / n_sums
 
 
 def chart_ingredients(effects: pd.DataFrame, together: pd.DataFrame) -> alt.LayerChart:
@@ -144,7 +65,7 @@ def chart_ingredients(effects: pd.DataFrame, together: pd.DataFrame) -> alt.Laye
             for low, high in zip(shown["conf_low"], shown["conf_high"], strict=True)
         ],
     )
-    order = [*rows["name"], *([] if together.empty else [TOGETHER])]
+    order = [*rows["name"], TOGETHER]
     y = alt.Y(
         "name:N",
         sort=order,
@@ -170,12 +91,12 @@ def chart_ingredients(effects: pd.DataFrame, together: pd.DataFrame) -> alt.Laye
     ).properties(width=300, height=ROW * len(order))
     words = (
         "Ingredients of a recipe in the order of what their high level adds to growth on average "
-        "over the others, with 95 % intervals from the variance between seeds"
+        "over the others, with 95 % intervals from the variance between seeds; in the last row "
+        f"strokes for the sizes of {prose.count(len(together))} things they do together."
     )
-    words += (
-        "."
-        if together.empty
-        else f"; in the last row strokes for the sizes of {prose.count(len(together))} things they "
-        "do together."
-    )
-    return named(chart, words, found_sentence(effects))
+    largest = [
+        f"{row['name']} ({prose.number(row['estimate'])} nat "
+        f"{prose.interval(row['conf_low'], row['conf_high'])})"
+        for row in rows.head(3).to_dict("records")
+    ]
+    return named(chart, words, f"What moves growth most: {prose.listing(largest)}.")

@@ -1,8 +1,8 @@
-"""Birth or upbringing: networks trained further under another recipe, drawn and told."""
+"""Birth or upbringing: networks trained further under another recipe, drawn."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import altair as alt
 import pandas as pd
@@ -11,89 +11,13 @@ from analysis.drawing.labs import lab_colour
 from analysis.drawing.theme import INK, SHAPES, found, series
 from analysis.heritage.study.inheritance import KEPT, OF_NO_LAB
 from analysis.heritage.study.pages.names import RECIPES, RESPONSES
-from analysis.heritage.study.pages.words import share_words
-from analysis.tidy import prose
+from analysis.heritage.study.pages.words import shares as share_words
 
 #: How a network was trained on, and the shape of its mark.
 KINDS = dict(zip(("its own recipe", "another recipe", "Muon"), SHAPES, strict=False))
 
 #: Size of a panel and of a row in it [px].
 PANEL, ROW = 300, 27
-
-
-def sentence(shares: pd.DataFrame, parents: pd.DataFrame, turned: pd.DataFrame) -> str:
-    """Return what birth and upbringing make of growth, and how often a sign turned.
-
-    Parameters
-    ----------
-    shares, parents, turned
-        From `inheritance.shares`, `inheritance.between_parents` and `inheritance.turned`; shares
-        are empty while networks lack.
-    """
-    if shares.empty:
-        return "Not told yet: births lack upbringings."
-    said = [share_sentence(shares), parents_sentence(parents), turned_sentence(turned)]
-    return " ".join(filter(None, said))
-
-
-def share_sentence(shares: pd.DataFrame) -> str:
-    """Return the shares of birth and upbringing in growth, in one sentence."""
-    said = share_words(shares[shares["response"] == KEPT[0]])
-    return (
-        "When networks are trained further with each other's training settings, the first recipe "
-        f"makes {said['birth']} of the differences in growth after equal steps, the later settings "
-        f"{said['upbringing']}."
-    )
-
-
-def parents_sentence(parents: pd.DataFrame) -> str:
-    """Return what birth makes of the differences between parents; empty while it cannot be told.
-
-    ``parents`` is from `inheritance.between_parents`.
-    """
-    if parents.empty:
-        return ""
-    shares = [share_words(rows)["birth"] for _, rows in parents.groupby("response", sort=False)]
-    return (
-        "That interval takes the networks as independent, as registered, though those from one "
-        f"parent are alike. Between the {prose.count(parents['n_obs'].iloc[0])} parents, each with "
-        f"the mean of its networks, birth makes {shares[0]} of the differences in growth and "
-        f"{shares[1]} of those in the gain of the last block."
-    )
-
-
-def turned_sentence(turned: pd.DataFrame) -> str:
-    """Return in how many cases training on under another recipe turned a sign."""
-    others = turned[~turned["is_own"]].set_index("response")
-    said = [
-        f"{prose.share_of(int(row['n_turned']), int(row['n_cells']))} cases for "
-        f"{'' if name == KEPT[0] else 'the '}{RESPONSES[str(name)]} "
-        f"(with one seed at least in {prose.count(row['n_turned_once'])})"
-        for name, row in others.to_dict("index").items()
-    ]
-    return (
-        "When a network was trained further with another recipe's settings, the sign turned with "
-        f"both seeds in {prose.listing(said)}."
-    )
-
-
-def treatment_sentence(told: pd.Series[Any]) -> str:
-    """Return what training further changed; ``told`` from `inheritance.treatment`."""
-    if pd.isna(told["steps_after"]):
-        return "No network was trained further yet."
-    decay = f"{prose.number(told['least_decay'], 1)} to {prose.number(told['most_decay'], 1)}"
-    settings = [f"weight decay ({decay} e-foldings)"]
-    if told["n_embedding"] > 1:
-        settings.append("whether the embedding decays")
-    if pd.notna(told["most_z_loss"]):
-        least, most = prose.number(told["least_z_loss"], 0), prose.number(told["most_z_loss"], 4)
-        settings.append(f"a loss on the size of the logits ({least} to {most})")
-    return (
-        f"The later settings are {prose.listing(settings)}, for {prose.count(told['steps_after'])} "
-        f"steps after {prose.count(told['steps_before'])}. They change less than birth does, which "
-        "sets architecture and first weights too: the shares compare these treatments, not birth "
-        "with every possible training."
-    )
 
 
 def chart_inheritance(children: pd.DataFrame, shares: pd.DataFrame) -> alt.VConcatChart:
@@ -104,7 +28,7 @@ def chart_inheritance(children: pd.DataFrame, shares: pd.DataFrame) -> alt.VConc
     children
         From `inheritance.networks`.
     shares
-        From `inheritance.shares`; empty while networks lack.
+        From `inheritance.shares`.
     """
     order = list(children.groupby("birth")["excess_born"].mean().sort_values().index)
     panels = [_panel(children, response, order, place == 1) for place, response in enumerate(KEPT)]
@@ -115,7 +39,12 @@ def chart_inheritance(children: pd.DataFrame, shares: pd.DataFrame) -> alt.VConc
         "block."
     )
     apart = drawn.resolve_scale(color="independent", shape="independent")
-    return cast("alt.VConcatChart", found(apart, "" if shares.empty else share_sentence(shares)))
+    made = share_words(shares)
+    finding = (
+        f"The first recipe makes {made['birth']} of the differences in growth after equal steps, "
+        f"the later settings {made['upbringing']}."
+    )
+    return cast("alt.VConcatChart", found(apart, finding))
 
 
 def _panel(

@@ -181,9 +181,9 @@ def found_words(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
     interval = ""
     if pd.notna(row["conf_low"]):
         interval = f" {prose.interval(float(row['conf_low']), float(row['conf_high']))}"
-    found, needed = float(row["estimate"]), float(row["null_value"])
-    digits = 0 if not interval and found.is_integer() and needed.is_integer() else 2
-    return f"{prose.number(found, digits)}{interval}; {prose.number(needed, digits)}"
+    result, needed = float(row["estimate"]), float(row["null_value"])
+    digits = 0 if not interval and result.is_integer() and needed.is_integer() else 2
+    return f"{prose.number(result, digits)}{interval}; {prose.number(needed, digits)}"
 
 
 def _steps(term: str) -> int:

@@ -39,8 +39,8 @@ def loss_and_growth(store: Store) -> pd.DataFrame:
             f"Ranks must be those of {_FEWEST} recipes or more; {len(means)} are trained.",
             "Train the runs that are missing.",
         )
-    found = [
+    items = [
         correlate(means.reset_index(), x=name, y="loss", method="spearman").assign(term=name)
         for name in GROWTH
     ]
-    return pd.concat(found, ignore_index=True)
+    return pd.concat(items, ignore_index=True)

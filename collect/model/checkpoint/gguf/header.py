@@ -86,16 +86,7 @@ def of_file(path: Path) -> Header:
         If a tensor has a number format that the package does not know.
     """
     refuse_without_package()
-    from transformers.integrations.gguf import reader
-
-    try:
-        blob = reader._mapped(str(path))
-        metadata, n_tensors, place = reader._read_metadata(blob, str(path))
-        table, place = reader._read_tensor_table(blob, n_tensors, place)
-    except (ValueError, OSError, OverflowError, MemoryError, LookupError) as error:
-        raise _broken(path, str(error)) from error
-    except Exception as error:  # struct.error and others of what is read past the end
-        raise _broken(path, "its header ends too early") from error
+    metadata, table, place = _read(path)
     _refuse_part(path, metadata)
     short = {key: _shortened(key, value) for key, value in metadata.items()}
     step = int(metadata.get("general.alignment", 32))
@@ -108,6 +99,30 @@ def of_file(path: Path) -> Header:
     if not tensors or end > path.stat().st_size:
         raise _broken(path, f"it has {path.stat().st_size} bytes, and its tensors end at {end}")
     return Header(path, short, tensors)
+
+
+def is_whole(path: Path) -> bool:
+    """Return whether a file, or the first part of one, holds all of a header."""
+    try:
+        _read(path)
+    except InputError:
+        return False
+    return True
+
+
+def _read(path: Path) -> tuple[dict[str, Any], list[tuple[str, tuple[int, ...], int, int]], int]:
+    """Return metadata, the table of tensors, and where that ends."""
+    from transformers.integrations.gguf import reader
+
+    try:
+        blob = reader._mapped(str(path))
+        metadata, n_tensors, place = reader._read_metadata(blob, str(path))
+        table, place = reader._read_tensor_table(blob, n_tensors, place)
+    except (ValueError, OSError, OverflowError, MemoryError, LookupError) as error:
+        raise _broken(path, str(error)) from error
+    except Exception as error:  # struct.error and others of what is read past the end
+        raise _broken(path, "its header ends too early") from error
+    return metadata, table, place
 
 
 def refuse_without_package() -> None:

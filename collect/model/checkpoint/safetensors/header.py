@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
-from collect.errors import InputError
+from collect.adapters import quantised
+from collect.errors import InputError, UnsupportedModelError
 from collect.model.checkpoint import hub
 from collect.model.hub_causes import translated, unreachable
 
@@ -52,6 +54,24 @@ def of_file(path: Path) -> dict[str, Stored]:
         raise _broken(str(path), str(error), "Copy or download it again.") from error
 
 
+def formats(paths: Iterable[Path]) -> str:
+    """Return the floating number formats of some files, joined by ``+``.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If they hold no floating numbers.
+    """
+    found = {stored.number_format for path in paths for stored in of_file(path).values()}
+    floats = sorted(FLOATS[name] for name in found if name in FLOATS)
+    if not floats:
+        raise UnsupportedModelError(
+            f"The weights must be floating numbers; found {', '.join(sorted(found)) or 'none'}.",
+            quantised.hint(None),
+        )
+    return "+".join(floats)
+
+
 def of_hub(model: str, commit: str, name: str) -> dict[str, Stored]:
     """Return what the header of a file of the hub says of each tensor; the header alone is fetched.
 
@@ -69,12 +89,12 @@ def of_hub(model: str, commit: str, name: str) -> dict[str, Stored]:
     UnreachableError
         If the hub does not let this account read, or does not answer.
     """
-    length = _part(model, commit, name, 0, _N_OF_LENGTH)
+    length = part(model, commit, name, 0, _N_OF_LENGTH)
     n = int.from_bytes(length, "little")
     if len(length) < _N_OF_LENGTH or n > _LONGEST:
         raise _broken(f"{name} of {model}", "it has no header", _OTHER)
     try:
-        written = json.loads(_part(model, commit, name, _N_OF_LENGTH, n))
+        written = json.loads(part(model, commit, name, _N_OF_LENGTH, n))
         return {
             key: Stored(tuple(map(int, tensor["shape"])), str(tensor["dtype"]))
             for key, tensor in written.items()
@@ -84,7 +104,7 @@ def of_hub(model: str, commit: str, name: str) -> dict[str, Stored]:
         raise _broken(f"{name} of {model}", "its header is none", _OTHER) from error
 
 
-def _part(model: str, commit: str, name: str, start: int, n: int) -> bytes:
+def part(model: str, commit: str, name: str, start: int, n: int) -> bytes:
     """Return n bytes of a file from a place on, or as many as it has; the rest is not fetched."""
     import huggingface_hub
     from huggingface_hub import constants, hf_hub_url

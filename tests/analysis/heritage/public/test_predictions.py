@@ -22,10 +22,12 @@ def test_the_tiny_model_meets_what_its_norms_say(tiny_store):
     assert (inside["bound"], inside["is_met"]) == (2, False)
 
 
-def test_rows_are_unique_and_only_set_a_was_seen(shipped_store):
+def test_rows_are_unique_and_what_was_known_is_marked(shipped_store):
     rows = predictions.outcomes(shipped_store)
     assert not rows.duplicated(KEYS).any()
-    assert set(rows.loc[rows["seen"], "prompt_set"]) == {"A_grand_unified"}
+    known = rows.groupby("prediction")["seen"].all()
+    assert known["last_block_expands"]
+    assert not rows.loc[rows["prompt_set"] != "A_grand_unified", "seen"].any()
     assert not rows.loc[rows["prediction"] == "trace_over_depth", "seen"].any()
     expected = rows.apply(
         lambda row: predictions.RELATIONS[row["relation"]](row["estimate"], row["bound"]), axis=1
@@ -40,3 +42,10 @@ def test_pairs_in_order_are_counted(monkeypatch):
     monkeypatch.setattr(predictions, "gains", lambda *_: table)
     row = predictions._order(None).iloc[0]
     assert (row["estimate"], row["bound"]) == (2, 3)
+
+
+def test_an_outcome_told_on_every_set_counts_as_known(tiny_store):
+    seen = predictions.outcomes(tiny_store).set_index("prediction")["seen"]
+    assert seen["last_block_expands"]  # its prompt set is S, not A
+    assert seen["l_star_inside"]
+    assert not seen["bound_mean_block"]

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from analysis.heritage.study import fleet, horizons, registered
-from analysis.heritage.study.pages import use, words
+from analysis.heritage.study.pages import use
 from analysis.store import Store
 from analysis.tidy.errors import DesignError
 from tests.analysis.heritage.study.simulated import RECIPES, VALUES
@@ -29,12 +29,6 @@ def test_chance_is_the_spread_within_cells_and_shapes_count_once_half_are_comple
     assert (band.df, band.sd) == (3, pytest.approx(np.sqrt(0.04 / 3)))
     assert band.middle == pytest.approx((1.05 + 9.2 / 3) / 2)
     assert band.high - band.middle == pytest.approx(stats.t.ppf(0.975, 3) * band.sd)
-    assert fleet.shapes_told(runs) == ["l3d64"]
-    assert fleet.shapes_told(runs[runs["recipe"] == "a"]) == []
-    more = pd.DataFrame(
-        [{"recipe": "b", "geometry": "l12d64", "excess": 3.0, "cell": "b/l12d64"}] * 2
-    )
-    assert fleet.shapes_told(pd.concat([runs, more])) == ["l3d64", "l12d64"]
 
 
 def test_shares_of_the_fleet_are_the_registered_ones_once_all_shapes_are_there(
@@ -88,14 +82,6 @@ def test_growth_is_ranked_against_the_loss_of_recipes_of_one_shape(
         "excess": -1.0, "last_log_gain": 1.0, "penultimate_log_gain": -1.0
     }  # fmt: skip
     assert (found["n_obs"] == 8).all()
-    said = words.use_sentence(found.reset_index())
-    assert said.startswith("Across 8 recipes")
-    assert words.use_short(found.reset_index()).startswith("3 of 3 definitions of growth are shown")
-    open_ends = found.assign(conf_low=[-1.0, 0.5, -1.0], conf_high=1.0).reset_index()
-    assert words.use_short(open_ends).startswith("1 of 3 definitions of growth is shown")
-    assert words.use_range(open_ends).startswith("Rank correlations −1.00 to 1.00 among 8")
-    none = words.use_short(open_ends.assign(conf_low=-1.0))
-    assert none.startswith("None of 3 definitions of growth is shown")
     monkeypatch.setattr(use, "recipe_runs", lambda _store: runs[runs["recipe"] < "g"])
     with pytest.raises(DesignError, match="Ranks must be those of 5 recipes or more; 1 are"):
         use.loss_and_growth(horizons.Store)  # type: ignore[arg-type]

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from analysis.heritage.study import labs, signs
-from analysis.heritage.study.pages import horizon
 from analysis.tidy.errors import DesignError
 
 
@@ -83,8 +82,3 @@ def test_growth_below_equal_writes_is_told_from_a_stream_that_shrinks() -> None:
     runs[["excess", "last_log_gain"]] = runs[["excess", "last_log_gain"]].add(noise, axis=0)
     counts = signs.negative_counts(runs, 0.005)
     assert counts == {"n_cells": 3, "excess": 2, "last_log_gain": 1, "n_shorter": 1}
-    said = horizon.negative_sentence({"equal steps": counts, "equal loss": counts})
-    assert said.replace("\xa0", " ").endswith(
-        "At equal loss 2 of 3 grow less and 1 has such a last block; in 1 of these the stream ends "
-        "shorter than it leaves block 0."
-    )

@@ -44,9 +44,3 @@ def test_each_share_is_the_registered_one_of_the_recipes_that_are_left(tmp_path:
     without = found[found["level"] == "opt"]
     for name in ("estimate", "conf_low", "conf_high"):
         assert without[name].item() == pytest.approx(whole[name].item())
-
-
-def test_nothing_is_said_of_two_recipes(tmp_path: Path) -> None:
-    runs = packages(np.random.default_rng(6))
-    kept = [run for run in runs if _recipe(run) in ("opt", "bloom")]
-    assert fleet.without_each_recipe(filled(tmp_path, kept), "excess", "equal steps").empty

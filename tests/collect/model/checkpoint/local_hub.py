@@ -22,7 +22,7 @@ from urllib.parse import quote, unquote, urlsplit
 WEIGHTS = "model.safetensors"
 
 #: What the hub keeps apart from its repositories.
-_LARGE = (".safetensors", ".bin")
+_LARGE = (".safetensors", ".bin", ".gguf")
 
 
 #: Status, content and headers of an answer.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 import pytest
 import torch
 import transformers
@@ -90,6 +91,7 @@ def test_a_quantised_release_is_measured_after_what_its_refusal_says(tmp_path, p
     plain = tmp_path / "dequantised"
     assert "save_original_format=False" in refused.value.hint
     model.save_pretrained(plain, save_original_format=False)
+    in_memory = collect.measure(model.float(), None, [[5, 6, 7]], quantities=["stream"])
     stored = load_file(plain / "model.safetensors")
     shared = [name for name in right if name in stored]
     assert len(shared) >= 4
@@ -98,6 +100,11 @@ def test_a_quantised_release_is_measured_after_what_its_refusal_says(tmp_path, p
     (tmp_path / "p.jsonl").write_text('{"token_ids": [5, 6, 7]}')
     done = collect.run(plain, tmp_path / "p.jsonl", tmp_path / "out", quantities="stream")
     assert [unit.state for unit in done.units] == ["measured"]
+    (file,) = (tmp_path / "out" / "residual_norm").iterdir()
+    order = ["layer", "site", "position"]
+    rows = (pd.read_parquet(file), in_memory["residual_norm"])
+    of_file, of_model = (each.sort_values(order)["norm"].to_numpy() for each in rows)
+    assert of_file == pytest.approx(of_model, rel=1e-5)
 
 
 @pytest.mark.parametrize("model_type", RELEASED)

