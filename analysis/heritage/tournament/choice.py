@@ -31,7 +31,7 @@ def choice(found: pd.DataFrame) -> pd.DataFrame:
         order = table["rule"].map(list(criterion.RULES).index)
         table = table.assign(statement=statement, order=order).sort_values("order")
         sized = table[table["is_sized"]]
-        best = sized.iloc[int(sized["power"].argmax())] if len(sized) else None
+        best = sized.sort_values("power", kind="stable").iloc[-1] if len(sized) else None
         near = [] if best is None else _equal(sized, best)
         chosen = _chosen(table, near)
         parts.append(

@@ -99,9 +99,9 @@ def larger_rows(found: pd.DataFrame) -> pd.DataFrame:
                     "statement": statement,
                     "world": world,
                     "design": f"{layout}: {n_models} of {n_suites} suites",
-                    "small": prose.number(power[0.3]),
-                    "half": prose.number(power[0.5]),
-                    "large": prose.number(power[0.8]),
+                    "small": prose.number(power.get(0.3, float("nan"))),
+                    "half": prose.number(power.get(0.5, float("nan"))),
+                    "large": prose.number(power.get(0.8, float("nan"))),
                 }
             )
     shown = pd.DataFrame(rows)
