@@ -64,7 +64,7 @@ def _simulated(one: Claim, rates: pd.DataFrame) -> tuple[str, dict[str, float]] 
     number = one.claim_id if one.repeats is None else one.repeats
     rows = rates[(rates["claim_id"] == number) & ~rates["wrong_labels"].astype(bool)]
     keys = zip(rows["truth"], rows["verdict"], strict=True)
-    knrows = dict(zip(keys, rows["probability"], strict=True))
+    known = dict(zip(keys, rows["probability"], strict=True))
     where = {"true": one.true_where, "false": one.false_where}
     if any((truth, "reproduced") not in known for truth in where.values()):
         return None
