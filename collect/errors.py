@@ -15,6 +15,7 @@ from typing import Any
 OUT_OF_MEMORY = (
     "allocate memory",
     "bad_alloc",
+    "failed to map segment",
     "malloc of size",
     "out of memory",
     "not enough memory",

@@ -104,13 +104,6 @@ def sql(options: argparse.Namespace) -> int:
     from analysis.commands.shell import open_shell, statement
     from analysis.store.caution import cautions
 
-    if options.is_process and (options.query or not sys.stdin.isatty()):
-        # The program ends with the code of the child that runs the statement.
-        from analysis.tidy.child import child_code
-
-        code = child_code(options.timeout)
-        if code is not None:
-            return code
     query = statement(options.query)
     if query is None:
         are_shipped = not options.data and not options.paper

@@ -208,7 +208,7 @@ VERBS = {
             '--data https://example.org/measured sql "FROM model"': "read where it lies",
         },
         _add_sql,
-        "analysis.commands.tables:sql",
+        "analysis.commands.query:sql",
     ),
     "l-star": Verb(
         "the layer L* by every estimator",

@@ -28,6 +28,7 @@ from analysis.mixed.refitting import (
     share_interval,
     variance_test,
 )
+from analysis.mixed.second_engine import StatsmodelsModel
 from analysis.tidy import glossary
 
 rows = pd.read_csv(Path(__file__).parents[2] / "r/mixed_data_crossed.csv")
@@ -41,6 +42,7 @@ class Fits:
     model: mixed.MixedModel
     larger: mixed.MixedModel
     binary: mixed.BinomialModel
+    second: StatsmodelsModel
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +51,8 @@ def fits() -> Fits:
     smaller = "gain ~ rho + kind + (1 | model)"
     model = mixed.fit_statistics(smaller, larger.statistics, source=larger.source)
     binary = binomial.fit_binomial("(gain > 1) ~ rho + (1 | model)", rows)
-    return Fits(model, larger, binary)
+    second = mixed.fit(smaller, rows, engine="statsmodels")
+    return Fits(model, larger, binary, second)
 
 
 def rng() -> np.random.Generator:
@@ -58,6 +61,8 @@ def rng() -> np.random.Generator:
 
 CALLS: dict[str, Callable[[Fits], pd.DataFrame | None]] = {
     "anova.anova": lambda f: anova.anova(f.model, "II", KR),
+    "second_engine.StatsmodelsModel.glance": lambda f: f.second.glance(),
+    "second_engine.StatsmodelsModel.tidy": lambda f: f.second.tidy(),
     "binomial.BinomialModel.glance": lambda f: f.binary.glance(),
     "binomial.BinomialModel.predict": lambda f: f.binary.predict(rows.head(3), groups="known"),
     "logistic.predict": lambda f: logistic.predict(

@@ -61,7 +61,7 @@ title: The second
 
 ## Two {{#sec-two}}
 
-`said[22][0]` is used here.
+`check(22, "any")` is used here.
 
 | A |
 |---|

@@ -294,23 +294,12 @@ def test_a_text_shorter_than_its_windows_is_refused(recipe: Path, out: Path) -> 
         train(recipe, out, quiet=True)
 
 
-@pytest.mark.parametrize("options", [{}, {"quiet": True}, {"quiet": True, "progress": True}])
+@pytest.mark.parametrize("options", [{}, {"quiet": True}])
 def test_no_progress_is_shown_when_quiet_or_when_nobody_watches(
     recipe: Path, out: Path, capfd: pytest.CaptureFixture[str], options: dict[str, bool]
 ) -> None:
     train(recipe, out, **options)
     assert capfd.readouterr() == ("", "")
-
-
-def test_progress_shows_loss_and_time_left_when_asked(
-    recipe: Path, out: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    train(recipe, out, progress=True)
-    shown = capfd.readouterr()
-    assert shown.out == ""
-    assert "micro: 100%" in shown.err
-    assert "loss=" in shown.err
-    assert "shards" not in shown.err
 
 
 STOPPED_WHILE_SAVING = """

@@ -152,7 +152,7 @@ def test_of_files_written_together_none_changes_where_one_is_a_directory(tmp_pat
 def test_a_directory_that_does_not_let_itself_be_asked_is_found_before_anything_changes(
     tmp_path, monkeypatch
 ):
-    unit, out = SimpleNamespace(stem="m@p"), tmp_path / "out"
+    unit, out = SimpleNamespace(stem="m@p", replaces=()), tmp_path / "out"
     for table in ("run", "token_geometry"):
         (out / table).mkdir(parents=True)
         (out / table / "m@p.parquet").write_text("old", encoding="utf-8")
@@ -166,7 +166,7 @@ def test_a_directory_that_does_not_let_itself_be_asked_is_found_before_anything_
     monkeypatch.setattr(Path, "exists", asked)
     close(monkeypatch, closed)
     with pytest.raises(OutputError, match="token_geometry must be writable; files in it may not"):
-        commit._move(unit, tmp_path, ["run"], out, [], beside={})
+        commit._move(unit, tmp_path, ["run"], out, beside={})
     monkeypatch.undo()
     assert files(out) == ["run/m@p.parquet", "token_geometry/m@p.parquet"]
 
