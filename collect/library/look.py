@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
+import duckdb
 import pandas as pd
 
 from collect.job.settings import Settings
 from collect.library.measuring import measure
 from collect.model.checkpoint.checkpoint import locate
 from collect.model.checkpoint.load import load_model, load_tokenizer
+from collect.schema import connect, views_sql
 from collect.schema.counting import counted
 
 #: A paragraph, sentence by sentence: prompts of their own, and together one.
@@ -28,27 +28,18 @@ SENTENCES = (
     "Nobody knew why the lights had gone out or when they would come back.",
 )
 
-#: A token is an outlier where it is longer than this, against its prompt's median [ratio].
-OUTLIER = 10.0
-
 #: Name of the prompts, and of those that are no sentence.
 _SET, _PARAGRAPH, _SORTED = "look", "look:paragraph", "look:sorted"
 
-#: Reduces norms, tokens by blocks, to one length per block.
-Reduction = Callable[[np.ndarray], np.ndarray]
-
-LAST: Reduction = lambda norms: norms[-1]  # noqa: E731
-WHOLE: Reduction = lambda norms: np.sqrt((norms**2).sum(axis=0))  # noqa: E731
-
-#: Definitions of gain: which column, tokens and blocks (counted from the end) they take.
-DEFINITIONS: MappingProxyType[str, tuple[str, Reduction, slice]] = MappingProxyType(
+#: Definitions of gain: the view that has it, and its metric there.
+DEFINITIONS: MappingProxyType[str, tuple[str, str]] = MappingProxyType(
     {
-        "last block, last token": ("norm", LAST, slice(-2, None)),
-        "penultimate block, last token": ("norm", LAST, slice(-3, -1)),
-        "mean over blocks after 0, last token": ("norm", LAST, slice(1, None)),
-        "last block, all tokens": ("norm", WHOLE, slice(-2, None)),
-        "last block, all but the first": ("norm", lambda it: WHOLE(it[1:]), slice(-2, None)),
-        "last block, last token, mean taken out": ("norm_centred", LAST, slice(-2, None)),
+        "last block, last token": ("prompt_gain", "gain_last_block"),
+        "penultimate block, last token": ("prompt_gain", "gain_penultimate_block"),
+        "mean over blocks after 0, last token": ("prompt_gain", "gain_body"),
+        "last block, all tokens": ("prompt_gain", "gain_whole_matrix"),
+        "last block, all but the first": ("prompt_gain", "gain_without_first"),
+        "last block, last token, mean taken out": ("prompt_gain_centred", "gain_last_block"),
     }
 )
 
@@ -166,83 +157,57 @@ def look(
 def _looked(model_id: str, design: str, frames: dict[str, pd.DataFrame]) -> Look:
     losses = frames["token_prediction"].groupby("prompt_id")["surprisal"].mean()
     norms = frames["residual_norm"]
-    is_sentence = ~norms["prompt_id"].isin((_PARAGRAPH, _SORTED))
-    stream = norms[
-        is_sentence
-        & (
-            (norms["site"] == "block_output")
-            | ((norms["site"] == "block_input") & (norms["layer"] == 0))
+    sums = frames["conformance"].set_index("property").loc["block_adds_up"]
+    with connect(comments=False) as connection:
+        for table, frame in frames.items():
+            connection.register("rows_given", frame)
+            connection.execute(f'INSERT INTO "{table}" BY NAME FROM rows_given')
+        connection.execute(views_sql())
+        return Look(
+            model_id=model_id,
+            design=design,
+            loss=float(losses[_PARAGRAPH]),
+            loss_sorted=float(losses[_SORTED]),
+            has_start=bool(norms.loc[norms["position"] == 0, "is_special"].all()),
+            deviation=None if pd.isna(sums["deviation"]) else float(sums["deviation"]),
+            tolerance=float(sums["tolerance"]),
+            outliers=_outliers(connection),
+            gains=_gains(connection),
         )
-    ]
-    stream = stream.assign(
-        layer=stream["layer"].where(stream["site"] == "block_output", stream["layer"] - 1)
-    )
-    sums = frames["conformance"].set_index("property").to_dict("index")["block_adds_up"]
-    return Look(
-        model_id=model_id,
-        design=design,
-        loss=float(losses[_PARAGRAPH]),
-        loss_sorted=float(losses[_SORTED]),
-        has_start=bool(norms.loc[norms["position"] == 0, "is_special"].all()),
-        deviation=None if pd.isna(sums["deviation"]) else float(sums["deviation"]),
-        tolerance=float(sums["tolerance"]),
-        outliers=outliers(stream),
-        gains=gains(stream),
-    )
 
 
-def gains(stream: pd.DataFrame) -> pd.DataFrame:
-    """Return the gain of a stream by every definition.
-
-    Parameters
-    ----------
-    stream
-        One row per `prompt_id`, `position` and `layer` (-1 is the input of block 0): `norm`,
-        `norm_centred`.
-
-    Returns
-    -------
-    One row per definition that the depth allows; see `Look`.
-    """
-    n_layers = int(stream["layer"].max()) + 1
+def _gains(connection: duckdb.DuckDBPyConnection) -> pd.DataFrame:
+    """Return one row per definition that the depth allows; see `Look`."""
     rows = []
-    for definition, (column, reduced, blocks) in DEFINITIONS.items():
-        if len(range(n_layers + 1)[blocks]) < len(("before", "after")):
-            continue
-        logs = []
-        for _, prompt in stream.groupby("prompt_id", sort=False):
-            table = prompt.pivot_table(index="position", columns="layer", values=column)
-            lengths = np.log(reduced(table.to_numpy(dtype=np.float64))[blocks])
-            logs.append((lengths[-1] - lengths[0]) / (len(lengths) - 1))
-        rows.append(
-            {
-                "definition": definition,
-                "gain": float(np.exp(np.mean(logs))),
-                "n_below": int(np.sum(np.array(logs) < 0)),
-                "n_prompts": len(logs),
-            }
-        )
-    return pd.DataFrame(rows)
+    for definition, (view, metric) in DEFINITIONS.items():
+        column = "log_gain" if view == "prompt_gain" else "log_gain_centred"
+        gain, n_below, n_prompts = connection.execute(
+            f"SELECT exp(avg({column})), count(*) FILTER ({column} < 0), count(*) FROM {view} "  # noqa: S608
+            "WHERE metric = ? AND prompt_id NOT IN (?, ?)",
+            [metric, _PARAGRAPH, _SORTED],
+        ).fetchall()[0]
+        if n_prompts:
+            rows.append((definition, gain, n_below, n_prompts))
+    return pd.DataFrame(rows, columns=["definition", "gain", "n_below", "n_prompts"])
 
 
-def outliers(stream: pd.DataFrame) -> pd.DataFrame:
-    """Return positions whose tokens are outliers after a block, the most frequent first.
-
-    ``stream`` is as in `gains`, with `top_feature`; columns as in `Look`.
-    """
-    after = stream[stream["layer"] >= 0]
-    keys = ["prompt_id", "layer"]
-    after = after.assign(times=after["norm"] / after.groupby(keys)["norm"].transform("median"))
-    long = after[after["times"] > OUTLIER].sort_values("times", ascending=False)
-    found = long.groupby("position").agg(
-        n_prompts=("prompt_id", "nunique"),
-        times_median=("times", "max"),
-        first_block=("layer", "min"),
-        last_block=("layer", "max"),
-        top_feature=("top_feature", "first"),
-    )
-    order = ["n_prompts", "times_median"]
-    return found.reset_index().sort_values(order, ascending=False, ignore_index=True)
+def _outliers(connection: duckdb.DuckDBPyConnection) -> pd.DataFrame:
+    """Return positions whose tokens are outliers after a block, the most frequent first."""
+    return connection.execute(
+        """
+        SELECT position,
+               count(*)                            AS n_prompts,
+               max(times_median)                   AS times_median,
+               min(first_layer)                    AS first_block,
+               max(last_layer)                     AS last_block,
+               arg_max(top_feature, times_median)  AS top_feature
+          FROM outlier_token
+         WHERE prompt_id NOT IN (?, ?)
+         GROUP BY position
+         ORDER BY n_prompts DESC, times_median DESC
+        """,
+        [_PARAGRAPH, _SORTED],
+    ).df()
 
 
 def _design(model: Any, stored: str) -> str:
@@ -255,6 +220,6 @@ def _design(model: Any, stored: str) -> str:
 
 
 def _sign(row: Any) -> str:
-    said = "shrinks" if row.gain < 1 else "grows"
+    direction = "shrinks" if row.gain < 1 else "grows"
     part = row.n_below if row.gain < 1 else row.n_prompts - row.n_below
-    return f"{said} ({part} of {row.n_prompts})"
+    return f"{direction} ({part} of {row.n_prompts})"

@@ -1,65 +1,11 @@
-"""`collect look`: gains by definition and outlier tokens, counted by hand."""
+"""`collect look`: one screen on a model, by the views that a store has."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from collect.library import look
-
-
-def stream(*prompts):
-    """Return a stream: per prompt a row of norms over depth for each token."""
-    return pd.DataFrame(
-        {
-            "prompt_id": f"look:{number}",
-            "position": position,
-            "layer": depth - 1,
-            "norm": norm,
-            "norm_centred": norm / 2,
-            "top_feature": position,
-        }
-        for number, tokens in enumerate(prompts)
-        for position, norms in enumerate(tokens)
-        for depth, norm in enumerate(norms)
-    )
-
-
-def test_the_sign_turns_with_the_tokens_that_are_counted():
-    # The first token falls from 100 to 10 in the last block, the two others double.
-    rows = look.gains(stream([[1, 100, 10], [1, 2, 4], [1, 1, 2]])).set_index("definition")
-    assert rows.loc["last block, last token", "gain"] == pytest.approx(2)
-    assert rows.loc["last block, all but the first", "gain"] == pytest.approx(2)
-    whole = np.sqrt(120 / (100**2 + 5))
-    assert rows.loc["last block, all tokens", "gain"] == pytest.approx(whole)
-    assert rows.loc["last block, all tokens", "n_below"] == 1
-    assert rows.loc["penultimate block, last token", "gain"] == pytest.approx(1)
-    assert rows.loc["mean over blocks after 0, last token", "gain"] == pytest.approx(2)
-    assert rows.loc["last block, last token, mean taken out", "gain"] == pytest.approx(2)
-
-
-def test_gains_are_geometric_means_over_prompts():
-    rows = look.gains(stream([[1, 1, 1], [1, 1, 4]], [[1, 1, 1], [1, 1, 0.25]])).set_index(
-        "definition"
-    )
-    assert rows.loc["last block, last token", "gain"] == pytest.approx(1)
-    assert rows.loc["last block, last token", "n_below"] == 1
-
-
-def test_a_network_of_one_block_has_no_block_before_the_last():
-    rows = look.gains(stream([[1, 3], [1, 2]]))
-    assert "last block, last token" in set(rows["definition"])
-    assert "penultimate block, last token" not in set(rows["definition"])
-    assert "mean over blocks after 0, last token" not in set(rows["definition"])
-
-
-def test_outliers_have_their_blocks_and_feature():
-    found = look.outliers(
-        stream([[1, 30, 1], [1, 1, 1], [1, 1, 1]], [[1, 50, 20], [1, 1, 1], [1, 1, 1]])
-    )
-    row = found.iloc[0]
-    assert len(found) == 1
-    assert (row["position"], row["n_prompts"], row["times_median"]) == (0, 2, 50)
-    assert (row["first_block"], row["last_block"], row["top_feature"]) == (0, 1, 0)
+from collect.library.measuring import measure
+from tests.collect.conftest import tiny_model, tiny_tokenizer
 
 
 def test_a_tiny_model_is_looked_at(save_tiny):
@@ -67,7 +13,37 @@ def test_a_tiny_model_is_looked_at(save_tiny):
     assert seen.loss == pytest.approx(np.log(257), rel=0.2)  # a random network guesses
     assert not seen.has_start
     assert seen.deviation <= seen.tolerance
+    assert set(seen.gains["definition"]) == set(look.DEFINITIONS)
     assert set(seen.gains["n_prompts"]) == {len(look.SENTENCES)}
     text = seen.as_text()
     assert "hardly speaks" in text
     assert len(text.splitlines()) <= 24
+
+
+def test_the_sign_turns_with_a_massive_first_token():
+    frames = measure(
+        tiny_model("llama"),
+        tiny_tokenizer(),
+        [
+            {"prompt_id": name.removeprefix("look:"), "text": "The river rises in the hills"}
+            for name in ("look:0", look._PARAGRAPH, look._SORTED)
+        ],
+        prompt_set="look",
+        quantities=("stream", "predictions"),
+    )
+    norms = frames["residual_norm"]
+    is_output = norms["site"] == "block_output"
+    last = int(norms.loc[is_output, "layer"].max())
+    for layer, first, others in ((last - 1, 100.0, 1.0), (last, 10.0, 2.0)):
+        rows = is_output & (norms["layer"] == layer)
+        norms.loc[rows, "norm"] = np.where(norms.loc[rows, "position"] == 0, first, others)
+    seen = look._looked("tiny", "", frames)
+    gains = seen.gains.set_index("definition")
+    n_others = int((is_output & (norms["layer"] == last)).sum() / 3) - 1
+    whole = np.sqrt((10**2 + 4 * n_others) / (100**2 + n_others))
+    assert gains.loc["last block, all tokens", "gain"] == pytest.approx(whole, rel=1e-6)
+    assert gains.loc["last block, all tokens", "n_below"] == 1
+    assert gains.loc["last block, all but the first", "gain"] == pytest.approx(2)
+    assert gains.loc["last block, last token", "gain"] == pytest.approx(2)
+    assert seen.outliers[["position", "last_block"]].to_numpy().tolist() == [[0, last - 1]]
+    assert seen.outliers["times_median"].item() == pytest.approx(100)
