@@ -24,12 +24,7 @@ from analysis.mixed.algebra.separation import (
     separating_within,
 )
 from analysis.mixed.frames import guards
-from analysis.mixed.frames.tables import (
-    effects_asked,
-    fixed_table,
-    several_groups,
-    spread_rows,
-)
+from analysis.mixed.frames.tables import effects_asked, fixed_table, several_groups, spread_rows
 from analysis.mixed.inference.fixed_effects import ContrastTests
 from analysis.mixed.inference.linear_predictor import fixed_part, variance
 from analysis.mixed.inference.r_squared import VarianceShares

@@ -157,7 +157,7 @@ def look(
 def _looked(model_id: str, design: str, frames: dict[str, pd.DataFrame]) -> Look:
     losses = frames["token_prediction"].groupby("prompt_id")["surprisal"].mean()
     norms = frames["residual_norm"]
-    sums = frames["conformance"].set_index("property").loc["block_adds_up"]
+    sums: Any = frames["conformance"].set_index("property").loc["block_adds_up"]
     with connect(comments=False) as connection:
         for table, frame in frames.items():
             connection.register("rows_given", frame)

@@ -339,7 +339,7 @@ CLAIMS = (
         true_where="recipe",
         rests_on="descent",
         quantity="gain_last_block,gain_penultimate_block",
-        about="google/gemma-7b,meta-llama/Llama-3.1-8B,mistralai/Mistral-7B-v0.1",
+        about=",".join(COMPARED.values()),
         reason=reasons.TUNED,
         lines=(Line(CHARACTER, "share", 1),),
     ),
@@ -356,7 +356,7 @@ CLAIMS = (
         weight="supporting",
         rests_on="descent",
         quantity="gain_last_block",
-        about="google/gemma-7b,meta-llama/Llama-3.1-8B,mistralai/Mistral-7B-v0.1",
+        about=",".join(COMPARED.values()),
         reason=reasons.TUNED,
         lines=(Line(LARGEST, "change", 0.5),),
     ),
@@ -374,10 +374,8 @@ CLAIMS = (
         rests_on="network",
         quantity="gain_last_block",
         about="google/gemma-7b",
-        reason=(
-            "Its norms are RMSNorms, which remove nothing from the stream: a ratio of lengths "
-            "is the same in all coordinates there."
-        ),
+        reason="Its norms are RMSNorms, which remove nothing from the stream: a ratio of lengths "
+        "is the same in all coordinates there.",
     ),
     Claim(
         49,
@@ -394,7 +392,7 @@ CLAIMS = (
         weight="supporting",
         rests_on="descent",
         quantity="gain_last_block,gain_penultimate_block",
-        about="google/gemma-7b,meta-llama/Llama-3.1-8B,mistralai/Mistral-7B-v0.1",
+        about=",".join(COMPARED.values()),
         reason=reasons.TUNED,
         lines=(Line(EXPANDER, "share", 1),),
     ),

@@ -83,13 +83,7 @@ def larger_rows(found: pd.DataFrame) -> pd.DataFrame:
     rows = []
     by_rule = winners(found)
     for statement, world in RULING.items():
-        rule = by_rule[statement]
-        own = found[
-            (found["statement"] == statement)
-            & (found["rule"] == rule)
-            & (found["world"] == world)
-            & (found["form"] == "normal")
-        ]
+        own = _normal(found, statement, world, by_rule[statement])
         for (layout, n_models, n_suites), cells in own.groupby(
             ["layout", "n_models", "n_suites"], sort=False
         ):
@@ -117,13 +111,8 @@ def curves(found: pd.DataFrame, statement: str) -> pd.DataFrame:
     """
     table = choice.choice(found)
     sized = table.loc[(table["statement"] == statement) & table["is_sized"], "rule"]
-    own = found[
-        (found["layout"] == "present")
-        & (found["form"] == "normal")
-        & (found["statement"] == statement)
-        & (found["world"] == RULING[statement])
-        & found["rule"].isin(sized)
-    ]
+    own = _normal(found[found["layout"] == "present"], statement, RULING[statement])
+    own = own[own["rule"].isin(sized)]
     return own[["rule", "share", "share_yes"]].rename(columns={"share_yes": "power"})
 
 
@@ -134,12 +123,7 @@ def layouts(found: pd.DataFrame, statement: str) -> pd.DataFrame:
     -------
     One row per layout and share: `layout` (words), `share` [1], `power` [1].
     """
-    own = found[
-        (found["form"] == "normal")
-        & (found["statement"] == statement)
-        & (found["world"] == RULING[statement])
-        & (found["rule"] == winners(found)[statement])
-    ]
+    own = _normal(found, statement, RULING[statement], winners(found)[statement])
     named = [
         f"{row['layout']}: {row['n_models']} models, {row['n_suites']} suites"
         for row in own.to_dict("records")
@@ -149,15 +133,19 @@ def layouts(found: pd.DataFrame, statement: str) -> pd.DataFrame:
 
 def power(found: pd.DataFrame, statement: str, world: str, share: float) -> float:
     """Return how often the chosen rule says yes in a world of the present layout, normal."""
+    present = found[found["layout"] == "present"]
+    own = _normal(present, statement, world, winners(found)[statement])
+    return float(own.loc[(own["share"] - share).abs() < 1e-9, "share_yes"].item())
+
+
+def _normal(
+    found: pd.DataFrame, statement: str, world: str, rule: str | None = None
+) -> pd.DataFrame:
+    """Return the rates of one statement in the normal form of one world, of one rule or of all."""
     own = found[
-        (found["layout"] == "present")
-        & (found["form"] == "normal")
-        & (found["statement"] == statement)
-        & (found["world"] == world)
-        & (found["rule"] == winners(found)[statement])
-        & ((found["share"] - share).abs() < 1e-9)
+        (found["form"] == "normal") & (found["statement"] == statement) & (found["world"] == world)
     ]
-    return float(own["share_yes"].item())
+    return own if rule is None else own[own["rule"] == rule]
 
 
 def words(found: pd.DataFrame) -> dict[str, str]:
