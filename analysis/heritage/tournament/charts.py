@@ -13,7 +13,7 @@ from analysis.tidy import prose
 TARGET = 0.8
 
 
-def chart_power(curves: pd.DataFrame, by: str) -> alt.LayerChart:
+def chart_power(curves: pd.DataFrame, by: str, title: str) -> alt.LayerChart:
     """Draw the probability of yes against the share of the variance that rules.
 
     ``curves`` has one row per line and share: the column ``by`` (words), `share` [1], `power` [1].
@@ -45,15 +45,29 @@ def chart_power(curves: pd.DataFrame, by: str) -> alt.LayerChart:
         alt.layer(line_at(TARGET, "y"), line_at(criterion.LEVEL, "y"), drawn),
         "Power against the share of the variance that rules; lines at "
         f"{TARGET:g} and at the level {criterion.LEVEL:g}.",
-        reached(curves, by),
+        title,
     )
 
 
-def reached(curves: pd.DataFrame, by: str) -> str:
-    """Return from which share on each line has the power that designs are made for, in words."""
-    said = []
-    for name, own in curves.groupby(by, sort=False):
-        enough = own.loc[own["power"] >= TARGET, "share"]
-        least = "never" if enough.empty else f"from {prose.percent(float(enough.min()))} on"
-        said.append(f"{name}: {least}")
-    return f"A power of {prose.percent(TARGET)} is reached by {'; '.join(said)}."
+def of_rules(curves: pd.DataFrame) -> str:
+    """Return from which share on some rule has the power that designs are made for, in words."""
+    enough = curves.loc[curves["power"] >= TARGET, "share"]
+    if enough.empty:
+        return f"No rule that holds its level reaches a power of {prose.percent(TARGET)}."
+    return (
+        f"The best rule has a power of {prose.percent(TARGET)} only where suites hold "
+        f"{prose.percent(float(enough.min()))} of the variance."
+    )
+
+
+def of_layouts(curves: pd.DataFrame, share: float = 0.5) -> str:
+    """Return the smallest layout that has this power at one share, in words."""
+    enough = curves[((curves["share"] - share).abs() < 1e-9) & (curves["power"] >= TARGET)]
+    if enough.empty:
+        return f"No layout has a power of {prose.percent(TARGET)} at {prose.percent(share)}."
+    least = enough.loc[enough["n_models"] == enough["n_models"].min()].iloc[0]
+    return (
+        f"To see suites hold {prose.percent(share)} of the variance, "
+        f"{prose.count(int(least['n_models']))} models of "
+        f"{prose.count(int(least['n_suites']))} suites are enough of these."
+    )

@@ -117,18 +117,22 @@ def curves(found: pd.DataFrame, statement: str) -> pd.DataFrame:
 
 
 def layouts(found: pd.DataFrame, statement: str) -> pd.DataFrame:
-    """Return the power of the chosen rule against the share that rules, by layout.
+    """Return the power of the chosen rule against the share that rules, by balanced layout.
 
     Returns
     -------
-    One row per layout and share: `layout` (words), `share` [1], `power` [1].
+    One row per layout and share, the present one first: `layout` (words), `n_models`, `n_suites`,
+    `share` [1], `power` [1].
     """
     own = _normal(found, statement, RULING[statement], winners(found)[statement])
+    own = own[own["layout"].isin(("present", "balanced"))]
+    order = own.assign(larger=own["layout"] != "present")
+    own = order.sort_values(["larger", "n_models", "n_suites", "share"])
     named = [
-        f"{row['layout']}: {row['n_models']} models, {row['n_suites']} suites"
-        for row in own.to_dict("records")
+        f"{row['n_models']} models of {row['n_suites']} suites" for row in own.to_dict("records")
     ]
-    return own.assign(layout=named, power=own["share_yes"])[["layout", "share", "power"]]
+    own = own.assign(layout=named, power=own["share_yes"])
+    return own[["layout", "n_models", "n_suites", "share", "power"]]
 
 
 def power(found: pd.DataFrame, statement: str, world: str, share: float) -> float:
