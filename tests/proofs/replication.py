@@ -163,7 +163,7 @@ def of_models(models: pd.DataFrame, hunt: pd.DataFrame) -> Iterator[tuple[str, t
         (f"{(free['gain'] > bound).sum()}",),
     )
     yield (
-        r"(\d+) of 8 models shrink it in the paper’s block, (\d+) over inner",
+        r"(\d+) of 8 Pythia models shrink the stream in the paper’s block, (\d+) over inner",
         (f"{(pythia['gain'] < 1).sum()}", f"{(pythia['mean_log'] < 0).sum()}"),
     )
     yield r"Its own file gives p = ([\d.]+) with models", (f"{lab_p(hunt):.3f}",)

@@ -109,7 +109,10 @@ def chart_named_gains(models: pd.DataFrame, titles: Sequence[str]) -> alt.HConca
         (int((rows["gain_mean"] < 1).sum()), len(rows))
         for _, rows in models.groupby("panel", sort=False)
     ]
-    shares = [f"{prose.share_of(*counts[0])} models shrink it", *(str(n) for n, _ in counts[1:])]
+    shares = [
+        f"{prose.share_of(*counts[0])} Pythia models shrink the stream",
+        *(str(n) for n, _ in counts[1:]),
+    ]
     parts = [
         f"{share} {title[0].lower()}{title[1:]}"
         for share, title in zip(shares, titles, strict=True)
