@@ -16,6 +16,7 @@ from analysis.commands.tables import as_json, show, write_data
 from analysis.tidy.defaults import COMMITTED, COMMITTED_BESIDE
 from analysis.tidy.errors import AnalysisError
 from analysis.tidy.spreadsheet import to_csv
+from collect.process import shipped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +29,7 @@ def verdicts(options: argparse.Namespace) -> int:
     """Print, write or compare the verdicts, and return the exit code."""
     from analysis import audit as claims
     from analysis.audit import claim_tables
-    from analysis.commands.checkout import home, project_root, writable_root
+    from analysis.commands.checkout import home, writable_root
     from analysis.tidy.output import replace_text
 
     if options.adjusted and (options.json or options.write or options.check):
@@ -55,7 +56,7 @@ def verdicts(options: argparse.Namespace) -> int:
             print(
                 f"{name} is not the table of the claims; write it with: thermoscope claims --write"
             )
-        return max(_compare(judged, _committed_path(options, project_root)), int(bool(stale)))
+        return max(_compare(judged, _committed_path(options, shipped.project)), int(bool(stale)))
     else:
         print(_overview(judged))
     return 0
@@ -79,10 +80,9 @@ def _examined(
     functions may read anything; an installed copy keeps nothing.
     """
     from analysis import audit as claims
-    from analysis.commands.checkout import is_clone
     from analysis.report.kept import results_of
 
-    if options.check or options.write or options.paper or not is_clone():
+    if options.check or options.write or options.paper or not shipped.is_clone():
         return claims.examine(store, registry)
     return results_of(store).keep("claims", lambda: claims.examine(store, registry), told=False)
 

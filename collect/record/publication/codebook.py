@@ -9,10 +9,11 @@ from string import Template
 
 import duckdb
 
+from collect.process import shipped
 from collect.record.atomic.files import write_text
 from collect.schema import Table, connect, tables, views_sql
 
-PATH = Path(__file__).resolve().parents[3] / "data" / "README.md"
+PATH = shipped.root() / "data" / "README.md"
 
 
 def codebook() -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 
 from collect.errors import InputError, OutputError
+from collect.process import shipped
 from collect.record.atomic.files import write_atomically
 from collect.schema import assemble, schema_sql, table_files, tables, views_sql
 
@@ -20,14 +21,17 @@ _UNWRITABLE = (duckdb.IOException, duckdb.TransactionException, duckdb.FatalExce
 _DEFAULTS = ("published", "sample", "fleet", "measurements", "imported")
 
 
-def default_directories(data: Path = Path("data")) -> list[Path]:
+def default_directories(data: Path | None = None) -> list[Path]:
     """Return the directories under ``data`` that hold tables of the contract.
+
+    Unless another is named it is that of the working directory, else what is shipped.
 
     Raises
     ------
     InputError
         If none does.
     """
+    data = data or shipped.project() / "data"
     directories = [data / name for name in _DEFAULTS if table_files(data / name)]
     if not directories:
         raise InputError(
