@@ -1,8 +1,8 @@
 """The claims of another paper, from a folder: its statements, its figures and one Python file.
 
-The folder holds `claim.csv` (the statements), at least one table of published figures
-(`published_figure.csv`, `published_profile.csv` or `published_value.csv`) and `claims.py`, which
-assigns a tuple of `analysis.audit.Claim` to `CLAIMS`. Other tables of the contract, such as
+The folder holds `claim.csv` (the statements), the paper's data, and `claims.py`, which assigns a
+tuple of `analysis.audit.Claim` to `CLAIMS`. Data are a table of units (`unit.csv`), or published
+figures of models (`published_figure.csv`, `published_profile.csv` or `published_value.csv`). Other tables of the contract, such as
 `model.csv`, may lie beside them. The folder is a source of measurements like any other.
 """
 
@@ -19,7 +19,7 @@ from analysis.tidy.errors import AnalysisError, StoreError
 from collect.schema import raise_interruption
 
 STATEMENTS, FUNCTIONS = "claim.csv", "claims.py"
-FIGURES = ("published_figure.csv", "published_profile.csv", "published_value.csv")
+FIGURES = ("unit.csv", "published_figure.csv", "published_profile.csv", "published_value.csv")
 
 
 def load(folder: Path) -> Mapping[int, Claim]:

@@ -70,9 +70,9 @@ def _parameter(text: str) -> tuple[str, str]:
 
 def init(options: argparse.Namespace) -> int:
     """Lay out a new audit, say what to do next, and return the exit code."""
-    from analysis.commands.new_audit import lay_out
+    from analysis.commands.new_audit import answers, lay_out
 
-    print(*lay_out(options.folder), sep="\n")
+    print(*lay_out(options.folder, answers(options)), sep="\n")
     told = (
         f"next: thermoscope --paper {options.folder} claims\n"
         f"then: thermoscope --paper {options.folder} report"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analysis.audit import about
 from analysis.commands.claim import models_behind, numbers
 from analysis.commands.colour import coloured
 from analysis.commands.sources import claims_of, opened
@@ -58,7 +59,7 @@ def verdicts(options: argparse.Namespace) -> int:
             )
         return max(_compare(judged, _committed_path(options, shipped.project)), int(bool(stale)))
     else:
-        print(_overview(judged))
+        print(_overview(judged, about.read(options.paper)))
     return 0
 
 
@@ -109,14 +110,14 @@ def _compare(judged: pd.DataFrame, committed: Path) -> int:
     return 1 if len(found) else 0
 
 
-def _overview(judged: pd.DataFrame) -> str:
+def _overview(judged: pd.DataFrame, said: about.About) -> str:
     from analysis import audit as claims
     from analysis.tidy import prose
 
     lines = []
     for row in judged.to_dict("records"):
         lines.append(f"{row['claim_id']:>3}  {coloured(row['verdict'], 21)} {row['statement']}")
-        counts = models_behind(row)
+        counts = models_behind(row, said)
         lines.append(f"     {numbers(row)}; {counts}")
     counted = judged["verdict"].value_counts()
     total = ", ".join(f"{counted.get(name, 0)} {coloured(name)}" for name in claims.VERDICTS)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 import duckdb
 
-from analysis.store import exact
+from analysis.store import exact, units
 from analysis.store.deferred import Deferred
 from analysis.store.hint import hint
 from analysis.store.remote import Remote, RemotePath, is_address
@@ -285,6 +285,7 @@ def _opened(
                 deferred.make()
                 schema.check_keys(connection, table, files)
         n_rows = sum(sources.headers.of(f).n_rows for fs in deferred.files.values() for f in fs)
+    units.add(connection, paths)
     _lock(connection, is_small=n_rows < _MANY_ROWS)
     incomplete = tuple(
         f"{path}: {unit}"

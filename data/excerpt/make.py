@@ -29,9 +29,7 @@ def excerpt() -> dict[tuple[str, str], pd.DataFrame]:
     """Return the rows that travel, by table and name of the file."""
     store = open_store(PUBLIC)
     found = {("prompt", SET): store.query("FROM prompt WHERE prompt_set = $name", name=SET)}
-    runs = store.query(
-        "FROM run WHERE prompt_set = $name AND special_tokens = 'default'", name=SET
-    )
+    runs = store.query("FROM run WHERE prompt_set = $name AND special_tokens = 'default'", name=SET)
     for run_id, model_id in zip(runs["run_id"], runs["model_id"], strict=True):
         stem = model_id.replace("/", "--")
         found["model", stem] = store.query("FROM model WHERE model_id = $id", id=model_id)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from analysis import audit as claims
+from analysis.audit.about import About
 from analysis.audit.pages import tables
 from analysis.tidy import prose
 
@@ -27,6 +28,16 @@ def counted(judged: pd.DataFrame) -> str:
     result = judged["verdict"].value_counts()
     items = [tables.counted(int(result[name]), name) for name in claims.VERDICTS if name in result]
     return f"{prose.plural(len(judged), 'claim')}, of which {prose.listing(items)}"
+
+
+def opening(about: About, judged: pd.DataFrame) -> str:
+    """Return Markdown with what was audited and, in whole sentences, what came out."""
+    title = f"**{prose.literal(about.title)}.** " if about.title else ""
+    of = f"of {prose.literal(about.paper)}" if about.paper else "of a paper"
+    return (
+        f"{title}This audit judges the claims {of}. Each claim is judged under every reading that was "
+        f"written down, by one rule: there are {counted(judged)}."
+    )
 
 
 def statements(judged: pd.DataFrame) -> dict[int, str]:

@@ -29,7 +29,12 @@ MARKUP = ("outcome", "reading")
 NUMBERS = ("estimate", "interval", "p", "holm", "models")
 
 
-def tables(checks: Sequence[Mapping[Any, Any]], caveats: Mapping[str, str]) -> list[str]:
+def tables(
+    checks: Sequence[Mapping[Any, Any]],
+    caveats: Mapping[str, str],
+    *,
+    heading: str = COLUMNS["models"],
+) -> list[str]:
     """Return a table per part of a claim as Markdown, and what all its readings share.
 
     Parameters
@@ -38,6 +43,8 @@ def tables(checks: Sequence[Mapping[Any, Any]], caveats: Mapping[str, str]) -> l
         Rows of `analysis.audit.check_rows`.
     caveats
         What each known defect is called, as Markdown, by its name.
+    heading
+        What heads the column of units and their groups.
     """
     items = [_sources(check, caveats) for check in checks]
     whole = _basis(f"All readings: {items[0]}")
@@ -47,7 +54,7 @@ def tables(checks: Sequence[Mapping[Any, Any]], caveats: Mapping[str, str]) -> l
         for check, it in zip(checks, items, strict=True)
     ]
     parts = [
-        f"[{notation.typeset(str(part))}]{{.claim-part}}\n\n{_table(list(those))}"
+        f"[{notation.typeset(str(part))}]{{.claim-part}}\n\n{_table(list(those), heading)}"
         for part, those in groupby(rows, key=lambda check: check["term"])
     ]
     return [*parts, whole] if is_shared else parts
@@ -85,7 +92,7 @@ def _readings(number: int) -> str:
     return prose.plural(number, "reading")
 
 
-def _table(checks: Sequence[Mapping[Any, Any]]) -> str:
+def _table(checks: Sequence[Mapping[Any, Any]], heading: str) -> str:
     rows = pd.DataFrame(
         {
             "outcome": [mark(outcome(check)) for check in checks],
@@ -97,7 +104,7 @@ def _table(checks: Sequence[Mapping[Any, Any]]) -> str:
             "models": [_models(check) for check in checks],
         }
     )
-    return prose.pipe_table(rows, COLUMNS, markup=MARKUP, numbers=NUMBERS)
+    return prose.pipe_table(rows, {**COLUMNS, "models": heading}, markup=MARKUP, numbers=NUMBERS)
 
 
 def outcome(check: Mapping[Any, Any]) -> str:
@@ -148,4 +155,5 @@ def _models(check: Mapping[Any, Any]) -> str:
     models, suites = check["n_models"], check["n_suites"]
     if not models:
         return prose.MISSING
-    return f"{prose.count(models)}{prose.NO_BREAK}({prose.count(suites)})"
+    of_groups = f"{prose.NO_BREAK}({prose.count(suites)})" if suites else ""
+    return f"{prose.count(models)}{of_groups}"

@@ -45,7 +45,8 @@ class Line:
     part, measure
         The part, and what its value is set beside: the name of an estimate, or `P`.
     value, low, high
-        The value, and the margin that still counts as it; NaN where there is none.
+        The value, or NaN if none is named, and the margin that still counts as it; NaN where there
+        is none.
     """
 
     part: str
@@ -104,6 +105,15 @@ def lines(rows: pd.DataFrame) -> dict[int, list[Line]]:
     return by_name
 
 
+def unnamed(checks: Sequence[Mapping[Any, Any]]) -> list[Line]:
+    """Return a line without a value for each part of which an estimate is drawn."""
+    parts: dict[str, str] = {}
+    for check in checks:
+        if check["has_data"] and math.isfinite(check["estimate"]):
+            parts.setdefault(str(check["term"]), estimates.name(check))
+    return [Line(part, measure, math.nan) for part, measure in parts.items()]
+
+
 def strip(checks: Sequence[Mapping[Any, Any]], line: Line) -> str:
     """Return the strip of one part of a claim as HTML; empty where there is nothing to draw.
 
@@ -146,9 +156,11 @@ def finding(marks: Sequence[Mark], line: Line) -> str:
     least, most = (_written(line.measure, end([m.value for m in marks])) for end in (min, max))
     across = [m for m in marks if not math.isnan(m.low)]
     n_on = sum(m.low <= line.value <= m.high for m in across)
-    items = [
-        *([f"{line.part}: {readings.held(deciding)}."] if deciding else []),
-        f"Named: {line.measure} {_written(line.measure, line.value)}; found: {least} to {most}.",
+    items = [f"{line.part}: {readings.held(deciding)}."] if deciding else []
+    if math.isnan(line.value):
+        return " ".join([*items, f"Found: {line.measure} {least} to {most}."])
+    items += [
+        f"Named: {line.measure} {_written(line.measure, line.value)}; found: {least} to {most}."
     ]
     of_intervals = f"{n_on} of {prose.plural(len(across), 'interval')} reach the value named."
     return " ".join([*items, of_intervals] if across else items)
@@ -204,7 +216,8 @@ def _row(mark: Mark, line: Line, axis: Axis) -> str:
     if not math.isnan(line.low):
         low, high = axis.place(line.low), axis.place(line.high)
         parts.append(f'<rect x="{low:.1f}%" width="{high - low:.1f}%" height="100%"/>')
-    parts.append(f'<line class="named" x1="{named:.1f}%" x2="{named:.1f}%" y2="100%"/>')
+    if not math.isnan(line.value):
+        parts.append(f'<line class="named" x1="{named:.1f}%" x2="{named:.1f}%" y2="100%"/>')
     if not math.isnan(mark.low):
         low, high = axis.place(mark.low), axis.place(mark.high)
         parts.append(f'<line x1="{low:.1f}%" x2="{high:.1f}%" y1="50%" y2="50%"/>')
@@ -219,6 +232,9 @@ def _row(mark: Mark, line: Line, axis: Axis) -> str:
 
 def _foot(measured: str, line: Line, axis: Axis, before: str) -> str:
     """Return what is drawn, the value named after a word, and the ends of the axis."""
+    if math.isnan(line.value):
+        texts = [_text(axis.place(it), _written(line.measure, it)) for it in (axis.low, axis.high)]
+        return f'<div><span>{measured}</span><svg aria-hidden="true">{"".join(texts)}</svg></div>'
     named = axis.place(line.value)
     value = f"{before}{_written(line.measure, line.value)}"
     ends = [(axis.place(it), _written(line.measure, it)) for it in (axis.low, axis.high)]

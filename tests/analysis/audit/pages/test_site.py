@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from analysis import audit as claims
+from analysis.audit.about import About
 from analysis.audit.pages import front, imprint, relations
 from analysis.audit.pages import verdicts as looks
 from analysis.drawing import names
@@ -189,6 +190,6 @@ def test_a_page_says_how_to_cite_it() -> None:
     assert entry.startswith("@software{thermoscope,\n  title = {")
     assert "year = {2026}," in entry
     assert "Cite as" in imprint.imprint()
-    assert "CC BY" not in imprint.facts()
-    assert "commit" not in imprint.facts()
+    assert "CC BY" not in imprint.facts(About())
+    assert "commit" not in imprint.facts(About())
     assert imprint.imprint().count("CC BY") == 1
