@@ -1,4 +1,4 @@
-"""What an audit says of itself: its title, its author, its licence, and what its units are called."""
+"""What an audit says of itself: title, author, licence, and what its units are called."""
 
 from __future__ import annotations
 

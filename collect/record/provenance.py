@@ -13,7 +13,6 @@ import transformers
 from collect.errors import ScarcityError, scarcity
 from collect.process import shipped
 
-
 #: Longest time that git may take [s]; a status reads every file, on a busy machine for long.
 _GIT_S = 120
 

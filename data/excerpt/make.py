@@ -34,7 +34,7 @@ def excerpt() -> dict[tuple[str, str], pd.DataFrame]:
         stem = model_id.replace("/", "--")
         found["model", stem] = store.query("FROM model WHERE model_id = $id", id=model_id)
         for table, condition in OF_RUN.items():
-            rows = store.query(f"FROM {table} WHERE run_id = $id AND {condition}", id=run_id)  # noqa: S608
+            rows = store.query(f"FROM {table} WHERE run_id = $id AND {condition}", id=run_id)
             found[table, f"{stem}@{SET}"] = rows
     return found
 

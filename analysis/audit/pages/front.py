@@ -35,8 +35,8 @@ def opening(about: About, judged: pd.DataFrame) -> str:
     title = f"**{prose.literal(about.title)}.** " if about.title else ""
     of = f"of {prose.literal(about.paper)}" if about.paper else "of a paper"
     return (
-        f"{title}This audit judges the claims {of}. Each claim is judged under every reading that was "
-        f"written down, by one rule: there are {counted(judged)}."
+        f"{title}This audit judges the claims {of}. Each claim is judged under every reading that "
+        f"was written down, by one rule: there are {counted(judged)}."
     )
 
 

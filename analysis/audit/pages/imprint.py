@@ -14,9 +14,9 @@ LICENCE = "code MIT, text and data CC BY 4.0"
 
 
 def facts(about: About) -> str:
-    """Return Markdown with who made another paper's pages, when, and under what licence, in a line.
+    """Return a line of Markdown: who made another paper's pages, when, and under what licence.
 
-    Author and licence are its authors' to name: ours are not theirs, nor are our version and commit.
+    Author and licence are its authors' to name: ours are not theirs, nor is our version.
     """
     now = datetime.now(UTC)
     items = (about.author, f"{now.day} {now:%B %Y}", about.licence)
