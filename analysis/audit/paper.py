@@ -3,7 +3,8 @@
 The folder holds `claim.csv` (the statements), the paper's data, and `claims.py`, which assigns a
 tuple of `analysis.audit.Claim` to `CLAIMS`. Data are a table of units (`unit.csv`), or published
 figures of models (`published_figure.csv`, `published_profile.csv` or
-`published_value.csv`). Other tables of the contract, such as `model.csv`, may lie beside them. The folder is a source of measurements like any other.
+`published_value.csv`). Other tables of the contract, such as `model.csv`, may lie beside them. The
+folder is a source of measurements like any other.
 """
 
 from __future__ import annotations

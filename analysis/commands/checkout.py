@@ -1,4 +1,4 @@
-"""What commands read and write unless told otherwise; where it lies says `collect.process.shipped`."""
+"""What commands read and write unless told otherwise; see `collect.process.shipped`."""
 
 from __future__ import annotations
 

@@ -145,4 +145,5 @@ def test_pages_are_the_audits_own(students: Path) -> None:
     assert "MIT" not in shown["index"]
     assert "Students (classes)" in shown["claims"]
     assert "odels" not in shown["claims"]
+    assert "24 rows" in shown["data"]
     assert pages["claims"].count('class="strip"') == 3
