@@ -49,7 +49,7 @@ def examples(package: str) -> dict[str, bool]:
     for name in map(str, _module(package).exports or []):
         there = _target(_path(package, name))
         documented = [there, *there.members.values()] if there.is_module else [there]
-        found[name] = any(">>> " in (_text(one.docstring)) for one in documented if not one.is_alias)
+        found[name] = any(">>> " in _text(one.docstring) for one in documented if not one.is_alias)
     return found
 
 

@@ -8,7 +8,8 @@ with degrees of freedom that fall when few clusters carry a coefficient.
 >>> import numpy as np, pandas as pd
 >>> from analysis.inference import sandwich
 >>> x = np.column_stack([np.ones(6), np.arange(6.0)])
->>> sandwich.cr1(x, np.array([1.0, -1, 1, -1, 1, -1]), np.array([0, 0, 1, 1, 2, 2])).covariance.shape
+>>> residuals, clusters = np.array([1.0, -1, 1, -1, 1, -1]), np.array([0, 0, 1, 1, 2, 2])
+>>> sandwich.cr1(x, residuals, clusters).covariance.shape
 (2, 2)
 """
 

@@ -8,7 +8,8 @@ statistics: `analysis.mixed.wild_cluster_bootstrap`.
 
 >>> import numpy as np, pandas as pd
 >>> from analysis.inference import wild_bootstrap
->>> frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "y": [1.1, 1.9, 3.2, 3.9, 5.3, 5.8], "g": [*"aabbcc"]})
+>>> frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "g": [*"aabbcc"]})
+>>> frame["y"] = [1.1, 1.9, 3.2, 3.9, 5.3, 5.8]
 >>> found = wild_bootstrap.wild_cluster_bootstrap(frame, "y ~ x", term="x", cluster="g")
 >>> found["p_value"].item()
 0.25

@@ -7,7 +7,8 @@ within the bounds exactly when p is below alpha.
 
 >>> import numpy as np, pandas as pd
 >>> from analysis.inference import equivalence
->>> frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "y": [1.1, 1.9, 3.2, 3.9, 5.3, 5.8], "g": [*"aabbcc"]})
+>>> frame = pd.DataFrame({"x": [1.0, 2, 3, 4, 5, 6], "g": [*"aabbcc"]})
+>>> frame["y"] = [1.1, 1.9, 3.2, 3.9, 5.3, 5.8]
 >>> from analysis.inference import regression
 >>> terms = regression.fit(frame, "y ~ x").tidy()
 >>> len(equivalence.estimates(terms, low=-2.0, high=2.0))

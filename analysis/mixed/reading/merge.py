@@ -39,8 +39,12 @@ def merge_statistics(parts: Sequence[Statistics]) -> Statistics:
     >>> rng = np.random.default_rng(1)
     >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
     >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
-    >>> parts = [mixed.collect_statistics("y ~ x + (1 | g)", half) for half in (rows[:12], rows[12:])]
-    >>> mixed.fit_statistics("y ~ x + (1 | g)", mixed.merge_statistics(parts)).glance()["n_obs"].item()
+    >>> parts = [
+    ...     mixed.collect_statistics("y ~ x + (1 | g)", half) for half in (rows[:12], rows[12:])
+    ... ]
+    >>> mixed.fit_statistics(
+    ...     "y ~ x + (1 | g)", mixed.merge_statistics(parts)).glance()["n_obs"].item(
+    ... )
     24
     """
     if not parts:
@@ -173,7 +177,9 @@ def read_statistics(path: Path | str) -> Statistics:
     >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
     >>> path = Path(tempfile.mkdtemp()) / "sums"
     >>> mixed.write_statistics(mixed.collect_statistics("y ~ x + (1 | g)", rows), path)
-    >>> mixed.fit_statistics("y ~ x + (1 | g)", mixed.read_statistics(path)).glance()["n_obs"].item()
+    >>> mixed.fit_statistics(
+    ...     "y ~ x + (1 | g)", mixed.read_statistics(path)).glance()["n_obs"].item(
+    ... )
     24
     """
     from pyarrow import parquet

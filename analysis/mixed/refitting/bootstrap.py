@@ -107,7 +107,9 @@ def r_squared_intervals(
     >>> rows = pd.DataFrame({"g": np.repeat([*"abcdef"], 4), "x": np.tile([0.0, 1, 2, 3], 6)})
     >>> rows["y"] = rows["x"] + np.repeat(rng.normal(size=6), 4) + rng.normal(size=24)
     >>> fitted = mixed.fit("y ~ x + (1 | g)", rows)
-    >>> mixed.r_squared_intervals(fitted, rng=rng, n_resamples=49)["conf_low"].between(0, 1).all().item()
+    >>> mixed.r_squared_intervals(
+    ...     fitted, rng=rng, n_resamples=49)["conf_low"].between(0, 1).all().item(
+    ... )
     True
     """
     require_conf_level(conf_level)
