@@ -8,6 +8,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import duckdb
 
 #: Subjects in the order in which their files are executed: each uses only views before it.
@@ -42,45 +44,49 @@ def views_sql() -> str:
     )
 
 
-def inherited_comments(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
+def inherited_comments(
+    connection: duckdb.DuckDBPyConnection, stated: Mapping[str, str]
+) -> dict[str, str]:
     """Return comments of the columns that views take as they are from what they read.
 
-    A column of a view that has none means what the column of its name means in the first table or
-    view after FROM or JOIN that has one of that name.
+    A column of a view without a comment of its own means what the column of its name means in the
+    first table or view after FROM or JOIN that has one of that name.
 
     Parameters
     ----------
     connection
-        Database with the tables, the views, and the comments that stand in their SQL.
+        Database with the tables and the views.
+    stated
+        Comments of tables, views and ``table.column``, by what they are on.
     """
-    columns = connection.execute(
-        """
-        SELECT table_name, column_name, comment
-          FROM duckdb_columns()
-         WHERE NOT internal AND database_name = current_database()
-         ORDER BY table_oid, column_index
-        """
-    ).fetchall()
-    known = {(table, column): comment for table, column, comment in columns if comment}
-    found = {}
-    for view, sources in _sources(connection).items():
-        for column in [column for table, column, comment in columns if table == view]:
-            if (view, column) in known:
-                continue
-            said = [known[source, column] for source in sources if (source, column) in known]
-            if said:
-                found[f"{view}.{column}"] = known[view, column] = said[0]
+    found: dict[str, str] = {}
+    for view, sql, columns in _views(connection):
+        sources = _SOURCE.findall(sql)
+        for column in columns:
+            said = [
+                text
+                for source in sources
+                if (text := stated.get(at := f"{source}.{column}", found.get(at))) is not None
+            ]
+            if f"{view}.{column}" not in stated and said:
+                found[f"{view}.{column}"] = said[0]
     return found
 
 
-def _sources(connection: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
-    """Return what each view reads, in the order of its text; views after those that they read."""
-    views = connection.execute(
+#: What stands after FROM or JOIN, by its last name.
+_SOURCE = re.compile(r"\b(?:FROM|JOIN)\s+\(*(?:\w+\.)*(\w+)")
+
+
+def _views(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, list[str]]]:
+    """Return each view with its SQL and its columns, after those that it reads."""
+    return connection.execute(
         """
-        SELECT view_name, sql
-          FROM duckdb_views()
-         WHERE NOT internal AND database_name = current_database()
+        SELECT view_name, sql, list(column_name ORDER BY column_index)
+          FROM duckdb_views() AS v
+          JOIN duckdb_columns() AS c
+            ON c.database_oid = v.database_oid AND c.table_oid = v.view_oid
+         WHERE NOT v.internal AND v.database_name = current_database()
+         GROUP BY view_oid, view_name, sql
          ORDER BY view_oid
         """
     ).fetchall()
-    return {name: re.findall(r"\b(?:FROM|JOIN)\s+\(*(?:\w+\.)*(\w+)", sql) for name, sql in views}
