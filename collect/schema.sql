@@ -637,6 +637,82 @@ COMMENT ON COLUMN claim_weight.claim_id IS 'Number of the claim; see claim [-]';
 COMMENT ON COLUMN claim_weight.weight IS 'central, supporting or side [-]';
 COMMENT ON COLUMN claim_weight.repeats IS 'Number of the claim that states the same finding, which counts once; empty for a finding of its own [-]';
 
+CREATE TABLE verdict (
+    claim_id    INTEGER NOT NULL,
+    statement   VARCHAR NOT NULL,
+    family      VARCHAR,
+    is_central  BOOLEAN NOT NULL,
+    verdict     VARCHAR NOT NULL CHECK (verdict IN ('reproduced', 'depends on the reading', 'contradicted', 'undecided', 'no data')),
+    reading     VARCHAR,
+    property    VARCHAR,
+    check_id    VARCHAR NOT NULL,
+    measure     VARCHAR,
+    estimate    DOUBLE,
+    conf_low    DOUBLE,
+    conf_high   DOUBLE,
+    p_value     DOUBLE CHECK (p_value BETWEEN 0 AND 1),
+    p_holm      DOUBLE CHECK (p_holm BETWEEN 0 AND 1),
+    n_models    INTEGER NOT NULL CHECK (n_models >= 0),
+    n_suites    INTEGER NOT NULL CHECK (n_suites >= 0),
+    PRIMARY KEY (claim_id)
+);
+COMMENT ON TABLE verdict IS 'One row per claim: the verdict on it, and the numbers of the check that is quoted first. Made by `thermoscope claims --write` from the shipped data and not computed when asked; every check is in verdict_check, how often the rule errs in verdict_rate.';
+COMMENT ON COLUMN verdict.claim_id IS 'Number of the claim; see claim [-]';
+COMMENT ON COLUMN verdict.statement IS 'The statement, as quoted [-]';
+COMMENT ON COLUMN verdict.family IS 'Family of claims within which its p is adjusted; see claim_family [-]';
+COMMENT ON COLUMN verdict.is_central IS 'True where the abstract asserts it as a law, as the explanation or as the ranking, and no claim before it states the same finding; see claim_weight [-]';
+COMMENT ON COLUMN verdict.verdict IS 'reproduced, depends on the reading, contradicted, undecided or no data [-]';
+COMMENT ON COLUMN verdict.reading IS 'How it depends on the reading; NULL for other verdicts [-]';
+COMMENT ON COLUMN verdict.property IS 'What its quantity is a property of; see claim_property [-]';
+COMMENT ON COLUMN verdict.check_id IS 'The check whose numbers follow; see verdict_check [-]';
+COMMENT ON COLUMN verdict.measure IS 'What the estimate is: r, share, ratio and so on; NULL where it has no short name [-]';
+COMMENT ON COLUMN verdict.estimate IS 'Estimate of the check; NULL where there is none [see measure]';
+COMMENT ON COLUMN verdict.conf_low IS 'Lower end of its 95 % interval; NULL where there is none [see measure]';
+COMMENT ON COLUMN verdict.conf_high IS 'Upper end of its 95 % interval [see measure]';
+COMMENT ON COLUMN verdict.p_value IS 'p of the check; NULL where nothing is tested [1]';
+COMMENT ON COLUMN verdict.p_holm IS 'The same adjusted over the checks of the claim, by Holm [1]';
+COMMENT ON COLUMN verdict.n_models IS 'Models that entered the check [1]';
+COMMENT ON COLUMN verdict.n_suites IS 'Training suites of these models [1]';
+
+CREATE TABLE verdict_check (
+    claim_id    INTEGER NOT NULL,
+    check_id    VARCHAR NOT NULL,
+    term        VARCHAR NOT NULL,
+    condition   VARCHAR NOT NULL,
+    kind        VARCHAR NOT NULL,
+    decides     BOOLEAN NOT NULL,
+    has_data    BOOLEAN NOT NULL,
+    holds       BOOLEAN,
+    measure     VARCHAR,
+    estimate    DOUBLE,
+    conf_low    DOUBLE,
+    conf_high   DOUBLE,
+    p_value     DOUBLE CHECK (p_value BETWEEN 0 AND 1),
+    p_holm      DOUBLE CHECK (p_holm BETWEEN 0 AND 1),
+    n_models    INTEGER NOT NULL CHECK (n_models >= 0),
+    n_suites    INTEGER NOT NULL CHECK (n_suites >= 0),
+    method      VARCHAR,
+    PRIMARY KEY (claim_id, check_id)
+);
+COMMENT ON TABLE verdict_check IS 'One row per claim AND check of it: a part of the claim under one reading, with its numbers, from which verdict follows. Made by `thermoscope claims --write`. Take one claim_id or check_id: a claim has a row for each of its checks; verdict has one row a claim.';
+COMMENT ON COLUMN verdict_check.claim_id IS 'Number of the claim; see claim [-]';
+COMMENT ON COLUMN verdict_check.check_id IS 'Name of the check in its claim [-]';
+COMMENT ON COLUMN verdict_check.term IS 'What the claim asserts there [-]';
+COMMENT ON COLUMN verdict_check.condition IS 'How the words were read: definition, models, files [-]';
+COMMENT ON COLUMN verdict_check.kind IS 'Kind of statement, which names the rule that decided it [-]';
+COMMENT ON COLUMN verdict_check.decides IS 'True where it moves the verdict; False where it is shown alone [-]';
+COMMENT ON COLUMN verdict_check.has_data IS 'False where the evidence is missing [-]';
+COMMENT ON COLUMN verdict_check.holds IS 'What it counts for beside the other checks; NULL where the data cannot tell [-]';
+COMMENT ON COLUMN verdict_check.measure IS 'What the estimate is: r, share, ratio and so on; NULL where it has no short name [-]';
+COMMENT ON COLUMN verdict_check.estimate IS 'The quantity that the decision rests on; NULL where there is none [see measure]';
+COMMENT ON COLUMN verdict_check.conf_low IS 'Lower end of its 95 % interval; NULL where there is none [see measure]';
+COMMENT ON COLUMN verdict_check.conf_high IS 'Upper end of its 95 % interval [see measure]';
+COMMENT ON COLUMN verdict_check.p_value IS 'Its p; NULL where nothing is tested [1]';
+COMMENT ON COLUMN verdict_check.p_holm IS 'The same adjusted over the checks of the claim, by Holm [1]';
+COMMENT ON COLUMN verdict_check.n_models IS 'Models that entered [1]';
+COMMENT ON COLUMN verdict_check.n_suites IS 'Training suites of these models [1]';
+COMMENT ON COLUMN verdict_check.method IS 'How the estimate was computed; NULL for a plain comparison [-]';
+
 CREATE TABLE verdict_rate (
     claim_id      INTEGER NOT NULL,
     truth         VARCHAR NOT NULL,
