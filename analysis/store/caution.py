@@ -32,16 +32,16 @@ _UNMOVED = frozenset(
 Open = dict[str, frozenset[str]]
 
 
-def rules() -> dict[str, tuple[frozenset[str], str]]:
-    """Return columns and rule of each table or view whose comment ends in "Take one ..."."""
+def rules(names: Iterable[str]) -> dict[str, tuple[frozenset[str], str]]:
+    """Return columns and rule of each of some tables whose comment ends in "Take one ..."."""
     comments = {
         **schema.commented(schema.schema_sql())[1],
         **schema.commented(schema.views_sql())[1],
     }
-    found = {place: match for place, text in comments.items() if (match := RULE.search(text))}
+    found = {name: match for name in names if (match := RULE.search(comments.get(name, "")))}
     return {
-        place: (frozenset(_NAMES.split(match[1])), f"{match[1]}; {match[2].removesuffix('.')}")
-        for place, match in found.items()
+        name: (frozenset(_NAMES.split(match[1])), f"{match[1]}; {match[2].removesuffix('.')}")
+        for name, match in found.items()
     }
 
 
@@ -55,7 +55,6 @@ def cautions(store: Store, sql: str) -> list[str]:
     sql
         A statement that it answered.
     """
-    known = rules()
     with store._engine.cursor() as cursor:
         names = read_tables(sql, cursor)
         empty = [
@@ -63,7 +62,8 @@ def cautions(store: Store, sql: str) -> list[str]:
             for name in names
             if name in schema.tables() and not cursor.execute(f'FROM "{name}" LIMIT 1').fetchall()
         ]
-        read = {name: known[name][0] for name in names if name in known and name not in empty}
+        known = rules({*names} - {*empty}) if names else {}
+        read = {name: columns for name, (columns, _) in known.items()}
         noted = _Reading(read, _aggregates(cursor)).noted_in(parsed(sql, cursor)) if read else []
     return [
         *(f"{name} has no rows in what was opened" for name in empty),
