@@ -117,8 +117,10 @@ class _Reading:
         if is_grouped and not groups:  # GROUP BY ALL
             taken += [each for each in chosen if not any(map(self._counts, _within(each)))]
         left = _without(left, _columns(taken))
-        is_size = not is_grouped and not node.get("where_clause") and all(
-            each["function_name"] == "count_star" for each in counts
+        is_size = (
+            not is_grouped
+            and not node.get("where_clause")
+            and all(each["function_name"] == "count_star" for each in counts)
         )
         if counts and not is_size:
             self._noted.update(left)

@@ -35,8 +35,8 @@ def test_every_view_and_macro_is_described():
     connection.execute(views_sql())
     text = codebook.codebook()
     views = connection.sql("SELECT view_name, comment FROM duckdb_views() WHERE NOT internal")
-    for name, comment in views.fetchall():
-        assert comment, f"view {name} has no comment"
+    for name, meaning in views.fetchall():
+        assert meaning, f"view {name} has no comment"
         assert f"\n### {name}\n" in text
     macros = connection.sql("SELECT function_name FROM duckdb_functions() WHERE NOT internal")
     for (name,) in macros.fetchall():
@@ -60,7 +60,9 @@ def test_no_column_of_a_view_lacks_its_meaning_or_its_unit():
 
 def test_a_view_says_of_a_column_that_it_takes_what_its_source_says():
     connection = connect(comments=False)
-    connection.execute("CREATE VIEW v AS SELECT metric AS m, unit FROM metric; CREATE VIEW w AS FROM v")
+    connection.execute(
+        "CREATE VIEW v AS SELECT metric AS m, unit FROM metric; CREATE VIEW w AS FROM v"
+    )
     stated = {"metric.unit": "Unit [-]", "v.m": "Its name [-]", "w": "One row per metric."}
     assert inherited_comments(connection, stated) == {
         "v.unit": "Unit [-]",
