@@ -13,7 +13,7 @@ from analysis.commands import tables
 from analysis.store import caution
 from analysis.store.statement import plain
 from collect import schema
-from tests.analysis.commands.conftest import ROOT, run
+from tests.analysis.commands.conftest import run
 
 pytestmark = pytest.mark.usefixtures("in_the_checkout")
 
@@ -164,7 +164,8 @@ def notes(capsys, sql, *options):
 
 ALARMS = """
 SELECT lab, avg(gain_mean) FROM gain_by_model GROUP BY lab
-SELECT corr(n_layers, gain_mean) FROM gain_by_model WHERE suite = 'Pythia' AND metric = 'gain_penultimate_block'
+SELECT corr(n_layers, gain_mean) FROM gain_by_model WHERE suite = 'Pythia' AND metric = \
+'gain_penultimate_block'
 SELECT lab, count(*) FROM gain_by_model GROUP BY lab
 SELECT layer, avg(norm) FROM residual_norm GROUP BY layer
 SELECT avg(excess) FROM study_growth WHERE study = 'packages'
@@ -181,11 +182,14 @@ SELECT max(gain_mean), count(DISTINCT model_id) FROM gain_by_model
 SELECT metric, file, avg(gain_mean) FROM gain_by_model GROUP BY 1, 2
 SELECT metric, file, avg(gain_mean) FROM gain_by_model GROUP BY ALL
 SELECT metric, avg(gain_mean) FROM gain_by_model JOIN primary_run USING (run_id) GROUP BY metric
-SELECT metric, avg(gain_mean) FROM gain_by_model g JOIN primary_run p ON p.run_id = g.run_id GROUP BY 1
+SELECT metric, avg(gain_mean) FROM gain_by_model g JOIN primary_run p ON p.run_id = g.run_id \
+GROUP BY 1
 SELECT layer, avg(norm) FILTER (site = 'block_output') FROM residual_norm GROUP BY layer
 SELECT avg(excess) FROM study_growth WHERE study = 'packages' AND step = 1200 AND tokens = 'all'
-WITH one AS (FROM gain_by_model WHERE metric = 'gain_body' AND file = 'b') SELECT avg(gain_mean) FROM one
-SELECT avg(g) FROM (SELECT gain_mean AS g, metric AS m FROM gain_by_model WHERE file = 'a') WHERE m = 'x'
+WITH one AS (FROM gain_by_model WHERE metric = 'gain_body' AND file = 'b') SELECT avg(gain_mean) \
+FROM one
+SELECT avg(g) FROM (SELECT gain_mean AS g, metric AS m FROM gain_by_model WHERE file = 'a') WHERE \
+m = 'x'
 SELECT avg(n) FROM (SELECT DISTINCT model_id, n_layers AS n FROM gain_by_model)
 WITH gain_by_model AS (SELECT 1 AS n) SELECT avg(n) FROM gain_by_model
 SELECT lab, avg(gain_mean) FROM published_gain GROUP BY lab
