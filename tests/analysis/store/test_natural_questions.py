@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.store import open_store
 from tests.analysis.commands.conftest import ROOT
 
 PUBLISHED = ROOT / "data" / "published"
@@ -98,13 +99,14 @@ def test_attention_to_the_first_token(shipped_store):
     assert found["share"].between(0, 1).all()
 
 
-def test_growth_by_recipe(shipped_store):
+def test_growth_by_recipe():
+    studied = open_store(PUBLISHED, ROOT / "data" / "fleet")
     found = ask(
-        shipped_store,
+        studied,
         "SELECT recipe, avg(growth) AS growth, count(*) AS n FROM trained_network GROUP BY recipe",
     ).set_index("recipe")
     raw = ask(
-        shipped_store,
+        studied,
         "SELECT study_run_id, later_log_gain - equal_writes AS growth FROM study_response "
         "JOIN study_run USING (study_run_id) "
         "WHERE study = 'packages' AND step = n_steps AND tokens = 'without_first' "
