@@ -199,12 +199,14 @@ DESCRIBE gain_by_model
 
 @pytest.mark.parametrize("query", ALARMS)
 def test_an_aggregate_over_rows_that_repeat_a_unit_is_noted(shipped_store, query):
+    shipped_store.columns(query)
     (note,) = caution.cautions(shipped_store, query)
     assert ": take one " in note
 
 
 @pytest.mark.parametrize("query", QUIET)
 def test_no_note_where_what_repeats_is_grouped_filtered_or_not_aggregated(shipped_store, query):
+    shipped_store.columns(query)
     assert caution.cautions(shipped_store, query) == []
 
 
